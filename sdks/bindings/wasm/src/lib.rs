@@ -1,1 +1,19 @@
-//! (being built)
+//! The browser and Node binding of the client core: thin, handles and bytes only.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// The version of this module, so that a page can say which core it runs.
+#[wasm_bindgen]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_the_one_of_the_package() {
+        assert_eq!(version(), env!("CARGO_PKG_VERSION"));
+    }
+}

@@ -1,0 +1,25 @@
+//! Writes the JavaScript and TypeScript declarations for a compiled wasm module: `xtask-bindgen MODULE.wasm OUT_DIR`.
+//!
+//! Invariant: its version equals that of the `wasm-bindgen` the module was compiled with; the one lock file keeps them together.
+//! It is a crate of its own because its dependencies take longer to compile than the rest of `xtask`: only
+//! `cargo xtask wasm` pays for them.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use wasm_bindgen_cli_support::Bindgen;
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let module = arguments.next().context("usage: xtask-bindgen MODULE.wasm OUT_DIR")?;
+    let out_dir = arguments.next().context("usage: xtask-bindgen MODULE.wasm OUT_DIR")?;
+
+    // `web` gives one module for all hosts: browsers fetch the .wasm beside it, Node passes its bytes to `initSync`.
+    Bindgen::new()
+        .input_path(&module)
+        .web(true)
+        .and_then(|bindgen| {
+            bindgen.typescript(true).remove_producers_section(true).omit_default_module_path(false).generate(&out_dir)
+        })
+        .with_context(|| format!("cannot generate bindings for {} into {}", module.display(), out_dir.display()))
+}
