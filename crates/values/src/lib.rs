@@ -1,1 +1,32 @@
-//! (being built)
+//! Ids, timestamps, values, schemas, cell operations, mergeable types and the commutativity table.
+//!
+//! Source: Diamond's reactive data types (Zhang 2017, Table 3.1) and its validation by type (section 3.4.1).
+//! This crate uses nothing else of Iolite, and everything else uses it.
+
+mod cell;
+mod conflict;
+mod id;
+mod key;
+mod name;
+mod operation;
+mod row;
+mod schema;
+mod state;
+mod timestamp;
+mod transaction;
+mod value;
+
+pub use cell::{Cell, Element, Interest, Read};
+pub use conflict::{Commutativity, commutativity, observes};
+pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
+pub use key::{KeyError, KeyRange, RowKey};
+pub use name::{ColumnId, TableId};
+pub use operation::{ListOrder, Operation};
+pub use row::Row;
+pub use schema::{
+    Column, ColumnType, Consistency, Isolation, Offline, OperationError, Scalar, Schema, SchemaError, SchemaHash, Table,
+};
+pub use state::{CellState, TypeMismatch};
+pub use timestamp::Timestamp;
+pub use transaction::{Decision, Transaction, Write};
+pub use value::{Value, ValueError, ValueType};

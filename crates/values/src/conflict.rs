@@ -1,0 +1,96 @@
+//! The commutativity table: the one place that says which operations conflict.
+//!
+//! Strict validation, causal merging and client rebase all ask here. The properties below hold the table to the types' behaviour:
+//! operations that it calls commuting give equal states in both orders.
+//! Source: Diamond's validation matrix (Zhang 2017, Table 3.4), refined by type. Lists: docs/protocols/operations.md.
+
+use crate::{Element, Operation, Read, Write};
+
+/// How two operations on one cell, valid in the same state, go together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Commutativity {
+    /// Equal states in either order: both may commit, and the result is strictly serializable.
+    Always,
+    /// Each order gives its own state, and the commit timestamps choose: both may commit, serializable but not strict.
+    ByTimestamp,
+    /// Only one of two concurrent ones may commit.
+    Conflict,
+}
+
+/// Compares two operations on the *same* cell. Operations of different cells always commute.
+pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
+    use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, Remove, RemoveEntry, SetAt};
+    match (a, b) {
+        (Add(_), Add(_))
+        | (Insert(_), Insert(_))
+        | (Remove(_), Remove(_))
+        | (RemoveEntry { .. }, RemoveEntry { .. }) => Commutativity::Always,
+        (Insert(a), Remove(b)) | (Remove(a), Insert(b)) => unless_equal(a, b),
+        (PutEntry { key: a, .. }, PutEntry { key: b, .. } | RemoveEntry { key: b })
+        | (RemoveEntry { key: a }, PutEntry { key: b, .. }) => unless_equal(a, b),
+        (SetAt { index: a, .. }, SetAt { index: b, .. }) => unless_equal(a, b),
+        (Append { .. }, SetAt { .. }) | (SetAt { .. }, Append { .. }) => Commutativity::Always,
+        (Append { order: a, .. }, Append { order: b, .. }) => match (a, b) {
+            (crate::ListOrder::Commit, crate::ListOrder::Commit) => Commutativity::ByTimestamp,
+            (crate::ListOrder::Strict, _) | (_, crate::ListOrder::Strict) => Commutativity::Conflict,
+        },
+        (Assign(_), Assign(_)) => Commutativity::ByTimestamp,
+        // The rest conflict: puts, a row's life, and operations of different types, which no schema lets meet.
+        (Create | Delete | Put(_), _)
+        | (
+            _,
+            Create
+            | Delete
+            | Put(_)
+            | Add(_)
+            | Insert(_)
+            | Remove(_)
+            | PutEntry { .. }
+            | RemoveEntry { .. }
+            | SetAt { .. }
+            | Append { .. }
+            | Assign(_),
+        ) => Commutativity::Conflict,
+    }
+}
+
+fn unless_equal<T: PartialEq>(a: &T, b: &T) -> Commutativity {
+    if a == b { Commutativity::Conflict } else { Commutativity::Always }
+}
+
+/// Whether a write can change what a read returned.
+pub fn observes(read: &Read, write: &Write) -> bool {
+    match read {
+        Read::Range { table, range } => *table == write.cell.table && range.contains(&write.cell.row),
+        Read::Cell { cell, element } => *cell == write.cell && touches(element, &write.operation),
+    }
+}
+
+fn touches(element: &Element, operation: &Operation) -> bool {
+    use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, Remove, RemoveEntry, SetAt};
+    match (element, operation) {
+        (Element::Whole, _) => true,
+        (Element::Member(member), Insert(value) | Remove(value)) => member == value,
+        (Element::Entry(entry), PutEntry { key, .. } | RemoveEntry { key }) => entry == key,
+        (Element::Index(own), SetAt { index, .. }) => own == index,
+        (Element::Index(_), Append { .. }) => false,
+        // A part of a collection and an operation that is not the collection's: watch it, so that nothing is missed.
+        (
+            Element::Member(_) | Element::Entry(_) | Element::Index(_),
+            Create
+            | Delete
+            | Put(_)
+            | Assign(_)
+            | Add(_)
+            | Insert(_)
+            | Remove(_)
+            | PutEntry { .. }
+            | RemoveEntry { .. }
+            | SetAt { .. }
+            | Append { .. },
+        ) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! The table held to what the types do.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Cell, CellState, ColumnId, ListOrder, RowKey, TableId, Value};
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![(0i64..4).prop_map(Value::Int), "[ab]{1,2}".prop_map(Value::from)]
+}
+
+fn key() -> impl Strategy<Value = std::sync::Arc<str>> {
+    prop_oneof![Just("k".into()), Just("l".into())]
+}
+
+/// Operations of one data type: a schema never lets others meet on one cell.
+fn operations_of(family: u8) -> BoxedStrategy<Operation> {
+    match family {
+        0 => prop_oneof![Just(Operation::Create), Just(Operation::Delete)].boxed(),
+        1 => value().prop_map(Operation::Put).boxed(),
+        2 => value().prop_map(Operation::Assign).boxed(),
+        3 => any::<i64>().prop_map(Operation::Add).boxed(),
+        4 => prop_oneof![value().prop_map(Operation::Insert), value().prop_map(Operation::Remove)].boxed(),
+        5 => list_operations(ListOrder::Strict).boxed(),
+        6 => list_operations(ListOrder::Commit).boxed(),
+        _ => prop_oneof![
+            (key(), value()).prop_map(|(key, value)| Operation::PutEntry { key, value }),
+            key().prop_map(|key| Operation::RemoveEntry { key }),
+        ]
+        .boxed(),
+    }
+}
+
+fn list_operations(order: ListOrder) -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        value().prop_map(move |value| Operation::Append { value, order }),
+        (0u32..2, value()).prop_map(|(index, value)| Operation::SetAt { index, value }),
+    ]
+}
+
+/// A base state and two operations that are valid in it.
+fn cases() -> impl Strategy<Value = (Vec<Operation>, Operation, Operation)> {
+    (0u8..8).prop_flat_map(|family| {
+        let base = proptest::collection::vec(operations_of(family), 0..4);
+        (base, operations_of(family), operations_of(family))
+    })
+}
+
+fn valid_in(state: Option<&CellState>, operation: &Operation) -> bool {
+    match (operation, state) {
+        (Operation::SetAt { index, .. }, Some(CellState::List(list))) => (*index as usize) < list.len(),
+        (Operation::SetAt { .. }, _) => false,
+        _ => true,
+    }
+}
+
+fn fold<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Option<CellState> {
+    let mut state = None;
+    for operation in operations {
+        CellState::apply(&mut state, operation).expect("one type");
+    }
+    state
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn operations_that_always_commute_give_equal_states_in_both_orders((base, a, b) in cases()) {
+        let state = fold(&base);
+        prop_assume!(valid_in(state.as_ref(), &a) && valid_in(state.as_ref(), &b));
+        prop_assert_eq!(commutativity(&a, &b), commutativity(&b, &a), "the table is symmetric");
+        if commutativity(&a, &b) == Commutativity::Always {
+            prop_assert_eq!(fold(base.iter().chain([&a, &b])), fold(base.iter().chain([&b, &a])));
+        }
+    }
+
+    /// `observes` misses nothing: where it says that a write cannot change what was read, the answer is the same before and after.
+    #[test]
+    fn an_operation_changes_only_what_observers_of_it_read((base, a, b) in cases()) {
+        let cell = Cell { table: TableId(1), row: RowKey::new(&[Value::Int(1)]).expect("short"), column: ColumnId(2) };
+        let before = fold(&base);
+        let after = fold(base.iter().chain([&a]));
+        let read = b.target(&cell);
+        let write = Write { cell: cell.clone(), operation: a.clone() };
+        let Read::Cell { element, .. } = &read else { panic!("targets are cells") };
+        if let Element::Index(index) = element {
+            prop_assume!(matches!(&before, Some(CellState::List(list)) if (*index as usize) < list.len()));
+        }
+        if !observes(&read, &write) {
+            prop_assert_eq!(part(before.as_ref(), element), part(after.as_ref(), element));
+        }
+    }
+}
+
+/// What a read of `element` returns.
+fn part(state: Option<&CellState>, element: &Element) -> Option<Value> {
+    match (state, element) {
+        (Some(CellState::Set(set)), Element::Member(value)) => Some(Value::Bool(set.contains(value))),
+        (None, Element::Member(_)) => Some(Value::Bool(false)),
+        (Some(CellState::Map(map)), Element::Entry(key)) => map.get(key).cloned(),
+        (Some(CellState::List(list)), Element::Index(index)) => list.get(*index as usize).cloned(),
+        (state, _) => state.map(|state| Value::from(format!("{state:?}"))),
+    }
+}
+
+#[test]
+fn the_table_is_what_the_documentation_says() {
+    use Commutativity::{Always, ByTimestamp, Conflict};
+    let (x, y) = (Value::from("x"), Value::from("y"));
+    let append = |order| Operation::Append { value: Value::from("x"), order };
+    let put_entry = |key: &str| Operation::PutEntry { key: key.into(), value: Value::from("x") };
+    let set_at = |index| Operation::SetAt { index, value: Value::from("x") };
+    let rows = [
+        (Operation::Put(x.clone()), Operation::Put(y.clone()), Conflict),
+        (Operation::Assign(x.clone()), Operation::Assign(y.clone()), ByTimestamp),
+        (Operation::Add(1), Operation::Add(2), Always),
+        (Operation::Insert(x.clone()), Operation::Insert(x.clone()), Always),
+        (Operation::Insert(x.clone()), Operation::Remove(x.clone()), Conflict),
+        (Operation::Insert(x.clone()), Operation::Remove(y), Always),
+        (append(ListOrder::Strict), append(ListOrder::Strict), Conflict),
+        (append(ListOrder::Commit), append(ListOrder::Commit), ByTimestamp),
+        (append(ListOrder::Strict), set_at(0), Always),
+        (set_at(0), set_at(0), Conflict),
+        (set_at(0), set_at(1), Always),
+        (put_entry("k"), put_entry("l"), Always),
+        (put_entry("k"), put_entry("k"), Conflict),
+        (put_entry("k"), Operation::RemoveEntry { key: "k".into() }, Conflict),
+        (Operation::Create, Operation::Create, Conflict),
+        (Operation::Create, Operation::Delete, Conflict),
+        (Operation::Add(1), Operation::Put(x), Conflict),
+    ];
+    for (a, b, expected) in rows {
+        assert_eq!(commutativity(&a, &b), expected, "{a:?} with {b:?}");
+        assert_eq!(commutativity(&b, &a), expected, "{b:?} with {a:?}");
+    }
+}

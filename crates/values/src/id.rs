@@ -1,0 +1,123 @@
+//! Identities: of things (128 random bits), of clients, transactions and their attempts.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// 128 random bits: the value of an `id` column, an incarnation. Written as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Id(u128);
+
+impl Id {
+    pub const fn from_u128(bits: u128) -> Id {
+        Id(bits)
+    }
+
+    pub const fn as_u128(self) -> u128 {
+        self.0
+    }
+
+    pub const fn from_bytes(bytes: [u8; 16]) -> Id {
+        Id(u128::from_be_bytes(bytes))
+    }
+
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id is 32 hexadecimal digits, not {0:?}")]
+pub struct ParseIdError(String);
+
+impl FromStr for Id {
+    type Err = ParseIdError;
+
+    fn from_str(text: &str) -> Result<Id, ParseIdError> {
+        let plain = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let bits = if plain { u128::from_str_radix(text, 16).ok() } else { None };
+        bits.map(Id).ok_or_else(|| ParseIdError(text.chars().take(64).collect()))
+    }
+}
+
+/// One life of a client's store: made at random when the store is created, and never used by another store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ClientId(pub Id);
+
+/// One life of a server's store. A restore makes a new one, so that no client resumes on another history.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct StoreIncarnation(pub Id);
+
+/// Numbers a client's mutations from 1, without reuse.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Counter(pub u64);
+
+impl Counter {
+    pub fn next(self) -> Counter {
+        Counter(self.0 + 1)
+    }
+}
+
+/// The identity of a transaction: it takes effect once, whatever is sent or sent again under it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct TransactionId {
+    pub client: ClientId,
+    pub counter: Counter,
+}
+
+/// Numbers the runs of one transaction that were submitted, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Attempt(pub u32);
+
+impl Attempt {
+    pub fn next(self) -> Attempt {
+        Attempt(self.0 + 1)
+    }
+}
+
+/// Names who proposes timestamps, so that no two propose the same one. At most 4,095.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct CoordinatorId(u16);
+
+impl CoordinatorId {
+    pub const MAX: u16 = 4095;
+
+    /// `None` past [`CoordinatorId::MAX`].
+    pub const fn new(number: u16) -> Option<CoordinatorId> {
+        if number <= CoordinatorId::MAX { Some(CoordinatorId(number)) } else { None }
+    }
+
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_reads_back_from_its_text() {
+        let id = Id::from_u128(0x00ab_cdef);
+        assert_eq!(id.to_string().parse::<Id>(), Ok(id));
+        assert_eq!(Id::from_bytes(id.to_bytes()), id);
+    }
+
+    #[test]
+    fn what_is_not_an_id_is_refused() {
+        for text in ["", "12", "+0000000000000000000000000000001", "0000000000000000000000000000000g"] {
+            assert!(text.parse::<Id>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Cell operations: the only way in which anything changes.
+//!
+//! Source: Diamond's data types (Zhang 2017, Table 3.1), cut into operations that carry what they change and no more.
+
+use std::sync::Arc;
+
+use crate::{Cell, Element, Read, Value};
+
+/// Whether appends to a list keep real-time order at the price of conflicts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ListOrder {
+    /// Appends conflict with each other: a list in real-time order, strictly serializable.
+    Strict,
+    /// Appends never conflict and stand in commit-timestamp order: serializable, not strict.
+    Commit,
+}
+
+/// A change of one cell.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Operation {
+    /// The row comes into being; whatever an earlier row under this key held is gone.
+    Create,
+    /// The row and all its cells are gone.
+    Delete,
+    /// A scalar gets a value.
+    Put(Value),
+    /// A register gets a value; of concurrent ones the last commit timestamp wins, without conflict.
+    Assign(Value),
+    /// A counter is changed by this much, modulo 2^64.
+    Add(i64),
+    /// A set gets a member, or keeps it.
+    Insert(Value),
+    /// A set loses a member, or goes on without it.
+    Remove(Value),
+    /// A list grows by one.
+    Append { value: Value, order: ListOrder },
+    /// A list's element gets another value. An index at or past the length changes nothing.
+    SetAt { index: u32, value: Value },
+    /// A map's entry gets a value.
+    PutEntry { key: Arc<str>, value: Value },
+    /// A map loses an entry, or goes on without it.
+    RemoveEntry { key: Arc<str> },
+}
+
+impl Operation {
+    /// Bytes of content, for limits and accounting.
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Operation::Create | Operation::Delete => 1,
+            Operation::Add(_) => 8,
+            Operation::Put(value) | Operation::Assign(value) | Operation::Insert(value) | Operation::Remove(value) => {
+                value.size_bytes()
+            }
+            Operation::Append { value, order: _ } => value.size_bytes(),
+            Operation::SetAt { index: _, value } => 4 + value.size_bytes(),
+            Operation::PutEntry { key, value } => key.len() + value.size_bytes(),
+            Operation::RemoveEntry { key } => key.len(),
+        }
+    }
+
+    /// The read whose answer this operation changes and the fewest others do: what a writer has to have read to know its effect.
+    pub fn target(&self, cell: &Cell) -> Read {
+        let element = match self {
+            Operation::Insert(value) | Operation::Remove(value) => Element::Member(value.clone()),
+            Operation::PutEntry { key, .. } | Operation::RemoveEntry { key } => Element::Entry(key.clone()),
+            Operation::SetAt { index, .. } => Element::Index(*index),
+            Operation::Create
+            | Operation::Delete
+            | Operation::Put(_)
+            | Operation::Assign(_)
+            | Operation::Add(_)
+            | Operation::Append { .. } => Element::Whole,
+        };
+        Read::Cell { cell: cell.clone(), element }
+    }
+}

@@ -1,0 +1,91 @@
+//! What a row holds: its cells, and whether it exists.
+//!
+//! Invariant: creating or deleting a row empties it, so nothing of an earlier row under the same key is ever seen.
+
+use std::collections::BTreeMap;
+
+use crate::{CellState, ColumnId, Operation, TypeMismatch};
+
+/// The state of one row at one timestamp.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Row {
+    exists: bool,
+    cells: BTreeMap<ColumnId, CellState>,
+}
+
+impl Row {
+    /// A row as a peer or a disk described it.
+    pub fn from_parts(exists: bool, cells: BTreeMap<ColumnId, CellState>) -> Row {
+        Row { exists, cells }
+    }
+
+    /// Whether the row was created and not deleted since. (In a live table rows hold cells without existing in this sense.)
+    pub fn exists(&self) -> bool {
+        self.exists
+    }
+
+    pub fn cell(&self, column: ColumnId) -> Option<&CellState> {
+        self.cells.get(&column)
+    }
+
+    pub fn cells(&self) -> impl Iterator<Item = (ColumnId, &CellState)> {
+        self.cells.iter().map(|(column, state)| (*column, state))
+    }
+
+    /// Never written, or deleted and not written since.
+    pub fn is_empty(&self) -> bool {
+        !self.exists && self.cells.is_empty()
+    }
+
+    /// # Errors
+    /// [`TypeMismatch`], and the row is as before.
+    pub fn apply(&mut self, column: ColumnId, operation: &Operation) -> Result<(), TypeMismatch> {
+        if column == ColumnId::ROW {
+            let mut life = Some(CellState::Row(self.exists));
+            CellState::apply(&mut life, operation)?;
+            self.exists = life == Some(CellState::Row(true));
+            self.cells.clear();
+            return Ok(());
+        }
+        let mut state = self.cells.remove(&column);
+        let applied = CellState::apply(&mut state, operation);
+        if let Some(state) = state {
+            self.cells.insert(column, state);
+        }
+        applied
+    }
+
+    /// Bytes of content, for limits and accounting.
+    pub fn size_bytes(&self) -> usize {
+        1 + self.cells.values().map(|state| 4 + state.size_bytes()).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    #[test]
+    fn a_row_that_is_created_again_remembers_nothing() {
+        let column = ColumnId(7);
+        let mut row = Row::default();
+        row.apply(ColumnId::ROW, &Operation::Create).expect("a row operation");
+        row.apply(column, &Operation::Put(Value::Int(1))).expect("a scalar");
+        row.apply(ColumnId::ROW, &Operation::Delete).expect("a row operation");
+        assert!(row.is_empty());
+        row.apply(ColumnId::ROW, &Operation::Create).expect("a row operation");
+        assert_eq!((row.exists(), row.cell(column)), (true, None));
+    }
+
+    #[test]
+    fn a_mismatch_changes_nothing() {
+        let mut row = Row::default();
+        row.apply(ColumnId(7), &Operation::Add(2)).expect("a counter");
+        let before = row.clone();
+        assert!(row.apply(ColumnId(7), &Operation::Put(Value::Null)).is_err());
+        assert_eq!(row, before);
+        assert!(row.apply(ColumnId::ROW, &Operation::Add(1)).is_err());
+        assert_eq!(row, before);
+    }
+}

@@ -1,0 +1,332 @@
+//! Schemas: which tables there are, of which columns, under which policy.
+//!
+//! An app writes its schema in its own language; it travels as canonical JSON: object keys sorted, no white space, defaults
+//! written out. Equal schemas have equal hashes in every language. What Iolite cannot do yet is a clear error here, never accepted and
+//! ignored.
+
+mod check;
+mod json;
+mod merge;
+
+use std::collections::BTreeMap;
+
+use crate::{ColumnId, ListOrder, TableId, Value, ValueType};
+
+pub use check::OperationError;
+
+/// All tables of an app.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Schema {
+    tables: BTreeMap<String, Table>,
+    names: BTreeMap<TableId, String>,
+}
+
+/// The first 16 bytes of the SHA-256 of the canonical JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SchemaHash(pub [u8; 16]);
+
+/// One table: its policy, its primary key, its columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    pub consistency: Consistency,
+    pub isolation: Isolation,
+    pub offline: Offline,
+    /// Rows of a live table exist without being inserted (the papers' `rmap`): a bare data type under a key.
+    pub live: bool,
+    /// The columns of the primary key, in order. Their values are in the row key, not in cells.
+    pub key: Vec<String>,
+    pub columns: BTreeMap<String, Column>,
+    numbers: BTreeMap<ColumnId, String>,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub kind: ColumnType,
+    /// A scalar or register that may be null, and is when not given.
+    pub optional: bool,
+    /// What a scalar or register holds when not given. A column that is added to a table later is optional or has one.
+    pub default: Option<Value>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    Scalar(Scalar),
+    /// Last writer wins, without conflict.
+    Register(Scalar),
+    Counter,
+    Set(Scalar),
+    List {
+        of: Scalar,
+        order: ListOrder,
+    },
+    /// From strings.
+    Map(Scalar),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    Bool,
+    Int,
+    Float,
+    String,
+    Bytes,
+    Id,
+}
+
+/// How a table's transactions are committed. The other policies come with their crates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consistency {
+    Strong,
+}
+
+/// The isolation of a strong table. The weaker ones come later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    StrictSerializable,
+}
+
+/// What a mutation of a strong table does while there is no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offline {
+    /// It waits in the durable queue.
+    Queue,
+    /// It is refused.
+    Refuse,
+}
+
+/// What is wrong with a schema, and where. `table` and `column` are empty where they do not apply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("schema{}: {problem}", place(.table, .column))]
+pub struct SchemaError {
+    pub table: String,
+    pub column: String,
+    pub problem: String,
+}
+
+fn place(table: &str, column: &str) -> String {
+    match (table.is_empty(), column.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => format!(", table {table:?}"),
+        (false, false) => format!(", table {table:?}, column {column:?}"),
+    }
+}
+
+impl SchemaError {
+    fn new(table: &str, column: &str, problem: impl Into<String>) -> SchemaError {
+        SchemaError { table: table.into(), column: column.into(), problem: problem.into() }
+    }
+}
+
+impl Schema {
+    /// Puts tables together and checks what concerns them all.
+    ///
+    /// # Errors
+    /// Two table names with one number, a name that is no name, or too many tables.
+    pub fn new(tables: BTreeMap<String, Table>) -> Result<Schema, SchemaError> {
+        if tables.len() > Schema::TABLES_MAX {
+            return Err(SchemaError::new("", "", format!("more than {} tables", Schema::TABLES_MAX)));
+        }
+        let mut names = BTreeMap::new();
+        for name in tables.keys() {
+            check_name(name).map_err(|problem| SchemaError::new(name, "", problem))?;
+            if let Some(other) = names.insert(TableId::of(name), name.clone()) {
+                return Err(SchemaError::new(name, "", format!("its number is that of table {other:?}: rename one")));
+            }
+        }
+        Ok(Schema { tables, names })
+    }
+
+    pub const TABLES_MAX: usize = 1000;
+
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.get(name)
+    }
+
+    pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
+        self.tables.get(self.names.get(&id)?)
+    }
+
+    pub fn table_name(&self, id: TableId) -> Option<&str> {
+        self.names.get(&id).map(String::as_str)
+    }
+
+    pub fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
+        self.tables.iter().map(|(name, table)| (name.as_str(), table))
+    }
+}
+
+impl Table {
+    pub const COLUMNS_MAX: usize = 1000;
+
+    /// A strong, strictly serializable table.
+    ///
+    /// # Errors
+    /// A key that is empty, repeats a column or names one that cannot be a key; names that clash; a default of another type.
+    pub fn new(name: &str, key: Vec<String>, columns: BTreeMap<String, Column>) -> Result<Table, SchemaError> {
+        let mut table = Table {
+            consistency: Consistency::Strong,
+            isolation: Isolation::StrictSerializable,
+            offline: Offline::Queue,
+            live: false,
+            key,
+            columns,
+            numbers: BTreeMap::new(),
+        };
+        table.number_columns(name)?;
+        table.check_key(name)?;
+        for (column_name, column) in &table.columns {
+            column.check().map_err(|problem| SchemaError::new(name, column_name, problem))?;
+        }
+        Ok(table)
+    }
+
+    /// The same table, whose rows exist without being inserted.
+    ///
+    /// # Errors
+    /// When a column has to be given at insertion, as nobody inserts.
+    pub fn live(mut self, name: &str) -> Result<Table, SchemaError> {
+        let needy =
+            self.data_columns().find(|(_, column)| column.initial().is_none()).map(|(column, _)| column.to_owned());
+        if let Some(column) = needy {
+            let problem = "in a live table nobody inserts rows: make the column optional or give it a default";
+            return Err(SchemaError::new(name, &column, problem));
+        }
+        self.live = true;
+        Ok(self)
+    }
+
+    pub fn column(&self, id: ColumnId) -> Option<(&str, &Column)> {
+        let name = self.numbers.get(&id)?;
+        self.columns.get(name).map(|column| (name.as_str(), column))
+    }
+
+    /// The columns that are cells: all but those of the primary key.
+    pub fn data_columns(&self) -> impl Iterator<Item = (&str, &Column)> {
+        self.columns.iter().filter(|(name, _)| !self.key.contains(name)).map(|(name, column)| (name.as_str(), column))
+    }
+
+    /// The types of the primary key's columns.
+    pub fn key_types(&self) -> impl Iterator<Item = Scalar> {
+        self.key.iter().map(|name| match self.columns.get(name).map(|column| column.kind) {
+            Some(ColumnType::Scalar(scalar)) => scalar,
+            _ => unreachable!("check_key lets only scalars into a key"),
+        })
+    }
+
+    fn number_columns(&mut self, table: &str) -> Result<(), SchemaError> {
+        if self.columns.len() > Table::COLUMNS_MAX {
+            return Err(SchemaError::new(table, "", format!("more than {} columns", Table::COLUMNS_MAX)));
+        }
+        for name in self.columns.keys() {
+            check_name(name).map_err(|problem| SchemaError::new(table, name, problem))?;
+            let id = ColumnId::of(name);
+            let other = self.numbers.insert(id, name.clone());
+            if id == ColumnId::ROW || other.is_some() {
+                return Err(SchemaError::new(table, name, "its number is taken: rename the column"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_key(&self, table: &str) -> Result<(), SchemaError> {
+        if self.key.is_empty() {
+            return Err(SchemaError::new(table, "", "it needs a primary key of one column or more"));
+        }
+        for (place, name) in self.key.iter().enumerate() {
+            let problem = match self.columns.get(name) {
+                None => "the primary key names it, but there is no such column",
+                Some(Column { optional: true, .. }) => "a column of the primary key cannot be optional",
+                Some(Column { kind: ColumnType::Scalar(Scalar::Float), .. }) => "a float cannot be in a primary key",
+                Some(Column { kind: ColumnType::Scalar(_), .. }) if self.key[..place].contains(name) => {
+                    "it is in the primary key twice"
+                }
+                Some(Column { kind: ColumnType::Scalar(_), .. }) => continue,
+                Some(_) => "a mergeable type cannot be in a primary key",
+            };
+            return Err(SchemaError::new(table, name, problem));
+        }
+        Ok(())
+    }
+}
+
+impl Column {
+    pub fn of(kind: ColumnType) -> Column {
+        Column { kind, optional: false, default: None }
+    }
+
+    /// The value of a scalar or register that was not given; nothing if it has to be given. Collections begin empty: null.
+    pub fn initial(&self) -> Option<Value> {
+        match self.kind {
+            ColumnType::Scalar(_) | ColumnType::Register(_) => {
+                self.default.clone().or(if self.optional { Some(Value::Null) } else { None })
+            }
+            ColumnType::Counter | ColumnType::Set(_) | ColumnType::List { .. } | ColumnType::Map(_) => {
+                Some(Value::Null)
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match (&self.kind, &self.default) {
+            (ColumnType::Scalar(scalar) | ColumnType::Register(scalar), Some(value)) if !scalar.holds(value) => {
+                Err(format!("its default {value:?} is not of type {}", scalar.name()))
+            }
+            (ColumnType::Scalar(_) | ColumnType::Register(_), _) => Ok(()),
+            (_, Some(_)) => Err("only scalars and registers have defaults".into()),
+            (_, None) if self.optional => Err("only scalars and registers are optional: others begin empty".into()),
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+impl Scalar {
+    pub fn name(self) -> &'static str {
+        match self {
+            Scalar::Bool => "bool",
+            Scalar::Int => "int",
+            Scalar::Float => "float",
+            Scalar::String => "string",
+            Scalar::Bytes => "bytes",
+            Scalar::Id => "id",
+        }
+    }
+
+    pub fn holds(self, value: &Value) -> bool {
+        let wanted = match self {
+            Scalar::Bool => ValueType::Bool,
+            Scalar::Int => ValueType::Int,
+            Scalar::Float => ValueType::Float,
+            Scalar::String => ValueType::String,
+            Scalar::Bytes => ValueType::Bytes,
+            Scalar::Id => ValueType::Id,
+        };
+        value.kind() == wanted
+    }
+}
+
+impl ColumnType {
+    pub fn name(self) -> &'static str {
+        match self {
+            ColumnType::Scalar(scalar) => scalar.name(),
+            ColumnType::Register(_) => "register",
+            ColumnType::Counter => "counter",
+            ColumnType::Set(_) => "set",
+            ColumnType::List { .. } => "list",
+            ColumnType::Map(_) => "map",
+        }
+    }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic());
+    if plain && starts && name.len() <= 64 {
+        Ok(())
+    } else {
+        Err("a name is a letter, then letters, digits and underscores, 64 at most".into())
+    }
+}
+
+#[cfg(test)]
+mod tests;

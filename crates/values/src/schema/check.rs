@@ -1,0 +1,149 @@
+//! Whether keys, reads and writes fit the schema. Clients check before they send and gateways before they commit: the same rules.
+
+use super::{Column, ColumnType, Scalar, Schema, Table};
+use crate::{ColumnId, Element, Interest, KeyError, Operation, Read, RowKey, TableId, Value, Write};
+
+/// Why a read or write does not fit the schema.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OperationError {
+    #[error("there is no table with the number {0:?}: the app's schema and the server's differ")]
+    UnknownTable(TableId),
+    #[error("table {table:?} has no column with the number {column:?}: the app's schema and the server's differ")]
+    UnknownColumn { table: String, column: ColumnId },
+    #[error("column {column:?} of table {table:?} is a {is}, and {wants} was asked of it")]
+    Type { table: String, column: String, is: &'static str, wants: String },
+    #[error("the key {key:?} does not fit the primary key of table {table:?}: {problem}")]
+    Key { table: String, key: RowKey, problem: String },
+    #[error("rows of the live table {table:?} are neither created nor deleted")]
+    LifeOfLiveRow { table: String },
+    #[error(transparent)]
+    Malformed(#[from] KeyError),
+}
+
+impl Schema {
+    /// # Errors
+    /// [`OperationError`] naming the table, the column and what was asked of it.
+    pub fn check_write(&self, write: &Write) -> Result<(), OperationError> {
+        let (name, table) = self.find(write.cell.table)?;
+        table.check_key_of(name, &write.cell.row)?;
+        let life = matches!(write.operation, Operation::Create | Operation::Delete);
+        if write.cell.column == ColumnId::ROW && life && table.live {
+            return Err(OperationError::LifeOfLiveRow { table: name.into() });
+        }
+        if write.cell.column == ColumnId::ROW && life {
+            return Ok(());
+        }
+        let (column_name, column) = table.find_column(name, write.cell.column)?;
+        if column.accepts(&write.operation) {
+            return Ok(());
+        }
+        let wants = format!("{:?}", write.operation);
+        Err(OperationError::Type { table: name.into(), column: column_name.into(), is: column.kind.name(), wants })
+    }
+
+    /// # Errors
+    /// As [`Schema::check_write`].
+    pub fn check_read(&self, read: &Read) -> Result<(), OperationError> {
+        self.check_interest(&read.interest())?;
+        let Read::Cell { cell, element } = read else { return Ok(()) };
+        let (name, table) = self.find(cell.table)?;
+        if cell.column == ColumnId::ROW {
+            return Ok(());
+        }
+        let (column_name, column) = table.find_column(name, cell.column)?;
+        let fits = match (element, column.kind) {
+            (Element::Whole, _)
+            | (Element::Entry(_), ColumnType::Map(_))
+            | (Element::Index(_), ColumnType::List { .. }) => true,
+            (Element::Member(value), ColumnType::Set(of)) => of.holds(value),
+            (Element::Member(_) | Element::Entry(_) | Element::Index(_), _) => false,
+        };
+        if fits {
+            return Ok(());
+        }
+        let wants = format!("{element:?}");
+        Err(OperationError::Type { table: name.into(), column: column_name.into(), is: column.kind.name(), wants })
+    }
+
+    /// # Errors
+    /// As [`Schema::check_write`].
+    pub fn check_interest(&self, interest: &Interest) -> Result<(), OperationError> {
+        let (name, table) = self.find(interest.table())?;
+        match interest {
+            Interest::Range { .. } => Ok(()),
+            Interest::Cell(cell) => {
+                table.check_key_of(name, &cell.row)?;
+                if cell.column != ColumnId::ROW {
+                    table.find_column(name, cell.column)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The table's name and definition.
+    ///
+    /// # Errors
+    /// [`OperationError::UnknownTable`].
+    pub fn find(&self, id: TableId) -> Result<(&str, &Table), OperationError> {
+        let name = self.table_name(id).ok_or(OperationError::UnknownTable(id))?;
+        Ok((name, self.table(name).ok_or(OperationError::UnknownTable(id))?))
+    }
+}
+
+impl Table {
+    /// # Errors
+    /// [`OperationError::Key`] when the number or the types of the values are not those of the primary key.
+    pub fn check_key_of(&self, name: &str, row: &RowKey) -> Result<(), OperationError> {
+        self.key_problem(&row.values()?)
+            .map_or(Ok(()), |problem| Err(OperationError::Key { table: name.into(), key: row.clone(), problem }))
+    }
+
+    fn key_problem(&self, values: &[Value]) -> Option<String> {
+        if values.len() != self.key.len() {
+            return Some(format!("it has {} values and the primary key {} columns", values.len(), self.key.len()));
+        }
+        let wrong = self.key_types().zip(values).zip(&self.key).find(|((scalar, value), _)| !scalar.holds(value));
+        wrong.map(|((scalar, value), column)| format!("column {column:?} is a {}, not {value:?}", scalar.name()))
+    }
+
+    fn find_column(&self, name: &str, id: ColumnId) -> Result<(&str, &Column), OperationError> {
+        let found = self.column(id).filter(|(column, _)| !self.key.iter().any(|key| key == column));
+        found.ok_or_else(|| OperationError::UnknownColumn { table: name.into(), column: id })
+    }
+}
+
+impl Column {
+    fn holds(&self, scalar: Scalar, value: &Value) -> bool {
+        scalar.holds(value) || (self.optional && *value == Value::Null)
+    }
+
+    fn accepts(&self, operation: &Operation) -> bool {
+        match (operation, self.kind) {
+            (Operation::Put(value), ColumnType::Scalar(scalar))
+            | (Operation::Assign(value), ColumnType::Register(scalar)) => self.holds(scalar, value),
+            (Operation::Add(_), ColumnType::Counter) => true,
+            (Operation::Insert(value) | Operation::Remove(value), ColumnType::Set(of)) => of.holds(value),
+            (Operation::Append { value, order }, ColumnType::List { of, order: own }) => {
+                *order == own && of.holds(value)
+            }
+            (Operation::SetAt { index: _, value }, ColumnType::List { of, order: _ }) => of.holds(value),
+            (Operation::PutEntry { key: _, value }, ColumnType::Map(of)) => of.holds(value),
+            (Operation::RemoveEntry { .. }, ColumnType::Map(_)) => true,
+            (
+                Operation::Create
+                | Operation::Delete
+                | Operation::Put(_)
+                | Operation::Assign(_)
+                | Operation::Add(_)
+                | Operation::Insert(_)
+                | Operation::Remove(_)
+                | Operation::Append { .. }
+                | Operation::SetAt { .. }
+                | Operation::PutEntry { .. }
+                | Operation::RemoveEntry { .. },
+                _,
+            ) => false,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The canonical JSON of a schema, and its hash.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Column, ColumnType, Consistency, Isolation, Offline, Scalar, Schema, SchemaError, SchemaHash, Table};
+use crate::{ListOrder, Value};
+
+// Fields stand in alphabetical order, which makes the output canonical.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchemaJson {
+    tables: BTreeMap<String, TableJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableJson {
+    columns: BTreeMap<String, ColumnJson>,
+    #[serde(default = "strong")]
+    consistency: String,
+    #[serde(default = "strict_serializable")]
+    isolation: String,
+    key: Vec<String>,
+    #[serde(default)]
+    live: bool,
+    #[serde(default = "queue")]
+    offline: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ColumnJson {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    default: Option<serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    optional: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<String>,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+fn strong() -> String {
+    "strong".into()
+}
+
+fn strict_serializable() -> String {
+    "strict-serializable".into()
+}
+
+fn queue() -> String {
+    "queue".into()
+}
+
+impl Schema {
+    pub const JSON_BYTES_MAX: usize = 1 << 20;
+
+    /// Reads a schema from JSON, canonical or not.
+    ///
+    /// # Errors
+    /// [`SchemaError`] with the table and column: not JSON of this form, an unknown type or policy, or one that is not built yet.
+    pub fn from_json(text: &str) -> Result<Schema, SchemaError> {
+        if text.len() > Schema::JSON_BYTES_MAX {
+            return Err(SchemaError::new("", "", format!("longer than {} bytes", Schema::JSON_BYTES_MAX)));
+        }
+        let raw: SchemaJson =
+            serde_json::from_str(text).map_err(|error| SchemaError::new("", "", error.to_string()))?;
+        let tables = raw.tables.into_iter().map(|(name, table)| table.read(&name).map(|table| (name, table)));
+        Schema::new(tables.collect::<Result<_, _>>()?)
+    }
+
+    /// The canonical JSON.
+    pub fn to_json(&self) -> String {
+        let tables = self.tables.iter().map(|(name, table)| (name.clone(), TableJson::write(table))).collect();
+        serde_json::to_string(&SchemaJson { tables }).expect("maps with string keys are JSON")
+    }
+
+    pub fn hash(&self) -> SchemaHash {
+        let digest = Sha256::digest(self.to_json());
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&digest[..16]);
+        SchemaHash(hash)
+    }
+}
+
+impl TableJson {
+    fn read(self, name: &str) -> Result<Table, SchemaError> {
+        self.refuse_unbuilt(name)?;
+        let columns = self.columns.into_iter().map(|(column_name, column)| {
+            let read = column.read().map_err(|problem| SchemaError::new(name, &column_name, problem))?;
+            Ok((column_name, read))
+        });
+        let mut table = Table::new(name, self.key, columns.collect::<Result<_, _>>()?)?;
+        table.offline = match self.offline.as_str() {
+            "queue" => Offline::Queue,
+            "refuse" => Offline::Refuse,
+            other => return Err(SchemaError::new(name, "", format!("offline is queue or refuse, not {other:?}"))),
+        };
+        if self.live { table.live(name) } else { Ok(table) }
+    }
+
+    /// Policies of the design that this release does not have.
+    fn refuse_unbuilt(&self, name: &str) -> Result<(), SchemaError> {
+        let problem = match (self.consistency.as_str(), self.isolation.as_str()) {
+            ("strong", "strict-serializable") => return Ok(()),
+            ("causal" | "eventual" | "log", _) => {
+                format!("consistency {:?} is not built yet: only strong is", self.consistency)
+            }
+            ("strong", "snapshot" | "read-committed") => {
+                format!("isolation {:?} is not built yet: only strict-serializable is", self.isolation)
+            }
+            ("strong", other) => format!("unknown isolation {other:?}"),
+            (other, _) => format!("unknown consistency {other:?}"),
+        };
+        Err(SchemaError::new(name, "", problem))
+    }
+
+    fn write(table: &Table) -> TableJson {
+        let Consistency::Strong = table.consistency;
+        let Isolation::StrictSerializable = table.isolation;
+        let offline = match table.offline {
+            Offline::Queue => "queue",
+            Offline::Refuse => "refuse",
+        };
+        TableJson {
+            columns: table.columns.iter().map(|(name, column)| (name.clone(), ColumnJson::write(column))).collect(),
+            consistency: strong(),
+            isolation: strict_serializable(),
+            key: table.key.clone(),
+            live: table.live,
+            offline: offline.into(),
+        }
+    }
+}
+
+impl ColumnJson {
+    fn read(&self) -> Result<Column, String> {
+        let kind = self.read_type()?;
+        let default = match (&self.default, kind) {
+            (None, _) => None,
+            (Some(json), ColumnType::Scalar(scalar) | ColumnType::Register(scalar)) => {
+                Some(read_default(json, scalar)?)
+            }
+            (Some(_), _) => return Err("only scalars and registers have defaults".into()),
+        };
+        Ok(Column { kind, optional: self.optional, default })
+    }
+
+    fn read_type(&self) -> Result<ColumnType, String> {
+        if self.order.is_some() && self.kind != "list" {
+            return Err(format!("order belongs to lists, not to {}", self.kind));
+        }
+        if let Some(scalar) = read_scalar(&self.kind) {
+            return match self.of {
+                None => Ok(ColumnType::Scalar(scalar)),
+                Some(_) => Err(format!("{} has no element type", self.kind)),
+            };
+        }
+        match self.kind.as_str() {
+            "counter" if self.of.is_none() => Ok(ColumnType::Counter),
+            "counter" => Err("counter has no element type".into()),
+            "register" => Ok(ColumnType::Register(self.element()?)),
+            "set" => Ok(ColumnType::Set(self.element()?)),
+            "map" => Ok(ColumnType::Map(self.element()?)),
+            "list" => Ok(ColumnType::List { of: self.element()?, order: read_order(self.order.as_deref())? }),
+            "text" | "blob" => Err(format!("type {:?} is not built yet", self.kind)),
+            other => Err(format!("unknown type {other:?}")),
+        }
+    }
+
+    fn element(&self) -> Result<Scalar, String> {
+        let of = self.of.as_deref().ok_or_else(|| format!("{} needs an element type (\"of\")", self.kind))?;
+        read_scalar(of).ok_or_else(|| format!("{of:?} is no scalar type"))
+    }
+
+    fn write(column: &Column) -> ColumnJson {
+        let (kind, of, order) = match column.kind {
+            ColumnType::Scalar(scalar) => (scalar.name(), None, None),
+            ColumnType::Counter => ("counter", None, None),
+            ColumnType::Register(of) => ("register", Some(of), None),
+            ColumnType::Set(of) => ("set", Some(of), None),
+            ColumnType::Map(of) => ("map", Some(of), None),
+            ColumnType::List { of, order } => ("list", Some(of), Some(order)),
+        };
+        ColumnJson {
+            default: column.default.as_ref().map(write_default),
+            of: of.map(|scalar| scalar.name().to_owned()),
+            optional: column.optional,
+            order: order.map(|order| match order {
+                ListOrder::Strict => "strict".to_owned(),
+                ListOrder::Commit => "commit".to_owned(),
+            }),
+            kind: kind.to_owned(),
+        }
+    }
+}
+
+fn read_scalar(name: &str) -> Option<Scalar> {
+    let all = [Scalar::Bool, Scalar::Int, Scalar::Float, Scalar::String, Scalar::Bytes, Scalar::Id];
+    all.into_iter().find(|scalar| scalar.name() == name)
+}
+
+fn read_order(order: Option<&str>) -> Result<ListOrder, String> {
+    match order {
+        Some("strict") | None => Ok(ListOrder::Strict),
+        Some("commit") => Ok(ListOrder::Commit),
+        Some(other) => Err(format!("order is strict or commit, not {other:?}")),
+    }
+}
+
+fn read_default(json: &serde_json::Value, scalar: Scalar) -> Result<Value, String> {
+    let value = match scalar {
+        Scalar::Bool => json.as_bool().map(Value::Bool),
+        Scalar::Int => json.as_i64().map(Value::Int),
+        Scalar::Float => json.as_f64().and_then(|number| Value::float(number).ok()),
+        Scalar::String => json.as_str().map(Value::from),
+        Scalar::Id => json.as_str().and_then(|text| text.parse().ok()).map(Value::Id),
+        Scalar::Bytes => return Err("a bytes column has no default: make it optional".into()),
+    };
+    value.ok_or_else(|| format!("its default {json} is not of type {}", scalar.name()))
+}
+
+fn write_default(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null | Value::Bytes(_) => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(value) => (*value).into(),
+        Value::Float(value) => (*value).into(),
+        Value::String(text) => text.as_ref().into(),
+        Value::Id(id) => id.to_string().into(),
+    }
+}

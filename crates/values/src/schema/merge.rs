@@ -1,0 +1,49 @@
+//! Additive change: what a server's schema may become without harm to the clients that have an older one.
+
+use super::{Schema, SchemaError};
+
+impl Schema {
+    /// This schema with the tables and columns that only `newer` has.
+    ///
+    /// # Errors
+    /// [`SchemaError`] when `newer` gives a table or column another meaning, or adds a column that old clients would have to fill.
+    pub fn merged_with(&self, newer: &Schema) -> Result<Schema, SchemaError> {
+        let mut tables = self.tables.clone();
+        for (name, table) in &newer.tables {
+            let Some(known) = tables.get_mut(name) else {
+                tables.insert(name.clone(), table.clone());
+                continue;
+            };
+            let policy = (known.consistency, known.isolation, known.offline, known.live);
+            if known.key != table.key || policy != (table.consistency, table.isolation, table.offline, table.live) {
+                let problem = "its key or policy is not that of the server's schema, and cannot be changed by adding";
+                return Err(SchemaError::new(name, "", problem));
+            }
+            for (column_name, column) in &table.columns {
+                match known.columns.get(column_name) {
+                    Some(same) if same == column => {}
+                    Some(_) => {
+                        return Err(SchemaError::new(
+                            name,
+                            column_name,
+                            "it is defined otherwise in the server's schema",
+                        ));
+                    }
+                    None if column.initial().is_none() => {
+                        let problem = "a column that is added later has to be optional or have a default";
+                        return Err(SchemaError::new(name, column_name, problem));
+                    }
+                    None => drop(known.columns.insert(column_name.clone(), column.clone())),
+                }
+            }
+            known.numbers.clear();
+            known.number_columns(name)?;
+        }
+        Schema::new(tables)
+    }
+
+    /// Whether a client with `other` can work with a server that has this schema: every table and column of it is here, and the same.
+    pub fn covers(&self, other: &Schema) -> bool {
+        self.merged_with(other).is_ok_and(|merged| merged == *self)
+    }
+}
