@@ -1,1 +1,59 @@
-//! (being built)
+//! What a gateway asks of a store: commit, read at a timestamp, and a feed of everything that commits, up to a resolved timestamp.
+//!
+//! Sources: TAPIR's interface (TOCS 2018, section 5.1); the feed and the resolved timestamp are Iolite's (docs/protocols/feed.md).
+//!
+//! Invariants that every store keeps, and the conformance suite checks:
+//! - nothing commits at or below a resolved timestamp that was announced;
+//! - the feed's segments join without gap or overlap, and hold every commit once, in timestamp order;
+//! - a transaction takes effect at most once, whatever is submitted under its id;
+//! - a reply and the feed tell only what is durable in the store's class.
+
+pub mod conformance;
+mod reply;
+mod request;
+
+use std::sync::Arc;
+
+use iolite_values::{StoreIncarnation, Timestamp, TransactionId, Write};
+
+pub use reply::{CommitReply, Completion, CompletionDecision, ReadReply, Reply, RowAt, TooOld};
+pub use request::{Request, RequestId};
+
+/// A store as gateways and the conformance suite see it. Requests are answered in any order, each exactly once.
+pub trait Store {
+    /// Begins a request. `id` is the caller's, and comes back with the reply.
+    fn request(&mut self, id: RequestId, request: Request);
+
+    /// The next event, after letting the store work until there is one; `None` when there will be none without another request.
+    fn next_event(&mut self) -> Option<Event>;
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The store can be asked. Comes first, and again if the store's history is another one after a failure.
+    Ready {
+        store: StoreIncarnation,
+        resolved: Timestamp,
+    },
+    Reply(RequestId, Reply),
+    /// The feed goes on.
+    Feed(Segment),
+}
+
+/// A stretch of the feed: everything that committed in (from, to]. `to` is resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    /// In timestamp order.
+    pub commits: Vec<Commit>,
+}
+
+/// One committed transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub at: Timestamp,
+    pub transaction: TransactionId,
+    /// In the order in which the transaction made them.
+    pub writes: Arc<[Write]>,
+}

@@ -1,1 +1,3 @@
-//! (being built)
+//! Messages: what they say, and how they are encoded.
+
+pub mod message;

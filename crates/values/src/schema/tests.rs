@@ -1,7 +1,7 @@
 //! Schemas: canonical form, clear errors, additive change, and checks of reads and writes.
 
 use super::*;
-use crate::{Cell, Element, OperationError, Read, RowKey, Write};
+use crate::{Cell, Element, Operation, OperationError, Read, RowKey, Write};
 
 const NOTES: &str = r#"{"tables":{"notes":{"columns":{
     "id":{"type":"id"}, "title":{"type":"string"}, "stars":{"type":"int","default":0}, "votes":{"type":"counter"},

@@ -1,0 +1,1 @@
+//! The suite that every [`crate::Store`] passes. (being built)

@@ -1,0 +1,59 @@
+//! Messages of a client.
+
+use iolite_values::{Attempt, ClientId, Counter, Decision, Interest, Read, SchemaHash, StoreIncarnation, Timestamp};
+
+use super::{ProtocolVersion, SubscriptionId};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FromClient {
+    /// The first message of a session.
+    Hello(Hello),
+    /// The schema in JSON, after [`super::FromGateway::SchemaWanted`].
+    Schema(String),
+    Subscribe(Subscribe),
+    Unsubscribe(Vec<SubscriptionId>),
+    Submit(Submit),
+    /// Every outcome up to and including this counter has been taken note of, durably: the store may forget them.
+    Acknowledge(Counter),
+    /// Asks for a `Pong` with the same number, to learn whether the link is alive.
+    Ping(u32),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    pub oldest_version: ProtocolVersion,
+    pub newest_version: ProtocolVersion,
+    /// A development token or a JWT.
+    pub token: String,
+    pub client: ClientId,
+    pub schema: SchemaHash,
+    /// What the client's cache holds, if it holds anything.
+    pub resume: Option<Resume>,
+    /// Every counter up to this one is acknowledged.
+    pub acknowledged: Counter,
+}
+
+/// A resume token: the interests that are subscribed in the next message are held as of this point of this history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resume {
+    pub store: StoreIncarnation,
+    pub at: Timestamp,
+}
+
+/// Asks for interests. The answer is in one `Advance`, or in several of which all but the last say `more`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscribe {
+    /// The client already holds these interests as of its resume token, and wants changes rather than snapshots if they can be had.
+    pub held: bool,
+    pub interests: Vec<(SubscriptionId, Interest)>,
+}
+
+/// An attempt of the mutation `counter`. Sent again unchanged after a reconnection, until its outcome is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submit {
+    pub counter: Counter,
+    pub attempt: Attempt,
+    pub snapshot: Timestamp,
+    pub reads: Vec<Read>,
+    pub decision: Decision,
+}

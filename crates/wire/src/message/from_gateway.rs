@@ -1,0 +1,117 @@
+//! Messages of a gateway.
+
+use std::time::Duration;
+
+use iolite_values::{Attempt, Counter, Row, RowKey, StoreIncarnation, TableId, Timestamp, Write};
+
+use super::{ProtocolVersion, SubscriptionId};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FromGateway {
+    /// The session is open.
+    Welcome(Welcome),
+    /// The schema's hash is not known here: send it whole.
+    SchemaWanted,
+    Advance(Advance),
+    Pong(u32),
+    /// The session ends after this message.
+    Goodbye(Goodbye),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Welcome {
+    pub version: ProtocolVersion,
+    pub store: StoreIncarnation,
+    /// Whether the resume token is good: held interests get changes. Otherwise they get snapshots.
+    pub resumed: bool,
+}
+
+/// The only message that changes what a client sees: applied whole, or not at all.
+///
+/// Invariant: after it, everything subscribed is as of `to`. Interests that are not mentioned did not change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advance {
+    pub to: Timestamp,
+    /// Whether the next message continues this one: nothing is to be applied before the last part is there.
+    pub more: bool,
+    /// Changes of cells that were subscribed before, in order.
+    pub changes: Vec<Write>,
+    /// The interests that are new, as of `to`; they come after `changes`.
+    pub snapshots: Vec<Snapshot>,
+    pub outcomes: Vec<Outcome>,
+}
+
+/// All rows of one interest. What the client held of it before is replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    pub subscription: SubscriptionId,
+    pub rows: Vec<RowSnapshot>,
+}
+
+/// One row; of a cell interest, only that cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowSnapshot {
+    pub table: TableId,
+    pub key: RowKey,
+    pub row: Row,
+}
+
+/// What became of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub counter: Counter,
+    /// The attempt that was decided; it may be an earlier one than the last that was sent.
+    pub attempt: Attempt,
+    pub verdict: Verdict,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Final: it took effect at this timestamp, and never will again.
+    Committed(Timestamp),
+    /// Final: the app's own abort held, and the mutation took no effect.
+    Aborted,
+    /// Something that it read has changed: run it again on a snapshot at or above this timestamp. This attempt will never take effect
+    /// unless its outcome comes in place of a later one's.
+    Conflict(Timestamp),
+    /// Final for this mutation: it cannot be accepted as it is.
+    Rejected(Rejection),
+}
+
+/// Why a mutation is refused for good. Its payload is kept by the client, in quarantine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It does not fit the schema, or a limit.
+    Invalid(String),
+    /// Its outcome was acknowledged before: the client's store is an old copy.
+    Forgotten,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goodbye {
+    pub reason: GoodbyeReason,
+    /// For people: what happened, and what to do.
+    pub message: String,
+    /// When to try again; never, without the app's or the user's doing, if `None`.
+    pub retry_after: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoodbyeReason {
+    /// No common protocol version.
+    Version,
+    /// The token is missing, wrong or expired. The queue is held, not dropped.
+    Unauthorized,
+    /// The schema does not fit the server's.
+    Schema,
+    /// A frame that cannot be read, or a message out of place.
+    Protocol,
+    /// A limit was passed: docs/limits.md.
+    Limit,
+    /// The client did not read fast enough: come back with the resume token.
+    Slow,
+    /// Another session of the same client has taken over.
+    Replaced,
+    /// The server stops, or cannot serve at the moment.
+    Unavailable,
+}
