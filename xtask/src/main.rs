@@ -1,2 +1,47 @@
-//! (being built)
-fn main() {}
+//! The house's own tooling, as `cargo xtask COMMAND`. It knows the repository, never a protocol.
+//!
+//! It stays quick to compile: what needs heavy dependencies is a crate of its own (`xtask/bindgen`).
+
+mod process;
+mod suite;
+mod tidy;
+mod wasm;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+  tidy            checks the house rules that no compiler checks (STYLE: lengths, names, openings, the crate graph)
+  wasm            builds the browser module and its JavaScript into sdks/typescript/client/src/wasm
+  wasm --install  only makes sure that a compiler for wasm is there
+  test            runs every test and sums them up";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all was well.
+fn run() -> Result<bool> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let root = repository_root();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => tidy::run(&root),
+        ["wasm"] => wasm::build(&root).map(|()| true),
+        ["wasm", "--install"] => wasm::install(&root).map(|_route| true),
+        ["test"] => suite::run(&root),
+        _ => bail!("{USAGE}"),
+    }
+}
+
+fn repository_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository's root").to_owned()
+}

@@ -17,6 +17,12 @@ impl Cell {
     pub fn row(table: TableId, row: RowKey) -> Cell {
         Cell { table, row, column: ColumnId::ROW }
     }
+
+    /// Whether an operation on `other` can change this cell: it is the same one, or the life of its row.
+    pub fn is_changed_with(&self, other: &Cell) -> bool {
+        let column = self.column == other.column || other.column == ColumnId::ROW;
+        column && self.table == other.table && self.row == other.row
+    }
 }
 
 /// The part of a cell that was read.
@@ -63,9 +69,10 @@ pub enum Interest {
 }
 
 impl Interest {
+    /// A cell's interest includes the life of its row, because a row that is created or deleted is emptied.
     pub fn includes(&self, cell: &Cell) -> bool {
         match self {
-            Interest::Cell(own) => own == cell,
+            Interest::Cell(own) => own.is_changed_with(cell),
             Interest::Range { table, range } => *table == cell.table && range.contains(&cell.row),
         }
     }
@@ -76,7 +83,8 @@ impl Interest {
             (Interest::Range { table, range }, Interest::Range { table: other_table, range: other_range }) => {
                 table == other_table && range.covers(other_range)
             }
-            (own, Interest::Cell(cell)) => own.includes(cell),
+            (Interest::Range { .. }, Interest::Cell(cell)) => self.includes(cell),
+            (Interest::Cell(own), Interest::Cell(cell)) => own == cell,
             (Interest::Cell(_), Interest::Range { .. }) => false,
         }
     }

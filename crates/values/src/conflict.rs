@@ -17,7 +17,18 @@ pub enum Commutativity {
     Conflict,
 }
 
-/// Compares two operations on the *same* cell. Operations of different cells always commute.
+/// Compares two writes. Those of different cells commute, but for the life of a row, which conflicts with everything in the row.
+pub fn writes_commute(a: &Write, b: &Write) -> Commutativity {
+    if a.cell == b.cell {
+        commutativity(&a.operation, &b.operation)
+    } else if a.cell.is_changed_with(&b.cell) || b.cell.is_changed_with(&a.cell) {
+        Commutativity::Conflict
+    } else {
+        Commutativity::Always
+    }
+}
+
+/// Compares two operations on the *same* cell.
 pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
     use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, Remove, RemoveEntry, SetAt};
     match (a, b) {
@@ -62,7 +73,8 @@ fn unless_equal<T: PartialEq>(a: &T, b: &T) -> Commutativity {
 pub fn observes(read: &Read, write: &Write) -> bool {
     match read {
         Read::Range { table, range } => *table == write.cell.table && range.contains(&write.cell.row),
-        Read::Cell { cell, element } => *cell == write.cell && touches(element, &write.operation),
+        Read::Cell { cell, element } if *cell == write.cell => touches(element, &write.operation),
+        Read::Cell { cell, element: _ } => cell.is_changed_with(&write.cell),
     }
 }
 

@@ -17,7 +17,7 @@ mod transaction;
 mod value;
 
 pub use cell::{Cell, Element, Interest, Read};
-pub use conflict::{Commutativity, commutativity, observes};
+pub use conflict::{Commutativity, commutativity, observes, writes_commute};
 pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
 pub use key::{KeyError, KeyRange, RowKey};
 pub use name::{ColumnId, TableId};

@@ -19,7 +19,7 @@ fn main() -> Result<()> {
         .input_path(&module)
         .web(true)
         .and_then(|bindgen| {
-            bindgen.typescript(true).remove_producers_section(true).omit_default_module_path(false).generate(&out_dir)
+            bindgen.typescript(true).remove_name_section(true).remove_producers_section(true).generate(&out_dir)
         })
         .with_context(|| format!("cannot generate bindings for {} into {}", module.display(), out_dir.display()))
 }

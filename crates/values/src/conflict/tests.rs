@@ -135,3 +135,18 @@ fn the_table_is_what_the_documentation_says() {
         assert_eq!(commutativity(&b, &a), expected, "{b:?} with {a:?}");
     }
 }
+
+#[test]
+fn the_life_of_a_row_concerns_all_its_cells() {
+    let row = Cell::row(TableId(1), RowKey::new(&[Value::Int(1)]).expect("short"));
+    let column = Cell { column: ColumnId(2), ..row.clone() };
+    let elsewhere = Cell { row: RowKey::new(&[Value::Int(2)]).expect("short"), ..column.clone() };
+    let delete = Write { cell: row.clone(), operation: Operation::Delete };
+    let add = |cell: &Cell| Write { cell: cell.clone(), operation: Operation::Add(1) };
+    assert_eq!(writes_commute(&delete, &add(&column)), Commutativity::Conflict);
+    assert_eq!(writes_commute(&delete, &add(&elsewhere)), Commutativity::Always);
+    let read = |cell: &Cell| Read::Cell { cell: cell.clone(), element: Element::Whole };
+    assert!(observes(&read(&column), &delete), "a deleted row's cells are gone");
+    assert!(!observes(&read(&row), &add(&column)), "a row exists whatever its cells hold");
+    assert!(!observes(&read(&elsewhere), &delete));
+}
