@@ -56,4 +56,6 @@ pub struct Submit {
     pub snapshot: Timestamp,
     pub reads: Vec<Read>,
     pub decision: Decision,
+    /// Says the same as [`FromClient::Acknowledge`] in the same frame, and for fewer bytes.
+    pub acknowledged: Option<Counter>,
 }
