@@ -1,0 +1,102 @@
+//! `cargo xtask test`: runs every test of the repository, part by part, and sums them up.
+//!
+//! Invariant: a part that fails, cannot start, or runs no test counts as a failure; a part is skipped only while what it tests
+//! is not in the repository, and the summary says so.
+
+mod tally;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use tally::{Counting, Tally};
+
+struct Part {
+    name: &'static str,
+    command: &'static [&'static str],
+    counting: Counting,
+    /// The source without which there is nothing to test yet.
+    needs: Option<&'static str>,
+}
+
+const SERVER: &str = "programs/server/src/main.rs";
+
+const PARTS: &[Part] = &[
+    Part {
+        name: "rust",
+        // The same profile and selection of crates as `make build`, so that nothing is compiled twice.
+        command: &["cargo", "test", "--release", "--locked", "--no-fail-fast"],
+        counting: Counting::CargoTests,
+        needs: None,
+    },
+    Part { name: "types", command: &["npm", "run", "--silent", "types"], counting: Counting::OneCheck, needs: None },
+    Part {
+        name: "typescript",
+        command: &["npm", "run", "--silent", "test:unit"],
+        counting: Counting::NodeTests,
+        needs: None,
+    },
+    Part {
+        name: "browser",
+        command: &["npm", "run", "--silent", "test:browser"],
+        counting: Counting::NodeTests,
+        needs: None,
+    },
+    Part {
+        name: "simulation",
+        command: &["target/release/iolite", "simulate", "--seeds", "1..300"],
+        counting: Counting::OneCheck,
+        needs: Some(SERVER),
+    },
+];
+
+/// Whether every part passed.
+pub fn run(root: &Path) -> Result<bool> {
+    let mut total = Tally::default();
+    let mut summary = Vec::new();
+    for part in PARTS {
+        println!("== {}", part.name);
+        let start = Instant::now();
+        let tally = match part.needs.filter(|source| !root.join(source).exists()) {
+            Some(source) => {
+                println!("skipped: {source} does not exist yet");
+                Tally::SKIPPED_PART
+            }
+            None => run_part(root, part)?,
+        };
+        summary.push(format!("{:<12}{tally} ({} s)", part.name, start.elapsed().as_secs()));
+        total = total + tally;
+    }
+    println!("== summary");
+    summary.iter().for_each(|line| println!("{line}"));
+    println!("{total}");
+    Ok(total.failed == 0)
+}
+
+/// Shows what the part prints, and counts it.
+fn run_part(root: &Path, part: &Part) -> Result<Tally> {
+    let (program, arguments) = part.command.split_first().expect("every part names its program");
+    let child =
+        Command::new(program).args(arguments).current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => {
+            println!("cannot start {program}: {error}");
+            return Ok(Tally { failed: 1, ..Tally::default() });
+        }
+    };
+    let mut printed = String::new();
+    let output = child.stdout.take().expect("its output was asked for");
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line.with_context(|| format!("cannot read what {program} prints"))?;
+        let line = String::from_utf8_lossy(&line);
+        writeln!(std::io::stdout(), "{line}")?;
+        printed.push_str(&line);
+        printed.push('\n');
+    }
+    let succeeded = child.wait()?.success();
+    Ok(part.counting.count(&printed, succeeded))
+}

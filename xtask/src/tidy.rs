@@ -1,0 +1,57 @@
+//! `cargo xtask tidy`: the rules of the house that no compiler checks.
+//!
+//! Invariant: it only reads, and every rule has a test with bad input that must be reported.
+//! Source: the house style, rules 3, 5, 11, 15, 17 and 20, and the crate graph of the design (ARCHITECTURE.md).
+
+mod crates;
+mod dependencies;
+mod finding;
+mod functions;
+mod graph;
+mod lengths;
+mod manifests;
+mod mentions;
+mod names;
+mod openings;
+mod plain_code;
+mod protos;
+mod runtimes;
+mod sources;
+mod versions;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use finding::{Finding, Severity};
+
+/// Prints one line a finding; false if one of them is more than a warning.
+pub fn run(root: &Path) -> Result<bool> {
+    let sources = sources::read(root)?;
+    let crates = crates::read(root)?;
+
+    let mut findings = Vec::new();
+    for source in &sources {
+        findings.extend(names::check(source));
+        findings.extend(lengths::check(source));
+        findings.extend(openings::check(source));
+        findings.extend(mentions::check(source));
+        findings.extend(protos::check(source));
+        findings.extend(manifests::check(source));
+    }
+    findings.extend(graph::check(&crates.ours));
+    findings.extend(dependencies::check(&crates.ours));
+    findings.extend(runtimes::check(&crates));
+    findings.extend(versions::check(root)?);
+    Ok(report(findings))
+}
+
+fn report(mut findings: Vec<Finding>) -> bool {
+    findings.sort();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    let failures = findings.iter().filter(|finding| finding.severity == Severity::Failure).count();
+    println!("tidy: {failures} to repair, {} to look at again", findings.len() - failures);
+    failures == 0
+}

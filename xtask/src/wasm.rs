@@ -1,0 +1,87 @@
+//! Builds the browser module: compile for wasm, then write its JavaScript and declarations.
+//!
+//! Invariant: the generated folder changes only where its content does, so that nothing after it is built again for nothing.
+
+mod debian;
+mod route;
+mod rustup;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process;
+use route::Route;
+
+pub const TARGET: &str = "wasm32-unknown-unknown";
+const PACKAGE: &str = "iolite-wasm";
+const GENERATED: &str = "sdks/typescript/client/src/wasm";
+/// Past this size somebody has to look at what made the module grow.
+const GZIPPED_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Makes sure that a compiler for wasm is there. Quiet if it is.
+pub fn install(root: &Path) -> Result<Route> {
+    let route = route::choose(root)?;
+    match route {
+        Route::Rustup => rustup::install()?,
+        Route::Debian => debian::install(root)?,
+    }
+    Ok(route)
+}
+
+pub fn build(root: &Path) -> Result<()> {
+    let route = install(root)?;
+    // A folder for each route: their compilers differ, and neither waits for a native build's lock.
+    let target_dir = root.join("target/web").join(route.name());
+    let mut cargo = match route {
+        Route::Rustup => rustup::cargo(),
+        Route::Debian => debian::cargo()?,
+    };
+    let build = cargo
+        .args(["build", "--quiet", "--locked", "--profile", "wasm", "--package", PACKAGE, "--target", TARGET])
+        .arg("--target-dir")
+        .arg(&target_dir)
+        .current_dir(root);
+    process::run(build)?;
+
+    let module = target_dir.join(TARGET).join("wasm/iolite_wasm.wasm");
+    let bindings = target_dir.join("bindings");
+    generate(root, &module, &bindings)?;
+    let generated = root.join(GENERATED);
+    copy_changed(&bindings, &generated)?;
+    report(&generated.join("iolite_wasm_bg.wasm"), route)
+}
+
+fn generate(root: &Path, module: &Path, bindings: &Path) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let generator = ["run", "--quiet", "--locked", "--package", "xtask-bindgen", "--"];
+    process::run(Command::new(cargo).args(generator).arg(module).arg(bindings).current_dir(root))
+}
+
+fn copy_changed(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let entry = entry?;
+        let content = fs::read(entry.path())?;
+        let copy = to.join(entry.file_name());
+        if fs::read(&copy).ok().as_ref() != Some(&content) {
+            fs::write(&copy, content).with_context(|| format!("cannot write {}", copy.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn report(module: &Path, route: Route) -> Result<()> {
+    let bytes = fs::metadata(module)?.len();
+    let gzipped =
+        Command::new("gzip").args(["-9", "-c"]).stdin(fs::File::open(module)?).stdout(Stdio::piped()).output()?;
+    let gzipped_bytes = gzipped.stdout.len() as u64;
+    println!("wasm: {bytes} bytes, {gzipped_bytes} gzipped ({} compiler)", route.name());
+    ensure!(
+        gzipped_bytes <= GZIPPED_BYTES_MAX,
+        "the wasm module is over {GZIPPED_BYTES_MAX} bytes gzipped: find what grew"
+    );
+    Ok(())
+}
