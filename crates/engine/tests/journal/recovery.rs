@@ -1,0 +1,278 @@
+//! Random histories of appends, syncs, checkpoints, power cuts and recoveries that are cut short themselves.
+
+use std::collections::BTreeMap;
+
+use crate::scene::{self, State, apply, choices, chunk, record, restore, small_segments, state_after};
+use iolite_engine::{CrashFault, Disk, Incarnation, Journal, MemoryDisk, Position};
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Append {
+        filling_bytes: usize,
+    },
+    Flush,
+    Sync,
+    /// The next step of a checkpoint, whichever that is.
+    Checkpoint,
+    /// The power goes off after so many more operations of the disk, and comes back when the journal has noticed.
+    PowerCut {
+        operations: u64,
+    },
+    Kill,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => prop_oneof![4 => 0_usize..60, 1 => 60_usize..1_500].prop_map(|filling_bytes| Step::Append { filling_bytes }),
+        2 => Just(Step::Flush),
+        4 => Just(Step::Sync),
+        5 => Just(Step::Checkpoint),
+        2 => (0_u64..12).prop_map(|operations| Step::PowerCut { operations }),
+        1 => Just(Step::Kill),
+    ]
+}
+
+/// A journal, the state that its records build, and what the world was told.
+struct World {
+    /// Taken out only while a crash is handled.
+    journal: Option<Journal<MemoryDisk>>,
+    state: State,
+    /// Records are versions 1, 2, 3 and so on; this is the last.
+    appended: u64,
+    /// The last that was reported durable, or that a recovery showed.
+    durable: u64,
+    checkpoint: CheckpointStep,
+    /// Where each checkpoint started that may be the newest complete one.
+    checkpoint_starts: Vec<u64>,
+}
+
+#[derive(Clone, Copy)]
+enum CheckpointStep {
+    Idle,
+    Chunk { next_key: u64 },
+}
+
+impl World {
+    fn new() -> World {
+        let (journal, recovery) =
+            Journal::open(MemoryDisk::new(), small_segments(), Incarnation(1)).expect("an empty disk");
+        assert_eq!(recovery.incarnation, Incarnation(1));
+        World {
+            journal: Some(journal),
+            state: State::new(),
+            appended: 0,
+            durable: 0,
+            checkpoint: CheckpointStep::Idle,
+            checkpoint_starts: Vec::new(),
+        }
+    }
+
+    fn journal(&mut self) -> &mut Journal<MemoryDisk> {
+        self.journal.as_mut().expect("put back after every crash")
+    }
+
+    fn run(&mut self, step: Step, choose: &mut dyn FnMut(u64) -> u64) {
+        match step {
+            Step::Append { filling_bytes } => self.append(filling_bytes),
+            Step::Flush => drop(self.journal().flush()),
+            Step::Sync => {
+                if self.journal().sync().is_ok() {
+                    self.durable = self.appended;
+                }
+            }
+            Step::Checkpoint => self.checkpoint(),
+            Step::PowerCut { operations } => self.journal().disk_mut().power_off_after(operations),
+            Step::Kill => self.restart(&[], choose),
+        }
+        if self.journal().disk().is_off() {
+            self.restart(&CrashFault::ALL, choose);
+        }
+    }
+
+    fn append(&mut self, filling_bytes: usize) {
+        let version = self.appended + 1;
+        if let Ok(id) = self.journal().append(&record(version, filling_bytes)) {
+            assert_eq!(self.journal().position_of(id), Position(version));
+            self.appended = version;
+            apply(&mut self.state, version);
+        }
+    }
+
+    fn checkpoint(&mut self) {
+        match self.checkpoint {
+            CheckpointStep::Idle => {
+                if self.journal().begin_checkpoint().is_ok() {
+                    self.durable = self.appended;
+                    self.checkpoint_starts.push(self.appended + 1);
+                    self.checkpoint = CheckpointStep::Chunk { next_key: 0 };
+                }
+            }
+            CheckpointStep::Chunk { next_key } if next_key < scene::KEYS => {
+                let chunk = chunk(&self.state, next_key..next_key + 2);
+                if self.journal().checkpoint_chunk(&chunk).is_ok() {
+                    self.checkpoint = CheckpointStep::Chunk { next_key: next_key + 2 };
+                }
+            }
+            CheckpointStep::Chunk { .. } => {
+                if self.journal().finish_checkpoint().is_ok() {
+                    self.durable = self.appended;
+                    self.checkpoint = CheckpointStep::Idle;
+                }
+            }
+        }
+    }
+
+    /// Crashes, and opens again; now and then the power goes off during the recovery too.
+    fn restart(&mut self, faults: &[CrashFault], choose: &mut dyn FnMut(u64) -> u64) {
+        let mut disk = self.journal.take().expect("put back after every crash").into_disk();
+        disk.crash(faults, choose);
+        while !faults.is_empty() && choose(2) == 0 {
+            disk.power_off_after(choose(8));
+            if let Ok((mut journal, recovery)) = Journal::open(&mut disk, small_segments(), Incarnation(1)) {
+                // It finished before the power went off, and has told its records to the world.
+                self.appended = self.check(&recovery);
+                self.durable = self.appended;
+                while journal.append(&record(self.appended + 1, 100)).is_ok() {
+                    self.appended += 1;
+                    drop(journal.flush());
+                }
+            }
+            disk.crash(faults, choose);
+        }
+        let (journal, recovery) =
+            Journal::open(disk, small_segments(), Incarnation(2)).expect("nothing durable is lost");
+        self.appended = self.check(&recovery);
+        self.durable = self.appended;
+        self.state = state_after(self.appended);
+        self.checkpoint = CheckpointStep::Idle;
+        self.journal = Some(journal);
+    }
+
+    /// Returns the last record that the recovery shows.
+    fn check(&self, recovery: &iolite_engine::Recovery) -> u64 {
+        assert_eq!(recovery.incarnation, Incarnation(1));
+        let (state, last) = restore(recovery, None);
+        let first = recovery.records.first().map(|found| found.position.0);
+        if recovery.checkpoint_chunks.is_empty() {
+            assert!(first.is_none_or(|first| first == 1), "without a checkpoint every record comes back");
+        } else if let Some(first) = first {
+            assert!(self.checkpoint_starts.contains(&first), "replay starts where a checkpoint began");
+        }
+        // Without records after it, a checkpoint shows what it holds: the highest version of any key.
+        let last = last.unwrap_or_else(|| state.values().copied().max().unwrap_or(0));
+        assert!(last >= self.durable, "record {} was durable, recovery ends at {last}", self.durable);
+        assert!(last <= self.appended, "record {last} was never appended");
+        assert_eq!(state, state_after(last), "the state is that of a prefix of the records");
+        last
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_durable_comes_back_as_a_prefix_of_what_was_appended(
+        steps in proptest::collection::vec(step(), 1..120),
+        seed in any::<u64>(),
+    ) {
+        let mut choose = choices(seed);
+        let mut world = World::new();
+        for step in steps {
+            world.run(step, &mut choose);
+        }
+        world.restart(&CrashFault::ALL, &mut choose);
+    }
+}
+
+/// A fixed history with every kind of operation: the power is cut after each number of operations of the disk in turn.
+#[test]
+fn a_power_cut_after_any_operation_loses_nothing_durable() {
+    let history = |world: &mut World, choose: &mut dyn FnMut(u64) -> u64| {
+        let big = Step::Append { filling_bytes: 900 };
+        let small = Step::Append { filling_bytes: 9 };
+        let round = [small, Step::Sync, big, small, Step::Checkpoint, big, Step::Checkpoint, small, Step::Sync];
+        let end = [big, Step::Checkpoint, Step::Flush, Step::Checkpoint, small, Step::Checkpoint, Step::Checkpoint];
+        for step in round.into_iter().chain(end).cycle().take(48) {
+            world.run(step, choose);
+        }
+    };
+    let mut fired: BTreeMap<CrashFault, u64> = BTreeMap::new();
+    for operations in 0..150 {
+        for seed in 0..6 {
+            let mut choose = choices(operations * 100 + seed);
+            let mut world = World::new();
+            world.journal().disk_mut().power_off_after(operations);
+            history(&mut world, &mut choose);
+            world.restart(&CrashFault::ALL, &mut choose);
+            for (fault, count) in world.journal().disk().faults_fired() {
+                *fired.entry(*fault).or_default() += count;
+            }
+        }
+    }
+    for fault in CrashFault::ALL {
+        assert!(fired.get(&fault).is_some_and(|count| *count >= 20), "{fault:?} hardly fired: {fired:?}");
+    }
+}
+
+#[test]
+fn a_power_cut_during_the_creation_of_a_store_leaves_a_new_store() {
+    for operations in 0..6 {
+        for seed in 0..40 {
+            let mut disk = MemoryDisk::new();
+            disk.power_off_after(operations);
+            let opened = Journal::open(&mut disk, small_segments(), Incarnation(1)).is_ok();
+            disk.crash(&CrashFault::ALL, &mut choices(seed));
+            let (_, recovery) = Journal::open(&mut disk, small_segments(), Incarnation(2)).expect("nothing was lost");
+            assert!(recovery.records.is_empty());
+            assert!(!opened || recovery.incarnation == Incarnation(1), "an incarnation that was told stays");
+        }
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_unsynced_is_durable_once_recovery_has_shown_it() {
+    let (mut journal, _) = scene::open(MemoryDisk::new());
+    journal.append(&record(1, 10)).unwrap();
+    journal.flush().unwrap();
+    let mut disk = journal.into_disk();
+    disk.crash(&[], &mut choices(1));
+    let (journal, recovery) = scene::open(disk);
+    assert_eq!(recovery.records.len(), 1);
+    let mut disk = journal.into_disk();
+    disk.crash(&[CrashFault::LostWrites, CrashFault::LostNameChange], &mut |_| 0);
+    assert_eq!(scene::open(disk).1.records.len(), 1);
+}
+
+#[test]
+fn a_finished_checkpoint_replaces_what_came_before() {
+    let (mut journal, _) = scene::open(MemoryDisk::new());
+    for version in 1..=20 {
+        journal.append(&record(version, 400)).unwrap();
+        journal.sync().unwrap();
+    }
+    let before = journal.journal_bytes_since_checkpoint();
+    assert!(before > 8_000 && journal.disk().list().unwrap().len() > 3, "several segments: {before} bytes");
+    journal.begin_checkpoint().unwrap();
+    assert!(journal.checkpoint_is_running());
+    journal.checkpoint_chunk(b"state").unwrap();
+    journal.append(&record(21, 0)).unwrap();
+    journal.finish_checkpoint().unwrap();
+    assert!(journal.journal_bytes_since_checkpoint() < 200);
+    assert_eq!(journal.disk().list().unwrap().len(), 2, "one segment, one checkpoint");
+    let (journal, recovery) = scene::open(journal.into_disk());
+    assert_eq!(recovery.checkpoint_chunks, [b"state".to_vec()]);
+    assert_eq!(recovery.records.iter().map(|found| found.position).collect::<Vec<_>>(), [Position(21)]);
+    assert!(journal.journal_bytes_since_checkpoint() < 200);
+}
+
+#[test]
+fn opening_again_and_again_does_not_grow_the_files() {
+    let (mut journal, _) = scene::open(MemoryDisk::new());
+    journal.append(&record(1, 10)).unwrap();
+    journal.sync().unwrap();
+    let before = journal.disk().files();
+    let (journal, _) = scene::open(journal.into_disk());
+    let (journal, _) = scene::open(journal.into_disk());
+    assert_eq!(journal.disk().files(), before);
+}
