@@ -16,6 +16,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy            checks the house rules that no compiler checks (STYLE: lengths, names, openings, the crate graph)
   wasm            builds the browser module and its JavaScript into sdks/typescript/client/src/wasm
   wasm --install  only makes sure that a compiler for wasm is there
+  wasm --lint     runs clippy on the browser crate
   test            runs every test and sums them up";
 
 fn main() -> ExitCode {
@@ -37,6 +38,7 @@ fn run() -> Result<bool> {
         ["tidy"] => tidy::run(&root),
         ["wasm"] => wasm::build(&root).map(|()| true),
         ["wasm", "--install"] => wasm::install(&root).map(|_route| true),
+        ["wasm", "--lint"] => wasm::lint(&root).map(|()| true),
         ["test"] => suite::run(&root),
         _ => bail!("{USAGE}"),
     }

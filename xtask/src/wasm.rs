@@ -54,6 +54,19 @@ pub fn build(root: &Path) -> Result<()> {
     report(&generated.join("iolite_wasm_bg.wasm"), route)
 }
 
+/// Clippy on the browser crate, for wasm where clippy's own compiler has that target.
+pub fn lint(root: &Path) -> Result<()> {
+    let mut clippy = rustup::cargo();
+    clippy.args(["clippy", "--quiet", "--locked", "--all-targets", "--package", PACKAGE]).current_dir(root);
+    clippy.arg("--target-dir").arg(root.join("target/web/lint"));
+    if rustup::is_installed() {
+        clippy.args(["--target", TARGET]);
+    } else {
+        println!("clippy has no {TARGET} here: the browser crate is linted as native code");
+    }
+    process::run(clippy.args(["--", "-D", "warnings", "-D", "clippy::unwrap_used"]))
+}
+
 fn generate(root: &Path, module: &Path, bindings: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let generator = ["run", "--quiet", "--locked", "--package", "xtask-bindgen", "--"];

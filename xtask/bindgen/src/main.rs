@@ -13,13 +13,13 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let module = arguments.next().context("usage: xtask-bindgen MODULE.wasm OUT_DIR")?;
     let out_dir = arguments.next().context("usage: xtask-bindgen MODULE.wasm OUT_DIR")?;
+    let context = || format!("cannot generate bindings for {} into {}", module.display(), out_dir.display());
 
+    let mut bindgen = Bindgen::new();
     // `web` gives one module for all hosts: browsers fetch the .wasm beside it, Node passes its bytes to `initSync`.
-    Bindgen::new()
-        .input_path(&module)
-        .web(true)
-        .and_then(|bindgen| {
-            bindgen.typescript(true).remove_name_section(true).remove_producers_section(true).generate(&out_dir)
-        })
-        .with_context(|| format!("cannot generate bindings for {} into {}", module.display(), out_dir.display()))
+    bindgen.input_path(&module).web(true).with_context(context)?;
+    bindgen.typescript(true).omit_default_module_path(false);
+    // Nobody reads these in a browser, and every page load would pay for them.
+    bindgen.remove_name_section(true).remove_producers_section(true);
+    bindgen.generate(&out_dir).with_context(context)
 }

@@ -7,13 +7,3 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn version_is_the_one_of_the_package() {
-        assert_eq!(version(), env!("CARGO_PKG_VERSION"));
-    }
-}

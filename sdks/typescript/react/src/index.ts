@@ -1,0 +1,3 @@
+/** React hooks over the client. Nothing is exported yet. */
+
+export {};
