@@ -1,0 +1,63 @@
+# The house's commands. Each says in one line what it does: `make help`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+# Targets build on each other and share folders; the tools below them use all cores themselves.
+.NOTPARALLEL:
+
+DEMO_APP := examples/room-planner/dist
+# Beyond clippy's defaults; tests may unwrap (clippy.toml).
+CLIPPY := cargo clippy --locked --all-targets
+CLIPPY_RULES := -- -D warnings -D clippy::unwrap_used
+
+.PHONY: help setup build wasm web server demo demo-check test check fix soak clean
+
+help: ## shows this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+setup: ## installs everything the other targets need; quiet when nothing is missing
+	@scripts/setup
+
+build: setup server wasm web ## builds the release binary, the browser module, the web packages and the demo page
+
+server:
+	cargo build --release --locked
+
+wasm:
+	@cargo xtask wasm
+
+web: wasm
+	npm run --silent build
+
+demo: build ## sets up, builds and starts the demo; prints the address of its page
+	@test -x target/release/iolite || { echo "error: target/release/iolite was not built: the server is not there yet" >&2; exit 1; }
+	target/release/iolite dev --app $(DEMO_APP)
+
+demo-check: build ## starts the demo on a free port, loads its page in Chromium, and stops it again
+	npm run --silent demo-check --workspace tests/browser
+
+test: build ## runs every test and sums them up
+	@cargo xtask test
+
+check: setup wasm ## reads only: format, lints, house rules, types; the same as CI
+	cargo fmt --all --check
+	$(CLIPPY) $(CLIPPY_RULES)
+	$(CLIPPY) --package xtask-bindgen $(CLIPPY_RULES)
+	cargo xtask wasm --lint
+	cargo xtask tidy
+	npm run --silent types
+
+fix: setup ## formats, and applies what the linters can repair by themselves
+	cargo clippy --fix --allow-dirty --allow-staged --all-targets $(CLIPPY_RULES)
+	cargo fmt --all
+
+soak: build ## runs the long tests: ten million mutated frames, thousands of simulated seeds
+	cargo test --release --locked -- --ignored soak
+	target/release/iolite simulate --seeds 1..5000
+
+clean: ## removes everything that was built or installed into this folder, but not Debian's packages
+	cargo clean
+	rm -rf node_modules test-results sdks/typescript/client/src/wasm
+	rm -rf sdks/typescript/*/dist examples/*/dist tests/browser/dist
+	find sdks examples tests -name '*.tsbuildinfo' -delete
