@@ -7,9 +7,8 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 DEMO_APP := examples/room-planner/dist
-# Beyond clippy's defaults; tests may unwrap (clippy.toml).
 CLIPPY := cargo clippy --locked --all-targets
-CLIPPY_RULES := -- -D warnings -D clippy::unwrap_used
+CLIPPY_RULES := -- -D warnings
 
 .PHONY: help setup build wasm web server demo demo-check test check fix soak clean
 

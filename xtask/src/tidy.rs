@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the rules of the house that no compiler checks.
 //!
 //! Invariant: it only reads, and every rule has a test with bad input that must be reported.
-//! Source: the house style, rules 3, 5, 11, 15, 17 and 20, and the crate graph of the design (ARCHITECTURE.md).
+//! Source: the house style, rules 3, 5, 10, 11, 15, 17 and 20, and the crate graph of the design (ARCHITECTURE.md).
 
 mod crates;
 mod dependencies;
@@ -17,6 +17,7 @@ mod plain_code;
 mod protos;
 mod runtimes;
 mod sources;
+mod unwraps;
 mod versions;
 
 use std::path::Path;
@@ -38,6 +39,7 @@ pub fn run(root: &Path) -> Result<bool> {
         findings.extend(mentions::check(source));
         findings.extend(protos::check(source));
         findings.extend(manifests::check(source));
+        findings.extend(unwraps::check(source));
     }
     findings.extend(graph::check(&crates.ours));
     findings.extend(dependencies::check(&crates.ours));

@@ -1,15 +1,19 @@
 //! Manifests: every dependency says why it is there (rule 17), versions are exact and stand in the root only.
+//!
+//! A reason is a comment on the dependency's line, above it, or above the block of lines it belongs to.
 
 use super::finding::Finding;
 use super::sources::Source;
 
-/// How near the reason must be.
+/// Which table of a manifest a line is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reasons {
-    /// The root lists versions; a comment may head a block of them.
-    HeadABlock,
-    /// Each dependency has its own, on its line or just above.
-    BesideEach,
+enum Table {
+    /// `[workspace.dependencies]`: the one place for versions.
+    Versions,
+    /// The dependencies of one crate.
+    Dependencies,
+    /// Lists none.
+    Other,
 }
 
 pub fn check(source: &Source) -> Vec<Finding> {
@@ -27,64 +31,58 @@ pub fn check(source: &Source) -> Vec<Finding> {
 
 fn check_dependencies(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut reasons = None;
-    let mut reason_above = false;
+    let mut table = Table::Other;
+    let mut has_reason_above = false;
     let mut depth = 0_isize;
     for (index, line) in source.text.lines().enumerate() {
         let line = line.trim();
         let (code, comment) = line.split_once('#').map_or((line, None), |(code, comment)| (code, Some(comment)));
-        if depth == 0 && line.starts_with('[') {
-            reasons = reasons_of(line);
-            if line.contains("dependencies.") {
-                let message = format!("{line} is a table of one dependency: write it as a line under [dependencies]");
-                findings.push(Finding::failure(&source.path, index + 1, message));
-            }
-        } else if depth == 0
-            && !code.is_empty()
-            && let Some(reasons) = reasons
-        {
-            if comment.is_none() && !reason_above {
-                findings.push(without_reason(source, index, code.split(['.', '=']).next().unwrap_or(code).trim()));
-            }
-            findings.extend(check_version(source, index, code, reasons));
-            reason_above &= reasons == Reasons::HeadABlock;
-        }
         if code.is_empty() {
-            // A comment counts for what follows it; an empty line ends that.
-            reason_above = comment.is_some();
+            // A comment counts for the lines below it, up to the next empty one.
+            has_reason_above = comment.is_some();
+        } else if depth == 0 && code.starts_with('[') {
+            table = table_of(code);
+            has_reason_above = false;
+            findings.extend(check_header(code).map(|message| Finding::failure(&source.path, index + 1, message)));
+        } else if depth == 0 && table != Table::Other {
+            let has_reason = has_reason_above || comment.is_some();
+            let messages = check_entry(table, code, has_reason);
+            findings.extend(messages.into_iter().map(|message| Finding::failure(&source.path, index + 1, message)));
         }
         depth += code.matches(['[', '{']).count() as isize - code.matches([']', '}']).count() as isize;
     }
     findings
 }
 
-/// Which rule holds below a table's header; `None` if the table lists no dependencies.
-fn reasons_of(header: &str) -> Option<Reasons> {
-    let name = header.trim_matches(['[', ']']);
-    if name == "workspace.dependencies" {
-        return Some(Reasons::HeadABlock);
-    }
+fn table_of(header: &str) -> Table {
+    let name = header.trim().trim_matches(['[', ']']);
     let tables = ["dependencies", "dev-dependencies", "build-dependencies"];
-    tables.iter().any(|table| name == *table || name.ends_with(&format!(".{table}"))).then_some(Reasons::BesideEach)
-}
-
-fn without_reason(source: &Source, index: usize, name: &str) -> Finding {
-    let message = format!("`{name}` has no reason: write a comment beside it saying why it is there");
-    Finding::failure(&source.path, index + 1, message)
-}
-
-fn check_version(source: &Source, index: usize, code: &str, reasons: Reasons) -> Option<Finding> {
-    let name = code.split(['.', '=']).next().unwrap_or(code).trim();
-    let fails = |message: String| Some(Finding::failure(&source.path, index + 1, message));
-    match reasons {
-        Reasons::HeadABlock if !code.contains("path =") && !code.contains("\"=") => {
-            fails(format!("`{name}` is not pinned: write its exact version, as \"=1.2.3\""))
-        }
-        Reasons::BesideEach if !code.contains("workspace = true") => {
-            fails(format!("`{name}` does not take its version from the root: write `{name}.workspace = true`"))
-        }
-        Reasons::HeadABlock | Reasons::BesideEach => None,
+    match name {
+        "workspace.dependencies" => Table::Versions,
+        _ if tables.iter().any(|table| name == *table || name.ends_with(&format!(".{table}"))) => Table::Dependencies,
+        _ => Table::Other,
     }
+}
+
+fn check_header(header: &str) -> Option<String> {
+    header
+        .contains("dependencies.")
+        .then(|| format!("{} is a table of one dependency: write it as a line under [dependencies]", header.trim()))
+}
+
+fn check_entry(table: Table, code: &str, has_reason: bool) -> Vec<String> {
+    let name = code.split(['.', '=']).next().unwrap_or(code).trim();
+    let mut messages = Vec::new();
+    if !has_reason {
+        messages.push(format!("`{name}` has no reason: write a comment beside it saying why it is there"));
+    }
+    if table == Table::Versions && !code.contains("path =") && !code.contains("\"=") {
+        messages.push(format!("`{name}` is not pinned: write its exact version, as \"=1.2.3\""));
+    }
+    if table == Table::Dependencies && !code.contains("workspace = true") {
+        messages.push(format!("`{name}` does not take its version from the root: write `{name}.workspace = true`"));
+    }
+    messages
 }
 
 #[cfg(test)]
@@ -105,12 +103,14 @@ mod tests {
     fn a_dependency_without_a_reason_is_reported() {
         assert_eq!(member("[dependencies]\nserde.workspace = true\n"), [4]);
         assert_eq!(member("[dev-dependencies]\n# Why.\n\nserde.workspace = true\n"), [6]);
-        assert_eq!(member("[dependencies]\n# Why.\na.workspace = true\nb.workspace = true\n"), [6]);
+        assert_eq!(member("[dependencies]\n# Why.\na.workspace = true\n\nb.workspace = true\n"), [7]);
+        assert_eq!(member("# Why.\n[dependencies]\na.workspace = true\n"), [5]);
         assert_eq!(member("[target.'cfg(unix)'.dependencies]\na = { workspace = true }\n"), [4]);
     }
 
     #[test]
     fn a_reason_above_or_beside_passes_and_so_do_other_tables() {
+        assert!(member("[dependencies]\n# Why both.\na.workspace = true\nb.workspace = true\n").is_empty());
         assert!(member("[dependencies]\n# Why.\na = { workspace = true, features = [\n  \"x\",\n] }\n").is_empty());
         assert!(member("[dependencies]\na.workspace = true # why\n[features]\nx = []\n").is_empty());
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_pins_exactly_and_may_head_a_block() {
+    fn the_root_pins_exactly() {
         let root = |text: &str| lines("Cargo.toml", &format!("[workspace.dependencies]\n{text}"));
         assert!(root("# Ours.\na = { path = \"a\" }\nb = { path = \"b\" }\n").is_empty());
         assert_eq!(root("# Why.\nserde = \"=1.0.0\"\n\nlog = \"=0.4.0\"\n"), [5]);
