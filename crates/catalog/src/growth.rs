@@ -1,0 +1,39 @@
+//! The transaction that adds a version to the stored schema.
+//!
+//! Invariant: it reads all versions, so of two gateways that grow the schema at once one conflicts, and looks again.
+
+use iolite_values::{Decision, Read, RowKey, Schema, Value, Write};
+
+use crate::{Catalog, rows};
+
+/// A version that is not committed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Growth {
+    pub version: i64,
+    pub schema: Schema,
+}
+
+impl Growth {
+    /// What the transaction reads, at the snapshot of the catalog that proposed the growth.
+    pub fn reads(&self) -> Vec<Read> {
+        let iolite_values::Interest::Range { table, range } = Catalog::interest() else {
+            unreachable!("the catalog's interest is a range");
+        };
+        vec![Read::Range { table, range }]
+    }
+
+    pub fn decision(&self) -> Decision {
+        Decision::Commit(self.writes())
+    }
+
+    fn writes(&self) -> Vec<Write> {
+        let key = RowKey::new(&[Value::Int(self.version)]).expect("an integer is a key");
+        rows::writes(&key, &self.schema)
+    }
+}
+
+impl Catalog {
+    pub(crate) fn growth_to(&self, schema: Schema) -> Growth {
+        Growth { version: self.version() + 1, schema }
+    }
+}

@@ -1,0 +1,91 @@
+//! A schema grows, is read back, and what contradicts it is refused.
+
+use iolite_values::{Decision, SchemaError};
+
+use super::*;
+
+fn schema(columns: &str) -> Schema {
+    let json = format!(r#"{{"tables":{{"notes":{{"columns":{{"id":{{"type":"id"}}{columns}}},"key":["id"]}}}}}}"#);
+    Schema::from_json(&json).expect("a good schema")
+}
+
+fn growth(catalog: &Catalog, wanted: &Schema) -> Growth {
+    match catalog.admit(wanted).expect("additive") {
+        Admission::Grow(growth) => *growth,
+        Admission::Covered => panic!("nothing to add"),
+    }
+}
+
+fn commit(catalog: &mut Catalog, growth: &Growth) {
+    let Decision::Commit(writes) = growth.decision() else { panic!("a commit") };
+    catalog.fold(&writes).expect("its own rows");
+}
+
+#[test]
+fn an_empty_catalog_knows_the_empty_schema_only() {
+    let catalog = Catalog::new(SchemaPolicy::Grow);
+    assert!(catalog.knows(Schema::default().hash()));
+    assert!(!catalog.knows(schema("").hash()));
+    assert_eq!(catalog.admit(&Schema::default()), Ok(Admission::Covered));
+}
+
+#[test]
+fn versions_follow_each_other_and_all_stay_known() {
+    let mut catalog = Catalog::new(SchemaPolicy::Grow);
+    let (first, second) = (schema(""), schema(r#","votes":{"type":"counter"}"#));
+    let growth_to_first = growth(&catalog, &first);
+    commit(&mut catalog, &growth_to_first);
+    assert_eq!((catalog.version(), catalog.schema()), (1, &first));
+    let growth_to_second = growth(&catalog, &second);
+    commit(&mut catalog, &growth_to_second);
+    assert_eq!((catalog.version(), catalog.schema()), (2, &second));
+    assert!(catalog.knows(first.hash()) && catalog.knows(second.hash()));
+    assert_eq!(catalog.admit(&first), Ok(Admission::Covered));
+}
+
+#[test]
+fn a_restarted_catalog_reads_what_was_stored() {
+    let mut catalog = Catalog::new(SchemaPolicy::Grow);
+    let first = schema("");
+    let grown = growth(&catalog, &first);
+    commit(&mut catalog, &grown);
+    let table = Catalog::table();
+    let rows = catalog.rows.iter().map(|(key, row)| RowAt { table, key: key.clone(), row: row.clone() });
+    let mut again = Catalog::new(SchemaPolicy::Fixed);
+    again.load(rows.collect()).expect("its own rows");
+    assert_eq!((again.version(), again.schema()), (1, &first));
+    assert!(again.knows(first.hash()));
+}
+
+#[test]
+fn a_fixed_schema_says_how_it_is_made_to_grow() {
+    let catalog = Catalog::new(SchemaPolicy::Fixed);
+    let error = catalog.admit(&schema("")).expect_err("it adds a table");
+    assert!(error.to_string().contains("iolite schema apply"), "{error}");
+}
+
+#[test]
+fn a_contradiction_is_refused_by_either_policy() {
+    let mut catalog = Catalog::new(SchemaPolicy::Grow);
+    let grown = growth(&catalog, &schema(r#","n":{"type":"int"}"#));
+    commit(&mut catalog, &grown);
+    let error: SchemaError = catalog.admit(&schema(r#","n":{"type":"string"}"#)).expect_err("another type");
+    assert_eq!((error.table.as_str(), error.column.as_str()), ("notes", "n"));
+}
+
+#[test]
+fn a_row_that_is_no_schema_is_an_error_and_not_a_panic() {
+    let mut catalog = Catalog::new(SchemaPolicy::Grow);
+    let key = RowKey::new(&[iolite_values::Value::Int(3)]).expect("short");
+    let mut row = Row::default();
+    row.apply(iolite_values::ColumnId::ROW, &iolite_values::Operation::Create).expect("a row operation");
+    let rows = vec![RowAt { table: Catalog::table(), key, row }];
+    let error = catalog.load(rows).expect_err("no JSON");
+    assert_eq!(error.version, 3);
+}
+
+#[test]
+fn no_app_can_name_a_table_like_the_systems() {
+    let json = r#"{"tables":{"_catalog":{"columns":{"id":{"type":"id"}},"key":["id"]}}}"#;
+    assert!(Schema::from_json(json).is_err());
+}
