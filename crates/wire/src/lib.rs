@@ -1,3 +1,21 @@
 //! Messages: what they say, and how they are encoded.
+//!
+//! Invariants: what is encoded decodes to an equal message; no bytes make a decoder panic, or allocate more than a small multiple of
+//! their length. Encodings: docs/protocols/wire.md. The session's life: docs/protocols/session.md.
+//! Source: our own; the dictionary of cells is that of HPACK (RFC 7541) in spirit.
 
+pub mod client_storage;
+mod encoding;
+mod error;
+mod frame;
+mod generated;
+pub mod journal;
+pub mod limits;
 pub mod message;
+mod session;
+
+pub use error::{DecodeError, EncodeError};
+pub use session::{SessionDecoder, SessionEncoder, SessionMessage};
+
+/// Every message of proto/, so that a test can ask for the golden bytes of each.
+pub use generated::MESSAGE_NAMES;

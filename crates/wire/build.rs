@@ -1,0 +1,75 @@
+//! Compiles proto/: prost's types, and the shapes that let a frame be checked before anything is allocated for it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use prost_build::Config;
+use protox::prost_reflect::prost_types::FileDescriptorSet;
+use protox::prost_reflect::prost_types::field_descriptor_proto::Type;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    println!("cargo::rerun-if-changed=proto");
+    let mut files = Vec::new();
+    find_files(Path::new("proto"), &mut files)?;
+    files.sort();
+    let descriptors = protox::compile(&files, ["proto"])?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("shapes.rs"), shapes(&descriptors)?)?;
+    Config::new().compile_fds(descriptors)?;
+    Ok(())
+}
+
+fn find_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            find_files(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "proto") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Which fields of which message hold which message: a table, and a constant a message for its place in it.
+fn shapes(descriptors: &FileDescriptorSet) -> Result<String, Failure> {
+    let messages: BTreeMap<String, _> = descriptors
+        .file
+        .iter()
+        .flat_map(|file| &file.message_type)
+        .map(|each| (each.name().to_owned(), each))
+        .collect();
+    let place = |type_name: &str| {
+        let name = type_name.rsplit('.').next().unwrap_or("");
+        messages.keys().position(|own| own == name).ok_or(format!("{type_name} is nested or imported"))
+    };
+    let mut constants = String::new();
+    let mut table = String::from("pub(crate) static SHAPES: &[&[(u32, Shape)]] = &[\n");
+    for (at, (name, message)) in messages.iter().enumerate() {
+        writeln!(constants, "pub(crate) const {}: Shape = Shape({at});", constant_name(name))?;
+        table.push_str("    &[");
+        for field in message.field.iter().filter(|field| field.r#type() == Type::Message) {
+            write!(table, "({}, Shape({})), ", field.number(), place(field.type_name())?)?;
+        }
+        table.push_str("],\n");
+    }
+    writeln!(table, "];")?;
+    let names: Vec<&String> = messages.keys().collect();
+    writeln!(table, "/// Every message's name.\npub const MESSAGE_NAMES: &[&str] = &{names:?};")?;
+    Ok(constants + &table)
+}
+
+fn constant_name(name: &str) -> String {
+    let mut constant = String::new();
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && !constant.is_empty() {
+            constant.push('_');
+        }
+        constant.push(character.to_ascii_uppercase());
+    }
+    constant
+}

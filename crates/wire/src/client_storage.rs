@@ -1,0 +1,1 @@
+//! What a client keeps on its device.

@@ -1,0 +1,18 @@
+//! The parts that messages are made of, to protobuf and back.
+//!
+//! A writer and a reader see the same parts in the same order, so they number cells and relate timestamps alike. A session has one a
+//! direction for its whole life; a record has its own.
+
+mod cell;
+mod interest;
+mod operation;
+mod read;
+mod reader;
+mod row;
+mod timestamp;
+mod value;
+mod writer;
+
+pub(crate) use cell::{name as cell_name, named as named_cell, row_key};
+pub(crate) use reader::{Reader, identity, required};
+pub(crate) use writer::Writer;

@@ -1,0 +1,56 @@
+//! Reads.
+
+use iolite_values::{Element, Read};
+
+use crate::DecodeError;
+use crate::generated::proto::{self, read::Part};
+use crate::limits::MAP_KEY;
+
+use super::{Reader, Writer, value};
+
+impl Writer {
+    pub(crate) fn reads(&mut self, reads: &[Read]) -> Vec<proto::Read> {
+        reads.iter().map(|read| self.read(read)).collect()
+    }
+
+    fn read(&mut self, read: &Read) -> proto::Read {
+        match read {
+            Read::Cell { cell, element } => {
+                let cell = self.cell(cell);
+                let part = match element {
+                    Element::Whole => None,
+                    Element::Member(value) => Some(Part::Member(value::write(value))),
+                    Element::Entry(key) => Some(Part::Entry(self.text(key, MAP_KEY))),
+                    Element::Index(index) => Some(Part::Index(*index)),
+                };
+                proto::Read { cell: cell.number, name: cell.name, part }
+            }
+            Read::Range { table, range } => {
+                proto::Read { cell: 0, name: None, part: Some(Part::Range(self.range(*table, range))) }
+            }
+        }
+    }
+}
+
+impl Reader {
+    pub(crate) fn reads(&mut self, reads: Vec<proto::Read>) -> Result<Vec<Read>, DecodeError> {
+        reads.into_iter().map(|read| self.read(read)).collect()
+    }
+
+    fn read(&mut self, read: proto::Read) -> Result<Read, DecodeError> {
+        let element = match read.part {
+            None => Element::Whole,
+            Some(Part::Member(value)) => Element::Member(value::read(value)?),
+            Some(Part::Entry(key)) => Element::Entry(self.map_key(key)?),
+            Some(Part::Index(index)) => Element::Index(index),
+            Some(Part::Range(_)) if read.cell != 0 || read.name.is_some() => {
+                return Err(DecodeError::malformed("a read is of a cell or of a range"));
+            }
+            Some(Part::Range(range)) => {
+                let (table, range) = self.range(range)?;
+                return Ok(Read::Range { table, range });
+            }
+        };
+        Ok(Read::Cell { cell: self.cell(read.cell, read.name)?, element })
+    }
+}

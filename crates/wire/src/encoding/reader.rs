@@ -1,0 +1,37 @@
+//! The state of a decoder, and the checks of plain fields.
+
+use iolite_values::Id;
+
+use crate::DecodeError;
+use crate::limits::Limit;
+
+use super::cell::ReceivedCells;
+use super::timestamp::Chain;
+
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    pub(super) cells: ReceivedCells,
+    pub(super) times: Chain,
+}
+
+impl Reader {
+    pub(crate) fn text(&self, text: String, limit: Limit) -> Result<String, DecodeError> {
+        self.count(text.len(), limit)?;
+        Ok(text)
+    }
+
+    pub(crate) fn count(&self, count: usize, limit: Limit) -> Result<(), DecodeError> {
+        if count > limit.most { Err(DecodeError::TooLarge { limit }) } else { Ok(()) }
+    }
+}
+
+/// 16 bytes that name a client, a store, a schema.
+pub(crate) fn identity(bytes: &[u8]) -> Result<Id, DecodeError> {
+    let bytes = bytes.try_into().map_err(|_| DecodeError::malformed("an identity has 16 bytes"))?;
+    Ok(Id::from_bytes(bytes))
+}
+
+/// What a field holds that no message goes without.
+pub(crate) fn required<T>(field: Option<T>, what: &'static str) -> Result<T, DecodeError> {
+    field.ok_or(DecodeError::Malformed { what })
+}

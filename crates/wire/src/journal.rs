@@ -1,0 +1,1 @@
+//! Records of a replica's journal, and chunks of its checkpoints.

@@ -1,0 +1,61 @@
+//! How large messages may be. The table of docs/protocols/wire.md is held to this file by a test.
+
+use std::fmt;
+
+/// A limit, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    pub most: usize,
+    pub of: &'static str,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.most, self.of)
+    }
+}
+
+/// What one encoded message may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameLimits {
+    pub bytes: Limit,
+    /// Messages inside the message, at every depth: each takes memory, even an empty one.
+    pub parts: Limit,
+}
+
+impl FrameLimits {
+    const fn new(bytes: usize, parts: usize) -> FrameLimits {
+        FrameLimits { bytes: Limit { most: bytes, of: "bytes" }, parts: Limit { most: parts, of: "parts" } }
+    }
+}
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+/// A frame of a client.
+pub const FROM_CLIENT: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
+/// A frame of a gateway.
+pub const FROM_GATEWAY: FrameLimits = FrameLimits::new(4 * MIB, 256 * KIB);
+/// A record of the journal. Whatever one frame of a client submits fits, with its cells in full.
+pub const JOURNAL_RECORD: FrameLimits = FrameLimits::new(32 * MIB, 64 * KIB);
+/// A chunk of a checkpoint. Its writer aims far below.
+pub const CHECKPOINT_CHUNK: FrameLimits = FrameLimits::new(32 * MIB, 1024 * KIB);
+/// Anything that a client stores.
+pub const CLIENT_STORAGE: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
+
+/// A login token.
+pub const TOKEN: Limit = Limit { most: 8 * KIB, of: "bytes of token" };
+/// A schema in JSON.
+pub const SCHEMA: Limit = Limit { most: 512 * KIB, of: "bytes of schema" };
+/// Text for people: the reason of an abort, of a rejection, of a goodbye.
+pub const REASON: Limit = Limit { most: 4 * KIB, of: "bytes of reason" };
+/// The key of a map's entry.
+pub const MAP_KEY: Limit = Limit { most: KIB, of: "bytes of map key" };
+/// A bound of a range: a row key and the byte that makes it a bound.
+pub const RANGE_BOUND: Limit = Limit { most: KIB + 1, of: "bytes of range bound" };
+/// The interests of one `Subscribe`, and the numbers of one `Unsubscribe`.
+pub const SUBSCRIPTIONS: Limit = Limit { most: 4 * KIB, of: "subscriptions" };
+/// Cells with a number, in one direction of a session.
+pub const NUMBERED_CELLS: Limit = Limit { most: KIB, of: "numbered cells" };
+/// The name of a mutation, and of a user.
+pub const NAME: Limit = Limit { most: KIB, of: "bytes of name" };

@@ -1,0 +1,92 @@
+//! The advance: changes, snapshots and outcomes.
+
+use iolite_values::{Counter, TableId};
+
+use crate::DecodeError;
+use crate::encoding::{Reader, Writer, required, row_key};
+use crate::generated::proto::{self, outcome::Verdict as Field};
+use crate::limits::REASON;
+use crate::message::{Advance, Outcome, Rejection, RowSnapshot, Snapshot, SubscriptionId, Verdict};
+
+use super::submit::{attempt, earlier_attempts};
+
+pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
+    let to = writer.timestamp(advance.to);
+    proto::Advance {
+        to_near: to.near,
+        to: to.full,
+        more: advance.more,
+        changes: writer.writes(&advance.changes),
+        snapshots: advance.snapshots.iter().map(|snapshot| write_snapshot(snapshot, writer)).collect(),
+        outcomes: advance.outcomes.iter().map(|outcome| write_outcome(outcome, writer)).collect(),
+    }
+}
+
+pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advance, DecodeError> {
+    let to = reader.timestamp(advance.to_near, advance.to)?;
+    let changes = reader.writes(advance.changes)?;
+    let snapshots = advance.snapshots.into_iter().map(|snapshot| read_snapshot(snapshot, reader));
+    let snapshots = snapshots.collect::<Result<_, _>>()?;
+    let outcomes = advance.outcomes.into_iter().map(|outcome| read_outcome(outcome, reader));
+    let outcomes = outcomes.collect::<Result<_, _>>()?;
+    Ok(Advance { to, more: advance.more, changes, snapshots, outcomes })
+}
+
+fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {
+    let mut table = 0;
+    let mut rows = Vec::with_capacity(snapshot.rows.len());
+    for RowSnapshot { table: TableId(own), key, row } in &snapshot.rows {
+        let row = Some(writer.row(row));
+        rows.push(proto::RowSnapshot { table_change: own ^ table, key: key.as_bytes().to_vec(), row });
+        table = *own;
+    }
+    proto::Snapshot { subscription: snapshot.subscription.0, rows }
+}
+
+fn read_snapshot(snapshot: proto::Snapshot, reader: &Reader) -> Result<Snapshot, DecodeError> {
+    let mut table = 0;
+    let mut rows = Vec::with_capacity(snapshot.rows.len());
+    for row in snapshot.rows {
+        table ^= row.table_change;
+        let state = reader.row(required(row.row, "a row of a snapshot is missing")?)?;
+        rows.push(RowSnapshot { table: TableId(table), key: row_key(&row.key)?, row: state });
+    }
+    Ok(Snapshot { subscription: SubscriptionId(snapshot.subscription), rows })
+}
+
+fn write_outcome(outcome: &Outcome, writer: &mut Writer) -> proto::Outcome {
+    let verdict = match &outcome.verdict {
+        Verdict::Committed(at) => {
+            let at = writer.timestamp(*at);
+            at.full.map_or(Field::CommittedNear(at.near), Field::Committed)
+        }
+        Verdict::Aborted => Field::Aborted(true),
+        Verdict::Conflict(at) => {
+            let at = writer.timestamp(*at);
+            at.full.map_or(Field::ConflictNear(at.near), Field::Conflict)
+        }
+        Verdict::Rejected(Rejection::Invalid(reason)) => Field::Invalid(writer.text(reason, REASON)),
+        Verdict::Rejected(Rejection::Forgotten) => Field::Forgotten(true),
+    };
+    proto::Outcome {
+        counter: outcome.counter.0,
+        earlier_attempts: earlier_attempts(outcome.attempt),
+        verdict: Some(verdict),
+    }
+}
+
+fn read_outcome(outcome: proto::Outcome, reader: &mut Reader) -> Result<Outcome, DecodeError> {
+    let verdict = match required(outcome.verdict, "an outcome of no known verdict")? {
+        Field::CommittedNear(near) => Verdict::Committed(reader.timestamp(near, None)?),
+        Field::Committed(full) => Verdict::Committed(reader.timestamp(0, Some(full))?),
+        Field::Aborted(true) => Verdict::Aborted,
+        Field::ConflictNear(near) => Verdict::Conflict(reader.timestamp(near, None)?),
+        Field::Conflict(full) => Verdict::Conflict(reader.timestamp(0, Some(full))?),
+        Field::Invalid(reason) => Verdict::Rejected(Rejection::Invalid(reader.text(reason, REASON)?)),
+        Field::Forgotten(true) => Verdict::Rejected(Rejection::Forgotten),
+        Field::Aborted(false) | Field::Forgotten(false) => {
+            return Err(DecodeError::malformed("a verdict that is none"));
+        }
+    };
+    Ok(Outcome { counter: Counter(outcome.counter), attempt: attempt(outcome.earlier_attempts), verdict })
+}

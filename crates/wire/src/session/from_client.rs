@@ -1,0 +1,89 @@
+//! Frames of a client.
+
+use iolite_values::{ClientId, Counter, SchemaHash, StoreIncarnation};
+
+use crate::DecodeError;
+use crate::encoding::{Reader, Writer, identity, required};
+use crate::generated::proto::{self, from_client_frame::Message};
+use crate::limits::{SCHEMA, SUBSCRIPTIONS, TOKEN};
+use crate::message::{FromClient, Hello, ProtocolVersion, Resume, Subscribe, SubscriptionId};
+
+use super::{read_submit, write_submit};
+
+pub(super) fn write(message: &FromClient, writer: &mut Writer) -> proto::FromClientFrame {
+    let message = match message {
+        FromClient::Hello(hello) => Message::Hello(write_hello(hello, writer)),
+        FromClient::Schema(schema) => Message::Schema(writer.text(schema, SCHEMA)),
+        FromClient::Subscribe(subscribe) => Message::Subscribe(write_subscribe(subscribe, writer)),
+        FromClient::Unsubscribe(ids) => {
+            writer.count(ids.len(), SUBSCRIPTIONS);
+            Message::Unsubscribe(proto::Unsubscribe { ids: ids.iter().map(|id| id.0).collect() })
+        }
+        FromClient::Submit(submit) => Message::Submit(write_submit(submit, writer)),
+        FromClient::Acknowledge(counter) => Message::Acknowledge(counter.0),
+        FromClient::Ping(number) => Message::Ping(*number),
+    };
+    proto::FromClientFrame { message: Some(message) }
+}
+
+pub(super) fn read(frame: proto::FromClientFrame, reader: &mut Reader) -> Result<FromClient, DecodeError> {
+    Ok(match required(frame.message, "no message that is known here")? {
+        Message::Hello(hello) => FromClient::Hello(read_hello(hello, reader)?),
+        Message::Schema(schema) => FromClient::Schema(reader.text(schema, SCHEMA)?),
+        Message::Subscribe(subscribe) => FromClient::Subscribe(read_subscribe(subscribe, reader)?),
+        Message::Unsubscribe(unsubscribe) => {
+            reader.count(unsubscribe.ids.len(), SUBSCRIPTIONS)?;
+            FromClient::Unsubscribe(unsubscribe.ids.into_iter().map(SubscriptionId).collect())
+        }
+        Message::Submit(submit) => FromClient::Submit(read_submit(submit, reader)?),
+        Message::Acknowledge(counter) => FromClient::Acknowledge(Counter(counter)),
+        Message::Ping(number) => FromClient::Ping(number),
+    })
+}
+
+fn write_hello(hello: &Hello, writer: &mut Writer) -> proto::Hello {
+    let resume = hello.resume.map(|resume| {
+        let at = writer.timestamp(resume.at);
+        proto::Resume { store: resume.store.0.to_bytes().to_vec(), at_near: at.near, at: at.full }
+    });
+    proto::Hello {
+        oldest_version: hello.oldest_version.0,
+        newest_version: hello.newest_version.0,
+        token: writer.text(&hello.token, TOKEN),
+        client: hello.client.0.to_bytes().to_vec(),
+        schema: hello.schema.0.to_vec(),
+        resume,
+        acknowledged: hello.acknowledged.0,
+    }
+}
+
+fn read_hello(hello: proto::Hello, reader: &mut Reader) -> Result<Hello, DecodeError> {
+    let resume = match hello.resume {
+        None => None,
+        Some(resume) => {
+            let store = StoreIncarnation(identity(&resume.store)?);
+            Some(Resume { store, at: reader.timestamp(resume.at_near, resume.at)? })
+        }
+    };
+    Ok(Hello {
+        oldest_version: ProtocolVersion(hello.oldest_version),
+        newest_version: ProtocolVersion(hello.newest_version),
+        token: reader.text(hello.token, TOKEN)?,
+        client: ClientId(identity(&hello.client)?),
+        schema: SchemaHash(identity(&hello.schema)?.to_bytes()),
+        resume,
+        acknowledged: Counter(hello.acknowledged),
+    })
+}
+
+fn write_subscribe(subscribe: &Subscribe, writer: &mut Writer) -> proto::Subscribe {
+    writer.count(subscribe.interests.len(), SUBSCRIPTIONS);
+    let subscriptions = subscribe.interests.iter().map(|(id, interest)| writer.subscription(*id, interest)).collect();
+    proto::Subscribe { held: subscribe.held, subscriptions }
+}
+
+fn read_subscribe(subscribe: proto::Subscribe, reader: &mut Reader) -> Result<Subscribe, DecodeError> {
+    reader.count(subscribe.subscriptions.len(), SUBSCRIPTIONS)?;
+    let interests = subscribe.subscriptions.into_iter().map(|each| reader.subscription(each));
+    Ok(Subscribe { held: subscribe.held, interests: interests.collect::<Result<_, _>>()? })
+}

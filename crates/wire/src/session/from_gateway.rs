@@ -1,0 +1,84 @@
+//! Frames of a gateway.
+
+use std::time::Duration;
+
+use iolite_values::StoreIncarnation;
+
+use crate::DecodeError;
+use crate::encoding::{Reader, Writer, identity, required};
+use crate::generated::proto::{self, from_gateway_frame::Message};
+use crate::limits::REASON;
+use crate::message::{FromGateway, Goodbye, GoodbyeReason, ProtocolVersion, Welcome};
+
+use super::advance;
+
+pub(super) fn write(message: &FromGateway, writer: &mut Writer) -> proto::FromGatewayFrame {
+    let message = match message {
+        FromGateway::Welcome(welcome) => Message::Welcome(proto::Welcome {
+            version: welcome.version.0,
+            store: welcome.store.0.to_bytes().to_vec(),
+            resumed: welcome.resumed,
+        }),
+        FromGateway::SchemaWanted => Message::SchemaWanted(proto::SchemaWanted {}),
+        FromGateway::Advance(advance) => Message::Advance(advance::write(advance, writer)),
+        FromGateway::Pong(number) => Message::Pong(*number),
+        FromGateway::Goodbye(goodbye) => Message::Goodbye(write_goodbye(goodbye, writer)),
+    };
+    proto::FromGatewayFrame { message: Some(message) }
+}
+
+pub(super) fn read(frame: proto::FromGatewayFrame, reader: &mut Reader) -> Result<FromGateway, DecodeError> {
+    Ok(match required(frame.message, "no message that is known here")? {
+        Message::Welcome(welcome) => FromGateway::Welcome(Welcome {
+            version: ProtocolVersion(welcome.version),
+            store: StoreIncarnation(identity(&welcome.store)?),
+            resumed: welcome.resumed,
+        }),
+        Message::SchemaWanted(proto::SchemaWanted {}) => FromGateway::SchemaWanted,
+        Message::Advance(advance) => FromGateway::Advance(advance::read(advance, reader)?),
+        Message::Pong(number) => FromGateway::Pong(number),
+        Message::Goodbye(goodbye) => FromGateway::Goodbye(read_goodbye(goodbye, reader)?),
+    })
+}
+
+fn write_goodbye(goodbye: &Goodbye, writer: &mut Writer) -> proto::Goodbye {
+    use proto::GoodbyeReason as Field;
+    let reason = match goodbye.reason {
+        GoodbyeReason::Version => Field::Version,
+        GoodbyeReason::Unauthorized => Field::Unauthorized,
+        GoodbyeReason::Schema => Field::Schema,
+        GoodbyeReason::Protocol => Field::Protocol,
+        GoodbyeReason::Limit => Field::Limit,
+        GoodbyeReason::Slow => Field::Slow,
+        GoodbyeReason::Replaced => Field::Replaced,
+        GoodbyeReason::Unavailable => Field::Unavailable,
+    };
+    proto::Goodbye {
+        reason: reason.into(),
+        message: writer.text(&goodbye.message, REASON),
+        retry_after_s: goodbye.retry_after.map(|after| after.as_secs()),
+        retry_after_ns: goodbye.retry_after.map_or(0, |after| after.subsec_nanos()),
+    }
+}
+
+fn read_goodbye(goodbye: proto::Goodbye, reader: &Reader) -> Result<Goodbye, DecodeError> {
+    use proto::GoodbyeReason as Field;
+    let unknown = DecodeError::malformed("a goodbye of no known reason");
+    let reason = match Field::try_from(goodbye.reason).map_err(|_| unknown)? {
+        Field::Unspecified => return Err(unknown),
+        Field::Version => GoodbyeReason::Version,
+        Field::Unauthorized => GoodbyeReason::Unauthorized,
+        Field::Schema => GoodbyeReason::Schema,
+        Field::Protocol => GoodbyeReason::Protocol,
+        Field::Limit => GoodbyeReason::Limit,
+        Field::Slow => GoodbyeReason::Slow,
+        Field::Replaced => GoodbyeReason::Replaced,
+        Field::Unavailable => GoodbyeReason::Unavailable,
+    };
+    let retry_after = match (goodbye.retry_after_s, goodbye.retry_after_ns) {
+        (None, 0) => None,
+        (Some(seconds), nanoseconds @ 0..1_000_000_000) => Some(Duration::new(seconds, nanoseconds)),
+        (_, _) => return Err(DecodeError::malformed("a duration is out of its range")),
+    };
+    Ok(Goodbye { reason, message: reader.text(goodbye.message, REASON)?, retry_after })
+}

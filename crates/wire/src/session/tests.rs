@@ -1,0 +1,84 @@
+//! The codec's behaviour over a session.
+
+use iolite_values::{Attempt, Cell, ColumnId, Counter, Decision, Operation, RowKey, TableId, Timestamp, Value, Write};
+
+use super::*;
+use crate::message::Submit;
+
+fn cell(row: i64) -> Cell {
+    Cell { table: TableId::of("t"), row: RowKey::new(&[Value::Int(row)]).expect("short"), column: ColumnId::of("c") }
+}
+
+fn submit(cells: impl IntoIterator<Item = i64>) -> FromClient {
+    let writes = cells.into_iter().map(|row| Write { cell: cell(row), operation: Operation::Add(1) }).collect();
+    FromClient::Submit(Submit {
+        counter: Counter(7),
+        attempt: Attempt(1),
+        snapshot: Timestamp::from_u64(1 << 62),
+        reads: Vec::new(),
+        decision: Decision::Commit(writes),
+        acknowledged: Some(Counter(6)),
+    })
+}
+
+#[test]
+fn a_cell_is_named_once_and_numbered_after() {
+    let mut encoder = SessionEncoder::new();
+    let mut decoder = SessionDecoder::new();
+    let first = encoder.encode(&submit([1])).expect("small");
+    let second = encoder.encode(&submit([1])).expect("small");
+    assert!(second.len() + 15 < first.len(), "{} {}", first.len(), second.len());
+    for frame in [first, second] {
+        assert_eq!(decoder.decode(&frame), Ok(submit([1])));
+    }
+}
+
+#[test]
+fn more_cells_than_numbers_are_defined_again() {
+    let mut encoder = SessionEncoder::new();
+    let mut decoder = SessionDecoder::new();
+    let most = limits::NUMBERED_CELLS.most as i64;
+    for round in 0..3 {
+        let message = submit((0..most + 100).map(|row| row * (round + 1)).chain([0, 0, most]));
+        let frame = encoder.encode(&message).expect("small");
+        assert_eq!(decoder.decode(&frame), Ok(message));
+    }
+}
+
+#[test]
+fn a_message_that_is_too_large_leaves_the_encoder_as_before() {
+    let mut encoder = SessionEncoder::new();
+    let mut decoder = SessionDecoder::new();
+    let most = limits::NUMBERED_CELLS.most as i64;
+    let mut known: Vec<FromClient> = vec![submit(0..10), submit(0..most)];
+    for message in known.drain(..) {
+        let frame = encoder.encode(&message).expect("small");
+        decoder.decode(&frame).expect("an encoded frame");
+        let error = encoder.encode(&submit((0..20_000).map(|row| row + 5))).expect_err("too many parts");
+        assert_eq!(error, EncodeError::TooLarge { limit: limits::FROM_CLIENT.parts });
+        let reason = FromClient::Schema("x".repeat(limits::SCHEMA.most + 1));
+        assert_eq!(encoder.encode(&reason), Err(EncodeError::TooLarge { limit: limits::SCHEMA }));
+        for message in [submit(0..10), submit([3, 70, 5000])] {
+            let frame = encoder.encode(&message).expect("small");
+            assert_eq!(decoder.decode(&frame), Ok(message));
+        }
+    }
+}
+
+#[test]
+fn a_decoder_that_met_an_error_decodes_nothing_more() {
+    let mut decoder = SessionDecoder::<FromClient>::new();
+    let frame = SessionEncoder::new().encode(&FromClient::Ping(1)).expect("small");
+    assert_eq!(decoder.decode(&frame), Ok(FromClient::Ping(1)));
+    assert_eq!(decoder.decode(&[0x2a, 5, 1]), Err(DecodeError::Truncated));
+    assert_eq!(decoder.decode(&frame), Err(DecodeError::Broken));
+}
+
+#[test]
+fn a_number_that_was_not_defined_is_refused() {
+    let mut encoder = SessionEncoder::new();
+    encoder.encode(&submit([1])).expect("small");
+    let frame = encoder.encode(&submit([1])).expect("small");
+    let error = SessionDecoder::<FromClient>::new().decode(&frame).expect_err("the first frame is missing");
+    assert!(matches!(error, DecodeError::Malformed { .. }), "{error}");
+}
