@@ -70,6 +70,8 @@ pub enum Damage {
     Frame,
     /// A valid frame that does not belong there.
     UnexpectedFrame,
+    /// It ends before records that the checkpoint reflects.
+    Short,
 }
 
 impl fmt::Display for Damage {
@@ -79,6 +81,7 @@ impl fmt::Display for Damage {
             Damage::Foreign => "it does not belong to the files around it",
             Damage::Frame => "what was written there does not match its checksum",
             Damage::UnexpectedFrame => "what was written there does not belong there",
+            Damage::Short => "it ends there, but the checkpoint reflects later records",
         })
     }
 }

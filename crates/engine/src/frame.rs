@@ -32,7 +32,8 @@ pub(crate) enum FrameKind {
     SyncMark,
     /// In a checkpoint. Its ordinal counts from 1.
     Chunk,
-    /// The end of a complete checkpoint. Its ordinal is the number of chunks. No payload.
+    /// The end of a complete checkpoint. Its ordinal is the number of chunks, its payload the position of the last record that
+    /// a chunk may reflect.
     Footer,
 }
 

@@ -202,7 +202,8 @@ impl<D: Disk> Journal<D> {
         self.attempt(|journal| {
             journal.sync_records()?;
             let number = writer.number();
-            writer.finish(&mut journal.disk)?;
+            let reflects = journal.position_of(journal.durable);
+            writer.finish(&mut journal.disk, reflects)?;
             journal.remove_older_than(number)
         })?;
         Ok(self.durable)
@@ -336,7 +337,7 @@ impl Recovery {
         Recovery {
             incarnation: resume.incarnation,
             origin: Origin::Recovered,
-            checkpoint_chunks: resume.checkpoint.map(|checkpoint| checkpoint.chunks).unwrap_or_default(),
+            checkpoint_chunks: resume.checkpoint.map(|checkpoint| checkpoint.content.chunks).unwrap_or_default(),
             records: resume.records,
             torn_tail,
         }

@@ -6,7 +6,7 @@
 mod survey;
 
 use crate::Disk;
-use crate::checkpoint::{self, CheckpointReading};
+use crate::checkpoint::{self, CheckpointContent, CheckpointReading};
 use crate::failure::{Damage, DiskFailure, OpenError};
 use crate::file_name::FileKind;
 use crate::header::{Header, HeaderReading};
@@ -41,7 +41,7 @@ pub(crate) struct Resume {
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     pub header: Header,
-    pub chunks: Vec<Vec<u8>>,
+    pub content: CheckpointContent,
 }
 
 /// The segment in which writing goes on.
@@ -95,8 +95,8 @@ fn choose_base<D: Disk>(disk: &JournalDisk<D>, survey: &Survey) -> Result<Base, 
     for found in survey.checkpoints.iter().rev() {
         let offset = match found.reading {
             HeaderReading::Valid(header) => match checkpoint::read(&header, &disk.read(&found.name)?) {
-                CheckpointReading::Complete(chunks) => {
-                    let checkpoint = Some(Checkpoint { header, chunks });
+                CheckpointReading::Complete(content) => {
+                    let checkpoint = Some(Checkpoint { header, content });
                     return Ok(Base { checkpoint, number: header.number, first: header.first, suspect });
                 }
                 CheckpointReading::Incomplete { valid_bytes } => valid_bytes as u64,
@@ -109,7 +109,10 @@ fn choose_base<D: Disk>(disk: &JournalDisk<D>, survey: &Survey) -> Result<Base, 
 }
 
 fn read_segments<D: Disk>(disk: &JournalDisk<D>, survey: &Survey, base: Base) -> Result<Resume, OpenError> {
-    let incarnation = survey.incarnation.ok_or_else(|| missing(base.number))?;
+    let Some(incarnation) = survey.incarnation else {
+        let whole = survey.segments.iter().find(|found| found.number == base.number);
+        return Err(whole.map_or(missing(base.number), |found| damaged(found, 0, Damage::Header)));
+    };
     let kept: Vec<&Found> = survey.segments.iter().filter(|found| found.number >= base.number).collect();
     let mut expected = base.number;
     for found in &kept {
@@ -134,6 +137,7 @@ fn read_segments<D: Disk>(disk: &JournalDisk<D>, survey: &Survey, base: Base) ->
         resume.read_closed(disk, found)?;
     }
     resume.read_last(disk, last)?;
+    resume.check_reach(last)?;
     Ok(resume)
 }
 
@@ -160,6 +164,20 @@ impl Resume {
                 Ok(())
             }
         }
+    }
+
+    /// The records must reach as far as the checkpoint does, or it holds halves of records whose other halves are lost.
+    fn check_reach(&self, last: &Found) -> Result<(), OpenError> {
+        let reflected = self.checkpoint.as_ref().map_or(Position(0), |checkpoint| checkpoint.content.reflects);
+        if reflected < self.next {
+            return Ok(());
+        }
+        let valid_bytes = match self.last {
+            LastSegment::Whole { bytes, .. } => bytes,
+            LastSegment::Torn { valid_bytes, .. } => valid_bytes,
+            LastSegment::Unfinished { .. } => 0,
+        };
+        Err(damaged(last, valid_bytes, Damage::Short))
     }
 
     /// Reads the records of one segment, whichever it is.

@@ -75,3 +75,45 @@ fn has_mark_after(seal: Seal, file: &[u8], offset: usize) -> bool {
         Frame::decode(seal, &file[..end], at).is_some_and(|frame| frame.kind == FrameKind::SyncMark)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_name::FileKind;
+    use crate::identity::{Incarnation, SegmentNumber};
+
+    fn header() -> Header {
+        Header { kind: FileKind::Segment, incarnation: Incarnation(7), number: SegmentNumber(2), first: Position(5) }
+    }
+
+    fn segment(frames: &[(FrameKind, u64)]) -> Vec<u8> {
+        let mut file = header().encode().to_vec();
+        for (kind, ordinal) in frames {
+            let frame = Frame { kind: *kind, ordinal: *ordinal, payload: &[] };
+            frame.encode(header().seal(), file.len() as u64, &mut file);
+        }
+        file
+    }
+
+    #[test]
+    fn records_and_marks_are_read_in_their_order() {
+        use FrameKind::{Record, SyncMark};
+        let file = segment(&[(SyncMark, 4), (Record, 5), (Record, 6), (SyncMark, 6)]);
+        let records = [5, 6].map(|position| RecoveredRecord { position: Position(position), bytes: Vec::new() });
+        let expected =
+            Scan { records: records.to_vec(), next: Position(7), valid_bytes: file.len(), end: SegmentEnd::Marked };
+        assert_eq!(scan(&header(), &file), expected);
+    }
+
+    #[test]
+    fn a_valid_frame_that_does_not_belong_there_is_damage() {
+        use FrameKind::{Chunk, Footer, Record, SyncMark};
+        for wrong in
+            [(Record, 5), (Record, 7), (SyncMark, 4), (SyncMark, 6), (SyncMark, u64::MAX), (Chunk, 6), (Footer, 5)]
+        {
+            let found = scan(&header(), &segment(&[(Record, 5), wrong]));
+            assert_eq!(found.end, SegmentEnd::Damaged(Damage::UnexpectedFrame), "{wrong:?}");
+            assert_eq!(found.next, Position(6));
+        }
+    }
+}

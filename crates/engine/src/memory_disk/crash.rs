@@ -1,6 +1,6 @@
 //! What a power cut leaves of a memory disk.
 //!
-//! Invariant: synced bytes and synced names survive every crash; what a crash left behind is synced.
+//! Invariant: synced bytes and synced names survive every crash; what a power cut left behind is synced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,14 +40,19 @@ impl CrashFault {
 type Choose<'a> = &'a mut dyn FnMut(u64) -> u64;
 
 impl MemoryDisk {
-    /// The machine loses power and comes back. Each file with unsynced changes suffers one of `faults`, or none; each
-    /// unsynced creation or removal may be undone if `faults` has [`CrashFault::LostNameChange`]. No faults at all is a
-    /// killed process: the operating system still has everything.
+    /// The machine loses power and comes back, or the process is killed. Each file with unsynced changes suffers one of `faults`, or none; each
+    /// unsynced creation or removal may be undone if `faults` has [`CrashFault::LostNameChange`].
+    ///
+    /// No faults at all is a killed process: the operating system still has everything, and what was not synced still is not,
+    /// so that a later power cut can take it.
     ///
     /// `choose(n)` gives a number below `n`; the simulation draws it from its seed.
     pub fn crash(&mut self, faults: &[CrashFault], choose: &mut dyn FnMut(u64) -> u64) {
         self.power = Power::On;
         self.next_sync = NextSync::Works;
+        if faults.is_empty() {
+            return;
+        }
         if faults.contains(&CrashFault::LostNameChange) {
             self.crash_names(choose);
         }

@@ -73,6 +73,8 @@ fn class_memory_syncs_nothing_and_says_so() {
     assert_eq!(journal.durability().name(), "memory");
     journal.append(b"a record").unwrap();
     assert_eq!(journal.sync().unwrap(), PersistId(1));
+    let bytes = journal.disk().files()["0000000000000001.segment"].len();
+    assert_eq!(bytes, 48 + 17 + 8, "a header and a record, and no mark that claims a sync");
     journal.begin_checkpoint().unwrap();
     journal.finish_checkpoint().unwrap();
     let mut disk = journal.into_disk();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::scene::{self, State, apply, choices, chunk, record, restore, small_segments, state_after};
-use iolite_engine::{CrashFault, Disk, Incarnation, Journal, MemoryDisk, Position};
+use iolite_engine::{CrashFault, Disk, Durability, Incarnation, Journal, MemoryDisk, Options, Position};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -133,8 +133,10 @@ impl World {
                 // It finished before the power went off, and has told its records to the world.
                 self.appended = self.check(&recovery);
                 self.durable = self.appended;
-                while journal.append(&record(self.appended + 1, 100)).is_ok() {
-                    self.appended += 1;
+                for _ in 0..10 {
+                    if journal.append(&record(self.appended + 1, 100)).is_ok() {
+                        self.appended += 1;
+                    }
                     drop(journal.flush());
                 }
             }
@@ -245,24 +247,56 @@ fn what_a_killed_process_left_unsynced_is_durable_once_recovery_has_shown_it() {
 }
 
 #[test]
+fn what_class_memory_left_unsynced_is_durable_once_class_fsync_has_opened_it() {
+    let memory = Options { durability: Durability::Memory, ..small_segments() };
+    let (mut journal, _) = Journal::open(MemoryDisk::new(), memory, Incarnation(0xfeed)).unwrap();
+    for version in 1..=30 {
+        journal.append(&record(version, 300)).unwrap();
+        journal.sync().unwrap();
+    }
+    let (journal, _) = scene::open(journal.into_disk());
+    let mut disk = journal.into_disk();
+    disk.crash(&[CrashFault::LostWrites], &mut |_| 0);
+    assert_eq!(restore(&scene::open(disk).1, None).0, state_after(30));
+}
+
+#[test]
+fn what_a_checkpoint_replaced_is_removed_at_the_next_opening_too() {
+    let (mut journal, _) = scene::open(MemoryDisk::new());
+    journal.append(&record(1, 0)).unwrap();
+    journal.sync().unwrap();
+    let before = journal.disk().files();
+    journal.begin_checkpoint().unwrap();
+    journal.finish_checkpoint().unwrap();
+    let after = journal.disk().files();
+    let never_finished = ("0000000000000009.checkpoint".to_owned(), b"IOLITEC\n".to_vec());
+    let both = before.into_iter().chain(after.clone()).chain([never_finished]).collect();
+    let (journal, _) = scene::open(MemoryDisk::with_files(both));
+    assert_eq!(journal.disk().files(), after);
+}
+
+#[test]
 fn a_finished_checkpoint_replaces_what_came_before() {
     let (mut journal, _) = scene::open(MemoryDisk::new());
     for version in 1..=20 {
         journal.append(&record(version, 400)).unwrap();
         journal.sync().unwrap();
     }
-    let before = journal.journal_bytes_since_checkpoint();
-    assert!(before > 8_000 && journal.disk().list().unwrap().len() > 3, "several segments: {before} bytes");
+    let bytes = |journal: &Journal<MemoryDisk>| journal.disk().files().values().map(Vec::len).sum::<usize>() as u64;
+    assert!(journal.disk().list().unwrap().len() > 3, "several segments");
+    assert_eq!(journal.journal_bytes_since_checkpoint(), bytes(&journal));
+    let id = journal.append(&record(21, 400)).unwrap();
     journal.begin_checkpoint().unwrap();
+    assert_eq!(journal.durable(), id, "a checkpoint starts behind durable records");
     assert!(journal.checkpoint_is_running());
     journal.checkpoint_chunk(b"state").unwrap();
-    journal.append(&record(21, 0)).unwrap();
+    journal.append(&record(22, 0)).unwrap();
     journal.finish_checkpoint().unwrap();
     assert!(journal.journal_bytes_since_checkpoint() < 200);
     assert_eq!(journal.disk().list().unwrap().len(), 2, "one segment, one checkpoint");
     let (journal, recovery) = scene::open(journal.into_disk());
     assert_eq!(recovery.checkpoint_chunks, [b"state".to_vec()]);
-    assert_eq!(recovery.records.iter().map(|found| found.position).collect::<Vec<_>>(), [Position(21)]);
+    assert_eq!(recovery.records.iter().map(|found| found.position).collect::<Vec<_>>(), [Position(22)]);
     assert!(journal.journal_bytes_since_checkpoint() < 200);
 }
 
