@@ -1,11 +1,10 @@
 //! What build.rs makes of proto/: prost's types, and the shapes of the messages.
 
-pub(crate) use shapes::MESSAGE_NAMES as NAMES;
-
 /// A message of proto/: its place in [`shapes::SHAPES`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape(pub usize);
 
+#[allow(dead_code, reason = "a constant a message, also of those that are only parts of others")]
 pub(crate) mod shapes {
     //! Which fields of which message hold which message.
     use super::Shape;
@@ -17,6 +16,3 @@ pub(crate) mod proto {
     //! prost's types.
     include!(concat!(env!("OUT_DIR"), "/iolite.wire.rs"));
 }
-
-/// The names of all messages of proto/.
-pub const MESSAGE_NAMES: &[&str] = NAMES;

@@ -16,6 +16,3 @@ mod session;
 
 pub use error::{DecodeError, EncodeError};
 pub use session::{SessionDecoder, SessionEncoder, SessionMessage};
-
-/// Every message of proto/, so that a test can ask for the golden bytes of each.
-pub use generated::MESSAGE_NAMES;

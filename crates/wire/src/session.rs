@@ -17,7 +17,7 @@ use crate::limits::{self, FrameLimits};
 use crate::message::{FromClient, FromGateway};
 use crate::{DecodeError, EncodeError};
 
-pub(crate) use submit::{read_submit, write_submit};
+pub(crate) use submit::{attempt, earlier_attempts, read_submit, write_submit};
 
 /// The messages of one direction: [`FromClient`] or [`FromGateway`].
 pub trait SessionMessage: private::Frame {}

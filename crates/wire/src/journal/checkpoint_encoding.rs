@@ -1,0 +1,166 @@
+//! Chunks of checkpoints, to bytes and back.
+
+use iolite_values::{ClientId, ColumnId, Counter, TableId, Timestamp, TransactionId};
+
+use crate::encoding::{Reader, Writer, identity, required, row_key};
+use crate::generated::proto::{self, checkpoint_chunk::Chunk as Field};
+use crate::generated::shapes;
+use crate::limits::CHECKPOINT_CHUNK;
+use crate::session::{attempt, earlier_attempts};
+use crate::{DecodeError, EncodeError, frame};
+
+use super::{
+    CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completion, HistoryEntry,
+    JOURNAL_VERSION, Settled, check_version,
+};
+
+impl CheckpointChunk {
+    /// # Errors
+    /// [`EncodeError::TooLarge`], past [`CHECKPOINT_CHUNK`]: make chunks of fewer rows.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        let mut writer = Writer::default();
+        let chunk = match self {
+            CheckpointChunk::Rows(rows) => Field::Rows(proto::CheckpointRows {
+                rows: rows.iter().map(|row| write_row(row, &mut writer)).collect(),
+            }),
+            CheckpointChunk::Commits(commits) => {
+                let commits = commits.iter().map(|commit| write_commit(commit, &mut writer)).collect();
+                Field::Commits(proto::CheckpointCommits { commits })
+            }
+            CheckpointChunk::Clients(clients) => {
+                let clients = clients.iter().map(|client| write_client(client, &mut writer)).collect();
+                Field::Clients(proto::CheckpointClients { clients })
+            }
+            CheckpointChunk::Meta(meta) => Field::Meta(proto::CheckpointMeta {
+                low_watermark: meta.low_watermark.as_u64(),
+                ceiling: meta.ceiling.as_u64(),
+                reads_through: meta.reads_through.as_u64(),
+            }),
+        };
+        writer.check()?;
+        let chunk = proto::CheckpointChunk { version: JOURNAL_VERSION, chunk: Some(chunk) };
+        frame::encode(&chunk, shapes::CHECKPOINT_CHUNK, CHECKPOINT_CHUNK)
+    }
+
+    /// # Errors
+    /// [`DecodeError`] when the bytes are not a chunk, or one of a newer release.
+    pub fn decode(bytes: &[u8]) -> Result<CheckpointChunk, DecodeError> {
+        let chunk: proto::CheckpointChunk = frame::decode(bytes, shapes::CHECKPOINT_CHUNK, CHECKPOINT_CHUNK)?;
+        check_version(chunk.version)?;
+        let mut reader = Reader::default();
+        Ok(match required(chunk.chunk, "a chunk of no known kind")? {
+            Field::Rows(rows) => CheckpointChunk::Rows(read_each(rows.rows, |row| read_row(row, &mut reader))?),
+            Field::Commits(commits) => {
+                CheckpointChunk::Commits(read_each(commits.commits, |commit| read_commit(commit, &mut reader))?)
+            }
+            Field::Clients(clients) => {
+                CheckpointChunk::Clients(read_each(clients.clients, |client| read_client(client, &mut reader))?)
+            }
+            Field::Meta(meta) => CheckpointChunk::Meta(CheckpointMeta {
+                low_watermark: Timestamp::from_u64(meta.low_watermark),
+                ceiling: Timestamp::from_u64(meta.ceiling),
+                reads_through: Timestamp::from_u64(meta.reads_through),
+            }),
+        })
+    }
+}
+
+fn read_each<P, T>(all: Vec<P>, read: impl FnMut(P) -> Result<T, DecodeError>) -> Result<Vec<T>, DecodeError> {
+    all.into_iter().map(read).collect()
+}
+
+fn write_row(row: &CheckpointRow, writer: &mut Writer) -> proto::CheckpointRow {
+    let base_at = writer.timestamp(row.base_at);
+    proto::CheckpointRow {
+        table: row.table.0,
+        key: row.key.as_bytes().to_vec(),
+        base: Some(writer.row(&row.base)),
+        base_at_near: base_at.near,
+        base_at: base_at.full,
+        history: row.history.iter().map(|entry| write_entry(entry, writer)).collect(),
+    }
+}
+
+fn read_row(row: proto::CheckpointRow, reader: &mut Reader) -> Result<CheckpointRow, DecodeError> {
+    Ok(CheckpointRow {
+        table: TableId(row.table),
+        key: row_key(&row.key)?,
+        base: reader.row(required(row.base, "a row without a base")?)?,
+        base_at: reader.timestamp(row.base_at_near, row.base_at)?,
+        history: read_each(row.history, |entry| read_entry(entry, reader))?,
+    })
+}
+
+fn write_entry(entry: &HistoryEntry, writer: &mut Writer) -> proto::HistoryEntry {
+    let at = writer.timestamp(entry.at);
+    let write = Some(writer.operation(&entry.operation));
+    proto::HistoryEntry { at_near: at.near, at: at.full, column: entry.column.0, write }
+}
+
+fn read_entry(entry: proto::HistoryEntry, reader: &mut Reader) -> Result<HistoryEntry, DecodeError> {
+    Ok(HistoryEntry {
+        at: reader.timestamp(entry.at_near, entry.at)?,
+        column: ColumnId(entry.column),
+        operation: reader.operation(required(entry.write, "a history entry without an operation")?)?,
+    })
+}
+
+fn write_commit(commit: &CheckpointCommit, writer: &mut Writer) -> proto::CheckpointCommit {
+    let at = writer.timestamp(commit.at);
+    proto::CheckpointCommit {
+        at_near: at.near,
+        at: at.full,
+        client: commit.transaction.client.0.to_bytes().to_vec(),
+        counter: commit.transaction.counter.0,
+        writes: writer.writes(&commit.writes),
+    }
+}
+
+fn read_commit(commit: proto::CheckpointCommit, reader: &mut Reader) -> Result<CheckpointCommit, DecodeError> {
+    let client = ClientId(identity(&commit.client)?);
+    Ok(CheckpointCommit {
+        at: reader.timestamp(commit.at_near, commit.at)?,
+        transaction: TransactionId { client, counter: Counter(commit.counter) },
+        writes: reader.writes(commit.writes)?,
+    })
+}
+
+fn write_client(client: &CheckpointClient, writer: &mut Writer) -> proto::CheckpointClient {
+    proto::CheckpointClient {
+        client: client.client.0.to_bytes().to_vec(),
+        acknowledged: client.acknowledged.0,
+        completions: client.completions.iter().map(|completion| write_completion(completion, writer)).collect(),
+    }
+}
+
+fn read_client(client: proto::CheckpointClient, reader: &mut Reader) -> Result<CheckpointClient, DecodeError> {
+    let completions = read_each(client.completions, |completion| read_completion(completion, reader))?;
+    if !completions.is_sorted_by(|a, b| a.counter < b.counter) {
+        return Err(DecodeError::malformed("completions are in the order of their counters"));
+    }
+    Ok(CheckpointClient {
+        client: ClientId(identity(&client.client)?),
+        acknowledged: Counter(client.acknowledged),
+        completions,
+    })
+}
+
+fn write_completion(completion: &Completion, writer: &mut Writer) -> proto::Completion {
+    let at = writer.timestamp(completion.at);
+    proto::Completion {
+        counter: completion.counter.0,
+        earlier_attempts: earlier_attempts(completion.attempt),
+        at_near: at.near,
+        at: at.full,
+        aborted: completion.settled == Settled::Aborted,
+    }
+}
+
+fn read_completion(completion: proto::Completion, reader: &mut Reader) -> Result<Completion, DecodeError> {
+    Ok(Completion {
+        counter: Counter(completion.counter),
+        attempt: attempt(completion.earlier_attempts),
+        at: reader.timestamp(completion.at_near, completion.at)?,
+        settled: if completion.aborted { Settled::Aborted } else { Settled::Committed },
+    })
+}
