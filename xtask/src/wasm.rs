@@ -1,4 +1,5 @@
 //! Builds the browser module: compile for wasm, then write its JavaScript and declarations.
+//! `wasm-opt` is not run: measured on the values and wire crates it took 3 s to save 3 % of the gzipped size.
 //!
 //! Invariant: the generated folder changes only where its content does, so that nothing after it is built again for nothing.
 

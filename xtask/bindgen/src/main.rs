@@ -5,11 +5,22 @@
 //! `cargo xtask wasm` pays for them.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match generate() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn generate() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let module = arguments.next().context("usage: xtask-bindgen MODULE.wasm OUT_DIR")?;
     let out_dir = arguments.next().context("usage: xtask-bindgen MODULE.wasm OUT_DIR")?;
