@@ -46,6 +46,15 @@ enum Change {
     Truncate(usize),
 }
 
+impl Change {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Change::Append(more) => bytes.extend_from_slice(more),
+            Change::Truncate(length) => bytes.truncate(*length),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum WriteBack {
     #[default]
@@ -202,8 +211,9 @@ impl Disk for MemoryDisk {
             }
             (NextSync::Works, WriteBack::Lies) => Ok(()),
             (NextSync::Works, WriteBack::Works) => {
-                content.synced.clone_from(&content.visible);
-                content.pending.clear();
+                for change in content.pending.drain(..) {
+                    change.apply(&mut content.synced);
+                }
                 Ok(())
             }
         }

@@ -119,10 +119,7 @@ fn suffer(fault: CrashFault, synced: &[u8], visible: &[u8], pending: &[Change], 
 fn apply(synced: &[u8], changes: &[Change]) -> Vec<u8> {
     let mut bytes = synced.to_vec();
     for change in changes {
-        match change {
-            Change::Append(more) => bytes.extend_from_slice(more),
-            Change::Truncate(length) => bytes.truncate(*length),
-        }
+        change.apply(&mut bytes);
     }
     bytes
 }

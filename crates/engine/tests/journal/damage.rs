@@ -8,12 +8,14 @@ use proptest::prelude::*;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-const RECORDS: u64 = 14;
+/// Enough for one segment behind the checkpoint, and for several.
+const SHORT: u64 = 14;
+const LONG: u64 = 22;
 
 /// Segments, a complete checkpoint, and the older files that it replaces, as a crash right before their removal leaves them.
-fn directory(older: Older) -> Files {
+fn directory(older: Older, records: u64) -> Files {
     let (mut journal, _) = scene::open(MemoryDisk::new());
-    let mut versions = 1..=RECORDS;
+    let mut versions = 1..=records;
     let mut append = |journal: &mut Journal<MemoryDisk>, count: usize| {
         for version in versions.by_ref().take(count) {
             journal.append(&record(version, 20 * version as usize)).unwrap();
@@ -27,7 +29,7 @@ fn directory(older: Older) -> Files {
     journal.checkpoint_chunk(&chunk(&state_after(12), 0..4)).unwrap();
     journal.checkpoint_chunk(&chunk(&state_after(12), 4..scene::KEYS)).unwrap();
     journal.finish_checkpoint().unwrap();
-    append(&mut journal, 2);
+    append(&mut journal, records as usize - 12);
     let mut files = journal.disk().files();
     match older {
         Older::Removed => {}
@@ -59,7 +61,9 @@ fn state_of(recovery: &Recovery) -> State {
 
 #[test]
 fn a_flipped_bit_anywhere_is_refused_or_harmless() {
-    for (files, last) in [(directory(Older::Removed), RECORDS), (directory(Older::Kept), RECORDS), (young_store(), 1)] {
+    for (files, last) in
+        [(directory(Older::Removed, LONG), LONG), (directory(Older::Kept, SHORT), SHORT), (young_store(), 1)]
+    {
         assert_eq!(state_of(&try_open(&files).unwrap()), state_after(last));
         let mut refused = 0;
         for (name, bytes) in &files {
@@ -90,8 +94,8 @@ fn young_store() -> Files {
 
 #[test]
 fn a_file_cut_anywhere_is_refused_or_harmless_or_the_torn_end_of_the_last_segment() {
-    for older in [Older::Removed, Older::Kept] {
-        let files = directory(older);
+    for (older, records) in [(Older::Removed, LONG), (Older::Kept, SHORT)] {
+        let files = directory(older, records);
         let last = files.keys().rfind(|name| name.ends_with(".segment")).unwrap();
         for (name, bytes) in &files {
             for length in 0..bytes.len() {
@@ -102,7 +106,7 @@ fn a_file_cut_anywhere_is_refused_or_harmless_or_the_torn_end_of_the_last_segmen
                         let (state, last) = restore(&recovery, None);
                         assert!(last.is_none_or(|last| state == state_after(last)), "{name} cut to {length}");
                     }
-                    Ok(recovery) => assert_eq!(state_of(&recovery), state_after(RECORDS), "{name} cut to {length}"),
+                    Ok(recovery) => assert_eq!(state_of(&recovery), state_after(records), "{name} cut to {length}"),
                     Err(OpenError::Damaged { file, .. }) if &file == name => {}
                     // Cut between two frames: the next segment does not begin where this one ends.
                     Err(OpenError::Damaged { damage: Damage::Foreign, .. }) => {}
@@ -110,6 +114,18 @@ fn a_file_cut_anywhere_is_refused_or_harmless_or_the_torn_end_of_the_last_segmen
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_checkpoint_whose_segment_lost_its_header_is_refused() {
+    let (mut journal, _) = scene::open(MemoryDisk::new());
+    journal.begin_checkpoint().unwrap();
+    journal.finish_checkpoint().unwrap();
+    for length in 0..48 {
+        let mut files = journal.disk().files();
+        files.get_mut("0000000000000002.segment").unwrap().truncate(length);
+        assert!(matches!(try_open(&files), Err(OpenError::Damaged { damage: Damage::Header, .. })));
     }
 }
 
@@ -161,8 +177,8 @@ fn the_refusal_names_the_byte_at_which_the_damaged_frame_starts() {
 
 #[test]
 fn a_missing_file_is_refused() {
-    for older in [Older::Removed, Older::Kept] {
-        let files = directory(older);
+    for (older, records) in [(Older::Removed, LONG), (Older::Kept, SHORT)] {
+        let files = directory(older, records);
         let last = files.keys().rfind(|name| name.ends_with(".segment")).unwrap();
         for name in files.keys() {
             let mut fewer = files.clone();
@@ -172,7 +188,7 @@ fn a_missing_file_is_refused() {
                     // Nothing tells that a last segment was there once.
                     assert_eq!(restore(&recovery, None).1, recovery.records.last().map(|found| found.position.0));
                 }
-                Ok(recovery) => assert_eq!(state_of(&recovery), state_after(RECORDS), "without {name}"),
+                Ok(recovery) => assert_eq!(state_of(&recovery), state_after(records), "without {name}"),
                 Err(OpenError::Missing { .. } | OpenError::Damaged { .. }) => {}
                 Err(other) => panic!("without {name}: {other}"),
             }
@@ -186,7 +202,7 @@ fn another_format_version_is_refused_untouched() {
         for rest in [&b""[..], b"a layout that this version does not know, and that may be longer than its own header"]
         {
             let magic: &[u8] = if name.ends_with("segment") { b"IOLITEJ\n" } else { b"IOLITEC\n" };
-            let mut files = directory(Older::Removed);
+            let mut files = directory(Older::Removed, SHORT);
             files.insert(name.to_owned(), [magic, &[9, 0, 0, 0], rest].concat());
             let refused = try_open(&files).unwrap_err();
             assert!(matches!(&refused, OpenError::UnknownVersion { file, version: 9 } if file == name), "{refused}");
@@ -196,7 +212,7 @@ fn another_format_version_is_refused_untouched() {
 
 #[test]
 fn files_of_two_stores_are_refused() {
-    let mut files = directory(Older::Removed);
+    let mut files = directory(Older::Removed, SHORT);
     let (other, _) = Journal::open(MemoryDisk::new(), small_segments(), Incarnation(3)).unwrap();
     files.extend(other.disk().files());
     assert!(matches!(try_open(&files), Err(OpenError::Damaged { damage: Damage::Foreign, .. })));
@@ -204,7 +220,7 @@ fn files_of_two_stores_are_refused() {
 
 #[test]
 fn files_of_others_are_left_alone() {
-    let mut files = directory(Older::Removed);
+    let mut files = directory(Older::Removed, SHORT);
     files.insert("notes.txt".to_owned(), b"mine".to_vec());
     let mut disk = MemoryDisk::with_files(files);
     Journal::open(&mut disk, small_segments(), Incarnation(2)).unwrap();
@@ -255,7 +271,7 @@ proptest! {
         which in any::<proptest::sample::Index>(),
         seed in any::<u64>(),
     ) {
-        let mut files = directory(Older::Kept);
+        let mut files = directory(Older::Kept, SHORT);
         let name = which.get(&files.keys().cloned().collect::<Vec<_>>()).clone();
         let bytes = files.get_mut(&name).unwrap();
         let at = choices(seed)(bytes.len() as u64) as usize;
@@ -263,7 +279,7 @@ proptest! {
         bytes.extend(noise);
         if let Ok(recovery) = try_open(&files) {
             let (state, _) = restore(&recovery, None);
-            prop_assert!((0..=RECORDS).any(|last| state == state_after(last)));
+            prop_assert!((0..=SHORT).any(|last| state == state_after(last)));
         }
     }
 }
