@@ -18,7 +18,7 @@ use super::{Reader, Writer};
 #[derive(Debug)]
 pub(crate) struct NumberedCell {
     pub number: u32,
-    pub name: Option<proto::CellName>,
+    pub name: Option<Box<proto::CellName>>,
 }
 
 /// The sender's side.
@@ -45,7 +45,7 @@ impl SentCells {
             return NumberedCell { number, name: None };
         }
         let number = self.define(cell.clone());
-        NumberedCell { number, name: Some(name(cell)) }
+        NumberedCell { number, name: Some(Box::new(name(cell))) }
     }
 
     fn define(&mut self, cell: Cell) -> u32 {
@@ -130,8 +130,8 @@ impl Writer {
 }
 
 impl Reader {
-    pub(crate) fn cell(&mut self, number: u32, name: Option<proto::CellName>) -> Result<Cell, DecodeError> {
-        let defined = name.map(named).transpose()?;
+    pub(crate) fn cell(&mut self, number: u32, name: Option<Box<proto::CellName>>) -> Result<Cell, DecodeError> {
+        let defined = name.map(|name| named(*name)).transpose()?;
         self.cells.resolve(number, defined)
     }
 }

@@ -19,7 +19,7 @@ impl Writer {
                 proto::Subscription { id: id.0, cell: cell.number, name: cell.name, range: None }
             }
             Interest::Range { table, range } => {
-                proto::Subscription { id: id.0, cell: 0, name: None, range: Some(self.range(*table, range)) }
+                proto::Subscription { id: id.0, cell: 0, name: None, range: Some(Box::new(self.range(*table, range))) }
             }
         }
     }
@@ -43,7 +43,7 @@ impl Reader {
                 return Err(DecodeError::malformed("an interest is in a cell or in a range"));
             }
             Some(range) => {
-                let (table, range) = self.range(range)?;
+                let (table, range) = self.range(*range)?;
                 Interest::Range { table, range }
             }
             None => Interest::Cell(self.cell(cell, name)?),

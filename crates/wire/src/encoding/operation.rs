@@ -38,9 +38,9 @@ impl Writer {
             Operation::Append { value, order: ListOrder::Strict } => Field::AppendStrictly(value::write(value)),
             Operation::Append { value, order: ListOrder::Commit } => Field::AppendInCommitOrder(value::write(value)),
             Operation::SetAt { index, value } => {
-                Field::SetAt(proto::ListElement { index: *index, value: Some(value::write(value)) })
+                Field::SetAt(Box::new(proto::ListElement { index: *index, value: Some(value::write(value)) }))
             }
-            Operation::PutEntry { key, value } => Field::PutEntry(self.map_entry(key, value)),
+            Operation::PutEntry { key, value } => Field::PutEntry(Box::new(self.map_entry(key, value))),
             Operation::RemoveEntry { key } => Field::RemoveEntry(self.text(key, MAP_KEY)),
         }
     }

@@ -26,7 +26,7 @@ impl Writer {
                 proto::Read { cell: cell.number, name: cell.name, part }
             }
             Read::Range { table, range } => {
-                proto::Read { cell: 0, name: None, part: Some(Part::Range(self.range(*table, range))) }
+                proto::Read { cell: 0, name: None, part: Some(Part::Range(Box::new(self.range(*table, range)))) }
             }
         }
     }
@@ -47,7 +47,7 @@ impl Reader {
                 return Err(DecodeError::malformed("a read is of a cell or of a range"));
             }
             Some(Part::Range(range)) => {
-                let (table, range) = self.range(range)?;
+                let (table, range) = self.range(*range)?;
                 return Ok(Read::Range { table, range });
             }
         };

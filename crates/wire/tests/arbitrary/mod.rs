@@ -1,0 +1,8 @@
+//! Any message: what proptest makes of each type.
+
+mod records;
+mod session;
+mod values;
+
+pub use records::{checkpoint_chunk, journal_record, stored_interest, stored_meta, stored_mutation, stored_row};
+pub use session::{from_client, from_gateway};

@@ -1,0 +1,111 @@
+//! Any record of the journal, of a checkpoint and of a client's storage.
+
+use iolite_values::{ClientId, SchemaHash, StoreIncarnation, TransactionId};
+use iolite_wire::client_storage::{MutationStatus, StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::journal::{
+    CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
+    Completion, HistoryEntry, JournalRecord, Settled,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use super::session::{attempt, counter, submit};
+use super::values::{column, id, interest, key, operation, row, table, timestamp, writes};
+
+fn client() -> impl Strategy<Value = ClientId> {
+    id().prop_map(ClientId)
+}
+
+fn transaction() -> impl Strategy<Value = TransactionId> {
+    (client(), counter()).prop_map(|(client, counter)| TransactionId { client, counter })
+}
+
+pub fn journal_record() -> BoxedStrategy<JournalRecord> {
+    let decision = prop_oneof![writes().prop_map(CompletedDecision::Committed), Just(CompletedDecision::Aborted)];
+    let completed = (transaction(), attempt(), timestamp(), decision)
+        .prop_map(|(transaction, attempt, at, decision)| Completed { transaction, attempt, at, decision });
+    prop_oneof![
+        completed.prop_map(JournalRecord::Completed),
+        (client(), counter()).prop_map(|(client, through)| JournalRecord::Acknowledged { client, through }),
+        timestamp().prop_map(JournalRecord::Ceiling),
+    ]
+    .boxed()
+}
+
+fn checkpoint_row() -> impl Strategy<Value = CheckpointRow> {
+    let entry =
+        (timestamp(), column(), operation()).prop_map(|(at, column, operation)| HistoryEntry { at, column, operation });
+    (table(), key(), row(), timestamp(), vec(entry, 0..4))
+        .prop_map(|(table, key, base, base_at, history)| CheckpointRow { table, key, base, base_at, history })
+}
+
+fn checkpoint_commit() -> impl Strategy<Value = CheckpointCommit> {
+    (timestamp(), transaction(), writes()).prop_map(|(at, transaction, writes)| CheckpointCommit {
+        at,
+        transaction,
+        writes,
+    })
+}
+
+fn checkpoint_client() -> impl Strategy<Value = CheckpointClient> {
+    let settled = prop_oneof![Just(Settled::Committed), Just(Settled::Aborted)];
+    let completion = (counter(), attempt(), timestamp(), settled)
+        .prop_map(|(counter, attempt, at, settled)| Completion { counter, attempt, at, settled });
+    (client(), counter(), vec(completion, 0..4)).prop_map(|(client, acknowledged, mut completions)| {
+        completions.sort_by_key(|completion| completion.counter);
+        completions.dedup_by_key(|completion| completion.counter);
+        CheckpointClient { client, acknowledged, completions }
+    })
+}
+
+pub fn checkpoint_chunk() -> BoxedStrategy<CheckpointChunk> {
+    let meta = (timestamp(), timestamp(), timestamp())
+        .prop_map(|(low_watermark, ceiling, reads_through)| CheckpointMeta { low_watermark, ceiling, reads_through });
+    prop_oneof![
+        vec(checkpoint_row(), 0..3).prop_map(CheckpointChunk::Rows),
+        vec(checkpoint_commit(), 0..3).prop_map(CheckpointChunk::Commits),
+        vec(checkpoint_client(), 0..3).prop_map(CheckpointChunk::Clients),
+        meta.prop_map(CheckpointChunk::Meta),
+    ]
+    .boxed()
+}
+
+pub fn stored_mutation() -> BoxedStrategy<StoredMutation> {
+    let status = prop_oneof![Just(MutationStatus::Waiting), ".{0,8}".prop_map(MutationStatus::Quarantined)];
+    let parts = (counter(), ".{0,8}", ".{0,8}", any::<u64>(), option::of(any::<u64>()), option::of(submit()), status);
+    parts
+        .prop_map(|(counter, name, arguments, called_at_micros, seed, in_flight, status)| StoredMutation {
+            counter,
+            name,
+            arguments,
+            called_at_micros,
+            seed,
+            in_flight,
+            status,
+        })
+        .boxed()
+}
+
+pub fn stored_row() -> BoxedStrategy<StoredRow> {
+    (table(), key(), row()).prop_map(|(table, key, row)| StoredRow { table, key, row }).boxed()
+}
+
+pub fn stored_interest() -> BoxedStrategy<StoredInterest> {
+    interest().prop_map(|interest| StoredInterest { interest }).boxed()
+}
+
+pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
+    let parts = (client(), counter(), option::of(id()), timestamp(), counter(), ".{0,8}", any::<[u8; 16]>());
+    parts
+        .prop_map(|(client, next_counter, store, at, acknowledged, user, schema)| StoredMeta {
+            client,
+            next_counter,
+            store: store.map(StoreIncarnation),
+            at,
+            acknowledged,
+            user,
+            schema: SchemaHash(schema),
+        })
+        .boxed()
+}

@@ -1,0 +1,118 @@
+//! Any message of a session.
+
+use std::time::Duration;
+
+use iolite_values::{Attempt, ClientId, Counter, Decision, SchemaHash, StoreIncarnation};
+use iolite_wire::message::{
+    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion, Rejection, Resume,
+    RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict, Welcome,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use super::values::{id, interest, key, read, row, table, timestamp, writes};
+
+pub fn counter() -> impl Strategy<Value = Counter> {
+    prop_oneof![0u64..300, any::<u64>()].prop_map(Counter)
+}
+
+pub fn attempt() -> impl Strategy<Value = Attempt> {
+    prop_oneof![0u32..4, any::<u32>()].prop_map(Attempt)
+}
+
+fn version() -> impl Strategy<Value = ProtocolVersion> {
+    any::<u32>().prop_map(ProtocolVersion)
+}
+
+fn subscription() -> impl Strategy<Value = SubscriptionId> {
+    any::<u32>().prop_map(SubscriptionId)
+}
+
+fn hello() -> impl Strategy<Value = Hello> {
+    let resume = (id(), timestamp()).prop_map(|(store, at)| Resume { store: StoreIncarnation(store), at });
+    let parts = (version(), version(), ".{0,8}", id(), any::<[u8; 16]>(), option::of(resume), counter());
+    parts.prop_map(|(oldest_version, newest_version, token, client, schema, resume, acknowledged)| Hello {
+        oldest_version,
+        newest_version,
+        token,
+        client: ClientId(client),
+        schema: SchemaHash(schema),
+        resume,
+        acknowledged,
+    })
+}
+
+pub fn submit() -> impl Strategy<Value = Submit> {
+    let decision = prop_oneof![writes().prop_map(Decision::Commit), ".{0,8}".prop_map(Decision::Abort)];
+    let parts = (counter(), attempt(), timestamp(), vec(read(), 0..4), decision, option::of(counter()));
+    parts.prop_map(|(counter, attempt, snapshot, reads, decision, acknowledged)| Submit {
+        counter,
+        attempt,
+        snapshot,
+        reads,
+        decision,
+        acknowledged,
+    })
+}
+
+pub fn from_client() -> BoxedStrategy<FromClient> {
+    let interests = vec((subscription(), interest()), 0..4);
+    let subscribe = (any::<bool>(), interests).prop_map(|(held, interests)| Subscribe { held, interests });
+    prop_oneof![
+        1 => hello().prop_map(FromClient::Hello),
+        1 => ".{0,8}".prop_map(FromClient::Schema),
+        2 => subscribe.prop_map(FromClient::Subscribe),
+        1 => vec(subscription(), 0..4).prop_map(FromClient::Unsubscribe),
+        5 => submit().prop_map(FromClient::Submit),
+        1 => counter().prop_map(FromClient::Acknowledge),
+        1 => any::<u32>().prop_map(FromClient::Ping),
+    ]
+    .boxed()
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    let verdict = prop_oneof![
+        timestamp().prop_map(Verdict::Committed),
+        Just(Verdict::Aborted),
+        timestamp().prop_map(Verdict::Conflict),
+        ".{0,8}".prop_map(|reason| Verdict::Rejected(Rejection::Invalid(reason))),
+        Just(Verdict::Rejected(Rejection::Forgotten)),
+    ];
+    (counter(), attempt(), verdict).prop_map(|(counter, attempt, verdict)| Outcome { counter, attempt, verdict })
+}
+
+fn advance() -> impl Strategy<Value = Advance> {
+    let row = (table(), key(), row()).prop_map(|(table, key, row)| RowSnapshot { table, key, row });
+    let snapshot = (subscription(), vec(row, 0..4)).prop_map(|(subscription, rows)| Snapshot { subscription, rows });
+    let parts = (timestamp(), any::<bool>(), writes(), vec(snapshot, 0..3), vec(outcome(), 0..3));
+    parts.prop_map(|(to, more, changes, snapshots, outcomes)| Advance { to, more, changes, snapshots, outcomes })
+}
+
+fn goodbye() -> impl Strategy<Value = Goodbye> {
+    use GoodbyeReason::{Limit, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
+    let reason =
+        prop::sample::select(vec![Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced, Unavailable]);
+    let duration = (any::<u64>(), 0u32..1_000_000_000).prop_map(|(s, ns)| Duration::new(s, ns));
+    (reason, ".{0,8}", option::of(duration)).prop_map(|(reason, message, retry_after)| Goodbye {
+        reason,
+        message,
+        retry_after,
+    })
+}
+
+pub fn from_gateway() -> BoxedStrategy<FromGateway> {
+    let welcome = (version(), id(), any::<bool>()).prop_map(|(version, store, resumed)| Welcome {
+        version,
+        store: StoreIncarnation(store),
+        resumed,
+    });
+    prop_oneof![
+        1 => welcome.prop_map(FromGateway::Welcome),
+        1 => Just(FromGateway::SchemaWanted),
+        6 => advance().prop_map(FromGateway::Advance),
+        1 => any::<u32>().prop_map(FromGateway::Pong),
+        1 => goodbye().prop_map(FromGateway::Goodbye),
+    ]
+    .boxed()
+}

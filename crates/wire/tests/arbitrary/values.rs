@@ -1,0 +1,119 @@
+//! Values and what is made of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use iolite_values::{
+    Cell, CellState, ColumnId, Element, Id, Interest, KeyRange, ListOrder, Operation, Read, Row, RowKey, TableId,
+    Timestamp, Value, Write,
+};
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+
+/// Few of them, so that cells come again.
+pub fn table() -> impl Strategy<Value = TableId> {
+    prop_oneof![(0u32..3).prop_map(TableId), any::<u32>().prop_map(TableId)]
+}
+
+pub fn column() -> impl Strategy<Value = ColumnId> {
+    prop_oneof![(0u32..3).prop_map(ColumnId), any::<u32>().prop_map(ColumnId)]
+}
+
+pub fn timestamp() -> impl Strategy<Value = Timestamp> {
+    prop_oneof![any::<u64>(), 0u64..3, (1u64 << 62)..(1 << 62) + (1 << 20), Just(u64::MAX)]
+        .prop_map(Timestamp::from_u64)
+}
+
+pub fn id() -> impl Strategy<Value = Id> {
+    any::<u128>().prop_map(Id::from_u128)
+}
+
+fn float() -> impl Strategy<Value = Value> {
+    any::<f64>().prop_filter_map("NaN is no value", |number| Value::float(number).ok())
+}
+
+pub fn value() -> BoxedStrategy<Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::Int),
+        float(),
+        ".{0,6}".prop_map(Value::from),
+        vec(any::<u8>(), 0..6).prop_map(Value::bytes),
+        id().prop_map(Value::Id),
+    ]
+    .boxed()
+}
+
+pub fn key() -> impl Strategy<Value = RowKey> {
+    let part = prop_oneof![(0i64..4).prop_map(Value::Int), ".{0,4}".prop_map(Value::from), id().prop_map(Value::Id)];
+    vec(part, 1..3).prop_map(|values| RowKey::new(&values).expect("short"))
+}
+
+pub fn cell() -> impl Strategy<Value = Cell> {
+    (table(), key(), column()).prop_map(|(table, row, column)| Cell { table, row, column })
+}
+
+fn text() -> impl Strategy<Value = Arc<str>> {
+    ".{0,4}".prop_map(Arc::from)
+}
+
+pub fn operation() -> BoxedStrategy<Operation> {
+    let order = prop_oneof![Just(ListOrder::Strict), Just(ListOrder::Commit)];
+    prop_oneof![
+        Just(Operation::Create),
+        Just(Operation::Delete),
+        any::<i64>().prop_map(Operation::Add),
+        value().prop_map(Operation::Put),
+        value().prop_map(Operation::Assign),
+        value().prop_map(Operation::Insert),
+        value().prop_map(Operation::Remove),
+        (value(), order).prop_map(|(value, order)| Operation::Append { value, order }),
+        (any::<u32>(), value()).prop_map(|(index, value)| Operation::SetAt { index, value }),
+        (text(), value()).prop_map(|(key, value)| Operation::PutEntry { key, value }),
+        text().prop_map(|key| Operation::RemoveEntry { key }),
+    ]
+    .boxed()
+}
+
+pub fn writes() -> impl Strategy<Value = Vec<Write>> {
+    vec((cell(), operation()).prop_map(|(cell, operation)| Write { cell, operation }), 0..5)
+}
+
+fn range() -> impl Strategy<Value = KeyRange> {
+    let bound = || vec(any::<u8>(), 0..5).prop_map(Arc::<[u8]>::from);
+    (bound(), proptest::option::of(bound())).prop_map(|(lower, upper)| KeyRange { lower, upper })
+}
+
+pub fn interest() -> BoxedStrategy<Interest> {
+    let range = (table(), range()).prop_map(|(table, range)| Interest::Range { table, range });
+    prop_oneof![cell().prop_map(Interest::Cell), range].boxed()
+}
+
+pub fn read() -> impl Strategy<Value = Read> {
+    let element = prop_oneof![
+        Just(Element::Whole),
+        value().prop_map(Element::Member),
+        text().prop_map(Element::Entry),
+        any::<u32>().prop_map(Element::Index),
+    ];
+    let range = (table(), range()).prop_map(|(table, range)| Read::Range { table, range });
+    prop_oneof![(cell(), element).prop_map(|(cell, element)| Read::Cell { cell, element }), range]
+}
+
+fn state() -> impl Strategy<Value = CellState> {
+    prop_oneof![
+        any::<bool>().prop_map(CellState::Row),
+        value().prop_map(CellState::Scalar),
+        value().prop_map(CellState::Register),
+        any::<i64>().prop_map(CellState::Counter),
+        btree_set(value(), 0..4).prop_map(CellState::Set),
+        vec(value(), 0..4).prop_map(CellState::List),
+        vec((text(), value()), 0..4).prop_map(|entries| CellState::Map(entries.into_iter().collect())),
+    ]
+}
+
+pub fn row() -> impl Strategy<Value = Row> {
+    (any::<bool>(), vec((column(), state()), 0..4))
+        .prop_map(|(exists, cells)| Row::from_parts(exists, cells.into_iter().collect::<BTreeMap<_, _>>()))
+}

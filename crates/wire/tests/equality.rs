@@ -1,0 +1,31 @@
+//! Whatever is encoded decodes to an equal message: for any message, and any sequence of them in a session.
+
+mod arbitrary;
+mod decoders;
+
+use decoders::Content;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn content() -> BoxedStrategy<Content> {
+    prop_oneof![
+        3 => vec(arbitrary::from_client(), 1..8).prop_map(Content::FromClient),
+        3 => vec(arbitrary::from_gateway(), 1..8).prop_map(Content::FromGateway),
+        1 => vec(arbitrary::journal_record(), 1..3).prop_map(Content::Journal),
+        1 => vec(arbitrary::checkpoint_chunk(), 1..3).prop_map(Content::Checkpoint),
+        1 => vec(arbitrary::stored_mutation(), 1..3).prop_map(Content::Mutation),
+        1 => vec(arbitrary::stored_row(), 1..3).prop_map(Content::Row),
+        1 => vec(arbitrary::stored_interest(), 1..3).prop_map(Content::Interest),
+        1 => vec(arbitrary::stored_meta(), 1..3).prop_map(Content::Meta),
+    ]
+    .boxed()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_encoded_decodes_to_an_equal_message(content in content()) {
+        let frames = content.encode().expect("small");
+        prop_assert_eq!(content.decoder().decode(&frames), Ok(content));
+    }
+}

@@ -1,0 +1,19 @@
+//! Messages that show every field of every message of proto/: what the golden bytes say.
+
+mod records;
+mod session;
+mod values;
+
+use crate::decoders::Content;
+
+pub struct Sample {
+    /// The message of proto/ that it shows: the name of its file.
+    pub name: &'static str,
+    pub comment: &'static str,
+    pub content: Content,
+}
+
+pub fn all() -> Vec<Sample> {
+    let all = values::all().into_iter().chain(session::all()).chain(records::all());
+    all.map(|(name, comment, content)| Sample { name, comment, content }).collect()
+}

@@ -1,0 +1,103 @@
+//! Every record of the journal, of a checkpoint and of a client's storage.
+
+use iolite_values::{Attempt, Counter, Decision, Interest, Operation, Row, Timestamp, TransactionId};
+use iolite_wire::client_storage::{MutationStatus, StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::journal::{
+    CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
+    Completion, HistoryEntry, JournalRecord, Settled,
+};
+
+use super::session::{client, schema, store};
+use super::values::{cell, column, every_operation, every_state, key, ranges, submit, table, time, write};
+use crate::decoders::Content;
+
+fn transaction() -> TransactionId {
+    TransactionId { client: client(), counter: Counter(42) }
+}
+
+fn completed(decision: CompletedDecision) -> JournalRecord {
+    JournalRecord::Completed(Completed { transaction: transaction(), attempt: Attempt(2), at: time(5), decision })
+}
+
+fn row(base: Row) -> CheckpointRow {
+    let entry = |(micros, operation)| HistoryEntry { at: time(micros), column: column(), operation };
+    let history = (100..).zip(every_operation()).map(entry).collect();
+    CheckpointRow { table: table(), key: key("chair"), base, base_at: time(3), history }
+}
+
+fn commit(micros: u64) -> CheckpointCommit {
+    CheckpointCommit { at: time(micros), transaction: transaction(), writes: vec![write(Operation::Add(1))] }
+}
+
+fn remembered() -> CheckpointClient {
+    let completion = |(counter, settled)| {
+        let (counter, attempt) = (Counter(counter), Attempt(1));
+        Completion { counter, attempt, at: time(counter.0), settled }
+    };
+    let completions = (42..).zip([Settled::Committed, Settled::Aborted]).map(completion).collect();
+    CheckpointClient { client: client(), acknowledged: Counter(41), completions }
+}
+
+fn mutation(status: MutationStatus, seed: Option<u64>) -> StoredMutation {
+    let in_flight = seed.map(|_| submit(Vec::new(), Decision::Commit(vec![write(Operation::Add(1))])));
+    StoredMutation {
+        counter: Counter(42),
+        name: "moveChair".into(),
+        arguments: "{\"x\":1}".into(),
+        called_at_micros: 1_740_000_000_000_000,
+        seed,
+        in_flight,
+        status,
+    }
+}
+
+fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
+    StoredMeta {
+        client: client(),
+        next_counter: Counter(43),
+        store,
+        at: time(0),
+        acknowledged: Counter(41),
+        user: "ada".into(),
+        schema: schema(),
+    }
+}
+
+pub fn all() -> Vec<(&'static str, &'static str, Content)> {
+    let record = |record| Content::Journal(vec![record]);
+    let chunk = |chunk| Content::Checkpoint(vec![chunk]);
+    let decisions =
+        [CompletedDecision::Committed(every_operation().into_iter().map(write).collect()), CompletedDecision::Aborted];
+    let interests = ranges().into_iter().map(|range| Interest::Range { table: table(), range });
+    let interests = interests.chain([Interest::Cell(cell("chair"))]).map(|interest| StoredInterest { interest });
+    let marks = CheckpointMeta { low_watermark: time(1), ceiling: Timestamp::MAX, reads_through: time(3) };
+    let waiting = mutation(MutationStatus::Waiting, Some(u64::MAX));
+    let quarantined = mutation(MutationStatus::Quarantined("no such column".into()), None);
+    let stored_row = StoredRow { table: table(), key: key("chair"), row: every_state() };
+    vec![
+        ("journal_record", "a ceiling", record(JournalRecord::Ceiling(time(0)))),
+        ("completed", "a commit of every operation, and an abort", {
+            Content::Journal(decisions.map(completed).into())
+        }),
+        ("acknowledged_through", "an acknowledgement", {
+            record(JournalRecord::Acknowledged { client: client(), through: Counter(42) })
+        }),
+        ("checkpoint_chunk", "no rows", chunk(CheckpointChunk::Rows(Vec::new()))),
+        ("checkpoint_rows", "two rows", chunk(CheckpointChunk::Rows(vec![row(every_state()), row(Row::default())]))),
+        ("checkpoint_row", "one row", chunk(CheckpointChunk::Rows(vec![row(Row::default())]))),
+        ("history_entry", "every operation as history", chunk(CheckpointChunk::Rows(vec![row(Row::default())]))),
+        ("checkpoint_commits", "two commits", chunk(CheckpointChunk::Commits(vec![commit(1), commit(2)]))),
+        ("checkpoint_commit", "one commit", chunk(CheckpointChunk::Commits(vec![commit(1)]))),
+        ("checkpoint_clients", "two clients", {
+            let other = CheckpointClient { completions: Vec::new(), ..remembered() };
+            chunk(CheckpointChunk::Clients(vec![remembered(), other]))
+        }),
+        ("checkpoint_client", "one client", chunk(CheckpointChunk::Clients(vec![remembered()]))),
+        ("completion", "a commit and an abort", chunk(CheckpointChunk::Clients(vec![remembered()]))),
+        ("checkpoint_meta", "the marks", chunk(CheckpointChunk::Meta(marks))),
+        ("stored_mutation", "one in flight, one in quarantine", Content::Mutation(vec![waiting, quarantined])),
+        ("stored_row", "a row with every type of cell", Content::Row(vec![stored_row])),
+        ("stored_interest", "three ranges and a cell", Content::Interest(interests.collect())),
+        ("stored_meta", "with a store and without", Content::Meta(vec![meta(Some(store())), meta(None)])),
+    ]
+}

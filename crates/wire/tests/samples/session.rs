@@ -1,0 +1,131 @@
+//! Every message of a session.
+
+use std::time::Duration;
+
+use iolite_values::{
+    Attempt, CellState, ClientId, Counter, Decision, Element, Id, Interest, KeyRange, Operation, Read, Row, SchemaHash,
+    StoreIncarnation, TableId,
+};
+use iolite_wire::message::{
+    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion, Rejection, Resume,
+    RowSnapshot, Snapshot, Subscribe, SubscriptionId, Verdict, Welcome,
+};
+
+use super::values::{cell, column, key, rows, submit, table, time, write};
+use crate::decoders::Content;
+
+pub fn client() -> ClientId {
+    ClientId(Id::from_u128(0x1111_2222_3333_4444_5555_6666_7777_8888))
+}
+
+pub fn store() -> StoreIncarnation {
+    StoreIncarnation(Id::from_u128(0x9999_aaaa_bbbb_cccc_dddd_eeee_ffff_0000))
+}
+
+pub fn schema() -> SchemaHash {
+    SchemaHash([7; 16])
+}
+
+fn hello(resume: Option<Resume>) -> FromClient {
+    FromClient::Hello(Hello {
+        oldest_version: ProtocolVersion(1),
+        newest_version: ProtocolVersion(2),
+        token: "secret".into(),
+        client: client(),
+        schema: schema(),
+        resume,
+        acknowledged: Counter(41),
+    })
+}
+
+fn subscribe(held: bool, interests: Vec<(u32, Interest)>) -> FromClient {
+    let interests = interests.into_iter().map(|(id, interest)| (SubscriptionId(id), interest)).collect();
+    FromClient::Subscribe(Subscribe { held, interests })
+}
+
+fn advance(outcomes: Vec<Outcome>) -> Advance {
+    Advance { to: time(7), more: false, changes: Vec::new(), snapshots: Vec::new(), outcomes }
+}
+
+fn every_outcome() -> Vec<Outcome> {
+    let verdicts = [
+        Verdict::Committed(time(5)),
+        Verdict::Committed(iolite_values::Timestamp::MAX),
+        Verdict::Aborted,
+        Verdict::Conflict(time(9)),
+        Verdict::Conflict(iolite_values::Timestamp::ZERO),
+        Verdict::Rejected(Rejection::Invalid("no such column".into())),
+        Verdict::Rejected(Rejection::Forgotten),
+    ];
+    let outcome = |(counter, verdict)| Outcome { counter: Counter(counter), attempt: Attempt(2), verdict };
+    (42..).zip(verdicts).map(outcome).collect()
+}
+
+fn every_goodbye() -> Vec<FromGateway> {
+    use GoodbyeReason::{Limit, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
+    let reasons = [Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced];
+    let goodbye = |reason| FromGateway::Goodbye(Goodbye { reason, message: "because".into(), retry_after: None });
+    let later = Some(Duration::new(3, 500_000_000));
+    let unavailable = Goodbye { reason: Unavailable, message: "the server stops".into(), retry_after: later };
+    reasons.into_iter().map(goodbye).chain([FromGateway::Goodbye(unavailable)]).collect()
+}
+
+/// What a busy counter costs: the second frame of each is what every further one is like.
+fn two_submits() -> Vec<FromClient> {
+    let add = || Decision::Commit(vec![write(Operation::Add(1))]);
+    let read = Read::Cell { cell: cell("chair"), element: Element::Whole };
+    let mut second = submit(vec![read], add());
+    second.counter = Counter(43);
+    second.snapshot = time(5_000);
+    let mut third = submit(Vec::new(), Decision::Abort("sold out".into()));
+    third.attempt = Attempt(3);
+    third.acknowledged = None;
+    [submit(Vec::new(), add()), second, third].map(FromClient::Submit).into()
+}
+
+fn two_advances() -> Vec<FromGateway> {
+    let outcome = Outcome { counter: Counter(42), attempt: Attempt(1), verdict: Verdict::Committed(time(7)) };
+    let first = Advance { changes: vec![write(Operation::Add(1))], ..advance(vec![outcome.clone()]) };
+    let second = Advance { to: time(6_000), more: true, ..first.clone() };
+    [first, second].map(FromGateway::Advance).into()
+}
+
+fn table_change() -> FromGateway {
+    let tables = [table(), table(), TableId::of("chat")];
+    let row = Row::from_parts(true, [(column(), CellState::Counter(1))].into());
+    let rows = tables.map(|table| RowSnapshot { table, key: key("chair"), row: row.clone() }).into();
+    let snapshots = vec![Snapshot { subscription: SubscriptionId(1), rows }];
+    FromGateway::Advance(Advance { snapshots, ..advance(Vec::new()) })
+}
+
+pub fn all() -> Vec<(&'static str, &'static str, Content)> {
+    let from_client = Content::FromClient;
+    let from_gateway = Content::FromGateway;
+    let welcome = Welcome { version: ProtocolVersion(1), store: store(), resumed: true };
+    let interests = || {
+        let all = Interest::Range { table: table(), range: KeyRange::all() };
+        vec![(1, Interest::Cell(cell("chair"))), (2, all), (300, Interest::Cell(cell("chair")))]
+    };
+    let small =
+        vec![FromClient::Acknowledge(Counter(42)), FromClient::Ping(7), FromClient::Schema("{\"tables\":{}}".into())];
+    let ids = vec![SubscriptionId(0), SubscriptionId(300)];
+    vec![
+        ("from_client_frame", "acknowledge, ping, schema", from_client(small)),
+        ("from_gateway_frame", "pong", from_gateway(vec![FromGateway::Pong(7)])),
+        ("hello", "a first hello", from_client(vec![hello(None)])),
+        ("resume", "a hello that resumes", { from_client(vec![hello(Some(Resume { store: store(), at: time(0) }))]) }),
+        ("subscribe", "held interests", from_client(vec![subscribe(true, interests())])),
+        ("subscription", "a new interest in a cell", {
+            from_client(vec![subscribe(false, vec![(1, Interest::Cell(cell("chair")))])])
+        }),
+        ("unsubscribe", "two subscriptions ended", from_client(vec![FromClient::Unsubscribe(ids)])),
+        ("submit", "an increment, one more with a read, an abort", from_client(two_submits())),
+        ("welcome", "a session resumed", from_gateway(vec![FromGateway::Welcome(welcome)])),
+        ("schema_wanted", "the schema is wanted", from_gateway(vec![FromGateway::SchemaWanted])),
+        ("advance", "an increment with its outcome, and one more", from_gateway(two_advances())),
+        ("snapshot", "a snapshot of no rows", from_gateway(vec![rows(Vec::new())])),
+        ("row_snapshot", "rows of two tables", from_gateway(vec![table_change()])),
+        ("outcome", "every verdict", from_gateway(vec![FromGateway::Advance(advance(every_outcome()))])),
+        ("goodbye", "every reason", from_gateway(every_goodbye())),
+    ]
+}

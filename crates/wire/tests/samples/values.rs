@@ -1,0 +1,144 @@
+//! Values, operations, rows and ranges, each inside a frame.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_values::{
+    Attempt, Cell, CellState, ColumnId, Counter, Decision, Element, Id, Interest, KeyRange, ListOrder, Operation, Read,
+    Row, RowKey, TableId, Timestamp, Value, Write,
+};
+use iolite_wire::message::{
+    Advance, FromClient, FromGateway, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId,
+};
+
+use crate::decoders::Content;
+
+pub fn table() -> TableId {
+    TableId::of("furniture")
+}
+
+pub fn column() -> ColumnId {
+    ColumnId::of("moves")
+}
+
+pub fn key(name: &str) -> RowKey {
+    RowKey::new(&[Value::from(name)]).expect("short")
+}
+
+pub fn cell(row: &str) -> Cell {
+    Cell { table: table(), row: key(row), column: column() }
+}
+
+pub fn write(operation: Operation) -> Write {
+    Write { cell: cell("chair"), operation }
+}
+
+/// The first quarter of 2025.
+pub fn time(micros: u64) -> Timestamp {
+    Timestamp::from_u64((1_740_000_000_000_000 + micros) << 12 | 1)
+}
+
+pub fn submit(reads: Vec<Read>, decision: Decision) -> Submit {
+    let (counter, attempt) = (Counter(42), Attempt(1));
+    Submit { counter, attempt, snapshot: time(0), reads, decision, acknowledged: Some(Counter(41)) }
+}
+
+fn submits(reads: Vec<Read>, writes: Vec<Write>) -> Content {
+    Content::FromClient(vec![FromClient::Submit(submit(reads, Decision::Commit(writes)))])
+}
+
+pub fn advance(changes: Vec<Write>, snapshots: Vec<Snapshot>) -> FromGateway {
+    FromGateway::Advance(Advance { to: time(9), more: false, changes, snapshots, outcomes: Vec::new() })
+}
+
+fn changes(operations: Vec<Operation>) -> Content {
+    Content::FromGateway(vec![advance(operations.into_iter().map(write).collect(), Vec::new())])
+}
+
+pub fn every_value() -> Vec<Value> {
+    vec![
+        Value::Null,
+        Value::Bool(false),
+        Value::Bool(true),
+        Value::Int(-1),
+        Value::Int(i64::MIN),
+        Value::float(1.5).expect("a number"),
+        Value::float(f64::INFINITY).expect("a number"),
+        Value::from("Stuhl \u{1fa91}"),
+        Value::bytes([0, 1, 255]),
+        Value::Id(Id::from_u128(0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10)),
+    ]
+}
+
+pub fn every_operation() -> Vec<Operation> {
+    let (x, y) = (|| Value::from("x"), || Value::Int(7));
+    vec![
+        Operation::Create,
+        Operation::Delete,
+        Operation::Put(x()),
+        Operation::Assign(y()),
+        Operation::Add(-3),
+        Operation::Insert(x()),
+        Operation::Remove(x()),
+        Operation::Append { value: x(), order: ListOrder::Strict },
+        Operation::Append { value: x(), order: ListOrder::Commit },
+        Operation::SetAt { index: 300, value: y() },
+        Operation::PutEntry { key: "k".into(), value: y() },
+        Operation::RemoveEntry { key: "k".into() },
+    ]
+}
+
+pub fn every_state() -> Row {
+    let states = [
+        CellState::Row(true),
+        CellState::Scalar(Value::from("x")),
+        CellState::Register(Value::Null),
+        CellState::Counter(-9),
+        CellState::Set(BTreeSet::from([Value::Int(1), Value::from("a")])),
+        CellState::List(every_value()),
+        CellState::Map(BTreeMap::from([("a".into(), Value::Int(1)), ("b".into(), Value::Null)])),
+    ];
+    Row::from_parts(true, (1u32..).map(ColumnId).zip(states).collect())
+}
+
+pub fn rows(rows: Vec<Row>) -> FromGateway {
+    let snapshot = |row| RowSnapshot { table: table(), key: key("chair"), row };
+    let rows = rows.into_iter().map(snapshot).collect();
+    advance(Vec::new(), vec![Snapshot { subscription: SubscriptionId(3), rows }])
+}
+
+pub fn ranges() -> Vec<KeyRange> {
+    vec![KeyRange::all(), KeyRange::one(&key("chair")), KeyRange::prefix(&[Value::from("c")]).expect("short")]
+}
+
+fn every_read() -> Vec<Read> {
+    let elements =
+        [Element::Whole, Element::Member(Value::Int(1)), Element::Entry("k".into()), Element::Index(4)].into_iter();
+    let cells = elements.map(|element| Read::Cell { cell: cell("table"), element });
+    cells.chain(ranges().into_iter().map(|range| Read::Range { table: table(), range })).collect()
+}
+
+pub fn all() -> Vec<(&'static str, &'static str, Content)> {
+    let one = |operation| changes(vec![operation]);
+    let row =
+        |state| Content::FromGateway(vec![rows(vec![Row::from_parts(false, BTreeMap::from([(column(), state)]))])]);
+    let named = ["chair", "table", "chair", "lamp"].map(|row| Write { cell: cell(row), operation: Operation::Add(1) });
+    let range = |(id, range)| (SubscriptionId(id), Interest::Range { table: table(), range });
+    let ranges = (0..).zip(ranges()).map(range).collect();
+    vec![
+        ("value", "puts of every kind of value", changes(every_value().into_iter().map(Operation::Put).collect())),
+        ("cell_name", "a cell named, another, the first by its number, a third", submits(Vec::new(), named.into())),
+        ("list_element", "a list's element set", one(Operation::SetAt { index: 2, value: Value::from("z") })),
+        ("map_entry", "a map's entry put", one(Operation::PutEntry { key: "k".into(), value: Value::Bool(true) })),
+        ("map_entries", "a map's state", row(CellState::Map(BTreeMap::from([("k".into(), Value::Int(1))])))),
+        ("value_list", "a set's state", row(CellState::Set(BTreeSet::from([Value::Int(1), Value::Int(2)])))),
+        ("row_cell", "a counter's state", row(CellState::Counter(12))),
+        ("row", "a row with every type of cell, and one that does not exist", {
+            Content::FromGateway(vec![rows(vec![every_state(), Row::default()])])
+        }),
+        ("write", "every operation on one cell", changes(every_operation())),
+        ("table_range", "subscriptions to a table, a row and a prefix", {
+            Content::FromClient(vec![FromClient::Subscribe(Subscribe { held: false, interests: ranges })])
+        }),
+        ("read", "every kind of read", submits(every_read(), Vec::new())),
+    ]
+}
