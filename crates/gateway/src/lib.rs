@@ -1,1 +1,41 @@
-//! (being built)
+//! Gateway: what a client's session talks to. It lets sessions in, hands their mutations to the store, and keeps what they subscribe to up
+//! to date from the store's feed.
+//!
+//! Source: Diamond's front end (Zhang 2017, section 3.3); sessions, resume tokens and back-pressure are Iolite's: docs/protocols/gateway.md.
+//!
+//! Invariants, which [`iolite_machine::Machine::validate`] checks where state alone can tell:
+//! - after an advance everything that the session subscribes to is as of its `to`, and `to` never goes back;
+//! - a session is told of nothing above the store's resolved timestamp;
+//! - the outcome of a mutation is told with, or after, the state that contains it;
+//! - memory per session is bounded by the constants of [`limits`];
+//! - whatever one client sends, the others do not notice.
+
+mod advance;
+mod coalesce;
+mod due;
+mod farewell;
+mod feed;
+mod gateway;
+mod greeting;
+mod idle;
+mod index;
+mod interface;
+mod lane;
+pub mod limits;
+mod load;
+mod loading;
+mod pressure;
+mod schema_growth;
+mod session;
+mod size;
+mod store;
+mod submit;
+mod subscribe;
+mod timers;
+mod validate;
+
+pub use gateway::Gateway;
+pub use interface::{Broken, Input, Output, SessionId, Settings};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Building and sending advances.
+//!
+//! Invariants:
+//! - an advance is sent only to a session whose flow is live, so nothing overtakes a catch-up;
+//! - the parts of one advance follow each other without anything between them;
+//! - rows of one subscription that are spread over parts are one snapshot.
+
+use std::mem;
+
+use iolite_machine::Now;
+use iolite_values::Write;
+use iolite_wire::message::{Advance, FromGateway, Snapshot};
+
+use crate::limits::{ADVANCE_PART_BYTES, UNDRAINED_BYTES_MAX};
+use crate::{Gateway, SessionId, size};
+
+impl Gateway {
+    /// Tells a live session what changed, and all outcomes that are due.
+    pub(crate) fn send_advance(&mut self, now: Now, id: SessionId, changes: Vec<Write>, snapshots: Vec<Snapshot>) {
+        let position = self.position();
+        let Some(open) = self.open_mut(id) else { return };
+        assert!(open.is_live(), "an advance would overtake what the session misses");
+        // Only a gateway that publishes past the resolved timestamp has told of anything above the position.
+        let to = position.max(open.seen);
+        open.seen = to;
+        let outcomes = open.take_outcomes(to);
+        for part in parts(Advance { to, more: false, changes, snapshots, outcomes }) {
+            self.say(id, FromGateway::Advance(part));
+        }
+        if self.sessions.get(&id).is_some_and(|session| session.outbound.bytes() > UNDRAINED_BYTES_MAX) {
+            self.fall_behind(now, id);
+        }
+    }
+}
+
+/// Cuts an advance into parts of bounded size. All but the last say `more`.
+fn parts(whole: Advance) -> Vec<Advance> {
+    if size::advance(&whole) <= ADVANCE_PART_BYTES {
+        return vec![whole];
+    }
+    let mut cutter = Cutter { part: Advance { to: whole.to, ..Advance::default() }, bytes: 0, done: Vec::new() };
+    for change in whole.changes {
+        cutter.make_room(size::write(&change));
+        cutter.part.changes.push(change);
+    }
+    for snapshot in whole.snapshots {
+        let empty = || Snapshot { subscription: snapshot.subscription, rows: Vec::new() };
+        cutter.make_room(8);
+        cutter.part.snapshots.push(empty());
+        for row in snapshot.rows {
+            if cutter.make_room(size::row_snapshot(&row)) {
+                cutter.part.snapshots.push(empty());
+            }
+            cutter.part.snapshots.last_mut().expect("one was pushed").rows.push(row);
+        }
+    }
+    for outcome in whole.outcomes {
+        cutter.make_room(size::outcome(&outcome));
+        cutter.part.outcomes.push(outcome);
+    }
+    cutter.done.push(cutter.part);
+    cutter.done
+}
+
+struct Cutter {
+    part: Advance,
+    bytes: usize,
+    done: Vec<Advance>,
+}
+
+impl Cutter {
+    /// Begins another part if this much more would be too much for this one. Returns whether it did.
+    fn make_room(&mut self, bytes: usize) -> bool {
+        let full = self.bytes > 0 && self.bytes + bytes > ADVANCE_PART_BYTES;
+        if full {
+            let next = Advance { to: self.part.to, ..Advance::default() };
+            self.done.push(Advance { more: true, ..mem::replace(&mut self.part, next) });
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+        full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::{Cell, CellState, ColumnId, Operation, Row, RowKey, TableId, Timestamp, Value};
+    use iolite_wire::message::{RowSnapshot, SubscriptionId};
+
+    use super::*;
+
+    fn key(number: i64) -> RowKey {
+        RowKey::new(&[Value::Int(number)]).expect("short")
+    }
+
+    fn row(number: i64, bytes: usize) -> RowSnapshot {
+        let state = CellState::Scalar(Value::bytes(vec![0; bytes]));
+        let row = Row::from_parts(true, [(ColumnId(1), state)].into());
+        RowSnapshot { table: TableId(1), key: key(number), row }
+    }
+
+    fn change(number: i64, bytes: usize) -> Write {
+        let cell = Cell { table: TableId(1), row: key(number), column: ColumnId(1) };
+        Write { cell, operation: Operation::Put(Value::bytes(vec![0; bytes])) }
+    }
+
+    #[test]
+    fn a_small_advance_is_one_part() {
+        let small = Advance { to: Timestamp::from_u64(5), changes: vec![change(1, 10)], ..Advance::default() };
+        assert_eq!(parts(small.clone()), vec![small]);
+    }
+
+    #[test]
+    fn parts_are_bounded_and_together_are_the_whole() {
+        let rows: Vec<RowSnapshot> = (0..40).map(|number| row(number, 20_000)).collect();
+        let snapshots = vec![
+            Snapshot { subscription: SubscriptionId(1), rows: rows.clone() },
+            Snapshot { subscription: SubscriptionId(2), rows: Vec::new() },
+        ];
+        let changes: Vec<Write> = (0..40).map(|number| change(number, 20_000)).collect();
+        let to = Timestamp::from_u64(5);
+        let all = parts(Advance { to, more: false, changes: changes.clone(), snapshots, outcomes: Vec::new() });
+        let (last, before) = all.split_last().expect("at least one");
+        assert!(before.len() >= 5 && before.iter().all(|part| part.more) && !last.more);
+        assert!(all.iter().all(|part| part.to == to && size::advance(part) <= ADVANCE_PART_BYTES + 1000));
+        assert_eq!(all.iter().flat_map(|part| part.changes.clone()).collect::<Vec<_>>(), changes);
+        let snapshots = || all.iter().flat_map(|part| &part.snapshots);
+        let first: Vec<RowSnapshot> =
+            snapshots().filter(|own| own.subscription == SubscriptionId(1)).flat_map(|own| own.rows.clone()).collect();
+        assert_eq!(first, rows);
+        assert!(snapshots().any(|own| own.subscription == SubscriptionId(2)));
+    }
+
+    #[test]
+    fn a_row_larger_than_a_part_is_a_part_of_its_own() {
+        let rows = vec![row(1, 10), row(2, ADVANCE_PART_BYTES * 2), row(3, 10)];
+        let snapshots = vec![Snapshot { subscription: SubscriptionId(1), rows }];
+        let all = parts(Advance { snapshots, ..Advance::default() });
+        let counts: Vec<usize> =
+            all.iter().map(|part| part.snapshots.iter().map(|snapshot| snapshot.rows.len()).sum()).collect();
+        assert_eq!(counts, vec![1, 1, 1]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Why sessions end, and what is said to them: one place for reasons, advice and when to come back.
+
+use std::time::Duration;
+
+use iolite_wire::message::{Goodbye, GoodbyeReason, ProtocolVersion};
+
+use crate::limits;
+
+/// Why a session ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    Version {
+        newest: ProtocolVersion,
+    },
+    Unauthorized(iolite_access::AccessError),
+    Schema(String),
+    /// A frame that cannot be read, or a message out of place.
+    Protocol(String),
+    Limit(String),
+    /// Nothing was heard for too long.
+    Silent,
+    /// The greeting took too long, on the client's side.
+    GreetingTooLong,
+    Slow,
+    Replaced,
+    Unavailable(String),
+}
+
+impl Farewell {
+    pub fn goodbye(&self) -> Goodbye {
+        let soon = Some(Duration::from_secs(1));
+        let at_once = Some(Duration::ZERO);
+        let (reason, message, retry_after) = match self {
+            Farewell::Version { newest } => (GoodbyeReason::Version, version_message(*newest), None),
+            Farewell::Unauthorized(error) => (GoodbyeReason::Unauthorized, error.to_string(), None),
+            Farewell::Schema(problem) => (GoodbyeReason::Schema, problem.clone(), None),
+            Farewell::Protocol(problem) => (GoodbyeReason::Protocol, problem.clone(), None),
+            Farewell::Limit(problem) => (GoodbyeReason::Limit, problem.clone(), None),
+            Farewell::Silent => {
+                let time = limits::SILENCE_MAX.as_secs();
+                (GoodbyeReason::Limit, format!("nothing was heard for {time} s: send a ping now and then"), at_once)
+            }
+            Farewell::GreetingTooLong => {
+                let time = limits::GREETING_TIME_MAX.as_secs();
+                let message = format!("the session was not open {time} s after the connection: send hello first");
+                (GoodbyeReason::Limit, message, soon)
+            }
+            Farewell::Slow => {
+                let message = "too much was sent and not read: come back with the resume token".to_owned();
+                (GoodbyeReason::Slow, message, soon)
+            }
+            Farewell::Replaced => {
+                let message = "another session of the same client has taken over".to_owned();
+                (GoodbyeReason::Replaced, message, None)
+            }
+            Farewell::Unavailable(problem) => (GoodbyeReason::Unavailable, problem.clone(), soon),
+        };
+        Goodbye { reason, message, retry_after }
+    }
+}
+
+fn version_message(newest: ProtocolVersion) -> String {
+    let (oldest, current) = (ProtocolVersion::OLDEST_SUPPORTED.0, ProtocolVersion::CURRENT.0);
+    let side = if newest < ProtocolVersion::OLDEST_SUPPORTED { "client" } else { "server" };
+    format!("the server speaks versions {oldest} to {current} of the session protocol: update the {side}")
+}

@@ -1,0 +1,243 @@
+//! The gateway: its state, and who handles which input.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use iolite_catalog::Catalog;
+use iolite_machine::{Instant, Machine, Now};
+use iolite_values::{ClientId, Counter, Timestamp, TransactionId};
+use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
+
+use crate::due::Due;
+use crate::farewell::Farewell;
+use crate::idle::Idle;
+use crate::index::{InterestIndex, Target};
+use crate::interface::{Input, Output, SessionId, Settings};
+use crate::lane::Lane;
+use crate::limits;
+use crate::schema_growth::Growing;
+use crate::session::{Open, Phase, Session};
+use crate::store::{Home, Requests};
+use crate::timers::Timers;
+
+/// The gateway's half of all sessions of one server.
+#[derive(Debug)]
+pub struct Gateway {
+    pub(crate) settings: Settings,
+    pub(crate) home: Home,
+    pub(crate) requests: Requests,
+    pub(crate) catalog: Catalog,
+    pub(crate) growing: Option<Growing>,
+    /// The last of the gateway's own transactions.
+    pub(crate) own_counter: Counter,
+    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    /// Sessions in the phase `Held`.
+    pub(crate) held: BTreeSet<SessionId>,
+    /// The open session of each client.
+    pub(crate) clients: BTreeMap<ClientId, SessionId>,
+    pub(crate) lanes: BTreeMap<ClientId, Lane>,
+    pub(crate) index: InterestIndex,
+    pub(crate) due: Due,
+    pub(crate) timers: Timers,
+    pub(crate) idle: Idle,
+    /// What a broken gateway told before its time, and to whom.
+    pub(crate) published: BTreeMap<TransactionId, BTreeSet<SessionId>>,
+    outputs: VecDeque<Output>,
+}
+
+impl Gateway {
+    /// A gateway whose store is not there yet: connections may come, and are served when it is.
+    pub fn new(settings: Settings) -> Gateway {
+        let catalog = Catalog::new(settings.schemas);
+        Gateway {
+            settings,
+            home: Home::Away,
+            requests: Requests::default(),
+            catalog,
+            growing: None,
+            own_counter: Counter::default(),
+            sessions: BTreeMap::new(),
+            held: BTreeSet::new(),
+            clients: BTreeMap::new(),
+            lanes: BTreeMap::new(),
+            index: InterestIndex::default(),
+            due: Due::default(),
+            timers: Timers::default(),
+            idle: Idle::default(),
+            published: BTreeMap::new(),
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Whether the store is there and its schemas are read, so that sessions are served: what `/readyz` asks.
+    pub fn is_ready(&self) -> bool {
+        self.home.is_serving()
+    }
+
+    /// How many sessions are open or being opened.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// How far the feed is.
+    pub fn position(&self) -> Timestamp {
+        self.home.position()
+    }
+
+    fn on_opened(&mut self, now: Now, id: SessionId) {
+        let session = Session::new(now.instant);
+        self.timers.set(id, session.deadline());
+        let earlier = self.sessions.insert(id, session);
+        assert!(earlier.is_none(), "the host used session id {id:?} twice");
+    }
+
+    fn on_message(&mut self, now: Now, id: SessionId, message: FromClient) {
+        // Whatever a session says after its goodbye is for nobody.
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.heard = now.instant;
+        match message {
+            FromClient::Hello(hello) => self.on_hello(now, id, hello),
+            FromClient::Schema(json) => self.on_schema(now, id, &json),
+            FromClient::Ping(number) => self.on_ping(id, number),
+            FromClient::Subscribe(subscribe) => self.when_open(id, |own| own.on_subscribe(now, id, subscribe)),
+            FromClient::Unsubscribe(ids) => self.when_open(id, |own| own.on_unsubscribe(now, id, &ids)),
+            FromClient::Submit(submit) => self.when_open(id, |own| own.on_submit(now, id, submit)),
+            FromClient::Acknowledge(through) => self.when_open(id, |own| own.on_acknowledge(id, through)),
+        }
+    }
+
+    fn when_open(&mut self, id: SessionId, then: impl FnOnce(&mut Gateway)) {
+        if self.open_mut(id).is_some() {
+            then(self);
+        } else {
+            self.end(id, &Farewell::Protocol("wait for the welcome before anything but hello and schema".into()));
+        }
+    }
+
+    /// A client that does not read gets no pongs either, or it could make them pile up.
+    fn on_ping(&mut self, id: SessionId, number: u32) {
+        let reads = self.sessions.get(&id).is_some_and(|own| own.outbound.bytes() <= limits::UNDRAINED_BYTES_MAX);
+        if reads {
+            self.say(id, FromGateway::Pong(number));
+        }
+    }
+
+    /// Looks after a session whose timer has come.
+    fn on_timer(&mut self, now: Now, id: SessionId) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        if session.deadline() > now.instant {
+            self.timers.set(id, session.deadline());
+            return;
+        }
+        let farewell = match &session.phase {
+            Phase::Greeting | Phase::SchemaWanted(_) => Farewell::GreetingTooLong,
+            Phase::Held(_) => Farewell::Unavailable(self.home.why_held()),
+            Phase::Open(open) if open.is_behind() => Farewell::Slow,
+            Phase::Open(_) => Farewell::Silent,
+        };
+        self.end(id, &farewell);
+    }
+
+    pub(crate) fn open_mut(&mut self, id: SessionId) -> Option<&mut Open> {
+        match &mut self.sessions.get_mut(&id)?.phase {
+            Phase::Open(open) => Some(open),
+            Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => None,
+        }
+    }
+
+    pub(crate) fn open(&self, id: SessionId) -> Option<&Open> {
+        match &self.sessions.get(&id)?.phase {
+            Phase::Open(open) => Some(open),
+            Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => None,
+        }
+    }
+
+    pub(crate) fn output(&mut self, output: Output) {
+        self.outputs.push_back(output);
+    }
+
+    pub(crate) fn say(&mut self, id: SessionId, message: FromGateway) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.outbound.sent(&message);
+        self.output(Output::Message(id, message));
+    }
+
+    /// Says goodbye and forgets the session.
+    pub(crate) fn end(&mut self, id: SessionId, farewell: &Farewell) {
+        self.say(id, FromGateway::Goodbye(farewell.goodbye()));
+        self.output(Output::Close(id));
+        self.forget(id);
+    }
+
+    /// Takes the session out of everything that names it. What it waits for in the store is answered to nobody.
+    fn forget(&mut self, id: SessionId) {
+        self.timers.clear(id);
+        self.held.remove(&id);
+        let Some(session) = self.sessions.remove(&id) else { return };
+        let Phase::Open(open) = session.phase else { return };
+        if !open.is_behind() {
+            self.unlist(id, &open);
+        }
+        if self.clients.get(&open.client) == Some(&id) {
+            self.clients.remove(&open.client);
+        }
+        self.clear_lane(open.client);
+    }
+
+    /// Puts all interests of a session into the index.
+    pub(crate) fn list(&mut self, id: SessionId) {
+        let Some(open) = self.open(id) else { return };
+        let own: Vec<_> = open.subscriptions.iter().map(|(name, own)| (*name, own.interest.clone())).collect();
+        for (name, interest) in own {
+            self.index.insert(&interest, target(id, name));
+        }
+    }
+
+    pub(crate) fn unlist(&mut self, id: SessionId, open: &Open) {
+        for (name, subscription) in &open.subscriptions {
+            self.index.remove(&subscription.interest, target(id, *name));
+        }
+    }
+}
+
+pub fn target(session: SessionId, subscription: SubscriptionId) -> Target {
+    Target { session, subscription }
+}
+
+impl Machine for Gateway {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Now, input: Input) {
+        match input {
+            Input::SessionOpened(id) => self.on_opened(now, id),
+            Input::Message(id, message) => self.on_message(now, id, message),
+            Input::Garbled(id, problem) => {
+                if self.sessions.contains_key(&id) {
+                    self.end(id, &Farewell::Protocol(problem));
+                }
+            }
+            Input::SessionClosed(id) => self.forget(id),
+            Input::Drained { session, messages } => self.on_drained(now, session, messages),
+            Input::Store(event) => self.on_store(now, event),
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.timers.first().into_iter().chain(self.idle.next()).min()
+    }
+
+    fn on_deadline(&mut self, now: Now) {
+        while let Some(id) = self.timers.take(now.instant) {
+            self.on_timer(now, id);
+        }
+        self.on_idle(now);
+    }
+
+    fn validate(&self) {
+        self.check_invariants();
+    }
+}

@@ -1,0 +1,57 @@
+//! What a host gives to a gateway and gets from it.
+
+use iolite_access::Access;
+use iolite_catalog::SchemaPolicy;
+use iolite_store::{Event, Request, RequestId};
+use iolite_values::ClientId;
+use iolite_wire::message::{FromClient, FromGateway};
+
+/// Names a connection. Chosen by the host, and never used again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SessionId(pub u64);
+
+/// Messages are decoded and encoded beside the connection, by the host's half of the session: its work is spread over threads, and
+/// what it cannot decode it reports as [`Input::Garbled`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A connection is there.
+    SessionOpened(SessionId),
+    Message(SessionId, FromClient),
+    /// A frame that cannot be read, and why. The session ends.
+    Garbled(SessionId, String),
+    /// The connection is gone. Not needed after [`Output::Close`], but harmless.
+    SessionClosed(SessionId),
+    /// The socket has taken this many more of the session's messages, oldest first.
+    Drained {
+        session: SessionId,
+        messages: usize,
+    },
+    Store(Event),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    Message(SessionId, FromGateway),
+    /// Close the connection once its messages are sent, or after a second.
+    Close(SessionId),
+    Store(RequestId, Request),
+}
+
+/// What a gateway is started with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Names the gateway's own transactions. New and random at every start.
+    pub client: ClientId,
+    pub access: Access,
+    pub schemas: SchemaPolicy,
+    pub broken: Broken,
+}
+
+/// What is wrong with this gateway: the simulator has to find it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Broken {
+    #[default]
+    Nothing,
+    /// Publishes outcomes and changes when the commit's reply arrives, past the resolved timestamp.
+    PublishPastResolved,
+}

@@ -1,0 +1,69 @@
+//! Every limit of a gateway: what one session may take of memory and work. docs/limits.md lists them with the tests that meet them.
+
+use std::time::Duration;
+
+/// From the opening of a connection to its welcome. A client that cannot say who it is in this time holds a connection for nothing.
+pub const GREETING_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Without any message of the client, not even a ping.
+pub const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// How long a session may stay behind because its socket takes nothing.
+pub const SLOW_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// How often untouched sessions are told that what they hold is still true, while others commit.
+pub const IDLE_ADVANCE_PERIOD: Duration = Duration::from_secs(1);
+
+/// How many of these periods pass between advances while nobody commits and only time moves the resolved timestamp.
+pub const QUIET_PERIODS: u32 = 5;
+
+/// Bytes sent and not yet taken by the socket, past which a session gets no more and is caught up later with the latest state.
+pub const UNDRAINED_BYTES_MAX: usize = 4 << 20;
+
+/// A session that was behind is caught up when no more than this is left undrained.
+pub const CATCH_UP_UNDRAINED_BYTES: usize = 1 << 20;
+
+/// Changes larger than this are replaced by snapshots when a session catches up or resumes.
+pub const CATCH_UP_CHANGES_BYTES_MAX: usize = 1 << 20;
+
+/// One part of an advance: the next row or change begins a new part. (A larger single row is a part of its own.)
+pub const ADVANCE_PART_BYTES: usize = 256 << 10;
+
+/// Interests that a session is subscribed to.
+pub const INTERESTS_MAX: usize = 10_000;
+
+/// Interests of one `Subscribe`.
+pub const INTERESTS_PER_SUBSCRIBE_MAX: usize = 1_000;
+
+/// Bytes of an interval's bounds.
+pub const RANGE_BOUND_BYTES_MAX: usize = 1 << 10;
+
+/// Rows that answer one `Subscribe`.
+pub const ANSWER_ROWS_MAX: usize = 100_000;
+
+/// Bytes of the rows that answer one `Subscribe`.
+pub const ANSWER_BYTES_MAX: usize = 32 << 20;
+
+/// Changes kept while the rows of a `Subscribe` are read; past it the rows are read again, as of then.
+pub const LOAD_BUFFER_BYTES_MAX: usize = 1 << 20;
+
+/// Mutations of a client that wait for the store or whose outcomes wait for the feed.
+pub const SUBMITS_OPEN_MAX: usize = 256;
+
+/// Bytes of these.
+pub const SUBMITS_OPEN_BYTES_MAX: usize = 4 << 20;
+
+/// Operations of one transaction.
+pub const TRANSACTION_WRITES_MAX: usize = 10_000;
+
+/// Reads of one transaction.
+pub const TRANSACTION_READS_MAX: usize = 10_000;
+
+/// Bytes of one transaction.
+pub const TRANSACTION_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of a schema's JSON.
+pub const SCHEMA_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of a token.
+pub const TOKEN_BYTES_MAX: usize = 16 << 10;

@@ -1,0 +1,192 @@
+//! The answer to a `Subscribe`, or to a session that fell behind, while it is being read from the store.
+//!
+//! Invariant: what was read is as of the feed position at which it was asked for, and the buffer holds every change of its interests
+//! since then. So both together are as of the feed's position, whenever the last reply comes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_store::{Commit, ReadReply, RequestId, RowAt};
+use iolite_values::{Interest, Row, RowKey, TableId, Write};
+use iolite_wire::message::{RowSnapshot, Snapshot, SubscriptionId};
+
+use crate::SessionId;
+use crate::coalesce::coalesce;
+use crate::index::{InterestIndex, Target};
+use crate::limits;
+use crate::session::Subscription;
+use crate::size;
+
+/// Names a load of a session. Never used again in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct LoadId(u64);
+
+impl LoadId {
+    pub fn next(self) -> LoadId {
+        LoadId(self.0 + 1)
+    }
+}
+
+#[derive(Debug)]
+pub struct Load {
+    pub subscriptions: BTreeSet<SubscriptionId>,
+    pub stage: Stage,
+    buffer: Vec<Write>,
+    buffer_bytes: usize,
+}
+
+#[derive(Debug)]
+pub enum Stage {
+    /// Not asked for: the session is behind.
+    Idle,
+    /// All rows are read.
+    Snapshots {
+        open: BTreeMap<RequestId, SubscriptionId>,
+        read: BTreeMap<SubscriptionId, Vec<RowAt>>,
+        answer: AnswerSize,
+    },
+    /// Only what changed since the client was told is read.
+    Changes { request: RequestId },
+    /// It has been.
+    Changed(Vec<Write>),
+}
+
+/// How large the answer is so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnswerSize {
+    rows: usize,
+    bytes: usize,
+}
+
+type Rows = BTreeMap<(TableId, RowKey), Row>;
+
+impl AnswerSize {
+    fn add(&mut self, rows: &[RowAt]) {
+        self.rows += rows.len();
+        self.bytes += rows.iter().map(|row| size::row(&row.key, &row.row)).sum::<usize>();
+    }
+
+    pub fn is_too_large(&self) -> bool {
+        self.rows > limits::ANSWER_ROWS_MAX || self.bytes > limits::ANSWER_BYTES_MAX
+    }
+}
+
+impl Load {
+    pub fn new(subscriptions: BTreeSet<SubscriptionId>) -> Load {
+        Load { subscriptions, stage: Stage::Idle, buffer: Vec::new(), buffer_bytes: 0 }
+    }
+
+    /// Begins anew: whatever was read or buffered is dropped.
+    pub fn restart(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.buffer = Vec::new();
+        self.buffer_bytes = 0;
+    }
+
+    /// Adds changes of its interests.
+    pub fn push(&mut self, changes: Vec<Write>) {
+        self.buffer_bytes += changes.iter().map(size::write).sum::<usize>();
+        self.buffer.extend(changes);
+    }
+
+    pub fn overflows(&self) -> bool {
+        self.buffer_bytes > limits::LOAD_BUFFER_BYTES_MAX
+    }
+
+    /// Takes one interest's rows. The size of the answer so far, if it was waited for.
+    pub fn take_rows(&mut self, request: RequestId, reply: ReadReply) -> Option<AnswerSize> {
+        let Stage::Snapshots { open, read, answer } = &mut self.stage else { return None };
+        let subscription = open.remove(&request)?;
+        if self.subscriptions.contains(&subscription) {
+            answer.add(&reply.rows);
+            read.insert(subscription, reply.rows);
+        }
+        Some(*answer)
+    }
+
+    /// Takes the commits since the client was told. Returns false if their changes are so large that snapshots are better.
+    pub fn take_commits(&mut self, commits: &[Commit], subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> bool {
+        let mut index = InterestIndex::default();
+        for subscription in &self.subscriptions {
+            let target = Target { session: SessionId(0), subscription: *subscription };
+            index.insert(&self.interest(*subscription, subscriptions), target);
+        }
+        let mut changes = Vec::new();
+        for write in commits.iter().flat_map(|commit| commit.writes.iter()) {
+            let mut included = false;
+            index.matches(&write.cell, |_| included = true);
+            if included {
+                changes.push(write.clone());
+            }
+        }
+        let changes = coalesce(changes);
+        let fits = changes.iter().map(size::write).sum::<usize>() <= limits::CATCH_UP_CHANGES_BYTES_MAX;
+        self.stage = Stage::Changed(changes);
+        fits
+    }
+
+    pub fn waits_for(&self, request: RequestId) -> bool {
+        match &self.stage {
+            Stage::Idle | Stage::Changed(_) => false,
+            Stage::Snapshots { open, .. } => open.contains_key(&request),
+            Stage::Changes { request: own } => *own == request,
+        }
+    }
+
+    pub fn is_answered(&self) -> bool {
+        match &self.stage {
+            Stage::Idle | Stage::Changes { .. } => false,
+            Stage::Snapshots { open, .. } => open.is_empty(),
+            Stage::Changed(_) => true,
+        }
+    }
+
+    /// Leaves an interest out. Its rows need not be waited for.
+    pub fn leave_out(&mut self, subscription: SubscriptionId) {
+        self.subscriptions.remove(&subscription);
+        if let Stage::Snapshots { open, read, .. } = &mut self.stage {
+            open.retain(|_, own| *own != subscription);
+            read.remove(&subscription);
+        }
+    }
+
+    /// The changes and snapshots that make the client's state that of the feed's position.
+    pub fn answer(self, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> (Vec<Write>, Vec<Snapshot>) {
+        match self.stage {
+            Stage::Idle | Stage::Changes { .. } => unreachable!("only answered loads are asked for their answer"),
+            Stage::Changed(changes) => {
+                let interests: Vec<_> =
+                    self.subscriptions.iter().filter_map(|id| subscriptions.get(id)).map(|own| &own.interest).collect();
+                let all = changes.into_iter().chain(self.buffer);
+                // Interests may have been left out since the changes were taken.
+                let wanted = all.filter(|write| interests.iter().any(|interest| interest.includes(&write.cell)));
+                (coalesce(wanted.collect()), Vec::new())
+            }
+            Stage::Snapshots { open: _, read, answer: _ } => {
+                let snapshots = read.into_iter().filter_map(|(subscription, rows)| {
+                    let interest = &subscriptions.get(&subscription)?.interest;
+                    Some(Snapshot { subscription, rows: fold(rows, interest, &self.buffer) })
+                });
+                (Vec::new(), snapshots.collect())
+            }
+        }
+    }
+
+    fn interest(&self, id: SubscriptionId, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> Interest {
+        subscriptions.get(&id).expect("a load is made of subscriptions").interest.clone()
+    }
+}
+
+/// The rows after the changes that concern them.
+fn fold(rows: Vec<RowAt>, interest: &Interest, changes: &[Write]) -> Vec<RowSnapshot> {
+    let mut rows: Rows = rows.into_iter().map(|row| ((row.table, row.key), row.row)).collect();
+    for write in changes.iter().filter(|write| interest.includes(&write.cell)) {
+        let place = (write.cell.table, write.cell.row.clone());
+        let row = rows.entry(place.clone()).or_default();
+        // An operation of another type changes nothing, here as in the store.
+        let _ = row.apply(write.cell.column, &write.operation);
+        if row.is_empty() {
+            rows.remove(&place);
+        }
+    }
+    rows.into_iter().map(|((table, key), row)| RowSnapshot { table, key, row }).collect()
+}

@@ -1,0 +1,114 @@
+//! Asks the store for what sessions lack, and sends it when it is whole.
+//!
+//! Invariants (docs/protocols/gateway.md, "Order"):
+//! - while new interests are read, changes of the others go on, and those of the new ones are buffered;
+//! - while a session catches up, nothing else is sent to it: answers and outcomes that are ready wait;
+//! - one `Subscribe` has one answer.
+
+use std::collections::BTreeMap;
+
+use iolite_machine::Now;
+use iolite_store::{Commit, ReadReply, Request, RequestId, TooOld};
+use iolite_values::Timestamp;
+
+use crate::farewell::Farewell;
+use crate::limits;
+use crate::load::{AnswerSize, LoadId, Stage};
+use crate::store::Purpose;
+use crate::{Gateway, SessionId};
+
+impl Gateway {
+    /// Asks for all rows of a load's interests as of now.
+    pub(crate) fn read_snapshots(&mut self, id: SessionId, load: LoadId) {
+        let at = self.position();
+        let Some(open) = self.open(id) else { return };
+        let Some(own) = open.loads.get(&load) else { return };
+        let interests: Vec<_> = own
+            .subscriptions
+            .iter()
+            .map(|name| {
+                (*name, open.subscriptions.get(name).expect("a load is made of subscriptions").interest.clone())
+            })
+            .collect();
+        let mut asked = BTreeMap::new();
+        for (name, interest) in interests {
+            let request = self.ask(Purpose::Load { session: id, load }, Request::ReadAt { interest, at });
+            asked.insert(request, name);
+        }
+        let stage = Stage::Snapshots { open: asked, read: BTreeMap::new(), answer: AnswerSize::default() };
+        self.restart_load(id, load, stage);
+    }
+
+    /// Asks for what happened to a load's interests since `after`.
+    pub(crate) fn read_changes(&mut self, id: SessionId, load: LoadId, after: Timestamp) {
+        let through = self.position();
+        let Some(open) = self.open(id) else { return };
+        let Some(own) = open.loads.get(&load) else { return };
+        let known = own.subscriptions.iter().filter_map(|name| open.subscriptions.get(name));
+        let interests: Vec<_> = known.map(|own| own.interest.clone()).collect();
+        if after >= through || interests.is_empty() {
+            return self.restart_load(id, load, Stage::Changed(Vec::new()));
+        }
+        let request = self.ask(Purpose::Load { session: id, load }, Request::Changes { interests, after, through });
+        self.restart_load(id, load, Stage::Changes { request });
+    }
+
+    pub(crate) fn on_rows(
+        &mut self,
+        now: Now,
+        id: SessionId,
+        load: LoadId,
+        request: RequestId,
+        reply: Result<ReadReply, TooOld>,
+    ) {
+        let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) else { return };
+        if !own.waits_for(request) {
+            return;
+        }
+        let Ok(reply) = reply else {
+            return self.read_snapshots(id, load);
+        };
+        if own.take_rows(request, reply).is_some_and(|answer| answer.is_too_large()) {
+            let (rows, bytes) = (limits::ANSWER_ROWS_MAX, limits::ANSWER_BYTES_MAX);
+            let problem = format!("more than {rows} rows or {bytes} bytes answer this: subscribe to smaller ranges");
+            return self.end(id, &Farewell::Limit(problem));
+        }
+        self.finish_loads(now, id);
+    }
+
+    pub(crate) fn on_commits(
+        &mut self,
+        now: Now,
+        id: SessionId,
+        load: LoadId,
+        request: RequestId,
+        reply: Result<Vec<Commit>, TooOld>,
+    ) {
+        let Some(open) = self.open_mut(id) else { return };
+        let Some(own) = open.loads.get_mut(&load).filter(|own| own.waits_for(request)) else { return };
+        let fits = reply.is_ok_and(|commits| own.take_commits(&commits, &open.subscriptions));
+        if !fits {
+            self.read_snapshots(id, load);
+        }
+        self.finish_loads(now, id);
+    }
+
+    /// Sends every answer that is whole and may be sent, and the outcomes that waited.
+    pub(crate) fn finish_loads(&mut self, now: Now, id: SessionId) {
+        while let Some(open) = self.open_mut(id) {
+            let Some(load) = open.take_answered() else { break };
+            let (changes, snapshots) = load.answer(&open.subscriptions);
+            self.send_advance(now, id, changes, snapshots);
+        }
+        let position = self.position();
+        if self.open(id).is_some_and(|open| open.is_live() && open.has_outcomes(position.max(open.seen))) {
+            self.send_advance(now, id, Vec::new(), Vec::new());
+        }
+    }
+
+    fn restart_load(&mut self, id: SessionId, load: LoadId, stage: Stage) {
+        if let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) {
+            own.restart(stage);
+        }
+    }
+}

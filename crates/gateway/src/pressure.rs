@@ -1,0 +1,65 @@
+//! Back-pressure: a session whose socket takes nothing costs nothing, until it is caught up or given up.
+//!
+//! Invariant: of a session that is behind only the position is kept. Its interests are not in the index and nothing is read for it.
+
+use std::collections::BTreeSet;
+
+use iolite_machine::Now;
+
+use crate::limits::CATCH_UP_UNDRAINED_BYTES;
+use crate::load::{Load, Stage};
+use crate::session::{Flow, Phase, Standing};
+use crate::{Gateway, SessionId};
+
+impl Gateway {
+    pub(crate) fn on_drained(&mut self, now: Now, id: SessionId, messages: usize) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.outbound.drained(messages);
+        let drained = session.outbound.bytes() <= CATCH_UP_UNDRAINED_BYTES;
+        if drained && self.open(id).is_some_and(|open| open.is_behind()) {
+            self.catch_up(now, id);
+        }
+    }
+
+    /// Builds no more for this session.
+    pub(crate) fn fall_behind(&mut self, now: Now, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Phase::Open(open) = &mut session.phase else { return };
+        open.flow = Flow::Behind { since: now.instant };
+        for load in open.loads.values_mut() {
+            load.restart(Stage::Idle);
+        }
+        let deadline = session.deadline();
+        self.timers.set(id, deadline);
+        let names: Vec<_> = self.open(id).into_iter().flat_map(|open| &open.subscriptions).collect();
+        let listed: Vec<_> = names.into_iter().map(|(name, own)| (*name, own.interest.clone())).collect();
+        for (name, interest) in listed {
+            self.index.remove(&interest, crate::gateway::target(id, name));
+        }
+    }
+
+    /// Reads what the session has missed, and what it asked for meanwhile.
+    fn catch_up(&mut self, now: Now, id: SessionId) {
+        let position = self.position();
+        self.list(id);
+        let Some(open) = self.open_mut(id) else { return };
+        let idle: Vec<_> = open.loads.keys().copied().collect();
+        let seen = open.seen;
+        let live = |standing: Standing| match standing {
+            Standing::Live => true,
+            Standing::Loading(_) => false,
+        };
+        let missed: BTreeSet<_> =
+            open.subscriptions.iter().filter(|(_, own)| live(own.standing)).map(|(name, _)| *name).collect();
+        open.flow = Flow::Live;
+        if seen < position && !missed.is_empty() {
+            let load = open.add_load(Load::new(missed));
+            open.flow = Flow::CatchingUp(load);
+            self.read_changes(id, load, seen);
+        }
+        for load in idle {
+            self.read_snapshots(id, load);
+        }
+        self.finish_loads(now, id);
+    }
+}

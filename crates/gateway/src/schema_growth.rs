@@ -1,0 +1,96 @@
+//! The server's schema: read at start, made to grow by what clients add, and kept up to date from the feed.
+//!
+//! Invariant: one growth at a time. Whoever waits is looked at again when the feed has reached its end, whoever brought it about.
+
+use iolite_catalog::{Catalog, Growth};
+use iolite_machine::Now;
+use iolite_store::{Commit, CommitReply, ReadReply, Request, TooOld};
+use iolite_values::{Attempt, Timestamp, Transaction, TransactionId};
+
+use crate::Gateway;
+use crate::store::{Home, Purpose};
+
+/// A growth under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growing {
+    Asked,
+    /// Decided; the feed shows what came of it by then.
+    Decided(Timestamp),
+}
+
+impl Gateway {
+    pub(crate) fn read_schemas(&mut self) {
+        let at = self.position();
+        self.ask(Purpose::Schemas, Request::ReadAt { interest: Catalog::interest(), at });
+    }
+
+    pub(crate) fn on_schemas(&mut self, now: Now, reply: Result<ReadReply, TooOld>) {
+        let Home::ReadingSchemas { store, position, changes } = &mut self.home else { return };
+        let Ok(reply) = reply else {
+            changes.clear();
+            self.read_schemas();
+            return;
+        };
+        let (store, position) = (*store, *position);
+        let loaded = self.catalog.load(reply.rows).and_then(|()| self.catalog.fold(&*changes));
+        self.home = match loaded {
+            Ok(()) => Home::Serving { store, position },
+            Err(error) => Home::Unreadable { position, problem: error.to_string() },
+        };
+        self.retry_held(now);
+    }
+
+    /// Takes schema changes from the feed.
+    pub(crate) fn watch_schemas(&mut self, commits: &[Commit]) {
+        let table = Catalog::table();
+        let writes = || commits.iter().flat_map(|commit| commit.writes.iter()).filter(|own| own.cell.table == table);
+        match &mut self.home {
+            Home::Away | Home::Unreadable { .. } => {}
+            Home::ReadingSchemas { changes, .. } => changes.extend(writes().cloned()),
+            Home::Serving { position, .. } => {
+                if let Err(error) = self.catalog.fold(writes()) {
+                    let position = *position;
+                    self.home = Home::Unreadable { position, problem: error.to_string() };
+                }
+            }
+        }
+    }
+
+    pub(crate) fn grow(&mut self, growth: &Growth) {
+        if self.growing.is_some() {
+            return;
+        }
+        self.own_counter = self.own_counter.next();
+        let transaction = Transaction {
+            id: TransactionId { client: self.settings.client, counter: self.own_counter },
+            attempt: Attempt(1),
+            snapshot: self.position(),
+            reads: growth.reads(),
+            decision: growth.decision(),
+        };
+        self.growing = Some(Growing::Asked);
+        self.ask(Purpose::Growth, Request::Commit { transaction, floor: self.position() });
+    }
+
+    pub(crate) fn on_growth(&mut self, now: Now, reply: &CommitReply) {
+        let until = match reply {
+            CommitReply::Completed(completion) => completion.at,
+            // Another gateway was first: look at what the feed brings.
+            CommitReply::Conflict { at_least } => *at_least,
+            CommitReply::Forgotten => panic!("a growth's counter is not used twice"),
+        };
+        let through = self.own_counter;
+        self.ask(Purpose::Acknowledge, Request::Acknowledge { client: self.settings.client, through });
+        self.growing = Some(Growing::Decided(until));
+        self.finish_growth();
+        self.retry_held(now);
+    }
+
+    /// Lets the next growth begin once the feed shows what came of the last.
+    pub(crate) fn finish_growth(&mut self) {
+        match self.growing {
+            Some(Growing::Decided(at)) if at <= self.position() => self.growing = None,
+            Some(Growing::Decided(_) | Growing::Asked) | None => {}
+        }
+    }
+}

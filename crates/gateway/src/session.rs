@@ -1,0 +1,195 @@
+//! What a gateway keeps of one session.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use iolite_machine::Instant;
+use iolite_values::{ClientId, Counter, Interest, Schema, Timestamp};
+use iolite_wire::message::{FromGateway, Hello, Outcome, SubscriptionId};
+
+use crate::limits;
+use crate::load::{Load, LoadId};
+use crate::size;
+
+#[derive(Debug)]
+pub struct Session {
+    pub phase: Phase,
+    pub opened: Instant,
+    /// When the client was last heard.
+    pub heard: Instant,
+    pub outbound: Outbound,
+}
+
+#[derive(Debug)]
+pub enum Phase {
+    /// Nothing was said yet.
+    Greeting,
+    /// Let in, and waiting for the store: that it is there, that it is as far as the client has seen, that it holds the client's schema.
+    Held(Guest),
+    /// The client was asked for its schema.
+    SchemaWanted(Guest),
+    Open(Box<Open>),
+}
+
+/// Someone with a good token whose session is not open yet.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    pub hello: Hello,
+    /// The schema, once the client was asked for it.
+    pub schema: Option<Schema>,
+}
+
+/// A session that was welcomed.
+#[derive(Debug)]
+pub struct Open {
+    pub client: ClientId,
+    /// The `to` of the last advance, here or on the session that was resumed.
+    pub seen: Timestamp,
+    /// As of when the client holds what it is about to subscribe to, if it resumed.
+    pub held_from: Option<Timestamp>,
+    pub flow: Flow,
+    pub subscriptions: BTreeMap<SubscriptionId, Subscription>,
+    pub loads: BTreeMap<LoadId, Load>,
+    pub next_load: LoadId,
+    /// Outcomes that are not told yet, each with the timestamp that the feed has to reach first.
+    pub outcomes: VecDeque<(Timestamp, Outcome)>,
+    pub acknowledged: Counter,
+}
+
+/// Whether changes are told as they come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// With every segment of the feed.
+    Live,
+    /// Not before the changes that it missed are read: nothing else is sent.
+    CatchingUp(LoadId),
+    /// Its socket does not take what was sent: nothing is built for it, and it is not in the index.
+    Behind { since: Instant },
+}
+
+#[derive(Clone, Debug)]
+pub struct Subscription {
+    pub interest: Interest,
+    pub standing: Standing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// The client holds it as of `seen`.
+    Live,
+    /// What it lacks is being read.
+    Loading(LoadId),
+}
+
+/// Sizes of the messages that the socket has not taken yet, oldest first.
+#[derive(Debug, Default)]
+pub struct Outbound {
+    sizes: VecDeque<usize>,
+    bytes: usize,
+}
+
+impl Session {
+    pub fn new(now: Instant) -> Session {
+        Session { phase: Phase::Greeting, opened: now, heard: now, outbound: Outbound::default() }
+    }
+
+    /// When it is to be looked at, if nothing happens before.
+    pub fn deadline(&self) -> Instant {
+        match &self.phase {
+            Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => self.opened + limits::GREETING_TIME_MAX,
+            Phase::Open(open) => match open.flow {
+                Flow::Live | Flow::CatchingUp(_) => self.heard + limits::SILENCE_MAX,
+                Flow::Behind { since } => (self.heard + limits::SILENCE_MAX).min(since + limits::SLOW_TIME_MAX),
+            },
+        }
+    }
+}
+
+impl Open {
+    pub fn new(guest: &Guest, held_from: Option<Timestamp>) -> Open {
+        Open {
+            client: guest.hello.client,
+            seen: held_from.unwrap_or_default(),
+            held_from,
+            flow: Flow::Live,
+            subscriptions: BTreeMap::new(),
+            loads: BTreeMap::new(),
+            next_load: LoadId::default(),
+            outcomes: VecDeque::new(),
+            acknowledged: Counter::default(),
+        }
+    }
+
+    pub fn add_load(&mut self, load: Load) -> LoadId {
+        let id = self.next_load;
+        self.next_load = id.next();
+        for subscription in &load.subscriptions {
+            let own = self.subscriptions.get_mut(subscription).expect("a load is made of subscriptions");
+            own.standing = Standing::Loading(id);
+        }
+        self.loads.insert(id, load);
+        id
+    }
+
+    /// Takes a load whose answer is complete and may be sent now.
+    pub fn take_answered(&mut self) -> Option<Load> {
+        let id = match self.flow {
+            Flow::Live => self.loads.iter().find(|(_, load)| load.is_answered()).map(|(id, _)| *id),
+            Flow::CatchingUp(id) => self.loads.get(&id).is_some_and(Load::is_answered).then_some(id),
+            Flow::Behind { .. } => None,
+        }?;
+        let load = self.loads.remove(&id)?;
+        self.flow = Flow::Live;
+        for subscription in &load.subscriptions {
+            let own = self.subscriptions.get_mut(subscription).expect("a load is made of subscriptions");
+            own.standing = Standing::Live;
+        }
+        Some(load)
+    }
+
+    /// Takes the outcomes that may be told at `position`.
+    pub fn take_outcomes(&mut self, position: Timestamp) -> Vec<Outcome> {
+        let (due, later) = self.outcomes.drain(..).partition::<Vec<_>, _>(|(at, _)| *at <= position);
+        self.outcomes = later.into();
+        due.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    pub fn has_outcomes(&self, position: Timestamp) -> bool {
+        self.outcomes.iter().any(|(at, _)| *at <= position)
+    }
+
+    pub fn is_live(&self) -> bool {
+        match self.flow {
+            Flow::Live => true,
+            Flow::CatchingUp(_) | Flow::Behind { .. } => false,
+        }
+    }
+
+    pub fn is_behind(&self) -> bool {
+        match self.flow {
+            Flow::Behind { .. } => true,
+            Flow::Live | Flow::CatchingUp(_) => false,
+        }
+    }
+}
+
+impl Outbound {
+    pub fn sent(&mut self, message: &FromGateway) {
+        let bytes = size::message(message);
+        self.sizes.push_back(bytes);
+        self.bytes += bytes;
+    }
+
+    /// More messages than were sent count as all of them.
+    pub fn drained(&mut self, messages: usize) {
+        let messages = messages.min(self.sizes.len());
+        self.bytes -= self.sizes.drain(..messages).sum::<usize>();
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn validate(&self) {
+        assert_eq!(self.sizes.iter().sum::<usize>(), self.bytes, "undrained bytes are counted");
+    }
+}

@@ -1,0 +1,74 @@
+//! Estimates of how many bytes messages and transactions take in memory and, before abbreviation, on the wire. Never exact: they bound
+//! memory, they bill nobody.
+
+use iolite_values::{Cell, Decision, Element, Read, Row, RowKey, Transaction, Write};
+use iolite_wire::message::{Advance, FromGateway, Outcome, RowSnapshot, Verdict};
+
+const FIXED: usize = 16;
+
+pub fn cell(cell: &Cell) -> usize {
+    8 + cell.row.as_bytes().len()
+}
+
+pub fn write(write: &Write) -> usize {
+    cell(&write.cell) + write.operation.size_bytes() + 2
+}
+
+pub fn read(read: &Read) -> usize {
+    match read {
+        Read::Cell { cell: own, element } => {
+            cell(own)
+                + match element {
+                    Element::Whole => 1,
+                    Element::Member(value) => value.size_bytes(),
+                    Element::Entry(key) => key.len(),
+                    Element::Index(_) => 4,
+                }
+        }
+        Read::Range { table: _, range } => 4 + range.lower.len() + range.upper.as_ref().map_or(0, |upper| upper.len()),
+    }
+}
+
+pub fn transaction(transaction: &Transaction) -> usize {
+    let decision = match &transaction.decision {
+        Decision::Commit(writes) => writes.iter().map(write).sum(),
+        Decision::Abort(reason) => reason.len(),
+    };
+    FIXED + transaction.reads.iter().map(read).sum::<usize>() + decision
+}
+
+pub fn row(key: &RowKey, row: &Row) -> usize {
+    8 + key.as_bytes().len() + row.size_bytes()
+}
+
+pub fn row_snapshot(snapshot: &RowSnapshot) -> usize {
+    row(&snapshot.key, &snapshot.row)
+}
+
+pub fn outcome(outcome: &Outcome) -> usize {
+    use iolite_wire::message::Rejection;
+    FIXED
+        + match &outcome.verdict {
+            Verdict::Committed(_) | Verdict::Aborted | Verdict::Conflict(_) => 0,
+            Verdict::Rejected(Rejection::Invalid(text)) => text.len(),
+            Verdict::Rejected(Rejection::Forgotten) => 0,
+        }
+}
+
+pub fn advance(advance: &Advance) -> usize {
+    let rows = advance.snapshots.iter().flat_map(|snapshot| &snapshot.rows);
+    FIXED
+        + advance.changes.iter().map(write).sum::<usize>()
+        + advance.snapshots.len() * 8
+        + rows.map(row_snapshot).sum::<usize>()
+        + advance.outcomes.iter().map(outcome).sum::<usize>()
+}
+
+pub fn message(message: &FromGateway) -> usize {
+    match message {
+        FromGateway::Welcome(_) => 3 * FIXED,
+        FromGateway::SchemaWanted | FromGateway::Pong(_) => FIXED,
+        FromGateway::Advance(own) => advance(own),
+        FromGateway::Goodbye(goodbye) => FIXED + goodbye.message.len(),
+    }
+}

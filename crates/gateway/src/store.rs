@@ -1,0 +1,162 @@
+//! The gateway's side of the store: whether it is there, which requests are open, and who handles which event.
+
+use std::collections::BTreeMap;
+
+use iolite_catalog::Catalog;
+use iolite_machine::Now;
+use iolite_store::{Event, Reply, Request, RequestId};
+use iolite_values::{ClientId, StoreIncarnation, Timestamp, Write};
+
+use crate::Gateway;
+use crate::farewell::Farewell;
+use crate::interface::{Output, SessionId};
+use crate::load::LoadId;
+use crate::session::Phase;
+
+/// Where the store is.
+#[derive(Clone, Debug)]
+pub enum Home {
+    /// It has not been there yet.
+    Away,
+    /// Its schemas are being read. Changes of them since are kept.
+    ReadingSchemas {
+        store: StoreIncarnation,
+        position: Timestamp,
+        changes: Vec<Write>,
+    },
+    Serving {
+        store: StoreIncarnation,
+        position: Timestamp,
+    },
+    /// Its schemas cannot be understood, so nobody is served.
+    Unreadable {
+        position: Timestamp,
+        problem: String,
+    },
+}
+
+/// Why something was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Schemas,
+    Growth,
+    Submit(ClientId),
+    Load {
+        session: SessionId,
+        load: LoadId,
+    },
+    /// The reply says nothing.
+    Acknowledge,
+}
+
+/// The open requests.
+#[derive(Debug, Default)]
+pub struct Requests {
+    last: u64,
+    pub open: BTreeMap<RequestId, Purpose>,
+}
+
+impl Home {
+    pub fn position(&self) -> Timestamp {
+        match self {
+            Home::Away => Timestamp::ZERO,
+            Home::ReadingSchemas { position, .. }
+            | Home::Serving { position, .. }
+            | Home::Unreadable { position, .. } => *position,
+        }
+    }
+
+    pub fn set_position(&mut self, to: Timestamp) {
+        match self {
+            Home::Away => unreachable!("there is no feed of a store that is away"),
+            Home::ReadingSchemas { position, .. }
+            | Home::Serving { position, .. }
+            | Home::Unreadable { position, .. } => {
+                *position = to;
+            }
+        }
+    }
+
+    /// The store that sessions are served from, if they are.
+    pub fn serving(&self) -> Option<StoreIncarnation> {
+        match self {
+            Home::Serving { store, .. } => Some(*store),
+            Home::Away | Home::ReadingSchemas { .. } | Home::Unreadable { .. } => None,
+        }
+    }
+
+    pub fn is_serving(&self) -> bool {
+        self.serving().is_some()
+    }
+
+    pub fn why_held(&self) -> String {
+        match self {
+            Home::Away => "the store is not there yet".into(),
+            Home::ReadingSchemas { .. } => "the store is starting".into(),
+            Home::Serving { .. } => {
+                "the store is not yet as far as this client has seen, or cannot grow its schema".into()
+            }
+            Home::Unreadable { problem, .. } => problem.clone(),
+        }
+    }
+}
+
+impl Requests {
+    pub fn next(&mut self, purpose: Purpose) -> RequestId {
+        self.last += 1;
+        let id = RequestId(self.last);
+        self.open.insert(id, purpose);
+        id
+    }
+}
+
+impl Gateway {
+    pub(crate) fn ask(&mut self, purpose: Purpose, request: Request) -> RequestId {
+        let id = self.requests.next(purpose);
+        self.output(Output::Store(id, request));
+        id
+    }
+
+    pub(crate) fn on_store(&mut self, now: Now, event: Event) {
+        match event {
+            Event::Ready { store, resolved } => self.on_ready(store, resolved),
+            Event::Reply(id, reply) => self.on_reply(now, id, reply),
+            Event::Feed(segment) => self.on_segment(now, segment),
+        }
+    }
+
+    /// The store is there, perhaps with another history than before: whoever had seen the old one begins anew.
+    fn on_ready(&mut self, store: StoreIncarnation, resolved: Timestamp) {
+        let welcomed = |phase: &Phase| match phase {
+            Phase::Open(_) => true,
+            Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => false,
+        };
+        let open: Vec<SessionId> =
+            self.sessions.iter().filter(|(_, session)| welcomed(&session.phase)).map(|(id, _)| *id).collect();
+        for id in open {
+            self.end(id, &Farewell::Unavailable("the store has started again: come back".into()));
+        }
+        self.requests.open.clear();
+        self.lanes.clear();
+        self.due.clear();
+        self.published.clear();
+        self.growing = None;
+        self.catalog = Catalog::new(self.settings.schemas);
+        self.home = Home::ReadingSchemas { store, position: resolved, changes: Vec::new() };
+        self.read_schemas();
+    }
+
+    fn on_reply(&mut self, now: Now, id: RequestId, reply: Reply) {
+        // Requests to the store before it started again are forgotten.
+        let Some(purpose) = self.requests.open.remove(&id) else { return };
+        match (purpose, reply) {
+            (Purpose::Schemas, Reply::ReadAt(reply)) => self.on_schemas(now, reply),
+            (Purpose::Growth, Reply::Commit(reply)) => self.on_growth(now, &reply),
+            (Purpose::Submit(client), Reply::Commit(reply)) => self.on_commit_reply(now, client, reply),
+            (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
+            (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
+            (Purpose::Acknowledge, Reply::Acknowledged) => {}
+            (purpose, reply) => panic!("the store answered {purpose:?} with {reply:?}"),
+        }
+    }
+}

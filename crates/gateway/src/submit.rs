@@ -1,0 +1,162 @@
+//! Mutations: checked, handed to the store in order, and answered when the feed contains what became of them.
+//!
+//! Invariant: the outcome of an attempt is told in, or after, the advance that contains the state it speaks of: the commit itself, or what
+//! it conflicted with.
+
+use iolite_machine::Now;
+use iolite_store::{Commit, CommitReply, CompletionDecision, Request};
+use iolite_values::{ClientId, Counter, Schema, Timestamp, Transaction, TransactionId};
+use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
+
+use crate::farewell::Farewell;
+use crate::interface::Broken;
+use crate::lane::InFlight;
+use crate::limits;
+use crate::store::Purpose;
+use crate::{Gateway, SessionId, size};
+
+impl Gateway {
+    pub(crate) fn on_submit(&mut self, now: Now, id: SessionId, submit: Submit) {
+        let Some(open) = self.open(id) else { return };
+        let client = open.client;
+        if let Some(through) = submit.acknowledged {
+            self.on_acknowledge(id, through);
+        }
+        let transaction = Transaction {
+            id: TransactionId { client, counter: submit.counter },
+            attempt: submit.attempt,
+            snapshot: submit.snapshot,
+            reads: submit.reads,
+            decision: submit.decision,
+        };
+        let bytes = size::transaction(&transaction);
+        let verdict = self.judge(&transaction, bytes);
+        if let Some(verdict) = verdict {
+            let outcome = Outcome { counter: submit.counter, attempt: submit.attempt, verdict };
+            if self.has_room(id, client, 0) {
+                return self.settle(now, id, Timestamp::ZERO, outcome);
+            }
+        } else if self.has_room(id, client, bytes) {
+            self.lanes.entry(client).or_default().push(transaction);
+            return self.hand_over(client);
+        }
+        let (count, size) = (limits::SUBMITS_OPEN_MAX, limits::SUBMITS_OPEN_BYTES_MAX);
+        let problem = format!("more than {count} mutations or {size} bytes wait here: wait for their outcomes");
+        self.end(id, &Farewell::Limit(problem));
+    }
+
+    pub(crate) fn on_acknowledge(&mut self, id: SessionId, through: Counter) {
+        let Some(open) = self.open_mut(id) else { return };
+        if through > open.acknowledged {
+            open.acknowledged = through;
+            let client = open.client;
+            self.ask(Purpose::Acknowledge, Request::Acknowledge { client, through });
+        }
+    }
+
+    pub(crate) fn on_commit_reply(&mut self, now: Now, client: ClientId, reply: CommitReply) {
+        let Some(lane) = self.lanes.get_mut(&client) else { return };
+        let in_flight = lane.finish();
+        if lane.len() == 0 {
+            self.lanes.remove(&client);
+        }
+        let Transaction { id, attempt, .. } = in_flight.transaction;
+        let (at, attempt, verdict) = match &reply {
+            CommitReply::Completed(completion) => (completion.at, completion.attempt, decided(completion)),
+            CommitReply::Conflict { at_least } => (*at_least, attempt, Verdict::Conflict(*at_least)),
+            CommitReply::Forgotten => (Timestamp::ZERO, attempt, Verdict::Rejected(Rejection::Forgotten)),
+        };
+        let session = in_flight.session;
+        if self.settings.broken == Broken::PublishPastResolved {
+            self.publish_reply(now, in_flight, &verdict);
+        }
+        self.settle(now, session, at, Outcome { counter: id.counter, attempt, verdict });
+        self.hand_over(client);
+    }
+
+    /// Tells an outcome once the feed has reached `at`.
+    fn settle(&mut self, now: Now, id: SessionId, at: Timestamp, outcome: Outcome) {
+        let position = self.position();
+        // A session that is gone asks again when it is back.
+        let Some(open) = self.open_mut(id) else { return };
+        open.outcomes.push_back((at, outcome));
+        if at > position.max(open.seen) {
+            self.due.insert(at, id);
+        }
+        self.finish_loads(now, id);
+    }
+
+    /// Gives the store the client's next mutation, if it has answered the last.
+    fn hand_over(&mut self, client: ClientId) {
+        let Some(session) = self.clients.get(&client).copied() else { return };
+        let Some(floor) = self.open(session).map(|open| open.seen) else { return };
+        let Some(transaction) = self.lanes.get_mut(&client).and_then(|lane| lane.begin(session)) else { return };
+        let transaction = transaction.clone();
+        self.ask(Purpose::Submit(client), Request::Commit { transaction, floor });
+    }
+
+    /// Forgets what the client's session had queued.
+    pub(crate) fn clear_lane(&mut self, client: ClientId) {
+        let Some(lane) = self.lanes.get_mut(&client) else { return };
+        lane.clear();
+        if lane.len() == 0 {
+            self.lanes.remove(&client);
+        }
+    }
+
+    fn has_room(&self, id: SessionId, client: ClientId, bytes: usize) -> bool {
+        let told = self.open(id).map_or(0, |open| open.outcomes.len());
+        let (waiting, waiting_bytes) = self.lanes.get(&client).map_or((0, 0), |lane| (lane.len(), lane.bytes()));
+        told + waiting < limits::SUBMITS_OPEN_MAX && waiting_bytes + bytes <= limits::SUBMITS_OPEN_BYTES_MAX
+    }
+
+    /// The verdict on a mutation that the store need not be asked about.
+    fn judge(&self, transaction: &Transaction, bytes: usize) -> Option<Verdict> {
+        if let Err(problem) = check(transaction, bytes, self.catalog.schema()) {
+            return Some(Verdict::Rejected(Rejection::Invalid(problem)));
+        }
+        // It read a state that is none of this history's.
+        let position = self.position();
+        let known = self.settings.broken == Broken::PublishPastResolved || transaction.snapshot <= position;
+        (!known).then_some(Verdict::Conflict(position))
+    }
+
+    fn publish_reply(&mut self, now: Now, in_flight: InFlight, verdict: &Verdict) {
+        let Verdict::Committed(at) = verdict else { return };
+        if *at <= self.position() {
+            return;
+        }
+        let transaction = in_flight.transaction;
+        let writes = transaction.writes().into();
+        self.publish_early(now, &Commit { at: *at, transaction: transaction.id, writes });
+        if let Some(open) = self.open_mut(in_flight.session) {
+            open.seen = open.seen.max(*at);
+        }
+    }
+}
+
+fn decided(completion: &iolite_store::Completion) -> Verdict {
+    match completion.decision {
+        CompletionDecision::Committed => Verdict::Committed(completion.at),
+        CompletionDecision::Aborted => Verdict::Aborted,
+    }
+}
+
+/// Whether a mutation fits the limits and the schema.
+fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(), String> {
+    let writes = transaction.writes();
+    let at_most = [
+        ("reads", transaction.reads.len(), limits::TRANSACTION_READS_MAX),
+        ("operations", writes.len(), limits::TRANSACTION_WRITES_MAX),
+        ("bytes", bytes, limits::TRANSACTION_BYTES_MAX),
+    ];
+    if let Some((what, count, max)) = at_most.into_iter().find(|(_, count, max)| count > max) {
+        return Err(format!("a mutation has at most {max} {what}, not {count}: split it"));
+    }
+    if transaction.id.counter == Counter::default() || transaction.attempt.0 == 0 {
+        return Err("mutations and attempts are counted from 1".into());
+    }
+    let problem = writes.iter().find_map(|write| schema.check_write(write).err());
+    let problem = problem.or_else(|| transaction.reads.iter().find_map(|read| schema.check_read(read).err()));
+    problem.map_or(Ok(()), |problem| Err(problem.to_string()))
+}

@@ -1,0 +1,113 @@
+//! Interests come and go.
+//!
+//! Invariant: changes since the resume token are asked for only while the session has no other interests, because a cell of two interests
+//! would get its changes twice.
+
+use std::collections::BTreeSet;
+
+use iolite_machine::Now;
+use iolite_values::{Interest, KeyRange, Schema};
+use iolite_wire::message::{Subscribe, SubscriptionId};
+
+use crate::farewell::Farewell;
+use crate::gateway::target;
+use crate::limits;
+use crate::load::Load;
+use crate::session::{Flow, Open, Standing, Subscription};
+use crate::{Gateway, SessionId};
+
+impl Gateway {
+    pub(crate) fn on_subscribe(&mut self, now: Now, id: SessionId, subscribe: Subscribe) {
+        let Some(open) = self.open(id) else { return };
+        if let Err(farewell) = check(open, &subscribe.interests, self.catalog.schema()) {
+            return self.end(id, &farewell);
+        }
+        let Some(open) = self.open_mut(id) else { return };
+        let held_from = open.held_from.take().filter(|_| subscribe.held && open.subscriptions.is_empty());
+        let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();
+        for (name, interest) in &subscribe.interests {
+            // Its load comes next.
+            let own = Subscription { interest: interest.clone(), standing: Standing::Live };
+            open.subscriptions.insert(*name, own);
+        }
+        let load = open.add_load(Load::new(names));
+        if held_from.is_some() && !open.is_behind() {
+            open.flow = Flow::CatchingUp(load);
+        }
+        if open.is_behind() {
+            // It is listed and read when the session is caught up.
+            return;
+        }
+        for (name, interest) in &subscribe.interests {
+            self.index.insert(interest, target(id, *name));
+        }
+        match held_from {
+            Some(after) => self.read_changes(id, load, after),
+            None => self.read_snapshots(id, load),
+        }
+        self.finish_loads(now, id);
+    }
+
+    pub(crate) fn on_unsubscribe(&mut self, now: Now, id: SessionId, names: &[SubscriptionId]) {
+        for name in names {
+            let Some(open) = self.open_mut(id) else { return };
+            // Perhaps the client's message crossed something. Nothing is lost.
+            let Some(subscription) = open.subscriptions.remove(name) else { continue };
+            let listed = !open.is_behind();
+            match subscription.standing {
+                Standing::Live => {}
+                Standing::Loading(load) => open.leave_out_of(load, *name),
+            }
+            if listed {
+                self.index.remove(&subscription.interest, target(id, *name));
+            }
+        }
+        self.finish_loads(now, id);
+    }
+}
+
+impl Open {
+    fn leave_out_of(&mut self, id: crate::load::LoadId, name: SubscriptionId) {
+        let load = self.loads.get_mut(&id).expect("a loading subscription has a load");
+        load.leave_out(name);
+        if !load.subscriptions.is_empty() {
+            return;
+        }
+        self.loads.remove(&id);
+        if self.flow == Flow::CatchingUp(id) {
+            self.flow = Flow::Live;
+        }
+    }
+}
+
+fn check(open: &Open, interests: &[(SubscriptionId, Interest)], schema: &Schema) -> Result<(), Farewell> {
+    if interests.len() > limits::INTERESTS_PER_SUBSCRIBE_MAX {
+        let max = limits::INTERESTS_PER_SUBSCRIBE_MAX;
+        return Err(Farewell::Limit(format!("{} interests in one message, at most {max}", interests.len())));
+    }
+    if open.subscriptions.len() + interests.len() > limits::INTERESTS_MAX {
+        let max = limits::INTERESTS_MAX;
+        return Err(Farewell::Limit(format!("a session has at most {max} interests: unsubscribe from some")));
+    }
+    let mut names = BTreeSet::new();
+    for (name, interest) in interests {
+        if open.subscriptions.contains_key(name) || !names.insert(*name) {
+            return Err(Farewell::Protocol(format!("subscription {} is in use", name.0)));
+        }
+        if let Interest::Range { table: _, range } = interest {
+            check_bounds(range)?;
+        }
+        schema.check_interest(interest).map_err(|error| Farewell::Schema(error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn check_bounds(range: &KeyRange) -> Result<(), Farewell> {
+    let longest = range.lower.len().max(range.upper.as_ref().map_or(0, |upper| upper.len()));
+    // A bound may be the successor of a key, which is one byte longer.
+    if longest > limits::RANGE_BOUND_BYTES_MAX + 1 {
+        let max = limits::RANGE_BOUND_BYTES_MAX;
+        return Err(Farewell::Limit(format!("a range's bound has at most {max} bytes, not {longest}")));
+    }
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! Submissions and their outcomes.
+
+use iolite_store::Request;
+use iolite_values::{Attempt, Counter, Decision, Element, Operation, Read, Timestamp, Value, Write};
+use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Rejection, Submit, Verdict};
+
+use super::world::*;
+use crate::{Broken, Input, SessionId, limits};
+
+fn with_outcomes(to: Timestamp, outcomes: Vec<iolite_wire::message::Outcome>) -> Advance {
+    Advance { to, outcomes, ..Advance::default() }
+}
+
+fn invalid(said: &[Said]) -> String {
+    match said {
+        [Said::To(1, FromGateway::Advance(Advance { outcomes, .. }))] => match &outcomes[..] {
+            [one] => match &one.verdict {
+                Verdict::Rejected(Rejection::Invalid(text)) => text.clone(),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_commit_is_told_with_the_segment_that_holds_it() {
+    let mut world = World::new();
+    world.join_and_watch(1);
+    world.join_and_watch(2);
+    let seen = world.position();
+    world.say(1, submit(1, vec![add(7, 3)]));
+    assert!(matches!(&world.asked[0].1, Request::Commit { floor, .. } if *floor == seen));
+    world.answer_all();
+    assert_eq!(world.take(), vec![], "the reply alone is not told");
+    world.publish();
+    let (at, to) = (world.store.log.last().expect("one").at, world.position());
+    let mine = Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..advance(to, vec![add(7, 3)]) };
+    assert_eq!(world.take(), vec![told(1, mine), told(2, advance(to, vec![add(7, 3)]))]);
+}
+
+#[test]
+fn an_outcome_does_not_wait_for_a_segment_that_was_there_before_the_reply() {
+    let mut world = World::new();
+    world.join_and_watch(1);
+    world.say(1, submit(1, vec![add(7, 3)]));
+    let (id, request) = world.asked.pop_front().expect("asked");
+    let reply = world.store.answer(request);
+    world.publish();
+    let to = world.position();
+    assert_eq!(world.take(), vec![told(1, advance(to, vec![add(7, 3)]))]);
+    world.input(Input::Store(iolite_store::Event::Reply(id, reply)));
+    let at = world.store.log.last().expect("one").at;
+    assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![outcome(1, Verdict::Committed(at))]))]);
+}
+
+#[test]
+fn a_gateway_that_publishes_early_tells_before_the_feed_does() {
+    let mut world = World::broken(Broken::PublishPastResolved);
+    world.join_and_watch(1);
+    world.join_and_watch(2);
+    world.say(1, submit(1, vec![add(7, 3)]));
+    world.answer_all();
+    let at = world.store.log.last().expect("one").at;
+    assert!(world.position() < at);
+    let said = world.take();
+    assert!(said.contains(&told(2, advance(at, vec![add(7, 3)]))), "{said:?}");
+    assert!(said.contains(&told(1, with_outcomes(at, vec![outcome(1, Verdict::Committed(at))]))), "{said:?}");
+    world.publish();
+    assert_eq!(world.take(), vec![], "and not again");
+}
+
+#[test]
+fn a_conflict_is_told_when_the_client_can_run_again() {
+    let mut world = World::new();
+    world.join(1);
+    let snapshot = world.position();
+    let at = world.store.write(vec![add(7, 1)]);
+    let reads = vec![Read::Cell { cell: cell(7, "n"), element: Element::Whole }];
+    world.say(1, FromClient::Submit(Submit { snapshot, reads, ..blind(1, vec![add(7, 1)]) }));
+    world.answer_all();
+    assert_eq!(world.take(), vec![]);
+    world.publish();
+    let to = world.position();
+    assert!(to >= at);
+    assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![outcome(1, Verdict::Conflict(at))]))]);
+}
+
+#[test]
+fn an_abort_of_the_app_is_an_outcome() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, FromClient::Submit(Submit { decision: Decision::Abort("poor".into()), ..blind(1, vec![]) }));
+    world.answer_all();
+    world.commit(vec![add(1, 1)]);
+    let to = world.position();
+    assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![outcome(1, Verdict::Aborted)]))]);
+}
+
+#[test]
+fn a_mutation_sent_again_after_a_reconnection_has_its_first_outcome() {
+    let mut world = World::new();
+    world.join_and_watch(1);
+    world.say(1, submit(1, vec![add(7, 3)]));
+    world.answer_all();
+    world.input(Input::SessionClosed(SessionId(1)));
+    world.publish();
+    let at = world.store.log.last().expect("one").at;
+    world.open(2);
+    world.say(2, FromClient::Hello(hello(1)));
+    world.say(2, submit(1, vec![add(7, 3)]));
+    world.answer_all();
+    let to = world.position();
+    let expected = with_outcomes(to, vec![outcome(1, Verdict::Committed(at))]);
+    assert_eq!(world.take(), vec![Said::To(2, welcome(false)), told(2, expected)]);
+    assert_eq!(world.store.log.iter().filter(|own| own.writes.contains(&add(7, 3))).count(), 1);
+}
+
+#[test]
+fn a_session_that_takes_over_waits_for_what_the_store_is_still_doing() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, submit(1, vec![add(7, 1)]));
+    world.say(1, submit(2, vec![add(7, 2)]));
+    world.open(2);
+    world.say(2, FromClient::Hello(hello(1)));
+    world.say(2, submit(1, vec![add(7, 1)]));
+    world.say(2, submit(2, vec![add(7, 2)]));
+    assert_eq!(world.asked.len(), 1, "one at a time, whoever asked");
+    world.answer_all();
+    world.publish();
+    let amounts: Vec<_> = world.store.log.iter().skip(1).map(|own| own.writes.to_vec()).collect();
+    assert_eq!(amounts, vec![vec![add(7, 1)], vec![add(7, 2)]], "each once, in order");
+    let outcomes: Vec<u64> = world
+        .take()
+        .iter()
+        .filter_map(|said| match said {
+            Said::To(2, FromGateway::Advance(advance)) => Some(advance.outcomes.iter().map(|own| own.counter.0)),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    assert_eq!(outcomes, vec![1, 2]);
+}
+
+#[test]
+fn a_clients_mutations_reach_the_store_in_order_and_one_at_a_time() {
+    let mut world = World::new();
+    world.join(1);
+    for counter in 1..=3 {
+        world.say(1, submit(counter, vec![add(7, 1)]));
+    }
+    for counter in 1..=3 {
+        assert_eq!(world.asked.len(), 1);
+        let Request::Commit { transaction, .. } = &world.asked[0].1 else { panic!("a commit") };
+        assert_eq!(transaction.id.counter, Counter(counter));
+        world.answer(0);
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_schema_is_rejected_and_the_session_goes_on() {
+    let mut world = World::new();
+    world.join(1);
+    let wrong = Write { cell: cell(7, "n"), operation: Operation::Put(Value::Int(1)) };
+    world.say(1, submit(1, vec![wrong]));
+    assert!(invalid(&world.take()).contains(r#"column "n" of table "t" is a counter"#));
+    let catalog = Write {
+        cell: iolite_values::Cell::row(iolite_catalog::Catalog::table(), key(1)),
+        operation: Operation::Delete,
+    };
+    world.say(1, submit(2, vec![catalog]));
+    assert!(invalid(&world.take()).contains("no table with the number"));
+    world.say(1, submit(3, vec![add(7, 1)]));
+    assert_eq!(world.asked.len(), 1);
+}
+
+#[test]
+fn a_mutation_past_a_limit_is_rejected() {
+    let mut world = World::new();
+    world.join(1);
+    let many = vec![add(7, 1); limits::TRANSACTION_WRITES_MAX + 1];
+    let read = Read::Cell { cell: cell(7, "n"), element: Element::Whole };
+    let reads = vec![read; limits::TRANSACTION_READS_MAX + 1];
+    let large = vec![put(7, "x".repeat(limits::TRANSACTION_BYTES_MAX))];
+    for (submit, what) in [
+        (blind(1, many), "operations"),
+        (Submit { reads, ..blind(1, vec![]) }, "reads"),
+        (blind(1, large), "bytes"),
+        (blind(0, vec![]), "counted from 1"),
+        (Submit { attempt: Attempt(0), ..blind(1, vec![]) }, "counted from 1"),
+    ] {
+        world.say(1, FromClient::Submit(submit));
+        let text = invalid(&world.take());
+        assert!(text.contains(what), "{text}");
+    }
+}
+
+#[test]
+fn more_open_mutations_than_allowed_end_the_session() {
+    let mut world = World::new();
+    world.join(1);
+    for counter in 1..=limits::SUBMITS_OPEN_MAX {
+        world.say(1, submit(counter as u64, vec![add(7, 1)]));
+    }
+    assert_eq!(world.take(), vec![]);
+    world.say(1, submit(1000, vec![add(7, 1)]));
+    assert_eq!(world.goodbye(1).0, GoodbyeReason::Limit);
+}
+
+#[test]
+fn more_bytes_of_open_mutations_than_allowed_end_the_session() {
+    let mut world = World::new();
+    world.join(1);
+    let large = || vec![put(7, "x".repeat(1_000_000))];
+    for counter in 1..=5 {
+        world.say(1, submit(counter, large()));
+    }
+    assert_eq!(world.take(), vec![], "one is with the store, four wait");
+    world.say(1, submit(6, large()));
+    assert_eq!(world.goodbye(1).0, GoodbyeReason::Limit);
+}
+
+#[test]
+fn a_snapshot_of_the_future_conflicts_without_asking_the_store() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, FromClient::Submit(Submit { snapshot: Timestamp::MAX, ..blind(1, vec![add(7, 1)]) }));
+    let to = world.position();
+    assert!(world.asked.is_empty());
+    assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![outcome(1, Verdict::Conflict(to))]))]);
+}
+
+#[test]
+fn a_forgotten_mutation_is_rejected_as_such() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, FromClient::Acknowledge(Counter(3)));
+    world.answer_all();
+    world.say(1, submit(2, vec![add(7, 1)]));
+    world.answer_all();
+    let forgotten = outcome(2, Verdict::Rejected(Rejection::Forgotten));
+    let to = world.position();
+    assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![forgotten]))]);
+}
+
+#[test]
+fn an_acknowledgement_is_passed_on_once_alone_or_with_a_mutation() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, FromClient::Submit(Submit { acknowledged: Some(Counter(3)), ..blind(4, vec![add(7, 1)]) }));
+    assert_eq!(world.asked[0].1, Request::Acknowledge { client: client(1), through: Counter(3) });
+    world.answer_all();
+    world.say(1, FromClient::Acknowledge(Counter(3)));
+    assert!(world.asked.is_empty());
+}

@@ -1,0 +1,77 @@
+//! The invariants of a gateway's state, checked after every simulated step.
+
+use crate::Gateway;
+use crate::SessionId;
+use crate::gateway::target;
+use crate::interface::Broken;
+use crate::limits;
+use crate::session::{Flow, Open, Phase, Session, Standing};
+use crate::store::Purpose;
+
+impl Gateway {
+    pub(crate) fn check_invariants(&self) {
+        let mut listed = 0;
+        for (id, session) in &self.sessions {
+            session.outbound.validate();
+            let held = matches!(session.phase, Phase::Held(_));
+            assert_eq!(held, self.held.contains(id), "held sessions are looked at again");
+            listed += self.check_session(*id, session);
+        }
+        assert_eq!(listed, self.index.len(), "the index names no one else");
+        assert_eq!(self.timers.len(), self.sessions.len(), "every session is looked after");
+        let open = self.sessions.values().filter(|session| matches!(session.phase, Phase::Open(_))).count();
+        assert_eq!(open, self.clients.len(), "a client has one session");
+        for (client, lane) in &self.lanes {
+            lane.validate();
+            let asked = self.requests.open.values().filter(|own| **own == Purpose::Submit(*client)).count();
+            assert_eq!(asked, 1, "a client's lane waits for one answer of the store");
+        }
+    }
+
+    /// How many of its interests are in the index.
+    fn check_session(&self, id: SessionId, session: &Session) -> usize {
+        let Phase::Open(open) = &session.phase else { return 0 };
+        assert_eq!(self.clients.get(&open.client), Some(&id), "a client's session is its open one");
+        assert!(open.subscriptions.len() <= limits::INTERESTS_MAX);
+        assert!(open.outcomes.len() <= limits::SUBMITS_OPEN_MAX);
+        if self.settings.broken == Broken::Nothing {
+            assert!(open.seen <= self.position(), "nothing above the resolved timestamp is told");
+            let position = self.position();
+            for (at, _) in open.outcomes.iter().filter(|(at, _)| *at > position) {
+                assert!(self.due.contains(*at, id), "an outcome that waits is looked at when the feed is there");
+            }
+            assert!(!open.is_live() || !open.has_outcomes(position), "a live session is told at once");
+        }
+        check_loads(open);
+        if open.is_behind() {
+            return 0;
+        }
+        for (name, own) in &open.subscriptions {
+            assert!(self.index.contains(&own.interest, target(id, *name)), "an interest is in the index");
+        }
+        open.subscriptions.len()
+    }
+}
+
+fn check_loads(open: &Open) {
+    for (name, own) in &open.subscriptions {
+        match own.standing {
+            Standing::Live => {
+                assert!(open.loads.values().all(|load| !load.subscriptions.contains(name)), "live is not loading");
+            }
+            Standing::Loading(id) => {
+                let load = open.loads.get(&id).expect("a loading subscription has a load");
+                assert!(load.subscriptions.contains(name), "a load knows its subscriptions");
+            }
+        }
+    }
+    match open.flow {
+        Flow::Live => {
+            assert!(open.loads.values().all(|load| !load.is_answered()), "a live session is answered at once")
+        }
+        Flow::CatchingUp(id) => assert!(open.loads.contains_key(&id), "who catches up has a load"),
+        Flow::Behind { .. } => {
+            assert!(open.loads.values().all(|load| !load.is_answered()), "nothing is read meanwhile")
+        }
+    }
+}
