@@ -1,1 +1,44 @@
-//! The suite that every [`crate::Store`] passes. (being built)
+//! The suite that every [`crate::Store`] passes.
+//!
+//! A store's tests call [`run`] with a function that makes an empty store. Each behaviour gets a fresh one.
+//!
+//! ```ignore
+//! #[test]
+//! fn conforms() {
+//!     iolite_store::conformance::run(&mut || Box::new(my_store()));
+//! }
+//! ```
+
+mod completions;
+mod conflicts;
+mod driver;
+mod feed;
+mod reads;
+mod writes;
+
+use crate::Store;
+use driver::Driver;
+
+/// A behaviour: its name says what a store does, and the function panics if it does not.
+type Behaviour = (&'static str, fn(&mut Driver));
+
+/// Runs every behaviour.
+///
+/// # Panics
+/// At the first behaviour that the store does not have; the message names it.
+pub fn run(make: &mut dyn FnMut() -> Box<dyn Store>) {
+    for (name, behaviour) in behaviours() {
+        let mut driver = Driver::new(name, make());
+        behaviour(&mut driver);
+        driver.finish();
+    }
+}
+
+/// The names of all behaviours, for reports.
+pub fn names() -> Vec<&'static str> {
+    behaviours().into_iter().map(|(name, _)| name).collect()
+}
+
+fn behaviours() -> Vec<Behaviour> {
+    [writes::BEHAVIOURS, reads::BEHAVIOURS, conflicts::BEHAVIOURS, completions::BEHAVIOURS, feed::BEHAVIOURS].concat()
+}

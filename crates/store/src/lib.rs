@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use iolite_values::{StoreIncarnation, Timestamp, TransactionId, Write};
 
-pub use reply::{CommitReply, Completion, CompletionDecision, ReadReply, Reply, RowAt, TooOld};
+pub use reply::{CommitReply, Completion, CompletionDecision, ReadReply, Refusal, Reply, RowAt, TooOld};
 pub use request::{Request, RequestId};
 
 /// A store as gateways and the conformance suite see it. Requests are answered in any order, each exactly once.
@@ -30,7 +30,9 @@ pub trait Store {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The store can be asked. Comes first, and again if the store's history is another one after a failure.
+    /// The store can be asked. Comes first; and again when the feed cannot go on from where it was, because the history is another one
+    /// after a failure, or the commits in between are no longer kept. The feed then goes on from `resolved`, and whoever followed it has
+    /// to read anew.
     Ready {
         store: StoreIncarnation,
         resolved: Timestamp,

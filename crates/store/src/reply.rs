@@ -1,6 +1,6 @@
 //! Replies of a store.
 
-use iolite_values::{Attempt, Row, RowKey, TableId, Timestamp};
+use iolite_values::{Attempt, Cell, Row, RowKey, TableId, Timestamp, TypeMismatch};
 
 use crate::Commit;
 
@@ -10,6 +10,8 @@ pub enum Reply {
     ReadAt(Result<ReadReply, TooOld>),
     Changes(Result<Vec<Commit>, TooOld>),
     Acknowledged,
+    /// In place of the reply to any request that no store can serve. Nothing was changed.
+    Refused(Refusal),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,10 +19,25 @@ pub enum CommitReply {
     /// Decided for good, and recorded until it is acknowledged.
     Completed(Completion),
     /// Something that it read has changed since its snapshot, or the snapshot is too old to tell. Run it again on a snapshot at or above
-    /// `at_least`.
+    /// `at_least`. It is also the answer to an attempt that a later one of the same transaction has overtaken.
     Conflict { at_least: Timestamp },
     /// Its outcome was acknowledged and forgotten.
     Forgotten,
+}
+
+/// Why a request makes no sense. Whoever sent it has to change it, or is broken: asking again gives the same answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error(
+        "{asked:?} was asked for, and the store has resolved only what is at or below {resolved:?}: wait for the feed to reach it"
+    )]
+    NotResolved { asked: Timestamp, resolved: Timestamp },
+    #[error(
+        "{asked:?} is further ahead than the store follows a clock, which is to {limit:?}: correct the clock that it came from"
+    )]
+    TooFarAhead { asked: Timestamp, limit: Timestamp },
+    #[error("an operation on {cell:?} does not fit: {mismatch}")]
+    Type { cell: Cell, mismatch: TypeMismatch },
 }
 
 /// The completion record of a transaction.

@@ -3,6 +3,7 @@
 //! Invariant: for keys of the same column types, comparing the bytes compares the tuples; a shorter tuple sorts before its extensions.
 //! Source: the ordering rules are those of FoundationDB's tuple layer, with our own tags.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,6 +68,11 @@ impl RowKey {
         if canonical == key { Ok(key) } else { Err(KeyError::Malformed) }
     }
 
+    /// A bound for look-ups in maps of keys: it sorts as `bytes` do, and need not be a key.
+    pub fn bound(bytes: &[u8]) -> RowKey {
+        RowKey(bytes.into())
+    }
+
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -82,6 +88,13 @@ impl RowKey {
             values.push(decode(&mut rest)?);
         }
         if values.is_empty() { Err(KeyError::Empty) } else { Ok(values) }
+    }
+}
+
+/// Ordered maps of keys are searched by the bounds of a range, which are bytes.
+impl Borrow<[u8]> for RowKey {
+    fn borrow(&self) -> &[u8] {
+        &self.0
     }
 }
 

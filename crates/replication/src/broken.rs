@@ -1,0 +1,14 @@
+//! Ways to break a replica on purpose, so that the simulator can show that its checkers find what each rule prevents.
+
+/// Chosen when a replica is made. For simulations and tests only; everything else says [`Broken::Nothing`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Broken {
+    #[default]
+    Nothing,
+    /// Reads are not validated: a transaction commits on what is no longer true.
+    SkipReadValidation,
+    /// No outcome is recorded: a transaction that is sent again takes effect again.
+    NoCompletionRecords,
+    /// Closing does not raise the barrier: something may commit at or below a timestamp that was called resolved.
+    PublishPastResolved,
+}

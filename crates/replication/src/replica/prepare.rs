@@ -1,0 +1,76 @@
+//! Prepare: at f = 0 with one participant, accepting a proposal is deciding it.
+
+use std::sync::Arc;
+
+use iolite_machine::{Now, PersistId};
+use iolite_store::{Commit, Completion, CompletionDecision};
+use iolite_values::{Decision, Timestamp, Transaction};
+
+use super::Replica;
+use super::clients::Known;
+use super::validate::Verdict;
+use crate::broken::Broken;
+use crate::journal::{CompletedDecision, JournalRecord};
+use crate::messages::{Answer, Prepared};
+
+impl Replica {
+    pub(super) fn on_prepare(&mut self, now: Now, transaction: &Transaction, at: Timestamp) -> (PersistId, Answer) {
+        let answer = match self.clients.known(transaction.id) {
+            Known::Completed(completion) => Answer::Prepared(Prepared::Completed(completion)),
+            Known::Forgotten => Answer::Prepared(Prepared::Forgotten),
+            Known::Nothing => self.propose(now, transaction, at),
+        };
+        // Whatever the answer says rests on records up to now.
+        (self.persisted, answer)
+    }
+
+    fn propose(&mut self, now: Now, transaction: &Transaction, at: Timestamp) -> Answer {
+        let (id, attempt) = (transaction.id, transaction.attempt);
+        if let Some(at_least) = self.attempts.overtaken(id, attempt) {
+            return Answer::Prepared(Prepared::Conflict { at_least });
+        }
+        match self.validate_proposal(now, transaction, at) {
+            Verdict::Accept => Answer::Prepared(Prepared::Completed(self.decide(transaction, at))),
+            Verdict::Retry { above } => {
+                self.attempts.note(id, attempt, transaction.snapshot);
+                Answer::Prepared(Prepared::Retry { above })
+            }
+            Verdict::Conflict { at_least } => {
+                self.attempts.note(id, attempt, at_least);
+                Answer::Prepared(Prepared::Conflict { at_least })
+            }
+            Verdict::Refuse(refusal) => Answer::Refused(refusal),
+        }
+    }
+
+    /// Makes the proposal the outcome: one record, applied at once.
+    fn decide(&mut self, transaction: &Transaction, at: Timestamp) -> Completion {
+        let (recorded, decision) = match &transaction.decision {
+            Decision::Commit(writes) => {
+                (CompletedDecision::Committed(Arc::from(&writes[..])), CompletionDecision::Committed)
+            }
+            Decision::Abort(_) => (CompletedDecision::Aborted, CompletionDecision::Aborted),
+        };
+        let completion = Completion { attempt: transaction.attempt, at, decision };
+        if !transaction.reads.is_empty() {
+            self.reads_through = self.reads_through.max(at);
+        }
+        let record = JournalRecord::Completed {
+            transaction: transaction.id,
+            attempt: transaction.attempt,
+            at,
+            decision: recorded.clone(),
+        };
+        let id = self.persist(record);
+        if let CompletedDecision::Committed(writes) = recorded {
+            let commit = Commit { at, transaction: transaction.id, writes };
+            self.versions.apply(commit).expect("validation compares every operation with its cell's type");
+            self.open_commits.insert(at, id);
+        }
+        self.attempts.forget(transaction.id);
+        if self.settings.broken != Broken::NoCompletionRecords {
+            self.clients.complete(transaction.id, completion.clone());
+        }
+        completion
+    }
+}

@@ -1,0 +1,82 @@
+//! Validation of a proposal: the strict rule.
+//!
+//! Invariant: the order in which proposals are accepted is a serial order of the whole history, and timestamps agree with it wherever two
+//! transactions do not commute. So the history is strictly serializable, whatever the clocks do.
+//! Source: the rule that passed enumeration where the published one (TAPIR, TOCS 2018, Figure 9) failed; docs/protocols/replica.md.
+
+use iolite_machine::Now;
+use iolite_store::{Refusal, TooOld};
+use iolite_values::{Commutativity, Timestamp, Transaction, writes_commute};
+
+use super::Replica;
+use super::lists::Place;
+use crate::broken::Broken;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Accept,
+    Retry { above: Timestamp },
+    Conflict { at_least: Timestamp },
+    Refuse(Refusal),
+}
+
+impl Replica {
+    pub(super) fn validate_proposal(&self, now: Now, transaction: &Transaction, at: Timestamp) -> Verdict {
+        if let Err(refusal) = self.check_sense(now, transaction, at) {
+            return Verdict::Refuse(refusal);
+        }
+        if let Some(at_least) = self.conflict_of_reads(transaction) {
+            return Verdict::Conflict { at_least };
+        }
+        match self.retry_above(transaction, at) {
+            Place::Free => {}
+            Place::Above(above) => return Verdict::Retry { above },
+            Place::Nowhere { at_least } => return Verdict::Conflict { at_least },
+        }
+        match self.check_types(transaction.writes()) {
+            Ok(()) => Verdict::Accept,
+            Err(refusal) => Verdict::Refuse(refusal),
+        }
+    }
+
+    fn check_sense(&self, now: Now, transaction: &Transaction, at: Timestamp) -> Result<(), Refusal> {
+        if !transaction.reads.is_empty() {
+            self.check_resolved(transaction.snapshot)?;
+        }
+        let limit = self.proposal_limit(now);
+        if at > limit { Err(Refusal::TooFarAhead { asked: at, limit }) } else { Ok(()) }
+    }
+
+    /// The last commit that changed something that was read, after it was read.
+    fn conflict_of_reads(&self, transaction: &Transaction) -> Option<Timestamp> {
+        if self.settings.broken == Broken::SkipReadValidation {
+            return None;
+        }
+        let changes = transaction.reads.iter().map(|read| {
+            match self.versions.last_change_of(read, transaction.snapshot) {
+                Ok(change) => change,
+                // Nobody can tell any more: run again on a snapshot of which it can be told.
+                Err(TooOld { low_watermark: _ }) => Some(self.barrier),
+            }
+        });
+        changes.max().flatten()
+    }
+
+    /// Whether `at` is free for this transaction, and if not, above what another timestamp has to be.
+    fn retry_above(&self, transaction: &Transaction, at: Timestamp) -> Place {
+        let floor = self.barrier.max(self.reads_through);
+        let mut place = if at <= floor { Place::Above(floor) } else { Place::Free };
+        if self.versions.has_commit_at(at) {
+            place = place.max(Place::Above(at));
+        }
+        for write in transaction.writes() {
+            let Some(row) = self.versions.row(write.cell.table, &write.cell.row) else { continue };
+            let mut newest_first = row.history_above(at).iter().rev();
+            let conflict = newest_first
+                .find(|version| writes_commute(write, version.write()) == Commutativity::Conflict)
+                .map(|version| Place::Above(version.at));
+            place = place.max(conflict.unwrap_or(Place::Free));
+        }
+        place.max(self.place_in_lists(transaction.writes(), at))
+    }
+}

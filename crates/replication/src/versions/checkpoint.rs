@@ -1,0 +1,61 @@
+//! Rows and commits in a checkpoint.
+//!
+//! Invariant: commits are written before rows. A commit that is collected in between is then in its rows' bases; one that arrives in between
+//! is replayed from the journal. So rows go without their histories.
+
+use std::ops::Bound;
+
+use iolite_store::Commit;
+use iolite_values::{RowKey, TableId, Timestamp};
+
+use super::{VersionedRow, Versions};
+use crate::journal::CheckpointRow;
+
+impl Versions {
+    /// The recent commits above `after`, about `bytes_max` of them but at least one; none when there are no more.
+    pub fn checkpoint_commits(&self, after: Timestamp, bytes_max: usize) -> Vec<Commit> {
+        let above = self.recent.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, commit)| commit.clone());
+        up_to(bytes_max, above, |commit| {
+            commit.writes.iter().map(|write| write.cell.row.as_bytes().len() + write.operation.size_bytes() + 16).sum()
+        })
+    }
+
+    /// The rows above `after`, likewise.
+    pub fn checkpoint_rows(&self, after: Option<&(TableId, RowKey)>, bytes_max: usize) -> Vec<CheckpointRow> {
+        let first_table = after.map_or(Bound::Unbounded, |(table, _)| Bound::Included(*table));
+        let rows = self.tables.range((first_table, Bound::Unbounded)).flat_map(|(table, rows)| {
+            let first = match after {
+                Some((begun, key)) if begun == table => Bound::Excluded(key),
+                Some(_) | None => Bound::Unbounded,
+            };
+            rows.range::<RowKey, _>((first, Bound::Unbounded)).map(|(key, row)| CheckpointRow {
+                table: *table,
+                key: key.clone(),
+                base: row.base().clone(),
+                base_at: row.base_at(),
+            })
+        });
+        up_to(bytes_max, rows, |row| row.key.as_bytes().len() + row.base.size_bytes() + 16)
+    }
+
+    /// Takes a row from a checkpoint, before any commit.
+    pub fn restore(&mut self, row: CheckpointRow) {
+        if !row.base.is_empty() {
+            let restored = VersionedRow::new(row.base, row.base_at);
+            self.tables.entry(row.table).or_default().insert(row.key, restored);
+        }
+    }
+}
+
+fn up_to<T>(bytes_max: usize, items: impl Iterator<Item = T>, size_bytes: impl Fn(&T) -> usize) -> Vec<T> {
+    let mut taken = Vec::new();
+    let mut bytes = 0;
+    for item in items {
+        bytes += size_bytes(&item);
+        if bytes > bytes_max && !taken.is_empty() {
+            break;
+        }
+        taken.push(item);
+    }
+    taken
+}

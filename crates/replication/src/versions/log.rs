@@ -1,0 +1,60 @@
+//! Questions to the log of recent commits.
+
+use std::ops::Bound;
+
+use iolite_store::{Commit, TooOld};
+use iolite_values::{Interest, Read, Timestamp, observes};
+
+use super::Versions;
+
+impl Versions {
+    /// The commits in (after, through], oldest first.
+    ///
+    /// # Errors
+    /// [`TooOld`] when some of them may be forgotten.
+    pub fn commits(&self, after: Timestamp, through: Timestamp) -> Result<impl Iterator<Item = &Commit>, TooOld> {
+        if after < self.low_watermark {
+            return Err(TooOld { low_watermark: self.low_watermark });
+        }
+        // An empty stretch is no range that a map accepts.
+        let through = through.max(after);
+        let bounds = (Bound::Excluded(after), Bound::Included(through));
+        let commits = (through > after).then(|| self.recent.range(bounds)).into_iter().flatten();
+        Ok(commits.map(|(_, commit)| commit))
+    }
+
+    /// The commits in (after, through] that touch any of the interests, whole.
+    ///
+    /// # Errors
+    /// As [`Versions::commits`].
+    pub fn changes(&self, interests: &[Interest], after: Timestamp, through: Timestamp) -> Result<Vec<Commit>, TooOld> {
+        let concerns = |commit: &&Commit| {
+            commit.writes.iter().any(|write| interests.iter().any(|interest| interest.includes(&write.cell)))
+        };
+        Ok(self.commits(after, through)?.filter(concerns).cloned().collect())
+    }
+
+    /// The last commit above `snapshot` that may have changed what `read` returned then.
+    ///
+    /// # Errors
+    /// [`TooOld`] when that is not known any more.
+    pub fn last_change_of(&self, read: &Read, snapshot: Timestamp) -> Result<Option<Timestamp>, TooOld> {
+        if snapshot < self.low_watermark {
+            return Err(TooOld { low_watermark: self.low_watermark });
+        }
+        let change = match read {
+            Read::Cell { cell, element: _ } => self.row(cell.table, &cell.row).and_then(|row| {
+                let mut newest_first = row.history_above(snapshot).iter().rev();
+                newest_first.find(|version| observes(read, version.write())).map(|version| version.at)
+            }),
+            Read::Range { .. } => {
+                let above = (Bound::Excluded(snapshot), Bound::Unbounded);
+                let mut newest_first = self.recent.range(above).rev();
+                newest_first
+                    .find(|(_, commit)| commit.writes.iter().any(|write| observes(read, write)))
+                    .map(|(at, _)| *at)
+            }
+        };
+        Ok(change)
+    }
+}

@@ -1,0 +1,151 @@
+//! One row with its recent history.
+//!
+//! Invariants: the history is sorted by timestamp, then by place in the transaction, lies above the base, and folded onto the base gives the
+//! latest state. Without history the latest state is the base.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use iolite_values::{Row, Timestamp, TypeMismatch, Write};
+
+/// One operation of a row's history: a write of a commit, shared with the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub at: Timestamp,
+    pub writes: Arc<[Write]>,
+    pub index: usize,
+}
+
+impl Version {
+    pub fn write(&self) -> &Write {
+        &self.writes[self.index]
+    }
+
+    fn place(&self) -> (Timestamp, usize) {
+        (self.at, self.index)
+    }
+}
+
+/// A row at every timestamp from its base on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionedRow {
+    latest: Row,
+    /// The last commit that the base reflects.
+    base_at: Timestamp,
+    past: Option<Past>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Past {
+    base: Row,
+    history: Vec<Version>,
+}
+
+impl VersionedRow {
+    pub fn new(base: Row, base_at: Timestamp) -> VersionedRow {
+        VersionedRow { latest: base, base_at, past: None }
+    }
+
+    pub fn latest(&self) -> &Row {
+        &self.latest
+    }
+
+    pub fn base(&self) -> &Row {
+        self.past.as_ref().map_or(&self.latest, |past| &past.base)
+    }
+
+    pub fn base_at(&self) -> Timestamp {
+        self.base_at
+    }
+
+    pub fn history(&self) -> &[Version] {
+        self.past.as_ref().map_or(&[], |past| &past.history)
+    }
+
+    /// The versions above `at`, oldest first.
+    pub fn history_above(&self, at: Timestamp) -> &[Version] {
+        let history = self.history();
+        &history[history.partition_point(|version| version.at <= at)..]
+    }
+
+    /// Whether the write at this place of the transaction that committed at `at` has been applied already.
+    pub fn reflects(&self, at: Timestamp, index: usize) -> bool {
+        at <= self.base_at || self.history().binary_search_by_key(&(at, index), Version::place).is_ok()
+    }
+
+    /// Adds a version, wherever in the history it belongs.
+    ///
+    /// # Errors
+    /// An operation of another type than its cell's; the row is as before.
+    pub fn insert(&mut self, version: Version) -> Result<(), TypeMismatch> {
+        let history = self.history();
+        let index = history.partition_point(|other| other.place() < version.place());
+        let latest = if index == history.len() {
+            let mut latest = self.latest.clone();
+            apply(&mut latest, &version)?;
+            latest
+        } else {
+            let (before, after) = history.split_at(index);
+            fold(self.base(), before.iter().chain([&version]).chain(after))?
+        };
+        let base = std::mem::replace(&mut self.latest, latest);
+        let past = self.past.get_or_insert_with(|| Past { base, history: Vec::new() });
+        past.history.insert(index, version);
+        Ok(())
+    }
+
+    /// The row as of `at`, which is not below the base.
+    pub fn at(&self, at: Timestamp) -> Cow<'_, Row> {
+        let history = self.history();
+        let count = history.partition_point(|version| version.at <= at);
+        if count == history.len() {
+            return Cow::Borrowed(&self.latest);
+        }
+        Cow::Owned(fold(self.base(), &history[..count]).expect("these operations fitted when they were inserted"))
+    }
+
+    /// Moves everything at or below `through` from the history into the base. Returns how many operations that were.
+    pub fn fold_through(&mut self, through: Timestamp) -> usize {
+        let Some(past) = &mut self.past else { return 0 };
+        let count = past.history.partition_point(|version| version.at <= through);
+        if count == past.history.len() {
+            self.base_at = past.history.last().map_or(self.base_at, |version| version.at);
+            self.past = None;
+            return count;
+        }
+        for version in past.history.drain(..count) {
+            apply(&mut past.base, &version).expect("this operation fitted when it was inserted");
+            self.base_at = version.at;
+        }
+        count
+    }
+
+    /// Nothing is in it and nothing can be read of what was: as good as no row at all.
+    pub fn is_forgettable(&self) -> bool {
+        self.past.is_none() && self.latest.is_empty()
+    }
+
+    /// # Panics
+    /// When an invariant of this module is broken.
+    pub fn validate(&self) {
+        let Some(past) = &self.past else { return };
+        assert!(!past.history.is_empty(), "a base apart from the latest state without anything in between");
+        assert!(past.history[0].at > self.base_at, "the history reaches below the base");
+        let sorted = past.history.is_sorted_by(|a, b| a.place() < b.place());
+        assert!(sorted, "the history is out of order");
+        assert_eq!(fold(&past.base, &past.history).as_ref(), Ok(&self.latest), "the latest state is another one");
+    }
+}
+
+fn fold<'a>(base: &Row, versions: impl IntoIterator<Item = &'a Version>) -> Result<Row, TypeMismatch> {
+    let mut row = base.clone();
+    for version in versions {
+        apply(&mut row, version)?;
+    }
+    Ok(row)
+}
+
+fn apply(row: &mut Row, version: &Version) -> Result<(), TypeMismatch> {
+    let write = version.write();
+    row.apply(write.cell.column, &write.operation)
+}

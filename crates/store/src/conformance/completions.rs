@@ -1,0 +1,134 @@
+//! Exactly-once: one transaction, one outcome.
+
+use iolite_values::{Attempt, CellState, ClientId, Decision, Id, Operation, Timestamp, Value};
+
+use super::Behaviour;
+use super::driver::{CLIENT, Driver, read, write};
+use crate::{CommitReply, Completion, CompletionDecision, Refusal, Reply, Request};
+
+pub const BEHAVIOURS: &[Behaviour] = &[
+    ("a transaction that is sent again has its effect once", sent_again),
+    ("a copy that is sent at the same time has its effect once", sent_twice),
+    ("a later attempt is answered with the outcome of the earlier one", later_attempt),
+    ("an attempt that conflicted can be run again", next_attempt),
+    ("an earlier attempt does not take effect once a later one was seen", overtaken),
+    ("an abort is validated and recorded and has no effect", abort),
+    ("an abort on stale reads is a conflict", stale_abort),
+    ("an acknowledged outcome is forgotten and its effect not repeated", acknowledged),
+    ("acknowledging concerns one client", other_client),
+    ("a commit is above everything that its client has seen", floor),
+    ("a client that saw the far future is refused", far_floor),
+];
+
+fn add(driver: &mut Driver) -> iolite_values::Transaction {
+    driver.transaction(Vec::new(), Decision::Commit(vec![write(1, Operation::Add(1))]))
+}
+
+fn committed(attempt: u32, at: Timestamp) -> CommitReply {
+    let decision = CompletionDecision::Committed;
+    CommitReply::Completed(Completion { attempt: Attempt(attempt), at, decision })
+}
+
+fn sent_again(driver: &mut Driver) {
+    let transaction = add(driver);
+    let at = driver.commit_of(&transaction);
+    assert_eq!(driver.submit(&transaction), committed(1, at));
+    assert_eq!(driver.cell(1), Some(CellState::Counter(1)));
+}
+
+fn sent_twice(driver: &mut Driver) {
+    let transaction = add(driver);
+    let request = Request::Commit { transaction, floor: Timestamp::ZERO };
+    let (first, second) = (driver.begin(request.clone()), driver.begin(request));
+    let first = driver.reply(first);
+    assert_eq!(driver.reply(second), first);
+    assert_eq!(driver.cell(1), Some(CellState::Counter(1)));
+}
+
+fn later_attempt(driver: &mut Driver) {
+    let mut transaction = add(driver);
+    let at = driver.commit_of(&transaction);
+    transaction.attempt = Attempt(2);
+    assert_eq!(driver.submit(&transaction), committed(1, at));
+}
+
+fn next_attempt(driver: &mut Driver) {
+    let decision = Decision::Commit(vec![write(1, Operation::Put(Value::Int(1)))]);
+    let mut transaction = driver.transaction(vec![read(1)], decision);
+    driver.commit(vec![write(1, Operation::Put(Value::Int(2)))]);
+    let CommitReply::Conflict { at_least } = driver.submit(&transaction) else { panic!("it is one") };
+    assert!(driver.resolved() >= at_least, "the feed reaches what a client needs to run again");
+    transaction.attempt = Attempt(2);
+    transaction.snapshot = driver.resolved();
+    driver.commit_of(&transaction);
+    assert_eq!(driver.cell(1), Some(CellState::Scalar(Value::Int(1))));
+}
+
+fn overtaken(driver: &mut Driver) {
+    let early = add(driver);
+    let mut late = early.clone();
+    late.attempt = Attempt(2);
+    late.reads = vec![read(2)];
+    driver.commit(vec![write(2, Operation::Add(1))]);
+    assert!(matches!(driver.submit(&late), CommitReply::Conflict { .. }));
+    assert!(matches!(driver.submit(&early), CommitReply::Conflict { .. }));
+    assert_eq!(driver.cell(1), None);
+}
+
+fn abort(driver: &mut Driver) {
+    let transaction = driver.transaction(vec![read(1)], Decision::Abort("no".into()));
+    let reply = driver.submit(&transaction);
+    let CommitReply::Completed(Completion { decision: CompletionDecision::Aborted, attempt, .. }) = reply else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(attempt, Attempt(1));
+    assert_eq!(driver.submit(&transaction), reply);
+    assert_eq!(driver.told(), vec![]);
+}
+
+fn stale_abort(driver: &mut Driver) {
+    let transaction = driver.transaction(vec![read(1)], Decision::Abort("no".into()));
+    driver.commit(vec![write(1, Operation::Add(1))]);
+    assert!(matches!(driver.submit(&transaction), CommitReply::Conflict { .. }));
+}
+
+fn acknowledged(driver: &mut Driver) {
+    let first = add(driver);
+    driver.commit_of(&first);
+    let second = add(driver);
+    let at = driver.commit_of(&second);
+    let through = first.id.counter;
+    assert_eq!(driver.ask(Request::Acknowledge { client: CLIENT, through }), Reply::Acknowledged);
+    assert_eq!(driver.ask(Request::Acknowledge { client: CLIENT, through }), Reply::Acknowledged);
+    assert_eq!(driver.submit(&first), CommitReply::Forgotten);
+    assert_eq!(driver.submit(&second), committed(1, at));
+    assert_eq!(driver.cell(1), Some(CellState::Counter(2)));
+}
+
+fn other_client(driver: &mut Driver) {
+    let transaction = add(driver);
+    let at = driver.commit_of(&transaction);
+    let client = ClientId(Id::from_u128(2));
+    assert_eq!(driver.ask(Request::Acknowledge { client, through: transaction.id.counter }), Reply::Acknowledged);
+    assert_eq!(driver.submit(&transaction), committed(1, at));
+}
+
+fn floor(driver: &mut Driver) {
+    let seen = Timestamp::end_of(driver.commit(vec![write(2, Operation::Add(1))]).micros() + 50_000);
+    let transaction = add(driver);
+    let at = match driver.ask(Request::Commit { transaction: transaction.clone(), floor: seen }) {
+        Reply::Commit(CommitReply::Completed(completion)) => completion.at,
+        other => panic!("{other:?}"),
+    };
+    assert!(at > seen);
+    assert_eq!(driver.commit_of(&transaction), at);
+}
+
+fn far_floor(driver: &mut Driver) {
+    let ten_years = 10 * 365 * 24 * 3_600_000_000;
+    let seen = Timestamp::end_of(driver.commit(vec![write(2, Operation::Add(1))]).micros() + ten_years);
+    let transaction = add(driver);
+    let reply = driver.ask(Request::Commit { transaction, floor: seen });
+    assert!(matches!(reply, Reply::Refused(Refusal::TooFarAhead { .. })), "{reply:?}");
+    assert!(driver.commit(vec![write(2, Operation::Add(1))]) < seen, "others are not disturbed");
+}

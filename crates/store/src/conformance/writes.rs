@@ -1,0 +1,91 @@
+//! What is committed is read back: every operation of every type.
+
+use iolite_values::{CellState, Decision, Interest, ListOrder, Operation, Value};
+
+use super::Behaviour;
+use super::driver::{Driver, TABLE, life, range, write};
+use crate::{Refusal, Reply, Request};
+
+pub const BEHAVIOURS: &[Behaviour] = &[
+    ("a scalar holds what was put last", scalar),
+    ("a register holds what was assigned last", register),
+    ("a counter is the sum of what was added", counter),
+    ("a set holds what was inserted and not removed", set),
+    ("a list grows at its end and its elements can be replaced", list),
+    ("a map holds the entries that were put and not removed", map),
+    ("a row that is deleted and created again is empty", life_of_a_row),
+    ("the operations of a transaction take effect together and in order", one_transaction),
+    ("an operation of another type than its cell's is refused", other_type),
+];
+
+fn scalar(driver: &mut Driver) {
+    driver.commit(vec![write(1, Operation::Put(Value::Int(1)))]);
+    driver.commit(vec![write(1, Operation::Put(Value::from("two")))]);
+    assert_eq!(driver.cell(1), Some(CellState::Scalar(Value::from("two"))));
+}
+
+fn register(driver: &mut Driver) {
+    driver.commit(vec![write(1, Operation::Assign(Value::Int(1)))]);
+    driver.commit(vec![write(1, Operation::Assign(Value::Int(2)))]);
+    assert_eq!(driver.cell(1), Some(CellState::Register(Value::Int(2))));
+}
+
+fn counter(driver: &mut Driver) {
+    driver.commit(vec![write(1, Operation::Add(5))]);
+    driver.commit(vec![write(1, Operation::Add(-7))]);
+    assert_eq!(driver.cell(1), Some(CellState::Counter(-2)));
+}
+
+fn set(driver: &mut Driver) {
+    driver.commit(vec![write(1, Operation::Insert(Value::Int(1))), write(1, Operation::Insert(Value::Int(2)))]);
+    driver.commit(vec![write(1, Operation::Remove(Value::Int(1)))]);
+    assert_eq!(driver.cell(1), Some(CellState::Set([Value::Int(2)].into())));
+}
+
+fn list(driver: &mut Driver) {
+    let append = |value: i64| Operation::Append { value: Value::Int(value), order: ListOrder::Strict };
+    driver.commit(vec![write(1, append(1)), write(1, append(2))]);
+    driver.commit(vec![write(1, Operation::SetAt { index: 0, value: Value::Int(3) })]);
+    driver.commit(vec![write(1, append(4))]);
+    assert_eq!(driver.cell(1), Some(CellState::List(vec![Value::Int(3), Value::Int(2), Value::Int(4)])));
+}
+
+fn map(driver: &mut Driver) {
+    let put = |key: &str, value: i64| Operation::PutEntry { key: key.into(), value: Value::Int(value) };
+    driver.commit(vec![write(1, put("a", 1)), write(1, put("b", 2))]);
+    driver.commit(vec![write(1, put("a", 3)), write(1, Operation::RemoveEntry { key: "b".into() })]);
+    assert_eq!(driver.cell(1), Some(CellState::Map([("a".into(), Value::Int(3))].into())));
+}
+
+fn life_of_a_row(driver: &mut Driver) {
+    driver.commit(vec![life(1, Operation::Create), write(1, Operation::Put(Value::Int(1)))]);
+    driver.commit(vec![life(1, Operation::Delete)]);
+    let interest = Interest::Range { table: TABLE, range: range(0, 9) };
+    let at = driver.resolved();
+    assert_eq!(driver.read_at(interest.clone(), at).rows, vec![]);
+    driver.commit(vec![life(1, Operation::Create)]);
+    let at = driver.resolved();
+    let rows = driver.read_at(interest, at).rows;
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].row.exists(), rows[0].row.cells().count()), (true, 0));
+}
+
+fn one_transaction(driver: &mut Driver) {
+    let at = driver.commit(vec![
+        life(1, Operation::Create),
+        write(1, Operation::Put(Value::Int(1))),
+        write(1, Operation::Put(Value::Int(2))),
+        write(2, Operation::Add(1)),
+    ]);
+    assert_eq!(driver.cell_at(1, at), Some(CellState::Scalar(Value::Int(2))));
+    assert_eq!(driver.cell_at(2, at), Some(CellState::Counter(1)));
+}
+
+fn other_type(driver: &mut Driver) {
+    driver.commit(vec![write(1, Operation::Add(1))]);
+    let writes = vec![write(2, Operation::Add(1)), write(1, Operation::Put(Value::Null))];
+    let transaction = driver.transaction(Vec::new(), Decision::Commit(writes));
+    let reply = driver.ask(Request::Commit { transaction: transaction.clone(), floor: transaction.snapshot });
+    assert!(matches!(reply, Reply::Refused(Refusal::Type { .. })), "{reply:?}");
+    assert_eq!((driver.cell(1), driver.cell(2)), (Some(CellState::Counter(1)), None));
+}
