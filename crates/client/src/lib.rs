@@ -1,1 +1,27 @@
-//! (being built)
+//! The one client core: cache, queue, rebase, reactive transactions, views, session.
+//!
+//! Sources: Diamond's LibDiamond (Zhang 2017, chapter 3) and Hercules' views (Lebeck 2020, chapter 3).
+//!
+//! The same core runs natively and in browsers. A host feeds [`Client`] with what happens on the link and the disk, runs the app's closures
+//! when it is asked to, and carries out the rest of the outputs. SDKs give it the shape of their language.
+//!
+//! It never reaches the engine, the replicated store, the gateway or the native host: `xtask tidy` asserts that.
+
+mod cache;
+mod client;
+mod interface;
+mod queue;
+mod reactive;
+mod session;
+mod storage;
+mod transaction;
+mod view;
+
+pub use client::{CallError, Client};
+pub use interface::{Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused};
+pub use queue::{Mutation, MutationKind};
+pub use reactive::ReactionId;
+pub use session::Connection;
+pub use storage::{OpenError, StorageChange};
+pub use transaction::{Closed, Content, Run, RunError, RunOf, Transaction};
+pub use view::{Reader, View};

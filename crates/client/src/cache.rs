@@ -1,0 +1,205 @@
+//! Confirmed state, as far as this client holds it: rows at exactly one timestamp, and the interests that keep them current.
+//!
+//! Invariants:
+//! - everything that a live interest includes is held, as of `at`; an `Advance` moves all of it at once, or nothing;
+//! - nothing is held that no live interest includes.
+//!
+//! Source: Diamond's client cache (Zhang 2017, section 3.4.2). Deviation: docs/decisions/0002-one-timestamp-cache.md.
+
+mod interests;
+
+use std::collections::BTreeMap;
+
+use iolite_values::{Cell, ColumnId, Interest, KeyRange, Row, RowKey, TableId, Timestamp, Write};
+use iolite_wire::message::{RowSnapshot, SubscriptionId};
+
+pub use interests::{Demand, Interests};
+
+/// A row of a table.
+pub type RowId = (TableId, RowKey);
+
+#[derive(Debug, Default)]
+pub struct Cache {
+    at: Timestamp,
+    rows: BTreeMap<RowId, Row>,
+    pub(crate) interests: Interests,
+}
+
+impl Cache {
+    /// What was held when the client last ran. The interests count as live, as of `at`, until a gateway says otherwise.
+    pub fn restored(at: Timestamp, rows: BTreeMap<RowId, Row>, interests: Vec<Interest>) -> Cache {
+        Cache { at, rows, interests: Interests::restored(interests) }
+    }
+
+    /// The timestamp of everything that is held.
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    pub fn row(&self, table: TableId, key: &RowKey) -> Option<&Row> {
+        // A borrowed pair cannot be looked up in a map of owned pairs, so the range does it.
+        self.rows_from(table, key.as_bytes()).next().filter(|(found, _)| *found == key).map(|(_, row)| row)
+    }
+
+    /// The rows of a table that hold anything, in key order, within a range.
+    pub fn range<'a>(
+        &'a self,
+        table: TableId,
+        range: &'a KeyRange,
+    ) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> {
+        range_of(&self.rows, table, range)
+    }
+
+    fn rows_from<'a>(&'a self, table: TableId, lower: &[u8]) -> impl Iterator<Item = (&'a RowKey, &'a Row)> {
+        let lower = RowKey::bound(lower);
+        self.rows
+            .range((table, lower)..)
+            .take_while(move |((own, _), _)| *own == table)
+            .map(|((_, key), row)| (key, row))
+    }
+
+    /// Takes the changes of an `Advance`; writes to what is not held are ignored.
+    pub(crate) fn apply(&mut self, writes: &[Write]) -> Vec<RowId> {
+        let mut touched = Vec::new();
+        for write in writes {
+            if !self.interests.live_includes(&write.cell) {
+                continue;
+            }
+            let id = (write.cell.table, write.cell.row.clone());
+            let row = self.rows.entry(id.clone()).or_default();
+            // A mismatch cannot come from a gateway that checks schemas; the cell then stays as it was.
+            let _ = row.apply(write.cell.column, &write.operation);
+            if row.is_empty() {
+                self.rows.remove(&id);
+            }
+            touched.push(id);
+        }
+        touched
+    }
+
+    /// Replaces everything that an interest includes.
+    pub(crate) fn replace(&mut self, subscription: SubscriptionId, rows: Vec<RowSnapshot>) -> Vec<RowId> {
+        let Some(interest) = self.interests.mark_live(subscription) else { return Vec::new() };
+        let mut touched = self.forget_content(&interest);
+        for snapshot in rows {
+            let id = (snapshot.table, snapshot.key);
+            match &interest {
+                Interest::Range { table, range } if *table == id.0 && range.contains(&id.1) => {
+                    self.rows.insert(id.clone(), snapshot.row);
+                }
+                Interest::Cell(cell) if (cell.table, &cell.row) == (id.0, &id.1) => self.put_cell(cell, &snapshot.row),
+                Interest::Range { .. } | Interest::Cell(_) => continue,
+            }
+            touched.push(id);
+        }
+        touched
+    }
+
+    /// Everything held is now as of `to`.
+    pub(crate) fn advance(&mut self, to: Timestamp) {
+        self.at = self.at.max(to);
+    }
+
+    /// Drops what only these interests held.
+    pub(crate) fn release(&mut self, gone: &[Interest]) -> Vec<RowId> {
+        gone.iter().flat_map(|interest| self.forget_unheld(interest)).collect()
+    }
+
+    /// Starts over from another history: nothing that is held means anything there.
+    pub(crate) fn clear(&mut self) -> Vec<RowId> {
+        self.at = Timestamp::ZERO;
+        self.interests.all_wanted_again();
+        std::mem::take(&mut self.rows).into_keys().collect()
+    }
+
+    fn put_cell(&mut self, cell: &Cell, source: &Row) {
+        let id = (cell.table, cell.row.clone());
+        let old = self.rows.remove(&id).unwrap_or_default();
+        let mut cells: BTreeMap<ColumnId, _> = old.cells().map(|(column, state)| (column, state.clone())).collect();
+        if let Some(state) = source.cell(cell.column) {
+            cells.insert(cell.column, state.clone());
+        }
+        let row = Row::from_parts(source.exists(), cells);
+        if !row.is_empty() {
+            self.rows.insert(id, row);
+        }
+    }
+
+    /// Removes an interest's content before it is replaced. Of a cell: that cell only.
+    fn forget_content(&mut self, interest: &Interest) -> Vec<RowId> {
+        match interest {
+            Interest::Range { table, range } => {
+                let keys: Vec<RowId> = self.range(*table, range).map(|(key, _)| (*table, key.clone())).collect();
+                for id in &keys {
+                    self.rows.remove(id);
+                }
+                keys
+            }
+            Interest::Cell(cell) => {
+                let id = (cell.table, cell.row.clone());
+                self.keep_cells(&id, |column| column != cell.column);
+                vec![id]
+            }
+        }
+    }
+
+    fn forget_unheld(&mut self, interest: &Interest) -> Vec<RowId> {
+        let ids: Vec<RowId> = match interest {
+            Interest::Range { table, range } => {
+                self.range(*table, range).map(|(key, _)| (*table, key.clone())).collect()
+            }
+            Interest::Cell(cell) => vec![(cell.table, cell.row.clone())],
+        };
+        for id in &ids {
+            let Some(row) = self.rows.get(id) else { continue };
+            let columns: Vec<ColumnId> = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]).collect();
+            let held = |column: &ColumnId| {
+                self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column: *column })
+            };
+            let kept: Vec<ColumnId> = columns.into_iter().filter(held).collect();
+            let life = kept.contains(&ColumnId::ROW) || !kept.is_empty();
+            self.keep_cells(id, |column| kept.contains(&column));
+            if !life {
+                self.rows.remove(id);
+            }
+        }
+        ids
+    }
+
+    fn keep_cells(&mut self, id: &RowId, keep: impl Fn(ColumnId) -> bool) {
+        let Some(row) = self.rows.remove(id) else { return };
+        let cells = row.cells().filter(|(column, _)| keep(*column)).map(|(column, state)| (column, state.clone()));
+        let row = Row::from_parts(row.exists(), cells.collect());
+        if !row.is_empty() {
+            self.rows.insert(id.clone(), row);
+        }
+    }
+
+    pub(crate) fn validate(&self) {
+        for ((table, key), row) in &self.rows {
+            assert!(!row.is_empty(), "empty rows are not held");
+            let mut columns = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]);
+            let held =
+                columns.any(|column| self.interests.live_holds(&Cell { table: *table, row: key.clone(), column }));
+            assert!(held, "row {key:?} is held without an interest");
+        }
+    }
+}
+
+/// The part of a map of rows that lies in a range of a table.
+pub(crate) fn range_of<'a>(
+    rows: &'a BTreeMap<RowId, Row>,
+    table: TableId,
+    range: &'a KeyRange,
+) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> {
+    let lower = (table, RowKey::bound(&range.lower));
+    let upper = match &range.upper {
+        Some(upper) => std::ops::Bound::Excluded((table, RowKey::bound(upper))),
+        None => match table.0.checked_add(1) {
+            Some(next) => std::ops::Bound::Excluded((TableId(next), RowKey::bound(&[]))),
+            None => std::ops::Bound::Unbounded,
+        },
+    };
+    let bounds = if range.is_empty() { None } else { Some((std::ops::Bound::Included(lower), upper)) };
+    bounds.into_iter().flat_map(|bounds| rows.range(bounds)).map(|((_, key), row)| (key, row))
+}

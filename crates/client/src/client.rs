@@ -1,0 +1,233 @@
+//! The client core: one machine that holds the cache, the queue, the reactions and the session together.
+//!
+//! Work happens when the host polls, in this order, each step only when the one before has nothing left: rebase the pending mutations; run the
+//! reactions whose answers changed; ask for data; submit; store. A host that hands over several inputs before it polls gets one rebase for
+//! all of them.
+//!
+//! Invariants: at most one closure runs at a time; a closure sees one snapshot of its view; docs/protocols/client.md lists inputs and outputs.
+
+mod advance;
+mod mutations;
+mod reactions;
+mod runs;
+mod sending;
+mod storing;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use iolite_machine::{Instant, Machine, Now, PersistId};
+use iolite_values::{ClientId, Counter, Interest, Schema, StoreIncarnation, Timestamp};
+use iolite_wire::message::Advance;
+
+pub use mutations::CallError;
+
+use crate::cache::{Cache, RowId};
+use crate::interface::{Config, Input, Output, Refused};
+use crate::queue::Queue;
+use crate::reactive::Reactions;
+use crate::session::{Connection, Session};
+use crate::storage::{Loaded, OpenError, PendingChanges};
+use crate::transaction::RunOf;
+use crate::view::Overlay;
+
+pub struct Client {
+    schema: Arc<Schema>,
+    identity: ClientId,
+    user: String,
+    token: String,
+    cache: Cache,
+    /// The history that the cache is of.
+    store: Option<StoreIncarnation>,
+    queue: Queue,
+    refused: BTreeMap<Counter, Refused>,
+    reactions: Reactions,
+    session: Session,
+    /// What the app was last told.
+    connection: Connection,
+    /// Parts of an `Advance` that is not complete yet.
+    partial: Option<Advance>,
+    /// The closure that runs at the moment.
+    running: Option<RunOf>,
+    /// Rows that changed since the reactions were last compared with them.
+    touched: BTreeSet<RowId>,
+    counters: Counters,
+    acknowledgement: Acknowledgement,
+    changes: PendingChanges,
+    persists: Persists,
+    outputs: VecDeque<Output>,
+    /// The pending mutations that are durable, for reactions with that view.
+    durable: Overlay,
+    /// Something may have changed since the reactions were last compared with it.
+    compare_due: bool,
+    /// Rows that changed since they were last stored, and the interests as they were stored.
+    changed_rows: BTreeSet<RowId>,
+    stored_interests: BTreeSet<Interest>,
+    interests_changed: bool,
+    /// False once a row was too large to store: the stored cache is not used again then.
+    cache_is_storable: bool,
+}
+
+/// Counters of mutations, handed out in blocks that are reserved on disk.
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    last: Counter,
+    reserved: Counter,
+}
+
+/// Which outcomes the store may forget.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acknowledgement {
+    /// Noted in storage.
+    noted: Counter,
+    /// Told to the gateway in this session.
+    told: Counter,
+    due: Option<Instant>,
+}
+
+/// Storage positions, and what is known to be stored.
+#[derive(Clone, Debug, Default)]
+struct Persists {
+    last: PersistId,
+    done: PersistId,
+    /// A batch is to go out now, rather than when the disk is idle.
+    due: bool,
+    /// With each batch that is not stored yet: everything up to which counter has ended, and is stored as ended with it.
+    ended: VecDeque<(PersistId, Counter)>,
+}
+
+impl Client {
+    /// Opens a client on what its host has stored for it: nothing, the first time.
+    ///
+    /// # Errors
+    /// [`OpenError`] when the storage cannot be read whole. It is left as it is.
+    pub fn open(
+        config: Config,
+        stored: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
+        now: Now,
+    ) -> Result<Client, OpenError> {
+        let loaded = Loaded::read(stored)?;
+        let meta = loaded.meta.as_ref();
+        if let Some(meta) = meta.filter(|meta| meta.user != config.user) {
+            return Err(OpenError::OtherUser { stored: meta.user.clone(), asked: config.user });
+        }
+        let at = meta.map_or(Timestamp::ZERO, |meta| meta.at);
+        let last = meta.map_or(Counter(0), |meta| meta.next_counter);
+        let mut client = Client {
+            schema: config.schema,
+            identity: meta.map_or(config.fresh_client, |meta| meta.client),
+            user: config.user,
+            token: config.token,
+            cache: Cache::restored(at, loaded.rows, loaded.interests.clone()),
+            store: meta.and_then(|meta| meta.store),
+            queue: Queue::default(),
+            refused: BTreeMap::new(),
+            reactions: Reactions::default(),
+            session: Session::new(now.instant, config.seed),
+            connection: Connection::Offline,
+            partial: None,
+            running: None,
+            touched: BTreeSet::new(),
+            counters: Counters { last, reserved: last },
+            acknowledgement: Acknowledgement {
+                noted: meta.map_or(Counter(0), |meta| meta.acknowledged),
+                ..Default::default()
+            },
+            changes: PendingChanges::default(),
+            persists: Persists::default(),
+            outputs: VecDeque::new(),
+            durable: Overlay::default(),
+            compare_due: false,
+            changed_rows: BTreeSet::new(),
+            stored_interests: loaded.interests.into_iter().collect(),
+            interests_changed: false,
+            cache_is_storable: true,
+        };
+        client.restore_mutations(loaded.mutations, loaded.refused);
+        client.reserve_counters();
+        Ok(client)
+    }
+
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Who this client is to the store.
+    pub fn identity(&self) -> ClientId {
+        self.identity
+    }
+
+    /// The timestamp of the confirmed state.
+    pub fn at(&self) -> Timestamp {
+        self.cache.at()
+    }
+
+    /// How the client stands to its gateway.
+    pub fn connection(&self) -> Connection {
+        self.session.connection()
+    }
+
+    /// Does one piece of work; false when there is nothing to do.
+    fn work(&mut self) -> bool {
+        if self.running.is_some() {
+            return false;
+        }
+        self.rebase() || self.react() || self.ask() || self.submit() || self.store_changes()
+    }
+
+    fn note_connection(&mut self) {
+        let connection = self.session.connection();
+        if connection != self.connection {
+            self.connection = connection.clone();
+            self.outputs.push_back(Output::Connection(connection));
+        }
+    }
+}
+
+impl Machine for Client {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Now, input: Input) {
+        match input {
+            Input::Linked => self.on_linked(now),
+            Input::LinkLost => self.on_link_lost(now),
+            Input::Frame(frame) => self.on_frame(now, &frame),
+            Input::Persisted(id) => self.on_persisted(now, id),
+        }
+        self.note_connection();
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        loop {
+            if let Some(output) = self.outputs.pop_front() {
+                return Some(output);
+            }
+            if !self.work() {
+                return None;
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        [self.session.deadline(), self.acknowledgement.due].into_iter().flatten().min()
+    }
+
+    fn on_deadline(&mut self, now: Now) {
+        self.on_session_due(now);
+        self.on_acknowledgement_due(now.instant);
+        self.note_connection();
+    }
+
+    fn validate(&self) {
+        self.cache.validate();
+        self.queue.validate();
+        assert!(self.counters.last <= self.counters.reserved, "a counter is used only when reserved");
+        assert!(
+            self.acknowledgement.told <= self.acknowledgement.noted,
+            "only what is stored as ended is acknowledged"
+        );
+        let first = self.queue.entries().next().map(|entry| entry.counter());
+        assert!(first.is_none_or(|first| first > self.acknowledgement.noted), "what is pending is not acknowledged");
+    }
+}

@@ -1,0 +1,124 @@
+//! What the gateway tells the client.
+//!
+//! Invariant: an `Advance` is applied whole, when its last part is there and all of it fits the schema; otherwise the link is dropped and
+//! nothing has changed.
+
+use iolite_machine::Now;
+use iolite_values::{CellState, ColumnId, ColumnType};
+use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection, RowSnapshot, Verdict};
+
+use super::Client;
+use crate::interface::MutationStatus;
+use crate::queue::Decided;
+use crate::session::Phase;
+
+impl Client {
+    pub(super) fn on_frame(&mut self, now: Now, frame: &[u8]) {
+        let Some(link) = self.session.link_mut() else { return };
+        link.heard = now.instant;
+        let phase = link.phase;
+        match (link.decoder.decode(frame), phase) {
+            (Ok(FromGateway::Welcome(welcome)), Phase::Greeting) => self.on_welcome(welcome),
+            (Ok(FromGateway::SchemaWanted), Phase::Greeting) => self.send(FromClient::Schema(self.schema.to_json())),
+            (Ok(FromGateway::Advance(part)), Phase::Resuming | Phase::Open) => self.on_part(now, part),
+            (Ok(FromGateway::Pong(_)), _) => {}
+            (Ok(FromGateway::Goodbye(goodbye)), _) => self.on_goodbye(now, &goodbye),
+            (Ok(FromGateway::Welcome(_) | FromGateway::SchemaWanted | FromGateway::Advance(_)), _) | (Err(_), _) => {
+                self.leave(now);
+            }
+        }
+    }
+
+    /// The gateway makes no sense: the link is of no use. Another may be.
+    fn leave(&mut self, now: Now) {
+        self.drop_link();
+        self.session.lost(now.instant, Some(std::time::Duration::from_secs(1)));
+    }
+
+    fn on_part(&mut self, now: Now, part: Advance) {
+        let more = part.more;
+        let whole = match self.partial.take() {
+            Some(mut so_far) => {
+                so_far.to = so_far.to.max(part.to);
+                so_far.changes.extend(part.changes);
+                so_far.snapshots.extend(part.snapshots);
+                so_far.outcomes.extend(part.outcomes);
+                so_far
+            }
+            None => part,
+        };
+        if more {
+            self.partial = Some(whole);
+        } else if self.fits_schema(&whole) && whole.to >= self.cache.at() {
+            self.on_advance(whole);
+        } else {
+            self.leave(now);
+        }
+    }
+
+    fn fits_schema(&self, advance: &Advance) -> bool {
+        let changes = advance.changes.iter().all(|write| self.schema.check_write(write).is_ok());
+        let rows = advance.snapshots.iter().flat_map(|snapshot| &snapshot.rows);
+        changes && rows.into_iter().all(|row| self.row_fits_schema(row))
+    }
+
+    fn row_fits_schema(&self, snapshot: &RowSnapshot) -> bool {
+        let Some(table) = self.schema.table_by_id(snapshot.table) else { return false };
+        // A server with a newer schema has columns that this client does not know: they are held, and not looked at.
+        let fits = |(column, state): (ColumnId, &CellState)| {
+            table.column(column).is_none_or(|(_, definition)| is_of_type(state, definition.kind))
+        };
+        snapshot.row.cells().all(fits)
+    }
+
+    fn on_advance(&mut self, advance: Advance) {
+        let changed = !advance.changes.is_empty() || !advance.snapshots.is_empty();
+        let mut rows = self.cache.apply(&advance.changes);
+        for snapshot in advance.snapshots {
+            rows.extend(self.cache.replace(snapshot.subscription, snapshot.rows));
+            self.interests_changed = true;
+        }
+        self.cache.advance(advance.to);
+        self.compare_due = true;
+        for outcome in &advance.outcomes {
+            self.on_outcome(outcome);
+        }
+        for (counter, at) in self.queue.contained(self.cache.at()) {
+            self.end(counter, MutationStatus::Confirmed { at });
+        }
+        if changed {
+            self.queue.unsettle();
+        }
+        self.note_rows(rows);
+        self.enter(Phase::Open);
+    }
+
+    fn on_outcome(&mut self, outcome: &Outcome) {
+        match self.queue.decide(outcome) {
+            None | Some(Decided::Committed | Decided::Again) => {}
+            Some(Decided::Aborted(reason)) => self.end(outcome.counter, MutationStatus::Rejected { reason }),
+            Some(Decided::Rejected(rejection)) => {
+                let reason = match rejection {
+                    Rejection::Invalid(reason) => reason,
+                    Rejection::Forgotten => "its outcome is known no more: this device's store is an old copy".into(),
+                };
+                self.end(outcome.counter, MutationStatus::Quarantined { reason });
+            }
+        }
+        if let Verdict::Conflict(_) = outcome.verdict {
+            self.report(outcome.counter);
+        }
+    }
+}
+
+fn is_of_type(state: &CellState, kind: ColumnType) -> bool {
+    match state {
+        CellState::Row(_) => false,
+        CellState::Scalar(_) => matches!(kind, ColumnType::Scalar(_)),
+        CellState::Register(_) => matches!(kind, ColumnType::Register(_)),
+        CellState::Counter(_) => matches!(kind, ColumnType::Counter),
+        CellState::Set(_) => matches!(kind, ColumnType::Set(_)),
+        CellState::List(_) => matches!(kind, ColumnType::List { .. }),
+        CellState::Map(_) => matches!(kind, ColumnType::Map(_)),
+    }
+}

@@ -1,0 +1,209 @@
+//! Calls of mutations: begun, taken back, listed, ended.
+
+use std::sync::Arc;
+
+use iolite_machine::WallTime;
+use iolite_values::Counter;
+use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
+use iolite_wire::limits;
+
+use super::Client;
+use crate::cache::Demand;
+use crate::interface::{MutationStatus, Output, PendingMutation, Refused};
+use crate::queue::{Entry, Mutation, MutationKind, Stage};
+
+/// Why a mutation cannot be called now.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    #[error("a closure runs: call the mutation when it has ended")]
+    Nested,
+    #[error("an anonymous transaction needs a connection: give it a name to have it queued")]
+    Offline,
+    #[error("a mutation has at most {limit} bytes of {what}: store the data in smaller parts")]
+    TooLarge { what: &'static str, limit: usize },
+    #[error("{limit} mutations are pending: wait until some are confirmed")]
+    QueueFull { limit: usize },
+}
+
+impl Client {
+    /// Mutations that may be pending at once.
+    pub const PENDING_MAX: usize = 10_000;
+    /// Bytes of a mutation's arguments in JSON.
+    pub const ARGUMENTS_MAX: usize = 512 * 1024;
+
+    /// Calls a named mutation; `arguments` are JSON. Its closure is asked for with the next polls.
+    ///
+    /// # Errors
+    /// [`CallError`]; nothing was queued then.
+    pub fn mutate(&mut self, now: WallTime, name: &str, arguments: &str) -> Result<Counter, CallError> {
+        for (what, text, limit) in [("name", name, limits::NAME.most), ("arguments", arguments, Client::ARGUMENTS_MAX)]
+        {
+            if text.len() > limit {
+                return Err(CallError::TooLarge { what, limit });
+            }
+        }
+        self.call(now, MutationKind::Named { name: name.into(), arguments: arguments.into() })
+    }
+
+    /// Calls a closure, which the app keeps under the counter. It does not survive a restart, so it needs a connection.
+    ///
+    /// # Errors
+    /// As [`Client::mutate`].
+    pub fn transact(&mut self, now: WallTime) -> Result<Counter, CallError> {
+        if !self.session.is_open() {
+            return Err(CallError::Offline);
+        }
+        self.call(now, MutationKind::Closure)
+    }
+
+    fn call(&mut self, called_at: WallTime, kind: MutationKind) -> Result<Counter, CallError> {
+        if self.running.is_some() {
+            return Err(CallError::Nested);
+        }
+        if self.queue.len() >= Client::PENDING_MAX {
+            return Err(CallError::QueueFull { limit: Client::PENDING_MAX });
+        }
+        let counter = self.next_counter();
+        self.queue.push(Entry::new(Mutation { counter, kind, called_at }, Stage::Called));
+        Ok(counter)
+    }
+
+    /// Takes a mutation back, if nothing of it was sent yet.
+    pub fn cancel(&mut self, counter: Counter) -> bool {
+        let unsent = self.queue.entry(counter).is_some_and(Entry::is_unsent);
+        if unsent {
+            self.end(counter, MutationStatus::Cancelled { reason: "taken back".into() });
+        }
+        unsent
+    }
+
+    /// What is pending, in order.
+    pub fn pending(&self) -> impl Iterator<Item = PendingMutation> {
+        self.queue.entries().map(|entry| {
+            let (name, arguments) = match &entry.mutation.kind {
+                MutationKind::Named { name, arguments } => (Some(name.clone()), Some(arguments.clone())),
+                MutationKind::Closure => (None, None),
+            };
+            let called_at = entry.mutation.called_at;
+            PendingMutation { counter: entry.counter(), name, arguments, called_at, status: entry.status() }
+        })
+    }
+
+    /// The call that a mutation's closure is to be run with.
+    pub fn mutation(&self, counter: Counter) -> Option<&Mutation> {
+        self.queue.entry(counter).map(|entry| &entry.mutation)
+    }
+
+    /// What ended without effect and was not dismissed yet.
+    pub fn refused(&self) -> impl Iterator<Item = &Refused> {
+        self.refused.values()
+    }
+
+    /// Forgets a refused mutation and its payload.
+    pub fn dismiss(&mut self, counter: Counter) {
+        if self.refused.remove(&counter).is_some() {
+            self.changes.forget_refused(counter);
+        }
+    }
+
+    /// Removes a mutation from the queue. What ended without effect after it was promised to be sent is kept with its payload.
+    pub(super) fn end(&mut self, counter: Counter, mut status: MutationStatus) {
+        shorten_reason(&mut status);
+        let Some(entry) = self.queue.remove(counter) else { return };
+        self.cache.interests.settle(Demand::Mutation(counter), &[]);
+        self.changes.forget_mutation(counter);
+        let refusal = match &status {
+            MutationStatus::Rejected { reason } => Some((reason, true)),
+            MutationStatus::Quarantined { reason } => Some((reason, false)),
+            MutationStatus::Pending(_) | MutationStatus::Confirmed { .. } | MutationStatus::Cancelled { .. } => None,
+        };
+        if let Some((reason, by_app)) = refusal {
+            self.keep_refused(&entry.mutation, reason, by_app);
+        }
+        self.outputs.push_back(Output::Mutation { counter, status });
+    }
+
+    fn keep_refused(&mut self, mutation: &Mutation, reason: &str, by_app: bool) {
+        let MutationKind::Named { name, arguments } = &mutation.kind else { return };
+        let refused = Refused {
+            counter: mutation.counter,
+            name: name.clone(),
+            arguments: arguments.clone(),
+            called_at: mutation.called_at,
+            reason: reason.into(),
+            by_app,
+        };
+        self.refused.insert(mutation.counter, refused);
+        let reason = reason.into();
+        let status = StoredStatus::Quarantined(reason);
+        self.changes.refused(&stored(mutation.counter, name, arguments, mutation.called_at, status));
+    }
+
+    pub(super) fn save_mutation(&mut self, counter: Counter) {
+        let next = self.persists.last.next();
+        let Some(entry) = self.queue.entry_mut(counter) else { return };
+        entry.stage = Stage::Saving(next);
+        if let MutationKind::Named { name, arguments } = &entry.mutation.kind {
+            let called_at = entry.mutation.called_at;
+            self.changes.mutation(&stored(counter, name, arguments, called_at, StoredStatus::Waiting));
+        }
+        // A closure stores nothing, but its counter has to be reserved on disk: the batch of this position comes after that.
+        self.persists.due = true;
+    }
+
+    pub(super) fn restore_mutations(&mut self, mutations: Vec<StoredMutation>, refused: Vec<StoredMutation>) {
+        for StoredMutation { counter, name, arguments, called_at_micros, .. } in mutations {
+            let called_at = WallTime::from_micros(called_at_micros);
+            let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
+            self.queue.push(Entry::new(Mutation { counter, kind, called_at }, Stage::Saved));
+        }
+        for StoredMutation { counter, name, arguments, called_at_micros, status, .. } in refused {
+            let called_at = WallTime::from_micros(called_at_micros);
+            let (reason, by_app) = match status {
+                StoredStatus::Quarantined(reason) => (reason, false),
+                StoredStatus::Waiting => continue,
+            };
+            let (name, arguments) = (name.into(), arguments.into());
+            self.refused.insert(counter, Refused { counter, name, arguments, called_at, reason, by_app });
+        }
+    }
+
+    fn next_counter(&mut self) -> Counter {
+        if self.counters.last >= self.counters.reserved {
+            self.reserve_counters();
+        }
+        self.counters.last = self.counters.last.next();
+        self.counters.last
+    }
+}
+
+fn stored(
+    counter: Counter,
+    name: &Arc<str>,
+    arguments: &Arc<str>,
+    called_at: WallTime,
+    status: StoredStatus,
+) -> StoredMutation {
+    let (name, arguments) = (name.to_string(), arguments.to_string());
+    StoredMutation {
+        counter,
+        name,
+        arguments,
+        called_at_micros: called_at.as_micros(),
+        status,
+        seed: None,
+        in_flight: None,
+    }
+}
+
+/// Reasons are stored, so they have a limit; what is past it says nothing that its beginning does not.
+fn shorten_reason(status: &mut MutationStatus) {
+    if let MutationStatus::Rejected { reason } | MutationStatus::Quarantined { reason } = status {
+        let end = reason
+            .char_indices()
+            .map(|(at, letter)| at + letter.len_utf8())
+            .take_while(|end| *end <= limits::REASON.most);
+        let end = end.last().unwrap_or(0);
+        reason.truncate(end);
+    }
+}

@@ -1,0 +1,42 @@
+//! Reactive transactions: registered, compared with what changed, run.
+
+use super::Client;
+use crate::cache::Demand;
+use crate::reactive::ReactionId;
+use crate::transaction::RunOf;
+use crate::view::View;
+
+impl Client {
+    /// Registers a reactive transaction, which the app keeps under the id. Its closure is asked for with the next polls.
+    pub fn register(&mut self, view: View) -> ReactionId {
+        self.reactions.register(view)
+    }
+
+    /// Makes a reaction run again: its closure is another one now.
+    pub fn renew(&mut self, id: ReactionId) {
+        self.reactions.renew(id);
+    }
+
+    /// Ends a reaction. False when there is none of this id.
+    pub fn stop(&mut self, id: ReactionId) -> bool {
+        self.cache.interests.settle(Demand::Reaction(id), &[]);
+        self.reactions.stop(id)
+    }
+
+    /// Compares the reactions with what changed, and asks for the run of one whose answers are others now.
+    pub(super) fn react(&mut self) -> bool {
+        self.touched.extend(self.queue.take_touched());
+        if std::mem::take(&mut self.compare_due) || !self.touched.is_empty() {
+            if self.reactions.uses_durable_view() {
+                self.durable = self.queue.durable_overlay(&self.cache);
+            }
+            let touched = std::mem::take(&mut self.touched);
+            let mut reactions = std::mem::take(&mut self.reactions);
+            reactions.note_changes(&touched, |view: View| self.reader(view));
+            self.reactions = reactions;
+        }
+        let Some(id) = self.reactions.next_due() else { return false };
+        self.ask_to_run(RunOf::Reaction(id));
+        true
+    }
+}

@@ -1,0 +1,165 @@
+//! Running closures: begun, given a handle, finished.
+
+use iolite_machine::WallTime;
+use iolite_values::{Counter, Decision, Interest, Read, TransactionId};
+
+use super::Client;
+use crate::cache::Demand;
+use crate::interface::{MutationStatus, Output};
+use crate::queue::{Ran, RunState, Stage, Step};
+use crate::reactive::{ReactionId, ReactionState};
+use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
+use crate::view::{Reader, View};
+
+impl Client {
+    /// Runs of one closure in a row that may stop for missing data.
+    pub const MISSES_MAX: u32 = 32;
+
+    /// Begins the run that [`Output::Run`] asked for.
+    ///
+    /// # Panics
+    /// When it was not asked for: the host's mistake.
+    pub fn begin(&mut self, of: RunOf) -> Run {
+        assert_eq!(self.running, Some(of), "a host begins the run that it was asked for");
+        let (view, called_at, counter) = match of {
+            RunOf::Mutation(counter) => {
+                let called_at = self.queue.entry(counter).map(|entry| entry.mutation.called_at);
+                (View::Optimistic, called_at.unwrap_or_default(), counter)
+            }
+            RunOf::Reaction(id) => {
+                let view = self.reactions.get(id).map(|reaction| reaction.view).unwrap_or_default();
+                (view, WallTime::default(), Counter(0))
+            }
+        };
+        let random = Random::of(TransactionId { client: self.identity, counter });
+        Run::new(of, view, called_at, random)
+    }
+
+    /// The handle for one or more calls of a run.
+    pub fn transaction<'a>(&'a self, run: &'a mut Run) -> Transaction<'a> {
+        Transaction::new(&self.schema, self.reader(run.view), run)
+    }
+
+    pub(super) fn reader(&self, view: View) -> Reader<'_> {
+        let pending = match view {
+            View::Optimistic => Some(self.queue.overlay()),
+            View::Durable => Some(&self.durable),
+            View::Confirmed => None,
+        };
+        Reader::new(&self.cache, pending, None)
+    }
+
+    /// Ends a run. A run that was stopped does not count, whatever the closure did with the signal.
+    ///
+    /// # Panics
+    /// When another run was begun: the host's mistake.
+    pub fn finish(&mut self, run: Run, closed: Closed) {
+        assert_eq!(self.running, Some(run.of), "a host finishes the run that it began");
+        self.running = None;
+        match run.of {
+            RunOf::Mutation(counter) => self.finish_mutation(counter, run, closed),
+            RunOf::Reaction(id) => self.finish_reaction(id, run, closed),
+        }
+    }
+
+    fn finish_mutation(&mut self, counter: Counter, run: Run, closed: Closed) {
+        let missed = self.demand(Demand::Mutation(counter), &run);
+        let can_fetch = self.session.can_fetch();
+        let Some(entry) = self.queue.entry_mut(counter) else { return };
+        let first = matches!(entry.stage, Stage::Called);
+        entry.misses = if run.is_stopped() { entry.misses + 1 } else { 0 };
+        let too_many = entry.misses > Client::MISSES_MAX;
+        let state = match (run.is_stopped(), closed) {
+            (true, _) if too_many => return self.refuse(counter, first, "its closure never stops missing data".into()),
+            (true, _) if first && !can_fetch => {
+                let reason = "its data is not on this device, and there is no connection";
+                return self.refuse(counter, first, reason.into());
+            }
+            (true, _) => RunState::Missing(missed),
+            (false, Closed::Returned) => RunState::Done(ran(run, None)),
+            (false, Closed::Aborted(reason)) => RunState::Done(ran(run, Some(reason))),
+            (false, Closed::Failed(reason)) if first => return self.refuse(counter, first, reason),
+            // It was promised to be sent, and later data may mend it: for now it would be rejected.
+            (false, Closed::Failed(reason)) => RunState::Done(ran(run, Some(reason))),
+            (false, Closed::Unknown) => {
+                return self.refuse(counter, first, "the app has no mutator of this name".into());
+            }
+        };
+        self.queue.ran(counter, state);
+        if first {
+            self.save_mutation(counter);
+        }
+        self.report(counter);
+    }
+
+    /// A call whose first run fails never began. One that was stored is kept with its payload.
+    fn refuse(&mut self, counter: Counter, first: bool, reason: String) {
+        let status = if first { MutationStatus::Cancelled { reason } } else { MutationStatus::Quarantined { reason } };
+        self.end(counter, status);
+    }
+
+    fn finish_reaction(&mut self, id: ReactionId, run: Run, closed: Closed) {
+        let missed = self.demand(Demand::Reaction(id), &run);
+        let can_fetch = self.session.can_fetch();
+        let Some(reaction) = self.reactions.get_mut(id) else {
+            return self.cache.interests.settle(Demand::Reaction(id), &[]);
+        };
+        reaction.misses = if run.is_stopped() { reaction.misses + 1 } else { 0 };
+        let too_many = reaction.misses > Client::MISSES_MAX;
+        let failed = |message: String| Some(Output::ReactionFailed { reaction: id, message });
+        let (state, output) = match (run.is_stopped(), closed) {
+            (true, _) if too_many => (ReactionState::Failed, failed("the closure never stops missing data".into())),
+            (true, _) => (ReactionState::Missing(missed), (!can_fetch).then_some(Output::Unavailable(id))),
+            (false, Closed::Returned) => (ReactionState::Done(run.reads.into_iter().collect()), None),
+            // It runs again when what it read changes: an app that trips over some data recovers with the data.
+            (false, Closed::Aborted(message) | Closed::Failed(message)) => {
+                (ReactionState::Done(run.reads.into_iter().collect()), failed(message))
+            }
+            (false, Closed::Unknown) => (ReactionState::Failed, failed("there is no such closure".into())),
+        };
+        reaction.state = state;
+        self.outputs.extend(output);
+    }
+
+    /// Keeps subscribed what the run read, and asks for what it missed.
+    fn demand(&mut self, demand: Demand, run: &Run) -> Vec<Interest> {
+        let missed: Vec<Interest> = run.missed.iter().cloned().collect();
+        let needed: Vec<Interest> = run.reads.keys().map(Read::interest).chain(missed.iter().cloned()).collect();
+        for interest in &needed {
+            self.cache.interests.require(interest, demand);
+        }
+        if !run.is_stopped() {
+            self.cache.interests.settle(demand, &needed);
+        }
+        missed
+    }
+
+    /// Puts pending mutations on the confirmed state, or asks for the run of one of them.
+    pub(super) fn rebase(&mut self) -> bool {
+        match self.queue.settle(&self.cache) {
+            Step::Run(counter) => {
+                self.ask_to_run(RunOf::Mutation(counter));
+                true
+            }
+            Step::Settled => false,
+        }
+    }
+
+    pub(super) fn ask_to_run(&mut self, of: RunOf) {
+        self.running = Some(of);
+        self.outputs.push_back(Output::Run(of));
+    }
+
+    pub(super) fn report(&mut self, counter: Counter) {
+        if let Some(entry) = self.queue.entry(counter) {
+            let status = MutationStatus::Pending(entry.status());
+            self.outputs.push_back(Output::Mutation { counter, status });
+        }
+    }
+}
+
+fn ran(run: Run, abort: Option<String>) -> Ran {
+    let reads = run.reads.into_iter().collect();
+    let decision = abort.map_or(Decision::Commit(run.writes), Decision::Abort);
+    Ran { reads, decision }
+}

@@ -1,0 +1,196 @@
+//! What the client tells its gateway, and the life of the link.
+
+use iolite_machine::{Instant, Now};
+use iolite_values::SchemaHash;
+use iolite_wire::message::{FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, Welcome};
+
+use super::Client;
+use crate::interface::{MutationStatus, Output};
+use crate::session::{Due, Phase, State};
+
+impl Client {
+    /// Uses another token from now on, and tries it at once if the old one was refused.
+    pub fn set_token(&mut self, now: Instant, token: String) {
+        self.token = token;
+        self.session.retry_now(now);
+        self.note_connection();
+    }
+
+    /// The device has a network again, or the app wants to be online: tries at once instead of after the pause.
+    pub fn go_online(&mut self, now: Instant) {
+        self.session.retry_now(now);
+        self.note_connection();
+    }
+
+    /// Drops the link and stays offline until [`Client::go_online`].
+    pub fn go_offline(&mut self) {
+        self.drop_link();
+        self.session.pause();
+        self.note_connection();
+    }
+
+    pub(super) fn on_linked(&mut self, now: Now) {
+        if !matches!(self.session.state, State::Linking { .. }) {
+            return self.outputs.push_back(Output::Disconnect);
+        }
+        self.session.linked(now);
+        let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
+        self.acknowledgement.told = self.acknowledgement.noted;
+        let SchemaHash(schema) = self.schema.hash();
+        self.send(FromClient::Hello(Hello {
+            oldest_version: ProtocolVersion::OLDEST_SUPPORTED,
+            newest_version: ProtocolVersion::CURRENT,
+            token: self.token.clone(),
+            client: self.identity,
+            schema: SchemaHash(schema),
+            resume,
+            acknowledged: self.acknowledgement.noted,
+        }));
+    }
+
+    pub(super) fn on_link_lost(&mut self, now: Now) {
+        if matches!(self.session.state, State::Linked(_) | State::Linking { .. }) {
+            self.forget_link();
+            self.session.lost(now.instant, None);
+        }
+    }
+
+    pub(super) fn on_welcome(&mut self, welcome: Welcome) {
+        if self.store != Some(welcome.store) {
+            // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
+            let rows = self.cache.clear();
+            self.note_rows(rows);
+            self.queue.unsettle();
+            self.store = Some(welcome.store);
+            (self.compare_due, self.interests_changed) = (true, true);
+        }
+        let interests: Vec<_> = self.cache.interests.live().map(|(id, interest)| (id, interest.clone())).collect();
+        let phase = if interests.is_empty() { Phase::Open } else { Phase::Resuming };
+        self.enter(phase);
+        if phase == Phase::Resuming {
+            self.send(FromClient::Subscribe(Subscribe { held: true, interests }));
+        }
+    }
+
+    pub(super) fn enter(&mut self, phase: Phase) {
+        if let Some(link) = self.session.link_mut() {
+            link.phase = phase;
+        }
+        if phase == Phase::Open {
+            self.session.opened();
+        }
+    }
+
+    pub(super) fn on_goodbye(&mut self, now: Now, goodbye: &Goodbye) {
+        self.drop_link();
+        match goodbye.reason {
+            GoodbyeReason::Unauthorized | GoodbyeReason::Schema | GoodbyeReason::Version | GoodbyeReason::Replaced => {
+                self.session.refused(goodbye);
+            }
+            GoodbyeReason::Protocol | GoodbyeReason::Limit | GoodbyeReason::Slow | GoodbyeReason::Unavailable => {
+                self.session.lost(now.instant, goodbye.retry_after);
+            }
+        }
+    }
+
+    pub(super) fn on_session_due(&mut self, now: Now) {
+        match self.session.due(now.instant) {
+            Due::Nothing => {}
+            Due::Connect => self.outputs.push_back(Output::Connect),
+            Due::GiveUp => {
+                self.drop_link();
+                self.session.lost(now.instant, None);
+            }
+            Due::Ping => self.ping(now.instant),
+        }
+    }
+
+    fn ping(&mut self, now: Instant) {
+        let Some(link) = self.session.link_mut() else { return };
+        link.pings += 1;
+        link.spoke = now;
+        let number = link.pings;
+        self.send(FromClient::Ping(number));
+    }
+
+    /// Asks for the interests that are wanted, and gives up those that nobody needs any more.
+    pub(super) fn ask(&mut self) -> bool {
+        if !self.session.is_open() {
+            return false;
+        }
+        let dropped = self.cache.interests.drop_idle();
+        let wanted = self.cache.interests.take_wanted();
+        let nothing = dropped.is_empty() && wanted.is_empty();
+        if !dropped.is_empty() {
+            let (ids, interests): (Vec<_>, Vec<_>) = dropped.into_iter().unzip();
+            let rows = self.cache.release(&interests);
+            self.note_rows(rows);
+            self.interests_changed = true;
+            self.send(FromClient::Unsubscribe(ids));
+        }
+        for part in wanted.chunks(Client::SUBSCRIBE_PART) {
+            self.send(FromClient::Subscribe(Subscribe { held: false, interests: part.to_vec() }));
+        }
+        !nothing
+    }
+
+    /// Interests in one `Subscribe`.
+    const SUBSCRIBE_PART: usize = 1000;
+
+    pub(super) fn submit(&mut self) -> bool {
+        if !self.session.is_open() {
+            return false;
+        }
+        let Some(mut submit) = self.queue.next_submission(self.cache.at()) else { return false };
+        let counter = submit.counter;
+        if self.acknowledgement.noted > self.acknowledgement.told {
+            submit.acknowledged = Some(self.acknowledgement.noted);
+            self.acknowledgement.told = self.acknowledgement.noted;
+            self.acknowledgement.due = None;
+        }
+        match self.encode(&FromClient::Submit(submit)) {
+            Some(Ok(frame)) => {
+                self.outputs.push_back(Output::Send(frame));
+                self.report(counter);
+            }
+            Some(Err(error)) => self.end(counter, MutationStatus::Quarantined { reason: error.to_string() }),
+            None => {}
+        }
+        true
+    }
+
+    pub(super) fn on_acknowledgement_due(&mut self, now: Instant) {
+        if self.acknowledgement.due.is_none_or(|due| due > now) {
+            return;
+        }
+        self.acknowledgement.due = None;
+        if self.session.is_open() && self.acknowledgement.noted > self.acknowledgement.told {
+            self.acknowledgement.told = self.acknowledgement.noted;
+            self.send(FromClient::Acknowledge(self.acknowledgement.noted));
+        }
+    }
+
+    pub(super) fn send(&mut self, message: FromClient) {
+        if let Some(Ok(frame)) = self.encode(&message) {
+            self.outputs.push_back(Output::Send(frame));
+        }
+    }
+
+    fn encode(&mut self, message: &FromClient) -> Option<Result<Vec<u8>, iolite_wire::EncodeError>> {
+        self.session.link_mut().map(|link| link.encoder.encode(message))
+    }
+
+    pub(super) fn drop_link(&mut self) {
+        if matches!(self.session.state, State::Linked(_) | State::Linking { .. }) {
+            self.outputs.push_back(Output::Disconnect);
+            self.forget_link();
+        }
+    }
+
+    fn forget_link(&mut self) {
+        self.partial = None;
+        self.acknowledgement.due = None;
+        self.queue.session_lost();
+        self.cache.interests.session_lost();
+    }
+}

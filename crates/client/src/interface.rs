@@ -1,0 +1,116 @@
+//! What goes into the client core and what comes out of it.
+
+use std::sync::Arc;
+
+use iolite_machine::{PersistId, WallTime};
+use iolite_values::{ClientId, Counter, Schema, Timestamp};
+
+use crate::reactive::ReactionId;
+use crate::session::Connection;
+use crate::storage::StorageChange;
+use crate::transaction::RunOf;
+
+/// What a client is opened with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub schema: Arc<Schema>,
+    /// The identity that a new store gets: 128 random bits. A store that exists keeps its own.
+    pub fresh_client: ClientId,
+    pub token: String,
+    /// Whose data this is. A store of another user is refused, so that nobody's mutations are sent as somebody else's.
+    pub user: String,
+    /// Spreads the retries of many clients. Any number.
+    pub seed: u64,
+}
+
+/// What happens to a client.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The link that was asked for is there.
+    Linked,
+    /// The link is gone, or could not be made.
+    LinkLost,
+    /// A binary frame from the gateway.
+    Frame(Vec<u8>),
+    /// Storage has everything up to here.
+    Persisted(PersistId),
+}
+
+/// What a client asks of its host, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Make a link to the gateway.
+    Connect,
+    /// Drop the link, if there is one. No `LinkLost` is expected.
+    Disconnect,
+    /// Send a binary frame.
+    Send(Vec<u8>),
+    /// Apply these changes to the storage, all or none, after those of lower positions; then say so.
+    Persist { id: PersistId, changes: Vec<StorageChange> },
+    /// Run this closure now: [`crate::Client::begin`], the closure, [`crate::Client::finish`].
+    Run(RunOf),
+    /// A mutation got on, or ended.
+    Mutation { counter: Counter, status: MutationStatus },
+    /// The connection is another one than before.
+    Connection(Connection),
+    /// A reactive transaction needs data that is not here, and there is no connection. It runs once there is.
+    Unavailable(ReactionId),
+    /// A reactive transaction failed and stays as it was; the message is for the developer.
+    ReactionFailed { reaction: ReactionId, message: String },
+}
+
+/// How far a mutation is. The last four are final.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MutationStatus {
+    Pending(Pending),
+    /// Committed, and contained in the confirmed state.
+    Confirmed {
+        at: Timestamp,
+    },
+    /// The mutation's own closure gave up, on confirmed data; it took no effect.
+    Rejected {
+        reason: String,
+    },
+    /// It can never be accepted as it is; its payload is kept.
+    Quarantined {
+        reason: String,
+    },
+    /// It never began: a mistake in the closure, missing data while offline, or taken back by the app.
+    Cancelled {
+        reason: String,
+    },
+}
+
+/// The state of a mutation that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// On this device's disk: it will be sent, across restarts.
+    pub durable: bool,
+    /// An attempt was sent, and may have taken effect.
+    pub sent: bool,
+    /// Why it would be rejected if the confirmed state were as it looks now. Provisional: later data may change it.
+    pub would_reject: Option<String>,
+}
+
+/// A pending mutation, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingMutation {
+    pub counter: Counter,
+    /// `None` for a closure.
+    pub name: Option<Arc<str>>,
+    pub arguments: Option<Arc<str>>,
+    pub called_at: WallTime,
+    pub status: Pending,
+}
+
+/// A mutation that ended without effect, kept until the app dismisses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub counter: Counter,
+    pub name: Arc<str>,
+    pub arguments: Arc<str>,
+    pub called_at: WallTime,
+    pub reason: String,
+    /// Whether the app's own closure gave up; otherwise it could not be accepted.
+    pub by_app: bool,
+}

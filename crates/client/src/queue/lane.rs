@@ -1,0 +1,102 @@
+//! The lane: submits pending mutations in order, one at a time.
+//!
+//! Invariants: only the first entry is submitted, so what it read names committed versions only; an attempt is sent again unchanged until its
+//! outcome is known; the next attempt follows the last one's refusal.
+
+use iolite_values::{Counter, Timestamp};
+use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
+
+use super::{Entry, Queue, RunState, Stage};
+
+/// What an outcome means for its mutation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Decided {
+    /// It leaves the queue once the confirmed state has reached its timestamp.
+    Committed,
+    /// The closure's own abort held; this was its reason.
+    Aborted(String),
+    /// Another attempt will follow.
+    Again,
+    Rejected(Rejection),
+}
+
+impl Queue {
+    /// The next submission, if the first entry is ready for one: saved, run, and on a snapshot that is young enough.
+    pub(crate) fn next_submission(&mut self, at: Timestamp) -> Option<Submit> {
+        let settled = self.settled;
+        let entry = self.entries.first_entry()?.into_mut();
+        match &entry.stage {
+            Stage::Unanswered(submit) => {
+                let submit = submit.clone();
+                entry.stage = Stage::Submitted(submit.clone());
+                Some(submit)
+            }
+            Stage::Saved if at >= entry.wait_for && entry.counter() <= settled => entry.submit(at),
+            Stage::Saved | Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed(_) => None,
+        }
+    }
+
+    /// Takes an outcome; `None` when it is of no pending mutation (a repetition).
+    pub(crate) fn decide(&mut self, outcome: &Outcome) -> Option<Decided> {
+        let entry = self.entries.get_mut(&outcome.counter)?;
+        let (Stage::Submitted(submit) | Stage::Unanswered(submit)) = &entry.stage else { return None };
+        match &outcome.verdict {
+            Verdict::Committed(at) => {
+                entry.stage = Stage::Committed(*at);
+                Some(Decided::Committed)
+            }
+            Verdict::Aborted => Some(Decided::Aborted(abort_reason(submit))),
+            Verdict::Conflict(at_least) if outcome.attempt == submit.attempt => {
+                entry.stage = Stage::Saved;
+                entry.wait_for = *at_least;
+                Some(Decided::Again)
+            }
+            Verdict::Conflict(_) => None,
+            Verdict::Rejected(rejection) => Some(Decided::Rejected(rejection.clone())),
+        }
+    }
+
+    /// The mutations that the confirmed state contains.
+    pub(crate) fn contained(&self, at: Timestamp) -> Vec<(Counter, Timestamp)> {
+        let committed = self.entries.values().filter_map(|entry| match entry.stage {
+            Stage::Committed(own) => Some((entry.counter(), own)),
+            Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => None,
+        });
+        committed.filter(|(_, own)| *own <= at).collect()
+    }
+
+    /// The session that carried the submissions is gone.
+    pub(crate) fn session_lost(&mut self) {
+        for entry in self.entries.values_mut() {
+            if let Stage::Submitted(submit) = &entry.stage {
+                entry.stage = Stage::Unanswered(submit.clone());
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// Its run holds at `at`, because it was compared with the state there when it was settled.
+    fn submit(&mut self, at: Timestamp) -> Option<Submit> {
+        let RunState::Done(ran) = &self.state else { return None };
+        self.attempts = self.attempts.next();
+        let submit = Submit {
+            counter: self.mutation.counter,
+            attempt: self.attempts,
+            snapshot: at,
+            reads: ran.reads.iter().map(|(read, _)| read.clone()).collect(),
+            decision: ran.decision.clone(),
+            acknowledged: None,
+        };
+        self.stage = Stage::Submitted(submit.clone());
+        Some(submit)
+    }
+}
+
+/// The reason that the attempt gave. A completion record says that it aborted, and the client knows why.
+fn abort_reason(submit: &Submit) -> String {
+    match &submit.decision {
+        iolite_values::Decision::Abort(reason) => reason.clone(),
+        iolite_values::Decision::Commit(_) => "an earlier attempt was aborted by the app".into(),
+    }
+}

@@ -1,0 +1,108 @@
+//! Reactive transactions: they read only, on one snapshot, and run again when an answer that they had is another now.
+//!
+//! Invariants: a run sees one snapshot of its view; the read set is that of the latest run; when nothing is left to do, every reaction has run
+//! on the last state of what it reads, or waits for data that is on its way.
+//! Source: Diamond's reactive transactions (Zhang 2017, sections 3.2.3 and 3.3.3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_values::{Interest, Read};
+
+use crate::cache::RowId;
+use crate::view::{Digest, Reader, View};
+
+/// A registered reactive transaction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ReactionId(pub u64);
+
+#[derive(Debug)]
+pub(crate) struct Reaction {
+    pub(crate) view: View,
+    pub(crate) state: ReactionState,
+    /// Runs in a row that missed something.
+    pub(crate) misses: u32,
+}
+
+#[derive(Debug)]
+pub(crate) enum ReactionState {
+    Due,
+    /// It cannot run before these are held.
+    Missing(Vec<Interest>),
+    Done(Vec<(Read, Digest)>),
+    /// It failed, and is left alone until it is registered again.
+    Failed,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Reactions {
+    reactions: BTreeMap<ReactionId, Reaction>,
+    last: u64,
+}
+
+impl Reactions {
+    pub(crate) fn register(&mut self, view: View) -> ReactionId {
+        self.last += 1;
+        let id = ReactionId(self.last);
+        self.reactions.insert(id, Reaction { view, state: ReactionState::Due, misses: 0 });
+        id
+    }
+
+    /// Makes a reaction run again although nothing changed: its closure is another one now, or data that failed to come is asked for again.
+    pub(crate) fn renew(&mut self, id: ReactionId) {
+        if let Some(reaction) = self.reactions.get_mut(&id) {
+            reaction.state = ReactionState::Due;
+            reaction.misses = 0;
+        }
+    }
+
+    pub(crate) fn stop(&mut self, id: ReactionId) -> bool {
+        self.reactions.remove(&id).is_some()
+    }
+
+    pub(crate) fn get_mut(&mut self, id: ReactionId) -> Option<&mut Reaction> {
+        self.reactions.get_mut(&id)
+    }
+
+    pub(crate) fn get(&self, id: ReactionId) -> Option<&Reaction> {
+        self.reactions.get(&id)
+    }
+
+    pub(crate) fn uses_durable_view(&self) -> bool {
+        self.reactions.values().any(|reaction| reaction.view == View::Durable)
+    }
+
+    /// Marks those as due that read one of the rows and would get another answer now, and those whose data has come.
+    pub(crate) fn note_changes<'a>(&mut self, touched: &BTreeSet<RowId>, reader: impl Fn(View) -> Reader<'a>) {
+        for reaction in self.reactions.values_mut() {
+            let reader = reader(reaction.view);
+            let due = match &reaction.state {
+                ReactionState::Due | ReactionState::Failed => false,
+                ReactionState::Missing(interests) => interests.iter().all(|interest| reader.holds(interest)),
+                ReactionState::Done(reads) => {
+                    let concerned =
+                        reads.iter().any(|(read, _)| reads_one_of(read, touched) || !reader.holds(&read.interest()));
+                    concerned && !reader.would_repeat(reads)
+                }
+            };
+            if due {
+                reaction.state = ReactionState::Due;
+            }
+        }
+    }
+
+    pub(crate) fn next_due(&self) -> Option<ReactionId> {
+        let due = |reaction: &Reaction| matches!(reaction.state, ReactionState::Due);
+        self.reactions.iter().find(|(_, reaction)| due(reaction)).map(|(id, _)| *id)
+    }
+}
+
+fn reads_one_of(read: &Read, touched: &BTreeSet<RowId>) -> bool {
+    match read {
+        Read::Cell { cell, element: _ } => touched.contains(&(cell.table, cell.row.clone())),
+        Read::Range { table, range } => {
+            let lower = (*table, iolite_values::RowKey::bound(&range.lower));
+            let first = touched.range(lower..).next();
+            first.is_some_and(|(own, key)| own == table && range.contains(key))
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The connection to a gateway: greeting, resuming, staying alive, coming back.
+//!
+//! Invariants:
+//! - nothing but the greeting and the held interests is sent before the gateway has brought everything held to one timestamp;
+//! - a lost link is retried for ever, with growing pauses; a refusal that only people can lift is not.
+//!
+//! docs/protocols/session.md shows the exchange.
+
+mod backoff;
+
+use std::time::Duration;
+
+use iolite_machine::{Instant, Now};
+use iolite_wire::message::{FromClient, FromGateway, Goodbye, GoodbyeReason};
+use iolite_wire::{SessionDecoder, SessionEncoder};
+
+use backoff::Backoff;
+
+/// How the client stands to its gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// No link; the next try comes by itself.
+    Offline,
+    /// A link is being made, or the state is being brought up to date.
+    Connecting,
+    /// Everything subscribed is current.
+    Online,
+    /// The gateway refuses: the token, the schema or the version. The queue is held until the app helps.
+    Refused { reason: GoodbyeReason, message: String },
+}
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) state: State,
+    backoff: Backoff,
+}
+
+#[derive(Debug)]
+pub(crate) enum State {
+    /// Waits until `retry`.
+    Waiting {
+        retry: Instant,
+    },
+    /// The app asked for silence.
+    Paused,
+    /// The host makes a link.
+    Linking {
+        give_up: Instant,
+    },
+    Linked(Link),
+    Refused {
+        reason: GoodbyeReason,
+        message: String,
+    },
+}
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) phase: Phase,
+    pub(crate) encoder: SessionEncoder<FromClient>,
+    pub(crate) decoder: SessionDecoder<FromGateway>,
+    pub(crate) heard: Instant,
+    pub(crate) spoke: Instant,
+    pub(crate) pings: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Hello is sent.
+    Greeting,
+    /// The held interests are sent; the first complete `Advance` brings them up to date.
+    Resuming,
+    Open,
+}
+
+impl Session {
+    const LINK_WITHIN: Duration = Duration::from_secs(10);
+    const PING_AFTER: Duration = Duration::from_secs(10);
+    const DEAD_AFTER: Duration = Duration::from_secs(25);
+
+    /// `seed` spreads the retries of many clients.
+    pub(crate) fn new(now: Instant, seed: u64) -> Session {
+        Session { state: State::Waiting { retry: now }, backoff: Backoff::new(seed) }
+    }
+
+    pub(crate) fn connection(&self) -> Connection {
+        match &self.state {
+            State::Waiting { .. } | State::Paused => Connection::Offline,
+            State::Linking { .. } => Connection::Connecting,
+            State::Linked(link) if link.phase == Phase::Open => Connection::Online,
+            State::Linked(_) => Connection::Connecting,
+            State::Refused { reason, message } => Connection::Refused { reason: *reason, message: message.clone() },
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(&self.state, State::Linked(link) if link.phase == Phase::Open)
+    }
+
+    /// Whether data that is missing is likely to come soon: there is a link, or the first try for one has not failed.
+    pub(crate) fn can_fetch(&self) -> bool {
+        match &self.state {
+            State::Linking { .. } | State::Linked(_) => true,
+            State::Waiting { .. } => self.backoff.is_fresh(),
+            State::Paused | State::Refused { .. } => false,
+        }
+    }
+
+    pub(crate) fn link_mut(&mut self) -> Option<&mut Link> {
+        match &mut self.state {
+            State::Linked(link) => Some(link),
+            State::Waiting { .. } | State::Paused | State::Linking { .. } | State::Refused { .. } => None,
+        }
+    }
+
+    pub(crate) fn linked(&mut self, now: Now) {
+        self.state = State::Linked(Link {
+            phase: Phase::Greeting,
+            encoder: SessionEncoder::new(),
+            decoder: SessionDecoder::new(),
+            heard: now.instant,
+            spoke: now.instant,
+            pings: 0,
+        });
+    }
+
+    /// The session works: the next loss is retried at once.
+    pub(crate) fn opened(&mut self) {
+        self.backoff.reset();
+    }
+
+    /// The link is gone or could not be made; try again after a pause.
+    pub(crate) fn lost(&mut self, now: Instant, at_least: Option<Duration>) {
+        let pause = self.backoff.next_pause().max(at_least.unwrap_or_default());
+        self.state = State::Waiting { retry: now + pause };
+    }
+
+    pub(crate) fn refused(&mut self, goodbye: &Goodbye) {
+        self.state = State::Refused { reason: goodbye.reason, message: goodbye.message.clone() };
+    }
+
+    pub(crate) fn pause(&mut self) {
+        self.state = State::Paused;
+    }
+
+    /// Tries now, whatever the pause: the app has a new token, or the device has a network again.
+    pub(crate) fn retry_now(&mut self, now: Instant) {
+        if !matches!(self.state, State::Linked(_) | State::Linking { .. }) {
+            self.backoff.reset();
+            self.state = State::Waiting { retry: now };
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match &self.state {
+            State::Waiting { retry } => Some(*retry),
+            State::Linking { give_up } => Some(*give_up),
+            State::Linked(link) => {
+                Some((link.heard + Self::DEAD_AFTER).min(link.spoke.max(link.heard) + Self::PING_AFTER))
+            }
+            State::Paused | State::Refused { .. } => None,
+        }
+    }
+
+    /// What the deadline calls for.
+    pub(crate) fn due(&mut self, now: Instant) -> Due {
+        match &mut self.state {
+            State::Waiting { retry } if *retry <= now => {
+                self.state = State::Linking { give_up: now + Self::LINK_WITHIN };
+                Due::Connect
+            }
+            State::Linking { give_up } if *give_up <= now => Due::GiveUp,
+            State::Linked(link) if link.heard + Self::DEAD_AFTER <= now => Due::GiveUp,
+            State::Linked(link) if link.spoke.max(link.heard) + Self::PING_AFTER <= now => Due::Ping,
+            State::Waiting { .. }
+            | State::Linking { .. }
+            | State::Linked(_)
+            | State::Paused
+            | State::Refused { .. } => Due::Nothing,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Nothing,
+    Connect,
+    /// The peer is silent, or the link does not come about.
+    GiveUp,
+    Ping,
+}

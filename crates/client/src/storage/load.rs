@@ -1,0 +1,59 @@
+//! Reads back what the host stored.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{Interest, Row};
+use iolite_wire::client_storage::{StoredInterest, StoredMeta, StoredMutation, StoredRow};
+
+use super::{OpenError, kind};
+use crate::cache::RowId;
+
+/// Everything that a client's storage held.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) meta: Option<StoredMeta>,
+    pub(crate) rows: BTreeMap<RowId, Row>,
+    pub(crate) interests: Vec<Interest>,
+    pub(crate) mutations: Vec<StoredMutation>,
+    pub(crate) refused: Vec<StoredMutation>,
+}
+
+impl Loaded {
+    /// Takes the host's map, in any order.
+    ///
+    /// # Errors
+    /// [`OpenError`] when anything in it cannot be read: a client does not go on with half of its store.
+    pub(crate) fn read(entries: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> Result<Loaded, OpenError> {
+        let mut loaded = Loaded::default();
+        let mut empty = true;
+        for (key, value) in entries {
+            empty = false;
+            loaded.take(&key, &value)?;
+        }
+        if loaded.meta.is_none() && !empty {
+            return Err(OpenError::Headless);
+        }
+        if loaded.meta.as_ref().is_none_or(|meta| meta.store.is_none()) {
+            // The cache is of no store: it was found to be too large to be kept whole.
+            loaded.rows.clear();
+            loaded.interests.clear();
+        }
+        loaded.mutations.sort_by_key(|mutation| mutation.counter);
+        Ok(loaded)
+    }
+
+    fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), OpenError> {
+        match key.first() {
+            Some(&kind::META) => self.meta = Some(StoredMeta::decode(value)?),
+            Some(&kind::MUTATION) => self.mutations.push(StoredMutation::decode(value)?),
+            Some(&kind::REFUSED) => self.refused.push(StoredMutation::decode(value)?),
+            Some(&kind::INTEREST) => self.interests.push(StoredInterest::decode(value)?.interest),
+            Some(&kind::ROW) => {
+                let StoredRow { table, key, row } = StoredRow::decode(value)?;
+                self.rows.insert((table, key), row);
+            }
+            _ => return Err(OpenError::UnknownKey(key.to_vec())),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Changes that wait for the host to store them.
+//!
+//! Invariants: what does not fit into storage (a row of tens of megabytes) makes the stored cache useless, and it says so; of each key only the last change is kept, so what waits is bounded by what is stored.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{Counter, Interest, Row};
+use iolite_wire::EncodeError;
+use iolite_wire::client_storage::{StoredInterest, StoredMeta, StoredMutation, StoredRow};
+
+use super::{StorageChange, kind};
+use crate::cache::RowId;
+
+#[derive(Debug, Default)]
+pub(crate) struct PendingChanges {
+    changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+}
+
+impl PendingChanges {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<StorageChange> {
+        let changes = std::mem::take(&mut self.changes).into_iter();
+        let change = |(key, value)| match value {
+            Some(value) => StorageChange::Put { key, value },
+            None => StorageChange::Delete { key },
+        };
+        changes.map(change).collect()
+    }
+
+    pub(crate) fn meta(&mut self, meta: &StoredMeta) {
+        self.changes.insert(vec![kind::META], Some(fitting(meta.encode())));
+    }
+
+    /// # Errors
+    /// [`EncodeError`] when the row is too large to store.
+    pub(crate) fn row(&mut self, id: &RowId, row: Option<&Row>) -> Result<(), EncodeError> {
+        let stored = row.map(|row| StoredRow { table: id.0, key: id.1.clone(), row: row.clone() }.encode());
+        self.changes.insert(row_key(id), stored.transpose()?);
+        Ok(())
+    }
+
+    pub(crate) fn interest(&mut self, interest: &Interest, held: bool) {
+        let encoded = fitting(StoredInterest { interest: interest.clone() }.encode());
+        let key = [&[kind::INTEREST], encoded.as_slice()].concat();
+        self.changes.insert(key, held.then_some(encoded));
+    }
+
+    pub(crate) fn mutation(&mut self, mutation: &StoredMutation) {
+        self.changes.insert(counter_key(kind::MUTATION, mutation.counter), Some(fitting(mutation.encode())));
+    }
+
+    pub(crate) fn forget_mutation(&mut self, counter: Counter) {
+        self.changes.insert(counter_key(kind::MUTATION, counter), None);
+    }
+
+    pub(crate) fn refused(&mut self, mutation: &StoredMutation) {
+        self.changes.insert(counter_key(kind::REFUSED, mutation.counter), Some(fitting(mutation.encode())));
+    }
+
+    pub(crate) fn forget_refused(&mut self, counter: Counter) {
+        self.changes.insert(counter_key(kind::REFUSED, counter), None);
+    }
+}
+
+/// Calls, reasons and keys are limited far below what storage takes.
+fn fitting(encoded: Result<Vec<u8>, EncodeError>) -> Vec<u8> {
+    encoded.expect("what is stored was limited when it was made")
+}
+
+fn counter_key(kind: u8, counter: Counter) -> Vec<u8> {
+    [&[kind], counter.0.to_be_bytes().as_slice()].concat()
+}
+
+fn row_key(id: &RowId) -> Vec<u8> {
+    [&[kind::ROW], id.0.0.to_be_bytes().as_slice(), id.1.as_bytes()].concat()
+}

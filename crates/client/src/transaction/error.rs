@@ -1,0 +1,24 @@
+//! What can go wrong inside a closure.
+
+use iolite_values::{OperationError, RowKey};
+
+/// Why a call on a transaction failed. [`RunError::Stopped`] is not an error of the app: the closure should end as soon as it can.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    #[error("the data is being fetched: let this error pass, and the closure will run again")]
+    Stopped,
+    #[error("table {table:?} has no row {key:?}")]
+    RowMissing { table: String, key: RowKey },
+    #[error("table {table:?} already has a row {key:?}")]
+    RowExists { table: String, key: RowKey },
+    #[error("a row of table {table:?} needs a value for column {column:?}")]
+    ColumnMissing { table: String, column: String },
+    #[error("the list has {length} elements, so none at index {index}")]
+    IndexMissing { index: u32, length: usize },
+    #[error("a reactive transaction only reads: write in a mutation")]
+    ReadOnly,
+    #[error("a transaction has at most {limit} {what}: split it, or read a narrower range")]
+    TooLarge { what: &'static str, limit: usize },
+    #[error(transparent)]
+    Invalid(#[from] OperationError),
+}

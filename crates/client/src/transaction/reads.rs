@@ -1,0 +1,160 @@
+//! Reading inside a transaction. Each read is noted with a fingerprint of its answer.
+//!
+//! Invariant: what the closure learned is in the read set; what it wrote itself is not, because nobody else can change that.
+
+use std::sync::Arc;
+
+use iolite_values::{Cell, CellState, ColumnId, Element, KeyRange, Read, Row, RowKey, TableId, Value};
+
+use super::{Run, RunError, Transaction};
+use crate::view::Reader;
+
+impl Transaction<'_> {
+    /// A row with all its columns; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`RunError::Stopped`] when it is not held yet; [`RunError::Invalid`]; [`RunError::TooLarge`].
+    pub fn row(&mut self, table: TableId, key: &RowKey) -> Result<Option<Row>, RunError> {
+        let (name, definition) = self.schema.find(table)?;
+        definition.check_key_of(name, key)?;
+        self.note(Read::Range { table, range: KeyRange::one(key) })?;
+        let row = self.layered().row(table, key);
+        Ok(row.filter(|row| definition.live || row.exists()).cloned())
+    }
+
+    /// Whether a row exists, without reading its columns. In a live table: whether anything was ever written to it.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn exists(&mut self, table: TableId, key: &RowKey) -> Result<bool, RunError> {
+        let (_, definition) = self.schema.find(table)?;
+        if definition.live {
+            return self.row(table, key).map(|row| row.is_some());
+        }
+        self.note(Read::Cell { cell: Cell::row(table, key.clone()), element: Element::Whole })?;
+        Ok(self.layered().exists(table, key))
+    }
+
+    /// One cell; `None` if nothing was ever written to it.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn cell(&mut self, cell: &Cell) -> Result<Option<CellState>, RunError> {
+        self.note(Read::Cell { cell: cell.clone(), element: Element::Whole })?;
+        Ok(self.layered().cell(cell).cloned())
+    }
+
+    /// Whether a set holds a value: conflicts only with operations on that value.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn contains(&mut self, cell: &Cell, value: &Value) -> Result<bool, RunError> {
+        self.note(Read::Cell { cell: cell.clone(), element: Element::Member(value.clone()) })?;
+        Ok(matches!(self.layered().cell(cell), Some(CellState::Set(set)) if set.contains(value)))
+    }
+
+    /// A map's entry: conflicts only with operations on that entry.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn entry(&mut self, cell: &Cell, key: &Arc<str>) -> Result<Option<Value>, RunError> {
+        self.note(Read::Cell { cell: cell.clone(), element: Element::Entry(key.clone()) })?;
+        Ok(match self.layered().cell(cell) {
+            Some(CellState::Map(map)) => map.get(key).cloned(),
+            _ => None,
+        })
+    }
+
+    /// A list's element: conflicts only with operations on that element, or, past the end, with any append.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn element(&mut self, cell: &Cell, index: u32) -> Result<Option<Value>, RunError> {
+        self.note_element(cell, index)?;
+        Ok(match self.layered().cell(cell) {
+            Some(CellState::List(list)) => list.get(index as usize).cloned(),
+            _ => None,
+        })
+    }
+
+    /// An element that is there below the transaction's own writes keeps its index for good. Any other index depends on who appends next,
+    /// so the whole list is noted.
+    pub(super) fn note_element(&mut self, cell: &Cell, index: u32) -> Result<(), RunError> {
+        let whole = Read::Cell { cell: cell.clone(), element: Element::Whole };
+        self.note_held(&whole)?;
+        let stable = matches!(self.reader.cell(cell), Some(CellState::List(list)) if (index as usize) < list.len());
+        if stable {
+            self.note(Read::Cell { cell: cell.clone(), element: Element::Index(index) })
+        } else {
+            self.note(whole)
+        }
+    }
+
+    /// The rows of a range, in key order or against it. What is noted as read ends at the last row that is returned.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn range(
+        &mut self,
+        table: TableId,
+        range: &KeyRange,
+        limit: Option<usize>,
+        reverse: bool,
+    ) -> Result<Vec<(RowKey, Row)>, RunError> {
+        let (_, definition) = self.schema.find(table)?;
+        self.note_held(&Read::Range { table, range: range.clone() })?;
+        let present = |row: &Row| definition.live || row.exists();
+        let rows = self.layered();
+        let rows = rows.range(table, range, reverse).filter(|(_, row)| present(row));
+        let found: Vec<(RowKey, Row)> =
+            rows.take(limit.unwrap_or(usize::MAX)).map(|(key, row)| (key.clone(), row.clone())).collect();
+        let cut = limit.is_some_and(|limit| found.len() == limit).then(|| found.last()).flatten();
+        let seen = match cut {
+            Some((last, _)) if reverse => range.from(last),
+            Some((last, _)) => range.through(last),
+            None => range.clone(),
+        };
+        self.note(Read::Range { table, range: seen })?;
+        Ok(found)
+    }
+
+    /// Stops the run if the read cannot be answered here.
+    fn note_held(&mut self, read: &Read) -> Result<(), RunError> {
+        self.run.check_going()?;
+        self.schema.check_read(read)?;
+        let interest = read.interest();
+        if self.reader.holds(&interest) {
+            return Ok(());
+        }
+        self.run.missed.insert(interest);
+        Err(RunError::Stopped)
+    }
+
+    /// Notes the read with what it returns *below* the transaction's own writes.
+    pub(super) fn note(&mut self, read: Read) -> Result<(), RunError> {
+        self.note_held(&read)?;
+        if self.run.reads.contains_key(&read) || self.is_own(&read) {
+            return Ok(());
+        }
+        if self.run.reads.len() >= Run::READS_MAX {
+            return Err(RunError::TooLarge { what: "reads", limit: Run::READS_MAX });
+        }
+        let digest = self.reader.digest(&read);
+        self.run.reads.insert(read, digest);
+        Ok(())
+    }
+
+    /// Whether the answer rests on this transaction's writes alone: a row that it created, or a scalar that it put.
+    fn is_own(&self, read: &Read) -> bool {
+        let Read::Cell { cell, element: _ } = read else { return false };
+        self.run.writes.iter().any(|write| {
+            let creates = write.operation == iolite_values::Operation::Create;
+            let life = creates && write.cell.column == ColumnId::ROW;
+            life && (write.cell.table, &write.cell.row) == (cell.table, &cell.row)
+        })
+    }
+
+    pub(super) fn layered(&self) -> Reader<'_> {
+        self.reader.with_own(&self.run.own)
+    }
+}

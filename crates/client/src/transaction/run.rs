@@ -1,0 +1,77 @@
+//! One run of a closure: what it read, what it wrote, what it missed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_machine::WallTime;
+use iolite_values::{Counter, Interest, Read, Write};
+
+use super::{Random, RunError};
+use crate::ReactionId;
+use crate::view::{Digest, Overlay, View};
+
+/// Whose closure runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunOf {
+    Mutation(Counter),
+    Reaction(ReactionId),
+}
+
+/// A run that has begun. Handed to [`crate::Client::transaction`] for every call, and to [`crate::Client::finish`] at the end.
+#[derive(Debug)]
+pub struct Run {
+    pub(crate) of: RunOf,
+    pub(crate) view: View,
+    pub(crate) called_at: WallTime,
+    pub(crate) random: Random,
+    pub(crate) reads: BTreeMap<Read, Digest>,
+    pub(crate) writes: Vec<Write>,
+    pub(crate) bytes: usize,
+    pub(crate) own: Overlay,
+    pub(crate) missed: BTreeSet<Interest>,
+}
+
+/// How the closure ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// It returned.
+    Returned,
+    /// It gave up on purpose; the reason is for the user.
+    Aborted(String),
+    /// It failed: a thrown exception, a panic, a returned promise. The message is for the developer.
+    Failed(String),
+    /// The app has no closure of this name or id.
+    Unknown,
+}
+
+impl Run {
+    pub const READS_MAX: usize = 2_000;
+    pub const WRITES_MAX: usize = 2_000;
+    pub const BYTES_MAX: usize = 512 * 1024;
+
+    pub(crate) fn new(of: RunOf, view: View, called_at: WallTime, random: Random) -> Run {
+        Run {
+            of,
+            view,
+            called_at,
+            random,
+            reads: BTreeMap::new(),
+            writes: Vec::new(),
+            bytes: 0,
+            own: Overlay::default(),
+            missed: BTreeSet::new(),
+        }
+    }
+
+    pub fn of(&self) -> RunOf {
+        self.of
+    }
+
+    /// Whether something was missing, so that this run does not count.
+    pub fn is_stopped(&self) -> bool {
+        !self.missed.is_empty()
+    }
+
+    pub(crate) fn check_going(&self) -> Result<(), RunError> {
+        if self.is_stopped() { Err(RunError::Stopped) } else { Ok(()) }
+    }
+}

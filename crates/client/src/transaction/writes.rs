@@ -1,0 +1,116 @@
+//! Writing inside a transaction. Writes are visible to its own later reads, and to nobody else until it ends.
+
+use iolite_values::{Cell, CellState, ColumnId, Operation, RowKey, Table, TableId, Write};
+
+use super::{Content, Run, RunError, RunOf, Transaction};
+
+impl Transaction<'_> {
+    /// Applies an operation to a column of a row that exists.
+    ///
+    /// # Errors
+    /// [`RunError::RowMissing`] except in live tables; [`RunError::ReadOnly`] in a reactive transaction; [`RunError::Invalid`] when the column
+    /// is of another type; [`RunError::Stopped`] when it is not known whether the row exists; [`RunError::TooLarge`].
+    pub fn write(&mut self, cell: Cell, operation: Operation) -> Result<(), RunError> {
+        let (table, key) = (cell.table, cell.row.clone());
+        let write = Write { cell, operation };
+        self.check_writable()?;
+        self.schema.check_write(&write)?;
+        let (name, definition) = self.schema.find(table)?;
+        if !definition.live && !self.exists(table, &key)? {
+            return Err(RunError::RowMissing { table: name.into(), key });
+        }
+        if let Operation::SetAt { index, value: _ } = write.operation {
+            self.check_element(&write.cell, index)?;
+        }
+        self.push(write)
+    }
+
+    /// Creates a row. Columns that are not given begin with their default, null or empty.
+    ///
+    /// # Errors
+    /// [`RunError::RowExists`]; [`RunError::ColumnMissing`]; otherwise as [`Transaction::write`].
+    pub fn insert(&mut self, table: TableId, key: &RowKey, content: Content) -> Result<(), RunError> {
+        self.check_writable()?;
+        let (name, definition) = self.schema.find(table)?;
+        if !definition.live {
+            self.check_complete(name, definition, &content)?;
+            if self.exists(table, key)? {
+                return Err(RunError::RowExists { table: name.into(), key: key.clone() });
+            }
+            self.push_checked(Write { cell: Cell::row(table, key.clone()), operation: Operation::Create })?;
+        }
+        for (column, operations) in content {
+            for operation in operations {
+                let cell = Cell { table, row: key.clone(), column };
+                self.push_checked(Write { cell, operation })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a row and all that it holds.
+    ///
+    /// # Errors
+    /// [`RunError::RowMissing`]; otherwise as [`Transaction::write`].
+    pub fn delete(&mut self, table: TableId, key: &RowKey) -> Result<(), RunError> {
+        self.check_writable()?;
+        let write = Write { cell: Cell::row(table, key.clone()), operation: Operation::Delete };
+        self.schema.check_write(&write)?;
+        if !self.exists(table, key)? {
+            let (name, _) = self.schema.find(table)?;
+            return Err(RunError::RowMissing { table: name.into(), key: key.clone() });
+        }
+        self.push(write)
+    }
+
+    fn check_writable(&self) -> Result<(), RunError> {
+        self.run.check_going()?;
+        match self.run.of {
+            RunOf::Mutation(_) => Ok(()),
+            RunOf::Reaction(_) => Err(RunError::ReadOnly),
+        }
+    }
+
+    /// The index has to be one of the list's, and to stay that element's until the commit.
+    fn check_element(&mut self, cell: &Cell, index: u32) -> Result<(), RunError> {
+        let length = match self.layered().cell(cell) {
+            Some(CellState::List(list)) => list.len(),
+            _ => 0,
+        };
+        if (index as usize) < length {
+            return self.note_element(cell, index);
+        }
+        self.note_element(cell, index)?;
+        Err(RunError::IndexMissing { index, length })
+    }
+
+    fn check_complete(&self, name: &str, table: &Table, content: &Content) -> Result<(), RunError> {
+        let needed = table.data_columns().filter(|(_, column)| column.initial().is_none());
+        for (column, _) in needed {
+            if !content.contains_key(&ColumnId::of(column)) {
+                return Err(RunError::ColumnMissing { table: name.into(), column: column.into() });
+            }
+        }
+        Ok(())
+    }
+
+    fn push_checked(&mut self, write: Write) -> Result<(), RunError> {
+        self.schema.check_write(&write)?;
+        self.push(write)
+    }
+
+    fn push(&mut self, write: Write) -> Result<(), RunError> {
+        if self.run.writes.len() >= Run::WRITES_MAX {
+            return Err(RunError::TooLarge { what: "operations", limit: Run::WRITES_MAX });
+        }
+        self.run.bytes += write.operation.size_bytes() + write.cell.row.as_bytes().len();
+        if self.run.bytes > Run::BYTES_MAX {
+            return Err(RunError::TooLarge { what: "bytes of operations", limit: Run::BYTES_MAX });
+        }
+        let below = || self.reader.row(write.cell.table, &write.cell.row);
+        let applied = self.run.own.apply(&write, below);
+        applied.expect("the schema's check lets only operations of the column's type pass");
+        self.run.writes.push(write);
+        Ok(())
+    }
+}

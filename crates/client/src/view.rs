@@ -1,0 +1,23 @@
+//! Views: the same data as of different stages of the pending mutations.
+//!
+//! Source: Hercules (Lebeck 2020), whose Submitted, Durable and Authoritative are optimistic, durable and confirmed here.
+
+mod digest;
+mod overlay;
+mod reader;
+
+pub(crate) use digest::Digest;
+pub(crate) use overlay::Overlay;
+pub use reader::Reader;
+
+/// Which pending mutations a reader sees on top of the confirmed state.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum View {
+    /// All of them.
+    #[default]
+    Optimistic,
+    /// Those that are on this device's disk, and so will be sent.
+    Durable,
+    /// None.
+    Confirmed,
+}

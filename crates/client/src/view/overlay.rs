@@ -1,0 +1,48 @@
+//! Rows as pending writes leave them, on top of others.
+//!
+//! Invariant: a row that is here hides the row below it, so it is complete as far as the row below was.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{KeyRange, Row, RowKey, TableId, TypeMismatch, Write};
+
+use crate::cache::{RowId, range_of};
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overlay {
+    rows: BTreeMap<RowId, Row>,
+}
+
+impl Overlay {
+    /// Applies a write; `below` gives the row that the overlay stands on when it does not have it yet.
+    ///
+    /// # Errors
+    /// [`TypeMismatch`], and the row is as before.
+    pub(crate) fn apply<'a>(
+        &mut self,
+        write: &Write,
+        below: impl FnOnce() -> Option<&'a Row>,
+    ) -> Result<(), TypeMismatch> {
+        let id = (write.cell.table, write.cell.row.clone());
+        let row = self.rows.entry(id).or_insert_with(|| below().cloned().unwrap_or_default());
+        row.apply(write.cell.column, &write.operation)
+    }
+
+    /// `Some` when the overlay has the row, even if it is empty now.
+    pub(crate) fn row(&self, table: TableId, key: &RowKey) -> Option<&Row> {
+        let id = (table, key.clone());
+        self.rows.get(&id)
+    }
+
+    pub(crate) fn range<'a>(
+        &'a self,
+        table: TableId,
+        range: &'a KeyRange,
+    ) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> {
+        range_of(&self.rows, table, range)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+    }
+}

@@ -1,0 +1,111 @@
+//! Reads through layers: a transaction's own writes, pending mutations, confirmed state.
+//!
+//! Invariant: all layers stand on the cache at one timestamp, so whatever is read together belongs together.
+
+use iolite_values::{Cell, CellState, Interest, KeyRange, Read, Row, RowKey, TableId};
+
+use super::{Digest, Overlay};
+use crate::cache::Cache;
+
+/// Looks at the data through a stack of layers.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    cache: &'a Cache,
+    pending: Option<&'a Overlay>,
+    own: Option<&'a Overlay>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(cache: &'a Cache, pending: Option<&'a Overlay>, own: Option<&'a Overlay>) -> Reader<'a> {
+        Reader { cache, pending, own }
+    }
+
+    /// The same, under the writes of a transaction.
+    pub(crate) fn with_own(self, own: &'a Overlay) -> Reader<'a> {
+        Reader { own: Some(own), ..self }
+    }
+
+    /// Whether the cache can answer for all of this interest.
+    pub fn holds(&self, interest: &Interest) -> bool {
+        self.cache.interests.holds(interest)
+    }
+
+    /// The row as far as it is held; `None` if it holds nothing.
+    pub fn row(&self, table: TableId, key: &RowKey) -> Option<&'a Row> {
+        let layered = self.layers().find_map(|layer| layer.row(table, key));
+        layered.or_else(|| self.cache.row(table, key)).filter(|row| !row.is_empty())
+    }
+
+    pub fn cell(&self, cell: &Cell) -> Option<&'a CellState> {
+        self.row(cell.table, &cell.row).and_then(|row| row.cell(cell.column))
+    }
+
+    /// Rows of a range that hold anything, in key order or against it.
+    pub fn range(
+        &self,
+        table: TableId,
+        range: &'a KeyRange,
+        reverse: bool,
+    ) -> impl Iterator<Item = (&'a RowKey, &'a Row)> {
+        let own = self.own.into_iter().flat_map(move |layer| layer.range(table, range));
+        let pending = self.pending.into_iter().flat_map(move |layer| layer.range(table, range));
+        let confirmed = self.cache.range(table, range);
+        let layers: [Box<dyn Iterator<Item = (&'a RowKey, &'a Row)> + 'a>; 3] = if reverse {
+            [Box::new(own.rev()), Box::new(pending.rev()), Box::new(confirmed.rev())]
+        } else {
+            [Box::new(own), Box::new(pending), Box::new(confirmed)]
+        };
+        Merged { layers: layers.map(Iterator::peekable), reverse }.filter(|(_, row)| !row.is_empty())
+    }
+
+    /// A fingerprint of what a read returns here: equal answers have equal fingerprints.
+    pub(crate) fn digest(&self, read: &Read) -> Digest {
+        let mut digest = Digest::builder();
+        match read {
+            Read::Cell { cell, element } => digest.cell(self.row(cell.table, &cell.row), cell.column, element),
+            Read::Range { table, range } => {
+                for (key, row) in self.range(*table, range, false) {
+                    digest.row(key, row);
+                }
+            }
+        }
+        digest.finish()
+    }
+
+    /// Whether reads would be answered as they were: all of them can be, and equally.
+    pub(crate) fn would_repeat(&self, reads: &[(Read, Digest)]) -> bool {
+        reads.iter().all(|(read, digest)| self.holds(&read.interest()) && self.digest(read) == *digest)
+    }
+
+    /// Whether the row was created and not deleted since.
+    pub fn exists(&self, table: TableId, key: &RowKey) -> bool {
+        self.row(table, key).is_some_and(Row::exists)
+    }
+
+    fn layers(&self) -> impl Iterator<Item = &'a Overlay> {
+        self.own.into_iter().chain(self.pending)
+    }
+}
+
+/// Merges layers that are each in key order; of equal keys the uppermost layer's row is given.
+struct Merged<'a, I: Iterator<Item = (&'a RowKey, &'a Row)>> {
+    layers: [std::iter::Peekable<I>; 3],
+    reverse: bool,
+}
+
+impl<'a, I: Iterator<Item = (&'a RowKey, &'a Row)>> Iterator for Merged<'a, I> {
+    type Item = (&'a RowKey, &'a Row);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let heads = self.layers.iter_mut().filter_map(|layer| layer.peek().map(|(key, _)| *key));
+        let key = if self.reverse { heads.max() } else { heads.min() }?;
+        let mut found = None;
+        for layer in &mut self.layers {
+            if layer.peek().is_some_and(|(head, _)| *head == key) {
+                let item = layer.next();
+                found = found.or(item);
+            }
+        }
+        found
+    }
+}
