@@ -138,6 +138,13 @@ fn a_later_segment_alone_is_not_a_new_store() {
 }
 
 #[test]
+fn a_checkpoint_alone_is_not_a_new_store() {
+    let mut files = directory(Older::Removed, SHORT);
+    files.retain(|name, _| name.ends_with(".checkpoint"));
+    assert!(matches!(try_open(&files), Err(OpenError::Missing { .. })));
+}
+
+#[test]
 fn a_damaged_record_without_a_byte_of_payload_is_refused() {
     let (mut journal, _) = scene::open(MemoryDisk::new());
     journal.append(b"").unwrap();
