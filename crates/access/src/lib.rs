@@ -26,7 +26,9 @@ pub enum Identity {
 pub enum AccessError {
     #[error("no token was sent: pass the development token that the server printed at start")]
     Missing,
-    #[error("the token is wrong: pass the development token that the server printed at start, it belongs to the data directory")]
+    #[error(
+        "the token is wrong: pass the development token that the server printed at start, it belongs to the data directory"
+    )]
     Wrong,
 }
 

@@ -1,7 +1,12 @@
 //! What gateways do, against a store in memory whose replies and feed come when the test says so. Whole lists of outputs are compared.
 
+mod bad_input;
 mod fake_store;
 mod greeting;
 mod mutations;
 mod order;
+mod pressure;
+mod resumption;
+mod schemas;
+mod time;
 mod world;
