@@ -10,7 +10,7 @@ DEMO_APP := examples/room-planner/dist
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
-.PHONY: help setup build wasm web server demo demo-check test check fix soak clean
+.PHONY: help setup build wasm web server demo demo-check test check check-format check-lints check-rules check-types fix soak clean
 
 help: ## shows this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -40,11 +40,20 @@ test: build ## runs every test and sums them up
 	@cargo xtask test
 
 check: setup wasm ## reads only: format, lints, house rules, types; the same as CI
+	@$(MAKE) --no-print-directory --keep-going check-format check-lints check-rules check-types
+
+check-format:
 	cargo fmt --all --check
+
+check-lints:
 	$(CLIPPY) $(CLIPPY_RULES)
 	$(CLIPPY) --package xtask-bindgen $(CLIPPY_RULES)
 	cargo xtask wasm --lint
+
+check-rules:
 	cargo xtask tidy
+
+check-types:
 	npm run --silent types
 
 fix: setup ## formats, and applies what the linters can repair by themselves
