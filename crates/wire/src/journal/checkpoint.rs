@@ -1,9 +1,12 @@
 //! What a checkpoint holds: everything that the journal before it said, in chunks.
 
+use std::collections::BTreeMap;
+
 use iolite_values::{
     Attempt, ClientId, ColumnId, Counter, Operation, Row, RowKey, TableId, Timestamp, TransactionId, Write,
 };
 
+/// A checkpoint is a sequence of these, as large as its writer likes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckpointChunk {
     Rows(Vec<CheckpointRow>),
@@ -43,13 +46,13 @@ pub struct CheckpointCommit {
 pub struct CheckpointClient {
     pub client: ClientId,
     pub acknowledged: Counter,
-    /// What became of its transactions, in the order of their counters, each once: a decoder refuses others.
-    pub completions: Vec<Completion>,
+    /// What became of its transactions after `acknowledged`.
+    pub completions: BTreeMap<Counter, Completion>,
 }
 
+/// What became of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    pub counter: Counter,
     pub attempt: Attempt,
     pub at: Timestamp,
     pub settled: Settled,
@@ -62,9 +65,13 @@ pub enum Settled {
     Aborted,
 }
 
+/// Where the checkpoint stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointMeta {
+    /// Nothing can be read below it any more.
     pub low_watermark: Timestamp,
+    /// After a restart, nothing is proposed at or below it.
     pub ceiling: Timestamp,
+    /// Nothing commits at or below it any more, because it may have been read.
     pub reads_through: Timestamp,
 }

@@ -1,5 +1,7 @@
 //! Chunks of checkpoints, to bytes and back.
 
+use std::collections::BTreeMap;
+
 use iolite_values::{ClientId, ColumnId, Counter, TableId, Timestamp, TransactionId};
 
 use crate::encoding::{Reader, Writer, identity, required, row_key};
@@ -126,29 +128,31 @@ fn read_commit(commit: proto::CheckpointCommit, reader: &mut Reader) -> Result<C
 }
 
 fn write_client(client: &CheckpointClient, writer: &mut Writer) -> proto::CheckpointClient {
+    let completions = client.completions.iter();
     proto::CheckpointClient {
         client: client.client.0.to_bytes().to_vec(),
         acknowledged: client.acknowledged.0,
-        completions: client.completions.iter().map(|completion| write_completion(completion, writer)).collect(),
+        completions: completions.map(|(counter, completion)| write_completion(*counter, completion, writer)).collect(),
     }
 }
 
 fn read_client(client: proto::CheckpointClient, reader: &mut Reader) -> Result<CheckpointClient, DecodeError> {
-    let completions = read_each(client.completions, |completion| read_completion(completion, reader))?;
-    if !completions.is_sorted_by(|a, b| a.counter < b.counter) {
-        return Err(DecodeError::malformed("completions are in the order of their counters"));
+    let mut completions = BTreeMap::new();
+    for completion in client.completions {
+        let counter = Counter(completion.counter);
+        if completions.last_key_value().is_some_and(|(last, _)| *last >= counter) {
+            return Err(DecodeError::malformed("completions are in the order of their counters"));
+        }
+        completions.insert(counter, read_completion(&completion, reader)?);
     }
-    Ok(CheckpointClient {
-        client: ClientId(identity(&client.client)?),
-        acknowledged: Counter(client.acknowledged),
-        completions,
-    })
+    let acknowledged = Counter(client.acknowledged);
+    Ok(CheckpointClient { client: ClientId(identity(&client.client)?), acknowledged, completions })
 }
 
-fn write_completion(completion: &Completion, writer: &mut Writer) -> proto::Completion {
+fn write_completion(counter: Counter, completion: &Completion, writer: &mut Writer) -> proto::Completion {
     let at = writer.timestamp(completion.at);
     proto::Completion {
-        counter: completion.counter.0,
+        counter: counter.0,
         earlier_attempts: earlier_attempts(completion.attempt),
         at_near: at.near,
         at: at.full,
@@ -156,9 +160,8 @@ fn write_completion(completion: &Completion, writer: &mut Writer) -> proto::Comp
     }
 }
 
-fn read_completion(completion: proto::Completion, reader: &mut Reader) -> Result<Completion, DecodeError> {
+fn read_completion(completion: &proto::Completion, reader: &mut Reader) -> Result<Completion, DecodeError> {
     Ok(Completion {
-        counter: Counter(completion.counter),
         attempt: attempt(completion.earlier_attempts),
         at: reader.timestamp(completion.at_near, completion.at)?,
         settled: if completion.aborted { Settled::Aborted } else { Settled::Committed },

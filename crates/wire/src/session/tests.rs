@@ -82,3 +82,11 @@ fn a_number_that_was_not_defined_is_refused() {
     let error = SessionDecoder::<FromClient>::new().decode(&frame).expect_err("the first frame is missing");
     assert!(matches!(error, DecodeError::Malformed { .. }), "{error}");
 }
+
+#[test]
+fn fields_of_a_later_version_are_skipped() {
+    let mut frame = SessionEncoder::new().encode(&submit([1])).expect("small");
+    // Field 100 of the frame: a length of 3.
+    frame.extend([0xa2, 0x06, 3, 1, 2, 3]);
+    assert_eq!(SessionDecoder::new().decode(&frame), Ok(submit([1])));
+}

@@ -50,12 +50,13 @@ fn checkpoint_commit() -> impl Strategy<Value = CheckpointCommit> {
 
 fn checkpoint_client() -> impl Strategy<Value = CheckpointClient> {
     let settled = prop_oneof![Just(Settled::Committed), Just(Settled::Aborted)];
-    let completion = (counter(), attempt(), timestamp(), settled)
-        .prop_map(|(counter, attempt, at, settled)| Completion { counter, attempt, at, settled });
-    (client(), counter(), vec(completion, 0..4)).prop_map(|(client, acknowledged, mut completions)| {
-        completions.sort_by_key(|completion| completion.counter);
-        completions.dedup_by_key(|completion| completion.counter);
-        CheckpointClient { client, acknowledged, completions }
+    let completion =
+        (attempt(), timestamp(), settled).prop_map(|(attempt, at, settled)| Completion { attempt, at, settled });
+    let completions = vec((counter(), completion), 0..4).prop_map(|each| each.into_iter().collect());
+    (client(), counter(), completions).prop_map(|(client, acknowledged, completions)| CheckpointClient {
+        client,
+        acknowledged,
+        completions,
     })
 }
 

@@ -6,6 +6,7 @@ mod values;
 
 use crate::decoders::Content;
 
+#[allow(dead_code, reason = "each test binary uses its part")]
 pub struct Sample {
     /// The message of proto/ that it shows: the name of its file.
     pub name: &'static str,

@@ -1,5 +1,7 @@
 //! Every record of the journal, of a checkpoint and of a client's storage.
 
+use std::collections::BTreeMap;
+
 use iolite_values::{Attempt, Counter, Decision, Interest, Operation, Row, Timestamp, TransactionId};
 use iolite_wire::client_storage::{MutationStatus, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{
@@ -30,10 +32,8 @@ fn commit(micros: u64) -> CheckpointCommit {
 }
 
 fn remembered() -> CheckpointClient {
-    let completion = |(counter, settled)| {
-        let (counter, attempt) = (Counter(counter), Attempt(1));
-        Completion { counter, attempt, at: time(counter.0), settled }
-    };
+    let completion =
+        |(counter, settled)| (Counter(counter), Completion { attempt: Attempt(1), at: time(counter), settled });
     let completions = (42..).zip([Settled::Committed, Settled::Aborted]).map(completion).collect();
     CheckpointClient { client: client(), acknowledged: Counter(41), completions }
 }
@@ -89,7 +89,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("checkpoint_commits", "two commits", chunk(CheckpointChunk::Commits(vec![commit(1), commit(2)]))),
         ("checkpoint_commit", "one commit", chunk(CheckpointChunk::Commits(vec![commit(1)]))),
         ("checkpoint_clients", "two clients", {
-            let other = CheckpointClient { completions: Vec::new(), ..remembered() };
+            let other = CheckpointClient { completions: BTreeMap::new(), ..remembered() };
             chunk(CheckpointChunk::Clients(vec![remembered(), other]))
         }),
         ("checkpoint_client", "one client", chunk(CheckpointChunk::Clients(vec![remembered()]))),

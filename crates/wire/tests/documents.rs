@@ -1,0 +1,125 @@
+//! docs/protocols/ says what the code does: the limits, and every message of a session.
+
+#![expect(clippy::disallowed_methods, reason = "a test reads its files")]
+
+mod decoders;
+mod samples;
+
+use std::fs;
+use std::path::Path;
+
+use decoders::Content;
+use iolite_wire::limits;
+use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Verdict};
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocols").join(name);
+    fs::read_to_string(path).expect("the page is there")
+}
+
+#[test]
+fn the_table_of_limits_is_what_the_code_holds_to() {
+    let frames = [
+        ("FROM_CLIENT", limits::FROM_CLIENT),
+        ("FROM_GATEWAY", limits::FROM_GATEWAY),
+        ("JOURNAL_RECORD", limits::JOURNAL_RECORD),
+        ("CHECKPOINT_CHUNK", limits::CHECKPOINT_CHUNK),
+        ("CLIENT_STORAGE", limits::CLIENT_STORAGE),
+    ];
+    let others = [
+        ("TOKEN", limits::TOKEN),
+        ("SCHEMA", limits::SCHEMA),
+        ("REASON", limits::REASON),
+        ("MAP_KEY", limits::MAP_KEY),
+        ("RANGE_BOUND", limits::RANGE_BOUND),
+        ("NAME", limits::NAME),
+        ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
+        ("NUMBERED_CELLS", limits::NUMBERED_CELLS),
+    ];
+    let page = page("wire.md");
+    let frames = frames.map(|(name, limits)| (name, format!("{}, {}", limits.bytes, limits.parts)));
+    let others = others.map(|(name, limit)| (name, limit.to_string()));
+    for (name, limit) in frames.iter().chain(&others) {
+        let is_row = |line: &str| line.starts_with(&format!("| `{name}`")) && line.ends_with(&format!("| {limit} |"));
+        assert_eq!(page.lines().filter(|line| is_row(line)).count(), 1, "{name}: {limit}");
+    }
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| `") && line.ends_with(" |") && line.contains(char::is_uppercase));
+    assert_eq!(
+        rows.filter(|line| line.contains("bytes") || line.contains("numbered") || line.contains("subscriptions"))
+            .count(),
+        13
+    );
+}
+
+/// The matches have no other arm: a new message does not compile before it has a name here.
+fn from_client(message: &FromClient) -> &'static str {
+    match message {
+        FromClient::Hello(_) => "Hello",
+        FromClient::Schema(_) => "Schema",
+        FromClient::Subscribe(_) => "Subscribe",
+        FromClient::Unsubscribe(_) => "Unsubscribe",
+        FromClient::Submit(_) => "Submit",
+        FromClient::Acknowledge(_) => "Acknowledge",
+        FromClient::Ping(_) => "Ping",
+    }
+}
+
+fn from_gateway(message: &FromGateway) -> Vec<&'static str> {
+    match message {
+        FromGateway::Welcome(_) => vec!["Welcome"],
+        FromGateway::SchemaWanted => vec!["SchemaWanted"],
+        FromGateway::Advance(advance) => {
+            ["Advance"].into_iter().chain(advance.outcomes.iter().map(|outcome| verdict(&outcome.verdict))).collect()
+        }
+        FromGateway::Pong(_) => vec!["Pong"],
+        FromGateway::Goodbye(goodbye) => vec!["Goodbye", reason(goodbye.reason)],
+    }
+}
+
+fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Committed(_) => "Committed",
+        Verdict::Aborted => "Aborted",
+        Verdict::Conflict(_) => "Conflict",
+        Verdict::Rejected(_) => "Rejected",
+    }
+}
+
+fn reason(reason: GoodbyeReason) -> &'static str {
+    match reason {
+        GoodbyeReason::Version => "Version",
+        GoodbyeReason::Unauthorized => "Unauthorized",
+        GoodbyeReason::Schema => "Schema",
+        GoodbyeReason::Protocol => "Protocol",
+        GoodbyeReason::Limit => "Limit",
+        GoodbyeReason::Slow => "Slow",
+        GoodbyeReason::Replaced => "Replaced",
+        GoodbyeReason::Unavailable => "Unavailable",
+    }
+}
+
+#[test]
+fn every_message_of_a_session_is_on_its_page() {
+    let page = page("session.md");
+    let mut named = 0;
+    for sample in samples::all() {
+        let names: Vec<&str> = match &sample.content {
+            Content::FromClient(messages) => messages.iter().map(from_client).collect(),
+            Content::FromGateway(messages) => messages.iter().flat_map(from_gateway).collect(),
+            Content::Journal(_)
+            | Content::Checkpoint(_)
+            | Content::Mutation(_)
+            | Content::Row(_)
+            | Content::Interest(_)
+            | Content::Meta(_) => Vec::new(),
+        };
+        for name in names {
+            named += 1;
+            let is_there = page.contains(&format!("`{name}`")) || page.contains(&format!("`{name}("));
+            assert!(is_there, "session.md does not say `{name}`");
+        }
+    }
+    assert!(named > 20, "the samples hold messages");
+}

@@ -1,0 +1,64 @@
+//! What records promise beyond reading back.
+
+use iolite_values::{
+    Attempt, Cell, ClientId, ColumnId, Counter, Id, Operation, RowKey, SchemaHash, TableId, Timestamp, TransactionId,
+    Value, Write,
+};
+use iolite_wire::client_storage::{FORMAT_VERSION, StoredMeta};
+use iolite_wire::journal::{
+    CheckpointChunk, CheckpointMeta, Completed, CompletedDecision, JOURNAL_VERSION, JournalRecord,
+};
+use iolite_wire::{DecodeError, limits};
+
+/// The version is the first field of each: a tag of one byte, and the number.
+fn of_version(mut bytes: Vec<u8>, version: u32) -> Vec<u8> {
+    assert_eq!(bytes[0], 8);
+    bytes[1] = u8::try_from(version).expect("small");
+    bytes
+}
+
+#[test]
+fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
+    let at = Timestamp::from_u64(7);
+    let record = JournalRecord::Ceiling(at).encode().expect("small");
+    let meta = CheckpointMeta { low_watermark: at, ceiling: at, reads_through: at };
+    let chunk = CheckpointChunk::Meta(meta).encode().expect("small");
+    let stored = StoredMeta {
+        client: ClientId::default(),
+        next_counter: Counter(1),
+        store: None,
+        at,
+        acknowledged: Counter(0),
+        user: "ada".into(),
+        schema: SchemaHash([0; 16]),
+    };
+    let stored = stored.encode().expect("small");
+
+    let newer = |version| Some(DecodeError::UnknownVersion { version: version + 1 });
+    let journal = of_version(record.clone(), JOURNAL_VERSION + 1);
+    assert_eq!(JournalRecord::decode(&journal).err(), newer(JOURNAL_VERSION));
+    assert_eq!(CheckpointChunk::decode(&of_version(chunk, JOURNAL_VERSION + 1)).err(), newer(JOURNAL_VERSION));
+    assert_eq!(StoredMeta::decode(&of_version(stored, FORMAT_VERSION + 1)).err(), newer(FORMAT_VERSION));
+    let none = JournalRecord::decode(&of_version(record.clone(), 0));
+    assert!(matches!(none, Err(DecodeError::Malformed { .. })), "{none:?}");
+    assert_eq!(JournalRecord::decode(&record[..record.len() - 1]), Err(DecodeError::Truncated));
+}
+
+/// A frame of a client may say thousands of cells by their numbers; the journal has to say them in full.
+#[test]
+fn the_largest_submission_fits_into_the_journal() {
+    let cell = |number: usize| {
+        let row = RowKey::new(&[Value::bytes(vec![1; RowKey::MAX_BYTES - 2])]).expect("the longest key");
+        Cell { table: TableId(number as u32), row, column: ColumnId(1) }
+    };
+    let writes = (0..limits::FROM_CLIENT.parts.most).map(|at| Write { cell: cell(at), operation: Operation::Add(1) });
+    let record = JournalRecord::Completed(Completed {
+        transaction: TransactionId { client: ClientId(Id::from_u128(1)), counter: Counter(1) },
+        attempt: Attempt(1),
+        at: Timestamp::MAX,
+        decision: CompletedDecision::Committed(writes.collect()),
+    });
+    let bytes = record.encode().expect("it fits");
+    assert!(bytes.len() + limits::FROM_CLIENT.bytes.most < limits::JOURNAL_RECORD.bytes.most);
+    assert_eq!(JournalRecord::decode(&bytes), Ok(record));
+}
