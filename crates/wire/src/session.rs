@@ -72,6 +72,16 @@ impl private::Frame for FromGateway {
 /// Encodes the messages that one side of a session sends, each into one binary WebSocket frame.
 ///
 /// Every frame that it returns must be sent, in order: later ones build on earlier ones.
+///
+/// ```
+/// use iolite_wire::message::FromClient;
+/// use iolite_wire::{SessionDecoder, SessionEncoder};
+///
+/// let (mut encoder, mut decoder) = (SessionEncoder::new(), SessionDecoder::new());
+/// let frame = encoder.encode(&FromClient::Ping(7))?;
+/// assert_eq!(decoder.decode(&frame), Ok(FromClient::Ping(7)));
+/// # Ok::<(), iolite_wire::EncodeError>(())
+/// ```
 #[derive(Debug)]
 pub struct SessionEncoder<M> {
     writer: Writer,

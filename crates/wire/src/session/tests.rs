@@ -50,8 +50,7 @@ fn a_message_that_is_too_large_leaves_the_encoder_as_before() {
     let mut encoder = SessionEncoder::new();
     let mut decoder = SessionDecoder::new();
     let most = limits::NUMBERED_CELLS.most as i64;
-    let mut known: Vec<FromClient> = vec![submit(0..10), submit(0..most)];
-    for message in known.drain(..) {
+    for message in [submit(0..10), submit(0..most)] {
         let frame = encoder.encode(&message).expect("small");
         decoder.decode(&frame).expect("an encoded frame");
         let error = encoder.encode(&submit((0..20_000).map(|row| row + 5))).expect_err("too many parts");
