@@ -6,6 +6,8 @@ mod greeting;
 mod mutations;
 mod order;
 mod pressure;
+mod quiescence;
+mod reader;
 mod resumption;
 mod schemas;
 mod time;

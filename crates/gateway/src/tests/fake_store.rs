@@ -60,6 +60,14 @@ impl FakeStore {
         Event::Feed(Segment { from, to: self.resolved, commits })
     }
 
+    /// The feed up to the commit that is the `count`th from here.
+    pub fn publish_some(&mut self, count: usize) -> Event {
+        let from = self.resolved;
+        let commits: Vec<Commit> = self.log.iter().filter(|own| own.at > from).take(count).cloned().collect();
+        self.resolved = commits.last().map_or(from, |own| own.at);
+        Event::Feed(Segment { from, to: self.resolved, commits })
+    }
+
     pub fn rows(&self, interest: &Interest, at: Timestamp) -> Vec<RowAt> {
         let mut rows: BTreeMap<(TableId, RowKey), Row> = BTreeMap::new();
         for write in self.log.iter().filter(|own| own.at <= at).flat_map(|own| own.writes.iter()) {
