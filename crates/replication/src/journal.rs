@@ -1,53 +1,78 @@
-//! What a replica makes durable: a record for each change, and checkpoints in chunks.
+//! What a replica makes durable: a record for each change, and checkpoints in chunks. The shapes and bytes are iolite-wire's.
 //!
 //! Invariant: applying a record to a state that already reflects it, or that reflects later ones, changes nothing. (Checkpoints are
 //! written while the replica works, and recovery replays every record since the checkpoint's beginning.)
+//! Invariant: everything that a replica accepts can be written: it is refused before it is decided otherwise.
 
-use std::sync::Arc;
+use iolite_store::{Commit, Completion, CompletionDecision};
+use iolite_values::{CellState, Row, Write};
+use iolite_wire::journal as wire;
 
-use iolite_store::{Commit, Completion};
-use iolite_values::{Attempt, ClientId, Counter, Row, RowKey, TableId, Timestamp, TransactionId, Write};
+pub use wire::{
+    CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
+    JournalRecord,
+};
 
-/// One change of a replica.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JournalRecord {
-    /// A transaction took effect, or its abort is final.
-    Completed { transaction: TransactionId, attempt: Attempt, at: Timestamp, decision: CompletedDecision },
-    /// A client knows its outcomes up to this counter.
-    Acknowledged { client: ClientId, through: Counter },
-    /// The barrier may rise to here without another record.
-    Ceiling(Timestamp),
+/// The longest record, far below what journals take.
+pub const RECORD_BYTES_MAX: usize = 8 << 20;
+
+/// The largest row, by [`row_bytes`]: it has to fit into a chunk.
+pub const ROW_BYTES_MAX: usize = 8 << 20;
+
+/// The largest part of a checkpoint, unless a single row or commit is larger.
+pub const CHUNK_BYTES_MAX: usize = 4 << 20;
+
+/// What an element of a collection takes beside its content, at most.
+const ELEMENT_BYTES: usize = 24;
+
+/// What an operation takes beside its content and its row's key, at most.
+const WRITE_BYTES: usize = 64;
+
+/// About what a completion takes, with its share of the client's id.
+pub const COMPLETION_BYTES: usize = 32;
+
+/// A bound on what a row takes in a checkpoint.
+pub fn row_bytes(row: &Row) -> usize {
+    let elements = row.cells().map(|(_, state)| match state {
+        CellState::Row(_) | CellState::Scalar(_) | CellState::Register(_) | CellState::Counter(_) => 1,
+        CellState::Set(set) => set.len(),
+        CellState::List(list) => list.len(),
+        CellState::Map(map) => map.len(),
+    });
+    row.size_bytes() + ELEMENT_BYTES * (1 + elements.sum::<usize>())
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CompletedDecision {
-    Committed(Arc<[Write]>),
-    Aborted,
+/// A bound on what an operation adds to its row.
+pub fn growth_bytes(write: &Write) -> usize {
+    ELEMENT_BYTES + write.operation.size_bytes()
 }
 
-/// A part of a checkpoint. They are written in the order commits, rows, clients, meta; docs/protocols/replica.md says why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CheckpointChunk {
-    Commits(Vec<Commit>),
-    Rows(Vec<CheckpointRow>),
-    Clients(Vec<CheckpointClient>),
-    Meta { low_watermark: Timestamp, ceiling: Timestamp, reads_through: Timestamp },
+/// About what a commit takes in a checkpoint.
+pub fn commit_bytes(commit: &Commit) -> usize {
+    let write_bytes = |write: &Write| write.cell.row.as_bytes().len() + write.operation.size_bytes() + WRITE_BYTES;
+    WRITE_BYTES + commit.writes.iter().map(write_bytes).sum::<usize>()
 }
 
-/// A row without its history, which the recent commits tell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointRow {
-    pub table: TableId,
-    pub key: RowKey,
-    pub base: Row,
-    /// The last commit that `base` reflects.
-    pub base_at: Timestamp,
+pub fn commit_to_wire(commit: &Commit) -> CheckpointCommit {
+    CheckpointCommit { at: commit.at, transaction: commit.transaction, writes: commit.writes.to_vec() }
 }
 
-/// What is kept of one client. A client with many completions is spread over several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointClient {
-    pub client: ClientId,
-    pub acknowledged: Counter,
-    pub completions: Vec<(Counter, Completion)>,
+pub fn commit_from_wire(commit: CheckpointCommit) -> Commit {
+    Commit { at: commit.at, transaction: commit.transaction, writes: commit.writes.into() }
+}
+
+pub fn completion_to_wire(completion: &Completion) -> wire::Completion {
+    let settled = match completion.decision {
+        CompletionDecision::Committed => wire::Settled::Committed,
+        CompletionDecision::Aborted => wire::Settled::Aborted,
+    };
+    wire::Completion { attempt: completion.attempt, at: completion.at, settled }
+}
+
+pub fn completion_from_wire(completion: wire::Completion) -> Completion {
+    let decision = match completion.settled {
+        wire::Settled::Committed => CompletionDecision::Committed,
+        wire::Settled::Aborted => CompletionDecision::Aborted,
+    };
+    Completion { attempt: completion.attempt, at: completion.at, decision }
 }

@@ -8,7 +8,6 @@ use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_store::{Event, Request, RequestId, Store};
 use iolite_values::{CoordinatorId, StoreIncarnation};
 
-use crate::journal::JournalRecord;
 use crate::messages::{Boot, Life};
 use crate::{
     Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Replica, ReplicaOutput,
@@ -21,7 +20,7 @@ pub struct Local {
     now: Now,
     coordinator: Coordinator,
     replica: Replica,
-    records: Vec<JournalRecord>,
+    records: Vec<Vec<u8>>,
     events: std::collections::VecDeque<Event>,
 }
 
@@ -51,7 +50,7 @@ impl Local {
     }
 
     /// Everything that was journalled.
-    pub fn records(&self) -> &[JournalRecord] {
+    pub fn records(&self) -> &[Vec<u8>] {
         &self.records
     }
 

@@ -17,6 +17,7 @@ mod close;
 mod lists;
 mod outgoing;
 mod prepare;
+mod record;
 mod recover;
 mod types;
 mod validate;
@@ -50,8 +51,8 @@ pub struct ReplicaSettings {
 /// What a replica asks of its host. The host writes records in the order in which they come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaOutput {
-    /// Append this record; `id` is its place among the records since the start, from 1.
-    Persist { id: PersistId, record: JournalRecord },
+    /// Append this record (a [`JournalRecord`], encoded); `id` is its place among the records since the start, from 1.
+    Persist { id: PersistId, record: Vec<u8> },
     /// Send this once everything up to `after` is durable.
     Reply { after: PersistId, message: FromReplica },
 }
@@ -145,7 +146,7 @@ impl Replica {
     fn on_acknowledge(&mut self, client: ClientId, through: Counter) -> (PersistId, Answer) {
         if self.clients.acknowledge(client, through) {
             self.attempts.forget_through(client, through);
-            self.persist(JournalRecord::Acknowledged { client, through });
+            self.persist(&JournalRecord::Acknowledged { client, through });
         }
         (self.persisted, Answer::Acknowledged)
     }

@@ -38,6 +38,10 @@ pub enum Refusal {
     TooFarAhead { asked: Timestamp, limit: Timestamp },
     #[error("an operation on {cell:?} does not fit: {mismatch}")]
     Type { cell: Cell, mismatch: TypeMismatch },
+    #[error("the transaction takes more than {bytes_max} bytes: split it")]
+    TransactionTooLarge { bytes_max: usize },
+    #[error("the row {key:?} of table {table:?} would take more than {bytes_max} bytes: spread it over several rows")]
+    RowTooLarge { table: TableId, key: RowKey, bytes_max: usize },
 }
 
 /// The completion record of a transaction.

@@ -94,7 +94,11 @@ impl Coordinator {
                 self.proposals.give_up_above_limit();
                 self.propose(now, request, transaction, floor);
             }
-            Refusal::TooFarAhead { .. } | Refusal::NotResolved { .. } | Refusal::Type { .. } => {
+            Refusal::TooFarAhead { .. }
+            | Refusal::NotResolved { .. }
+            | Refusal::Type { .. }
+            | Refusal::TransactionTooLarge { .. }
+            | Refusal::RowTooLarge { .. } => {
                 self.answer(request, Reply::Refused(refusal));
             }
         }

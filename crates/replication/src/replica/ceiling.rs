@@ -43,7 +43,7 @@ impl Replica {
         self.barrier_after = self.barrier_after.max(last);
         if through > self.ceiling {
             self.ceiling = later(through, CEILING_AHEAD);
-            self.barrier_after = self.persist(JournalRecord::Ceiling(self.ceiling));
+            self.barrier_after = self.persist(&JournalRecord::Ceiling(self.ceiling));
         }
     }
 }

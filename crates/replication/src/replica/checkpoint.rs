@@ -5,7 +5,7 @@
 use iolite_values::{ClientId, Counter, RowKey, TableId, Timestamp};
 
 use super::Replica;
-use crate::journal::CheckpointChunk;
+use crate::journal::{CHUNK_BYTES_MAX, COMPLETION_BYTES, CheckpointChunk, CheckpointMeta};
 
 /// How far a checkpoint is.
 #[derive(Clone, Debug)]
@@ -16,9 +16,6 @@ pub(super) enum Checkpoint {
     Meta,
 }
 
-/// About what a completion takes, with its share of the client's id.
-const COMPLETION_BYTES: usize = 32;
-
 impl Replica {
     /// Starts a checkpoint, at the place in the journal behind every record that was handed out. The host has appended these, and begins
     /// its own at that place, before it hands in another input. A checkpoint that was under way is given up.
@@ -26,8 +23,10 @@ impl Replica {
         self.checkpoint = Some(Checkpoint::Commits { after: Timestamp::ZERO });
     }
 
-    /// The next part, of about `bytes_max` bytes; a single row may be more. After the last there is none, and the checkpoint is complete.
-    pub fn next_chunk(&mut self, bytes_max: usize) -> Option<CheckpointChunk> {
+    /// The next part (a [`CheckpointChunk`], encoded), of about `bytes_max` bytes; a single row or commit may be more. After the last there is
+    /// none, and the checkpoint is complete.
+    pub fn next_chunk(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
+        let bytes_max = bytes_max.min(CHUNK_BYTES_MAX);
         loop {
             let (chunk, next) = match self.checkpoint.take()? {
                 Checkpoint::Commits { after } => self.chunk_of_commits(after, bytes_max),
@@ -36,8 +35,8 @@ impl Replica {
                 Checkpoint::Meta => (Some(self.chunk_of_meta()), None),
             };
             self.checkpoint = next;
-            if chunk.is_some() {
-                return chunk;
+            if let Some(chunk) = chunk {
+                return Some(chunk.encode().expect("rows and commits that would not fit are refused before"));
             }
         }
     }
@@ -76,7 +75,7 @@ impl Replica {
         let parts = self.clients.checkpoint(after, bytes_max / COMPLETION_BYTES);
         match parts.last() {
             Some(last) => {
-                let counter = last.completions.last().map_or(Counter(0), |(counter, _)| *counter);
+                let counter = last.completions.last_key_value().map_or(Counter(0), |(counter, _)| *counter);
                 let next = Checkpoint::Clients { after: Some((last.client, counter)) };
                 (Some(CheckpointChunk::Clients(parts)), Some(next))
             }
@@ -85,10 +84,10 @@ impl Replica {
     }
 
     fn chunk_of_meta(&self) -> CheckpointChunk {
-        CheckpointChunk::Meta {
+        CheckpointChunk::Meta(CheckpointMeta {
             low_watermark: self.versions.low_watermark(),
             ceiling: self.ceiling,
             reads_through: self.reads_through,
-        }
+        })
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Bound;
 use iolite_store::Completion;
 use iolite_values::{ClientId, Counter, TransactionId};
 
-use crate::journal::CheckpointClient;
+use crate::journal::{CheckpointClient, completion_from_wire, completion_to_wire};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clients {
@@ -68,8 +68,12 @@ impl Clients {
         for (id, client) in self.clients.range((first, Bound::Unbounded)) {
             let begun = after.filter(|(begun, _)| begun == id).map(|(_, counter)| counter);
             let rest = (begun.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
-            let completions: Vec<_> =
-                client.completions.range(rest).take(room).map(|(counter, found)| (*counter, found.clone())).collect();
+            let completions: BTreeMap<_, _> = client
+                .completions
+                .range(rest)
+                .take(room)
+                .map(|(counter, found)| (*counter, completion_to_wire(found)))
+                .collect();
             if begun.is_some() && completions.is_empty() {
                 continue;
             }
@@ -88,7 +92,7 @@ impl Clients {
             self.acknowledge(part.client, part.acknowledged);
         }
         for (counter, completion) in part.completions {
-            self.complete(TransactionId { client: part.client, counter }, completion);
+            self.complete(TransactionId { client: part.client, counter }, completion_from_wire(completion));
         }
     }
 

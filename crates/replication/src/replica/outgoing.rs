@@ -8,7 +8,11 @@ use crate::journal::JournalRecord;
 use crate::messages::{Answer, FromReplica, MessageId};
 
 impl Replica {
-    pub(super) fn persist(&mut self, record: JournalRecord) -> PersistId {
+    pub(super) fn persist(&mut self, record: &JournalRecord) -> PersistId {
+        self.persist_bytes(record.encode().expect("a record of a few numbers fits into any journal"))
+    }
+
+    pub(super) fn persist_bytes(&mut self, record: Vec<u8>) -> PersistId {
         let id = self.persisted.next();
         self.persisted = id;
         self.outputs.push_back(ReplicaOutput::Persist { id, record });

@@ -10,7 +10,6 @@ use super::Replica;
 use super::clients::Known;
 use super::validate::Verdict;
 use crate::broken::Broken;
-use crate::journal::{CompletedDecision, JournalRecord};
 use crate::messages::{Answer, Prepared};
 
 impl Replica {
@@ -30,7 +29,7 @@ impl Replica {
             return Answer::Prepared(Prepared::Conflict { at_least });
         }
         match self.validate_proposal(now, transaction, at) {
-            Verdict::Accept => Answer::Prepared(Prepared::Completed(self.decide(transaction, at))),
+            Verdict::Accept(record) => Answer::Prepared(Prepared::Completed(self.decide(transaction, at, record))),
             Verdict::Retry { above } => {
                 self.attempts.note(id, attempt, transaction.snapshot);
                 Answer::Prepared(Prepared::Retry { above })
@@ -44,28 +43,20 @@ impl Replica {
     }
 
     /// Makes the proposal the outcome: one record, applied at once.
-    fn decide(&mut self, transaction: &Transaction, at: Timestamp) -> Completion {
-        let (recorded, decision) = match &transaction.decision {
+    fn decide(&mut self, transaction: &Transaction, at: Timestamp, record: Vec<u8>) -> Completion {
+        let id = self.persist_bytes(record);
+        let decision = match &transaction.decision {
             Decision::Commit(writes) => {
-                (CompletedDecision::Committed(Arc::from(&writes[..])), CompletionDecision::Committed)
+                let commit = Commit { at, transaction: transaction.id, writes: Arc::from(&writes[..]) };
+                self.versions.apply(commit).expect("validation compares every operation with its cell's type");
+                self.open_commits.insert(at, id);
+                CompletionDecision::Committed
             }
-            Decision::Abort(_) => (CompletedDecision::Aborted, CompletionDecision::Aborted),
+            Decision::Abort(_) => CompletionDecision::Aborted,
         };
         let completion = Completion { attempt: transaction.attempt, at, decision };
         if !transaction.reads.is_empty() {
             self.reads_through = self.reads_through.max(at);
-        }
-        let record = JournalRecord::Completed {
-            transaction: transaction.id,
-            attempt: transaction.attempt,
-            at,
-            decision: recorded.clone(),
-        };
-        let id = self.persist(record);
-        if let CompletedDecision::Committed(writes) = recorded {
-            let commit = Commit { at, transaction: transaction.id, writes };
-            self.versions.apply(commit).expect("validation compares every operation with its cell's type");
-            self.open_commits.insert(at, id);
         }
         self.attempts.forget(transaction.id);
         if self.settings.broken != Broken::NoCompletionRecords {

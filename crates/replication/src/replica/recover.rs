@@ -9,11 +9,14 @@ use iolite_values::{Timestamp, TransactionId, TypeMismatch};
 
 use super::{Replica, ReplicaSettings};
 use crate::broken::Broken;
-use crate::journal::{CheckpointChunk, CompletedDecision, JournalRecord};
+use crate::journal::{CheckpointChunk, CheckpointMeta, Completed, CompletedDecision, JournalRecord, commit_from_wire};
+use iolite_wire::DecodeError;
 
 /// Why records are not those of a replica.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoverError {
+    #[error("a record of the journal cannot be read: {0}")]
+    Decode(#[from] DecodeError),
     #[error(
         "the journal holds a commit at {at:?} that does not fit what was before it ({mismatch}): restore the store from a backup"
     )]
@@ -29,13 +32,13 @@ impl Replica {
     /// [`RecoverError`], when these are not a replica's.
     pub fn recover(
         settings: ReplicaSettings,
-        chunks: impl IntoIterator<Item = CheckpointChunk>,
-        records: impl IntoIterator<Item = JournalRecord>,
+        chunks: impl IntoIterator<Item = impl AsRef<[u8]>>,
+        records: impl IntoIterator<Item = impl AsRef<[u8]>>,
     ) -> Result<Replica, RecoverError> {
         let mut replica = Replica::new(settings);
         let low_watermark = replica.load(chunks)?;
         for record in records {
-            replica.replay(record)?;
+            replica.replay(JournalRecord::decode(record.as_ref())?)?;
         }
         replica.versions.collect_through(low_watermark);
         replica.barrier = replica.ceiling;
@@ -46,17 +49,17 @@ impl Replica {
     }
 
     /// Takes the checkpoint, and returns its low watermark.
-    fn load(&mut self, chunks: impl IntoIterator<Item = CheckpointChunk>) -> Result<Timestamp, RecoverError> {
+    fn load(&mut self, chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Timestamp, RecoverError> {
         let mut commits = Vec::new();
         let mut end = None;
         let mut empty = true;
         for chunk in chunks {
             empty = false;
-            match chunk {
+            match CheckpointChunk::decode(chunk.as_ref())? {
                 CheckpointChunk::Commits(some) => commits.extend(some),
                 CheckpointChunk::Rows(rows) => rows.into_iter().for_each(|row| self.versions.restore(row)),
                 CheckpointChunk::Clients(parts) => parts.into_iter().for_each(|part| self.clients.restore(part)),
-                CheckpointChunk::Meta { low_watermark, ceiling, reads_through } => {
+                CheckpointChunk::Meta(CheckpointMeta { low_watermark, ceiling, reads_through }) => {
                     self.ceiling = ceiling;
                     self.reads_through = reads_through;
                     end = Some(low_watermark);
@@ -64,7 +67,7 @@ impl Replica {
             }
         }
         for commit in commits {
-            self.replay_commit(commit)?;
+            self.replay_commit(commit_from_wire(commit))?;
         }
         match end {
             Some(low_watermark) => Ok(low_watermark),
@@ -79,12 +82,12 @@ impl Replica {
             JournalRecord::Acknowledged { client, through } => {
                 self.clients.acknowledge(client, through);
             }
-            JournalRecord::Completed { transaction, attempt, at, decision } => {
+            JournalRecord::Completed(Completed { transaction, attempt, at, decision }) => {
                 // The record does not say whether it read anything; taking it that it did costs a retry at worst.
                 self.reads_through = self.reads_through.max(at);
                 self.replay_completion(transaction, Completion { attempt, at, decision: outcome(&decision) });
                 if let CompletedDecision::Committed(writes) = decision {
-                    self.replay_commit(Commit { at, transaction, writes })?;
+                    self.replay_commit(Commit { at, transaction, writes: writes.into() })?;
                 }
             }
         }

@@ -10,13 +10,19 @@ use iolite_values::{Commutativity, Timestamp, Transaction, writes_commute};
 
 use super::Replica;
 use super::lists::Place;
+use super::record::encode;
 use crate::broken::Broken;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    Accept,
-    Retry { above: Timestamp },
-    Conflict { at_least: Timestamp },
+    /// It may be decided, by this record.
+    Accept(Vec<u8>),
+    Retry {
+        above: Timestamp,
+    },
+    Conflict {
+        at_least: Timestamp,
+    },
     Refuse(Refusal),
 }
 
@@ -33,8 +39,9 @@ impl Replica {
             Place::Above(above) => return Verdict::Retry { above },
             Place::Nowhere { at_least } => return Verdict::Conflict { at_least },
         }
-        match self.check_types(transaction.writes()) {
-            Ok(()) => Verdict::Accept,
+        let fits = self.check_types(transaction.writes()).and_then(|()| self.check_rows(transaction.writes()));
+        match fits.and_then(|()| encode(transaction, at)) {
+            Ok(record) => Verdict::Accept(record),
             Err(refusal) => Verdict::Refuse(refusal),
         }
     }

@@ -5,19 +5,16 @@
 
 use std::ops::Bound;
 
-use iolite_store::Commit;
 use iolite_values::{RowKey, TableId, Timestamp};
 
 use super::{VersionedRow, Versions};
-use crate::journal::CheckpointRow;
+use crate::journal::{CheckpointCommit, CheckpointRow, commit_bytes, commit_to_wire, row_bytes};
 
 impl Versions {
     /// The recent commits above `after`, about `bytes_max` of them but at least one; none when there are no more.
-    pub fn checkpoint_commits(&self, after: Timestamp, bytes_max: usize) -> Vec<Commit> {
-        let above = self.recent.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, commit)| commit.clone());
-        up_to(bytes_max, above, |commit| {
-            commit.writes.iter().map(|write| write.cell.row.as_bytes().len() + write.operation.size_bytes() + 16).sum()
-        })
+    pub fn checkpoint_commits(&self, after: Timestamp, bytes_max: usize) -> Vec<CheckpointCommit> {
+        let above = self.recent.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, commit)| commit);
+        up_to(bytes_max, above, |commit| commit_bytes(commit)).into_iter().map(commit_to_wire).collect()
     }
 
     /// The rows above `after`, likewise.
@@ -33,9 +30,10 @@ impl Versions {
                 key: key.clone(),
                 base: row.base().clone(),
                 base_at: row.base_at(),
+                history: Vec::new(),
             })
         });
-        up_to(bytes_max, rows, |row| row.key.as_bytes().len() + row.base.size_bytes() + 16)
+        up_to(bytes_max, rows, |row| row.key.as_bytes().len() + row_bytes(&row.base))
     }
 
     /// Takes a row from a checkpoint, before any commit.

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use iolite_values::{Row, Timestamp, TypeMismatch, Write};
 
+use crate::journal::{ROW_BYTES_MAX, growth_bytes, row_bytes};
+
 /// One operation of a row's history: a write of a commit, shared with the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
@@ -33,6 +35,8 @@ pub struct VersionedRow {
     /// The last commit that the base reflects.
     base_at: Timestamp,
     past: Option<Past>,
+    /// Not below what `row_bytes` says of the latest state or the base.
+    bytes_bound: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +47,8 @@ struct Past {
 
 impl VersionedRow {
     pub fn new(base: Row, base_at: Timestamp) -> VersionedRow {
-        VersionedRow { latest: base, base_at, past: None }
+        let bytes_bound = row_bytes(&base);
+        VersionedRow { latest: base, base_at, past: None, bytes_bound }
     }
 
     pub fn latest(&self) -> &Row {
@@ -68,6 +73,19 @@ impl VersionedRow {
         &history[history.partition_point(|version| version.at <= at)..]
     }
 
+    /// Not below what the row takes in a checkpoint, now or before this.
+    pub fn bytes_bound(&self) -> usize {
+        self.bytes_bound
+    }
+
+    /// Counts up; and counts anew when that has become much, because most operations do not make a row larger.
+    fn count_growth(&mut self, write: &Write) {
+        self.bytes_bound += growth_bytes(write);
+        if self.bytes_bound > ROW_BYTES_MAX / 2 {
+            self.bytes_bound = row_bytes(&self.latest).max(row_bytes(self.base()));
+        }
+    }
+
     /// Whether the write at this place of the transaction that committed at `at` has been applied already.
     pub fn reflects(&self, at: Timestamp, index: usize) -> bool {
         at <= self.base_at || self.history().binary_search_by_key(&(at, index), Version::place).is_ok()
@@ -80,15 +98,14 @@ impl VersionedRow {
     pub fn insert(&mut self, version: Version) -> Result<(), TypeMismatch> {
         let history = self.history();
         let index = history.partition_point(|other| other.place() < version.place());
-        let latest = if index == history.len() {
-            let mut latest = self.latest.clone();
-            apply(&mut latest, &version)?;
-            latest
+        let base = if self.past.is_none() { self.latest.clone() } else { Row::default() };
+        if index == history.len() {
+            apply(&mut self.latest, &version)?;
         } else {
             let (before, after) = history.split_at(index);
-            fold(self.base(), before.iter().chain([&version]).chain(after))?
-        };
-        let base = std::mem::replace(&mut self.latest, latest);
+            self.latest = fold(self.base(), before.iter().chain([&version]).chain(after))?;
+        }
+        self.count_growth(version.write());
         let past = self.past.get_or_insert_with(|| Past { base, history: Vec::new() });
         past.history.insert(index, version);
         Ok(())
