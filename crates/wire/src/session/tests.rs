@@ -53,7 +53,9 @@ fn a_message_that_is_too_large_leaves_the_encoder_as_before() {
     for message in [submit(0..10), submit(0..most)] {
         let frame = encoder.encode(&message).expect("small");
         decoder.decode(&frame).expect("an encoded frame");
-        let error = encoder.encode(&submit((0..20_000).map(|row| row + 5))).expect_err("too many parts");
+        let FromClient::Submit(large) = submit((0..20_000).map(|row| row + 5)) else { panic!("a submission") };
+        let large = FromClient::Submit(Submit { snapshot: Timestamp::from_u64(99), ..large });
+        let error = encoder.encode(&large).expect_err("too many parts");
         assert_eq!(error, EncodeError::TooLarge { limit: limits::FROM_CLIENT.parts });
         let reason = FromClient::Schema("x".repeat(limits::SCHEMA.most + 1));
         assert_eq!(encoder.encode(&reason), Err(EncodeError::TooLarge { limit: limits::SCHEMA }));
