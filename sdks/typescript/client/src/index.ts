@@ -1,3 +1,47 @@
-/** The client for browsers and Node. What works today: loading the core, which is Rust compiled to wasm. */
+/** The client for browsers and Node: a schema, mutators, and a client that keeps both in step with a server. */
 
+export { createClient } from "./client/createClient.js";
+export type {
+  Client,
+  ClientOptions,
+  ConnectionState,
+  Mutate,
+  MutationHandle,
+  MutationId,
+  MutationStatus,
+  Observation,
+  PendingMutation,
+  Reactive,
+  ReactOptions,
+  RefusedMutation,
+  SettledMutation,
+  SettledStatus,
+  Stop,
+  View,
+} from "./client/types.js";
+export {
+  Abort,
+  type ErrorCode,
+  IntegerRangeError,
+  IoliteError,
+  MutationError,
+  SchemaError,
+  TransactionError,
+} from "./errors.js";
+export { asId, type Id, newId } from "./id.js";
+export { type ArgumentsOf, defineMutators, type InputOf, type Mutator, mutator, Mutators, type Parser } from "./mutators.js";
+export {
+  Column,
+  CounterColumn,
+  ListColumn,
+  MapColumn,
+  RegisterColumn,
+  s,
+  ScalarColumn,
+  SetColumn,
+} from "./schema/column.js";
+export type { ChangesOf, NewRowOf, RowOf } from "./schema/row.js";
+export { defineSchema, Schema } from "./schema/schema.js";
+export { type KeyOf, type KeyPrefixOf, live, LiveTable, table, Table } from "./schema/table.js";
+export type * from "./transaction/types.js";
 export { default as loadCore, initSync as loadCoreFromBytes, version } from "./wasm/iolite_wasm.js";

@@ -1,3 +1,17 @@
-/** React hooks over the client. Nothing is exported yet. */
+/**
+ * React hooks over `@iolite/client`. Tell them the type of your client once, and they are typed from its schema:
+ *
+ *     declare module "@iolite/react" {
+ *       interface Register {
+ *         client: typeof client;
+ *       }
+ *     }
+ */
 
-export {};
+export { IoliteProvider, type IoliteProviderProps, useClient } from "./provider.js";
+export type * from "./register.js";
+export { useConnectionState } from "./useConnectionState.js";
+export { useMutation } from "./useMutation.js";
+export { usePending } from "./usePending.js";
+export { type ReactiveResult, useReactive } from "./useReactive.js";
+export { useRefused } from "./useRefused.js";

@@ -1,0 +1,183 @@
+/** The client as apps see it. */
+
+import type { ArgumentsOf } from "../mutators.js";
+import type { Schema } from "../schema/schema.js";
+import type { ReadTransaction, WriteTransaction } from "../transaction/types.js";
+
+/** Which pending mutations are seen: all, those that are on this device's disk, or none. */
+export type View = "optimistic" | "durable" | "confirmed";
+
+/** Names a mutation, also after a restart. Do not look inside. */
+export type MutationId = string;
+
+/** How far a mutation is. All but `pending` are final. */
+export type MutationStatus =
+  | {
+      readonly state: "pending";
+      /** On this device's disk: it will be sent, across restarts. */
+      readonly durable: boolean;
+      /** It was sent, and may have taken effect. */
+      readonly sent: boolean;
+      /** Why it would be rejected if the confirmed data were as it looks now. Later data may change it. */
+      readonly wouldReject: string | undefined;
+    }
+  /** It took effect. */
+  | { readonly state: "confirmed" }
+  /** Its closure gave up with `Abort`, on confirmed data. */
+  | { readonly state: "rejected"; readonly reason: string }
+  /** It can never be accepted as it is. Its arguments are kept, see `refused`. */
+  | { readonly state: "quarantined"; readonly reason: string }
+  /** It never began: a mistake in the closure, data that is missing while offline, or taken back. */
+  | { readonly state: "cancelled"; readonly reason: string };
+
+export type SettledStatus = Exclude<MutationStatus, { readonly state: "pending" }>;
+
+/** One call of a mutator. */
+export interface MutationHandle {
+  readonly id: MutationId;
+  readonly status: MutationStatus;
+  /**
+   * Resolves once the mutation is on this device's disk, or has taken effect; rejects with `MutationError` if it ends otherwise.
+   * A rejection that nobody handles is no error of the page: it is shown by `refused` too.
+   */
+  until(stage: "durable" | "confirmed"): Promise<void>;
+  /** Takes it back; false if it was sent already. */
+  cancel(): boolean;
+  /** Calls back at every change of `status`. Returns the function that ends it. */
+  onChange(callback: (status: MutationStatus) => void): () => void;
+}
+
+/** A mutation that has not ended. */
+export interface PendingMutation {
+  readonly id: MutationId;
+  /** Undefined for `transact`. */
+  readonly name: string | undefined;
+  readonly args: unknown;
+  /** Milliseconds since 1970. */
+  readonly calledAt: number;
+  readonly status: Extract<MutationStatus, { readonly state: "pending" }>;
+}
+
+/** A mutation that ended without effect, kept until it is dismissed. */
+export interface RefusedMutation {
+  readonly id: MutationId;
+  readonly name: string;
+  readonly args: unknown;
+  /** Milliseconds since 1970. */
+  readonly calledAt: number;
+  readonly reason: string;
+  /** Whether the app's own closure gave up; otherwise it could not be accepted. */
+  readonly byApp: boolean;
+}
+
+export interface SettledMutation {
+  readonly id: MutationId;
+  /** Undefined for `transact`. */
+  readonly name: string | undefined;
+  readonly status: SettledStatus;
+}
+
+/** How the client stands to the server and to this device. Never changed, only replaced. */
+export interface ConnectionState {
+  /** `refused`: the token, the schema or the version; mutations are held until the app helps. */
+  readonly status: "offline" | "connecting" | "online" | "refused";
+  /** Whether this tab holds the connection, works through the tab that does, or waits for it to close. */
+  readonly role: "leader" | "follower" | "waiting";
+  /** `memory`: nothing survives this page. */
+  readonly storage: "indexeddb" | "memory";
+  /** Whether the browser promised not to clear the storage by itself. */
+  readonly persistent: boolean;
+  /** Why, where there is something to say: a refusal, or why there is only memory. */
+  readonly message: string | undefined;
+  /** What `refused` is about. */
+  readonly refusal: "unauthorized" | "schema" | "version" | "replaced" | undefined;
+  /** The app asked for silence with `goOffline`. */
+  readonly paused: boolean;
+}
+
+/** The state of a reactive transaction. `data` is that of the last whole run. Never changed, only replaced. */
+export type Reactive<T> =
+  | { readonly status: "loading"; readonly data: T | undefined; readonly error: undefined }
+  | { readonly status: "ready"; readonly data: T; readonly error: undefined }
+  /** The data is not on this device, and there is no connection. It becomes ready by itself once there is one. */
+  | { readonly status: "unavailable"; readonly data: T | undefined; readonly error: undefined }
+  /** The closure failed. It runs again when what it read changes. */
+  | { readonly status: "failed"; readonly data: T | undefined; readonly error: Error };
+
+/** A running reactive transaction. */
+export interface Observation<T> {
+  /** The state now: if all data is here, `ready` from the start. The same object until it changes. */
+  readonly state: Reactive<T>;
+  onChange(callback: (state: Reactive<T>) => void): Stop;
+  stop(): void;
+}
+
+export interface ReactOptions {
+  /** `optimistic` if not given. */
+  readonly view?: View;
+}
+
+/** Ends a subscription. Calling it again does nothing. */
+export type Stop = () => void;
+
+/** `args` may be left out when there are none. */
+type Call<Input> = [Input] extends [undefined] ? (args?: undefined) => MutationHandle : (args: Input) => MutationHandle;
+
+export type Mutate<M> = { readonly [N in keyof M]: Call<ArgumentsOf<M[N]>> };
+
+/** A client of one user on this device. Made by `createClient()`. */
+export interface Client<S extends Schema = Schema, M = unknown> {
+  readonly schema: S;
+  /** The app's mutators. A call returns at once; its effect is visible in the view `optimistic`. */
+  readonly mutate: Mutate<M>;
+
+  /** Runs a closure now and whenever what it read has changed, each time on one snapshot. */
+  observe<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Observation<T>;
+  /** The same with a callback, which is called at every change of state, and returns the function that ends it. */
+  react<T>(
+    closure: (tx: ReadTransaction<S>) => T,
+    options: ReactOptions,
+    callback: (state: Reactive<T>) => void,
+  ): Stop;
+  /** Runs a closure once its data is here. Rejects with code `unavailable` if it is not and there is no connection. */
+  read<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Promise<T>;
+  /** Runs a closure that has no name. Online only; lost if the page ends before it is confirmed. Resolves when it is. */
+  transact<T>(closure: (tx: WriteTransaction<S>) => T): Promise<T>;
+
+  readonly connection: ConnectionState;
+  onConnectionChange(callback: (state: ConnectionState) => void): Stop;
+  /** Oldest first. Another array whenever it changes. */
+  readonly pending: readonly PendingMutation[];
+  onPendingChange(callback: (pending: readonly PendingMutation[]) => void): Stop;
+  /** Oldest first. Another array whenever it changes. */
+  readonly refused: readonly RefusedMutation[];
+  onRefusedChange(callback: (refused: readonly RefusedMutation[]) => void): Stop;
+  /** Forgets a refused mutation and its arguments. */
+  dismiss(id: MutationId): void;
+  /** Calls back when a mutation ends, also one that was called before a restart. */
+  onMutationSettled(callback: (mutation: SettledMutation) => void): Stop;
+
+  /** Drops the connection and stays offline until `goOnline`. */
+  goOffline(): void;
+  /** Connects now, rather than after the pause. */
+  goOnline(): void;
+  /** Uses another token from now on, and tries it at once if the old one was refused. */
+  setToken(token: string): void;
+  /** Ends the connection and all reactive transactions; resolves when everything is stored. */
+  close(): Promise<void>;
+}
+
+export interface ClientOptions<S extends Schema, M> {
+  /** The address of the server's `/sync`, such as `ws://127.0.0.1:7777/sync`. */
+  readonly url: string;
+  readonly token: string;
+  readonly schema: S;
+  readonly mutators: { readonly schema: S; readonly byName: M };
+  /** The app's name and the user's, which together name the storage on this device. */
+  readonly name: string;
+  readonly user: string;
+  /** `indexeddb` if not given and where there is one; else `memory`. */
+  readonly storage?: "indexeddb" | "memory";
+  /** Runs every closure twice and compares. On unless `process.env.NODE_ENV` is `production`. */
+  readonly development?: boolean;
+}

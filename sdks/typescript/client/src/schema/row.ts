@@ -1,0 +1,73 @@
+/** Rows: what is read from a table, and what is given to it. */
+
+import type {
+  CounterColumn,
+  ListColumn,
+  MapColumn,
+  RegisterColumn,
+  ScalarColumn,
+  SetColumn,
+  ValueOf,
+} from "./column.js";
+import type { Columns, LiveTable, Table } from "./table.js";
+
+/** What a column's cell reads as. */
+export type CellOf<C> =
+  C extends ScalarColumn<infer T, infer P>
+    ? P extends "optional"
+      ? T | null
+      : T
+    : C extends RegisterColumn<infer T, infer P>
+      ? P extends "optional"
+        ? T | null
+        : T
+      : C extends CounterColumn<infer T>
+        ? T
+        : C extends SetColumn<infer T>
+          ? ReadonlySet<T>
+          : C extends ListColumn<infer T>
+            ? readonly T[]
+            : C extends MapColumn<infer T>
+              ? ReadonlyMap<string, T>
+              : never;
+
+/** A row with all its columns. A live table's row is its value. */
+export type RowOf<T> =
+  T extends LiveTable<infer C, unknown>
+    ? CellOf<C>
+    : T extends Table<infer C, readonly string[]>
+      ? { readonly [N in keyof C]: CellOf<C[N]> }
+      : never;
+
+type Initial<C> =
+  C extends ScalarColumn | RegisterColumn
+    ? CellOf<C>
+    : C extends CounterColumn<infer T>
+      ? T
+      : C extends SetColumn<infer T> | ListColumn<infer T>
+        ? Iterable<T>
+        : C extends MapColumn<infer T>
+          ? ReadonlyMap<string, T> | { readonly [key: string]: T }
+          : never;
+
+type RequiredName<C extends Columns> = {
+  [N in keyof C]: C[N] extends ScalarColumn<unknown, "required"> | RegisterColumn<unknown, "required"> ? N : never;
+}[keyof C];
+
+/** What `insert` takes: columns that are optional, have a default or begin empty may be left out. */
+export type NewRowOf<T> =
+  T extends Table<infer C, readonly string[]>
+    ? { readonly [N in RequiredName<C>]: Initial<C[N]> } & {
+        readonly [N in Exclude<keyof C, RequiredName<C>>]?: Initial<C[N]>;
+      }
+    : never;
+
+type Puttable<C extends Columns, K extends readonly string[]> = {
+  [N in keyof C]: N extends K[number] ? never : C[N] extends ScalarColumn | RegisterColumn ? N : never;
+}[keyof C];
+
+/** What `update` takes: some of the scalars and registers outside the primary key. */
+export type ChangesOf<T> =
+  T extends Table<infer C, infer K> ? { readonly [N in Puttable<C, K>]?: CellOf<C[N]> } : never;
+
+export type { ValueOf };

@@ -1,0 +1,117 @@
+/** Tables: columns under a primary key. */
+
+import type { Id } from "../id.js";
+import {
+  type Column,
+  type CounterColumn,
+  type ListColumn,
+  type MapColumn,
+  type RegisterColumn,
+  s,
+  type ScalarColumn,
+  type SetColumn,
+  type ValueOf,
+} from "./column.js";
+
+/** The columns of a table by name. */
+export type Columns = { readonly [name: string]: Column };
+
+type KeyColumnName<C extends Columns> = {
+  [N in keyof C]: C[N] extends ScalarColumn<boolean | number | bigint | string | Uint8Array | Id, "required"> ? N : never;
+}[keyof C] &
+  string;
+
+/** The primary key that a table has when none is named: its column `id`. */
+export type DefaultKey<C extends Columns> = "id" extends KeyColumnName<C> ? readonly ["id"] : readonly [];
+
+export interface TablePolicy {
+  /** What a mutation does while there is no connection. */
+  readonly offline: "queue" | "refuse";
+}
+
+/** A table of rows that are inserted and deleted. Make one with `table()`. */
+export class Table<C extends Columns = Columns, K extends readonly string[] = readonly string[]> {
+  declare readonly kind: "table";
+
+  constructor(
+    readonly columns: C,
+    readonly keyColumns: K,
+    readonly policy: TablePolicy,
+  ) {}
+
+  /** The columns of the primary key, in order. Without this it is the column `id`. */
+  key<const N extends readonly KeyColumnName<C>[]>(...names: N): Table<C, N> {
+    return new Table(this.columns, names, this.policy);
+  }
+
+  /** Whether mutations wait for a connection in the durable queue (the default) or are refused without one. */
+  offline(offline: "queue" | "refuse"): Table<C, K> {
+    return new Table(this.columns, this.keyColumns, { ...this.policy, offline });
+  }
+}
+
+/** A table whose rows exist without being inserted: one data type under a key. Make one with `live()`. */
+export class LiveTable<C extends Column = Column, K = unknown> {
+  declare readonly kind: "live";
+
+  constructor(
+    readonly value: C,
+    readonly keyColumn: ScalarColumn<K, "required">,
+  ) {}
+}
+
+export type AnyTable = Table | LiveTable;
+
+/** A table of rows. Its primary key is the column `id` unless `.key(...)` says otherwise. */
+export function table<C extends Columns>(columns: C): Table<C, DefaultKey<C>> {
+  const key = "id" in columns ? ["id"] : [];
+  return new Table(columns, key as unknown as DefaultKey<C>, { offline: "queue" });
+}
+
+type LiveColumn =
+  | ScalarColumn<unknown, "optional" | "defaulted">
+  | RegisterColumn<unknown, "optional" | "defaulted">
+  | CounterColumn
+  | SetColumn
+  | ListColumn
+  | MapColumn;
+
+/** A bare data type under a key, which is a string unless `options.key` says otherwise. Every key is there from the start. */
+export function live<C extends LiveColumn>(value: C): LiveTable<C, string>;
+export function live<C extends LiveColumn, K>(
+  value: C,
+  options: { readonly key: ScalarColumn<K, "required"> },
+): LiveTable<C, K>;
+export function live(value: Column, options?: { readonly key: ScalarColumn<unknown, "required"> }): LiveTable {
+  return new LiveTable(value, options?.key ?? s.string());
+}
+
+/** The names of a live table's two columns, on the server and in other languages. */
+export const LIVE_KEY = "key";
+export const LIVE_VALUE = "value";
+
+type KeyTuple<C extends Columns, K extends readonly string[]> = {
+  readonly [I in keyof K]: K[I] extends keyof C ? ValueOf<C[K[I]]> : never;
+};
+
+/** How a row is named: the value of the key's only column, or all of them in an array. */
+export type KeyOf<T> =
+  T extends LiveTable<Column, infer K>
+    ? K
+    : T extends Table<infer C, infer K>
+      ? K extends readonly [infer Only extends keyof C]
+        ? ValueOf<C[Only]>
+        : KeyTuple<C, K>
+      : never;
+
+type Beginnings<T extends readonly unknown[]> = T extends readonly [...infer Rest, unknown]
+  ? T | Beginnings<Rest>
+  : readonly [];
+
+/** The first values of a key, for ranges. */
+export type KeyPrefixOf<T> =
+  T extends LiveTable<Column, infer K>
+    ? readonly [] | readonly [K]
+    : T extends Table<infer C, infer K>
+      ? Readonly<Beginnings<KeyTuple<C, K>>>
+      : never;

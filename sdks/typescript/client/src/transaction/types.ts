@@ -1,0 +1,165 @@
+/** What a closure gets: tables to read and write, typed from the schema. */
+
+import type { Id } from "../id.js";
+import type {
+  Column,
+  CounterColumn,
+  ListColumn,
+  MapColumn,
+  RegisterColumn,
+  ScalarColumn,
+  SetColumn,
+} from "../schema/column.js";
+import type { CellOf, ChangesOf, NewRowOf, RowOf } from "../schema/row.js";
+import type { Schema } from "../schema/schema.js";
+import type { KeyOf, KeyPrefixOf, LiveTable, Table } from "../schema/table.js";
+
+/** Which rows to read, in the order of their keys. Bounds are the first values of a key, in an array. */
+export interface RangeOptions<T> {
+  /** Rows whose key begins with these values. Not together with `from` and `to`. */
+  readonly prefix?: KeyPrefixOf<T>;
+  /** Rows from here on, included. */
+  readonly from?: KeyPrefixOf<T>;
+  /** Rows up to here, not included. */
+  readonly to?: KeyPrefixOf<T>;
+  /** At most this many. */
+  readonly limit?: number;
+  /** From the end to the beginning. */
+  readonly reverse?: boolean;
+}
+
+export interface ReadScalar<T> {
+  get(): T;
+}
+export interface WriteScalar<T> extends ReadScalar<T> {
+  set(value: T): void;
+}
+export interface ReadCounter<T extends number | bigint> {
+  get(): T;
+}
+export interface WriteCounter<T extends number | bigint> extends ReadCounter<T> {
+  increment(by?: T): void;
+  decrement(by?: T): void;
+}
+export interface ReadSet<T> {
+  get(): ReadonlySet<T>;
+  /** Conflicts only with changes of this value. */
+  has(value: T): boolean;
+  readonly size: number;
+}
+export interface WriteSet<T> extends ReadSet<T> {
+  add(value: T): void;
+  delete(value: T): void;
+}
+export interface ReadList<T> {
+  get(): readonly T[];
+  toArray(): readonly T[];
+  /** Conflicts only with changes of this element, unless it is past the end. */
+  at(index: number): T | undefined;
+  readonly length: number;
+}
+export interface WriteList<T> extends ReadList<T> {
+  push(value: T): void;
+  /** Replaces an element that is there. */
+  set(index: number, value: T): void;
+}
+export interface ReadMap<T> {
+  get(): ReadonlyMap<string, T>;
+  /** Conflicts only with changes of this entry. */
+  get(key: string): T | undefined;
+  has(key: string): boolean;
+}
+export interface WriteMap<T> extends ReadMap<T> {
+  set(key: string, value: T): void;
+  delete(key: string): void;
+}
+
+/** One cell, to read. Reading it conflicts only with changes of this cell. */
+export type ReadRef<C> = C extends ScalarColumn | RegisterColumn
+  ? ReadScalar<CellOf<C>>
+  : C extends CounterColumn<infer T>
+    ? ReadCounter<T>
+    : C extends SetColumn<infer T>
+      ? ReadSet<T>
+      : C extends ListColumn<infer T>
+        ? ReadList<T>
+        : C extends MapColumn<infer T>
+          ? ReadMap<T>
+          : never;
+
+/** One cell, to read and write. */
+export type WriteRef<C> = C extends ScalarColumn | RegisterColumn
+  ? WriteScalar<CellOf<C>>
+  : C extends CounterColumn<infer T>
+    ? WriteCounter<T>
+    : C extends SetColumn<infer T>
+      ? WriteSet<T>
+      : C extends ListColumn<infer T>
+        ? WriteList<T>
+        : C extends MapColumn<infer T>
+          ? WriteMap<T>
+          : never;
+
+export type ReadRefs<T> =
+  T extends LiveTable<infer C, unknown>
+    ? ReadRef<C>
+    : T extends Table<infer C, infer K>
+      ? { readonly [N in Exclude<keyof C, K[number]>]: ReadRef<C[N]> }
+      : never;
+
+export type WriteRefs<T> =
+  T extends LiveTable<infer C, unknown>
+    ? WriteRef<C>
+    : T extends Table<infer C, infer K>
+      ? { readonly [N in Exclude<keyof C, K[number]>]: WriteRef<C[N]> }
+      : never;
+
+export interface ReadTable<T> {
+  /** The row, or undefined if there is none. Conflicts with every change of the row: for single cells use `ref`. */
+  get(key: KeyOf<T>): RowOf<T> | undefined;
+  /** Whether the row is there. */
+  has(key: KeyOf<T>): boolean;
+  /** Rows in the order of their keys. */
+  range(options?: RangeOptions<T>): readonly RangeRowOf<T>[];
+  /** The row's cells, one by one. Nothing is read before one of them is asked. */
+  ref(key: KeyOf<T>): ReadRefs<T>;
+}
+
+/** What a range gives: rows; for a live table, keys with values. */
+export type RangeRowOf<T> = T extends LiveTable<Column, infer K> ? { readonly key: K; readonly value: RowOf<T> } : RowOf<T>;
+
+export interface WriteLiveTable<T> extends ReadTable<T> {
+  ref(key: KeyOf<T>): WriteRefs<T>;
+}
+
+export interface WriteTable<T> extends ReadTable<T> {
+  /** Makes a row; it is an error if it is there. */
+  insert(row: NewRowOf<T>): void;
+  /** Puts some of the scalars and registers of a row that is there. Columns that are undefined stay as they are. */
+  update(key: KeyOf<T>, changes: ChangesOf<T>): void;
+  /** Deletes a row that is there. */
+  delete(key: KeyOf<T>): void;
+  ref(key: KeyOf<T>): WriteRefs<T>;
+}
+
+/** Only reads. A closure that gets it runs again whenever something that it read has changed. */
+export type ReadTransaction<S> =
+  S extends Schema<infer T> ? { readonly [N in keyof T]: ReadTable<T[N]> } : never;
+
+/** What a mutation knows about its call. */
+export interface CallContext {
+  /** When the mutation was called, in milliseconds since 1970: the same at every run. For people, not for ordering. */
+  now(): number;
+  /** A new id: the same at every run. */
+  newId(): Id;
+  /** A number from 0 up to 1, not included: the same at every run. */
+  random(): number;
+}
+
+/** Reads and writes. Its writes take effect together or not at all, and its own later reads see them. */
+export type WriteTransaction<S> =
+  S extends Schema<infer T>
+    ? {
+        readonly [N in keyof T]: T[N] extends LiveTable ? WriteLiveTable<T[N]> : WriteTable<T[N]>;
+      } & CallContext
+    : never;

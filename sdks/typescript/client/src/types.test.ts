@@ -1,0 +1,104 @@
+/** What the compiler infers from a schema and mutators, and what it refuses. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Abort, type Client, defineMutators, defineSchema, type Id, live, mutator, type Parser, s, table } from "./index.js";
+
+const schema = defineSchema({
+  notes: table({
+    id: s.id(),
+    title: s.string(),
+    done: s.bool().default(false),
+    size: s.float().optional(),
+    big: s.int64().optional(),
+    votes: s.counter(),
+    tags: s.set(s.string()),
+    log: s.list(s.int(), { order: "commit" }),
+    meta: s.map(s.string()),
+    owner: s.register(s.string()).optional(),
+  }),
+  messages: table({ room: s.string(), at: s.int(), text: s.string() }).key("room", "at"),
+  hits: live(s.counter()),
+});
+
+const parser: Parser<{ id: Id; by: number }> = { parse: (input) => input as { id: Id; by: number } };
+
+const mutators = defineMutators(schema, {
+  like: mutator(parser, (tx, args) => {
+    tx.notes.ref(args.id).votes.increment(args.by);
+    // @ts-expect-error there is no such column
+    tx.notes.ref(args.id).vote;
+    // @ts-expect-error there is no such argument
+    args.nothing;
+  }),
+  add: mutator((tx, args: { id: Id; title: string }) => {
+    if (tx.notes.has(args.id)) {
+      throw new Abort("taken");
+    }
+    tx.notes.insert({ id: args.id, title: args.title });
+    tx.notes.insert({ id: args.id, title: args.title, votes: 2, tags: ["a"], meta: { a: "b" }, owner: null });
+    // @ts-expect-error a title has to be given
+    tx.notes.insert({ id: args.id });
+    // @ts-expect-error a title is a string
+    tx.notes.update(args.id, { title: 1 });
+    // @ts-expect-error a counter is not updated but incremented
+    tx.notes.update(args.id, { votes: 1 });
+    // @ts-expect-error the primary key stays
+    tx.notes.update(args.id, { id: args.id });
+    // @ts-expect-error a text is not an id
+    tx.notes.get("abc");
+    tx.messages.range({ prefix: ["kitchen"], limit: 5, reverse: true });
+    // @ts-expect-error the key's second column is an int
+    tx.messages.range({ prefix: ["kitchen", "x"] });
+    tx.messages.delete(["kitchen", 3]);
+    tx.hits.ref("home").increment();
+    // @ts-expect-error nobody inserts into a live table
+    tx.hits.insert({});
+  }),
+  clear: mutator((tx) => {
+    for (const { room, at } of tx.messages.range()) {
+      tx.messages.delete([room, at]);
+    }
+  }),
+});
+
+function calls(db: Client<typeof schema, (typeof mutators)["byName"]>, id: Id): void {
+  db.mutate.like({ id, by: 1 });
+  db.mutate.clear();
+  // @ts-expect-error an argument is missing
+  db.mutate.like({ id });
+  // @ts-expect-error it has arguments
+  db.mutate.add();
+  // @ts-expect-error there is no such mutator
+  db.mutate.nothing();
+  db.react(
+    (tx) => {
+      // @ts-expect-error a reactive transaction only reads
+      tx.notes.delete(id);
+      // @ts-expect-error and increments nothing
+      tx.hits.ref("home").increment();
+      return tx.notes.get(id);
+    },
+    { view: "confirmed" },
+    ({ data }) => {
+      const title: string | undefined = data?.title;
+      const size: number | null | undefined = data?.size;
+      const big: bigint | null | undefined = data?.big;
+      const tags: ReadonlySet<string> | undefined = data?.tags;
+      const log: readonly number[] | undefined = data?.log;
+      const meta: ReadonlyMap<string, string> | undefined = data?.meta;
+      const owner: string | null | undefined = data?.owner;
+      // @ts-expect-error a counter is a number
+      const votes: string | undefined = data?.votes;
+      return [title, size, big, tags, log, meta, owner, votes];
+    },
+  );
+  const hits: Promise<number> = db.read((tx) => tx.hits.ref("home").get());
+  const rows: Promise<readonly { readonly key: string; readonly value: number }[]> = db.read((tx) => tx.hits.range());
+  void [hits, rows];
+}
+
+test("the compiler has checked the types of this file", () => {
+  assert.equal(typeof calls, "function");
+});

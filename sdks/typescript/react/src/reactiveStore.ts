@@ -1,0 +1,69 @@
+/**
+ * One reactive transaction as a store that React can read while it renders.
+ *
+ * It begins at the first read, so that data which is on the device shows at the first render. React may render and never mount, and in
+ * StrictMode it mounts twice: a store that nobody subscribes to ends a little later, and begins anew if it is subscribed to again.
+ */
+
+import type { Observation, Reactive } from "@iolite/client";
+
+import type { ReactiveResult } from "./useReactive.js";
+
+export class ReactiveStore<T> {
+  /** How long an observation lives without a subscriber. */
+  static readonly idleMs = 1000;
+
+  #observation: Observation<T> | undefined;
+  #shown: Reactive<T> | undefined;
+  #result: ReactiveResult<T> = { data: undefined, isLoading: true, isUnavailable: false, error: undefined };
+  #subscribers = 0;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(readonly begin: () => Observation<T>) {}
+
+  readonly current = (): ReactiveResult<T> => {
+    const { state } = this.#running();
+    if (state !== this.#shown) {
+      this.#shown = state;
+      this.#result = resultOf(state);
+    }
+    return this.#result;
+  };
+
+  readonly subscribe = (changed: () => void): (() => void) => {
+    this.#subscribers += 1;
+    const stop = this.#running().onChange(changed);
+    return () => {
+      stop();
+      this.#subscribers -= 1;
+      this.#endWhenIdle();
+    };
+  };
+
+  #running(): Observation<T> {
+    if (this.#observation === undefined) {
+      this.#observation = this.begin();
+      this.#endWhenIdle();
+    }
+    return this.#observation;
+  }
+
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      if (this.#subscribers === 0) {
+        this.#observation?.stop();
+        this.#observation = undefined;
+      }
+    }, ReactiveStore.idleMs);
+  }
+}
+
+function resultOf<T>(state: Reactive<T>): ReactiveResult<T> {
+  return {
+    data: state.data,
+    isLoading: state.status === "loading",
+    isUnavailable: state.status === "unavailable",
+    error: state.error,
+  };
+}

@@ -1,0 +1,35 @@
+/** A reactive transaction as a component's data. */
+
+import type { ReactOptions, ReadTransaction } from "@iolite/client";
+import { type DependencyList, useMemo, useSyncExternalStore } from "react";
+
+import { ReactiveStore } from "./reactiveStore.js";
+import { useClient } from "./provider.js";
+import type { RegisteredClient, RegisteredSchema } from "./register.js";
+
+export interface ReactiveResult<T> {
+  /** What the closure returned last; undefined before its first whole run. The same object until it runs again. */
+  readonly data: T | undefined;
+  /** Data is on its way. */
+  readonly isLoading: boolean;
+  /** Data is not on this device, and there is no connection. It comes by itself once there is one. */
+  readonly isUnavailable: boolean;
+  /** What the closure threw. */
+  readonly error: Error | undefined;
+}
+
+/**
+ * Runs `closure` now, and again whenever what it read or one of `deps` has changed. Everything that one run returns is of one snapshot.
+ * Values that the closure uses from outside have to be in `deps`.
+ */
+export function useReactive<T>(
+  closure: (tx: ReadTransaction<RegisteredSchema>) => T,
+  deps: DependencyList,
+  options: ReactOptions = {},
+): ReactiveResult<T> {
+  const client: RegisteredClient = useClient();
+  const view = options.view ?? "optimistic";
+  // The closure itself is another function at every render: `deps` say when it means something else.
+  const store = useMemo(() => new ReactiveStore<T>(() => client.observe(closure, { view })), [client, view, ...deps]);
+  return useSyncExternalStore(store.subscribe, store.current, store.current);
+}
