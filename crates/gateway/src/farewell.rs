@@ -55,12 +55,36 @@ impl Farewell {
             }
             Farewell::Unavailable(problem) => (GoodbyeReason::Unavailable, problem.clone(), soon),
         };
-        Goodbye { reason, message, retry_after }
+        Goodbye { reason, message: shortened(message), retry_after }
     }
+}
+
+/// Text for people that fits a frame: what a client sent may be quoted in it.
+pub fn shortened(mut text: String) -> String {
+    const CUT: &str = " (cut)";
+    if text.len() > limits::REASON_BYTES_MAX {
+        let room = limits::REASON_BYTES_MAX - CUT.len();
+        let end = (0..=room).rev().find(|place| text.is_char_boundary(*place)).expect("the beginning is a boundary");
+        text.truncate(end);
+        text.push_str(CUT);
+    }
+    text
 }
 
 fn version_message(newest: ProtocolVersion) -> String {
     let (oldest, current) = (ProtocolVersion::OLDEST_SUPPORTED.0, ProtocolVersion::CURRENT.0);
     let side = if newest < ProtocolVersion::OLDEST_SUPPORTED { "client" } else { "server" };
     format!("the server speaks versions {oldest} to {current} of the session protocol: update the {side}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!(shortened("short".into()), "short");
+        let long = shortened("a\u{e4}".repeat(limits::REASON_BYTES_MAX));
+        assert!(long.len() <= limits::REASON_BYTES_MAX && long.ends_with(" (cut)"));
+    }
 }

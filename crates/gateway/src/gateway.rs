@@ -161,8 +161,11 @@ impl Gateway {
         self.output(Output::Message(id, message));
     }
 
-    /// Says goodbye and forgets the session.
+    /// Says goodbye and forgets the session, if it is still there.
     pub(crate) fn end(&mut self, id: SessionId, farewell: &Farewell) {
+        if !self.sessions.contains_key(&id) {
+            return;
+        }
         self.say(id, FromGateway::Goodbye(farewell.goodbye()));
         self.output(Output::Close(id));
         self.forget(id);
@@ -211,11 +214,8 @@ impl Machine for Gateway {
         match input {
             Input::SessionOpened(id) => self.on_opened(now, id),
             Input::Message(id, message) => self.on_message(now, id, message),
-            Input::Garbled(id, problem) => {
-                if self.sessions.contains_key(&id) {
-                    self.end(id, &Farewell::Protocol(problem));
-                }
-            }
+            Input::Garbled(id, problem) => self.end(id, &Farewell::Protocol(problem)),
+            Input::Unsendable(id, problem) => self.end(id, &Farewell::Limit(problem)),
             Input::SessionClosed(id) => self.forget(id),
             Input::Drained { session, messages } => self.on_drained(now, session, messages),
             Input::Store(event) => self.on_store(now, event),

@@ -10,8 +10,7 @@ use iolite_wire::message::{FromClient, FromGateway};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u64);
 
-/// Messages are decoded and encoded beside the connection, by the host's half of the session: its work is spread over threads, and
-/// what it cannot decode it reports as [`Input::Garbled`].
+/// Inputs of a [`crate::Gateway`], which speaks messages. [`crate::FramedGateway`] decodes and encodes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A connection is there.
@@ -19,6 +18,8 @@ pub enum Input {
     Message(SessionId, FromClient),
     /// A frame that cannot be read, and why. The session ends.
     Garbled(SessionId, String),
+    /// The last message to the session cannot be encoded, and why. The session ends.
+    Unsendable(SessionId, String),
     /// The connection is gone. Not needed after [`Output::Close`], but harmless.
     SessionClosed(SessionId),
     /// The socket has taken this many more of the session's messages, oldest first.

@@ -15,6 +15,7 @@ mod coalesce;
 mod due;
 mod farewell;
 mod feed;
+mod framed;
 mod gateway;
 mod greeting;
 mod idle;
@@ -34,6 +35,7 @@ mod subscribe;
 mod timers;
 mod validate;
 
+pub use framed::{FrameInput, FrameOutput, FramedGateway};
 pub use gateway::Gateway;
 pub use interface::{Broken, Input, Output, SessionId, Settings};
 

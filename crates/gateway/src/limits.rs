@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use iolite_wire::limits as wire;
+
 /// From the opening of a connection to its welcome. A client that cannot say who it is in this time holds a connection for nothing.
 pub const GREETING_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -29,14 +31,11 @@ pub const CATCH_UP_CHANGES_BYTES_MAX: usize = 1 << 20;
 /// One part of an advance: the next row or change begins a new part. (A larger single row is a part of its own.)
 pub const ADVANCE_PART_BYTES: usize = 256 << 10;
 
-/// Interests that a session is subscribed to.
-pub const INTERESTS_MAX: usize = 10_000;
+/// Interests that a session is subscribed to. As many as one `Subscribe` can name, so that whoever resumes can hold all in one.
+pub const INTERESTS_MAX: usize = wire::SUBSCRIPTIONS.most;
 
-/// Interests of one `Subscribe`.
-pub const INTERESTS_PER_SUBSCRIBE_MAX: usize = 1_000;
-
-/// Bytes of an interval's bounds.
-pub const RANGE_BOUND_BYTES_MAX: usize = 1 << 10;
+/// Bytes of a range's bound.
+pub const RANGE_BOUND_BYTES_MAX: usize = wire::RANGE_BOUND.most;
 
 /// Rows that answer one `Subscribe`.
 pub const ANSWER_ROWS_MAX: usize = 100_000;
@@ -63,7 +62,10 @@ pub const TRANSACTION_READS_MAX: usize = 10_000;
 pub const TRANSACTION_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of a schema's JSON.
-pub const SCHEMA_BYTES_MAX: usize = 1 << 20;
+pub const SCHEMA_BYTES_MAX: usize = wire::SCHEMA.most;
 
 /// Bytes of a token.
-pub const TOKEN_BYTES_MAX: usize = 16 << 10;
+pub const TOKEN_BYTES_MAX: usize = wire::TOKEN.most;
+
+/// Bytes of what is said to people in a goodbye or a rejection. Longer text is cut.
+pub const REASON_BYTES_MAX: usize = wire::REASON.most;

@@ -1,7 +1,7 @@
 //! Estimates of how many bytes messages and transactions take in memory and, before abbreviation, on the wire. Never exact: they bound
 //! memory, they bill nobody.
 
-use iolite_values::{Cell, Decision, Element, Read, Row, RowKey, Transaction, Write};
+use iolite_values::{Cell, CellState, Decision, Element, Read, Row, RowKey, Transaction, Write};
 use iolite_wire::message::{Advance, FromGateway, Outcome, RowSnapshot, Verdict};
 
 const FIXED: usize = 16;
@@ -38,7 +38,18 @@ pub fn transaction(transaction: &Transaction) -> usize {
 }
 
 pub fn row(key: &RowKey, row: &Row) -> usize {
-    8 + key.as_bytes().len() + row.size_bytes()
+    // Elements may be small, and each takes its place in a message all the same.
+    let elements: usize = row.cells().map(|(_, state)| 4 * elements(state)).sum();
+    8 + key.as_bytes().len() + row.size_bytes() + elements
+}
+
+fn elements(state: &CellState) -> usize {
+    match state {
+        CellState::Row(_) | CellState::Scalar(_) | CellState::Register(_) | CellState::Counter(_) => 1,
+        CellState::Set(set) => set.len(),
+        CellState::List(list) => list.len(),
+        CellState::Map(map) => map.len(),
+    }
 }
 
 pub fn row_snapshot(snapshot: &RowSnapshot) -> usize {

@@ -8,7 +8,7 @@ use iolite_store::{Commit, CommitReply, CompletionDecision, Request};
 use iolite_values::{ClientId, Counter, Schema, Timestamp, Transaction, TransactionId};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
-use crate::farewell::Farewell;
+use crate::farewell::{Farewell, shortened};
 use crate::interface::Broken;
 use crate::lane::InFlight;
 use crate::limits;
@@ -113,7 +113,7 @@ impl Gateway {
     /// The verdict on a mutation that the store need not be asked about.
     fn judge(&self, transaction: &Transaction, bytes: usize) -> Option<Verdict> {
         if let Err(problem) = check(transaction, bytes, self.catalog.schema()) {
-            return Some(Verdict::Rejected(Rejection::Invalid(problem)));
+            return Some(Verdict::Rejected(Rejection::Invalid(shortened(problem))));
         }
         // It read a state that is none of this history's.
         let position = self.position();

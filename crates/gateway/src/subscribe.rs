@@ -1,7 +1,7 @@
 //! Interests come and go.
 //!
-//! Invariant: changes since the resume token are asked for only while the session has no other interests, because a cell of two interests
-//! would get its changes twice.
+//! Invariant: only the first `Subscribe` of a session can ask for changes since the resume token. Later ones would bring changes of a
+//! cell twice, if another interest includes it too.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ impl Gateway {
             return self.end(id, &farewell);
         }
         let Some(open) = self.open_mut(id) else { return };
-        let held_from = open.held_from.take().filter(|_| subscribe.held && open.subscriptions.is_empty());
+        let held_from = open.held_from.take().filter(|_| subscribe.held);
         let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();
         for (name, interest) in &subscribe.interests {
             // Its load comes next.
@@ -81,10 +81,6 @@ impl Open {
 }
 
 fn check(open: &Open, interests: &[(SubscriptionId, Interest)], schema: &Schema) -> Result<(), Farewell> {
-    if interests.len() > limits::INTERESTS_PER_SUBSCRIBE_MAX {
-        let max = limits::INTERESTS_PER_SUBSCRIBE_MAX;
-        return Err(Farewell::Limit(format!("{} interests in one message, at most {max}", interests.len())));
-    }
     if open.subscriptions.len() + interests.len() > limits::INTERESTS_MAX {
         let max = limits::INTERESTS_MAX;
         return Err(Farewell::Limit(format!("a session has at most {max} interests: unsubscribe from some")));
@@ -104,8 +100,7 @@ fn check(open: &Open, interests: &[(SubscriptionId, Interest)], schema: &Schema)
 
 fn check_bounds(range: &KeyRange) -> Result<(), Farewell> {
     let longest = range.lower.len().max(range.upper.as_ref().map_or(0, |upper| upper.len()));
-    // A bound may be the successor of a key, which is one byte longer.
-    if longest > limits::RANGE_BOUND_BYTES_MAX + 1 {
+    if longest > limits::RANGE_BOUND_BYTES_MAX {
         let max = limits::RANGE_BOUND_BYTES_MAX;
         return Err(Farewell::Limit(format!("a range's bound has at most {max} bytes, not {longest}")));
     }

@@ -2,9 +2,11 @@
 
 mod bad_input;
 mod fake_store;
+mod frames;
 mod greeting;
 mod mutations;
 mod order;
+mod page;
 mod pressure;
 mod quiescence;
 mod reader;
