@@ -54,7 +54,7 @@ fn a_message_that_is_too_large_leaves_the_encoder_as_before() {
         let frame = encoder.encode(&message).expect("small");
         decoder.decode(&frame).expect("an encoded frame");
         let FromClient::Submit(large) = submit((0..20_000).map(|row| row + 5)) else { panic!("a submission") };
-        let large = FromClient::Submit(Submit { snapshot: Timestamp::from_u64(99), ..large });
+        let large = FromClient::Submit(Submit { snapshot: Timestamp::from_u64((1 << 62) + (99 << 12)), ..large });
         let error = encoder.encode(&large).expect_err("too many parts");
         assert_eq!(error, EncodeError::TooLarge { limit: limits::FROM_CLIENT.parts });
         let reason = FromClient::Schema("x".repeat(limits::SCHEMA.most + 1));
