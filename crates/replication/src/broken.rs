@@ -9,6 +9,6 @@ pub enum Broken {
     SkipReadValidation,
     /// No outcome is recorded: a transaction that is sent again takes effect again.
     NoCompletionRecords,
-    /// Closing does not raise the barrier: something may commit at or below a timestamp that was called resolved.
+    /// The barrier does not bind: something may commit at or below a timestamp that was called resolved.
     PublishPastResolved,
 }

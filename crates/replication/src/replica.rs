@@ -173,7 +173,9 @@ impl Machine for Replica {
             Ask::Changes { interests, after, through } => self.on_changes(&interests, after, through),
             Ask::Acknowledge { client, through } => self.on_acknowledge(client, through),
         };
-        self.versions.collect(self.settings.retention, self.barrier, COLLECTED_EACH_TIME);
+        if !self.is_writing_commits() {
+            self.versions.collect(self.settings.retention, self.barrier, COLLECTED_EACH_TIME);
+        }
         self.reply(now, from, id, after, answer);
     }
 

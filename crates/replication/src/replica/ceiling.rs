@@ -8,7 +8,6 @@ use iolite_machine::Now;
 use iolite_values::Timestamp;
 
 use super::Replica;
-use crate::broken::Broken;
 use crate::journal::JournalRecord;
 
 /// How far above the barrier the ceiling is set, so that one record is enough for about as long.
@@ -32,7 +31,7 @@ impl Replica {
     }
 
     pub(super) fn raise_barrier(&mut self, through: Timestamp) {
-        if through <= self.barrier || self.settings.broken == Broken::PublishPastResolved {
+        if through <= self.barrier {
             return;
         }
         self.barrier = through;

@@ -41,6 +41,12 @@ impl Replica {
         }
     }
 
+    /// Nothing is collected meanwhile: were a commit written and a later one of the same row collected, and with it perhaps the row, before it is
+    /// written too, then recovery would find the first without the second.
+    pub(super) fn is_writing_commits(&self) -> bool {
+        matches!(self.checkpoint, Some(Checkpoint::Commits { .. }))
+    }
+
     fn chunk_of_commits(&self, after: Timestamp, bytes_max: usize) -> (Option<CheckpointChunk>, Option<Checkpoint>) {
         let commits = self.versions.checkpoint_commits(after, bytes_max);
         match commits.last() {

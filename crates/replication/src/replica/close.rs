@@ -7,7 +7,6 @@ use iolite_store::{Commit, TooOld};
 use iolite_values::Timestamp;
 
 use super::Replica;
-use crate::broken::Broken;
 use crate::messages::{Answer, Closed};
 
 /// One answer carries about this much, so that a coordinator that was away for long does not get everything at once.
@@ -17,11 +16,7 @@ impl Replica {
     pub(super) fn on_close(&mut self, now: Now, through: Timestamp, cursor: Timestamp) -> (PersistId, Answer) {
         let through = through.min(self.limit(now));
         self.raise_barrier(through);
-        let end = match self.settings.broken {
-            Broken::PublishPastResolved => self.barrier.max(through),
-            Broken::Nothing | Broken::SkipReadValidation | Broken::NoCompletionRecords => self.barrier,
-        };
-        (self.barrier_after, Answer::Closed(self.stretch(cursor, end)))
+        (self.barrier_after, Answer::Closed(self.stretch(cursor, self.barrier)))
     }
 
     /// The feed in (cursor, end], or its beginning if that is much. Any commit's timestamp up to the barrier is a place to pause.

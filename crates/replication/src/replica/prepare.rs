@@ -49,7 +49,9 @@ impl Replica {
             Decision::Commit(writes) => {
                 let commit = Commit { at, transaction: transaction.id, writes: Arc::from(&writes[..]) };
                 self.versions.apply(commit).expect("validation compares every operation with its cell's type");
-                self.open_commits.insert(at, id);
+                if at > self.barrier {
+                    self.open_commits.insert(at, id);
+                }
                 CompletionDecision::Committed
             }
             Decision::Abort(_) => CompletionDecision::Aborted,

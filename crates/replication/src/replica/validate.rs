@@ -71,7 +71,10 @@ impl Replica {
 
     /// Whether `at` is free for this transaction, and if not, above what another timestamp has to be.
     fn retry_above(&self, transaction: &Transaction, at: Timestamp) -> Place {
-        let floor = self.barrier.max(self.reads_through);
+        let floor = self.reads_through.max(match self.settings.broken {
+            Broken::PublishPastResolved => self.versions.low_watermark(),
+            Broken::Nothing | Broken::SkipReadValidation | Broken::NoCompletionRecords => self.barrier,
+        });
         let mut place = if at <= floor { Place::Above(floor) } else { Place::Free };
         if self.versions.has_commit_at(at) {
             place = place.max(Place::Above(at));

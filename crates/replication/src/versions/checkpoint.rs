@@ -1,7 +1,8 @@
 //! Rows and commits in a checkpoint.
 //!
-//! Invariant: commits are written before rows. A commit that is collected in between is then in its rows' bases; one that arrives in between
-//! is replayed from the journal. So rows go without their histories.
+//! Invariant: commits are written before rows, and none is collected until all are written. So commits and journal together have the whole
+//! history above the low watermark of that moment, and rows go without theirs: what of it is in a row's base already is known by the base's
+//! timestamp, and a row that was forgotten meanwhile was emptied by something in that history.
 
 use std::ops::Bound;
 

@@ -1,0 +1,288 @@
+//! What has to hold of a history, whatever failed.
+//!
+//! The journal says what committed. From it a model of plain rows is built in timestamp order, and everything that clients and gateways were told is
+//! held to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use iolite_machine::Machine;
+use iolite_replication::Replica;
+use iolite_replication::journal::{CheckpointChunk, Completed, CompletedDecision, JournalRecord};
+use iolite_store::{CommitReply, Completion, CompletionDecision};
+use iolite_values::{
+    Attempt, Commutativity, Interest, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write, observes,
+    writes_commute,
+};
+
+use super::client::Submission;
+use super::cluster::Cluster;
+use super::workload::everything;
+
+#[derive(Debug)]
+pub enum Violation {
+    Twice(String),
+    Lost(String),
+    StaleRead(String),
+    NotStrict(String),
+    Feed(String),
+    Recovery(String),
+    Stuck(String),
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Violation::Twice(what) => write!(f, "took effect twice: {what}"),
+            Violation::Lost(what) => write!(f, "was told and is not so: {what}"),
+            Violation::StaleRead(what) => write!(f, "committed on what was not true: {what}"),
+            Violation::NotStrict(what) => write!(f, "no order agrees with timestamps and real time: {what}"),
+            Violation::Feed(what) => write!(f, "the feed is not what committed: {what}"),
+            Violation::Recovery(what) => write!(f, "recovered another state: {what}"),
+            Violation::Stuck(what) => write!(f, "does not come to an end: {what}"),
+        }
+    }
+}
+
+struct Committed {
+    at: Timestamp,
+    transaction: TransactionId,
+    attempt: Attempt,
+    writes: Vec<Write>,
+}
+
+pub fn check(cluster: &Cluster) -> Result<(), Violation> {
+    let records: Vec<JournalRecord> =
+        cluster.disk.records().iter().map(|record| JournalRecord::decode(record).unwrap()).collect();
+    let committed = committed(&records)?;
+    check_told(cluster, &records)?;
+    check_feeds(cluster, &committed)?;
+    let submissions = submissions(cluster);
+    check_reads(&committed, &submissions)?;
+    check_strict(cluster, &committed, &submissions)
+}
+
+/// What committed, in timestamp order; each transaction and each timestamp once.
+fn committed(records: &[JournalRecord]) -> Result<Vec<Committed>, Violation> {
+    let mut commits = BTreeMap::new();
+    let mut transactions = BTreeSet::new();
+    for record in records {
+        let JournalRecord::Completed(Completed { transaction, attempt, at, decision }) = record else { continue };
+        if !transactions.insert(*transaction) {
+            return Err(Violation::Twice(format!("{transaction:?}")));
+        }
+        if let CompletedDecision::Committed(writes) = decision {
+            let commit = Committed { at: *at, transaction: *transaction, attempt: *attempt, writes: writes.clone() };
+            if commits.insert(*at, commit).is_some() {
+                return Err(Violation::Twice(format!("{at:?}")));
+            }
+        }
+    }
+    Ok(commits.into_values().collect())
+}
+
+/// What clients were told is in the journal.
+fn check_told(cluster: &Cluster, records: &[JournalRecord]) -> Result<(), Violation> {
+    let mut outcomes = BTreeMap::new();
+    for record in records {
+        if let JournalRecord::Completed(Completed { transaction, attempt, at, decision }) = record {
+            let decision = match decision {
+                CompletedDecision::Committed(_) => CompletionDecision::Committed,
+                CompletedDecision::Aborted => CompletionDecision::Aborted,
+            };
+            outcomes.insert(*transaction, Completion { attempt: *attempt, at: *at, decision });
+        }
+    }
+    for (transaction, reply, _) in cluster.clients.iter().flat_map(|client| &client.told) {
+        if let CommitReply::Completed(completion) = reply
+            && outcomes.get(transaction) != Some(completion)
+        {
+            return Err(Violation::Lost(format!("{transaction:?}: {completion:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// Every gateway's feed is what committed since it became ready.
+fn check_feeds(cluster: &Cluster, committed: &[Committed]) -> Result<(), Violation> {
+    for gateway in &cluster.gateways {
+        let ready = gateway.ready.expect("healed");
+        let resolved = gateway.resolved().expect("healed");
+        let told = gateway.segments.iter().flat_map(|segment| &segment.commits);
+        let told: Vec<_> = told.map(|commit| (commit.at, commit.transaction, commit.writes.to_vec())).collect();
+        let due = committed.iter().filter(|commit| commit.at > ready && commit.at <= resolved);
+        let due: Vec<_> = due.map(|commit| (commit.at, commit.transaction, commit.writes.clone())).collect();
+        if told != due {
+            return Err(Violation::Feed(format!("{} commits told, {} due", told.len(), due.len())));
+        }
+    }
+    Ok(())
+}
+
+fn submissions(cluster: &Cluster) -> BTreeMap<(TransactionId, Attempt), &Submission> {
+    let all = cluster.clients.iter().flat_map(|client| &client.submissions);
+    all.map(|submission| ((submission.transaction.id, submission.transaction.attempt), submission)).collect()
+}
+
+type Model = BTreeMap<(TableId, RowKey), Row>;
+
+/// What each transaction saw is the state just below its timestamp.
+fn check_reads(
+    committed: &[Committed],
+    submissions: &BTreeMap<(TransactionId, Attempt), &Submission>,
+) -> Result<(), Violation> {
+    let mut model = Model::new();
+    for commit in committed {
+        let submission = submissions[&(commit.transaction, commit.attempt)];
+        for (read, seen) in submission.transaction.reads.iter().zip(&submission.seen) {
+            let seen: Vec<_> = seen.rows.iter().map(|row| ((row.table, row.key.clone()), row.row.clone())).collect();
+            let now = read_of(&model, read);
+            if !same_as_read(read, &seen, &now) {
+                return Err(Violation::StaleRead(format!("{:?} at {:?}: {read:?}", commit.transaction, commit.at)));
+            }
+        }
+        for write in &commit.writes {
+            let row = model.entry((write.cell.table, write.cell.row.clone())).or_default();
+            row.apply(write.cell.column, &write.operation).expect("types were checked");
+        }
+    }
+    Ok(())
+}
+
+type Rows = Vec<((TableId, RowKey), Row)>;
+
+fn read_of(model: &Model, read: &Read) -> Rows {
+    let interest = read.interest();
+    let rows = model.iter().filter_map(|((table, key), row)| {
+        let part = match &interest {
+            Interest::Cell(cell) => {
+                if cell.table != *table || cell.row != *key {
+                    return None;
+                }
+                let state = row.cell(cell.column).map(|state| (cell.column, state.clone()));
+                Row::from_parts(row.exists(), state.into_iter().collect())
+            }
+            Interest::Range { table: own, range } => {
+                if own != table || !range.contains(key) {
+                    return None;
+                }
+                row.clone()
+            }
+        };
+        (!part.is_empty()).then(|| ((*table, key.clone()), part))
+    });
+    rows.collect()
+}
+
+/// A part of a collection was read: only that part has to be the same.
+fn same_as_read(read: &Read, seen: &Rows, now: &Rows) -> bool {
+    use iolite_values::{CellState, Element};
+    let Read::Cell { cell, element } = read else { return seen == now };
+    let state = |rows: &Rows| rows.first().and_then(|(_, row)| row.cell(cell.column).cloned());
+    match (element, state(seen), state(now)) {
+        (Element::Member(value), seen, now) => {
+            let holds = |state| matches!(state, Some(CellState::Set(set)) if set.contains(value));
+            holds(seen) == holds(now)
+        }
+        (Element::Entry(key), seen, now) => {
+            let entry = |state| match state {
+                Some(CellState::Map(map)) => map.get(key).cloned(),
+                _ => None,
+            };
+            entry(seen) == entry(now)
+        }
+        // The row's life belongs to the cell that says it; a cell is empty or not whatever the row does.
+        (Element::Whole | Element::Index(_), seen_state, now_state) => {
+            let exists = |rows: &Rows| rows.first().is_some_and(|(_, row)| row.exists());
+            seen_state == now_state && (cell.column != iolite_values::ColumnId::ROW || exists(seen) == exists(now))
+        }
+    }
+}
+
+/// There is an order of all commits that agrees with timestamps wherever two do not commute, and with real time.
+fn check_strict(
+    cluster: &Cluster,
+    committed: &[Committed],
+    submissions: &BTreeMap<(TransactionId, Attempt), &Submission>,
+) -> Result<(), Violation> {
+    let mut ended: BTreeMap<TransactionId, u64> = BTreeMap::new();
+    for (transaction, reply, step) in cluster.clients.iter().flat_map(|client| &client.told) {
+        if matches!(reply, CommitReply::Completed(_)) {
+            let end = ended.entry(*transaction).or_insert(*step);
+            *end = (*end).min(*step);
+        }
+    }
+    let begun = |commit: &Committed| submissions[&(commit.transaction, commit.attempt)].submitted_at_step;
+    let reads = |commit: &Committed| &submissions[&(commit.transaction, commit.attempt)].transaction.reads;
+    let observe =
+        |reads: &[Read], writes: &[Write]| reads.iter().any(|read| writes.iter().any(|write| observes(read, write)));
+    let order = |a: &Committed, b: &Committed| {
+        let mut pairs = a.writes.iter().flat_map(|write| b.writes.iter().map(move |other| (write, other)));
+        pairs.any(|(a, b)| writes_commute(a, b) == Commutativity::Conflict)
+            || observe(reads(a), &b.writes)
+            || observe(reads(b), &a.writes)
+    };
+    let count = committed.len();
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (a, first) in committed.iter().enumerate() {
+        for (b, second) in committed.iter().enumerate() {
+            let real_time = ended.get(&first.transaction).is_some_and(|end| *end < begun(second));
+            if a != b && (real_time || (a < b && order(first, second))) {
+                after[a].push(b);
+            }
+        }
+    }
+    match cycle(&after) {
+        None => Ok(()),
+        Some(index) => Err(Violation::NotStrict(format!("{:?}", committed[index].transaction))),
+    }
+}
+
+/// Something on a cycle, if there is one: what is left when whatever has nothing before it is taken away again and again.
+fn cycle(after: &[Vec<usize>]) -> Option<usize> {
+    let mut before = vec![0; after.len()];
+    for next in after.iter().flatten() {
+        before[*next] += 1;
+    }
+    let mut free: Vec<usize> = (0..after.len()).filter(|index| before[*index] == 0).collect();
+    while let Some(index) = free.pop() {
+        for next in &after[index] {
+            before[*next] -= 1;
+            if before[*next] == 0 {
+                free.push(*next);
+            }
+        }
+    }
+    before.iter().position(|count| *count > 0)
+}
+
+/// A replica that lost nothing is the same after a restart, but for the history that it collected already.
+pub fn check_same_state(mut before: Replica, recovered: &mut Replica) -> Result<(), Violation> {
+    recovered.validate();
+    let low_watermark = before.low_watermark().max(recovered.low_watermark());
+    let commits = |replica: &Replica| -> Vec<_> {
+        replica.versions().commits(low_watermark, Timestamp::MAX).unwrap().cloned().collect()
+    };
+    let expected = commits(&before);
+    if commits(recovered) != expected {
+        return Err(Violation::Recovery("other recent commits".into()));
+    }
+    for at in expected.iter().map(|commit| commit.at).chain([low_watermark, Timestamp::MAX]) {
+        let read = |replica: &Replica| replica.versions().read_at(&everything(), at).unwrap();
+        if read(&before) != read(recovered) {
+            let difference = format!("{:?}\ninstead of\n{:?}", read(recovered), read(&before));
+            return Err(Violation::Recovery(format!("other rows at {at:?}, above {low_watermark:?}: {difference}")));
+        }
+    }
+    // On a copy's copy: reading a checkpoint out of the running replica would end the one that it may be writing.
+    let clients = |replica: &mut Replica| -> Vec<_> {
+        replica.begin_checkpoint();
+        let chunks = std::iter::from_fn(|| replica.next_chunk(usize::MAX));
+        let decoded = chunks.map(|chunk| CheckpointChunk::decode(&chunk).unwrap());
+        decoded.filter(|chunk| matches!(chunk, CheckpointChunk::Clients(_))).collect()
+    };
+    if clients(&mut before) != clients(recovered) {
+        return Err(Violation::Recovery("other completion records".into()));
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! A client: reads at what is resolved, decides, submits, runs again after a conflict, and acknowledges.
+
+use std::collections::VecDeque;
+
+use iolite_store::{CommitReply, ReadReply, Reply, Request};
+use iolite_values::{Attempt, ClientId, Counter, Decision, Id, Read, Timestamp, Transaction, TransactionId};
+
+use super::random::Random;
+use super::workload;
+
+/// What a client did and was told, for the checker.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    pub transaction: Transaction,
+    /// What it saw, read by read.
+    pub seen: Vec<ReadReply>,
+    pub submitted_at_step: u64,
+}
+
+pub struct Client {
+    pub id: ClientId,
+    /// Index of the coordinator that it talks to.
+    pub coordinator: usize,
+    counter: Counter,
+    attempt: Attempt,
+    doing: Doing,
+    /// The highest timestamp of its own commits.
+    floor: Timestamp,
+    pub submissions: Vec<Submission>,
+    pub told: Vec<(TransactionId, CommitReply, u64)>,
+    acknowledge: VecDeque<Counter>,
+}
+
+enum Doing {
+    Nothing,
+    /// The snapshot, what has been read, and what is still to be read.
+    Reading {
+        snapshot: Timestamp,
+        reads: Vec<Read>,
+        seen: Vec<ReadReply>,
+        left: VecDeque<Read>,
+    },
+    /// A conflict: runs again when this is resolved.
+    Waiting {
+        at_least: Timestamp,
+    },
+    Committing(Transaction),
+}
+
+impl Client {
+    pub fn new(number: u64, coordinator: usize) -> Client {
+        Client {
+            id: ClientId(Id::from_u128(u128::from(number) + 1)),
+            coordinator,
+            counter: Counter(0),
+            attempt: Attempt(1),
+            doing: Doing::Nothing,
+            floor: Timestamp::ZERO,
+            submissions: Vec::new(),
+            told: Vec::new(),
+            acknowledge: VecDeque::new(),
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        matches!(self.doing, Doing::Nothing)
+    }
+
+    /// Begins something, if there is nothing under way. `resolved` is what its gateway has been told.
+    pub fn begin(&mut self, random: &mut Random, step: u64, resolved: Timestamp) -> Option<Request> {
+        match &self.doing {
+            Doing::Nothing => {
+                if let Some(through) = self.acknowledge.pop_front() {
+                    return Some(Request::Acknowledge { client: self.id, through });
+                }
+                self.counter = self.counter.next();
+                self.attempt = Attempt(1);
+                self.start(random, step, resolved)
+            }
+            Doing::Waiting { at_least } if *at_least <= resolved => {
+                self.attempt = self.attempt.next();
+                self.start(random, step, resolved)
+            }
+            Doing::Waiting { .. } | Doing::Reading { .. } | Doing::Committing(_) => None,
+        }
+    }
+
+    fn start(&mut self, random: &mut Random, step: u64, snapshot: Timestamp) -> Option<Request> {
+        let count = random.below(3);
+        let left = (0..count).map(|_| workload::read(random)).collect();
+        self.doing = Doing::Reading { snapshot, reads: Vec::new(), seen: Vec::new(), left };
+        self.go_on(random, step)
+    }
+
+    /// The next read, or the submission.
+    fn go_on(&mut self, random: &mut Random, step: u64) -> Option<Request> {
+        let Doing::Reading { snapshot, reads, seen, left } = &mut self.doing else { return None };
+        if let Some(read) = left.front() {
+            return Some(Request::ReadAt { interest: read.interest(), at: *snapshot });
+        }
+        let decision = match random.below(10) {
+            0 => Decision::Abort("so decided".into()),
+            _ => Decision::Commit((0..1 + random.below(2)).map(|_| workload::write(random)).collect()),
+        };
+        let id = TransactionId { client: self.id, counter: self.counter };
+        let (snapshot, reads) = (*snapshot, reads.clone());
+        let transaction = Transaction { id, attempt: self.attempt, snapshot, reads, decision };
+        self.submissions.push(Submission {
+            transaction: transaction.clone(),
+            seen: seen.clone(),
+            submitted_at_step: step,
+        });
+        self.doing = Doing::Committing(transaction);
+        self.submission()
+    }
+
+    /// The submission that is under way, to be sent or sent again.
+    pub fn submission(&self) -> Option<Request> {
+        let Doing::Committing(transaction) = &self.doing else { return None };
+        Some(Request::Commit { transaction: transaction.clone(), floor: self.floor.max(transaction.snapshot) })
+    }
+
+    /// Takes a reply; `transaction` is what was submitted, if anything was.
+    pub fn on_reply(
+        &mut self,
+        random: &mut Random,
+        step: u64,
+        transaction: Option<(TransactionId, Attempt)>,
+        reply: Reply,
+    ) -> Option<Request> {
+        match (reply, transaction) {
+            (Reply::ReadAt(Ok(reply)), _) => {
+                let Doing::Reading { reads, seen, left, .. } = &mut self.doing else { panic!("it waits for no read") };
+                reads.push(left.pop_front().expect("one read at a time"));
+                seen.push(reply);
+                self.go_on(random, step)
+            }
+            // The snapshot has become too old: run on a newer one. It counts as the same attempt, which was not submitted.
+            (Reply::ReadAt(Err(_)), _) => {
+                self.attempt = Attempt(self.attempt.0 - 1);
+                self.doing = Doing::Waiting { at_least: Timestamp::ZERO };
+                None
+            }
+            (Reply::Commit(reply), Some((id, attempt))) => {
+                self.on_outcome(random, step, id, attempt, reply);
+                None
+            }
+            (Reply::Refused(refusal), _) => panic!("{refusal}"),
+            (Reply::Acknowledged | Reply::Changes(_) | Reply::Commit(_), _) => None,
+        }
+    }
+
+    fn on_outcome(&mut self, random: &mut Random, step: u64, id: TransactionId, attempt: Attempt, reply: CommitReply) {
+        let current = matches!(&self.doing, Doing::Committing(transaction) if transaction.id == id && transaction.attempt == attempt);
+        self.told.push((id, reply.clone(), step));
+        if !current {
+            return;
+        }
+        match reply {
+            CommitReply::Completed(completion) => {
+                self.floor = self.floor.max(completion.at);
+                self.doing = Doing::Nothing;
+                if random.percent(50) {
+                    self.acknowledge.push_back(id.counter);
+                }
+            }
+            CommitReply::Conflict { at_least } => self.doing = Doing::Waiting { at_least },
+            CommitReply::Forgotten => panic!("{id:?} was forgotten before its client knew the outcome"),
+        }
+    }
+}
