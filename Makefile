@@ -61,7 +61,7 @@ fix: setup ## formats, and applies what the linters can repair by themselves
 	cargo fmt --all
 
 soak: build ## runs the long tests: ten million mutated frames, thousands of simulated seeds
-	@cargo test --release --locked --quiet -- --list --ignored soak | grep -q ': test$$' || { echo "error: no test is there to soak: name an ignored test soak_..." >&2; exit 1; }
+	@cargo test --release --locked --quiet -- --list --ignored soak | grep ': test$$' >/dev/null || { echo "error: no test is there to soak: name an ignored test soak_..." >&2; exit 1; }
 	cargo test --release --locked -- --ignored soak
 	target/release/iolite simulate --seeds 1..5000
 
