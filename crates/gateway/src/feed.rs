@@ -8,6 +8,7 @@ use iolite_machine::Now;
 use iolite_store::{Commit, Segment};
 use iolite_values::{TransactionId, Write};
 
+use crate::limits::LOAD_BUFFER_BYTES_MAX;
 use crate::load::LoadId;
 use crate::session::Standing;
 use crate::{Gateway, SessionId};
@@ -77,16 +78,14 @@ impl Gateway {
 
     fn deliver(&mut self, now: Now, id: SessionId, touched: Touched) {
         let Some(open) = self.open_mut(id) else { return };
-        let mut overflowing = Vec::new();
+        let mut touched_loads = Vec::new();
         for (load, changes) in touched.loads {
             let own = open.loads.get_mut(&load).expect("a loading subscription has a load");
             own.push(changes);
-            if own.overflows() {
-                overflowing.push(load);
-            }
+            touched_loads.push(load);
         }
-        for load in overflowing {
-            self.read_snapshots(id, load);
+        if open.buffer_bytes() > LOAD_BUFFER_BYTES_MAX {
+            touched_loads.into_iter().for_each(|load| self.read_snapshots(id, load));
         }
         if touched.live.is_empty() {
             self.finish_loads(now, id);

@@ -1,7 +1,9 @@
 //! Which sessions a change concerns.
 //!
-//! Invariant: a target is found for a cell exactly when its interest includes the cell. Equal interests of many sessions are one entry, so
-//! the work is in proportion to the matches, plus the distinct ranges of the table that begin at or below the row.
+//! Invariant: a target is found for a cell exactly when its interest includes the cell. The work is in proportion to the matches, and not to
+//! the sessions.
+
+mod ranges;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +11,7 @@ use iolite_values::{Cell, Interest, KeyRange, RowKey, TableId};
 use iolite_wire::message::SubscriptionId;
 
 use crate::SessionId;
+use ranges::RangeIndex;
 
 /// One subscription of one session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,7 +24,7 @@ pub struct Target {
 #[derive(Debug, Default)]
 pub struct InterestIndex {
     cells: BTreeMap<(TableId, RowKey), BTreeSet<(Cell, Target)>>,
-    ranges: BTreeMap<TableId, BTreeMap<KeyRange, BTreeSet<Target>>>,
+    ranges: BTreeMap<TableId, RangeIndex>,
 }
 
 impl InterestIndex {
@@ -32,8 +35,7 @@ impl InterestIndex {
                 row.insert((cell.clone(), target));
             }
             Interest::Range { table, range } => {
-                let ranges = self.ranges.entry(*table).or_default();
-                ranges.entry(range.clone()).or_default().insert(target);
+                self.ranges.entry(*table).or_default().insert(range, target);
             }
         }
     }
@@ -49,11 +51,8 @@ impl InterestIndex {
     pub fn matches(&self, cell: &Cell, mut found: impl FnMut(Target)) {
         let row = self.cells.get(&(cell.table, cell.row.clone())).into_iter().flatten();
         row.filter(|(own, _)| own.is_changed_with(cell)).for_each(|(_, target)| found(*target));
-        let ranges = self.ranges.get(&cell.table).into_iter().flatten();
-        // Ranges are sorted by their lower bounds.
-        let reached = ranges.take_while(|(range, _)| *range.lower <= *cell.row.as_bytes());
-        for (_, targets) in reached.filter(|(range, _)| range.contains(&cell.row)) {
-            targets.iter().for_each(|target| found(*target));
+        if let Some(ranges) = self.ranges.get(&cell.table) {
+            ranges.matches(&cell.row, found);
         }
     }
 
@@ -64,14 +63,13 @@ impl InterestIndex {
                 row.is_some_and(|row| row.contains(&(cell.clone(), target)))
             }
             Interest::Range { table, range } => {
-                let targets = self.ranges.get(table).and_then(|ranges| ranges.get(range));
-                targets.is_some_and(|targets| targets.contains(&target))
+                self.ranges.get(table).is_some_and(|ranges| ranges.contains(range, target))
             }
         }
     }
 
     pub fn len(&self) -> usize {
-        let ranges = self.ranges.values().flat_map(BTreeMap::values).map(BTreeSet::len).sum::<usize>();
+        let ranges = self.ranges.values().map(RangeIndex::len).sum::<usize>();
         self.cells.values().map(BTreeSet::len).sum::<usize>() + ranges
     }
 
@@ -86,11 +84,7 @@ impl InterestIndex {
 
     fn remove_range(&mut self, table: TableId, range: &KeyRange, target: Target) {
         let Some(ranges) = self.ranges.get_mut(&table) else { return };
-        let Some(targets) = ranges.get_mut(range) else { return };
-        targets.remove(&target);
-        if targets.is_empty() {
-            ranges.remove(range);
-        }
+        ranges.remove(range, target);
         if ranges.is_empty() {
             self.ranges.remove(&table);
         }

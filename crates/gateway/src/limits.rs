@@ -37,13 +37,13 @@ pub const INTERESTS_MAX: usize = wire::SUBSCRIPTIONS.most;
 /// Bytes of a range's bound.
 pub const RANGE_BOUND_BYTES_MAX: usize = wire::RANGE_BOUND.most;
 
-/// Rows that answer one `Subscribe`.
+/// Rows that were read for a session and are not sent yet, so also the rows that answer one `Subscribe`.
 pub const ANSWER_ROWS_MAX: usize = 100_000;
 
-/// Bytes of the rows that answer one `Subscribe`.
+/// Bytes of these rows.
 pub const ANSWER_BYTES_MAX: usize = 32 << 20;
 
-/// Changes kept while the rows of a `Subscribe` are read; past it the rows are read again, as of then.
+/// Changes kept while a session's new interests are read; past it those that changed are read again, as of then.
 pub const LOAD_BUFFER_BYTES_MAX: usize = 1 << 20;
 
 /// Mutations of a client that wait for the store or whose outcomes wait for the feed.

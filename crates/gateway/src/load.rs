@@ -60,9 +60,13 @@ pub struct AnswerSize {
 type Rows = BTreeMap<(TableId, RowKey), Row>;
 
 impl AnswerSize {
-    fn add(&mut self, rows: &[RowAt]) {
-        self.rows += rows.len();
-        self.bytes += rows.iter().map(|row| size::row(&row.key, &row.row)).sum::<usize>();
+    fn of(rows: &[RowAt]) -> AnswerSize {
+        let bytes = rows.iter().map(|row| size::row(&row.key, &row.row)).sum();
+        AnswerSize { rows: rows.len(), bytes }
+    }
+
+    pub fn plus(self, other: AnswerSize) -> AnswerSize {
+        AnswerSize { rows: self.rows + other.rows, bytes: self.bytes + other.bytes }
     }
 
     pub fn is_too_large(&self) -> bool {
@@ -88,19 +92,26 @@ impl Load {
         self.buffer.extend(changes);
     }
 
-    pub fn overflows(&self) -> bool {
-        self.buffer_bytes > limits::LOAD_BUFFER_BYTES_MAX
+    pub fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes
     }
 
-    /// Takes one interest's rows. The size of the answer so far, if it was waited for.
-    pub fn take_rows(&mut self, request: RequestId, reply: ReadReply) -> Option<AnswerSize> {
-        let Stage::Snapshots { open, read, answer } = &mut self.stage else { return None };
-        let subscription = open.remove(&request)?;
+    /// What has been read so far.
+    pub fn answer_size(&self) -> AnswerSize {
+        match &self.stage {
+            Stage::Idle | Stage::Changes { .. } | Stage::Changed(_) => AnswerSize::default(),
+            Stage::Snapshots { answer, .. } => *answer,
+        }
+    }
+
+    /// Takes one interest's rows, if they are waited for.
+    pub fn take_rows(&mut self, request: RequestId, reply: ReadReply) {
+        let Stage::Snapshots { open, read, answer } = &mut self.stage else { return };
+        let Some(subscription) = open.remove(&request) else { return };
         if self.subscriptions.contains(&subscription) {
-            answer.add(&reply.rows);
+            *answer = answer.plus(AnswerSize::of(&reply.rows));
             read.insert(subscription, reply.rows);
         }
-        Some(*answer)
     }
 
     /// Takes the commits since the client was told. Returns false if their changes are so large that snapshots are better.

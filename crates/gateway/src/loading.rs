@@ -68,7 +68,8 @@ impl Gateway {
         let Ok(reply) = reply else {
             return self.read_snapshots(id, load);
         };
-        if own.take_rows(request, reply).is_some_and(|answer| answer.is_too_large()) {
+        own.take_rows(request, reply);
+        if self.open(id).is_some_and(|open| open.answer_size().is_too_large()) {
             let (rows, bytes) = (limits::ANSWER_ROWS_MAX, limits::ANSWER_BYTES_MAX);
             let problem = format!("more than {rows} rows or {bytes} bytes answer this: subscribe to smaller ranges");
             return self.end(id, &Farewell::Limit(problem));

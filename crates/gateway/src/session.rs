@@ -7,7 +7,7 @@ use iolite_values::{ClientId, Counter, Interest, Schema, Timestamp};
 use iolite_wire::message::{FromGateway, Hello, Outcome, SubscriptionId};
 
 use crate::limits;
-use crate::load::{Load, LoadId};
+use crate::load::{AnswerSize, Load, LoadId};
 use crate::size;
 
 #[derive(Debug)]
@@ -44,8 +44,6 @@ pub struct Open {
     pub client: ClientId,
     /// The `to` of the last advance, here or on the session that was resumed.
     pub seen: Timestamp,
-    /// As of when the client holds what it is about to subscribe to, if it resumed.
-    pub held_from: Option<Timestamp>,
     pub flow: Flow,
     pub subscriptions: BTreeMap<SubscriptionId, Subscription>,
     pub loads: BTreeMap<LoadId, Load>,
@@ -58,6 +56,9 @@ pub struct Open {
 /// Whether changes are told as they come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
+    /// Nothing before its first `Subscribe`: the client holds what it is about to subscribe to as of `after`, and would take any
+    /// advance for the answer.
+    Resuming { after: Timestamp },
     /// With every segment of the feed.
     Live,
     /// Not before the changes that it missed are read: nothing else is sent.
@@ -97,7 +98,7 @@ impl Session {
         match &self.phase {
             Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => self.opened + limits::GREETING_TIME_MAX,
             Phase::Open(open) => match open.flow {
-                Flow::Live | Flow::CatchingUp(_) => self.heard + limits::SILENCE_MAX,
+                Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => self.heard + limits::SILENCE_MAX,
                 Flow::Behind { since } => (self.heard + limits::SILENCE_MAX).min(since + limits::SLOW_TIME_MAX),
             },
         }
@@ -105,12 +106,12 @@ impl Session {
 }
 
 impl Open {
+    /// Resumes after `held_from`, if that is a timestamp of this history.
     pub fn new(guest: &Guest, held_from: Option<Timestamp>) -> Open {
         Open {
             client: guest.hello.client,
             seen: held_from.unwrap_or_default(),
-            held_from,
-            flow: Flow::Live,
+            flow: held_from.map_or(Flow::Live, |after| Flow::Resuming { after }),
             subscriptions: BTreeMap::new(),
             loads: BTreeMap::new(),
             next_load: LoadId::default(),
@@ -135,7 +136,7 @@ impl Open {
         let id = match self.flow {
             Flow::Live => self.loads.iter().find(|(_, load)| load.is_answered()).map(|(id, _)| *id),
             Flow::CatchingUp(id) => self.loads.get(&id).is_some_and(Load::is_answered).then_some(id),
-            Flow::Behind { .. } => None,
+            Flow::Resuming { .. } | Flow::Behind { .. } => None,
         }?;
         let load = self.loads.remove(&id)?;
         self.flow = Flow::Live;
@@ -144,6 +145,15 @@ impl Open {
             own.standing = Standing::Live;
         }
         Some(load)
+    }
+
+    /// What all loads have read so far.
+    pub fn answer_size(&self) -> AnswerSize {
+        self.loads.values().map(Load::answer_size).fold(AnswerSize::default(), AnswerSize::plus)
+    }
+
+    pub fn buffer_bytes(&self) -> usize {
+        self.loads.values().map(Load::buffer_bytes).sum()
     }
 
     /// Takes the outcomes that may be told at `position`.
@@ -160,14 +170,14 @@ impl Open {
     pub fn is_live(&self) -> bool {
         match self.flow {
             Flow::Live => true,
-            Flow::CatchingUp(_) | Flow::Behind { .. } => false,
+            Flow::Resuming { .. } | Flow::CatchingUp(_) | Flow::Behind { .. } => false,
         }
     }
 
     pub fn is_behind(&self) -> bool {
         match self.flow {
             Flow::Behind { .. } => true,
-            Flow::Live | Flow::CatchingUp(_) => false,
+            Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => false,
         }
     }
 }

@@ -23,7 +23,6 @@ impl Gateway {
             return self.end(id, &farewell);
         }
         let Some(open) = self.open_mut(id) else { return };
-        let held_from = open.held_from.take().filter(|_| subscribe.held);
         let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();
         for (name, interest) in &subscribe.interests {
             // Its load comes next.
@@ -31,17 +30,21 @@ impl Gateway {
             open.subscriptions.insert(*name, own);
         }
         let load = open.add_load(Load::new(names));
-        if held_from.is_some() && !open.is_behind() {
-            open.flow = Flow::CatchingUp(load);
-        }
-        if open.is_behind() {
+        let after = match open.flow {
+            Flow::Resuming { after } if subscribe.held => Some(after),
+            Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => None,
             // It is listed and read when the session is caught up.
-            return;
+            Flow::Behind { .. } => return,
+        };
+        match (open.flow, after) {
+            (Flow::Resuming { .. }, Some(_)) => open.flow = Flow::CatchingUp(load),
+            (Flow::Resuming { .. }, None) => open.flow = Flow::Live,
+            (Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. }, _) => {}
         }
         for (name, interest) in &subscribe.interests {
             self.index.insert(interest, target(id, *name));
         }
-        match held_from {
+        match after {
             Some(after) => self.read_changes(id, load, after),
             None => self.read_snapshots(id, load),
         }

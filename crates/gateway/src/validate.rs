@@ -66,6 +66,7 @@ fn check_loads(open: &Open) {
         }
     }
     match open.flow {
+        Flow::Resuming { .. } => assert!(open.subscriptions.is_empty(), "the first interests end the resumption"),
         Flow::Live => {
             assert!(open.loads.values().all(|load| !load.is_answered()), "a live session is answered at once")
         }

@@ -44,7 +44,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
         Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) | Phase::Open(_) => {}
     }
     match flow {
-        Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. } => {}
+        Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. } => {}
     }
     match standing {
         Standing::Live | Standing::Loading(_) => {}
@@ -69,8 +69,9 @@ fn page_and_code_agree() {
     let phases: [&dyn Debug; 4] = [&Phase::Greeting, &Phase::Held(guest()), &Phase::SchemaWanted(guest()), &open];
     assert_eq!(names("State"), variants(&phases));
     let load = LoadId::default();
+    let resuming = Flow::Resuming { after: Timestamp::ZERO };
     let behind = Flow::Behind { since: Instant::default() };
-    assert_eq!(names("Flow"), variants(&[&Flow::Live, &Flow::CatchingUp(load), &behind]));
+    assert_eq!(names("Flow"), variants(&[&resuming, &Flow::Live, &Flow::CatchingUp(load), &behind]));
     assert_eq!(names("Standing"), variants(&[&Standing::Live, &Standing::Loading(load)]));
     let id = SessionId(1);
     let ready = Input::Store(Event::Ready { store: STORE, resolved: Timestamp::ZERO });

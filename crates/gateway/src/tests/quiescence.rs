@@ -22,6 +22,8 @@ enum Step {
     Subscribe(usize, Vec<u8>),
     Unsubscribe(usize, u32),
     Submit(usize, i64),
+    /// What the client has said next reaches the gateway.
+    Arrive(usize),
     /// Somebody else commits.
     Write(Vec<i64>),
     /// Somebody else commits so much that sockets fill.
@@ -45,6 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (client(), proptest::collection::vec(0u8..8, 0..3)).prop_map(|(client, what)| Step::Subscribe(client, what)),
         2 => (client(), 1u32..8).prop_map(|(client, name)| Step::Unsubscribe(client, name)),
         5 => (client(), 0i64..4).prop_map(|(client, row)| Step::Submit(client, row)),
+        12 => client().prop_map(Step::Arrive),
         5 => proptest::collection::vec(0i64..4, 1..3).prop_map(Step::Write),
         2 => (0i64..4).prop_map(Step::WriteLarge),
         8 => (0usize..4).prop_map(Step::Answer),
@@ -77,6 +80,7 @@ impl Run {
             Step::Subscribe(client, what) => self.send(client, |reader| reader.subscribe(&what)),
             Step::Unsubscribe(client, name) => self.send(client, |reader| reader.unsubscribe(name)),
             Step::Submit(client, row) => self.send(client, |reader| reader.submit(row)),
+            Step::Arrive(client) => self.arrive(client),
             Step::Write(rows) => {
                 self.world.store.write(rows.into_iter().map(|row| add(row, 1)).collect());
             }
@@ -115,8 +119,19 @@ impl Run {
     }
 
     fn send(&mut self, client: usize, message: impl FnOnce(&mut Reader) -> Option<iolite_wire::message::FromClient>) {
-        let Some(session) = self.readers[client].session.filter(|_| self.readers[client].welcomed) else { return };
-        if let Some(message) = message(&mut self.readers[client]) {
+        let reader = &mut self.readers[client];
+        if !reader.welcomed {
+            return;
+        }
+        if let Some(message) = message(reader) {
+            reader.said.push_back(message);
+        }
+    }
+
+    fn arrive(&mut self, client: usize) {
+        let reader = &mut self.readers[client];
+        let Some(session) = reader.session else { return };
+        if let Some(message) = reader.said.pop_front() {
             self.world.say(session, message);
         }
     }
@@ -127,26 +142,17 @@ impl Run {
         }
     }
 
-    /// Gives readers what was said to them, and the gateway what they say to that.
+    /// Gives readers what was said to them.
     fn listen(&mut self) -> Result<(), String> {
-        loop {
-            let said = self.world.take();
-            if said.is_empty() {
-                return Ok(());
-            }
-            for said in said {
-                self.hear(said)?;
-            }
-        }
+        self.world.take().into_iter().try_for_each(|said| self.hear(said))
     }
 
     fn hear(&mut self, said: Said) -> Result<(), String> {
         let Said::To(session, message) = said else { return Ok(()) };
-        let Some(reader) = self.readers.iter_mut().find(|own| own.session == Some(session)) else { return Ok(()) };
-        for reply in reader.hear(message, &self.world.store)? {
-            self.world.say(session, reply);
+        match self.readers.iter_mut().find(|own| own.session == Some(session)) {
+            Some(reader) => reader.hear(message, &self.world.store),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Everything that is under way ends.
@@ -156,9 +162,14 @@ impl Run {
         }
         for _ in 0..12 {
             self.listen()?;
+            for client in 0..CLIENTS {
+                while !self.readers[client].said.is_empty() {
+                    self.arrive(client);
+                }
+                self.drain(client, usize::MAX);
+            }
             self.world.answer_all();
             self.world.publish();
-            (0..CLIENTS).for_each(|client| self.drain(client, usize::MAX));
         }
         // While nothing commits, untouched sessions are told of the feed's progress after some seconds.
         self.world.wait(IDLE_ADVANCE_PERIOD * (QUIET_PERIODS + 1));

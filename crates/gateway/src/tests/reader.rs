@@ -1,6 +1,6 @@
 //! A client that checks after every advance that it holds what the store holds at that timestamp.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use iolite_values::{Counter, Interest, KeyRange, Row, RowKey, TableId, Timestamp, Value};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Resume, Submit, Verdict};
@@ -20,6 +20,8 @@ pub struct Reader {
     client: u64,
     pub session: Option<u64>,
     pub welcomed: bool,
+    /// Said, and not yet with the gateway.
+    pub said: VecDeque<FromClient>,
     held: BTreeMap<u32, Held>,
     next_name: u32,
     position: Timestamp,
@@ -36,6 +38,7 @@ impl Reader {
             client,
             session: None,
             welcomed: false,
+            said: VecDeque::new(),
             held: BTreeMap::new(),
             next_name: 1,
             position: Timestamp::ZERO,
@@ -55,6 +58,7 @@ impl Reader {
     pub fn disconnect(&mut self) -> Option<u64> {
         self.welcomed = false;
         self.parts.clear();
+        self.said.clear();
         self.session.take()
     }
 
@@ -80,19 +84,19 @@ impl Reader {
         Some(FromClient::Submit(submit))
     }
 
-    /// Takes a message, and returns what the reader says to it.
-    pub fn hear(&mut self, message: FromGateway, store: &FakeStore) -> Result<Vec<FromClient>, String> {
+    /// Takes a message, and says something to it.
+    pub fn hear(&mut self, message: FromGateway, store: &FakeStore) -> Result<(), String> {
         match message {
-            FromGateway::Welcome(welcome) => Ok(self.welcomed(welcome.resumed)),
+            FromGateway::Welcome(welcome) => {
+                self.begin(welcome.resumed);
+                Ok(())
+            }
             FromGateway::Advance(part) => {
                 let more = part.more;
                 self.parts.push(part);
-                if !more {
-                    self.apply(store)?;
-                }
-                Ok(Vec::new())
+                if more { Ok(()) } else { self.apply(store) }
             }
-            FromGateway::Pong(_) => Ok(Vec::new()),
+            FromGateway::Pong(_) => Ok(()),
             FromGateway::SchemaWanted | FromGateway::Goodbye(_) => Err(format!("unexpected: {message:?}")),
         }
     }
@@ -111,7 +115,7 @@ impl Reader {
         }
     }
 
-    fn welcomed(&mut self, resumed: bool) -> Vec<FromClient> {
+    fn begin(&mut self, resumed: bool) {
         self.welcomed = true;
         if !resumed {
             self.held.values_mut().for_each(|held| held.rows = None);
@@ -122,7 +126,7 @@ impl Reader {
         };
         let (known, unknown) = (of(true), of(false));
         let again = self.open.values().cloned().map(FromClient::Submit);
-        [subscribe(true, known), subscribe(false, unknown)].into_iter().chain(again).collect()
+        self.said = [subscribe(true, known), subscribe(false, unknown)].into_iter().chain(again).collect();
     }
 
     fn apply(&mut self, store: &FakeStore) -> Result<(), String> {

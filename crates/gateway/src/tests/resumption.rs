@@ -2,7 +2,7 @@
 
 use iolite_store::Request;
 use iolite_values::{Id, StoreIncarnation, Timestamp};
-use iolite_wire::message::{FromClient, Hello, Resume, Verdict};
+use iolite_wire::message::{Advance, FromClient, Hello, Resume, Verdict};
 
 use super::fake_store::STORE;
 use super::world::*;
@@ -102,6 +102,29 @@ fn outcomes_wait_for_what_was_missed() {
     let mut expected = advance(world.position(), vec![add(2, 10)]);
     expected.outcomes = vec![outcome(1, Verdict::Committed(at))];
     assert_eq!(world.take(), vec![told(1, expected)]);
+}
+
+#[test]
+fn nothing_is_told_between_the_welcome_and_the_first_interests() {
+    let (mut world, _) = away(STORE);
+    world.say(1, submit(1, vec![add(2, 8)]));
+    world.answer_all();
+    world.publish();
+    world.wait(crate::limits::IDLE_ADVANCE_PERIOD * 3);
+    assert_eq!(world.take(), vec![], "it would be taken for the answer");
+    world.say(1, subscribe(true, vec![(1, one_cell(2))]));
+    world.answer_all();
+    let at = world.store.log.last().expect("one").at;
+    let outcomes = vec![outcome(1, Verdict::Committed(at))];
+    let expected = Advance { outcomes, ..advance(world.position(), vec![add(2, 10)]) };
+    assert_eq!(world.take(), vec![told(1, expected)]);
+}
+
+#[test]
+fn a_client_that_holds_nothing_says_so() {
+    let (mut world, _) = away(STORE);
+    world.say(1, subscribe(true, vec![]));
+    assert_eq!(world.take(), vec![told(1, advance(world.position(), vec![]))]);
 }
 
 #[test]
