@@ -56,6 +56,13 @@ impl InterestIndex {
         }
     }
 
+    /// Whether any target's interest includes the cell.
+    pub fn has_match(&self, cell: &Cell) -> bool {
+        let mut found = false;
+        self.matches(cell, |_| found = true);
+        found
+    }
+
     pub fn contains(&self, interest: &Interest, target: Target) -> bool {
         match interest {
             Interest::Cell(cell) => {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::{Commit, ReadReply, RequestId, RowAt};
-use iolite_values::{Interest, Row, RowKey, TableId, Write};
+use iolite_values::{Row, RowKey, TableId, Write};
 use iolite_wire::message::{RowSnapshot, Snapshot, SubscriptionId};
 
 use crate::SessionId;
@@ -116,19 +116,9 @@ impl Load {
 
     /// Takes the commits since the client was told. Returns false if their changes are so large that snapshots are better.
     pub fn take_commits(&mut self, commits: &[Commit], subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> bool {
-        let mut index = InterestIndex::default();
-        for subscription in &self.subscriptions {
-            let target = Target { session: SessionId(0), subscription: *subscription };
-            index.insert(&self.interest(*subscription, subscriptions), target);
-        }
-        let mut changes = Vec::new();
-        for write in commits.iter().flat_map(|commit| commit.writes.iter()) {
-            let mut included = false;
-            index.matches(&write.cell, |_| included = true);
-            if included {
-                changes.push(write.clone());
-            }
-        }
+        let index = self.index(subscriptions);
+        let all = commits.iter().flat_map(|commit| commit.writes.iter());
+        let changes = all.filter(|write| index.has_match(&write.cell)).cloned().collect();
         let changes = coalesce(changes);
         let fits = changes.iter().map(size::write).sum::<usize>() <= limits::CATCH_UP_CHANGES_BYTES_MAX;
         self.stage = Stage::Changed(changes);
@@ -162,42 +152,49 @@ impl Load {
 
     /// The changes and snapshots that make the client's state that of the feed's position.
     pub fn answer(self, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> (Vec<Write>, Vec<Snapshot>) {
+        let index = self.index(subscriptions);
         match self.stage {
             Stage::Idle | Stage::Changes { .. } => unreachable!("only answered loads are asked for their answer"),
             Stage::Changed(changes) => {
-                let interests: Vec<_> =
-                    self.subscriptions.iter().filter_map(|id| subscriptions.get(id)).map(|own| &own.interest).collect();
                 let all = changes.into_iter().chain(self.buffer);
                 // Interests may have been left out since the changes were taken.
-                let wanted = all.filter(|write| interests.iter().any(|interest| interest.includes(&write.cell)));
+                let wanted = all.filter(|write| index.has_match(&write.cell));
                 (coalesce(wanted.collect()), Vec::new())
             }
-            Stage::Snapshots { open: _, read, answer: _ } => {
-                let snapshots = read.into_iter().filter_map(|(subscription, rows)| {
-                    let interest = &subscriptions.get(&subscription)?.interest;
-                    Some(Snapshot { subscription, rows: fold(rows, interest, &self.buffer) })
-                });
-                (Vec::new(), snapshots.collect())
-            }
+            Stage::Snapshots { open: _, read, answer: _ } => (Vec::new(), fold(read, &index, &self.buffer)),
         }
     }
 
-    fn interest(&self, id: SubscriptionId, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> Interest {
-        subscriptions.get(&id).expect("a load is made of subscriptions").interest.clone()
+    /// Which of its subscriptions a change concerns.
+    fn index(&self, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> InterestIndex {
+        let mut index = InterestIndex::default();
+        for name in &self.subscriptions {
+            let own = subscriptions.get(name).expect("a load is made of subscriptions");
+            index.insert(&own.interest, Target { session: SessionId(0), subscription: *name });
+        }
+        index
     }
 }
 
 /// The rows after the changes that concern them.
-fn fold(rows: Vec<RowAt>, interest: &Interest, changes: &[Write]) -> Vec<RowSnapshot> {
-    let mut rows: Rows = rows.into_iter().map(|row| ((row.table, row.key), row.row)).collect();
-    for write in changes.iter().filter(|write| interest.includes(&write.cell)) {
-        let place = (write.cell.table, write.cell.row.clone());
-        let row = rows.entry(place.clone()).or_default();
-        // An operation of another type changes nothing, here as in the store.
-        let _ = row.apply(write.cell.column, &write.operation);
-        if row.is_empty() {
-            rows.remove(&place);
-        }
+fn fold(read: BTreeMap<SubscriptionId, Vec<RowAt>>, index: &InterestIndex, changes: &[Write]) -> Vec<Snapshot> {
+    let by_place = |rows: Vec<RowAt>| rows.into_iter().map(|row| ((row.table, row.key), row.row)).collect();
+    let mut all: BTreeMap<SubscriptionId, Rows> = read.into_iter().map(|(name, rows)| (name, by_place(rows))).collect();
+    for write in changes {
+        index.matches(&write.cell, |target| apply(all.entry(target.subscription).or_default(), write));
     }
-    rows.into_iter().map(|((table, key), row)| RowSnapshot { table, key, row }).collect()
+    let row = |((table, key), row)| RowSnapshot { table, key, row };
+    all.into_iter()
+        .map(|(subscription, rows)| Snapshot { subscription, rows: rows.into_iter().map(row).collect() })
+        .collect()
+}
+
+fn apply(rows: &mut Rows, write: &Write) {
+    let place = (write.cell.table, write.cell.row.clone());
+    let row = rows.entry(place.clone()).or_default();
+    // An operation of another type changes nothing, here as in the store.
+    let _ = row.apply(write.cell.column, &write.operation);
+    if row.is_empty() {
+        rows.remove(&place);
+    }
 }
