@@ -5,10 +5,12 @@
 use std::collections::BTreeMap;
 
 use iolite_store::Refusal;
-use iolite_values::{Decision, RowKey, TableId, Timestamp, Transaction, Write};
+use iolite_values::{Decision, Row, RowKey, TableId, Timestamp, Transaction, Write};
 
 use super::Replica;
-use crate::journal::{Completed, CompletedDecision, JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX, growth_bytes};
+use crate::journal::{
+    Completed, CompletedDecision, JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX, growth_bytes, row_bytes,
+};
 
 pub(super) fn encode(transaction: &Transaction, at: Timestamp) -> Result<Vec<u8>, Refusal> {
     let decision = match &transaction.decision {
@@ -22,18 +24,28 @@ pub(super) fn encode(transaction: &Transaction, at: Timestamp) -> Result<Vec<u8>
 }
 
 impl Replica {
-    /// Whether every row stays small enough. Only a row's own size counts, not what it was before or will be.
+    /// Whether every row stays small enough. Asked after the types: these operations can be applied.
     pub(super) fn check_rows(&self, writes: &[Write]) -> Result<(), Refusal> {
         let mut growth: BTreeMap<(TableId, &RowKey), usize> = BTreeMap::new();
         for write in writes {
             *growth.entry((write.cell.table, &write.cell.row)).or_default() += growth_bytes(write);
         }
         for ((table, key), bytes) in growth {
-            let bound = self.versions.row(table, key).map_or(0, |row| row.bytes_bound());
-            if bound + bytes > ROW_BYTES_MAX {
+            let row = self.versions.row(table, key);
+            // Counting is for rows that come near; nearly all are far from it.
+            let near = row.map_or(0, |row| row.bytes_bound()) + bytes > ROW_BYTES_MAX;
+            if near && self.bytes_after(table, key, writes) > ROW_BYTES_MAX {
                 return Err(Refusal::RowTooLarge { table, key: key.clone(), bytes_max: ROW_BYTES_MAX });
             }
         }
         Ok(())
+    }
+
+    fn bytes_after(&self, table: TableId, key: &RowKey, writes: &[Write]) -> usize {
+        let mut row = self.versions.row(table, key).map_or_else(Row::default, |row| row.latest().clone());
+        for write in writes.iter().filter(|write| write.cell.table == table && write.cell.row == *key) {
+            row.apply(write.cell.column, &write.operation).expect("types were checked before");
+        }
+        row_bytes(&row)
     }
 }

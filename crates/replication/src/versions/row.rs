@@ -35,7 +35,7 @@ pub struct VersionedRow {
     /// The last commit that the base reflects.
     base_at: Timestamp,
     past: Option<Past>,
-    /// Not below what `row_bytes` says of the latest state or the base.
+    /// Not below what `row_bytes` says of the latest state.
     bytes_bound: usize,
 }
 
@@ -73,7 +73,7 @@ impl VersionedRow {
         &history[history.partition_point(|version| version.at <= at)..]
     }
 
-    /// Not below what the row takes in a checkpoint, now or before this.
+    /// Not below what the latest state takes in a checkpoint.
     pub fn bytes_bound(&self) -> usize {
         self.bytes_bound
     }
@@ -82,7 +82,7 @@ impl VersionedRow {
     fn count_growth(&mut self, write: &Write) {
         self.bytes_bound += growth_bytes(write);
         if self.bytes_bound > ROW_BYTES_MAX / 2 {
-            self.bytes_bound = row_bytes(&self.latest).max(row_bytes(self.base()));
+            self.bytes_bound = row_bytes(&self.latest);
         }
     }
 

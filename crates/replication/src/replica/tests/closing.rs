@@ -1,0 +1,126 @@
+//! Close: barrier, ceiling, and the stretch of the feed.
+
+use std::sync::Arc;
+
+use iolite_machine::PersistId;
+use iolite_store::{Commit, TooOld};
+use iolite_values::{Interest, Operation, Timestamp};
+
+use super::bench::{Bench, Said, add, at, blind, cell, put, write};
+use crate::journal::JournalRecord;
+use crate::messages::{Answer, Ask, Closed};
+use crate::replica::close::CLOSED_WRITES_MAX;
+
+fn commit(transaction: &iolite_values::Transaction, at: Timestamp) -> Commit {
+    Commit { at, transaction: transaction.id, writes: Arc::from(transaction.writes()) }
+}
+
+fn closed(through: Timestamp, commits: Vec<Commit>) -> Answer {
+    Answer::Closed(Ok(Closed { through, resolved: through, commits }))
+}
+
+#[test]
+fn closing_past_the_ceiling_persists_a_new_one_a_second_ahead() {
+    let mut bench = Bench::new();
+    let ceiling = Timestamp::end_of(at(1_005).micros());
+    assert_eq!(
+        bench.ask(Ask::Close { through: at(5), cursor: Timestamp::ZERO }),
+        [
+            Said::Record(PersistId(1), JournalRecord::Ceiling(ceiling)),
+            Said::Answer(PersistId(1), closed(at(5), vec![])),
+        ]
+    );
+    let below = Ask::Close { through: at(900), cursor: at(5) };
+    assert_eq!(bench.ask(below), [Said::Answer(PersistId(1), closed(at(900), vec![]))]);
+}
+
+#[test]
+fn a_stretch_waits_for_its_own_commits_only() {
+    let mut bench = Bench::new();
+    bench.close(at(1));
+    let (first, second) = (add(1, 1), add(2, 1));
+    bench.commit(&first, at(5));
+    bench.commit(&second, at(9));
+    let ask = Ask::Close { through: at(5), cursor: at(1) };
+    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(2), closed(at(5), vec![commit(&first, at(5))]))]);
+    let interest = Interest::Cell(cell(1));
+    let read = bench.ask(Ask::ReadAt { interest, at: at(5) });
+    assert!(matches!(read[..], [Said::Answer(PersistId(2), Answer::Read(Ok(_)))]), "{read:?}");
+    let ask = Ask::Close { through: at(9), cursor: at(5) };
+    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(3), closed(at(9), vec![commit(&second, at(9))]))]);
+}
+
+#[test]
+fn a_slower_coordinator_learns_as_far_as_another_closed() {
+    let mut bench = Bench::new();
+    bench.close(at(9));
+    let ask = Ask::Close { through: at(5), cursor: Timestamp::ZERO };
+    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(1), closed(at(9), vec![]))]);
+}
+
+#[test]
+fn closing_follows_a_clock_that_is_far_ahead_only_so_far() {
+    let mut bench = Bench::new();
+    let limit = Timestamp::end_of(at(10_000).micros());
+    for _ in 0..3 {
+        let answer = bench.answer(Ask::Close { through: Timestamp::MAX, cursor: Timestamp::ZERO });
+        assert_eq!(answer, closed(limit, vec![]), "however often it asks");
+    }
+}
+
+#[test]
+fn a_long_stretch_comes_in_parts() {
+    let mut bench = Bench::new();
+    let writes = vec![write(1, Operation::Add(1)); CLOSED_WRITES_MAX / 2];
+    for counter in 1..=5 {
+        bench.commit(&blind(counter, writes.clone()), at(counter));
+    }
+    let mut cursor = Timestamp::ZERO;
+    let mut parts = Vec::new();
+    while cursor < at(9) {
+        let Answer::Closed(Ok(closed)) = bench.answer(Ask::Close { through: at(9), cursor }) else { panic!("closed") };
+        assert_eq!(closed.resolved, at(9));
+        cursor = closed.through;
+        parts.push((closed.through, closed.commits.len()));
+    }
+    assert_eq!(parts, [(at(2), 2), (at(4), 2), (at(9), 1)]);
+}
+
+#[test]
+fn a_cursor_below_the_low_watermark_is_too_old() {
+    let mut bench = Bench::new();
+    bench.commit(&put(1, 1), at(5));
+    bench.close(at(1_100));
+    let too_old = TooOld { low_watermark: at(5) };
+    let ask = Ask::Close { through: at(1_100), cursor: at(4) };
+    assert_eq!(bench.answer(ask), Answer::Closed(Err(too_old)));
+    let interest = Interest::Cell(cell(1));
+    assert_eq!(bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(4) }), Answer::Read(Err(too_old)));
+    let changes = Ask::Changes { interests: vec![interest], after: at(4), through: at(9) };
+    assert_eq!(bench.answer(changes), Answer::Changes(Err(too_old)));
+}
+
+#[test]
+fn history_is_collected_when_it_is_old_or_too_much() {
+    let mut bench = Bench::keeping(1_000);
+    bench.commit(&put(1, 1), at(1));
+    bench.close(at(1_000));
+    assert_eq!(bench.replica.low_watermark(), Timestamp::ZERO, "it is not old yet");
+    bench.commit(&blind(2, vec![write(2, Operation::Add(1)); 1_000]), at(1_001));
+    bench.close(at(1_001));
+    assert_eq!(bench.replica.low_watermark(), at(1), "there is more than enough");
+    bench.close(at(2_002));
+    assert_eq!(bench.replica.low_watermark(), at(1_001));
+}
+
+#[test]
+fn a_deleted_row_is_forgotten_with_its_history() {
+    let mut bench = Bench::new();
+    bench.commit(&put(1, 1), at(1));
+    let mut delete = write(1, Operation::Delete);
+    delete.cell.column = iolite_values::ColumnId::ROW;
+    bench.commit(&blind(2, vec![delete]), at(2));
+    assert!(bench.replica.versions().row(cell(1).table, &cell(1).row).is_some());
+    bench.close(at(1_100));
+    assert_eq!(bench.replica.versions().row(cell(1).table, &cell(1).row), None);
+}

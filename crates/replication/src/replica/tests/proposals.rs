@@ -1,0 +1,224 @@
+//! Proposals: what is decided, what has to come later, what has to run again.
+
+use std::sync::Arc;
+
+use iolite_machine::PersistId;
+use iolite_store::{CompletionDecision, Refusal};
+use iolite_values::{Attempt, Counter, Decision, Id, ListOrder, Operation, StoreIncarnation, Timestamp, Value};
+
+use super::bench::{Bench, Said, add, at, blind, cell, committed, completion, id, put, read, reading, write};
+use crate::journal::{Completed, CompletedDecision, JournalRecord, ROW_BYTES_MAX};
+use crate::messages::{Answer, Ask, Prepared};
+
+#[test]
+fn a_proposal_is_decided_by_one_record_and_answered_after_it() {
+    let mut bench = Bench::new();
+    let transaction = add(1, 1);
+    let record = Completed {
+        transaction: id(1),
+        attempt: Attempt(1),
+        at: at(1),
+        decision: CompletedDecision::Committed(transaction.writes().to_vec()),
+    };
+    let answer = Answer::Prepared(committed(1, at(1)));
+    let ask = Ask::Prepare { transaction: Arc::new(transaction), at: at(1) };
+    assert_eq!(
+        bench.ask(ask.clone()),
+        [Said::Record(PersistId(1), JournalRecord::Completed(record)), Said::Answer(PersistId(1), answer.clone())]
+    );
+    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(1), answer)], "asked again, it decides nothing again");
+}
+
+#[test]
+fn an_abort_is_recorded_without_writes() {
+    let mut bench = Bench::new();
+    let mut transaction = reading(1, Timestamp::ZERO, vec![read(1)], Vec::new());
+    transaction.decision = Decision::Abort("no".into());
+    let record = Completed { transaction: id(1), attempt: Attempt(1), at: at(1), decision: CompletedDecision::Aborted };
+    let aborted = completion(1, at(1), CompletionDecision::Aborted);
+    assert_eq!(
+        bench.ask(Ask::Prepare { transaction: Arc::new(transaction), at: at(1) }),
+        [
+            Said::Record(PersistId(1), JournalRecord::Completed(record)),
+            Said::Answer(PersistId(1), Answer::Prepared(Prepared::Completed(aborted))),
+        ]
+    );
+    assert_eq!(bench.prepare(&put(2, 1), at(1)), Prepared::Retry { above: at(1) }, "what it read holds until there");
+}
+
+#[test]
+fn an_acknowledgement_is_one_record_and_makes_a_copy_forgotten() {
+    let mut bench = Bench::new();
+    bench.commit(&add(1, 1), at(1));
+    let ask = Ask::Acknowledge { client: id(1).client, through: Counter(1) };
+    let record = JournalRecord::Acknowledged { client: id(1).client, through: Counter(1) };
+    assert_eq!(
+        bench.ask(ask.clone()),
+        [Said::Record(PersistId(2), record), Said::Answer(PersistId(2), Answer::Acknowledged)]
+    );
+    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(2), Answer::Acknowledged)]);
+    assert_eq!(bench.prepare(&add(1, 1), at(2)), Prepared::Forgotten);
+}
+
+#[test]
+fn nothing_commits_at_or_below_the_barrier() {
+    let mut bench = Bench::new();
+    bench.close(at(5));
+    assert_eq!(bench.prepare(&add(1, 1), at(5)), Prepared::Retry { above: at(5) });
+    bench.commit(&add(1, 1), at(6));
+}
+
+#[test]
+fn nothing_commits_at_or_below_a_read() {
+    let mut bench = Bench::new();
+    bench.commit(&reading(1, Timestamp::ZERO, vec![read(1)], Vec::new()), at(5));
+    assert_eq!(bench.prepare(&put(2, 1), at(4)), Prepared::Retry { above: at(5) });
+}
+
+#[test]
+fn a_timestamp_is_given_once() {
+    let mut bench = Bench::new();
+    bench.commit(&add(1, 1), at(5));
+    assert_eq!(bench.prepare(&add(2, 2), at(5)), Prepared::Retry { above: at(5) });
+}
+
+#[test]
+fn a_write_comes_after_what_it_does_not_commute_with() {
+    let mut bench = Bench::new();
+    bench.commit(&put(1, 1), at(5));
+    assert_eq!(bench.prepare(&put(2, 1), at(4)), Prepared::Retry { above: at(5) });
+    bench.commit(&put(2, 2), at(4));
+}
+
+#[test]
+fn what_commutes_may_come_before() {
+    let mut bench = Bench::new();
+    let append = |counter: u64| {
+        let operation = Operation::Append { value: Value::Int(counter as i64), order: ListOrder::Commit };
+        blind(counter, vec![write(1, operation)])
+    };
+    bench.commit(&append(1), at(5));
+    bench.commit(&append(2), at(4));
+    let list =
+        bench.replica.versions().row(cell(1).table, &cell(1).row).unwrap().latest().cell(cell(1).column).cloned();
+    let expected = iolite_values::CellState::List(vec![Value::Int(2), Value::Int(1)]);
+    assert_eq!(list, Some(expected), "in timestamp order");
+}
+
+#[test]
+fn a_read_that_changed_since_is_a_conflict_at_the_last_change() {
+    let mut bench = Bench::new();
+    bench.close(at(1));
+    bench.commit(&put(1, 1), at(5));
+    bench.commit(&put(2, 1), at(6));
+    bench.commit(&put(3, 2), at(7));
+    let transaction = reading(4, at(1), vec![read(1)], Vec::new());
+    assert_eq!(bench.prepare(&transaction, at(8)), Prepared::Conflict { at_least: at(6) });
+}
+
+#[test]
+fn a_snapshot_below_the_low_watermark_is_a_conflict() {
+    let mut bench = Bench::new();
+    bench.commit(&put(1, 1), at(5));
+    bench.close(at(1_100));
+    assert_eq!(bench.replica.low_watermark(), at(5));
+    let transaction = reading(2, at(4), vec![read(9)], Vec::new());
+    assert_eq!(bench.prepare(&transaction, at(1_200)), Prepared::Conflict { at_least: at(1_100) });
+}
+
+#[test]
+fn a_snapshot_that_is_not_resolved_is_refused() {
+    let mut bench = Bench::new();
+    bench.close(at(1));
+    let transaction = Arc::new(reading(1, at(2), vec![read(1)], Vec::new()));
+    let refusal = Refusal::NotResolved { asked: at(2), resolved: at(1) };
+    assert_eq!(bench.answer(Ask::Prepare { transaction, at: at(3) }), Answer::Refused(refusal));
+}
+
+#[test]
+fn a_proposal_of_a_clock_far_ahead_is_refused() {
+    let mut bench = Bench::new();
+    let limit = Timestamp::end_of(at(11_000).micros());
+    let far = at(11_001);
+    let answer = bench.answer(Ask::Prepare { transaction: Arc::new(add(1, 1)), at: far });
+    assert_eq!(answer, Answer::Refused(Refusal::TooFarAhead { asked: far, limit }));
+    bench.commit(&add(1, 1), at(11_000));
+}
+
+#[test]
+fn an_earlier_attempt_does_not_commit_once_a_later_one_conflicted() {
+    let mut bench = Bench::new();
+    bench.close(at(1));
+    bench.commit(&put(1, 1), at(5));
+    let mut later = reading(2, at(1), vec![read(1)], Vec::new());
+    later.attempt = Attempt(2);
+    assert_eq!(bench.prepare(&later, at(6)), Prepared::Conflict { at_least: at(5) });
+    assert_eq!(bench.prepare(&add(2, 3), at(7)), Prepared::Conflict { at_least: at(5) });
+}
+
+#[test]
+fn another_history_is_refused() {
+    let mut bench = Bench::new();
+    let other = StoreIncarnation(Id::from_u128(6));
+    let ask = Ask::Prepare { transaction: Arc::new(add(1, 1)), at: at(1) };
+    for store in [None, Some(other)] {
+        assert_eq!(bench.ask_of(store, ask.clone()), [Said::Answer(PersistId::START, Answer::WrongStore)]);
+    }
+    let opened = Answer::Opened { resolved: Timestamp::ZERO };
+    assert_eq!(bench.ask_of(None, Ask::Open), [Said::Answer(PersistId::START, opened)]);
+}
+
+fn list(counter: u64, operations: Vec<Operation>) -> iolite_values::Transaction {
+    blind(counter, operations.into_iter().map(|operation| write(1, operation)).collect())
+}
+
+fn append(order: ListOrder) -> Operation {
+    Operation::Append { value: Value::Null, order }
+}
+
+fn set_at(index: u32) -> Operation {
+    Operation::SetAt { index, value: Value::Int(1) }
+}
+
+#[test]
+fn an_element_that_is_not_there_is_a_conflict() {
+    let mut bench = Bench::new();
+    bench.commit(&list(1, vec![append(ListOrder::Strict)]), at(5));
+    assert_eq!(bench.prepare(&list(2, vec![set_at(1)]), at(6)), Prepared::Conflict { at_least: at(5) });
+    bench.commit(&list(3, vec![append(ListOrder::Strict), set_at(1)]), at(7));
+}
+
+#[test]
+fn an_element_is_set_after_it_was_appended() {
+    let mut bench = Bench::new();
+    bench.commit(&list(1, vec![append(ListOrder::Commit)]), at(5));
+    assert_eq!(bench.prepare(&list(2, vec![set_at(0)]), at(4)), Prepared::Retry { above: at(5) });
+    bench.commit(&list(2, vec![set_at(0)]), at(6));
+}
+
+#[test]
+fn an_append_does_not_move_an_element_whose_index_was_used() {
+    let mut bench = Bench::new();
+    bench.commit(&list(1, vec![append(ListOrder::Commit)]), at(5));
+    bench.commit(&list(2, vec![set_at(0)]), at(6));
+    assert_eq!(bench.prepare(&list(3, vec![append(ListOrder::Commit)]), at(4)), Prepared::Retry { above: at(6) });
+    let after = list(3, vec![append(ListOrder::Commit)]);
+    assert!(matches!(bench.prepare(&after, Timestamp::from_u64(at(5).as_u64() + 1)), Prepared::Completed(_)));
+}
+
+#[test]
+fn a_row_does_not_grow_past_what_a_checkpoint_takes() {
+    let mut bench = Bench::new();
+    let half = Value::bytes(vec![0; ROW_BYTES_MAX / 2 - 1000]);
+    let put = |counter: u64, column: u32, value: &Value| {
+        let mut put = write(1, Operation::Put(value.clone()));
+        put.cell.column.0 += column;
+        blind(counter, vec![put])
+    };
+    bench.commit(&put(1, 0, &half), at(1));
+    bench.commit(&put(2, 1, &half), at(2));
+    bench.commit(&put(3, 1, &half), at(3));
+    let third = Arc::new(put(4, 2, &half));
+    let refusal = Refusal::RowTooLarge { table: cell(1).table, key: cell(1).row.clone(), bytes_max: ROW_BYTES_MAX };
+    assert_eq!(bench.answer(Ask::Prepare { transaction: third, at: at(4) }), Answer::Refused(refusal));
+}

@@ -1,0 +1,90 @@
+//! Restarts.
+
+use iolite_values::{Attempt, Counter, Timestamp};
+
+use super::bench::{Bench, add, at, committed, id, put, read, reading, settings};
+use crate::journal::{CheckpointChunk, JournalRecord};
+use crate::messages::{Answer, Ask, Prepared};
+use crate::replica::{RecoverError, Replica};
+
+#[test]
+fn the_barrier_is_the_ceiling_after_a_restart() {
+    let mut bench = Bench::new();
+    bench.close(at(5));
+    let records = bench.records.clone();
+    bench.restart(&[], &records);
+    let ceiling = Timestamp::end_of(at(1_005).micros());
+    assert_eq!(bench.replica.resolved(), ceiling);
+    assert_eq!(bench.prepare(&add(1, 1), at(1_000)), Prepared::Retry { above: ceiling });
+}
+
+#[test]
+fn an_outcome_survives_a_restart_until_it_is_acknowledged() {
+    let mut bench = Bench::new();
+    bench.commit(&add(1, 1), at(1));
+    bench.commit(&add(2, 1), at(2));
+    bench.ask(Ask::Acknowledge { client: id(1).client, through: Counter(1) });
+    let records = bench.records.clone();
+    bench.restart(&[], &records);
+    assert_eq!(bench.prepare(&add(1, 1), at(9)), Prepared::Forgotten);
+    assert_eq!(bench.prepare(&add(2, 1), at(9)), committed(1, at(2)));
+}
+
+#[test]
+fn nothing_commits_below_a_read_after_a_restart_either() {
+    let mut bench = Bench::new();
+    bench.commit(&reading(1, Timestamp::ZERO, vec![read(1)], Vec::new()), at(5));
+    let records = bench.records.clone();
+    bench.restart(&[], &records);
+    assert_eq!(bench.prepare(&put(2, 1), at(4)), Prepared::Retry { above: at(5) });
+}
+
+#[test]
+fn an_earlier_attempt_that_commits_after_a_restart_is_the_outcome_of_all() {
+    let mut bench = Bench::new();
+    bench.close(at(1));
+    bench.commit(&put(1, 1), at(5));
+    let mut later = reading(2, at(1), vec![read(1)], Vec::new());
+    later.attempt = Attempt(2);
+    assert_eq!(bench.prepare(&later, at(6)), Prepared::Conflict { at_least: at(5) });
+    let records = bench.records.clone();
+    bench.restart(&[], &records);
+    bench.commit(&add(2, 3), at(2_000));
+    later.attempt = Attempt(3);
+    assert_eq!(bench.prepare(&later, at(2_001)), committed(1, at(2_000)));
+}
+
+#[test]
+fn what_is_no_journal_is_an_error() {
+    let decode = Replica::recover(settings(1), [[1, 2, 3]; 0], [[0xff, 0xff]]);
+    assert!(matches!(decode, Err(RecoverError::Decode(_))));
+    let half = CheckpointChunk::Rows(Vec::new()).encode().unwrap();
+    let incomplete = Replica::recover(settings(1), [half], [[0; 0]; 0]);
+    assert_eq!(incomplete.map(|_| ()), Err(RecoverError::IncompleteCheckpoint));
+    let mut bench = Bench::new();
+    bench.commit(&add(1, 1), at(1));
+    let mut records = bench.records.clone();
+    let other = iolite_values::Write { cell: super::bench::cell(1), operation: iolite_values::Operation::Create };
+    let completed = crate::journal::Completed {
+        transaction: id(2),
+        attempt: Attempt(1),
+        at: at(2),
+        decision: crate::journal::CompletedDecision::Committed(vec![other]),
+    };
+    records.push(JournalRecord::Completed(completed).encode().unwrap());
+    let inconsistent = Replica::recover(settings(1), [[0; 0]; 0], records);
+    assert!(matches!(inconsistent, Err(RecoverError::Inconsistent { .. })));
+}
+
+#[test]
+fn a_closed_timestamp_stays_readable_after_a_restart() {
+    let mut bench = Bench::new();
+    bench.commit(&add(1, 1), at(5));
+    bench.close(at(5));
+    let interest = iolite_values::Interest::Cell(super::bench::cell(1));
+    let before = bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(5) });
+    assert!(matches!(&before, Answer::Read(Ok(reply)) if reply.rows.len() == 1));
+    let records = bench.records.clone();
+    bench.restart(&[], &records);
+    assert_eq!(bench.answer(Ask::ReadAt { interest, at: at(5) }), before);
+}
