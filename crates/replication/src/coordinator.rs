@@ -23,6 +23,7 @@ use iolite_values::{CoordinatorId, StoreIncarnation};
 use crate::messages::{Ask, Boot, FromReplica, Life, ToReplica};
 
 use feed::Feed;
+pub use feed::IDLE_CLOSE_BEHIND;
 use proposals::Proposals;
 use questions::{Purpose, Questions};
 

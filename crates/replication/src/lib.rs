@@ -8,6 +8,7 @@
 mod broken;
 mod coordinator;
 pub mod journal;
+pub mod limits;
 mod local;
 pub mod messages;
 mod replica;

@@ -33,9 +33,12 @@ use crate::journal::JournalRecord;
 use crate::messages::{Answer, Ask, Boot, FromReplica, ToReplica};
 use crate::versions::{Retention, Versions};
 
+pub use attempts::ATTEMPTS_MAX;
 use attempts::Attempts;
+pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};
 use checkpoint::Checkpoint;
 use clients::Clients;
+pub use close::CLOSED_WRITES_MAX;
 pub use recover::RecoverError;
 
 /// What a replica is started with.
@@ -81,7 +84,7 @@ pub struct Replica {
 
 /// How many old commits are forgotten for each message, at most: more than one message adds, so that it catches up, and few enough to stay
 /// unnoticed.
-const COLLECTED_EACH_TIME: usize = 64;
+pub const COLLECTED_EACH_TIME: usize = 64;
 
 impl Replica {
     /// A replica with an empty store.

@@ -90,12 +90,15 @@ impl Coordinator {
         refusal: Refusal,
     ) {
         match refusal {
-            Refusal::TooFarAhead { limit, .. } if floor.next_for(self.settings.id) <= limit => {
+            Refusal::TooFarAhead { limit, .. } => {
                 self.proposals.give_up_above_limit();
-                self.propose(now, request, transaction, floor);
+                if floor.next_for(self.settings.id) <= limit {
+                    self.propose(now, request, transaction, floor);
+                } else {
+                    self.answer(request, Reply::Refused(refusal));
+                }
             }
-            Refusal::TooFarAhead { .. }
-            | Refusal::NotResolved { .. }
+            Refusal::NotResolved { .. }
             | Refusal::Type { .. }
             | Refusal::TransactionTooLarge { .. }
             | Refusal::RowTooLarge { .. } => {

@@ -120,10 +120,10 @@ impl Coordinator {
     pub(super) fn on_closed(&mut self, now: Now, closed: Result<Closed, TooOld>, highest: Timestamp) {
         match closed {
             Ok(closed) => {
-                self.feed.want(closed.resolved);
+                let resolved = closed.resolved;
                 let segment = self.feed.advance(now.instant, closed);
-                // Others' commits too: nobody else tells of them.
-                self.feed.want(highest);
+                // The rest of a long stretch; and others' commits, of which nobody else tells.
+                self.feed.want(resolved.max(highest));
                 if let Some(segment) = segment {
                     self.emit(CoordinatorOutput::Event(Event::Feed(segment)));
                 }

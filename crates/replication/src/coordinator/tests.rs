@@ -1,1 +1,6 @@
-//! (tests)
+//! Transitions of the coordinator, as whole lists of outputs.
+
+mod bench;
+mod feed;
+mod requests;
+mod session;

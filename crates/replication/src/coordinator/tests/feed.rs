@@ -1,0 +1,84 @@
+//! The feed: on demand, and now and then.
+
+use std::sync::Arc;
+
+use iolite_store::{Commit, Event, Segment};
+use iolite_values::Timestamp;
+
+use super::bench::{Bench, Said, at, closed, commit, completed, transaction};
+use crate::messages::{Answer, Ask, Closed};
+
+fn segment(from: Timestamp, to: Timestamp, commits: Vec<Commit>) -> Said {
+    Said::Event(Event::Feed(Segment { from, to, commits }))
+}
+
+#[test]
+fn one_close_is_open_at_a_time_and_the_next_follows_at_once() {
+    let mut bench = Bench::open();
+    for counter in 1..=3 {
+        bench.request(counter, commit(counter));
+    }
+    let first = at(0);
+    let said = bench.answer(2, completed(first));
+    assert_eq!(said[1..], [Said::Asks(5, Ask::Close { through: first, cursor: Timestamp::ZERO })]);
+    let second = at(5);
+    assert_eq!(bench.answer(3, completed(second)).len(), 1, "no second Close");
+    let done = Commit { at: first, transaction: transaction(1).id, writes: Arc::from([]) };
+    let answer = Closed { through: first, resolved: first, commits: vec![done.clone()] };
+    assert_eq!(
+        bench.answer(5, Answer::Closed(Ok(answer))),
+        [segment(Timestamp::ZERO, first, vec![done]), Said::Asks(6, Ask::Close { through: second, cursor: first }),]
+    );
+}
+
+#[test]
+fn an_idle_store_is_closed_less_and_less_often() {
+    let mut bench = Bench::open();
+    let mut waits = Vec::new();
+    for number in 2..=5 {
+        let (millis, said) = bench.wait();
+        let [Said::Asks(_, Ask::Close { through, .. })] = said[..] else { panic!("{said:?}") };
+        waits.push(millis);
+        bench.answer(number, closed(through));
+    }
+    assert_eq!(waits, [250, 500, 1_000, 1_000]);
+}
+
+#[test]
+fn an_idle_close_leaves_the_last_moment_open() {
+    let mut bench = Bench::open();
+    let (_, said) = bench.wait();
+    assert_eq!(said, [Said::Asks(2, Ask::Close { through: at(150), cursor: Timestamp::ZERO })]);
+}
+
+#[test]
+fn what_others_commit_is_fetched_when_it_is_heard_of() {
+    let mut bench = Bench::open();
+    bench.wait();
+    bench.highest = at(900);
+    assert_eq!(
+        bench.answer(2, closed(at(150))),
+        [
+            segment(Timestamp::ZERO, at(150), Vec::new()),
+            Said::Asks(3, Ask::Close { through: at(900), cursor: at(150) }),
+        ]
+    );
+}
+
+#[test]
+fn a_stretch_that_comes_in_parts_is_fetched_to_its_end() {
+    let mut bench = Bench::open();
+    bench.wait();
+    let part = Closed { through: at(50), resolved: at(150), commits: Vec::new() };
+    assert_eq!(
+        bench.answer(2, Answer::Closed(Ok(part))),
+        [segment(Timestamp::ZERO, at(50), Vec::new()), Said::Asks(3, Ask::Close { through: at(150), cursor: at(50) }),]
+    );
+}
+
+#[test]
+fn a_close_that_did_not_get_further_makes_no_segment() {
+    let mut bench = Bench::open();
+    bench.wait();
+    assert_eq!(bench.answer(2, closed(Timestamp::ZERO)), []);
+}

@@ -1,0 +1,164 @@
+//! Requests: asked until answered, answered once.
+
+use std::time::Duration;
+
+use iolite_store::{CommitReply, Event, ReadReply, Refusal, Reply, Request, RequestId, TooOld};
+use iolite_values::{CoordinatorId, Interest, KeyRange, TableId, Timestamp};
+
+use super::bench::{Bench, START_MICROS, Said, at, commit, completed, completion, own_id, prepare, transaction};
+use crate::messages::{Answer, Ask, Boot, Life, MessageId, Prepared};
+
+fn replied(id: u64, reply: Reply) -> Said {
+    Said::Event(Event::Reply(RequestId(id), reply))
+}
+
+fn read() -> Interest {
+    Interest::Range { table: TableId(1), range: KeyRange::all() }
+}
+
+#[test]
+fn a_commit_is_proposed_at_the_time_and_answered_with_its_outcome() {
+    let mut bench = Bench::open();
+    assert_eq!(bench.request(7, commit(1)), [Said::Asks(2, prepare(1, at(0)))]);
+    bench.highest = at(0);
+    let reply = Reply::Commit(CommitReply::Completed(completion(at(0))));
+    let close = Ask::Close { through: at(0), cursor: Timestamp::ZERO };
+    assert_eq!(bench.answer(2, completed(at(0))), [replied(7, reply), Said::Asks(3, close)]);
+    assert_eq!(bench.answer(2, completed(at(0))), [], "a repeated answer answers nothing");
+    assert_eq!(bench.coordinator.open_requests(), 0);
+}
+
+#[test]
+fn no_timestamp_is_proposed_twice() {
+    let mut bench = Bench::open();
+    bench.request(1, commit(1));
+    let next = at(0).next_for(own_id());
+    assert_eq!(bench.request(2, commit(2)), [Said::Asks(3, prepare(2, next))]);
+}
+
+#[test]
+fn a_retry_is_proposed_above_what_it_was_told() {
+    let mut bench = Bench::open();
+    bench.request(1, commit(1));
+    let above = Timestamp::new(at(500).micros(), CoordinatorId::new(10).unwrap());
+    let again = Said::Asks(3, prepare(1, above.next_for(own_id())));
+    assert_eq!(bench.answer(2, Answer::Prepared(Prepared::Retry { above })), [again]);
+    assert_eq!(bench.coordinator.lead(), Duration::from_micros(500_001));
+    assert_eq!(bench.answer(2, Answer::Prepared(Prepared::Forgotten)), [], "that question is closed");
+}
+
+#[test]
+fn a_proposal_is_above_what_the_client_has_seen() {
+    let mut bench = Bench::open();
+    let request = Request::Commit { transaction: transaction(1), floor: at(300) };
+    assert_eq!(bench.request(1, request), [Said::Asks(2, prepare(1, at(300).next_for(own_id())))]);
+}
+
+#[test]
+fn a_question_is_asked_again_after_longer_and_longer() {
+    let mut bench = Bench::open();
+    bench.request(1, commit(1));
+    let (mut millis, mut asked) = (0, Vec::new());
+    while millis < 7_000 {
+        let (waited, said) = bench.wait();
+        millis += waited;
+        asked.extend(said.iter().filter(|said| matches!(said, Said::Asks(2, _))).map(|_| millis));
+    }
+    assert_eq!(asked, [100, 300, 700, 1_500, 3_100, 5_100, 7_100]);
+}
+
+#[test]
+fn answers_to_others_and_to_an_earlier_life_are_ignored() {
+    let mut bench = Bench::open();
+    bench.request(1, commit(1));
+    bench.boot = Boot(2);
+    let id = MessageId { life: Life(2), number: 2 };
+    assert_eq!(bench.message(own_id(), id, completed(at(0))), []);
+    let id = MessageId { life: Life(3), number: 2 };
+    assert_eq!(bench.message(CoordinatorId::default(), id, completed(at(0))), []);
+    let id = MessageId { life: Life(3), number: 99 };
+    assert_eq!(bench.message(own_id(), id, completed(at(0))), []);
+    assert_eq!(bench.coordinator.open_requests(), 1);
+}
+
+#[test]
+fn an_answer_of_another_kind_leaves_the_question_open() {
+    let mut bench = Bench::open();
+    bench.request(1, commit(1));
+    assert_eq!(bench.answer(2, Answer::Acknowledged), []);
+    assert_eq!(bench.coordinator.open_requests(), 1);
+}
+
+#[test]
+fn reads_changes_and_acknowledgements_are_passed_on() {
+    let mut bench = Bench::open();
+    let (interest, client) = (read(), transaction(1).id.client);
+    let asks = [
+        (
+            Request::ReadAt { interest: interest.clone(), at: at(1) },
+            Ask::ReadAt { interest: interest.clone(), at: at(1) },
+        ),
+        (
+            Request::Changes { interests: vec![interest.clone()], after: at(1), through: at(2) },
+            Ask::Changes { interests: vec![interest], after: at(1), through: at(2) },
+        ),
+        (
+            Request::Acknowledge { client, through: transaction(4).id.counter },
+            Ask::Acknowledge { client, through: transaction(4).id.counter },
+        ),
+    ];
+    for (number, (request, ask)) in (2..).zip(asks) {
+        assert_eq!(bench.request(number, request), [Said::Asks(number, ask)]);
+    }
+    let reply = ReadReply { at: at(1), rows: Vec::new() };
+    let too_old = TooOld { low_watermark: at(9) };
+    assert_eq!(bench.answer(2, Answer::Read(Ok(reply.clone()))), [replied(2, Reply::ReadAt(Ok(reply)))]);
+    assert_eq!(bench.answer(3, Answer::Changes(Err(too_old))), [replied(3, Reply::Changes(Err(too_old)))]);
+    assert_eq!(bench.answer(4, Answer::Acknowledged), [replied(4, Reply::Acknowledged)]);
+}
+
+#[test]
+fn a_refusal_is_passed_on() {
+    let mut bench = Bench::open();
+    bench.request(1, Request::ReadAt { interest: read(), at: at(5) });
+    let refusal = Refusal::NotResolved { asked: at(5), resolved: at(1) };
+    assert_eq!(bench.answer(2, Answer::Refused(refusal.clone())), [replied(1, Reply::Refused(refusal))]);
+}
+
+#[test]
+fn a_conflict_makes_the_feed_go_where_the_client_needs_it() {
+    let mut bench = Bench::open();
+    bench.request(1, commit(1));
+    let close = Ask::Close { through: at(4), cursor: Timestamp::ZERO };
+    assert_eq!(
+        bench.answer(2, Answer::Prepared(Prepared::Conflict { at_least: at(4) })),
+        [replied(1, Reply::Commit(CommitReply::Conflict { at_least: at(4) })), Said::Asks(3, close)]
+    );
+}
+
+#[test]
+fn a_clock_ten_years_ahead_is_followed_to_the_limit_only() {
+    let mut bench = Bench::open();
+    let years = Duration::from_secs(10 * 365 * 24 * 3_600);
+    bench.now.wall = iolite_machine::WallTime::from_micros(START_MICROS + years.as_micros() as u64);
+    assert_eq!(bench.request(1, commit(1)), [Said::Asks(2, prepare(1, at(60_000)))]);
+    bench.limit = at(50_000);
+    let refusal = Refusal::TooFarAhead { asked: at(60_000), limit: at(51_000) };
+    let again = Said::Asks(3, prepare(1, at(50_000).next_for(own_id())));
+    assert_eq!(bench.answer(2, Answer::Refused(refusal)), [again], "the replica's clock went back");
+}
+
+#[test]
+fn a_client_from_the_far_future_is_refused() {
+    let mut bench = Bench::open();
+    let far = at(1_000_000);
+    bench.request(1, Request::Commit { transaction: transaction(1), floor: far });
+    let refusal = Refusal::TooFarAhead { asked: far.next_for(own_id()), limit: at(61_000) };
+    let said = bench.answer(2, Answer::Refused(refusal.clone()));
+    assert_eq!(said, [replied(1, Reply::Refused(refusal))]);
+    let next = bench.request(2, commit(2));
+    assert!(
+        matches!(&next[..], [Said::Asks(3, Ask::Prepare { at: proposed, .. })] if *proposed < at(61_000)),
+        "{next:?}"
+    );
+}

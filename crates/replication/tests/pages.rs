@@ -1,0 +1,60 @@
+//! The pages of docs/protocols speak of every input and state that the machines have, and of the numbers that they use.
+
+use iolite_replication::messages::{Answer, Ask, Prepared};
+use iolite_replication::{Broken, CoordinatorInput, ReplicaOutput};
+
+const REPLICA: &str = include_str!("../../../docs/protocols/replica.md");
+const COORDINATOR: &str = include_str!("../../../docs/protocols/coordinator.md");
+const FEED: &str = include_str!("../../../docs/protocols/feed.md");
+
+/// The names of all variants: the match does not compile when one is missing.
+macro_rules! names {
+    ($kind:ident: $($variant:ident),+) => {{
+        #[allow(dead_code, reason = "it only has to compile")]
+        fn complete(value: &$kind) {
+            match value {
+                $($kind::$variant { .. } => {})+
+            }
+        }
+        [$(stringify!($variant)),+]
+    }};
+}
+
+fn assert_names(page: &str, names: &[&str]) {
+    for name in names {
+        assert!(page.contains(&format!("`{name}`")), "the page does not speak of `{name}`");
+    }
+}
+
+#[test]
+fn the_replicas_page_speaks_of_every_input_output_and_answer() {
+    assert_names(REPLICA, &names!(Ask: Open, Prepare, Close, ReadAt, Changes, Acknowledge));
+    assert_names(REPLICA, &names!(ReplicaOutput: Persist, Reply));
+    assert_names(REPLICA, &names!(Prepared: Completed, Retry, Conflict, Forgotten));
+    assert_names(REPLICA, &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved)[1..]);
+}
+
+#[test]
+fn the_coordinators_page_speaks_of_every_input_and_answer() {
+    assert_names(COORDINATOR, &names!(CoordinatorInput: Request, FromReplica));
+    assert_names(COORDINATOR, &names!(Prepared: Completed, Retry, Conflict, Forgotten));
+    let answers = names!(Answer: Opened, Prepared, Closed, Read, Changes, Acknowledged, Refused, WrongStore);
+    assert_names(COORDINATOR, &answers[6..]);
+}
+
+#[test]
+fn the_pages_give_the_numbers_of_the_code() {
+    use iolite_replication::{CoordinatorSettings, Retention, limits};
+    let settings = CoordinatorSettings::new(Default::default(), Default::default());
+    let millis = |time: std::time::Duration| format!("{} ms", time.as_millis());
+    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
+    assert!(COORDINATOR.contains(&millis(settings.resend_after)));
+    assert!(COORDINATOR.contains(&seconds(settings.resend_after_max)));
+    assert!(FEED.contains(&millis(settings.idle_close_after)));
+    assert!(FEED.contains(&millis(limits::IDLE_CLOSE_BEHIND)));
+    assert!(FEED.contains("4,096 writes") && limits::CLOSED_WRITES_MAX == 4_096);
+    assert!(REPLICA.contains(&format!("{} ahead", seconds(limits::CLOCK_LEAD_MAX))));
+    assert!(REPLICA.contains(&seconds(Retention::default().age)));
+    assert!(REPLICA.contains("65,536") && limits::ATTEMPTS_MAX == 65_536);
+    assert!(REPLICA.contains("64 commits a message") && limits::COLLECTED_EACH_TIME == 64);
+}
