@@ -44,12 +44,14 @@ fn parts(whole: Advance) -> Vec<Advance> {
         cutter.part.changes.push(change);
     }
     for snapshot in whole.snapshots {
-        let empty = || Snapshot { subscription: snapshot.subscription, rows: Vec::new() };
-        cutter.make_room(8);
-        cutter.part.snapshots.push(empty());
-        for row in snapshot.rows {
+        let subscription = snapshot.subscription;
+        let mut rows = snapshot.rows.into_iter();
+        let first = rows.next();
+        cutter.make_room(8 + first.as_ref().map_or(0, size::row_snapshot));
+        cutter.part.snapshots.push(Snapshot { subscription, rows: first.into_iter().collect() });
+        for row in rows {
             if cutter.make_room(size::row_snapshot(&row)) {
-                cutter.part.snapshots.push(empty());
+                cutter.part.snapshots.push(Snapshot { subscription, rows: Vec::new() });
             }
             cutter.part.snapshots.last_mut().expect("one was pushed").rows.push(row);
         }

@@ -4,55 +4,64 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Cell, ColumnId, Operation, RowKey, TableId, Write};
+use iolite_values::{Cell, Operation, RowKey, TableId, Write};
 
 /// The changes that still matter, in order.
 pub fn coalesce(changes: Vec<Write>) -> Vec<Write> {
-    let mut emptied: BTreeSet<(TableId, RowKey)> = BTreeSet::new();
-    let mut overwritten: BTreeSet<Cell> = BTreeSet::new();
-    // Where in `kept` the later sum of a counter's changes is.
-    let mut sums: BTreeMap<Cell, usize> = BTreeMap::new();
-    let mut kept: Vec<Write> = Vec::new();
-    for write in changes.into_iter().rev() {
+    let mut later = Later::default();
+    changes.into_iter().rev().for_each(|write| later.precede(write));
+    later.kept.reverse();
+    later.kept
+}
+
+/// The end of a list of changes, latest first.
+#[derive(Default)]
+struct Later {
+    kept: Vec<Write>,
+    /// Rows that are created or deleted later, and so lose everything before.
+    emptied: BTreeSet<(TableId, RowKey)>,
+    /// Cells that get another value later.
+    overwritten: BTreeSet<Cell>,
+    /// Where in `kept` the sum of a counter's later increments is.
+    sums: BTreeMap<Cell, usize>,
+}
+
+impl Later {
+    /// Puts a change before all others, if it makes a difference.
+    fn precede(&mut self, write: Write) {
         let row = (write.cell.table, write.cell.row.clone());
-        if emptied.contains(&row) || overwritten.contains(&write.cell) {
-            continue;
+        if self.emptied.contains(&row) || self.overwritten.contains(&write.cell) {
+            return;
         }
         match &write.operation {
-            Operation::Create | Operation::Delete if write.cell.column == ColumnId::ROW => {
-                emptied.insert(row);
-            }
-            Operation::Put(_) | Operation::Assign(_) => {
-                overwritten.insert(write.cell.clone());
-            }
-            Operation::Add(earlier) => {
-                if let Some(place) = sums.get(&write.cell) {
-                    let later = &mut kept[*place].operation;
-                    if let Operation::Add(amount) = later {
-                        *amount = amount.wrapping_add(*earlier);
-                    }
-                    continue;
-                }
-                sums.insert(write.cell.clone(), kept.len());
-            }
-            Operation::Create
-            | Operation::Delete
-            | Operation::Insert(_)
+            Operation::Create | Operation::Delete => drop(self.emptied.insert(row)),
+            Operation::Put(_) | Operation::Assign(_) => drop(self.overwritten.insert(write.cell.clone())),
+            Operation::Add(amount) => return self.add(write.cell, *amount),
+            Operation::Insert(_)
             | Operation::Remove(_)
             | Operation::Append { .. }
             | Operation::SetAt { .. }
             | Operation::PutEntry { .. }
             | Operation::RemoveEntry { .. } => {}
         }
-        kept.push(write);
+        self.kept.push(write);
     }
-    kept.reverse();
-    kept
+
+    fn add(&mut self, cell: Cell, amount: i64) {
+        let sum = self.sums.get(&cell).and_then(|place| self.kept.get_mut(*place));
+        match sum.map(|write| &mut write.operation) {
+            Some(Operation::Add(later)) => *later = later.wrapping_add(amount),
+            Some(_) | None => {
+                self.sums.insert(cell.clone(), self.kept.len());
+                self.kept.push(Write { cell, operation: Operation::Add(amount) });
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use iolite_values::{Row, Value};
+    use iolite_values::{ColumnId, Row, Value};
     use proptest::prelude::*;
 
     use super::*;

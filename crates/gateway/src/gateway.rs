@@ -99,9 +99,18 @@ impl Gateway {
             FromClient::Schema(json) => self.on_schema(now, id, &json),
             FromClient::Ping(number) => self.on_ping(id, number),
             FromClient::Subscribe(subscribe) => self.when_open(id, |own| own.on_subscribe(now, id, subscribe)),
-            FromClient::Unsubscribe(ids) => self.when_open(id, |own| own.on_unsubscribe(now, id, &ids)),
-            FromClient::Submit(submit) => self.when_open(id, |own| own.on_submit(now, id, submit)),
-            FromClient::Acknowledge(through) => self.when_open(id, |own| own.on_acknowledge(id, through)),
+            FromClient::Unsubscribe(ids) => self.when_open(id, |own| {
+                own.spend_token(id);
+                own.on_unsubscribe(now, id, &ids);
+            }),
+            FromClient::Submit(submit) => self.when_open(id, |own| {
+                own.spend_token(id);
+                own.on_submit(now, id, submit);
+            }),
+            FromClient::Acknowledge(through) => self.when_open(id, |own| {
+                own.spend_token(id);
+                own.on_acknowledge(id, through);
+            }),
         }
     }
 
@@ -215,7 +224,6 @@ impl Machine for Gateway {
             Input::SessionOpened(id) => self.on_opened(now, id),
             Input::Message(id, message) => self.on_message(now, id, message),
             Input::Garbled(id, problem) => self.end(id, &Farewell::Protocol(problem)),
-            Input::Unsendable(id, problem) => self.end(id, &Farewell::Limit(problem)),
             Input::SessionClosed(id) => self.forget(id),
             Input::Drained { session, messages } => self.on_drained(now, session, messages),
             Input::Store(event) => self.on_store(now, event),

@@ -10,7 +10,8 @@ use iolite_wire::message::{FromClient, FromGateway};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u64);
 
-/// Inputs of a [`crate::Gateway`], which speaks messages. [`crate::FramedGateway`] decodes and encodes them.
+/// What happens to a gateway. It speaks messages: hosts decode and encode them beside the connection, where the work is spread over threads,
+/// with one [`iolite_wire::SessionDecoder`] and one [`iolite_wire::SessionEncoder`] a session. No message is too large to be encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A connection is there.
@@ -18,8 +19,6 @@ pub enum Input {
     Message(SessionId, FromClient),
     /// A frame that cannot be read, and why. The session ends.
     Garbled(SessionId, String),
-    /// The last message to the session cannot be encoded, and why. The session ends.
-    Unsendable(SessionId, String),
     /// The connection is gone. Not needed after [`Output::Close`], but harmless.
     SessionClosed(SessionId),
     /// The socket has taken this many more of the session's messages, oldest first.

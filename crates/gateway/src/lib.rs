@@ -15,7 +15,6 @@ mod coalesce;
 mod due;
 mod farewell;
 mod feed;
-mod framed;
 mod gateway;
 mod greeting;
 mod idle;
@@ -35,7 +34,6 @@ mod subscribe;
 mod timers;
 mod validate;
 
-pub use framed::{FrameInput, FrameOutput, FramedGateway};
 pub use gateway::Gateway;
 pub use interface::{Broken, Input, Output, SessionId, Settings};
 

@@ -43,6 +43,9 @@ pub const ANSWER_ROWS_MAX: usize = 100_000;
 /// Bytes of these rows.
 pub const ANSWER_BYTES_MAX: usize = 32 << 20;
 
+/// Bytes of one row that is sent whole. With what the buffer adds to it, it has to fit a frame.
+pub const ROW_BYTES_MAX: usize = 2 << 20;
+
 /// Changes kept while a session's new interests are read; past it those that changed are read again, as of then.
 pub const LOAD_BUFFER_BYTES_MAX: usize = 1 << 20;
 

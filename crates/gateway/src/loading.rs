@@ -15,7 +15,7 @@ use crate::farewell::Farewell;
 use crate::limits;
 use crate::load::{AnswerSize, LoadId, Stage};
 use crate::store::Purpose;
-use crate::{Gateway, SessionId};
+use crate::{Gateway, SessionId, size};
 
 impl Gateway {
     /// Asks for all rows of a load's interests as of now.
@@ -68,6 +68,10 @@ impl Gateway {
         let Ok(reply) = reply else {
             return self.read_snapshots(id, load);
         };
+        if reply.rows.iter().any(|row| size::row(&row.key, &row.row) > limits::ROW_BYTES_MAX) {
+            let problem = format!("a row of more than {} bytes cannot be sent: leave it out", limits::ROW_BYTES_MAX);
+            return self.end(id, &Farewell::Limit(problem));
+        }
         own.take_rows(request, reply);
         if self.open(id).is_some_and(|open| open.answer_size().is_too_large()) {
             let (rows, bytes) = (limits::ANSWER_ROWS_MAX, limits::ANSWER_BYTES_MAX);

@@ -4,10 +4,12 @@
 
 use iolite_catalog::{Catalog, Growth};
 use iolite_machine::Now;
-use iolite_store::{Commit, CommitReply, ReadReply, Request, TooOld};
+use iolite_store::{Commit, CommitReply, ReadReply, Refusal, Request, TooOld};
 use iolite_values::{Attempt, Timestamp, Transaction, TransactionId};
 
 use crate::Gateway;
+use crate::farewell::Farewell;
+use crate::session::Phase;
 use crate::store::{Home, Purpose};
 
 /// A growth under way.
@@ -38,6 +40,11 @@ impl Gateway {
             Err(error) => Home::Unreadable { position, problem: error.to_string() },
         };
         self.retry_held(now);
+    }
+
+    /// Nobody is served without schemas.
+    pub(crate) fn on_unreadable(&mut self, problem: String) {
+        self.home = Home::Unreadable { position: self.position(), problem };
     }
 
     /// Takes schema changes from the feed.
@@ -83,6 +90,21 @@ impl Gateway {
         self.ask(Purpose::Acknowledge, Request::Acknowledge { client: self.settings.client, through });
         self.growing = Some(Growing::Decided(until));
         self.finish_growth();
+        self.retry_held(now);
+    }
+
+    /// The grown schema is too large for the store: who brought it cannot be served.
+    pub(crate) fn on_growth_refused(&mut self, now: Now, refusal: &Refusal) {
+        self.growing = None;
+        for id in self.held.clone() {
+            let asks = self.sessions.get(&id).is_some_and(|session| match &session.phase {
+                Phase::Held(guest) => guest.schema.is_some(),
+                Phase::Greeting | Phase::SchemaWanted(_) | Phase::Open(_) => false,
+            });
+            if asks {
+                self.end(id, &Farewell::Schema(refusal.to_string()));
+            }
+        }
         self.retry_held(now);
     }
 

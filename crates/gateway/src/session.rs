@@ -56,7 +56,7 @@ pub struct Open {
 /// Whether changes are told as they come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Nothing before its first `Subscribe`: the client holds what it is about to subscribe to as of `after`, and would take any
+    /// Nothing before it says something: the client holds what it is about to subscribe to as of `after`, and would take any
     /// advance for the answer.
     Resuming { after: Timestamp },
     /// With every segment of the feed.

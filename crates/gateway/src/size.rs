@@ -5,6 +5,8 @@ use iolite_values::{Cell, CellState, Decision, Element, Read, Row, RowKey, Trans
 use iolite_wire::message::{Advance, FromGateway, Outcome, RowSnapshot, Verdict};
 
 const FIXED: usize = 16;
+/// What a value takes besides its content. Frames are limited in how many values they hold, too.
+const ELEMENT: usize = 16;
 
 pub fn cell(cell: &Cell) -> usize {
     8 + cell.row.as_bytes().len()
@@ -39,7 +41,7 @@ pub fn transaction(transaction: &Transaction) -> usize {
 
 pub fn row(key: &RowKey, row: &Row) -> usize {
     // Elements may be small, and each takes its place in a message all the same.
-    let elements: usize = row.cells().map(|(_, state)| 4 * elements(state)).sum();
+    let elements: usize = row.cells().map(|(_, state)| ELEMENT * elements(state)).sum();
     8 + key.as_bytes().len() + row.size_bytes() + elements
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iolite_catalog::Catalog;
 use iolite_machine::Now;
-use iolite_store::{Event, Reply, Request, RequestId};
+use iolite_store::{Event, Refusal, Reply, Request, RequestId};
 use iolite_values::{ClientId, StoreIncarnation, Timestamp, Write};
 
 use crate::Gateway;
@@ -146,6 +146,17 @@ impl Gateway {
         self.read_schemas();
     }
 
+    /// The store cannot serve a request, whoever is at fault.
+    fn on_refused(&mut self, now: Now, purpose: Purpose, refusal: &Refusal) {
+        match purpose {
+            Purpose::Schemas => self.on_unreadable(refusal.to_string()),
+            Purpose::Growth => self.on_growth_refused(now, refusal),
+            Purpose::Submit(client) => self.on_submit_refused(now, client, refusal),
+            Purpose::Load { session, load: _ } => self.end(session, &Farewell::Unavailable(refusal.to_string())),
+            Purpose::Acknowledge => {}
+        }
+    }
+
     fn on_reply(&mut self, now: Now, id: RequestId, reply: Reply) {
         // Requests to the store before it started again are forgotten.
         let Some(purpose) = self.requests.open.remove(&id) else { return };
@@ -156,6 +167,7 @@ impl Gateway {
             (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
             (Purpose::Acknowledge, Reply::Acknowledged) => {}
+            (purpose, Reply::Refused(refusal)) => self.on_refused(now, purpose, &refusal),
             (purpose, reply) => panic!("the store answered {purpose:?} with {reply:?}"),
         }
     }

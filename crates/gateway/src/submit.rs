@@ -4,7 +4,7 @@
 //! it conflicted with.
 
 use iolite_machine::Now;
-use iolite_store::{Commit, CommitReply, CompletionDecision, Request};
+use iolite_store::{Commit, CommitReply, CompletionDecision, Refusal, Request};
 use iolite_values::{ClientId, Counter, Schema, Timestamp, Transaction, TransactionId};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
@@ -55,11 +55,7 @@ impl Gateway {
     }
 
     pub(crate) fn on_commit_reply(&mut self, now: Now, client: ClientId, reply: CommitReply) {
-        let Some(lane) = self.lanes.get_mut(&client) else { return };
-        let in_flight = lane.finish();
-        if lane.len() == 0 {
-            self.lanes.remove(&client);
-        }
+        let Some(in_flight) = self.finish_in_flight(client) else { return };
         let Transaction { id, attempt, .. } = in_flight.transaction;
         let (at, attempt, verdict) = match &reply {
             CommitReply::Completed(completion) => (completion.at, completion.attempt, decided(completion)),
@@ -72,6 +68,32 @@ impl Gateway {
         }
         self.settle(now, session, at, Outcome { counter: id.counter, attempt, verdict });
         self.hand_over(client);
+    }
+
+    /// What does not fit the store is rejected. Anything else is not the mutation's fault, and its client comes back with it.
+    pub(crate) fn on_submit_refused(&mut self, now: Now, client: ClientId, refusal: &Refusal) {
+        let Some(in_flight) = self.finish_in_flight(client) else { return };
+        let Transaction { id, attempt, .. } = in_flight.transaction;
+        match refusal {
+            Refusal::Type { .. } | Refusal::TransactionTooLarge { .. } | Refusal::RowTooLarge { .. } => {
+                let verdict = Verdict::Rejected(Rejection::Invalid(shortened(refusal.to_string())));
+                let outcome = Outcome { counter: id.counter, attempt, verdict };
+                self.settle(now, in_flight.session, Timestamp::ZERO, outcome);
+            }
+            Refusal::NotResolved { .. } | Refusal::TooFarAhead { .. } => {
+                self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string()));
+            }
+        }
+        self.hand_over(client);
+    }
+
+    fn finish_in_flight(&mut self, client: ClientId) -> Option<InFlight> {
+        let lane = self.lanes.get_mut(&client)?;
+        let in_flight = lane.finish();
+        if lane.len() == 0 {
+            self.lanes.remove(&client);
+        }
+        Some(in_flight)
     }
 
     /// Tells an outcome once the feed has reached `at`.

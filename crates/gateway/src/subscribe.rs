@@ -1,6 +1,6 @@
 //! Interests come and go.
 //!
-//! Invariant: only the first `Subscribe` of a session can ask for changes since the resume token. Later ones would bring changes of a
+//! Invariant: only a `Subscribe` right after the welcome can ask for changes since the resume token. Later ones would bring changes of a
 //! cell twice, if another interest includes it too.
 
 use std::collections::BTreeSet;
@@ -49,6 +49,15 @@ impl Gateway {
             None => self.read_snapshots(id, load),
         }
         self.finish_loads(now, id);
+    }
+
+    /// The resume token is for the message after the welcome. Whoever says something else there holds nothing.
+    pub(crate) fn spend_token(&mut self, id: SessionId) {
+        let Some(open) = self.open_mut(id) else { return };
+        match open.flow {
+            Flow::Resuming { .. } => open.flow = Flow::Live,
+            Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. } => {}
+        }
     }
 
     pub(crate) fn on_unsubscribe(&mut self, now: Now, id: SessionId, names: &[SubscriptionId]) {

@@ -1,6 +1,6 @@
 //! Submissions and their outcomes.
 
-use iolite_store::Request;
+use iolite_store::{Event, Refusal, Reply, Request};
 use iolite_values::{Attempt, Counter, Decision, Element, Operation, Read, Timestamp, Value, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Rejection, Submit, Verdict};
 
@@ -254,4 +254,40 @@ fn an_acknowledgement_is_passed_on_once_alone_or_with_a_mutation() {
     world.answer_all();
     world.say(1, FromClient::Acknowledge(Counter(3)));
     assert!(world.asked.is_empty());
+}
+
+fn refuse(world: &mut World, refusal: Refusal) {
+    let (id, _) = world.asked.pop_front().expect("asked");
+    world.input(Input::Store(Event::Reply(id, Reply::Refused(refusal))));
+}
+
+#[test]
+fn what_does_not_fit_the_store_is_rejected_and_the_next_one_goes_on() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, submit(1, vec![add(7, 1)]));
+    world.say(1, submit(2, vec![add(7, 1)]));
+    refuse(&mut world, Refusal::TransactionTooLarge { bytes_max: 10 });
+    assert!(invalid(&world.take()).contains("more than 10 bytes"));
+    assert_eq!(world.asked.len(), 1);
+}
+
+#[test]
+fn a_refusal_that_is_not_the_mutations_fault_is_no_outcome() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, submit(1, vec![add(7, 1)]));
+    refuse(&mut world, Refusal::TooFarAhead { asked: Timestamp::MAX, limit: Timestamp::ZERO });
+    assert_eq!(world.goodbye(1).0, GoodbyeReason::Unavailable);
+}
+
+#[test]
+fn rows_that_the_store_refuses_end_the_session() {
+    let mut world = World::new();
+    world.join(1);
+    world.subscribe(1, vec![(1, one_cell(1)), (2, one_cell(2))]);
+    refuse(&mut world, Refusal::NotResolved { asked: Timestamp::MAX, resolved: Timestamp::ZERO });
+    assert_eq!(world.goodbye(1).0, GoodbyeReason::Unavailable);
+    world.answer_all();
+    assert_eq!(world.take(), vec![]);
 }

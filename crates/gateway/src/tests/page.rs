@@ -50,7 +50,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
         Standing::Live | Standing::Loading(_) => {}
     }
     match input {
-        Input::SessionOpened(_) | Input::Message(..) | Input::Garbled(..) | Input::Unsendable(..) => {}
+        Input::SessionOpened(_) | Input::Message(..) | Input::Garbled(..) => {}
         Input::SessionClosed(_) | Input::Drained { .. } | Input::Store(_) => {}
     }
     match message {
@@ -75,11 +75,10 @@ fn page_and_code_agree() {
     assert_eq!(names("Standing"), variants(&[&Standing::Live, &Standing::Loading(load)]));
     let id = SessionId(1);
     let ready = Input::Store(Event::Ready { store: STORE, resolved: Timestamp::ZERO });
-    let inputs: [&dyn Debug; 7] = [
+    let inputs: [&dyn Debug; 6] = [
         &Input::SessionOpened(id),
         &Input::Message(id, FromClient::Ping(1)),
         &Input::Garbled(id, String::new()),
-        &Input::Unsendable(id, String::new()),
         &Input::SessionClosed(id),
         &Input::Drained { session: id, messages: 1 },
         &ready,
@@ -136,6 +135,7 @@ fn values() -> Vec<(&'static str, String)> {
         RANGE_BOUND_BYTES_MAX,
         ANSWER_ROWS_MAX,
         ANSWER_BYTES_MAX,
+        ROW_BYTES_MAX,
         LOAD_BUFFER_BYTES_MAX,
         SUBMITS_OPEN_MAX,
         SUBMITS_OPEN_BYTES_MAX,

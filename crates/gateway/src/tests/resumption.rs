@@ -2,7 +2,7 @@
 
 use iolite_store::Request;
 use iolite_values::{Id, StoreIncarnation, Timestamp};
-use iolite_wire::message::{Advance, FromClient, Hello, Resume, Verdict};
+use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Resume, Verdict};
 
 use super::fake_store::STORE;
 use super::world::*;
@@ -105,23 +105,33 @@ fn outcomes_wait_for_what_was_missed() {
 }
 
 #[test]
-fn nothing_is_told_between_the_welcome_and_the_first_interests() {
+fn nothing_is_told_between_the_welcome_and_what_the_client_says_to_it() {
+    let (mut world, _) = away(STORE);
+    let to = world.commit(vec![add(2, 8)]);
+    world.wait(crate::limits::IDLE_ADVANCE_PERIOD * 3);
+    world.say(1, FromClient::Ping(1));
+    assert_eq!(world.take(), vec![Said::To(1, FromGateway::Pong(1))], "an advance would be taken for the answer");
+    world.say(1, subscribe(true, vec![(1, one_cell(2))]));
+    world.answer_all();
+    assert_eq!(world.take(), vec![told(1, advance(to, vec![add(2, 10)]))]);
+}
+
+#[test]
+fn a_client_that_says_something_else_holds_nothing() {
     let (mut world, _) = away(STORE);
     world.say(1, submit(1, vec![add(2, 8)]));
     world.answer_all();
     world.publish();
-    world.wait(crate::limits::IDLE_ADVANCE_PERIOD * 3);
-    assert_eq!(world.take(), vec![], "it would be taken for the answer");
-    world.say(1, subscribe(true, vec![(1, one_cell(2))]));
-    world.answer_all();
     let at = world.store.log.last().expect("one").at;
     let outcomes = vec![outcome(1, Verdict::Committed(at))];
-    let expected = Advance { outcomes, ..advance(world.position(), vec![add(2, 10)]) };
-    assert_eq!(world.take(), vec![told(1, expected)]);
+    assert_eq!(world.take(), vec![told(1, Advance { to: world.position(), outcomes, ..Advance::default() })]);
+    world.say(1, subscribe(true, vec![(1, one_cell(2))]));
+    world.answer_all();
+    assert_eq!(world.take(), vec![told(1, with_snapshots(world.position(), vec![snapshot(1, &[(2, 10)])]))]);
 }
 
 #[test]
-fn a_client_that_holds_nothing_says_so() {
+fn nothing_held_is_answered_too() {
     let (mut world, _) = away(STORE);
     world.say(1, subscribe(true, vec![]));
     assert_eq!(world.take(), vec![told(1, advance(world.position(), vec![]))]);

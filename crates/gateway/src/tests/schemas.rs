@@ -1,7 +1,7 @@
 //! The server's schema: grown by clients, stored, read back.
 
 use iolite_catalog::SchemaPolicy;
-use iolite_store::{Event, Request};
+use iolite_store::{Event, Refusal, Reply, Request};
 use iolite_values::Schema;
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello};
 
@@ -117,6 +117,20 @@ fn commit_growth(world: &mut World, other: &mut Gateway, json: &str) {
             }
         }
     }
+}
+
+#[test]
+fn a_schema_that_is_too_large_for_the_store_is_an_end_and_others_go_on() {
+    let mut world = World::new();
+    let json = with_column("a");
+    greet(&mut world, 1, &json);
+    world.say(1, FromClient::Schema(json));
+    world.take();
+    let (id, _) = world.asked.pop_front().expect("asked");
+    let refusal = Refusal::TransactionTooLarge { bytes_max: 10 };
+    world.input(Input::Store(Event::Reply(id, Reply::Refused(refusal))));
+    assert_eq!(world.goodbye(1).0, GoodbyeReason::Schema);
+    world.join(2);
 }
 
 #[test]
