@@ -41,7 +41,8 @@ pub struct Advance {
     pub outcomes: Vec<Outcome>,
 }
 
-/// All rows of one interest. What the client held of it before is replaced.
+/// All rows of one interest. What the client held of it before is replaced. Snapshots of one subscription in several parts of one
+/// [`Advance`] are one: their rows together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub subscription: SubscriptionId,
