@@ -1,0 +1,63 @@
+/** Where one writes. */
+
+import { useMutation } from "@iolite/react";
+import { useState, type KeyboardEvent } from "react";
+
+import { DraftInput } from "../styles/DraftInput";
+import { Icon } from "../styles/Icon";
+import type { Author } from "./author";
+import { messageId } from "./messageId";
+
+const LONGEST = 2000;
+
+interface ComposerProps {
+  readonly room: string;
+  readonly author: Author;
+  readonly onRename: (name: string) => void;
+  readonly onSent: () => void;
+}
+
+export function Composer({ room, author, onRename, onSent }: ComposerProps) {
+  const say = useMutation("say");
+  const [draft, setDraft] = useState("");
+  function send(): void {
+    const text = draft.trim();
+    if (text !== "") {
+      say({ room, id: messageId(Date.now()), author: author.name, by: author.by, text });
+      setDraft("");
+      onSent();
+    }
+  }
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+      event.preventDefault();
+      send();
+    }
+  }
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <label className="author">
+        You write as
+        <DraftInput label="Your name" value={author.name} maxLength={24} onCommit={onRename} />
+      </label>
+      <textarea
+        aria-label="Message"
+        placeholder="Write a message"
+        rows={1}
+        maxLength={LONGEST}
+        value={draft}
+        onChange={(event) => setDraft(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <button type="submit" className="send" aria-label="Send" disabled={draft.trim() === ""}>
+        <Icon name="send" />
+      </button>
+    </form>
+  );
+}

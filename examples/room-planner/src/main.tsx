@@ -1,0 +1,30 @@
+/** Starts the page. */
+
+import { IoliteProvider } from "@iolite/react";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+
+import { App, Notice } from "./App";
+import { openClient } from "./iolite";
+import { registerServiceWorker } from "./offline/register";
+import "./styles/index.css";
+
+const container = document.getElementById("root");
+if (container === null) {
+  throw new Error("index.html has no element #root");
+}
+const root = createRoot(container);
+
+registerServiceWorker();
+openClient().then(
+  (client) =>
+    root.render(
+      <StrictMode>
+        <IoliteProvider client={client}>
+          <App />
+        </IoliteProvider>
+      </StrictMode>,
+    ),
+  (error: unknown) =>
+    root.render(<Notice title="The planner cannot start" text={error instanceof Error ? error.message : String(error)} />),
+);

@@ -1,0 +1,28 @@
+/** The connection in words. */
+
+import type { ConnectionState } from "@iolite/client";
+
+export interface ConnectionWords {
+  readonly title: string;
+  readonly detail: string;
+  readonly tone: "good" | "waiting" | "off" | "bad";
+}
+
+export function connectionWords(state: ConnectionState): ConnectionWords {
+  if (state.paused) {
+    return { title: "Cut off", detail: "By your own switch. Go on working: it will be sent later.", tone: "off" };
+  }
+  if (state.role === "waiting") {
+    return { title: "Another tab leads", detail: "This one takes over when that one is closed.", tone: "waiting" };
+  }
+  switch (state.status) {
+    case "online":
+      return { title: "Live", detail: "Changes go out, and come in, at once.", tone: "good" };
+    case "connecting":
+      return { title: "Connecting", detail: "Go on working: it will be sent later.", tone: "waiting" };
+    case "offline":
+      return { title: "No connection", detail: "Go on working: it will be sent later.", tone: "off" };
+    case "refused":
+      return { title: "Refused", detail: state.message ?? "The server does not take this page's changes.", tone: "bad" };
+  }
+}
