@@ -27,8 +27,13 @@ pub struct Local {
 impl Local {
     /// A new, empty store, when the clock shows `start`.
     pub fn new(start: WallTime, store: StoreIncarnation, retention: Retention) -> Local {
+        Local::with(start, ReplicaSettings { store, boot: Boot(1), retention, broken: Broken::Nothing })
+    }
+
+    /// The same with a replica of these settings.
+    pub fn with(start: WallTime, settings: ReplicaSettings) -> Local {
         let now = Now { instant: Instant::from_nanos(0), wall: start };
-        let replica = Replica::new(ReplicaSettings { store, boot: Boot(1), retention, broken: Broken::Nothing });
+        let replica = Replica::new(settings);
         let coordinator = Coordinator::new(now, CoordinatorSettings::new(CoordinatorId::default(), Life(1)));
         Local { now, coordinator, replica, records: Vec::new(), events: std::collections::VecDeque::new() }
     }

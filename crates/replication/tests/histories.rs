@@ -8,6 +8,8 @@ mod checker;
 mod client;
 #[path = "histories/cluster.rs"]
 mod cluster;
+#[path = "histories/counts.rs"]
+mod counts;
 #[path = "histories/disk.rs"]
 mod disk;
 #[path = "histories/random.rs"]
@@ -16,7 +18,8 @@ mod random;
 mod workload;
 
 use checker::Violation;
-use cluster::{Cluster, Counts, Host};
+use cluster::{Cluster, Host};
+use counts::Counts;
 use iolite_replication::Broken;
 
 /// More are run with another number here.

@@ -1,1 +1,145 @@
-//! (tests)
+//! Rows and log against a model: all commits in timestamp order, folded from nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolite_store::{Commit, RowAt, TooOld};
+use iolite_values::{
+    Cell, ColumnId, CoordinatorId, Interest, KeyRange, Operation, Read, Row, RowKey, TableId, Timestamp, TransactionId,
+    Value, Write, observes,
+};
+use proptest::prelude::*;
+
+use super::{Retention, Versions};
+
+const TABLE: TableId = TableId(1);
+
+fn at(micros: u64) -> Timestamp {
+    Timestamp::new(micros, CoordinatorId::default())
+}
+
+fn key(row: u8) -> RowKey {
+    RowKey::new(&[Value::Int(row.into())]).unwrap()
+}
+
+fn write() -> impl Strategy<Value = Write> {
+    let operation = prop_oneof![
+        1 => Just((ColumnId::ROW, Operation::Create)),
+        1 => Just((ColumnId::ROW, Operation::Delete)),
+        4 => (0i64..4).prop_map(|value| (ColumnId(1), Operation::Put(Value::Int(value)))),
+        4 => (1i64..4).prop_map(|amount| (ColumnId(2), Operation::Add(amount))),
+    ];
+    (0u8..3, operation)
+        .prop_map(|(row, (column, operation))| Write { cell: Cell { table: TABLE, row: key(row), column }, operation })
+}
+
+/// Commits at distinct timestamps, in the order in which they arrive.
+fn commits() -> impl Strategy<Value = Vec<Commit>> {
+    let writes = proptest::collection::vec(proptest::collection::vec(write(), 0..4), 1..12);
+    let commits = writes.prop_map(|transactions| {
+        let commit = |(number, writes): (u64, Vec<Write>)| Commit {
+            at: at(number * 10),
+            transaction: TransactionId::default(),
+            writes: Arc::from(writes),
+        };
+        (1..).zip(transactions).map(commit).collect::<Vec<_>>()
+    });
+    commits.prop_shuffle()
+}
+
+fn everything() -> Interest {
+    Interest::Range { table: TABLE, range: KeyRange::all() }
+}
+
+fn model(commits: &[Commit], through: Timestamp) -> Vec<RowAt> {
+    let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
+    let mut in_order: Vec<&Commit> = commits.iter().filter(|commit| commit.at <= through).collect();
+    in_order.sort_by_key(|commit| commit.at);
+    for write in in_order.iter().flat_map(|commit| commit.writes.iter()) {
+        rows.entry(write.cell.row.clone()).or_default().apply(write.cell.column, &write.operation).unwrap();
+    }
+    rows.into_iter().filter(|(_, row)| !row.is_empty()).map(|(key, row)| RowAt { table: TABLE, key, row }).collect()
+}
+
+fn with(commits: &[Commit]) -> Versions {
+    let mut versions = Versions::default();
+    for commit in commits {
+        versions.apply(commit.clone()).unwrap();
+        versions.validate();
+    }
+    versions
+}
+
+proptest! {
+    #[test]
+    fn every_timestamp_shows_the_commits_up_to_it_whatever_order_they_came_in(commits in commits()) {
+        let versions = with(&commits);
+        for micros in (0..130).step_by(5) {
+            let read = versions.read_at(&everything(), at(micros)).unwrap();
+            prop_assert_eq!(read.rows, model(&commits, at(micros)));
+        }
+    }
+
+    #[test]
+    fn what_is_collected_is_too_old_and_everything_else_is_as_before(commits in commits(), through in 0u64..130) {
+        let mut versions = with(&commits);
+        versions.collect_through(at(through));
+        versions.validate();
+        for micros in (0..130).step_by(5) {
+            let read = versions.read_at(&everything(), at(micros));
+            if micros < through {
+                prop_assert_eq!(read, Err(TooOld { low_watermark: at(through) }));
+            } else {
+                prop_assert_eq!(read.unwrap().rows, model(&commits, at(micros)));
+            }
+        }
+    }
+
+    #[test]
+    fn applying_a_commit_again_changes_nothing(commits in commits(), through in 0u64..130) {
+        let mut versions = with(&commits);
+        versions.collect_through(at(through));
+        let before = versions.clone();
+        for commit in commits.iter().filter(|commit| commit.at > at(through)) {
+            versions.apply(commit.clone()).unwrap();
+        }
+        prop_assert_eq!(versions, before);
+    }
+
+    #[test]
+    fn the_last_change_of_a_read_is_that_of_the_log(commits in commits(), snapshot in 0u64..130, row in 0u8..3) {
+        let versions = with(&commits);
+        let cell = |column| Cell { table: TABLE, row: key(row), column };
+        let element = iolite_values::Element::Whole;
+        let reads = [
+            Read::Cell { cell: cell(ColumnId(1)), element: element.clone() },
+            Read::Cell { cell: cell(ColumnId::ROW), element },
+            Read::Range { table: TABLE, range: KeyRange::all().from(&key(row)) },
+        ];
+        for read in &reads {
+            let above = commits.iter().filter(|commit| commit.at > at(snapshot));
+            let expected = above.filter(|commit| commit.writes.iter().any(|write| observes(read, write))).map(|commit| commit.at).max();
+            prop_assert_eq!(versions.last_change_of(read, at(snapshot)), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn collection_goes_no_further_than_age_amount_and_resolved_ask(
+        commits in commits(),
+        resolved in 0u64..130,
+        age in 0u64..130,
+        operations_max in 0usize..20,
+    ) {
+        let mut versions = with(&commits);
+        let retention = Retention { age: Duration::from_micros(age), operations_max };
+        versions.collect(retention, at(resolved), usize::MAX);
+        versions.validate();
+        prop_assert!(versions.low_watermark() <= at(resolved));
+        let kept: usize = versions.commits(versions.low_watermark(), Timestamp::MAX).unwrap().map(|commit| commit.writes.len()).sum();
+        let old = commits.iter().filter(|commit| commit.at <= at(resolved.saturating_sub(age)));
+        prop_assert!(old.map(|commit| commit.at).max() <= Some(versions.low_watermark()), "what is old is collected");
+        let next = versions.commits(versions.low_watermark(), Timestamp::MAX).unwrap().next().map(|commit| commit.at);
+        prop_assert!(kept <= operations_max || next.is_none_or(|next| next > at(resolved)), "what is too much is collected");
+    }
+}

@@ -9,11 +9,12 @@ use iolite_replication::{
     Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Replica, ReplicaOutput,
     ReplicaSettings, Retention,
 };
-use iolite_store::{CommitReply, CompletionDecision, Event, Reply, Request, RequestId, Segment};
+use iolite_store::{Event, Request, RequestId, Segment};
 use iolite_values::{Attempt, CoordinatorId, Id, StoreIncarnation, Timestamp, TransactionId};
 
 use super::checker::{self, Violation};
 use super::client::Client;
+use super::counts::Counts;
 use super::disk::Disk;
 use super::random::Random;
 
@@ -22,34 +23,6 @@ use super::random::Random;
 pub enum Host {
     WaitsForSync,
     DoesNotWait,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    pub committed: u64,
-    pub aborted: u64,
-    pub conflicts: u64,
-    pub crashes: u64,
-    pub records_lost: u64,
-    pub checkpoints: u64,
-    pub dropped: u64,
-    pub duplicated: u64,
-    /// Histories in which old versions were collected.
-    pub collected: u64,
-}
-
-impl Counts {
-    pub fn add(&mut self, other: Counts) {
-        self.committed += other.committed;
-        self.aborted += other.aborted;
-        self.conflicts += other.conflicts;
-        self.crashes += other.crashes;
-        self.records_lost += other.records_lost;
-        self.checkpoints += other.checkpoints;
-        self.dropped += other.dropped;
-        self.duplicated += other.duplicated;
-        self.collected += other.collected;
-    }
 }
 
 /// A gateway: its coordinator, its clock, and what the feed told it.
@@ -378,27 +351,12 @@ impl Cluster {
             }
             Event::Reply(id, reply) => {
                 let (client, transaction) = gateway.requests.remove(&id).expect("a request is answered once");
-                self.count(&reply);
+                self.counts.count(&reply);
                 let next = self.clients[client].on_reply(&mut self.random, self.step, transaction, reply);
                 if let Some(request) = next {
                     self.request(client, request);
                 }
             }
-        }
-    }
-
-    fn count(&mut self, reply: &Reply) {
-        match reply {
-            Reply::Commit(CommitReply::Completed(completion)) => match completion.decision {
-                CompletionDecision::Committed => self.counts.committed += 1,
-                CompletionDecision::Aborted => self.counts.aborted += 1,
-            },
-            Reply::Commit(CommitReply::Conflict { .. }) => self.counts.conflicts += 1,
-            Reply::Commit(CommitReply::Forgotten)
-            | Reply::ReadAt(_)
-            | Reply::Changes(_)
-            | Reply::Acknowledged
-            | Reply::Refused(_) => {}
         }
     }
 

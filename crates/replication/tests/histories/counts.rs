@@ -1,0 +1,47 @@
+//! What happened in a history, so that a test can tell whether enough did.
+
+use iolite_store::{CommitReply, CompletionDecision, Reply};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub committed: u64,
+    pub aborted: u64,
+    pub conflicts: u64,
+    pub crashes: u64,
+    pub records_lost: u64,
+    pub checkpoints: u64,
+    pub dropped: u64,
+    pub duplicated: u64,
+    /// Histories in which old versions were collected.
+    pub collected: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: Counts) {
+        self.committed += other.committed;
+        self.aborted += other.aborted;
+        self.conflicts += other.conflicts;
+        self.crashes += other.crashes;
+        self.records_lost += other.records_lost;
+        self.checkpoints += other.checkpoints;
+        self.dropped += other.dropped;
+        self.duplicated += other.duplicated;
+        self.collected += other.collected;
+    }
+
+    /// Counts what a client was told.
+    pub fn count(&mut self, reply: &Reply) {
+        match reply {
+            Reply::Commit(CommitReply::Completed(completion)) => match completion.decision {
+                CompletionDecision::Committed => self.committed += 1,
+                CompletionDecision::Aborted => self.aborted += 1,
+            },
+            Reply::Commit(CommitReply::Conflict { .. }) => self.conflicts += 1,
+            Reply::Commit(CommitReply::Forgotten)
+            | Reply::ReadAt(_)
+            | Reply::Changes(_)
+            | Reply::Acknowledged
+            | Reply::Refused(_) => {}
+        }
+    }
+}
