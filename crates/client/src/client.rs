@@ -23,7 +23,7 @@ use iolite_wire::message::Advance;
 pub use mutations::CallError;
 
 use crate::cache::{Cache, RowId};
-use crate::interface::{Config, Input, Output, Refused};
+use crate::interface::{Broken, Config, Input, Output, Refused};
 use crate::queue::Queue;
 use crate::reactive::Reactions;
 use crate::session::{Connection, Session};
@@ -66,6 +66,7 @@ pub struct Client {
     interests_changed: bool,
     /// False once a row was too large to store: the stored cache is not used again then.
     cache_is_storable: bool,
+    broken: Broken,
 }
 
 /// Counters of mutations, handed out in blocks that are reserved on disk.
@@ -142,10 +143,16 @@ impl Client {
             stored_interests: loaded.interests.into_iter().collect(),
             interests_changed: false,
             cache_is_storable: true,
+            broken: Broken::Nothing,
         };
         client.restore_mutations(loaded.mutations, loaded.refused);
         client.reserve_counters();
         Ok(client)
+    }
+
+    /// Breaks the client, for a simulation that shows that its checks find it.
+    pub fn break_for_simulation(&mut self, broken: Broken) {
+        self.broken = broken;
     }
 
     pub fn schema(&self) -> &Arc<Schema> {

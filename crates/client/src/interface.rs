@@ -90,6 +90,17 @@ pub struct Pending {
     pub sent: bool,
     /// Why it would be rejected if the confirmed state were as it looks now. Provisional: later data may change it.
     pub would_reject: Option<String>,
+    /// It needs data that is not on this device, so it has no effect in any view until the data is there.
+    pub waits_for_data: bool,
+}
+
+/// What is wrong with a client: the simulator has to find it. Everything else leaves it at [`Broken::Nothing`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Broken {
+    #[default]
+    Nothing,
+    /// A mutation leaves the pending list when its outcome arrives, before the confirmed state contains it.
+    RemoveAtReply,
 }
 
 /// A pending mutation, for people.

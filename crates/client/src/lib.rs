@@ -18,7 +18,7 @@ mod transaction;
 mod view;
 
 pub use client::{CallError, Client};
-pub use interface::{Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused};
+pub use interface::{Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused};
 pub use queue::{Mutation, MutationKind};
 pub use reactive::ReactionId;
 pub use session::Connection;

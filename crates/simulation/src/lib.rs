@@ -1,1 +1,21 @@
-//! (being built)
+//! The cluster in one thread, from one seed: network, clock, disk, faults, and checkers of what came of it.
+//!
+//! The machines are those of the product; only what hosts do is replaced. After every step each machine checks its own invariants; at the end
+//! the history is held against a model (checker.rs says what is promised, docs/faults.md which faults are made and what is not
+//! checked). Approach: FoundationDB's and TigerBeetle's deterministic simulation.
+
+mod app;
+mod broken;
+mod checker;
+mod faults;
+mod history;
+mod random;
+mod report;
+mod run;
+mod world;
+
+pub use broken::Broken;
+pub use checker::{Invariant, Violation};
+pub use faults::{Fault, FaultCounts};
+pub use report::Report;
+pub use run::{Outcome, run};

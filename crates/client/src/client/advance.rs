@@ -8,7 +8,7 @@ use iolite_values::{CellState, ColumnId, ColumnType};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection, RowSnapshot, Verdict};
 
 use super::Client;
-use crate::interface::MutationStatus;
+use crate::interface::{Broken, MutationStatus};
 use crate::queue::Decided;
 use crate::session::Phase;
 
@@ -95,7 +95,10 @@ impl Client {
 
     fn on_outcome(&mut self, outcome: &Outcome) {
         match self.queue.decide(outcome) {
-            None | Some(Decided::Committed | Decided::Again) => {}
+            Some(Decided::Committed(at)) if self.broken == Broken::RemoveAtReply => {
+                self.end(outcome.counter, MutationStatus::Confirmed { at });
+            }
+            None | Some(Decided::Committed(_) | Decided::Again) => {}
             Some(Decided::Aborted(reason)) => self.end(outcome.counter, MutationStatus::Rejected { reason }),
             Some(Decided::Rejected(rejection)) => {
                 let reason = match rejection {

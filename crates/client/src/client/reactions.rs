@@ -9,6 +9,8 @@ use crate::view::View;
 impl Client {
     /// Registers a reactive transaction, which the app keeps under the id. Its closure is asked for with the next polls.
     pub fn register(&mut self, view: View) -> ReactionId {
+        // The durable view is kept only while somebody looks at it.
+        self.compare_due = true;
         self.reactions.register(view)
     }
 

@@ -1,5 +1,6 @@
 //! One pending mutation.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
@@ -36,6 +37,8 @@ pub(crate) struct Entry {
     pub(crate) attempts: Attempt,
     /// The next attempt needs a snapshot at or above this.
     pub(crate) wait_for: Timestamp,
+    /// Why the closure gave up, of each attempt that was submitted and did.
+    pub(crate) abort_reasons: BTreeMap<Attempt, String>,
     /// Runs in a row that missed something.
     pub(crate) misses: u32,
 }
@@ -84,7 +87,7 @@ impl Ran {
 impl Entry {
     pub(crate) fn new(mutation: Mutation, stage: Stage) -> Entry {
         let (attempts, wait_for) = (Attempt(0), Timestamp::ZERO);
-        Entry { mutation, state: RunState::Due, stage, attempts, wait_for, misses: 0 }
+        Entry { mutation, state: RunState::Due, stage, attempts, wait_for, abort_reasons: BTreeMap::new(), misses: 0 }
     }
 
     pub(crate) fn counter(&self) -> Counter {
@@ -101,7 +104,8 @@ impl Entry {
             RunState::Done(Ran { decision: Decision::Abort(reason), .. }) => Some(reason.clone()),
             RunState::Done(_) | RunState::Due | RunState::Missing(_) => None,
         };
-        Pending { durable: self.is_durable(), sent: !self.is_unsent(), would_reject }
+        let waits_for_data = matches!(self.state, RunState::Missing(_));
+        Pending { waits_for_data, durable: self.is_durable(), sent: !self.is_unsent(), would_reject }
     }
 
     /// Nothing of it was ever sent, so it can be taken back.

@@ -3,7 +3,7 @@
 //! Invariants: only the first entry is submitted, so what it read names committed versions only; an attempt is sent again unchanged until its
 //! outcome is known; the next attempt follows the last one's refusal.
 
-use iolite_values::{Counter, Timestamp};
+use iolite_values::{Attempt, Counter, Decision, Timestamp};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
 use super::{Entry, Queue, RunState, Stage};
@@ -12,7 +12,7 @@ use super::{Entry, Queue, RunState, Stage};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decided {
     /// It leaves the queue once the confirmed state has reached its timestamp.
-    Committed,
+    Committed(Timestamp),
     /// The closure's own abort held; this was its reason.
     Aborted(String),
     /// Another attempt will follow.
@@ -43,9 +43,9 @@ impl Queue {
         match &outcome.verdict {
             Verdict::Committed(at) => {
                 entry.stage = Stage::Committed(*at);
-                Some(Decided::Committed)
+                Some(Decided::Committed(*at))
             }
-            Verdict::Aborted => Some(Decided::Aborted(abort_reason(submit))),
+            Verdict::Aborted => Some(Decided::Aborted(entry.abort_reason(outcome.attempt))),
             Verdict::Conflict(at_least) if outcome.attempt == submit.attempt => {
                 entry.stage = Stage::Saved;
                 entry.wait_for = *at_least;
@@ -88,15 +88,16 @@ impl Entry {
             decision: ran.decision.clone(),
             acknowledged: None,
         };
+        if let Decision::Abort(reason) = &ran.decision {
+            self.abort_reasons.insert(self.attempts, reason.clone());
+        }
         self.stage = Stage::Submitted(submit.clone());
         Some(submit)
     }
-}
 
-/// The reason that the attempt gave. A completion record says that it aborted, and the client knows why.
-fn abort_reason(submit: &Submit) -> String {
-    match &submit.decision {
-        iolite_values::Decision::Abort(reason) => reason.clone(),
-        iolite_values::Decision::Commit(_) => "an earlier attempt was aborted by the app".into(),
+    /// Why the closure gave up in an attempt. What is decided may be an earlier attempt than the last, and one of an earlier life of the app.
+    fn abort_reason(&self, attempt: Attempt) -> String {
+        let known = self.abort_reasons.get(&attempt).cloned();
+        known.unwrap_or_else(|| "it was aborted before the app was started again".into())
     }
 }

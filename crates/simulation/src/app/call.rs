@@ -1,0 +1,125 @@
+//! The mutations of the app, with their arguments.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ACCOUNTS, KEYS};
+use crate::random::Random;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Call {
+    /// Gives the accounts their opening balances, once.
+    Open,
+    /// Adds to a counter, without reading.
+    Hit {
+        key: i64,
+        amount: i64,
+    },
+    /// Moves money, if there is enough.
+    Transfer {
+        from: i64,
+        to: i64,
+        amount: i64,
+    },
+    /// Writes the sum of all accounts into a number: a range read and a write.
+    Audit {
+        key: i64,
+    },
+    /// The counter as read-modify-write.
+    Bump {
+        key: i64,
+    },
+    /// Appends to a list in real-time order.
+    Log {
+        key: i64,
+        element: i64,
+    },
+    /// Appends to a list in commit order.
+    Note {
+        key: i64,
+        element: i64,
+    },
+    /// Changes an element of the list in commit order, if there is one at the index.
+    Rewrite {
+        key: i64,
+        index: u32,
+        element: i64,
+    },
+    Tag {
+        key: i64,
+        tag: i64,
+    },
+    /// Takes a tag away, and counts a hit if it was there.
+    Untag {
+        key: i64,
+        tag: i64,
+    },
+    Part {
+        key: i64,
+        part: String,
+        count: i64,
+    },
+    /// Doubles a part, or aborts without it.
+    Double {
+        key: i64,
+        part: String,
+    },
+    Own {
+        key: i64,
+        owner: i64,
+    },
+    /// Takes a seat in a group that has one left: absent rows of a range are read.
+    Sit {
+        group: i64,
+        guest: i64,
+    },
+    /// Leaves a group, or aborts if not there.
+    Leave {
+        group: i64,
+        guest: i64,
+    },
+    /// Adds to a counter of a row that has to exist.
+    Shuffle {
+        group: i64,
+        guest: i64,
+    },
+}
+
+impl Call {
+    /// A call at random; `element` is unlike that of every other call.
+    pub fn random(random: &mut Random, element: i64) -> Call {
+        let key = random.below(KEYS as u64) as i64;
+        let small = random.below(4) as i64;
+        let part = ["left", "right"][random.below(2) as usize].to_owned();
+        match random.below(20) {
+            0..=2 => Call::Hit { key, amount: 1 + small },
+            3..=5 => {
+                let from = random.below(ACCOUNTS as u64) as i64;
+                let to = (from + 1 + random.below(ACCOUNTS as u64 - 1) as i64) % ACCOUNTS;
+                Call::Transfer { from, to, amount: 1 + random.below(60) as i64 }
+            }
+            6 => Call::Audit { key },
+            7 | 8 => Call::Bump { key },
+            9 => Call::Log { key, element },
+            10 => Call::Note { key, element },
+            11 => Call::Rewrite { key, index: small as u32, element },
+            12 => Call::Tag { key, tag: small },
+            13 => Call::Untag { key, tag: small },
+            14 => Call::Part { key, part, count: small },
+            15 => Call::Double { key, part },
+            16 => Call::Own { key, owner: element },
+            17 => Call::Sit { group: key, guest: small * 2 },
+            18 => Call::Leave { group: key, guest: small * 2 },
+            _ => Call::Shuffle { group: key, guest: small * 2 },
+        }
+    }
+
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("an enum of numbers and strings is JSON")
+    }
+
+    /// # Panics
+    /// When the text is not what [`Call::to_json`] made: the client lost or changed an argument.
+    pub fn from_json(json: &str) -> Call {
+        serde_json::from_str(json).expect("arguments come back as they were given")
+    }
+}

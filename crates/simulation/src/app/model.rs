@@ -1,0 +1,139 @@
+//! The checker's model of the data: rows at one moment, nothing concurrent, nothing missing.
+//!
+//! It shares with the product only what an operation does to a row; everything about versions, conflicts, caches and rebasing is absent.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use iolite_client::Content;
+use iolite_values::{Cell, CellState, KeyRange, Operation, Row, RowKey, TableId, Value, Write};
+
+use super::handle::{Handle, Stop};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Model {
+    rows: BTreeMap<(TableId, RowKey), Row>,
+    /// What the closure that runs at the moment has written.
+    written: Vec<Write>,
+}
+
+impl Model {
+    /// Applies committed writes.
+    pub fn apply(&mut self, writes: &[Write]) {
+        for write in writes {
+            let id = (write.cell.table, write.cell.row.clone());
+            let row = self.rows.entry(id.clone()).or_default();
+            row.apply(write.cell.column, &write.operation).expect("committed writes fit the schema");
+            if row.is_empty() {
+                self.rows.remove(&id);
+            }
+        }
+    }
+
+    /// What was written since this was last asked.
+    pub fn take_written(&mut self) -> Vec<Write> {
+        std::mem::take(&mut self.written)
+    }
+
+    fn get(&self, table: TableId, key: &RowKey) -> Option<&Row> {
+        self.rows.get(&(table, key.clone()))
+    }
+
+    fn state(&self, cell: &Cell) -> Option<&CellState> {
+        self.get(cell.table, &cell.row)?.cell(cell.column)
+    }
+
+    fn push(&mut self, write: Write) {
+        self.apply(std::slice::from_ref(&write));
+        self.written.push(write);
+    }
+
+    fn is_live(table: TableId) -> bool {
+        [TableId::of("hits"), TableId::of("things")].contains(&table)
+    }
+}
+
+impl Handle for Model {
+    fn row(&mut self, table: TableId, key: &RowKey) -> Result<Option<Row>, Stop> {
+        let row = self.get(table, key).filter(|row| Model::is_live(table) || row.exists());
+        Ok(row.cloned())
+    }
+
+    fn exists(&mut self, table: TableId, key: &RowKey) -> Result<bool, Stop> {
+        self.row(table, key).map(|row| row.is_some())
+    }
+
+    fn cell(&mut self, cell: &Cell) -> Result<Option<CellState>, Stop> {
+        Ok(self.state(cell).cloned())
+    }
+
+    fn contains(&mut self, cell: &Cell, value: &Value) -> Result<bool, Stop> {
+        Ok(matches!(self.state(cell), Some(CellState::Set(set)) if set.contains(value)))
+    }
+
+    fn entry(&mut self, cell: &Cell, key: &Arc<str>) -> Result<Option<Value>, Stop> {
+        let Some(CellState::Map(map)) = self.state(cell) else { return Ok(None) };
+        Ok(map.get(key).cloned())
+    }
+
+    fn element(&mut self, cell: &Cell, index: u32) -> Result<Option<Value>, Stop> {
+        let Some(CellState::List(list)) = self.state(cell) else { return Ok(None) };
+        Ok(list.get(index as usize).cloned())
+    }
+
+    fn range(
+        &mut self,
+        table: TableId,
+        range: &KeyRange,
+        limit: Option<usize>,
+        reverse: bool,
+    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+        let inside = |(id, row): &(&(TableId, RowKey), &Row)| {
+            id.0 == table && range.contains(&id.1) && (Model::is_live(table) || row.exists())
+        };
+        let mut rows: Vec<_> = self.rows.iter().filter(inside).map(|(id, row)| (id.1.clone(), row.clone())).collect();
+        if reverse {
+            rows.reverse();
+        }
+        rows.truncate(limit.unwrap_or(usize::MAX));
+        Ok(rows)
+    }
+
+    fn write(&mut self, cell: Cell, operation: Operation) -> Result<(), Stop> {
+        if !self.exists(cell.table, &cell.row)? && !Model::is_live(cell.table) {
+            return Err(Stop::Abort("no such row".into()));
+        }
+        if let Operation::SetAt { index, value: _ } = &operation {
+            let length = match self.state(&cell) {
+                Some(CellState::List(list)) => list.len(),
+                _ => 0,
+            };
+            if *index as usize >= length {
+                return Err(Stop::Abort("no such element".into()));
+            }
+        }
+        self.push(Write { cell, operation });
+        Ok(())
+    }
+
+    fn insert(&mut self, table: TableId, key: &RowKey, content: Content) -> Result<(), Stop> {
+        if self.exists(table, key)? {
+            return Err(Stop::Abort("the row exists".into()));
+        }
+        self.push(Write { cell: Cell::row(table, key.clone()), operation: Operation::Create });
+        for (column, operations) in content {
+            for operation in operations {
+                self.push(Write { cell: Cell { table, row: key.clone(), column }, operation });
+            }
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, table: TableId, key: &RowKey) -> Result<(), Stop> {
+        if !self.exists(table, key)? {
+            return Err(Stop::Abort("no such row".into()));
+        }
+        self.push(Write { cell: Cell::row(table, key.clone()), operation: Operation::Delete });
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! The closures of the mutations.
+
+use std::collections::BTreeMap;
+
+use iolite_client::Content;
+use iolite_values::{Cell, CellState, ColumnId, KeyRange, ListOrder, Operation, Row, TableId, Value};
+
+use super::handle::{Handle, Stop, cell, row_key};
+use super::{ACCOUNTS, Call, OPENING_BALANCE, SEATS};
+
+/// Runs a call's closure.
+///
+/// # Errors
+/// [`Stop`].
+pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
+    match call {
+        Call::Open => open(tx),
+        Call::Hit { key, amount } => tx.write(cell("hits", &[*key], "value"), Operation::Add(*amount)),
+        Call::Transfer { from, to, amount } => transfer(tx, *from, *to, *amount),
+        Call::Audit { key } => {
+            let accounts = tx.range(TableId::of("accounts"), &KeyRange::all(), None, false)?;
+            let sum = accounts.iter().map(|(_, row)| balance_of(row)).sum();
+            put_number(tx, *key, sum)
+        }
+        Call::Bump { key } => {
+            let row = tx.row(TableId::of("numbers"), &row_key(&[*key]))?;
+            let value = row.as_ref().and_then(|row| int(row.cell(ColumnId::of("value")))).unwrap_or(0);
+            put_number(tx, *key, value + 1)
+        }
+        Call::Log { key, element } => append(tx, *key, "log", *element, ListOrder::Strict),
+        Call::Note { key, element } => append(tx, *key, "notes", *element, ListOrder::Commit),
+        Call::Rewrite { key, index, element } => {
+            tx.write(thing(*key, "notes"), Operation::SetAt { index: *index, value: Value::Int(*element) })
+        }
+        Call::Tag { key, tag } => tx.write(thing(*key, "tags"), Operation::Insert(Value::Int(*tag))),
+        Call::Untag { key, tag } => untag(tx, *key, *tag),
+        Call::Part { key, part, count } => put_part(tx, *key, part, *count),
+        Call::Double { key, part } => match tx.entry(&thing(*key, "parts"), &part.as_str().into())? {
+            Some(Value::Int(count)) => put_part(tx, *key, part, count * 2),
+            _ => Err(Stop::Abort("no such part".into())),
+        },
+        Call::Own { key, owner } => tx.write(thing(*key, "owner"), Operation::Assign(Value::Int(*owner))),
+        Call::Sit { group, guest } => sit(tx, *group, *guest),
+        Call::Leave { group, guest } => tx.delete(TableId::of("seats"), &row_key(&[*group, *guest])),
+        Call::Shuffle { group, guest } => tx.write(cell("seats", &[*group, *guest], "moves"), Operation::Add(1)),
+    }
+}
+
+fn open(tx: &mut dyn Handle) -> Result<(), Stop> {
+    for key in 0..ACCOUNTS {
+        if !tx.exists(TableId::of("accounts"), &row_key(&[key]))? {
+            let content = [(ColumnId::of("balance"), vec![Operation::Put(Value::Int(OPENING_BALANCE))])];
+            tx.insert(TableId::of("accounts"), &row_key(&[key]), content.into())?;
+        }
+    }
+    Ok(())
+}
+
+fn transfer(tx: &mut dyn Handle, from: i64, to: i64, amount: i64) -> Result<(), Stop> {
+    let (payer, payee) = (cell("accounts", &[from], "balance"), cell("accounts", &[to], "balance"));
+    let (Some(has), Some(gets)) = (int(tx.cell(&payer)?.as_ref()), int(tx.cell(&payee)?.as_ref())) else {
+        return Err(Stop::Abort("no such account".into()));
+    };
+    if has < amount {
+        return Err(Stop::Abort("insufficient".into()));
+    }
+    tx.write(payer, Operation::Put(Value::Int(has - amount)))?;
+    tx.write(payee, Operation::Put(Value::Int(gets + amount)))
+}
+
+fn put_number(tx: &mut dyn Handle, key: i64, value: i64) -> Result<(), Stop> {
+    let (table, row) = (TableId::of("numbers"), row_key(&[key]));
+    let put = Operation::Put(Value::Int(value));
+    if tx.exists(table, &row)? {
+        tx.write(cell("numbers", &[key], "value"), put)
+    } else {
+        let content: Content = BTreeMap::from([(ColumnId::of("value"), vec![put])]);
+        tx.insert(table, &row, content)
+    }
+}
+
+fn append(tx: &mut dyn Handle, key: i64, column: &str, element: i64, order: ListOrder) -> Result<(), Stop> {
+    tx.write(thing(key, column), Operation::Append { value: Value::Int(element), order })
+}
+
+fn untag(tx: &mut dyn Handle, key: i64, tag: i64) -> Result<(), Stop> {
+    if !tx.contains(&thing(key, "tags"), &Value::Int(tag))? {
+        return Err(Stop::Abort("no such tag".into()));
+    }
+    tx.write(thing(key, "tags"), Operation::Remove(Value::Int(tag)))?;
+    tx.write(cell("hits", &[key], "value"), Operation::Add(1))
+}
+
+fn put_part(tx: &mut dyn Handle, key: i64, part: &str, count: i64) -> Result<(), Stop> {
+    tx.write(thing(key, "parts"), Operation::PutEntry { key: part.into(), value: Value::Int(count) })
+}
+
+fn sit(tx: &mut dyn Handle, group: i64, guest: i64) -> Result<(), Stop> {
+    let range = KeyRange::prefix(&[Value::Int(group)]).expect("an integer is a key");
+    if tx.range(TableId::of("seats"), &range, Some(SEATS), false)?.len() == SEATS {
+        return Err(Stop::Abort("full".into()));
+    }
+    let content = [(ColumnId::of("name"), vec![Operation::Put(Value::from(format!("guest {guest}")))])];
+    tx.insert(TableId::of("seats"), &row_key(&[group, guest]), content.into())
+}
+
+fn thing(key: i64, column: &str) -> Cell {
+    cell("things", &[key], column)
+}
+
+fn balance_of(row: &Row) -> i64 {
+    int(row.cell(ColumnId::of("balance"))).unwrap_or(0)
+}
+
+pub(super) fn int(state: Option<&CellState>) -> Option<i64> {
+    match state {
+        Some(CellState::Scalar(Value::Int(value)) | CellState::Counter(value)) => Some(*value),
+        _ => None,
+    }
+}

@@ -1,0 +1,111 @@
+//! Replays the completions in timestamp order, and compares what everybody saw on the way.
+
+use std::collections::BTreeMap;
+
+use iolite_client::View;
+use iolite_values::Timestamp;
+
+use super::commits::Completed;
+use super::{Commits, Invariant, Violation};
+use crate::app::{Model, Stop, run_call};
+use crate::history::{ClientIndex, EndedAs, History, Sighting};
+
+/// # Errors
+/// The first transaction or sighting that does not fit.
+pub fn check(history: &History, commits: &Commits) -> Result<Model, Violation> {
+    check_monotonic(history)?;
+    let mut sightings: Vec<&Sighting> = history.sightings.iter().collect();
+    sightings.sort_by_key(|sighting| sighting.at);
+    let mut sightings = sightings.into_iter().peekable();
+    let mut model = Model::default();
+    for (at, completed) in &commits.by_time {
+        while let Some(sighting) = sightings.next_if(|sighting| sighting.at < *at) {
+            check_sighting(history, commits, &model, sighting)?;
+        }
+        replay(history, &mut model, *at, completed)?;
+    }
+    sightings.try_for_each(|sighting| check_sighting(history, commits, &model, sighting))?;
+    Ok(model)
+}
+
+fn replay(history: &History, model: &mut Model, at: Timestamp, completed: &Completed) -> Result<(), Violation> {
+    let called = completed.mutation.and_then(|mutation| history.calls.get(&mutation));
+    let Some(called) = called else {
+        model.apply(completed.writes.as_deref().unwrap_or_default());
+        model.take_written();
+        return Ok(());
+    };
+    let mut attempt = model.clone();
+    let result = run_call(&called.call, &mut attempt);
+    let written = attempt.take_written();
+    let fits = match (&result, &completed.writes) {
+        (Ok(()), Some(writes)) => written == *writes,
+        (Err(Stop::Abort(reason)), None) => match called.end.as_ref().map(|end| &end.how) {
+            // A client that was started again knows the reason of its new attempts only.
+            Some(EndedAs::Rejected(told)) => {
+                told == reason || told == "it was aborted before the app was started again"
+            }
+            _ => true,
+        },
+        (Ok(()) | Err(_), _) => false,
+    };
+    if !fits {
+        let what = format!(
+            "{:?} {:?} at {at:?} had to come to {result:?} with {written:?}, and came to {:?}, told {:?}",
+            completed.mutation, called.call, completed.writes, called.end
+        );
+        return Err(Violation::new(Invariant::Serializability, what));
+    }
+    model.apply(completed.writes.as_deref().unwrap_or_default());
+    Ok(())
+}
+
+fn check_sighting(history: &History, commits: &Commits, model: &Model, sighting: &Sighting) -> Result<(), Violation> {
+    check_own_writes(commits, sighting)?;
+    let mut expected = model.clone();
+    let visible = sighting.pending.iter().filter(|pending| match sighting.view {
+        View::Optimistic => !pending.waits_for_data,
+        View::Durable => pending.durable && !pending.waits_for_data,
+        View::Confirmed => false,
+    });
+    for pending in visible {
+        let Some(called) = history.calls.get(&(sighting.client, pending.counter)) else { continue };
+        let mut attempt = expected.clone();
+        if run_call(&called.call, &mut attempt).is_ok() {
+            expected = attempt;
+        }
+    }
+    let text = sighting.watcher.run(&mut expected).expect("nothing is missing in a model");
+    if text != sighting.text {
+        let what = format!("{sighting:?} should have seen {text}");
+        return Err(Violation::new(Invariant::ReactiveSnapshot, what));
+    }
+    Ok(())
+}
+
+/// In the optimistic view a client sees every mutation of its own that it called and that did not end without effect: pending or confirmed.
+fn check_own_writes(commits: &Commits, sighting: &Sighting) -> Result<(), Violation> {
+    for counter in &sighting.alive {
+        let pending = sighting.pending.iter().any(|pending| pending.counter == *counter);
+        let contained = commits.by_mutation.get(&(sighting.client, *counter)).is_some_and(|at| *at <= sighting.at);
+        if !pending && !contained {
+            let what = format!("{:?} {counter:?} is neither pending nor confirmed in {sighting:?}", sighting.client);
+            return Err(Violation::new(Invariant::OwnWritesVisible, what));
+        }
+    }
+    Ok(())
+}
+
+/// The confirmed state of a client's life never goes back.
+fn check_monotonic(history: &History) -> Result<(), Violation> {
+    let mut last: BTreeMap<(ClientIndex, u64), Timestamp> = BTreeMap::new();
+    for sighting in &history.sightings {
+        let at = last.entry((sighting.client, sighting.life)).or_default();
+        if sighting.at < *at {
+            let what = format!("{sighting:?} stands before {at:?}");
+            return Err(Violation::new(Invariant::MonotonicReads, what));
+        }
+        *at = sighting.at;
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Many seeds, one report.
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::broken::Broken;
+use crate::faults::{Fault, FaultCounts};
+use crate::run::{Outcome, run};
+
+/// What `iolite simulate` prints. The run as a whole fails if a seed failed, a fault of some kind was rare, or little was confirmed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub seeds: u64,
+    pub failed_seeds: Vec<u64>,
+    pub steps: u64,
+    pub confirmed: u64,
+    pub sightings: u64,
+    pub faults: FaultCounts,
+    /// Equal for equal seeds.
+    pub trace_hash: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
+    /// What the first failed seed violated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub violated: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub violation: Option<String>,
+}
+
+/// Per 300 seeds; fewer seeds need fewer, in proportion.
+const FAULTS_OF_EACH_KIND: u64 = 100;
+const CONFIRMED: u64 = 50_000;
+const SEEDS: u64 = 300;
+
+impl Report {
+    /// Runs the seeds, one after the other. A broken variant stops at the first seed that finds it.
+    pub fn of(seeds: impl IntoIterator<Item = u64>, broken: Broken, mut progress: impl FnMut(&Outcome)) -> Report {
+        let mut report = Report::empty(broken);
+        let mut trace = Sha256::new();
+        for seed in seeds {
+            let outcome = run(seed, broken);
+            progress(&outcome);
+            trace.update(outcome.trace_hash);
+            let failed = outcome.violation.is_some();
+            report.add(outcome);
+            if failed && broken != Broken::Nothing {
+                break;
+            }
+        }
+        report.trace_hash = hex(&trace.finalize());
+        report
+    }
+
+    fn empty(broken: Broken) -> Report {
+        Report {
+            seeds: 0,
+            failed_seeds: Vec::new(),
+            steps: 0,
+            confirmed: 0,
+            sightings: 0,
+            faults: FaultCounts::default(),
+            trace_hash: String::new(),
+            broken: (broken != Broken::Nothing).then(|| broken.name().to_owned()),
+            violated: None,
+            violation: None,
+        }
+    }
+
+    fn add(&mut self, outcome: Outcome) {
+        self.seeds += 1;
+        self.steps += outcome.steps;
+        self.confirmed += outcome.confirmed;
+        self.sightings += outcome.sightings;
+        self.faults.merge(&outcome.faults);
+        if let Some(violation) = outcome.violation {
+            self.failed_seeds.push(outcome.seed);
+            self.violated.get_or_insert_with(|| format!("{:?}", violation.invariant));
+            self.violation.get_or_insert_with(|| violation.to_string());
+        }
+    }
+
+    /// Why the run as a whole fails, if it does. A broken variant fails when no seed found it.
+    pub fn failures(&self) -> Vec<String> {
+        if let Some(broken) = &self.broken {
+            let missed = self.failed_seeds.is_empty();
+            return if missed { vec![format!("the broken variant {broken} was not found")] } else { Vec::new() };
+        }
+        let mut failures = Vec::new();
+        if !self.failed_seeds.is_empty() {
+            let seeds = &self.failed_seeds;
+            failures
+                .push(format!("seeds failed: {seeds:?}; replay one with `iolite simulate --seeds {0}..{0}`", seeds[0]));
+        }
+        let share = |whole: u64| whole * self.seeds / SEEDS;
+        for fault in Fault::ALL {
+            let (fired, wanted) = (self.faults.of(fault), share(FAULTS_OF_EACH_KIND));
+            if fired < wanted {
+                failures.push(format!("the fault {fault:?} fired {fired} times, and should have {wanted} times"));
+            }
+        }
+        if self.confirmed < share(CONFIRMED) {
+            let wanted = share(CONFIRMED);
+            failures.push(format!("{} mutations were confirmed, and should have been {wanted}", self.confirmed));
+        }
+        failures
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

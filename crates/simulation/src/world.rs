@@ -1,0 +1,275 @@
+//! The world of a run: processes, links, clocks and disks in one thread, moved by one queue of events.
+//!
+//! Invariant: everything that happens follows from the seed. Nothing here reads a clock, a file or a hash map's order.
+
+mod client_node;
+mod events;
+mod faults_made;
+mod front_node;
+mod handling;
+mod links;
+mod store_node;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolite_engine::MemoryDisk;
+use iolite_machine::{Instant, Machine, Now, WallTime};
+use iolite_replication::Retention;
+use iolite_values::Schema;
+use sha2::{Digest, Sha256};
+
+use crate::app::{Call, Watcher, schema};
+use crate::broken::Broken;
+use crate::faults::{Fault, FaultCounts, Roughness};
+use crate::history::{ClientIndex, History, Moment};
+use crate::random::Random;
+
+pub use client_node::ClientNode;
+use events::{Event, Events};
+use front_node::FrontNode;
+use links::Links;
+use store_node::StoreNode;
+
+/// Wall clocks begin here (September 2020), give or take their skew.
+const EPOCH_MICROS: u64 = 1_600_000_000_000_000;
+
+/// A process that may be down.
+enum Process<T, Remains> {
+    Up(Box<T>),
+    Down(Remains),
+}
+
+pub struct World {
+    broken: Broken,
+    random: Random,
+    roughness: Roughness,
+    /// Faults are over, and everything is to come to rest.
+    healing: bool,
+    moment: Moment,
+    events: Events,
+    schema: Arc<Schema>,
+    retention: Retention,
+    store: Process<StoreNode, MemoryDisk>,
+    fronts: Vec<Process<FrontNode, ()>>,
+    /// Counts the lives of each front.
+    front_lives: Vec<u64>,
+    pub clients: Vec<ClientNode>,
+    /// By how much each process's wall clock is wrong, in microseconds: store, fronts, clients.
+    skews: Vec<i64>,
+    links: Links,
+    boots: u64,
+    calls_left: Vec<u32>,
+    next_element: i64,
+    pub history: History,
+    pub faults: FaultCounts,
+    pub steps: u64,
+    trace: Sha256,
+}
+
+/// How large a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    pub clients: usize,
+    pub fronts: usize,
+    pub calls_each: u32,
+}
+
+impl Size {
+    fn random(random: &mut Random) -> Size {
+        let (clients, fronts) = (random.between(2, 5) as usize, random.between(1, 2) as usize);
+        Size { clients, fronts, calls_each: random.between(30, 120) as u32 }
+    }
+}
+
+impl World {
+    pub fn new(seed: u64, broken: Broken) -> World {
+        let mut random = Random::from_seed(seed);
+        let roughness = Roughness::random(&mut random);
+        let size = Size::random(&mut random);
+        let retention = Retention { age: Duration::from_millis(random.between(200, 20_000)), operations_max: 5_000 };
+        let mut history = History::default();
+        let store = StoreNode::start(MemoryDisk::new(), 1, retention, broken, &mut history);
+        let mut world = World {
+            broken,
+            roughness,
+            healing: false,
+            moment: 0,
+            events: Events::default(),
+            schema: Arc::new(schema()),
+            retention,
+            store: Process::Up(Box::new(store)),
+            fronts: Vec::new(),
+            front_lives: vec![0; size.fronts],
+            clients: Vec::new(),
+            skews: (0..1 + size.fronts + size.clients).map(|_| skew(&mut random)).collect(),
+            links: Links::default(),
+            boots: 1,
+            calls_left: vec![size.calls_each; size.clients],
+            next_element: 0,
+            history,
+            faults: FaultCounts::default(),
+            steps: 0,
+            trace: Sha256::new(),
+            random,
+        };
+        world.populate(size);
+        world
+    }
+
+    fn populate(&mut self, size: Size) {
+        for number in 0..size.fronts {
+            let front = FrontNode::start(self.now_of_front(number), number as u16, self.broken, &mut self.random);
+            self.fronts.push(Process::Up(Box::new(front)));
+        }
+        for index in 0..size.clients {
+            let now = self.now(1 + self.fronts.len() + index);
+            let mut client = ClientNode::start(ClientIndex(index), &self.schema, now, self.broken, &mut self.random);
+            add_watchers(&mut client, &mut self.random);
+            self.history.identities.insert(client.client.identity(), client.index);
+            self.clients.push(client);
+            self.events.add(0, Event::Work(ClientIndex(index)));
+        }
+        self.clients[0].call(Now::default(), 0, Call::Open, &mut self.history);
+        self.plan_faults();
+        self.events.add(1_000_000, Event::Checkpoint);
+    }
+
+    /// Lets the next thing happen. False when nothing ever will.
+    pub fn step(&mut self) -> bool {
+        let deadline = self.next_deadline();
+        let event = self.events.next_moment();
+        let Some(moment) = [deadline, event].into_iter().flatten().min() else { return false };
+        self.moment = self.moment.max(moment);
+        self.steps += 1;
+        if event.is_some_and(|event| event <= self.moment) {
+            if let Some(event) = self.events.take() {
+                self.trace.update(self.moment.to_be_bytes());
+                self.trace.update(event.digest());
+                self.on_event(event);
+            }
+        } else {
+            self.expire();
+        }
+        self.settle();
+        self.validate();
+        true
+    }
+
+    pub fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    /// No more calls are to come.
+    pub fn work_is_done(&self) -> bool {
+        self.calls_left.iter().all(|left| *left == 0)
+    }
+
+    /// Ends all faults, so that everything comes to rest.
+    pub fn heal(&mut self) {
+        self.healing = true;
+        for index in 0..self.clients.len() {
+            let now = self.now_of_client(ClientIndex(index));
+            self.clients[index].client.go_online(now.instant);
+        }
+    }
+
+    /// Everything that was called has ended, and is stored as ended.
+    pub fn is_at_rest(&self) -> bool {
+        self.clients.iter().all(ClientNode::is_quiet)
+    }
+
+    /// A hash of everything that happened.
+    pub fn trace_hash(&self) -> [u8; 32] {
+        self.trace.clone().finalize().into()
+    }
+
+    /// Adds what the disk counted.
+    pub fn count_disk_faults(&mut self) {
+        use iolite_engine::CrashFault;
+        let disk = match &self.store {
+            Process::Up(store) => store.disk(),
+            Process::Down(disk) => disk,
+        };
+        let fired = disk.faults_fired().clone();
+        let of = |faults: &[CrashFault]| faults.iter().filter_map(|fault| fired.get(fault)).sum();
+        self.faults.add(Fault::LostUnsynced, of(&[CrashFault::LostWrites, CrashFault::LostLaterWrites]));
+        let torn = [CrashFault::CutWrite, CrashFault::LostSectors, CrashFault::GarbledSectors];
+        self.faults.add(Fault::TornWrite, of(&torn));
+    }
+
+    fn now(&self, process: usize) -> Now {
+        let wall = (EPOCH_MICROS + self.moment / 1000).saturating_add_signed(self.skews[process]);
+        Now { instant: Instant::from_nanos(self.moment), wall: WallTime::from_micros(wall) }
+    }
+
+    fn now_of_store(&self) -> Now {
+        self.now(0)
+    }
+
+    fn now_of_front(&self, front: usize) -> Now {
+        self.now(1 + front)
+    }
+
+    fn now_of_client(&self, client: ClientIndex) -> Now {
+        self.now(1 + self.fronts.len() + client.0)
+    }
+
+    fn next_deadline(&self) -> Option<Moment> {
+        let clients = self.clients.iter().filter_map(|node| node.client.deadline());
+        let fronts = self.fronts.iter().filter_map(|front| match front {
+            Process::Up(front) => front.deadline(),
+            Process::Down(()) => None,
+        });
+        clients.chain(fronts).min().map(Instant::as_nanos)
+    }
+
+    fn expire(&mut self) {
+        let due = |deadline: Option<Instant>, moment: Moment| deadline.is_some_and(|at| at.as_nanos() <= moment);
+        for index in 0..self.fronts.len() {
+            let now = self.now_of_front(index);
+            if let Process::Up(front) = &mut self.fronts[index]
+                && due(front.deadline(), self.moment)
+            {
+                front.on_deadline(now);
+            }
+        }
+        for index in 0..self.clients.len() {
+            let now = self.now_of_client(ClientIndex(index));
+            let client = &mut self.clients[index].client;
+            if due(client.deadline(), self.moment) {
+                client.on_deadline(now);
+            }
+        }
+    }
+
+    fn validate(&self) {
+        if let Process::Up(store) = &self.store {
+            store.validate();
+        }
+        for front in &self.fronts {
+            if let Process::Up(front) = front {
+                front.validate();
+            }
+        }
+        for node in &self.clients {
+            node.client.validate();
+        }
+    }
+}
+
+fn add_watchers(client: &mut ClientNode, random: &mut Random) {
+    use iolite_client::View;
+    for _ in 0..random.between(1, 4) {
+        let view = [View::Optimistic, View::Durable, View::Confirmed][random.below(3) as usize];
+        client.watch(Watcher::random(random), view);
+    }
+}
+
+/// Some seconds either way; now and then ten years ahead.
+fn skew(random: &mut Random) -> i64 {
+    if random.chance(30) {
+        return 10 * 365 * 86_400 * 1_000_000;
+    }
+    random.below(10_000_000) as i64 - 5_000_000
+}

@@ -1,0 +1,155 @@
+//! A gateway's process: the gateway machine, its coordinator, and the sessions' codecs.
+
+use std::collections::BTreeMap;
+
+use iolite_access::{Access, DevelopmentToken};
+use iolite_catalog::SchemaPolicy;
+use iolite_gateway::{Gateway, Input, Output, SessionId, Settings};
+use iolite_machine::{Instant, Machine, Now};
+use iolite_replication::messages::{FromReplica, Life, ToReplica};
+use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
+use iolite_values::{ClientId, CoordinatorId, Id, Timestamp};
+use iolite_wire::message::{Advance, FromClient, FromGateway};
+use iolite_wire::{SessionDecoder, SessionEncoder};
+
+use crate::broken::Broken;
+use crate::random::Random;
+
+pub const TOKEN: &str = "simulated";
+
+pub struct FrontNode {
+    pub gateway: Gateway,
+    pub coordinator: Coordinator,
+    sessions: BTreeMap<SessionId, Codec>,
+}
+
+struct Codec {
+    encoder: SessionEncoder<FromGateway>,
+    decoder: SessionDecoder<FromClient>,
+    told: Timestamp,
+    /// The last `Advance` said that another part follows.
+    more: bool,
+}
+
+/// What leaves a gateway's process.
+pub enum Leaving {
+    ToReplica(ToReplica),
+    ToClient(SessionId, Vec<u8>),
+    Close(SessionId),
+}
+
+impl FrontNode {
+    pub fn start(now: Now, number: u16, broken: Broken, random: &mut Random) -> FrontNode {
+        let rule = match broken {
+            Broken::PublishPastResolved => iolite_gateway::Broken::PublishPastResolved,
+            Broken::Nothing
+            | Broken::SkipReadValidation
+            | Broken::AcknowledgeBeforeFsync
+            | Broken::NoCompletionRecords
+            | Broken::RemoveAtReply => iolite_gateway::Broken::Nothing,
+        };
+        let gateway = Gateway::new(Settings {
+            client: ClientId(Id::from_u128(random.id())),
+            access: Access::Development(DevelopmentToken::new(TOKEN)),
+            schemas: SchemaPolicy::Grow,
+            broken: rule,
+        });
+        let id = CoordinatorId::new(number).expect("few gateways");
+        let coordinator = Coordinator::new(now, CoordinatorSettings::new(id, Life(random.bits())));
+        FrontNode { gateway, coordinator, sessions: BTreeMap::new() }
+    }
+
+    pub fn open(&mut self, now: Now, session: SessionId) {
+        let codec = Codec {
+            encoder: SessionEncoder::new(),
+            decoder: SessionDecoder::new(),
+            told: Timestamp::ZERO,
+            more: false,
+        };
+        self.sessions.insert(session, codec);
+        self.gateway.handle(now, Input::SessionOpened(session));
+    }
+
+    pub fn closed(&mut self, now: Now, session: SessionId) {
+        if self.sessions.remove(&session).is_some() {
+            self.gateway.handle(now, Input::SessionClosed(session));
+        }
+    }
+
+    pub fn frame(&mut self, now: Now, session: SessionId, frame: &[u8]) {
+        let Some(codec) = self.sessions.get_mut(&session) else { return };
+        let input = match codec.decoder.decode(frame) {
+            Ok(message) => Input::Message(session, message),
+            Err(error) => Input::Garbled(session, error.to_string()),
+        };
+        self.gateway.handle(now, input);
+    }
+
+    pub fn drained(&mut self, now: Now, session: SessionId) {
+        if self.sessions.contains_key(&session) {
+            self.gateway.handle(now, Input::Drained { session, messages: 1 });
+        }
+    }
+
+    pub fn answer(&mut self, now: Now, message: FromReplica) {
+        self.coordinator.handle(now, CoordinatorInput::FromReplica(message));
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        [self.gateway.deadline(), self.coordinator.deadline()].into_iter().flatten().min()
+    }
+
+    pub fn on_deadline(&mut self, now: Now) {
+        self.gateway.on_deadline(now);
+        self.coordinator.on_deadline(now);
+    }
+
+    /// Carries what gateway and coordinator say to each other, until both are silent.
+    pub fn settle(&mut self, now: Now, random: &mut Random) -> Vec<Leaving> {
+        let mut leaving = Vec::new();
+        loop {
+            if let Some(output) = self.gateway.poll() {
+                match output {
+                    Output::Message(session, message) => self.say(session, message, random, &mut leaving),
+                    Output::Close(session) => {
+                        self.sessions.remove(&session);
+                        leaving.push(Leaving::Close(session));
+                    }
+                    Output::Store(id, request) => self.coordinator.handle(now, CoordinatorInput::Request(id, request)),
+                }
+            } else if let Some(output) = self.coordinator.poll() {
+                match output {
+                    CoordinatorOutput::Event(event) => self.gateway.handle(now, Input::Store(event)),
+                    CoordinatorOutput::ToReplica(message) => leaving.push(Leaving::ToReplica(message)),
+                }
+            } else {
+                return leaving;
+            }
+        }
+    }
+
+    /// Encodes a message. Outcomes may be told before the state that contains them, as the protocol allows and this gateway seldom does:
+    /// a client has to cope.
+    fn say(&mut self, session: SessionId, message: FromGateway, random: &mut Random, leaving: &mut Vec<Leaving>) {
+        let Some(codec) = self.sessions.get_mut(&session) else { return };
+        let mut messages = vec![message];
+        if let [FromGateway::Advance(advance)] = &mut messages[..] {
+            let early = !advance.outcomes.is_empty() && !codec.more && codec.told > Timestamp::ZERO;
+            let to = std::mem::replace(&mut codec.told, advance.to);
+            codec.more = advance.more;
+            if early && random.chance(300) {
+                let outcomes = std::mem::take(&mut advance.outcomes);
+                messages.insert(0, FromGateway::Advance(Advance { to, outcomes, ..Advance::default() }));
+            }
+        }
+        for message in messages {
+            let frame = codec.encoder.encode(&message).expect("the gateway limits its messages");
+            leaving.push(Leaving::ToClient(session, frame));
+        }
+    }
+
+    pub fn validate(&self) {
+        self.gateway.validate();
+        self.coordinator.validate();
+    }
+}

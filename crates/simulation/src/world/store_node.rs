@@ -1,0 +1,125 @@
+//! The store's process: a replica, its journal and its disk.
+//!
+//! Syncs take time, and a reply leaves only when what it rests on is durable, as at the native host.
+
+use iolite_engine::{CrashFault, Durability, Incarnation, Journal, MemoryDisk, Options};
+use iolite_machine::{Gate, Machine, Now, PersistId};
+use iolite_replication::journal::JournalRecord;
+use iolite_replication::messages::{Boot, FromReplica, ToReplica};
+use iolite_replication::{Replica, ReplicaOutput, ReplicaSettings, Retention};
+use iolite_values::{Id, StoreIncarnation};
+
+use crate::broken::Broken;
+use crate::history::History;
+use crate::random::Random;
+
+pub struct StoreNode {
+    pub replica: Replica,
+    journal: Journal<MemoryDisk>,
+    gate: Gate<FromReplica>,
+    sync_is_running: bool,
+    broken: Broken,
+}
+
+/// Small, so that a run has many checkpoints and segments.
+const CHECKPOINT_AFTER_BYTES: u64 = 6_000;
+const SEGMENT_BYTES_MAX: u64 = 20_000;
+const CHUNK_BYTES: usize = 600;
+
+impl StoreNode {
+    /// Starts on a disk: an empty one, or what an earlier life left on it.
+    pub fn start(
+        disk: MemoryDisk,
+        boot: u64,
+        retention: Retention,
+        broken: Broken,
+        history: &mut History,
+    ) -> StoreNode {
+        let options = Options { durability: Durability::Fsync, segment_bytes_max: SEGMENT_BYTES_MAX };
+        let (journal, recovery) = Journal::open(disk, options, Incarnation(7)).expect("no synced byte was harmed");
+        let next = journal.position_of(PersistId(1));
+        history.recovered(next, &recovery.records);
+        let rule = match broken {
+            Broken::SkipReadValidation => iolite_replication::Broken::SkipReadValidation,
+            Broken::NoCompletionRecords => iolite_replication::Broken::NoCompletionRecords,
+            Broken::Nothing | Broken::AcknowledgeBeforeFsync | Broken::RemoveAtReply | Broken::PublishPastResolved => {
+                iolite_replication::Broken::Nothing
+            }
+        };
+        let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
+        let settings = ReplicaSettings { store, boot: Boot(boot), retention, broken: rule };
+        let records = recovery.records.iter().map(|record| &record.bytes);
+        let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
+        StoreNode { replica, journal, gate: Gate::new(), sync_is_running: false, broken }
+    }
+
+    pub fn handle(&mut self, now: Now, message: ToReplica, history: &mut History) -> Vec<FromReplica> {
+        self.replica.handle(now, message);
+        let mut leaving = Vec::new();
+        while let Some(output) = self.replica.poll() {
+            match output {
+                ReplicaOutput::Persist { id, record } => {
+                    let own = self.journal.append(&record).expect("the disk works");
+                    assert_eq!(id, own, "replica and journal count alike");
+                    let record = JournalRecord::decode(&record).expect("its own record");
+                    history.journal.insert(self.journal.position_of(own), record);
+                }
+                ReplicaOutput::Reply { after: _, message } if self.broken == Broken::AcknowledgeBeforeFsync => {
+                    leaving.push(message);
+                }
+                ReplicaOutput::Reply { after, message } => self.gate.hold(after, message),
+            }
+        }
+        leaving.extend(std::iter::from_fn(|| self.gate.release()));
+        leaving
+    }
+
+    /// Whether the disk is idle and has something to do: then a sync begins now, and ends when the caller says so.
+    pub fn begin_sync(&mut self) -> bool {
+        if self.sync_is_running || self.journal.appended() == self.journal.durable() {
+            return false;
+        }
+        self.journal.flush().expect("the disk works");
+        self.sync_is_running = true;
+        true
+    }
+
+    pub fn end_sync(&mut self, history: &mut History) -> Vec<FromReplica> {
+        self.sync_is_running = false;
+        let durable = self.journal.sync().expect("the disk works");
+        history.durable = Some(self.journal.position_of(durable));
+        self.gate.advance(durable);
+        std::iter::from_fn(|| self.gate.release()).collect()
+    }
+
+    /// Does one step of a checkpoint, or begins one if it is due.
+    pub fn checkpoint_step(&mut self) {
+        if !self.journal.checkpoint_is_running() {
+            if self.journal.journal_bytes_since_checkpoint() > CHECKPOINT_AFTER_BYTES {
+                self.replica.begin_checkpoint();
+                self.journal.begin_checkpoint().expect("the disk works");
+            }
+            return;
+        }
+        match self.replica.next_chunk(CHUNK_BYTES) {
+            Some(chunk) => self.journal.checkpoint_chunk(&chunk).expect("the disk works"),
+            None => drop(self.journal.finish_checkpoint().expect("the disk works")),
+        }
+    }
+
+    /// The process ends, and the disk suffers what `power_cut` draws.
+    pub fn crash(self, power_cut: bool, random: &mut Random) -> MemoryDisk {
+        let mut disk = self.journal.into_disk();
+        let faults: &[CrashFault] = if power_cut { &CrashFault::ALL } else { &[] };
+        disk.crash(faults, &mut |end| random.below(end));
+        disk
+    }
+
+    pub fn disk(&self) -> &MemoryDisk {
+        self.journal.disk()
+    }
+
+    pub fn validate(&self) {
+        self.replica.validate();
+    }
+}
