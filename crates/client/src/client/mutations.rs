@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_machine::WallTime;
-use iolite_values::Counter;
+use iolite_values::{Attempt, Counter};
 use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
 use iolite_wire::limits;
 
@@ -94,6 +94,11 @@ impl Client {
         self.queue.entry(counter).map(|entry| &entry.mutation)
     }
 
+    /// How many attempts of a pending mutation were submitted. A report of its status follows each one at once.
+    pub fn attempts(&self, counter: Counter) -> Option<Attempt> {
+        self.queue.entry(counter).map(|entry| entry.attempts)
+    }
+
     /// What ended without effect and was not dismissed yet.
     pub fn refused(&self) -> impl Iterator<Item = &Refused> {
         self.refused.values()
@@ -135,7 +140,7 @@ impl Client {
         };
         self.refused.insert(mutation.counter, refused);
         let reason = reason.into();
-        let status = StoredStatus::Quarantined(reason);
+        let status = if by_app { StoredStatus::Rejected(reason) } else { StoredStatus::Quarantined(reason) };
         self.changes.refused(&stored(mutation.counter, name, arguments, mutation.called_at, status));
     }
 
@@ -160,6 +165,7 @@ impl Client {
         for StoredMutation { counter, name, arguments, called_at_micros, status, .. } in refused {
             let called_at = WallTime::from_micros(called_at_micros);
             let (reason, by_app) = match status {
+                StoredStatus::Rejected(reason) => (reason, true),
                 StoredStatus::Quarantined(reason) => (reason, false),
                 StoredStatus::Waiting => continue,
             };

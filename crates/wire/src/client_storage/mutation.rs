@@ -1,12 +1,10 @@
 //! Mutations of a client's queue.
 
-use iolite_values::Counter;
+use iolite_values::{Counter, Id};
 
-use crate::encoding::{Reader, Writer};
+use crate::encoding::{Reader, Writer, identity};
 use crate::generated::{proto, shapes};
 use crate::limits::{CLIENT_STORAGE, NAME, REASON};
-use crate::message::Submit;
-use crate::session::{read_submit, write_submit};
 use crate::{DecodeError, EncodeError, frame};
 
 /// A mutation that waits, with all that a run of it needs.
@@ -18,10 +16,8 @@ pub struct StoredMutation {
     pub arguments: String,
     /// Microseconds since 1970, at the call.
     pub called_at_micros: u64,
-    /// What the mutator's random numbers come from.
-    pub seed: Option<u64>,
-    /// What was sent last, to be sent again unchanged until its outcome is known.
-    pub in_flight: Option<Submit>,
+    /// What a tab that does not lead named its call with, before it had a counter.
+    pub ticket: Option<Id>,
     pub status: MutationStatus,
 }
 
@@ -29,7 +25,9 @@ pub struct StoredMutation {
 pub enum MutationStatus {
     /// It will be sent, or its outcome is awaited.
     Waiting,
-    /// Refused for good, and kept with the reason until the app or the user decides.
+    /// Its own closure gave up for good; kept with the reason until the app or the user dismisses it.
+    Rejected(String),
+    /// Refused for good; kept with the reason likewise.
     Quarantined(String),
 }
 
@@ -38,8 +36,9 @@ impl StoredMutation {
     /// [`EncodeError::TooLarge`].
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut writer = Writer::default();
-        let (status, quarantine_reason) = match &self.status {
+        let (status, reason) = match &self.status {
             MutationStatus::Waiting => (proto::MutationStatus::Waiting, String::new()),
+            MutationStatus::Rejected(reason) => (proto::MutationStatus::Rejected, writer.text(reason, REASON)),
             MutationStatus::Quarantined(reason) => (proto::MutationStatus::Quarantined, writer.text(reason, REASON)),
         };
         let stored = proto::StoredMutation {
@@ -47,10 +46,9 @@ impl StoredMutation {
             name: writer.text(&self.name, NAME),
             arguments: self.arguments.clone(),
             called_at_micros: self.called_at_micros,
-            seed: self.seed,
-            in_flight: self.in_flight.as_ref().map(|submit| write_submit(submit, &mut writer)),
+            ticket: self.ticket.map(|ticket| ticket.to_bytes().to_vec()).unwrap_or_default(),
             status: status.into(),
-            quarantine_reason,
+            reason,
         };
         writer.check()?;
         frame::encode(&stored, shapes::STORED_MUTATION, CLIENT_STORAGE)
@@ -60,14 +58,15 @@ impl StoredMutation {
     /// [`DecodeError`]: the storage is damaged.
     pub fn decode(bytes: &[u8]) -> Result<StoredMutation, DecodeError> {
         let stored: proto::StoredMutation = frame::decode(bytes, shapes::STORED_MUTATION, CLIENT_STORAGE)?;
-        let mut reader = Reader::default();
+        let reader = Reader::default();
         let unknown = DecodeError::malformed("a mutation of no known status");
         let status = match proto::MutationStatus::try_from(stored.status).map_err(|_| unknown)? {
             proto::MutationStatus::Unspecified => return Err(unknown),
-            proto::MutationStatus::Waiting if stored.quarantine_reason.is_empty() => MutationStatus::Waiting,
-            proto::MutationStatus::Waiting => return Err(DecodeError::malformed("a reason for no quarantine")),
+            proto::MutationStatus::Waiting if stored.reason.is_empty() => MutationStatus::Waiting,
+            proto::MutationStatus::Waiting => return Err(DecodeError::malformed("a reason for what waits")),
+            proto::MutationStatus::Rejected => MutationStatus::Rejected(reader.text(stored.reason, REASON)?),
             proto::MutationStatus::Quarantined => {
-                MutationStatus::Quarantined(reader.text(stored.quarantine_reason, REASON)?)
+                MutationStatus::Quarantined(reader.text(stored.reason, REASON)?)
             }
         };
         Ok(StoredMutation {
@@ -75,8 +74,7 @@ impl StoredMutation {
             name: reader.text(stored.name, NAME)?,
             arguments: stored.arguments,
             called_at_micros: stored.called_at_micros,
-            seed: stored.seed,
-            in_flight: stored.in_flight.map(|submit| read_submit(submit, &mut reader)).transpose()?,
+            ticket: if stored.ticket.is_empty() { None } else { Some(identity(&stored.ticket)?) },
             status,
         })
     }

@@ -73,16 +73,19 @@ pub fn checkpoint_chunk() -> BoxedStrategy<CheckpointChunk> {
 }
 
 pub fn stored_mutation() -> BoxedStrategy<StoredMutation> {
-    let status = prop_oneof![Just(MutationStatus::Waiting), ".{0,8}".prop_map(MutationStatus::Quarantined)];
-    let parts = (counter(), ".{0,8}", ".{0,8}", any::<u64>(), option::of(any::<u64>()), option::of(submit()), status);
+    let status = prop_oneof![
+        Just(MutationStatus::Waiting),
+        ".{0,8}".prop_map(MutationStatus::Rejected),
+        ".{0,8}".prop_map(MutationStatus::Quarantined)
+    ];
+    let parts = (counter(), ".{0,8}", ".{0,8}", any::<u64>(), option::of(id()), status);
     parts
-        .prop_map(|(counter, name, arguments, called_at_micros, seed, in_flight, status)| StoredMutation {
+        .prop_map(|(counter, name, arguments, called_at_micros, ticket, status)| StoredMutation {
             counter,
             name,
             arguments,
             called_at_micros,
-            seed,
-            in_flight,
+            ticket,
             status,
         })
         .boxed()

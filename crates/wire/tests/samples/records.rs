@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Attempt, Counter, Decision, Interest, Operation, Row, Timestamp, TransactionId};
+use iolite_values::{Attempt, Counter, Id, Interest, Operation, Row, Timestamp, TransactionId};
 use iolite_wire::client_storage::{MutationStatus, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
@@ -10,7 +10,7 @@ use iolite_wire::journal::{
 };
 
 use super::session::{client, schema, store};
-use super::values::{cell, column, every_operation, every_state, key, ranges, submit, table, time, write};
+use super::values::{cell, column, every_operation, every_state, key, ranges, table, time, write};
 use crate::decoders::Content;
 
 fn transaction() -> TransactionId {
@@ -38,15 +38,13 @@ fn remembered() -> CheckpointClient {
     CheckpointClient { client: client(), acknowledged: Counter(41), completions }
 }
 
-fn mutation(status: MutationStatus, seed: Option<u64>) -> StoredMutation {
-    let in_flight = seed.map(|_| submit(Vec::new(), Decision::Commit(vec![write(Operation::Add(1))])));
+fn mutation(status: MutationStatus, ticket: Option<Id>) -> StoredMutation {
     StoredMutation {
         counter: Counter(42),
         name: "moveChair".into(),
         arguments: "{\"x\":1}".into(),
         called_at_micros: 1_740_000_000_000_000,
-        seed,
-        in_flight,
+        ticket,
         status,
     }
 }
@@ -71,7 +69,8 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let interests = ranges().into_iter().map(|range| Interest::Range { table: table(), range });
     let interests = interests.chain([Interest::Cell(cell("chair"))]).map(|interest| StoredInterest { interest });
     let marks = CheckpointMeta { low_watermark: time(1), ceiling: Timestamp::MAX, reads_through: time(3) };
-    let waiting = mutation(MutationStatus::Waiting, Some(u64::MAX));
+    let waiting = mutation(MutationStatus::Waiting, Some(Id::from_u128(0x7a)));
+    let rejected = mutation(MutationStatus::Rejected("the budget is spent".into()), None);
     let quarantined = mutation(MutationStatus::Quarantined("no such column".into()), None);
     let stored_row = StoredRow { table: table(), key: key("chair"), row: every_state() };
     vec![
@@ -95,7 +94,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("checkpoint_client", "one client", chunk(CheckpointChunk::Clients(vec![remembered()]))),
         ("completion", "a commit and an abort", chunk(CheckpointChunk::Clients(vec![remembered()]))),
         ("checkpoint_meta", "the marks", chunk(CheckpointChunk::Meta(marks))),
-        ("stored_mutation", "one in flight, one in quarantine", Content::Mutation(vec![waiting, quarantined])),
+        ("stored_mutation", "one that waits, one rejected, one in quarantine", Content::Mutation(vec![waiting, rejected, quarantined])),
         ("stored_row", "a row with every type of cell", Content::Row(vec![stored_row])),
         ("stored_interest", "three ranges and a cell", Content::Interest(interests.collect())),
         ("stored_meta", "with a store and without", Content::Meta(vec![meta(Some(store())), meta(None)])),
