@@ -125,6 +125,19 @@ fn the_last_open_interest_that_is_left_completes_the_answer() {
 }
 
 #[test]
+fn rows_of_an_interest_that_is_left_after_they_were_read_are_not_sent() {
+    let mut world = World::new();
+    world.commit(vec![add(1, 1)]);
+    world.join(1);
+    world.subscribe(1, vec![(1, all_rows()), (2, one_cell(1))]);
+    world.answer(0);
+    world.say(1, unsubscribe(&[1]));
+    world.commit(vec![add(2, 1)]);
+    world.answer_all();
+    assert_eq!(world.take(), vec![told(1, with_snapshots(world.position(), vec![snapshot(2, &[(1, 1)])]))]);
+}
+
+#[test]
 fn a_name_can_be_used_again_while_the_answer_to_its_first_use_is_on_the_way() {
     let mut world = World::new();
     world.commit(vec![add(1, 1), add(2, 2)]);

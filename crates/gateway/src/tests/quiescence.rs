@@ -53,7 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (0usize..4).prop_map(Step::Answer),
         8 => (0usize..3).prop_map(Step::Publish),
         3 => (client(), 0usize..6).prop_map(|(client, messages)| Step::Drain(client, messages)),
-        1 => Just(Step::Wait),
+        3 => Just(Step::Wait),
         1 => Just(Step::Trim),
     ]
 }
