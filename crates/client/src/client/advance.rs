@@ -38,13 +38,7 @@ impl Client {
     fn on_part(&mut self, now: Now, part: Advance) {
         let more = part.more;
         let whole = match self.partial.take() {
-            Some(mut so_far) => {
-                so_far.to = so_far.to.max(part.to);
-                so_far.changes.extend(part.changes);
-                so_far.snapshots.extend(part.snapshots);
-                so_far.outcomes.extend(part.outcomes);
-                so_far
-            }
+            Some(so_far) => joined(so_far, part),
             None => part,
         };
         if more {
@@ -112,6 +106,20 @@ impl Client {
             self.report(outcome.counter);
         }
     }
+}
+
+/// Puts a part behind those before it. Rows of one subscription that are spread over parts are one snapshot.
+fn joined(mut so_far: Advance, part: Advance) -> Advance {
+    so_far.to = so_far.to.max(part.to);
+    so_far.changes.extend(part.changes);
+    so_far.outcomes.extend(part.outcomes);
+    for snapshot in part.snapshots {
+        match so_far.snapshots.last_mut() {
+            Some(last) if last.subscription == snapshot.subscription => last.rows.extend(snapshot.rows),
+            Some(_) | None => so_far.snapshots.push(snapshot),
+        }
+    }
+    so_far
 }
 
 fn is_of_type(state: &CellState, kind: ColumnType) -> bool {

@@ -191,15 +191,7 @@ fn stored(
     status: StoredStatus,
 ) -> StoredMutation {
     let (name, arguments) = (name.to_string(), arguments.to_string());
-    StoredMutation {
-        counter,
-        name,
-        arguments,
-        called_at_micros: called_at.as_micros(),
-        status,
-        seed: None,
-        in_flight: None,
-    }
+    StoredMutation { counter, name, arguments, called_at_micros: called_at.as_micros(), status, ticket: None }
 }
 
 /// Reasons are stored, so they have a limit; what is past it says nothing that its beginning does not.
