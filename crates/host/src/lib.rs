@@ -1,1 +1,36 @@
-//! (being built)
+//! The native host: it gives machines time, sockets, a disk and a way to end. It knows no protocol.
+//!
+//! Source: Iolite's own. Data goes one way: input, machine, outputs, host, world.
+//!
+//! Invariants:
+//! - a machine is driven by one task, and sees all inputs that have arrived before its outputs are taken;
+//! - what waits for a machine or for a socket is bounded in bytes;
+//! - a journal's records are durable before anyone is told so.
+
+mod clock;
+mod delay_proxy;
+mod duplex;
+mod event_loop;
+mod journal_thread;
+mod mailbox;
+mod metrics;
+mod origin;
+mod randomness;
+mod secret_file;
+mod session;
+mod shutdown;
+mod site;
+
+pub use clock::Clock;
+pub use delay_proxy::DelayProxy;
+pub use duplex::{Duplex, DuplexEvent};
+pub use event_loop::drive;
+pub use journal_thread::{JournalNews, JournalThread, JournalWriter};
+pub use mailbox::{Inbox, Mailbox, mailbox};
+pub use metrics::{Metric, Metrics, Summary};
+pub use origin::is_loopback_host;
+pub use randomness::{random_id, random_seed};
+pub use secret_file::{SecretError, read_or_create_secret};
+pub use session::{Codec, Endpoint, SessionEvent, SessionHandler, SessionNumber};
+pub use shutdown::{Shutdown, Stop, stop_on_signals};
+pub use site::{BindError, Probes, Site, bind};

@@ -1,1 +1,58 @@
-//! (being built)
+//! Iolite for Rust: shared state that is local first, reactive and strictly serializable.
+//!
+//! A [`Client`] keeps a cache of what its app reads, runs mutations on it at once, and brings them to a server exactly once, also after
+//! days offline. [`embedded`] starts a server inside the process, for tests and desktop apps.
+//!
+//! ```
+//! use iolite::{Mutators, Options, Schema, View};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let schema = Schema::from_json(
+//!     r#"{"tables": {"counters": {"columns": {"name": {"type": "string"}, "total": {"type": "counter"}}, "key": ["name"], "live": true}}}"#,
+//! )?;
+//! let mutators = Mutators::new().with("increment", |tx, name: String| tx.add("counters", &name, "total", 1));
+//! let server = iolite::embedded().await?;
+//! let client = server.client(schema, Options::new().mutators(mutators))?;
+//!
+//! let mut hits = client.react(View::Optimistic, |tx| tx.counter("counters", "hits", "total"));
+//! client.mutate("increment", &"hits")?.confirmed().await?;
+//! while *hits.next().await? != 1 {}
+//! # server.stop().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod batch;
+mod client;
+mod closure;
+mod embedded;
+mod error;
+mod key;
+mod link;
+mod mutation;
+mod mutators;
+mod options;
+mod pump;
+mod reaction;
+mod row;
+mod shared;
+mod storage;
+mod traffic;
+mod transact;
+mod transaction;
+
+pub use client::{Client, Settled};
+pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
+pub use error::{Abort, OpenError, Result, abort};
+pub use iolite_client::{CallError, Connection, MutationStatus, Pending, PendingMutation, Refused, RunError, View};
+pub use iolite_values::{CellState, Counter, Id, Row, Schema, SchemaError, Timestamp, Value};
+pub use key::IntoKey;
+pub use mutation::{MutationEnd, MutationHandle};
+pub use mutators::Mutators;
+pub use options::{Options, Storage};
+pub use reaction::{Reaction, ReactionError};
+pub use row::{FromValue, Record};
+pub use traffic::Traffic;
+pub use transact::TransactError;
+pub use transaction::Transaction;

@@ -1,0 +1,112 @@
+//! Drives one machine.
+//!
+//! Invariant: every input that has arrived is handed over before outputs are taken, so that a machine can treat many as one.
+
+use iolite_machine::Machine;
+
+use crate::{Clock, Inbox, Stop};
+
+/// Runs a machine until it is told to stop, or nobody can send it anything any more. `perform` carries out its outputs, and must not block.
+pub async fn drive<M: Machine>(
+    machine: &mut M,
+    clock: Clock,
+    inbox: &mut Inbox<M::Input>,
+    mut stop: Stop,
+    mut perform: impl FnMut(&mut M, M::Output),
+) {
+    loop {
+        while let Some(output) = machine.poll() {
+            perform(machine, output);
+        }
+        let deadline = machine.deadline().map(|at| clock.deadline(at));
+        tokio::select! {
+            biased;
+            () = stop.wait() => return,
+            open = inbox.wait() => {
+                let now = clock.now();
+                inbox.take().for_each(|input| machine.handle(now, input));
+                if !open {
+                    return;
+                }
+            }
+            () = sleep_until(deadline) => {}
+        }
+        let now = clock.now();
+        if machine.deadline().is_some_and(|at| at <= now.instant) {
+            machine.on_deadline(now);
+        }
+    }
+}
+
+async fn sleep_until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::time::Duration;
+
+    use iolite_machine::{Instant, Now};
+
+    use super::*;
+    use crate::{Shutdown, mailbox};
+
+    /// Says how many inputs it got since it was last asked, and that its deadline came.
+    #[derive(Default)]
+    struct Counting {
+        inputs: usize,
+        deadline: Option<Instant>,
+        outputs: VecDeque<String>,
+    }
+
+    impl Machine for Counting {
+        type Input = Duration;
+        type Output = String;
+
+        fn handle(&mut self, now: Now, input: Duration) {
+            self.inputs += 1;
+            self.deadline = Some(now.instant + input);
+        }
+
+        fn poll(&mut self) -> Option<String> {
+            match std::mem::take(&mut self.inputs) {
+                0 => self.outputs.pop_front(),
+                inputs => Some(format!("{inputs} inputs")),
+            }
+        }
+
+        fn deadline(&self) -> Option<Instant> {
+            self.deadline
+        }
+
+        fn on_deadline(&mut self, now: Now) {
+            assert!(self.deadline.take() <= Some(now.instant));
+            self.outputs.push_back("deadline".into());
+        }
+
+        fn validate(&self) {}
+    }
+
+    #[tokio::test]
+    async fn inputs_are_handed_over_together_and_deadlines_come_after_them() {
+        let (mailbox, mut inbox) = mailbox(1000);
+        let shutdown = Shutdown::new();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            mailbox.send(Duration::from_millis(1));
+        }
+        let mut machine = Counting::default();
+        drive(&mut machine, Clock::start(), &mut inbox, shutdown.listen(), |_, output| {
+            if output == "deadline" {
+                shutdown.begin();
+            }
+            seen.push(output);
+        })
+        .await;
+        assert_eq!(seen, ["3 inputs", "deadline"]);
+    }
+}

@@ -1,0 +1,246 @@
+//! The journal's thread: it alone touches the disk.
+//!
+//! Group commit without a timer: a sync begins when the disk is idle, and takes everything that has arrived by then.
+//!
+//! Invariants: records are appended in the order in which they were sent; `Synced` is told only of what the journal calls durable; after a
+//! failure the disk is not touched again.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use iolite_engine::{AppendError, CheckpointError, Disk, Durability, Journal, SyncError};
+use iolite_machine::PersistId;
+
+use crate::Summary;
+
+/// Sends to the thread. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct JournalWriter {
+    commands: Sender<Command>,
+}
+
+/// The thread, which ends when it is told to.
+#[derive(Debug)]
+pub struct JournalThread {
+    writer: JournalWriter,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+enum Command {
+    Append(Vec<u8>),
+    BeginCheckpoint,
+    CheckpointChunk(Vec<u8>),
+    FinishCheckpoint,
+    End,
+}
+
+/// What the thread tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JournalNews {
+    /// Every record up to this one is durable.
+    Synced { through: PersistId, bytes_since_checkpoint: u64 },
+    /// The next chunk of the checkpoint may come.
+    ChunkTaken,
+    /// The checkpoint is complete, and durable.
+    CheckpointFinished { bytes_since_checkpoint: u64 },
+    /// Nothing more will become durable: only a new start tells what is. The message says why.
+    Failed(String),
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error(transparent)]
+    Sync(#[from] SyncError),
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+}
+
+impl JournalThread {
+    /// Gives a journal its thread. `tell` is called there; `syncs` gets the time of every sync that waited for the disk.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub fn start<D: Disk + Send + 'static>(
+        journal: Journal<D>,
+        syncs: Summary,
+        tell: impl FnMut(JournalNews) + Send + 'static,
+    ) -> std::io::Result<JournalThread> {
+        let (commands, inbox) = channel();
+        let mut worker = Worker { journal, syncs, tell };
+        let thread = std::thread::Builder::new().name("journal".into()).spawn(move || worker.run(&inbox))?;
+        Ok(JournalThread { writer: JournalWriter { commands }, thread: Some(thread) })
+    }
+
+    pub fn writer(&self) -> JournalWriter {
+        self.writer.clone()
+    }
+
+    /// Ends the thread once everything that was sent before is durable, and gives the disk back to others.
+    pub fn end(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        self.writer.send(Command::End);
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported there.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for JournalThread {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl JournalWriter {
+    pub fn append(&self, record: Vec<u8>) {
+        self.send(Command::Append(record));
+    }
+
+    /// Records that are appended from now on are replayed after this checkpoint.
+    pub fn begin_checkpoint(&self) {
+        self.send(Command::BeginCheckpoint);
+    }
+
+    pub fn checkpoint_chunk(&self, chunk: Vec<u8>) {
+        self.send(Command::CheckpointChunk(chunk));
+    }
+
+    pub fn finish_checkpoint(&self) {
+        self.send(Command::FinishCheckpoint);
+    }
+
+    /// After the thread's end, which was told, there is nobody to take it.
+    fn send(&self, command: Command) {
+        let _ = self.commands.send(command);
+    }
+}
+
+struct Worker<D, T> {
+    journal: Journal<D>,
+    syncs: Summary,
+    tell: T,
+}
+
+/// What a batch of commands leaves to do.
+enum After {
+    GoOn,
+    End,
+}
+
+impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
+    fn run(&mut self, inbox: &Receiver<Command>) {
+        while let Ok(first) = inbox.recv() {
+            let batch = std::iter::once(first).chain(inbox.try_iter());
+            match self.take(batch) {
+                Ok(After::GoOn) => {}
+                Ok(After::End) => return,
+                Err(failure) => return (self.tell)(JournalNews::Failed(failure.to_string())),
+            }
+        }
+    }
+
+    fn take(&mut self, batch: impl Iterator<Item = Command>) -> Result<After, Failure> {
+        let mut after = After::GoOn;
+        for command in batch {
+            match command {
+                Command::Append(record) => drop(self.journal.append(&record)?),
+                Command::BeginCheckpoint => {
+                    self.sync()?;
+                    self.journal.begin_checkpoint()?;
+                    (self.tell)(JournalNews::ChunkTaken);
+                }
+                Command::CheckpointChunk(chunk) => {
+                    self.journal.checkpoint_chunk(&chunk)?;
+                    (self.tell)(JournalNews::ChunkTaken);
+                }
+                Command::FinishCheckpoint => {
+                    self.sync()?;
+                    self.journal.finish_checkpoint()?;
+                    let bytes_since_checkpoint = self.journal.journal_bytes_since_checkpoint();
+                    (self.tell)(JournalNews::CheckpointFinished { bytes_since_checkpoint });
+                }
+                Command::End => {
+                    after = After::End;
+                    break;
+                }
+            }
+        }
+        self.sync()?;
+        Ok(after)
+    }
+
+    fn sync(&mut self) -> Result<(), Failure> {
+        if self.journal.durable() == self.journal.appended() {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let through = self.journal.sync()?;
+        match self.journal.durability() {
+            Durability::Fsync => self.syncs.observe(begun.elapsed()),
+            Durability::Memory => {}
+        }
+        let bytes_since_checkpoint = self.journal.journal_bytes_since_checkpoint();
+        (self.tell)(JournalNews::Synced { through, bytes_since_checkpoint });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_engine::{Incarnation, MemoryDisk, Options};
+
+    use super::*;
+
+    fn start(journal: Journal<MemoryDisk>) -> (JournalThread, Receiver<JournalNews>) {
+        let (tell, news) = channel();
+        let tell = move |piece| drop(tell.send(piece));
+        (JournalThread::start(journal, Summary::default(), tell).expect("a thread"), news)
+    }
+
+    fn journal() -> Journal<MemoryDisk> {
+        Journal::open(MemoryDisk::new(), Options::default(), Incarnation(1)).expect("an empty disk").0
+    }
+
+    #[test]
+    fn every_record_is_told_durable_once_it_is() {
+        let (thread, news) = start(journal());
+        for number in 0..100u8 {
+            thread.writer().append(vec![number]);
+        }
+        thread.end();
+        let last = news.iter().last();
+        assert!(matches!(last, Some(JournalNews::Synced { through: PersistId(100), .. })), "{last:?}");
+    }
+
+    #[test]
+    fn a_checkpoint_is_written_between_records() {
+        let (thread, news) = start(journal());
+        let writer = thread.writer();
+        writer.append(vec![1]);
+        writer.begin_checkpoint();
+        writer.checkpoint_chunk(vec![2]);
+        writer.append(vec![3]);
+        writer.finish_checkpoint();
+        thread.end();
+        let all: Vec<JournalNews> = news.iter().collect();
+        let finished = |piece: &JournalNews| matches!(piece, JournalNews::CheckpointFinished { .. });
+        assert_eq!(all.iter().filter(|piece| **piece == JournalNews::ChunkTaken).count(), 2);
+        assert_eq!(all.iter().filter(|piece| finished(piece)).count(), 1);
+    }
+
+    #[test]
+    fn a_record_that_is_too_large_fails_the_journal_and_not_the_process() {
+        let (thread, news) = start(journal());
+        thread.writer().append(vec![0; iolite_engine::RECORD_BYTES_MAX + 1]);
+        thread.end();
+        assert!(matches!(news.iter().last(), Some(JournalNews::Failed(_))));
+    }
+}

@@ -1,0 +1,106 @@
+//! What waits for a machine.
+//!
+//! Invariant: letters that come from sockets wait outside until there is room for their bytes; the host's own news never waits, and is small.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+/// Bytes that a letter counts for at least: its own place, and the machine's work.
+const LETTER_BYTES_MIN: usize = 256;
+
+/// The sending half. Cheap to clone.
+#[derive(Debug)]
+pub struct Mailbox<I> {
+    sender: mpsc::UnboundedSender<Letter<I>>,
+    room: Arc<Semaphore>,
+    bytes_max: usize,
+}
+
+/// The receiving half.
+#[derive(Debug)]
+pub struct Inbox<I> {
+    receiver: mpsc::UnboundedReceiver<Letter<I>>,
+    letters: Vec<Letter<I>>,
+}
+
+#[derive(Debug)]
+struct Letter<I> {
+    input: I,
+    /// Given back when the machine has taken the letter.
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// A mailbox in which letters of up to `bytes_max` bytes wait.
+pub fn mailbox<I>(bytes_max: usize) -> (Mailbox<I>, Inbox<I>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let bytes_max = bytes_max.min(u32::MAX as usize);
+    let room = Arc::new(Semaphore::new(bytes_max));
+    (Mailbox { sender, room, bytes_max }, Inbox { receiver, letters: Vec::new() })
+}
+
+impl<I> Mailbox<I> {
+    /// Sends the host's own news. After the machine's end it is nobody's.
+    pub fn send(&self, input: I) {
+        let _ = self.sender.send(Letter { input, _room: None });
+    }
+
+    /// Sends what came from outside, once there is room for it. A letter that is larger than the box waits until it is empty.
+    pub async fn send_sized(&self, bytes: usize, input: I) {
+        let wanted = bytes.clamp(LETTER_BYTES_MIN.min(self.bytes_max), self.bytes_max);
+        let wanted = u32::try_from(wanted).expect("the box has no more than u32::MAX bytes");
+        let room = self.room.clone().acquire_many_owned(wanted).await.expect("the box's room is never closed");
+        let _ = self.sender.send(Letter { input, _room: Some(room) });
+    }
+}
+
+impl<I> Clone for Mailbox<I> {
+    fn clone(&self) -> Mailbox<I> {
+        Mailbox { sender: self.sender.clone(), room: self.room.clone(), bytes_max: self.bytes_max }
+    }
+}
+
+impl<I> Inbox<I> {
+    /// Letters that are handed over at once, so that a deadline is not overrun by far.
+    const AT_ONCE: usize = 256;
+
+    /// Waits for the next letters; false when nobody can send any more. Nothing is lost when the wait is given up.
+    pub async fn wait(&mut self) -> bool {
+        self.receiver.recv_many(&mut self.letters, Inbox::<I>::AT_ONCE).await > 0
+    }
+
+    /// The letters that have come, oldest first.
+    pub fn take(&mut self) -> impl Iterator<Item = I> {
+        self.letters.drain(..).map(|letter| letter.input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn letters_from_outside_wait_for_room_and_news_does_not() {
+        let (mailbox, mut inbox) = mailbox(1000);
+        mailbox.send_sized(600, 1).await;
+        let second = tokio::spawn({
+            let mailbox = mailbox.clone();
+            async move { mailbox.send_sized(600, 2).await }
+        });
+        tokio::task::yield_now().await;
+        mailbox.send(3);
+        assert!(inbox.wait().await);
+        assert_eq!(inbox.take().collect::<Vec<_>>(), [1, 3]);
+        second.await.expect("it did not panic");
+        assert!(inbox.wait().await);
+        assert_eq!(inbox.take().collect::<Vec<_>>(), [2]);
+    }
+
+    #[tokio::test]
+    async fn a_letter_larger_than_the_box_comes_through() {
+        let (mailbox, mut inbox) = mailbox(10);
+        mailbox.send_sized(1_000_000, 1).await;
+        assert!(inbox.wait().await);
+        assert_eq!(inbox.take().next(), Some(1));
+    }
+}

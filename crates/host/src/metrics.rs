@@ -1,0 +1,166 @@
+//! Counters, gauges and summaries, shown as Prometheus text.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// All that a process measures. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    entries: Arc<Mutex<Vec<Entry>>>,
+}
+
+/// One number: a counter or a gauge.
+#[derive(Clone, Debug, Default)]
+pub struct Metric(Arc<AtomicU64>);
+
+/// The distribution of the last durations.
+#[derive(Clone, Debug, Default)]
+pub struct Summary(Arc<Mutex<Recent>>);
+
+#[derive(Debug, Default)]
+struct Recent {
+    /// The last [`RECENT_MAX`], in no order that means anything.
+    durations: Vec<Duration>,
+    count: u64,
+    sum: Duration,
+}
+
+const RECENT_MAX: usize = 4096;
+
+#[derive(Debug)]
+struct Entry {
+    name: &'static str,
+    help: &'static str,
+    value: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Counter(Metric),
+    Gauge(Metric),
+    Summary(Summary),
+    /// A fact about this run, which does not change: a label and its value.
+    Fact(&'static str, String),
+}
+
+impl Metrics {
+    pub fn counter(&self, name: &'static str, help: &'static str) -> Metric {
+        let metric = Metric::default();
+        self.add(name, help, Kind::Counter(metric.clone()));
+        metric
+    }
+
+    pub fn gauge(&self, name: &'static str, help: &'static str) -> Metric {
+        let metric = Metric::default();
+        self.add(name, help, Kind::Gauge(metric.clone()));
+        metric
+    }
+
+    pub fn summary(&self, name: &'static str, help: &'static str) -> Summary {
+        let summary = Summary::default();
+        self.add(name, help, Kind::Summary(summary.clone()));
+        summary
+    }
+
+    pub fn fact(&self, name: &'static str, help: &'static str, label: &'static str, value: impl Into<String>) {
+        self.add(name, help, Kind::Fact(label, value.into()));
+    }
+
+    /// The text that a Prometheus server reads.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        for entry in self.entries.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            entry.render(&mut text).expect("a string takes whatever is written to it");
+        }
+        text
+    }
+
+    fn add(&self, name: &'static str, help: &'static str, value: Kind) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(Entry { name, help, value });
+    }
+}
+
+impl Metric {
+    pub fn add(&self, amount: u64) {
+        self.0.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    pub fn subtract(&self, amount: u64) {
+        self.0.fetch_sub(amount, Ordering::Relaxed);
+    }
+
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Summary {
+    pub fn observe(&self, duration: Duration) {
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (recent.count % RECENT_MAX as u64) as usize;
+        match recent.durations.get_mut(place) {
+            Some(oldest) => *oldest = duration,
+            None => recent.durations.push(duration),
+        }
+        recent.count += 1;
+        recent.sum += duration;
+    }
+
+    fn render(&self, name: &str, text: &mut String) -> std::fmt::Result {
+        let recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sorted = recent.durations.clone();
+        sorted.sort_unstable();
+        for quantile in [0.5, 0.9, 0.99] {
+            let place = (sorted.len() as f64 * quantile) as usize;
+            if let Some(duration) = sorted.get(place) {
+                writeln!(text, "{name}{{quantile=\"{quantile}\"}} {}", duration.as_secs_f64())?;
+            }
+        }
+        writeln!(text, "{name}_sum {}", recent.sum.as_secs_f64())?;
+        writeln!(text, "{name}_count {}", recent.count)
+    }
+}
+
+impl Entry {
+    fn render(&self, text: &mut String) -> std::fmt::Result {
+        let Entry { name, help, value } = self;
+        let kind = match value {
+            Kind::Counter(_) => "counter",
+            Kind::Gauge(_) | Kind::Fact(..) => "gauge",
+            Kind::Summary(_) => "summary",
+        };
+        writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}")?;
+        match value {
+            Kind::Counter(metric) | Kind::Gauge(metric) => writeln!(text, "{name} {}", metric.get()),
+            Kind::Summary(summary) => summary.render(name, text),
+            Kind::Fact(label, fact) => writeln!(text, "{name}{{{label}=\"{fact}\"}} 1"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_shown_with_its_help_and_type() {
+        let metrics = Metrics::default();
+        metrics.counter("a_total", "Things.").add(3);
+        metrics.gauge("b", "Levels.").set(7);
+        metrics.fact("c", "A fact.", "class", "fsync");
+        let summary = metrics.summary("d_seconds", "Times.");
+        (1..=100).for_each(|millis| summary.observe(Duration::from_millis(millis)));
+        let text = metrics.render();
+        assert!(text.contains("# HELP a_total Things.\n# TYPE a_total counter\na_total 3\n"), "{text}");
+        assert!(text.contains("# TYPE b gauge\nb 7\n"), "{text}");
+        assert!(text.contains("c{class=\"fsync\"} 1\n"), "{text}");
+        assert!(text.contains("d_seconds{quantile=\"0.5\"} 0.051\n"), "{text}");
+        assert!(text.contains("d_seconds_count 100\n"), "{text}");
+    }
+}

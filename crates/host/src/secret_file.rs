@@ -1,0 +1,47 @@
+//! A secret that is made once, kept in a file that only its owner can read, and read back at every later start.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::random_id;
+
+/// Why a secret cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    #[error("the token file {} cannot be used: {source}. Make it readable and writable for this user", file.display())]
+    Io { file: PathBuf, source: io::Error },
+    #[error("the token file {} is empty: remove it, and the next start makes a new token", file.display())]
+    Empty { file: PathBuf },
+}
+
+/// Reads the secret of `file`, or makes a random one of 32 hexadecimal digits.
+///
+/// # Errors
+/// [`SecretError`], with the file.
+pub fn read_or_create_secret(file: &Path) -> Result<String, SecretError> {
+    let failed = |source| SecretError::Io { file: file.to_owned(), source };
+    match std::fs::read_to_string(file) {
+        Ok(text) if text.trim().is_empty() => Err(SecretError::Empty { file: file.to_owned() }),
+        Ok(text) => Ok(text.trim().to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let secret = format!("{:032x}", random_id());
+            create(file, &secret).map_err(failed)?;
+            Ok(secret)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Under another name first, so that a crash leaves no half of a secret.
+fn create(file: &Path, secret: &str) -> io::Result<()> {
+    let unfinished = file.with_extension("new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut handle = options.open(&unfinished)?;
+    writeln!(handle, "{secret}")?;
+    handle.sync_all()?;
+    std::fs::rename(unfinished, file)
+}

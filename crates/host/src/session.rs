@@ -1,0 +1,296 @@
+//! Sessions: WebSocket connections, each with a task that decodes what comes and encodes what goes.
+//!
+//! Invariants:
+//! - a session is opened once and closed once, and nothing of it comes before or after;
+//! - of the messages that a machine sends to a session, only those that its socket has taken are called drained.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::ws::{Message, WebSocket};
+use tokio::sync::mpsc;
+
+use crate::{Duplex, DuplexEvent, Mailbox, Metric, Metrics, Stop};
+
+/// Names a session. Never used again in this process.
+pub type SessionNumber = u64;
+
+/// What happens to a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEvent<M> {
+    Opened,
+    Message(M),
+    /// A frame that is no message, and why. Nothing that comes after it is read.
+    Garbled(String),
+    /// The socket took this many more messages.
+    Drained(usize),
+    Closed,
+}
+
+/// One session's translation between frames and messages.
+pub trait Codec: Send + 'static {
+    type Incoming: Send + 'static;
+    type Outgoing: Send + 'static;
+
+    /// # Errors
+    /// What is wrong with the frame, for people.
+    fn decode(&mut self, frame: &[u8]) -> Result<Self::Incoming, String>;
+
+    /// # Errors
+    /// Why the message cannot be sent. The session is closed, since its other side would miss something.
+    fn encode(&mut self, message: &Self::Outgoing) -> Result<Vec<u8>, String>;
+}
+
+/// What sessions are made with.
+pub trait SessionHandler: Clone + Send + Sync + 'static {
+    type Codec: Codec;
+    type Input: Send + 'static;
+
+    fn codec(&self) -> Self::Codec;
+
+    fn input(&self, session: SessionNumber, event: SessionEvent<Incoming<Self>>) -> Self::Input;
+
+    /// Bytes of the largest frame that is looked at. A socket with a larger one is closed without another word.
+    fn frame_bytes_max(&self) -> usize;
+}
+
+type Incoming<H> = <<H as SessionHandler>::Codec as Codec>::Incoming;
+type Outgoing<H> = <<H as SessionHandler>::Codec as Codec>::Outgoing;
+
+/// All sessions of one listener.
+pub struct Endpoint<H: SessionHandler> {
+    handler: H,
+    mailbox: Mailbox<H::Input>,
+    outboxes: Arc<Outboxes<Outgoing<H>>>,
+    last: Arc<AtomicU64>,
+    traffic: Traffic,
+    stop: Stop,
+}
+
+type Outboxes<M> = Mutex<BTreeMap<SessionNumber, mpsc::UnboundedSender<ToSession<M>>>>;
+
+#[derive(Debug)]
+enum ToSession<M> {
+    Message(M),
+    Close,
+}
+
+#[derive(Clone, Debug)]
+struct Traffic {
+    sessions: Metric,
+    opened: Metric,
+    frames_in: Metric,
+    frames_out: Metric,
+    bytes_in: Metric,
+    bytes_out: Metric,
+}
+
+/// Frames that are encoded ahead of what the socket has taken.
+const FRAMES_AHEAD: usize = 64;
+/// Messages after which the machine is told that they are drained. What is not told yet is little beside what a machine allows a session.
+const TELL_DRAINED: usize = 64;
+/// Bytes after which it is told at once.
+const TELL_DRAINED_BYTES: usize = 64 << 10;
+/// How long a closing session may take to send its last messages.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+
+impl<H: SessionHandler> Clone for Endpoint<H> {
+    fn clone(&self) -> Endpoint<H> {
+        Endpoint {
+            handler: self.handler.clone(),
+            mailbox: self.mailbox.clone(),
+            outboxes: self.outboxes.clone(),
+            last: self.last.clone(),
+            traffic: self.traffic.clone(),
+            stop: self.stop.clone(),
+        }
+    }
+}
+
+impl<H: SessionHandler> Endpoint<H> {
+    pub fn new(handler: H, mailbox: Mailbox<H::Input>, metrics: &Metrics, stop: Stop) -> Endpoint<H> {
+        let traffic = Traffic {
+            sessions: metrics.gauge("iolite_sessions", "Sessions that are open."),
+            opened: metrics.counter("iolite_sessions_opened_total", "Sessions that were opened."),
+            frames_in: metrics.counter("iolite_frames_received_total", "Frames from clients."),
+            frames_out: metrics.counter("iolite_frames_sent_total", "Frames to clients."),
+            bytes_in: metrics.counter("iolite_payload_received_bytes_total", "Payload of frames from clients."),
+            bytes_out: metrics.counter("iolite_payload_sent_bytes_total", "Payload of frames to clients."),
+        };
+        Endpoint { handler, mailbox, outboxes: Arc::default(), last: Arc::default(), traffic, stop }
+    }
+
+    /// Sends a message to a session, if it is still there.
+    pub fn send(&self, session: SessionNumber, message: Outgoing<H>) {
+        self.post(session, ToSession::Message(message));
+    }
+
+    /// Closes a session once its messages are sent, or after a second.
+    pub fn close(&self, session: SessionNumber) {
+        self.post(session, ToSession::Close);
+    }
+
+    pub(crate) fn frame_bytes_max(&self) -> usize {
+        self.handler.frame_bytes_max()
+    }
+
+    /// Serves one connection to its end.
+    pub(crate) async fn serve(self, socket: WebSocket) {
+        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let (outbox, messages) = mpsc::unbounded_channel();
+        self.outboxes.lock().unwrap_or_else(PoisonError::into_inner).insert(number, outbox);
+        self.traffic.sessions.add(1);
+        self.traffic.opened.add(1);
+        self.mailbox.send(self.handler.input(number, SessionEvent::Opened));
+        let session = Session {
+            endpoint: &self,
+            number,
+            codec: self.handler.codec(),
+            reading: Reading::Open,
+            duplex: Duplex::new(socket),
+            untold_bytes: 0,
+            untold: 0,
+        };
+        session.run(messages).await;
+        self.outboxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        self.traffic.sessions.subtract(1);
+        self.mailbox.send(self.handler.input(number, SessionEvent::Closed));
+    }
+
+    fn post(&self, session: SessionNumber, message: ToSession<Outgoing<H>>) {
+        let outboxes = self.outboxes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(outbox) = outboxes.get(&session) {
+            // Its task has just ended, and is about to say so.
+            let _ = outbox.send(message);
+        }
+    }
+}
+
+struct Session<'a, H: SessionHandler> {
+    endpoint: &'a Endpoint<H>,
+    number: SessionNumber,
+    codec: H::Codec,
+    reading: Reading,
+    duplex: Duplex<WebSocket, Message>,
+    /// Bytes and messages that the socket took and the machine was not told of.
+    untold_bytes: usize,
+    untold: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Open,
+    /// A frame made no sense: the rest is not read, and the machine says goodbye.
+    Garbled,
+}
+
+/// Whether a session goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    GoOn,
+    /// Its last frames are on their way.
+    Close,
+    /// Its socket is gone.
+    Gone,
+}
+
+impl<H: SessionHandler> Session<'_, H> {
+    async fn run(mut self, mut outbox: mpsc::UnboundedReceiver<ToSession<Outgoing<H>>>) {
+        let mut batch = Vec::new();
+        let mut stop = self.endpoint.stop.clone();
+        loop {
+            let room = FRAMES_AHEAD.saturating_sub(self.duplex.waiting());
+            let step = tokio::select! {
+                biased;
+                () = stop.wait() => Step::Close,
+                count = outbox.recv_many(&mut batch, room), if room > 0 => match count {
+                    0 => Step::Close,
+                    _ => self.take(&mut batch),
+                },
+                event = self.duplex.event() => self.on_event(event).await,
+            };
+            match step {
+                Step::GoOn => self.tell_drained(),
+                Step::Close => return self.close().await,
+                Step::Gone => return,
+            }
+        }
+    }
+
+    fn take(&mut self, batch: &mut Vec<ToSession<Outgoing<H>>>) -> Step {
+        for item in batch.drain(..) {
+            let ToSession::Message(message) = item else { return Step::Close };
+            let frame = match self.codec.encode(&message) {
+                Ok(frame) => frame,
+                Err(problem) => {
+                    tracing::error!(session = self.number, problem, "a message cannot be sent: its session is closed");
+                    return Step::Close;
+                }
+            };
+            self.endpoint.traffic.frames_out.add(1);
+            self.endpoint.traffic.bytes_out.add(frame.len() as u64);
+            self.untold_bytes += frame.len();
+            self.duplex.push(Message::Binary(frame.into()));
+        }
+        Step::GoOn
+    }
+
+    async fn on_event(&mut self, event: DuplexEvent<Message, axum::Error>) -> Step {
+        match event {
+            DuplexEvent::Received(Message::Binary(frame)) => {
+                self.on_frame(&frame).await;
+                Step::GoOn
+            }
+            DuplexEvent::Received(Message::Ping(_) | Message::Pong(_)) | DuplexEvent::Flushed => Step::GoOn,
+            // Frames are binary: whoever sends text speaks another protocol.
+            DuplexEvent::Received(Message::Text(_)) => Step::Close,
+            DuplexEvent::Received(Message::Close(_)) | DuplexEvent::Ended(_) => Step::Gone,
+        }
+    }
+
+    async fn on_frame(&mut self, frame: &[u8]) {
+        if self.reading == Reading::Garbled {
+            return;
+        }
+        self.endpoint.traffic.frames_in.add(1);
+        self.endpoint.traffic.bytes_in.add(frame.len() as u64);
+        match self.codec.decode(frame) {
+            Ok(message) => {
+                let input = self.input(SessionEvent::Message(message));
+                self.endpoint.mailbox.send_sized(frame.len(), input).await;
+            }
+            Err(problem) => {
+                self.reading = Reading::Garbled;
+                self.endpoint.mailbox.send(self.input(SessionEvent::Garbled(problem)));
+            }
+        }
+    }
+
+    fn tell_drained(&mut self) {
+        self.untold += self.duplex.take_taken();
+        if self.untold >= TELL_DRAINED || (self.untold > 0 && self.untold_bytes >= TELL_DRAINED_BYTES) {
+            let drained = std::mem::take(&mut self.untold);
+            self.untold_bytes = 0;
+            self.endpoint.mailbox.send(self.input(SessionEvent::Drained(drained)));
+        }
+    }
+
+    fn input(&self, event: SessionEvent<Incoming<H>>) -> H::Input {
+        self.endpoint.handler.input(self.number, event)
+    }
+
+    async fn close(mut self) {
+        self.duplex.push(Message::Close(None));
+        let sent = async {
+            loop {
+                match self.duplex.event().await {
+                    DuplexEvent::Received(Message::Close(_)) | DuplexEvent::Ended(_) => return,
+                    DuplexEvent::Received(_) | DuplexEvent::Flushed => {}
+                }
+            }
+        };
+        let _ = tokio::time::timeout(CLOSE_WITHIN, sent).await;
+    }
+}

@@ -1,0 +1,137 @@
+//! The one port: the app's files, the sessions' WebSocket, probes and metrics.
+//!
+//! Nothing here allows another site's page to read or to connect: no CORS header, and the origin is checked: see origin.rs.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tower_http::services::{ServeDir, ServeFile};
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::origin::{is_addressed_to_loopback, is_foreign};
+use crate::session::{Endpoint, SessionHandler};
+use crate::{Metrics, Stop};
+
+/// Why a port cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    #[error("port {} is in use: stop what listens there, or choose another with --port", address.port())]
+    InUse { address: SocketAddr },
+    #[error("cannot listen on {address}: {source}")]
+    Io { address: SocketAddr, source: io::Error },
+}
+
+/// Listens.
+///
+/// # Errors
+/// [`BindError`], with the address.
+pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
+    TcpListener::bind(address).await.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => BindError::InUse { address },
+        _ => BindError::Io { address, source },
+    })
+}
+
+/// What `/readyz` asks.
+pub trait Probes: Send + Sync + 'static {
+    fn is_ready(&self) -> bool;
+}
+
+/// What is served on the port.
+pub struct Site {
+    router: Router,
+}
+
+impl Site {
+    /// Probes, metrics and sessions.
+    pub fn new<H: SessionHandler>(endpoint: Endpoint<H>, metrics: Metrics, probes: Arc<dyn Probes>) -> Site {
+        let router = Router::new()
+            .route("/healthz", get(|| async { "ok\n" }))
+            .route("/readyz", get(move || async move { ready(&*probes) }))
+            .route("/metrics", get(move || async move { show(&metrics) }))
+            .route("/sync", any(move |headers, upgrade| async move { sync(endpoint, &headers, upgrade) }));
+        Site { router }
+    }
+
+    /// A text of JSON that this server's own pages and programs may read, and pages of other sites may not.
+    pub fn with_own_json(mut self, path: &str, json: String) -> Site {
+        let answer = move |headers: HeaderMap| async move { own_json(&headers, json) };
+        self.router = self.router.route(path, get(answer));
+        self
+    }
+
+    /// The files of a folder; paths of no file get its `index.html`, so that pages can have addresses of their own.
+    pub fn with_files(mut self, folder: PathBuf) -> Site {
+        let index = ServeFile::new(folder.join("index.html"));
+        let files = ServeDir::new(folder).fallback(index);
+        // A page asks again at every load, which is one short answer, so that a new build is seen at once, also by its service worker.
+        let cache = SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        self.router = self.router.merge(Router::new().fallback_service(files).layer(cache));
+        self
+    }
+
+    /// A text at `/`, where there are no files.
+    pub fn with_greeting(mut self, text: String) -> Site {
+        self.router = self.router.route("/", get(move || async move { text }));
+        self
+    }
+
+    /// Serves until it is told to stop. Sessions close themselves then.
+    ///
+    /// # Errors
+    /// When the listener breaks.
+    pub async fn serve(self, listener: TcpListener, mut stop: Stop) -> io::Result<()> {
+        let sniff = HeaderName::from_static("x-content-type-options");
+        let router = self.router.layer(SetResponseHeaderLayer::overriding(sniff, HeaderValue::from_static("nosniff")));
+        let listener = listener.tap_io(|socket| {
+            // Frames are small and each counts: none waits for the next.
+            let _ = socket.set_nodelay(true);
+        });
+        axum::serve(listener, router).with_graceful_shutdown(async move { stop.wait().await }).await
+    }
+}
+
+fn ready(probes: &dyn Probes) -> Response {
+    if probes.is_ready() {
+        "ready\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "starting\n").into_response()
+    }
+}
+
+fn show(metrics: &Metrics) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render()).into_response()
+}
+
+fn own_json(headers: &HeaderMap, json: String) -> Response {
+    let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+    let cross_site = !matches!(site, None | Some("same-origin" | "none"));
+    if cross_site || is_foreign(headers) || !is_addressed_to_loopback(headers) {
+        return (StatusCode::FORBIDDEN, "this is for the server's own pages, under a loopback address\n")
+            .into_response();
+    }
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    (headers, json).into_response()
+}
+
+fn sync<H: SessionHandler>(endpoint: Endpoint<H>, headers: &HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    if is_foreign(headers) {
+        return (StatusCode::FORBIDDEN, "a page of another site may not connect\n").into_response();
+    }
+    let bytes_max = endpoint.frame_bytes_max();
+    let upgrade = upgrade.max_message_size(bytes_max).max_frame_size(bytes_max);
+    upgrade.on_upgrade(|socket| endpoint.serve(socket))
+}

@@ -1,0 +1,230 @@
+//! A node with a disk, a port and time: what `iolite dev` is.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iolite_access::{Access, DevelopmentToken};
+use iolite_catalog::SchemaPolicy;
+use iolite_engine::Durability;
+use iolite_gateway::{Gateway, Settings};
+use iolite_host::{
+    BindError, Clock, Endpoint, Inbox, JournalNews, JournalThread, JournalWriter, Mailbox, Metrics, Probes, Shutdown,
+    Site, bind, drive, mailbox, random_id, random_seed,
+};
+use iolite_machine::Now;
+use iolite_replication::messages::Life;
+use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError};
+use iolite_values::{ClientId, CoordinatorId, Id};
+use tokio::net::TcpListener;
+
+use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::recovery::recover;
+use crate::sessions::GatewaySessions;
+use crate::{Node, NodeInput, NodeOutput};
+
+/// What a server is started with.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Made if it is missing.
+    pub data: PathBuf,
+    pub durability: Durability,
+    pub address: SocketAddr,
+    /// The folder of the app's page, with an `index.html`.
+    pub app: Option<PathBuf>,
+}
+
+impl ServerSettings {
+    pub const PORT: u16 = 7777;
+
+    /// Fsync, on loopback's standard port, without a page.
+    pub fn new(data: impl Into<PathBuf>) -> ServerSettings {
+        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), ServerSettings::PORT);
+        ServerSettings { data: data.into(), durability: Durability::Fsync, address, app: None }
+    }
+}
+
+/// Why a server does not start. Each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error(transparent)]
+    Data(#[from] DataDirectoryError),
+    #[error("the data directory {} cannot be recovered: {source}", data.display())]
+    Recovery { data: PathBuf, source: RecoverError },
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    #[error("the app directory {} has no index.html: build the app first, or choose another with --app", app.display())]
+    NoApp { app: PathBuf },
+    #[error("the journal's thread cannot be started: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Why a server ended by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("the listener broke: {0}")]
+    Listener(#[from] std::io::Error),
+    #[error("{0}")]
+    Journal(String),
+}
+
+/// A server that has its data and its port, and is about to serve.
+pub struct Server {
+    node: Node,
+    journal: JournalThread,
+    listener: TcpListener,
+    address: SocketAddr,
+    token: String,
+    app: Option<PathBuf>,
+    metrics: Metrics,
+    clock: Clock,
+    mailbox: Mailbox<NodeInput>,
+    inbox: Inbox<NodeInput>,
+    failure: tokio::sync::watch::Receiver<Option<String>>,
+}
+
+/// Bytes of messages that wait for the node.
+const INBOX_BYTES_MAX: usize = 64 << 20;
+
+impl Server {
+    /// Opens the data directory and the port.
+    ///
+    /// # Errors
+    /// [`ServerError`]; nothing is left running.
+    pub async fn open(settings: ServerSettings) -> Result<Server, ServerError> {
+        if let Some(app) = settings.app.as_ref().filter(|app| !app.join("index.html").is_file()) {
+            return Err(ServerError::NoApp { app: app.clone() });
+        }
+        let listener = bind(settings.address).await?;
+        let address = listener.local_addr().map_err(|source| BindError::Io { address: settings.address, source })?;
+        let data = DataDirectory::open(&settings.data, settings.durability)?;
+        let failed = |source| ServerError::Recovery { data: settings.data.clone(), source };
+        let replica = recover(&data.recovery).map_err(failed)?;
+        let clock = Clock::start();
+        let node = Node::new(clock.now(), gateway(&data.token), coordinator(clock.now()), replica);
+        let metrics = Metrics::default();
+        let class = data.journal.durability().name();
+        metrics.fact("iolite_durability", "What durable means in the running journal.", "class", class);
+        let syncs = metrics.summary("iolite_journal_sync_seconds", "Syncs of the journal's disk.");
+        let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
+        let (failures, failure) = tokio::sync::watch::channel(None);
+        let tell = tell(mailbox.clone(), failures);
+        let journal = JournalThread::start(data.journal, syncs, tell).map_err(ServerError::Thread)?;
+        let (token, app) = (data.token, settings.app);
+        Ok(Server { node, journal, listener, address, token, app, metrics, clock, mailbox, inbox, failure })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address for people.
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// The address for clients.
+    pub fn sync_url(&self) -> String {
+        format!("ws://{}/sync", self.address)
+    }
+
+    /// The development token of the data directory.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Serves until it is told to stop. What was acknowledged is durable, and the data directory free, when this returns.
+    ///
+    /// # Errors
+    /// [`RunError`], when the disk or the listener fails.
+    pub async fn run(mut self, shutdown: Shutdown) -> Result<(), RunError> {
+        let endpoint = Endpoint::new(GatewaySessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
+        let ready = Arc::new(Ready::default());
+        let site = self.site(endpoint.clone(), ready.clone());
+        let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
+        let writer = self.journal.writer();
+        let ended = shutdown.listen();
+        let perform = |node: &mut Node, output| {
+            ready.0.store(node.is_ready(), Ordering::Relaxed);
+            perform(&endpoint, &writer, output);
+        };
+        let mut failure = self.failure.clone();
+        let failed = tokio::select! {
+            () = drive(&mut self.node, self.clock, &mut self.inbox, ended, perform) => None,
+            failed = async { failure.wait_for(Option::is_some).await.map(|reason| reason.clone()) } => failed.ok().flatten(),
+        };
+        shutdown.begin();
+        self.journal.end();
+        let served = http.await.map_err(std::io::Error::other);
+        match failed {
+            Some(reason) => Err(RunError::Journal(reason)),
+            None => Ok(served??),
+        }
+    }
+
+    fn site(&self, endpoint: Endpoint<GatewaySessions>, ready: Arc<Ready>) -> Site {
+        let site = Site::new(endpoint, self.metrics.clone(), ready);
+        let own = serde_json::json!({ "token": self.token, "url": "/sync" });
+        let site = site.with_own_json("/iolite.json", own.to_string());
+        match &self.app {
+            Some(app) => site.with_files(app.clone()),
+            None => site.with_greeting("Iolite is running, without an app: start it with --app DIR.\n".into()),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Ready(AtomicBool);
+
+impl Probes for Ready {
+    fn is_ready(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+fn gateway(token: &str) -> Gateway {
+    Gateway::new(Settings {
+        client: ClientId(Id::from_u128(random_id())),
+        access: Access::Development(DevelopmentToken::new(token)),
+        schemas: SchemaPolicy::Grow,
+        broken: iolite_gateway::Broken::Nothing,
+    })
+}
+
+fn coordinator(now: Now) -> Coordinator {
+    Coordinator::new(now, CoordinatorSettings::new(CoordinatorId::default(), Life(random_seed())))
+}
+
+/// Takes the journal's news to the node.
+fn tell(
+    mailbox: Mailbox<NodeInput>,
+    failures: tokio::sync::watch::Sender<Option<String>>,
+) -> impl FnMut(JournalNews) + Send + 'static {
+    move |news| match news {
+        JournalNews::Synced { through, bytes_since_checkpoint } => {
+            mailbox.send(NodeInput::Synced { through, bytes_since_checkpoint });
+        }
+        JournalNews::ChunkTaken => mailbox.send(NodeInput::ChunkTaken),
+        JournalNews::CheckpointFinished { bytes_since_checkpoint } => {
+            mailbox.send(NodeInput::CheckpointFinished { bytes_since_checkpoint });
+        }
+        JournalNews::Failed(reason) => drop(failures.send_replace(Some(reason))),
+    }
+}
+
+fn perform(endpoint: &Endpoint<GatewaySessions>, writer: &JournalWriter, output: NodeOutput) {
+    match output {
+        NodeOutput::Message(session, message) => endpoint.send(session.0, message),
+        NodeOutput::Close(session) => endpoint.close(session.0),
+        NodeOutput::Append(record) => writer.append(record),
+        NodeOutput::BeginCheckpoint => writer.begin_checkpoint(),
+        NodeOutput::CheckpointChunk(chunk) => writer.checkpoint_chunk(chunk),
+        NodeOutput::FinishCheckpoint => writer.finish_checkpoint(),
+    }
+}

@@ -1,0 +1,57 @@
+//! `iolite dev`: a server for development.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use iolite_engine::Durability;
+use iolite_host::{Shutdown, stop_on_signals};
+use iolite_node::{Server, ServerSettings};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The port of everything, on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = ServerSettings::PORT)]
+    port: u16,
+    /// Where the data is; made if it is missing
+    #[arg(long, default_value = ".iolite", value_name = "DIR")]
+    data: PathBuf,
+    /// The folder of your app's page
+    #[arg(long, value_name = "DIR")]
+    app: Option<PathBuf>,
+    /// What acknowledged means: `memory` does not survive a power cut, and is for benchmarks
+    #[arg(long, default_value = "fsync", value_name = "CLASS")]
+    durability: Class,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Class {
+    Fsync,
+    Memory,
+}
+
+pub fn run(arguments: Arguments) -> anyhow::Result<()> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(arguments))
+}
+
+async fn serve(arguments: Arguments) -> anyhow::Result<()> {
+    let durability = match arguments.durability {
+        Class::Fsync => Durability::Fsync,
+        Class::Memory => Durability::Memory,
+    };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
+    let settings = ServerSettings { data: arguments.data, durability, address, app: arguments.app };
+    let server = Server::open(settings).await?;
+    let shutdown = Shutdown::new();
+    stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
+    println!("Iolite is at {}", server.url());
+    println!("Clients connect to {} with the token {}", server.sync_url(), server.token());
+    if durability == Durability::Memory {
+        println!("Durability is `memory`: a power cut loses what was acknowledged");
+    }
+    server.run(shutdown).await?;
+    Ok(())
+}

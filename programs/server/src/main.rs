@@ -1,0 +1,37 @@
+//! The command line of Iolite. Its words and options are stable: scripts depend on them.
+
+mod dev;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "iolite", version, about = "Shared state for apps: local first, reactive, strictly serializable")]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// One process with everything: the store, the gateway and your app's page
+    Dev(dev::Arguments),
+    /// Measure a workload; each client is a process of its own
+    Bench(iolite_benchmarks::Arguments),
+    #[command(hide = true, name = "bench-client")]
+    BenchClient(iolite_benchmarks::ClientArguments),
+}
+
+fn main() -> ExitCode {
+    let CommandLine { command } = CommandLine::parse();
+    let ended = match command {
+        Command::Dev(arguments) => dev::run(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Bench(arguments) => iolite_benchmarks::run(&arguments),
+        Command::BenchClient(arguments) => iolite_benchmarks::run_client(&arguments).map(|()| ExitCode::SUCCESS),
+    };
+    ended.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}

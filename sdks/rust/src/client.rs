@@ -1,0 +1,256 @@
+//! A client: the app's view of shared state.
+
+use std::sync::{Arc, Weak};
+
+use iolite_client::{CallError, Client as Core, Config, Connection, MutationStatus, PendingMutation, Refused, View};
+use iolite_host::{Clock, JournalNews, random_id, random_seed};
+use iolite_values::{ClientId, Counter, Id, Schema, Timestamp};
+use serde::Serialize;
+use tokio::sync::{Notify, mpsc, watch};
+
+use crate::error::{OpenError, Result as ClosureResult};
+use crate::link;
+use crate::mutation::MutationHandle;
+use crate::options::{Options, Storage};
+use crate::pump::Inner;
+use crate::reaction::{Reaction, Registration, Watched};
+use crate::shared::{Shared, tell_persisted};
+use crate::storage::{OpenDirectory, StorageWriter};
+use crate::traffic::Traffic;
+use crate::transact::{Shelved, TransactError, committed};
+use crate::transaction::Transaction;
+
+/// A client of a server. Clones are the same client; it is closed when the last one is dropped.
+///
+/// Calls do their work on the caller's thread, and none of them waits for the network unless it is `async`.
+#[derive(Clone, Debug)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+/// A mutation that ended, also one that was called before a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// Which.
+    pub counter: Counter,
+    /// How.
+    pub status: MutationStatus,
+}
+
+impl Client {
+    /// Opens a client, which then connects by itself, and again whenever the link is lost. Works offline: it does not wait for the server.
+    ///
+    /// `url` is a server's WebSocket address, like `ws://127.0.0.1:7777/sync`; `token` the one that `iolite dev` printed.
+    ///
+    /// # Errors
+    /// [`OpenError`], when the storage cannot be used or the address is none.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn connect(url: &str, token: &str, schema: Schema, options: Options) -> Result<Client, OpenError> {
+        if !url.starts_with("ws://") {
+            return Err(OpenError::Url { url: url.to_owned() });
+        }
+        let clock = Clock::start();
+        let directory = match &options.storage {
+            Storage::Memory => None,
+            Storage::Directory(directory) => Some(OpenDirectory::open(directory)?),
+        };
+        let config = Config {
+            schema: Arc::new(schema),
+            fresh_client: ClientId(Id::from_u128(random_id())),
+            token: token.to_owned(),
+            user: options.user,
+            seed: random_seed(),
+        };
+        let stored = directory.iter().flat_map(|directory| directory.entries.clone());
+        let core = Core::open(config, stored, clock.now())?;
+        let (wake, (persisted, news)) = (Arc::new(Notify::new()), mpsc::unbounded_channel());
+        let storage = match directory {
+            None => StorageWriter::Memory,
+            Some(directory) => directory.start(tell(persisted))?,
+        };
+        let inner = Inner {
+            connection: watch::Sender::new(core.connection()),
+            core,
+            mutators: options.mutators,
+            closures: Default::default(),
+            reactions: Default::default(),
+            mutations: Default::default(),
+            attempts: Default::default(),
+            attempts_total: 0,
+            settled: Vec::new(),
+            storage,
+            orders: Vec::new(),
+        };
+        let shared = Arc::new(Shared::new(inner, clock, wake.clone()));
+        tokio::spawn(link::run(Arc::downgrade(&shared), url.to_owned(), clock, wake));
+        tokio::spawn(take_news(Arc::downgrade(&shared), news));
+        // The first storing and the first deadline are due.
+        shared.happened([]);
+        Ok(Client { shared })
+    }
+
+    /// Calls a named mutation. Its effect is in the optimistic view when this returns.
+    ///
+    /// # Errors
+    /// [`CallError`], when it was not called: inside a closure, too large, or too many are pending.
+    ///
+    /// # Panics
+    /// When the arguments have no JSON, as a map with keys that are no strings.
+    pub fn mutate<A: Serialize + ?Sized>(&self, name: &str, arguments: &A) -> Result<MutationHandle, CallError> {
+        let arguments = serde_json::to_string(arguments).expect("arguments of mutations have a form in JSON");
+        self.shared.mutate(name, &arguments)
+    }
+
+    /// Runs a closure as a transaction, again after each conflict, and returns what the run that took effect returned. Online only: use a named
+    /// mutation for what has to survive a lost connection.
+    ///
+    /// # Errors
+    /// [`TransactError`]: offline, or it ended without effect; `abort` in the closure is [`crate::MutationEnd::Rejected`].
+    ///
+    /// Not cancel safe: after the wait was given up, the transaction may take effect or not.
+    pub async fn transact<T, F>(&self, closure: F) -> Result<T, TransactError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> ClosureResult<T> + Send + 'static,
+    {
+        let (closure, results) = Shelved::new(closure);
+        let handle = self.shared.transact(Box::new(closure))?;
+        handle.confirmed().await?;
+        Ok(committed(&results))
+    }
+
+    /// Runs a closure as a reactive transaction: now, and again whenever an answer that it had is another, each time on one snapshot.
+    ///
+    /// ```no_run
+    /// # async fn example(client: iolite::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut likes = client.react(iolite::View::Confirmed, |tx| tx.counter("notes", "first", "likes"));
+    /// println!("{} likes", likes.next().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// Inside a closure of this client.
+    pub fn react<T, F>(&self, view: View, closure: F) -> Reaction<T>
+    where
+        T: Send + Sync + 'static,
+        F: FnMut(&mut Transaction<'_>) -> ClosureResult<T> + Send + 'static,
+    {
+        let (closure, values) = Watched::new(closure);
+        let id = self.shared.react(view, Box::new(closure));
+        Reaction::new(values, Registration { id, client: Arc::downgrade(&self.shared) })
+    }
+
+    /// Reads once: a reaction that ends with its first value.
+    ///
+    /// # Errors
+    /// [`crate::ReactionError`], as [`Reaction::next`].
+    pub async fn read<T, F>(&self, view: View, closure: F) -> Result<Arc<T>, crate::ReactionError>
+    where
+        T: Send + Sync + 'static,
+        F: FnMut(&mut Transaction<'_>) -> ClosureResult<T> + Send + 'static,
+    {
+        self.react(view, closure).next().await
+    }
+
+    /// Follows a mutation that is pending, such as one from before a restart.
+    pub fn mutation(&self, counter: Counter) -> Option<MutationHandle> {
+        self.shared.handle_of(counter)
+    }
+
+    /// What is pending, in order.
+    pub fn pending(&self) -> Vec<PendingMutation> {
+        self.shared.with(|inner| inner.core.pending().collect())
+    }
+
+    /// What ended without effect and was not dismissed yet, with its payload.
+    pub fn refused(&self) -> Vec<Refused> {
+        self.shared.with(|inner| inner.core.refused().cloned().collect())
+    }
+
+    /// Forgets a refused mutation.
+    pub fn dismiss(&self, counter: Counter) {
+        self.shared.with(|inner| inner.core.dismiss(counter));
+    }
+
+    /// Takes a mutation back; false when something of it was sent already.
+    pub fn cancel(&self, counter: Counter) -> bool {
+        self.shared.with(|inner| inner.core.cancel(counter))
+    }
+
+    /// Every mutation that ends from now on.
+    pub fn settled(&self) -> mpsc::UnboundedReceiver<Settled> {
+        self.shared.on_settled()
+    }
+
+    /// How the client stands to its server, as a value that can be watched.
+    pub fn connection(&self) -> watch::Receiver<Connection> {
+        self.shared.connection.clone()
+    }
+
+    /// Waits until everything that is subscribed is current.
+    ///
+    /// # Errors
+    /// [`Connection::Refused`], when the server refuses: the token, the schema or the version.
+    pub async fn online(&self) -> Result<(), Connection> {
+        let mut connection = self.connection();
+        let settled = |state: &Connection| matches!(state, Connection::Online | Connection::Refused { .. });
+        match connection.wait_for(settled).await.map(|state| state.clone()) {
+            Ok(Connection::Online) => Ok(()),
+            Ok(other) => Err(other),
+            Err(_) => Err(Connection::Offline),
+        }
+    }
+
+    /// Drops the link, and stays offline until [`Client::go_online`].
+    pub fn go_offline(&self) {
+        self.shared.with(|inner| inner.core.go_offline());
+    }
+
+    /// Connects now, instead of after the pause.
+    pub fn go_online(&self) {
+        let now = self.shared.clock.now().instant;
+        self.shared.with(|inner| inner.core.go_online(now));
+    }
+
+    /// Uses another token from now on.
+    pub fn set_token(&self, token: &str) {
+        let now = self.shared.clock.now().instant;
+        self.shared.with(|inner| inner.core.set_token(now, token.to_owned()));
+    }
+
+    /// The timestamp of the confirmed state.
+    pub fn confirmed_at(&self) -> Timestamp {
+        self.shared.with(|inner| inner.core.at())
+    }
+
+    /// What it has sent and received.
+    pub fn traffic(&self) -> Traffic {
+        self.shared.traffic.read()
+    }
+
+    /// How many attempts of mutations were submitted: more than were confirmed, where some conflicted.
+    pub fn attempts(&self) -> u64 {
+        self.shared.with(|inner| inner.attempts_total)
+    }
+}
+
+fn tell(persisted: mpsc::UnboundedSender<JournalNews>) -> impl FnMut(JournalNews) + Send + 'static {
+    move |news| drop(persisted.send(news))
+}
+
+/// Takes the disk's news to the core.
+async fn take_news(client: Weak<Shared>, mut news: mpsc::UnboundedReceiver<JournalNews>) {
+    while let Some(piece) = news.recv().await {
+        match piece {
+            JournalNews::Synced { through, .. } => tell_persisted(&client, through),
+            JournalNews::ChunkTaken | JournalNews::CheckpointFinished { .. } => {}
+            JournalNews::Failed(reason) => {
+                tracing::error!(reason, "the client's storage failed: nothing more becomes durable");
+                return;
+            }
+        }
+    }
+}

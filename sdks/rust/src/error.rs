@@ -1,0 +1,60 @@
+//! What closures end with, and why a client cannot be opened.
+
+use std::path::PathBuf;
+
+use iolite_client::RunError;
+
+/// What a closure of a mutation or reaction returns.
+pub type Result<T> = std::result::Result<T, Abort>;
+
+/// How a closure ends that does not return a value. `?` on a read or write makes it from what went wrong there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Abort {
+    /// The app gives up on purpose; the reason is for the user. Made by [`abort`].
+    #[error("{0}")]
+    Reason(String),
+    /// A read or a write failed, or the data is still being fetched: let it pass.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A mistake in the app: an argument that cannot be read, a column of another type.
+    #[error("{0}")]
+    Mistake(String),
+}
+
+/// Ends a mutation without effect, if its reads still hold when it is committed.
+///
+/// ```
+/// fn withdraw(balance: i64, amount: i64) -> iolite::Result<i64> {
+///     if balance < amount {
+///         return Err(iolite::abort("insufficient funds"));
+///     }
+///     Ok(balance - amount)
+/// }
+/// assert!(withdraw(1, 2).is_err());
+/// ```
+pub fn abort(reason: impl Into<String>) -> Abort {
+    Abort::Reason(reason.into())
+}
+
+/// Why a client cannot be opened. Its storage is left as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The address is none of a server.
+    #[error("{url:?} is not an address of a server: it begins with ws:// and ends with /sync")]
+    Url { url: String },
+    /// Another process has the directory, or it cannot be read.
+    #[error("the storage of the client: {0}")]
+    Disk(#[from] iolite_engine::NativeDiskError),
+    /// The journal of the directory is damaged, or written by another version.
+    #[error("the storage of the client in {}: {source}", directory.display())]
+    Journal { directory: PathBuf, source: iolite_engine::OpenError },
+    /// The directory holds something that no client of this version wrote.
+    #[error("the storage of the client in {} cannot be read: {problem}", directory.display())]
+    Damaged { directory: PathBuf, problem: &'static str },
+    /// It is another user's, or damaged.
+    #[error(transparent)]
+    Content(#[from] iolite_client::OpenError),
+    /// The operating system gives no thread.
+    #[error("the thread of the client's storage cannot be started: {0}")]
+    Thread(std::io::Error),
+}

@@ -1,0 +1,145 @@
+//! The link's task: carries frames between the core and a server.
+//!
+//! Invariant: frames that have arrived together are handed in together, so that pending mutations are rebased once for all of them.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+
+use futures_util::FutureExt;
+use iolite_client::Input;
+use iolite_host::{Clock, Duplex, DuplexEvent};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+use crate::pump::LinkOrder;
+use crate::shared::Shared;
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type Connecting = Pin<Box<dyn Future<Output = Result<Box<Socket>, Box<Error>>> + Send>>;
+
+enum Link {
+    None,
+    Connecting(Connecting),
+    Open(Duplex<Box<Socket>, Message>),
+}
+
+/// Frames that are handed in together at most.
+const FRAMES_AT_ONCE: usize = 256;
+
+/// Runs until the client is dropped.
+pub(crate) async fn run(client: Weak<Shared>, url: String, clock: Clock, wake: Arc<Notify>) {
+    let mut link = Link::None;
+    loop {
+        let Some(shared) = client.upgrade() else { break };
+        let work = shared.take_link_work();
+        for order in work.orders {
+            link.obey(order, &url, &shared);
+        }
+        drop(shared);
+        let deadline = work.deadline.map(|at| clock.deadline(at));
+        let mut inputs = Vec::new();
+        tokio::select! {
+            biased;
+            event = link.event() => link.on_event(event, &mut inputs, &client),
+            () = wake.notified() => {}
+            () = sleep_until(deadline) => {}
+        }
+        let due = deadline.is_some_and(|deadline| deadline <= tokio::time::Instant::now());
+        if (due || !inputs.is_empty())
+            && let Some(shared) = client.upgrade()
+        {
+            shared.happened(inputs);
+        }
+    }
+    link.close().await;
+}
+
+enum Event {
+    Connected(Result<Box<Socket>, Box<Error>>),
+    Socket(DuplexEvent<Message, Error>),
+}
+
+impl Link {
+    fn obey(&mut self, order: LinkOrder, url: &str, shared: &Shared) {
+        match order {
+            LinkOrder::Connect => *self = Link::Connecting(connect(url.to_owned())),
+            LinkOrder::Disconnect => *self = Link::None,
+            LinkOrder::Send(frame) => {
+                // A frame for a link that has just ended: the core hears of the end, and sends what matters again.
+                if let Link::Open(duplex) = self {
+                    shared.traffic.sent(frame.len());
+                    duplex.push(Message::Binary(frame.into()));
+                }
+            }
+        }
+    }
+
+    async fn event(&mut self) -> Event {
+        match self {
+            Link::None => std::future::pending().await,
+            Link::Connecting(connecting) => Event::Connected(connecting.await),
+            Link::Open(duplex) => Event::Socket(duplex.event().await),
+        }
+    }
+
+    /// Takes an event and all others that are there already.
+    fn on_event(&mut self, event: Event, inputs: &mut Vec<Input>, client: &Weak<Shared>) {
+        let mut next = Some(event);
+        while let Some(event) = next.take() {
+            match event {
+                Event::Connected(Ok(socket)) => {
+                    *self = Link::Open(Duplex::new(socket));
+                    inputs.push(Input::Linked);
+                    return;
+                }
+                Event::Socket(DuplexEvent::Received(Message::Binary(frame))) => {
+                    if let Some(shared) = client.upgrade() {
+                        shared.traffic.received(frame.len());
+                    }
+                    inputs.push(Input::Frame(frame.into()));
+                }
+                Event::Socket(DuplexEvent::Flushed)
+                | Event::Socket(DuplexEvent::Received(
+                    Message::Text(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_),
+                )) => {}
+                Event::Connected(Err(_))
+                | Event::Socket(DuplexEvent::Received(Message::Close(_)) | DuplexEvent::Ended(_)) => {
+                    *self = Link::None;
+                    inputs.push(Input::LinkLost);
+                    return;
+                }
+            }
+            if inputs.len() < FRAMES_AT_ONCE {
+                next = self.event().now_or_never();
+            }
+        }
+    }
+
+    /// Sends what waits and says goodbye, as far as that goes at once.
+    async fn close(self) {
+        let Link::Open(mut duplex) = self else { return };
+        duplex.push(Message::Close(None));
+        let _ = duplex.event().now_or_never();
+    }
+}
+
+fn connect(url: String) -> Connecting {
+    Box::pin(async move {
+        let bytes_max = iolite_wire::limits::FROM_GATEWAY.bytes.most;
+        let config = WebSocketConfig::default().max_message_size(Some(bytes_max)).max_frame_size(Some(bytes_max));
+        let nodelay = true;
+        let connected = tokio_tungstenite::connect_async_with_config(url, Some(config), nodelay).await;
+        connected.map(|(socket, _)| Box::new(socket)).map_err(Box::new)
+    })
+}
+
+async fn sleep_until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,59 @@
+//! The app's mutations, by name.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+
+use crate::error::{Abort, Result};
+use crate::transaction::Transaction;
+
+type Mutator = Box<dyn Fn(&mut Transaction<'_>, &str) -> Result<()> + Send + Sync>;
+
+/// Named functions that change data. Only they survive a restart and re-run on newer data, because name and arguments are stored and the function
+/// is not: so keep old names as long as devices may have them in their queues.
+///
+/// ```
+/// let mutators = iolite::Mutators::new()
+///     .with("like", |tx, note: String| tx.add("notes", &note, "likes", 1))
+///     .with("rename", |tx, (note, title): (String, String)| tx.set("notes", &note, "title", title));
+/// # let _ = mutators;
+/// ```
+#[derive(Default)]
+pub struct Mutators {
+    by_name: BTreeMap<String, Mutator>,
+}
+
+impl Mutators {
+    /// None yet.
+    pub fn new() -> Mutators {
+        Mutators::default()
+    }
+
+    /// Adds one, or replaces the one of this name. Its arguments are anything that serde reads from JSON.
+    #[must_use]
+    pub fn with<A, F>(mut self, name: &str, mutator: F) -> Mutators
+    where
+        A: DeserializeOwned,
+        F: Fn(&mut Transaction<'_>, A) -> Result<()> + Send + Sync + 'static,
+    {
+        let named = name.to_owned();
+        let erased = move |transaction: &mut Transaction<'_>, arguments: &str| {
+            let arguments = serde_json::from_str(arguments).map_err(|error| {
+                Abort::Mistake(format!("the arguments of {named:?} are not what it takes: {error}"))
+            })?;
+            mutator(transaction, arguments)
+        };
+        self.by_name.insert(name.to_owned(), Box::new(erased));
+        self
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Mutator> {
+        self.by_name.get(name)
+    }
+}
+
+impl std::fmt::Debug for Mutators {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.by_name.keys()).finish()
+    }
+}

@@ -1,0 +1,158 @@
+//! Carries out what the client core asks for.
+
+use std::collections::BTreeMap;
+
+use iolite_client::{
+    Client as Core, Closed, Connection, Input, MutationKind, MutationStatus, Output, ReactionId, RunOf,
+};
+use iolite_host::Clock;
+use iolite_machine::{Instant, Machine};
+use iolite_values::{Attempt, Counter};
+use tokio::sync::{mpsc, watch};
+
+use crate::client::Settled;
+use crate::closure;
+use crate::mutation::MutationHandle;
+use crate::mutators::Mutators;
+use crate::reaction::{ReactionError, Reactive};
+use crate::shared::CALLED;
+use crate::storage::{StorageWriter, Stored};
+use crate::transact::Transactional;
+use crate::transaction::Transaction;
+
+/// The core, and what it is to the app and to the world.
+pub(crate) struct Inner {
+    pub(crate) core: Core,
+    pub(crate) mutators: Mutators,
+    pub(crate) closures: BTreeMap<Counter, Box<dyn Transactional>>,
+    pub(crate) reactions: BTreeMap<ReactionId, Box<dyn Reactive>>,
+    pub(crate) mutations: BTreeMap<Counter, watch::Sender<MutationStatus>>,
+    /// Attempts of pending mutations that were submitted, as far as they were noted here.
+    pub(crate) attempts: BTreeMap<Counter, Attempt>,
+    pub(crate) attempts_total: u64,
+    pub(crate) settled: Vec<mpsc::UnboundedSender<Settled>>,
+    pub(crate) connection: watch::Sender<Connection>,
+    pub(crate) storage: StorageWriter,
+    pub(crate) orders: Vec<LinkOrder>,
+}
+
+/// What the link's task is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LinkOrder {
+    Connect,
+    Disconnect,
+    Send(Vec<u8>),
+}
+
+#[derive(Debug)]
+pub(crate) struct LinkWork {
+    pub(crate) orders: Vec<LinkOrder>,
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl Inner {
+    /// Carries out outputs until there are none. `address` is that of the client, whose closures may run.
+    pub(crate) fn pump(&mut self, address: usize, clock: &Clock) {
+        while let Some(output) = self.core.poll() {
+            match output {
+                Output::Connect => self.orders.push(LinkOrder::Connect),
+                Output::Disconnect => self.orders.push(LinkOrder::Disconnect),
+                Output::Send(frame) => self.orders.push(LinkOrder::Send(frame)),
+                Output::Persist { id, changes } => match self.storage.apply(&changes) {
+                    Stored::Already => self.core.handle(clock.now(), Input::Persisted(id)),
+                    Stored::Later => {}
+                },
+                Output::Run(of) => self.run(address, of),
+                Output::Mutation { counter, status } => self.on_status(counter, status),
+                Output::Connection(connection) => drop(self.connection.send_replace(connection)),
+                Output::Unavailable(id) => self.fail_reaction(id, ReactionError::Unavailable),
+                Output::ReactionFailed { reaction, message } => {
+                    self.fail_reaction(reaction, ReactionError::Failed(message));
+                }
+            }
+        }
+    }
+
+    /// A handle on a mutation that was just called.
+    pub(crate) fn follow(&mut self, counter: Counter) -> MutationHandle {
+        self.follow_from(counter, MutationStatus::Pending(CALLED))
+    }
+
+    pub(crate) fn follow_from(&mut self, counter: Counter, status: MutationStatus) -> MutationHandle {
+        let sender = self.mutations.entry(counter).or_insert_with(|| watch::Sender::new(status));
+        MutationHandle::new(counter, sender.subscribe())
+    }
+
+    fn run(&mut self, address: usize, of: RunOf) {
+        let mut run = self.core.begin(of);
+        let closed = match of {
+            RunOf::Mutation(counter) => {
+                let kind = self.core.mutation(counter).map(|mutation| mutation.kind.clone());
+                let mut transaction = Transaction::new(self.core.transaction(&mut run));
+                match kind {
+                    Some(MutationKind::Named { name, arguments }) => match self.mutators.get(&name) {
+                        Some(mutator) => closure::run(address, || mutator(&mut transaction, &arguments)),
+                        None => Closed::Unknown,
+                    },
+                    Some(MutationKind::Closure) => match self.closures.get_mut(&counter) {
+                        Some(closure) => closure::run(address, || closure.run(&mut transaction)),
+                        None => Closed::Unknown,
+                    },
+                    None => Closed::Unknown,
+                }
+            }
+            RunOf::Reaction(id) => {
+                let mut transaction = Transaction::new(self.core.transaction(&mut run));
+                match self.reactions.get_mut(&id) {
+                    Some(reaction) => closure::run(address, || reaction.run(&mut transaction)),
+                    None => Closed::Unknown,
+                }
+            }
+        };
+        let counts = !run.is_stopped() && closed == Closed::Returned;
+        self.core.finish(run, closed);
+        if let (true, RunOf::Reaction(id)) = (counts, of)
+            && let Some(reaction) = self.reactions.get_mut(&id)
+        {
+            reaction.publish();
+        }
+    }
+
+    fn on_status(&mut self, counter: Counter, status: MutationStatus) {
+        self.note_attempt(counter);
+        if let Some(sender) = self.mutations.get(&counter) {
+            sender.send_replace(status.clone());
+        }
+        if matches!(status, MutationStatus::Pending(_)) {
+            return;
+        }
+        self.closures.remove(&counter);
+        self.mutations.remove(&counter);
+        self.attempts.remove(&counter);
+        self.settled.retain(|listener| listener.send(Settled { counter, status: status.clone() }).is_ok());
+    }
+
+    /// A report follows each submission at once, so a new attempt is known before its closure may run again.
+    fn note_attempt(&mut self, counter: Counter) {
+        let attempts = self.core.attempts(counter);
+        let Some(attempts) = attempts.filter(|attempts| *attempts > Attempt(0)) else { return };
+        if self.attempts.insert(counter, attempts) != Some(attempts) {
+            self.attempts_total += 1;
+            if let Some(closure) = self.closures.get_mut(&counter) {
+                closure.submitted();
+            }
+        }
+    }
+
+    fn fail_reaction(&mut self, id: ReactionId, error: ReactionError) {
+        if let Some(reaction) = self.reactions.get_mut(&id) {
+            reaction.fail(error);
+        }
+    }
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("core", &self.core.identity()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,138 @@
+//! Rows as apps read them: by column name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use iolite_values::{CellState, ColumnId, Id, Row, Value};
+
+use crate::error::{Abort, Result};
+
+/// A row, and the values of its key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    key: Vec<Value>,
+    row: Row,
+}
+
+/// A type that a scalar or register column reads as.
+pub trait FromValue: Sized {
+    /// What the type is called in messages.
+    const NAME: &'static str;
+
+    /// `None` when the value is of another type.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+impl Record {
+    pub(crate) fn new(key: Vec<Value>, row: Row) -> Record {
+        Record { key, row }
+    }
+
+    /// The values of the key columns, in the schema's order.
+    pub fn key(&self) -> &[Value] {
+        &self.key
+    }
+
+    /// A scalar or register. A column that was never written reads as null.
+    ///
+    /// # Errors
+    /// [`Abort::Mistake`] when the column holds another type.
+    pub fn get<T: FromValue>(&self, column: &str) -> Result<T> {
+        let value = match self.cell(column) {
+            Some(CellState::Scalar(value) | CellState::Register(value)) => value,
+            None => &Value::Null,
+            Some(other) => return Err(mistake(column, other.name(), T::NAME)),
+        };
+        T::from_value(value)
+            .ok_or_else(|| Abort::Mistake(format!("column {column:?} holds {value:?}, not {}", T::NAME)))
+    }
+
+    /// A counter.
+    ///
+    /// # Errors
+    /// As [`Record::get`].
+    pub fn counter(&self, column: &str) -> Result<i64> {
+        match self.cell(column) {
+            None => Ok(0),
+            Some(CellState::Counter(total)) => Ok(*total),
+            Some(other) => Err(mistake(column, other.name(), "counter")),
+        }
+    }
+
+    /// The members of a set, sorted.
+    ///
+    /// # Errors
+    /// As [`Record::get`].
+    pub fn set(&self, column: &str) -> Result<BTreeSet<Value>> {
+        match self.cell(column) {
+            None => Ok(BTreeSet::new()),
+            Some(CellState::Set(set)) => Ok(set.clone()),
+            Some(other) => Err(mistake(column, other.name(), "set")),
+        }
+    }
+
+    /// The elements of a list.
+    ///
+    /// # Errors
+    /// As [`Record::get`].
+    pub fn list(&self, column: &str) -> Result<Vec<Value>> {
+        match self.cell(column) {
+            None => Ok(Vec::new()),
+            Some(CellState::List(list)) => Ok(list.clone()),
+            Some(other) => Err(mistake(column, other.name(), "list")),
+        }
+    }
+
+    /// The entries of a map.
+    ///
+    /// # Errors
+    /// As [`Record::get`].
+    pub fn map(&self, column: &str) -> Result<BTreeMap<Arc<str>, Value>> {
+        match self.cell(column) {
+            None => Ok(BTreeMap::new()),
+            Some(CellState::Map(map)) => Ok(map.clone()),
+            Some(other) => Err(mistake(column, other.name(), "map")),
+        }
+    }
+
+    fn cell(&self, column: &str) -> Option<&CellState> {
+        self.row.cell(ColumnId::of(column))
+    }
+}
+
+fn mistake(column: &str, is: &str, wants: &str) -> Abort {
+    Abort::Mistake(format!("column {column:?} is a {is}, not a {wants}"))
+}
+
+macro_rules! from_value {
+    ($type:ty, $name:literal, $pattern:pat => $value:expr) => {
+        impl FromValue for $type {
+            const NAME: &'static str = $name;
+
+            fn from_value(value: &Value) -> Option<$type> {
+                match value {
+                    $pattern => Some($value),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+from_value!(bool, "bool", Value::Bool(value) => *value);
+from_value!(i64, "int", Value::Int(value) => *value);
+from_value!(f64, "float", Value::Float(value) => *value);
+from_value!(String, "string", Value::String(text) => text.to_string());
+from_value!(Vec<u8>, "bytes", Value::Bytes(bytes) => bytes.to_vec());
+from_value!(Id, "id", Value::Id(id) => *id);
+
+impl<T: FromValue> FromValue for Option<T> {
+    const NAME: &'static str = T::NAME;
+
+    fn from_value(value: &Value) -> Option<Option<T>> {
+        match value {
+            Value::Null => Some(None),
+            value => T::from_value(value).map(Some),
+        }
+    }
+}

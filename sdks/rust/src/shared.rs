@@ -1,0 +1,161 @@
+//! The client core and everything that belongs to it, under one lock.
+//!
+//! Callers run the core on their own thread: a mutation's effect is visible when the call returns. The link's task only carries frames.
+//!
+//! Invariant: no code of the app runs under the lock but its closures, which may not call the client.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+
+use iolite_client::{CallError, Connection, Input, MutationStatus, Pending, ReactionId, View};
+use iolite_host::Clock;
+use iolite_machine::{Machine, PersistId};
+use iolite_values::Counter;
+use tokio::sync::{Notify, mpsc, watch};
+
+use crate::client::Settled;
+use crate::closure::runs_inside;
+use crate::mutation::MutationHandle;
+use crate::pump::{Inner, LinkWork};
+use crate::reaction::Reactive;
+use crate::traffic::TrafficCounters;
+use crate::transact::Transactional;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    inner: Mutex<Inner>,
+    pub(crate) clock: Clock,
+    /// Wakes the link's task.
+    pub(crate) wake: std::sync::Arc<Notify>,
+    pub(crate) traffic: TrafficCounters,
+    pub(crate) connection: watch::Receiver<Connection>,
+}
+
+impl Shared {
+    pub(crate) fn new(inner: Inner, clock: Clock, wake: std::sync::Arc<Notify>) -> Shared {
+        let connection = inner.connection.subscribe();
+        Shared { inner: Mutex::new(inner), clock, wake, traffic: TrafficCounters::default(), connection }
+    }
+
+    pub(crate) fn mutate(&self, name: &str, arguments: &str) -> Result<MutationHandle, CallError> {
+        self.check_outside()?;
+        let wall = self.clock.now().wall;
+        self.with(|inner| {
+            let counter = inner.core.mutate(wall, name, arguments)?;
+            Ok(inner.follow(counter))
+        })
+    }
+
+    pub(crate) fn transact(&self, closure: Box<dyn Transactional>) -> Result<MutationHandle, CallError> {
+        self.check_outside()?;
+        let wall = self.clock.now().wall;
+        self.with(|inner| {
+            let counter = inner.core.transact(wall)?;
+            inner.closures.insert(counter, closure);
+            Ok(inner.follow(counter))
+        })
+    }
+
+    pub(crate) fn handle_of(&self, counter: Counter) -> Option<MutationHandle> {
+        self.with(|inner| {
+            let pending = inner.core.pending().find(|pending| pending.counter == counter)?;
+            let status = MutationStatus::Pending(pending.status);
+            Some(inner.follow_from(counter, status))
+        })
+    }
+
+    pub(crate) fn react(&self, view: View, closure: Box<dyn Reactive>) -> ReactionId {
+        self.with(|inner| {
+            let id = inner.core.register(view);
+            inner.reactions.insert(id, closure);
+            id
+        })
+    }
+
+    pub(crate) fn stop_reaction(&self, id: ReactionId) {
+        // Dropped inside a closure of the same client: the thread has the lock, and the reaction ends with the client at the latest.
+        if self.check_outside().is_ok() {
+            self.with(|inner| {
+                inner.core.stop(id);
+                inner.reactions.remove(&id)
+            });
+        }
+    }
+
+    pub(crate) fn on_settled(&self) -> mpsc::UnboundedReceiver<Settled> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.with(|inner| inner.settled.push(sender));
+        receiver
+    }
+
+    /// Hands in what happened on the link, all of it before anything is done about it.
+    pub(crate) fn happened(&self, inputs: impl IntoIterator<Item = Input>) {
+        let now = self.clock.now();
+        self.with(|inner| {
+            for input in inputs {
+                inner.core.handle(now, input);
+            }
+            if inner.core.deadline().is_some_and(|deadline| deadline <= now.instant) {
+                inner.core.on_deadline(now);
+            }
+        });
+    }
+
+    pub(crate) fn persisted(&self, through: PersistId) {
+        self.happened([Input::Persisted(through)]);
+    }
+
+    /// What the link's task has to do.
+    pub(crate) fn take_link_work(&self) -> LinkWork {
+        let mut inner = self.lock();
+        let deadline = inner.core.deadline();
+        LinkWork { orders: std::mem::take(&mut inner.orders), deadline }
+    }
+
+    /// Does something with the core, and then everything that follows from it.
+    ///
+    /// # Panics
+    /// Inside a closure of this client: it would wait for itself.
+    pub(crate) fn with<R>(&self, action: impl FnOnce(&mut Inner) -> R) -> R {
+        assert!(self.check_outside().is_ok(), "{}", CallError::Nested);
+        let mut inner = self.lock();
+        let before = inner.core.deadline();
+        let result = action(&mut inner);
+        inner.pump(self.address(), &self.clock);
+        let wake = !inner.orders.is_empty() || inner.core.deadline() != before;
+        drop(inner);
+        if wake {
+            self.wake.notify_one();
+        }
+        result
+    }
+
+    fn check_outside(&self) -> Result<(), CallError> {
+        if runs_inside(self.address()) { Err(CallError::Nested) } else { Ok(()) }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Closures cannot poison it: their panics are caught. A panic of the core itself is a broken invariant, and stays one.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The link's task looks for the client, finds none, and ends.
+        self.wake.notify_one();
+    }
+}
+
+/// Before its first run is over, a mutation is pending and nothing more.
+pub(crate) const CALLED: Pending = Pending { durable: false, sent: false, would_reject: None, waits_for_data: false };
+
+/// Tells the client of the disk, from the disk's thread.
+pub(crate) fn tell_persisted(client: &Weak<Shared>, through: PersistId) {
+    if let Some(client) = client.upgrade() {
+        client.persisted(through);
+    }
+}

@@ -1,0 +1,286 @@
+//! What a closure reads and writes with.
+
+use std::sync::Arc;
+
+use iolite_client::Content;
+use iolite_values::{
+    Cell, CellState, ColumnId, ColumnType, Id, KeyRange, ListOrder, Operation, OperationError, RowKey, TableId, Value,
+};
+
+use crate::error::{Abort, Result};
+use crate::key::IntoKey;
+use crate::row::Record;
+
+/// One run of a closure, on one snapshot. Reads see the closure's own writes.
+///
+/// Closures are synchronous, and may run several times: when data is not here yet, it is fetched and the closure runs again from its start;
+/// after a conflict it runs on newer data. So a closure depends on nothing but its arguments and what it reads.
+pub struct Transaction<'a> {
+    core: iolite_client::Transaction<'a>,
+}
+
+impl<'a> Transaction<'a> {
+    pub(crate) fn new(core: iolite_client::Transaction<'a>) -> Transaction<'a> {
+        Transaction { core }
+    }
+
+    /// Microseconds since 1970 on this device's clock when the mutation was called: the same at every run.
+    pub fn now_micros(&self) -> u64 {
+        self.core.now().as_micros()
+    }
+
+    /// An id that no other call makes: the same at every run of this mutation.
+    pub fn new_id(&mut self) -> Id {
+        self.core.new_id()
+    }
+
+    /// 64 bits that look random: the same at every run of this mutation.
+    pub fn random(&mut self) -> u64 {
+        self.core.random()
+    }
+
+    /// A row; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Abort::Run`]: the data is being fetched, the table or key does not fit the schema, or a limit is passed.
+    pub fn row(&mut self, table: &str, key: impl IntoKey) -> Result<Option<Record>> {
+        let (id, row_key) = (self.table(table)?, self.key(&key)?);
+        let row = self.core.row(id, &row_key)?;
+        Ok(row.map(|row| Record::new(key.values(), row)))
+    }
+
+    /// The rows whose key begins with these values, in key order; all rows of the table for no values.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn rows(&mut self, table: &str, prefix: &[Value]) -> Result<Vec<Record>> {
+        let range = KeyRange::prefix(prefix).map_err(invalid_key)?;
+        let rows = self.core.range(self.table(table)?, &range, None, false)?;
+        rows.into_iter().map(|(key, row)| Ok(Record::new(key.values().map_err(invalid_key)?, row))).collect()
+    }
+
+    /// The first rows whose key begins with these values, or the last ones, from the end: `limit` at most. What conflicts with this read ends at the
+    /// last of them.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn some_rows(&mut self, table: &str, prefix: &[Value], limit: usize, from_end: bool) -> Result<Vec<Record>> {
+        let range = KeyRange::prefix(prefix).map_err(invalid_key)?;
+        let rows = self.core.range(self.table(table)?, &range, Some(limit), from_end)?;
+        rows.into_iter().map(|(key, row)| Ok(Record::new(key.values().map_err(invalid_key)?, row))).collect()
+    }
+
+    /// Whether the row exists, without reading its columns.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn exists(&mut self, table: &str, key: impl IntoKey) -> Result<bool> {
+        let key = self.key(&key)?;
+        Ok(self.core.exists(self.table(table)?, &key)?)
+    }
+
+    /// One column of a row, without reading the others; `None` if nothing was ever written to it.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn cell(&mut self, table: &str, key: impl IntoKey, column: &str) -> Result<Option<CellState>> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.cell(&cell)?)
+    }
+
+    /// One counter of a row, 0 if nothing was ever added to it.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`], and [`Abort::Mistake`] when the column is no counter.
+    pub fn counter(&mut self, table: &str, key: impl IntoKey, column: &str) -> Result<i64> {
+        match self.cell(table, key, column)? {
+            None => Ok(0),
+            Some(CellState::Counter(total)) => Ok(total),
+            Some(other) => Err(Abort::Mistake(format!("column {column:?} is a {}, not a counter", other.name()))),
+        }
+    }
+
+    /// Whether a set holds a member: conflicts with changes of that member only.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn contains(&mut self, table: &str, key: impl IntoKey, column: &str, member: impl Into<Value>) -> Result<bool> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.contains(&cell, &member.into())?)
+    }
+
+    /// One entry of a map: conflicts with changes of that entry only.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn entry(&mut self, table: &str, key: impl IntoKey, column: &str, entry: &str) -> Result<Option<Value>> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.entry(&cell, &Arc::from(entry))?)
+    }
+
+    /// Creates a row with these scalars and registers. Columns that are not given begin with their default, null or empty.
+    ///
+    /// # Errors
+    /// [`Abort::Run`]: as [`Transaction::row`], the row exists, or a column is missing or of another type.
+    pub fn insert<'v>(
+        &mut self,
+        table: &str,
+        key: impl IntoKey,
+        columns: impl IntoIterator<Item = (&'v str, Value)>,
+    ) -> Result<()> {
+        let mut content = Content::new();
+        for (column, value) in columns {
+            let operation = self.set_operation(table, column, value)?;
+            content.insert(ColumnId::of(column), vec![operation]);
+        }
+        let key = self.key(&key)?;
+        Ok(self.core.insert(self.table(table)?, &key, content)?)
+    }
+
+    /// Deletes a row and all that it holds.
+    ///
+    /// # Errors
+    /// [`Abort::Run`]: as [`Transaction::row`], or the row does not exist.
+    pub fn delete(&mut self, table: &str, key: impl IntoKey) -> Result<()> {
+        let key = self.key(&key)?;
+        Ok(self.core.delete(self.table(table)?, &key)?)
+    }
+
+    /// Sets a scalar or a register.
+    ///
+    /// # Errors
+    /// [`Abort::Run`]: as [`Transaction::row`], the row does not exist, or the column is of another type.
+    pub fn set(&mut self, table: &str, key: impl IntoKey, column: &str, value: impl Into<Value>) -> Result<()> {
+        let operation = self.set_operation(table, column, value.into())?;
+        self.write(table, key, column, operation)
+    }
+
+    /// Adds to a counter. Never conflicts with other additions.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn add(&mut self, table: &str, key: impl IntoKey, column: &str, amount: i64) -> Result<()> {
+        self.write(table, key, column, Operation::Add(amount))
+    }
+
+    /// Puts a member into a set.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn insert_member(
+        &mut self,
+        table: &str,
+        key: impl IntoKey,
+        column: &str,
+        member: impl Into<Value>,
+    ) -> Result<()> {
+        self.write(table, key, column, Operation::Insert(member.into()))
+    }
+
+    /// Takes a member out of a set.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn remove_member(
+        &mut self,
+        table: &str,
+        key: impl IntoKey,
+        column: &str,
+        member: impl Into<Value>,
+    ) -> Result<()> {
+        self.write(table, key, column, Operation::Remove(member.into()))
+    }
+
+    /// Appends to a list, in the order that the schema says.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn append(&mut self, table: &str, key: impl IntoKey, column: &str, value: impl Into<Value>) -> Result<()> {
+        let order = match self.column_type(table, column) {
+            Some(ColumnType::List { order, .. }) => order,
+            // Whichever: the column is no list, and the write says so.
+            _ => ListOrder::Commit,
+        };
+        self.write(table, key, column, Operation::Append { value: value.into(), order })
+    }
+
+    /// Replaces an element of a list.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`], or there is no element of this index.
+    pub fn set_element(
+        &mut self,
+        table: &str,
+        key: impl IntoKey,
+        column: &str,
+        index: u32,
+        value: impl Into<Value>,
+    ) -> Result<()> {
+        self.write(table, key, column, Operation::SetAt { index, value: value.into() })
+    }
+
+    /// Puts an entry into a map.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn put_entry(
+        &mut self,
+        table: &str,
+        key: impl IntoKey,
+        column: &str,
+        entry: &str,
+        value: impl Into<Value>,
+    ) -> Result<()> {
+        self.write(table, key, column, Operation::PutEntry { key: Arc::from(entry), value: value.into() })
+    }
+
+    /// Takes an entry out of a map.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn remove_entry(&mut self, table: &str, key: impl IntoKey, column: &str, entry: &str) -> Result<()> {
+        self.write(table, key, column, Operation::RemoveEntry { key: Arc::from(entry) })
+    }
+
+    fn write(&mut self, table: &str, key: impl IntoKey, column: &str, operation: Operation) -> Result<()> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.write(cell, operation)?)
+    }
+
+    fn set_operation(&self, table: &str, column: &str, value: Value) -> Result<Operation> {
+        match self.column_type(table, column) {
+            Some(ColumnType::Register(_)) => Ok(Operation::Assign(value)),
+            // Of any other type the write itself says what is wrong.
+            _ => Ok(Operation::Put(value)),
+        }
+    }
+
+    fn column_type(&self, table: &str, column: &str) -> Option<ColumnType> {
+        let table = self.core.schema().table(table)?;
+        table.columns.get(column).map(|column| column.kind)
+    }
+
+    fn cell_of(&self, table: &str, key: &impl IntoKey, column: &str) -> Result<Cell> {
+        let id = self.table(table)?;
+        let known = self.core.schema().table(table).is_some_and(|table| table.columns.contains_key(column));
+        if !known {
+            return Err(Abort::Mistake(format!("table {table:?} has no column {column:?}")));
+        }
+        Ok(Cell { table: id, row: self.key(key)?, column: ColumnId::of(column) })
+    }
+
+    fn table(&self, name: &str) -> Result<TableId> {
+        match self.core.schema().table(name) {
+            Some(_) => Ok(TableId::of(name)),
+            None => Err(Abort::Mistake(format!("the schema has no table {name:?}"))),
+        }
+    }
+
+    fn key(&self, key: &impl IntoKey) -> Result<RowKey> {
+        key.key().map_err(invalid_key)
+    }
+}
+
+fn invalid_key(error: iolite_values::KeyError) -> Abort {
+    Abort::Run(iolite_client::RunError::Invalid(OperationError::from(error)))
+}
