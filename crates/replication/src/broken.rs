@@ -11,4 +11,6 @@ pub enum Broken {
     NoCompletionRecords,
     /// The barrier does not bind: something may commit at or below a timestamp that was called resolved.
     PublishPastResolved,
+    /// A write may go below a committed one that it does not commute with, as in the published rule (TAPIR, TOCS 2018, Figure 9).
+    AcceptBelowWrites,
 }

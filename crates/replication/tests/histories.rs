@@ -62,6 +62,12 @@ fn skipped_read_validation_is_found() {
     finds(Broken::SkipReadValidation, Host::WaitsForSync, |violation| matches!(violation, Violation::StaleRead(_)));
 }
 
+/// The published rule; docs/protocols/replica.md, "Why this is strict".
+#[test]
+fn a_write_below_an_acknowledged_one_is_found() {
+    finds(Broken::AcceptBelowWrites, Host::WaitsForSync, |violation| matches!(violation, Violation::NotStrict(_)));
+}
+
 #[test]
 fn missing_completion_records_are_found() {
     finds(Broken::NoCompletionRecords, Host::WaitsForSync, |violation| matches!(violation, Violation::Twice(_)));

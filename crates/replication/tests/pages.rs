@@ -31,7 +31,10 @@ fn the_replicas_page_speaks_of_every_input_output_and_answer() {
     assert_names(REPLICA, &names!(Ask: Open, Prepare, Close, ReadAt, Changes, Acknowledge));
     assert_names(REPLICA, &names!(ReplicaOutput: Persist, Reply));
     assert_names(REPLICA, &names!(Prepared: Completed, Retry, Conflict, Forgotten));
-    assert_names(REPLICA, &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved)[1..]);
+    assert_names(
+        REPLICA,
+        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites)[1..],
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use iolite_machine::Now;
 use iolite_store::{Refusal, TooOld};
-use iolite_values::{Commutativity, Timestamp, Transaction, writes_commute};
+use iolite_values::{Commutativity, Timestamp, Transaction, Write, writes_commute};
 
 use super::Replica;
 use super::lists::Place;
@@ -73,20 +73,29 @@ impl Replica {
     fn retry_above(&self, transaction: &Transaction, at: Timestamp) -> Place {
         let floor = self.reads_through.max(match self.settings.broken {
             Broken::PublishPastResolved => self.versions.low_watermark(),
-            Broken::Nothing | Broken::SkipReadValidation | Broken::NoCompletionRecords => self.barrier,
+            Broken::Nothing | Broken::SkipReadValidation | Broken::NoCompletionRecords | Broken::AcceptBelowWrites => {
+                self.barrier
+            }
         });
         let mut place = if at <= floor { Place::Above(floor) } else { Place::Free };
         if self.versions.has_commit_at(at) {
             place = place.max(Place::Above(at));
         }
-        for write in transaction.writes() {
-            let Some(row) = self.versions.row(write.cell.table, &write.cell.row) else { continue };
-            let mut newest_first = row.history_above(at).iter().rev();
-            let conflict = newest_first
-                .find(|version| writes_commute(write, version.write()) == Commutativity::Conflict)
-                .map(|version| Place::Above(version.at));
-            place = place.max(conflict.unwrap_or(Place::Free));
+        if self.settings.broken != Broken::AcceptBelowWrites {
+            place = place.max(self.place_among_writes(transaction.writes(), at));
         }
         place.max(self.place_in_lists(transaction.writes(), at))
+    }
+
+    /// Above the commits that these writes do not commute with.
+    fn place_among_writes(&self, writes: &[Write], at: Timestamp) -> Place {
+        let conflicts = writes.iter().filter_map(|write| {
+            let row = self.versions.row(write.cell.table, &write.cell.row)?;
+            let mut newest_first = row.history_above(at).iter().rev();
+            newest_first
+                .find(|version| writes_commute(write, version.write()) == Commutativity::Conflict)
+                .map(|version| Place::Above(version.at))
+        });
+        conflicts.max().unwrap_or(Place::Free)
     }
 }

@@ -86,7 +86,7 @@ impl Client {
     }
 
     fn start(&mut self, random: &mut Random, step: u64, snapshot: Timestamp) -> Option<Request> {
-        let count = random.below(3);
+        let count = if random.percent(50) { 0 } else { random.below(3) };
         let left = (0..count).map(|_| workload::read(random)).collect();
         self.doing = Doing::Reading { snapshot, reads: Vec::new(), seen: Vec::new(), left };
         self.go_on(random, step)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_machine::{Gate, Instant, Machine, Now, WallTime};
-use iolite_replication::messages::{Boot, FromReplica, Life, ToReplica};
+use iolite_replication::messages::{Ask, Boot, FromReplica, Life, ToReplica};
 use iolite_replication::{
     Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Replica, ReplicaOutput,
     ReplicaSettings, Retention,
@@ -59,6 +59,8 @@ pub struct Cluster {
     gate: Gate<FromReplica>,
     network: Vec<Message>,
     faulty: bool,
+    /// Some histories hardly ever close, so that proposals meet commits that nobody has closed at.
+    closes_get_lost: bool,
     pub gateways: Vec<Gateway>,
     pub clients: Vec<Client>,
     pub counts: Counts,
@@ -94,6 +96,7 @@ impl Cluster {
         if random.percent(12) {
             gateways[2].clock_offset_micros = TEN_YEARS_MICROS;
         }
+        let closes_get_lost = random.percent(40);
         let clients = (0..6).map(|number| Client::new(number, number as usize % 3)).collect();
         Cluster {
             replica_clock_offset_micros: skew(&mut random),
@@ -108,6 +111,7 @@ impl Cluster {
             gate: Gate::new(),
             network: Vec::new(),
             faulty: true,
+            closes_get_lost,
             gateways,
             clients,
             counts: Counts::default(),
@@ -242,7 +246,7 @@ impl Cluster {
     fn deliver(&mut self, index: usize) {
         let message = self.network.remove(index);
         let chance = if self.faulty { self.random.below(100) } else { 99 };
-        if chance < 4 {
+        if chance < 4 || (self.faulty && self.closes_get_lost && self.is_close(&message)) {
             self.counts.dropped += 1;
             return;
         }
@@ -264,6 +268,11 @@ impl Cluster {
                 self.gateways[index].coordinator.handle(now, CoordinatorInput::FromReplica(message));
             }
         }
+    }
+
+    fn is_close(&mut self, message: &Message) -> bool {
+        let close = matches!(message, Message::ToReplica(ToReplica { ask: Ask::Close { .. }, .. }));
+        close && self.random.percent(95)
     }
 
     fn sync(&mut self) {
