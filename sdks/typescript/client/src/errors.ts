@@ -71,7 +71,8 @@ export class MutationError extends IoliteError {
     override readonly code: "rejected" | "quarantined" | "cancelled",
     /** For `rejected` the reason that the closure gave to `Abort`. */
     readonly reason: string,
+    options?: ErrorOptions,
   ) {
-    super(code, reason);
+    super(code, reason, options);
   }
 }

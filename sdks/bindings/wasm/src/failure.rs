@@ -1,0 +1,74 @@
+//! Errors on their way to JavaScript.
+
+use iolite_client::{CallError, OpenError, RunError};
+use iolite_values::{KeyError, SchemaError};
+use wasm_bindgen::JsValue;
+
+/// Something went wrong; the code tells the package which class to throw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    code: &'static str,
+    message: String,
+}
+
+impl Failure {
+    /// A read or write that does not fit.
+    pub(crate) fn of_transaction(message: impl Into<String>) -> Failure {
+        Failure { code: "transaction", message: message.into() }
+    }
+
+    /// An integer that a JavaScript number cannot hold.
+    pub(crate) fn integer_range(message: impl Into<String>) -> Failure {
+        Failure { code: "integer-range", message: message.into() }
+    }
+}
+
+impl From<Failure> for JsValue {
+    fn from(Failure { code, message }: Failure) -> JsValue {
+        JsValue::from_str(&format!("{code}\n{message}"))
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        let code = match error {
+            RunError::Stopped => "stopped",
+            RunError::RowMissing { .. }
+            | RunError::RowExists { .. }
+            | RunError::ColumnMissing { .. }
+            | RunError::IndexMissing { .. }
+            | RunError::ReadOnly
+            | RunError::TooLarge { .. }
+            | RunError::Invalid(_) => "transaction",
+        };
+        Failure { code, message: error.to_string() }
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Failure {
+        Failure::of_transaction(error.to_string())
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Failure {
+        let code = match error {
+            CallError::Offline => "offline",
+            CallError::Nested | CallError::TooLarge { .. } | CallError::QueueFull { .. } => "call",
+        };
+        Failure { code, message: error.to_string() }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Failure {
+        Failure { code: "storage", message: error.to_string() }
+    }
+}
+
+impl From<SchemaError> for Failure {
+    fn from(error: SchemaError) -> Failure {
+        Failure { code: "schema", message: error.to_string() }
+    }
+}

@@ -1,0 +1,109 @@
+//! Reads of a running closure. Keys are arrays of their values; rows are arrays in the order of the table's columns.
+
+use std::sync::Arc;
+
+use iolite_client::Transaction;
+use iolite_values::{KeyRange, RowKey};
+use js_sys::Array;
+use wasm_bindgen::prelude::*;
+
+use crate::core::Core;
+use crate::failure::Failure;
+use crate::layout::Layout;
+use crate::value::{text, to_js, value_from_js};
+
+#[wasm_bindgen]
+impl Core {
+    /// A row, or `undefined`. In a live table: the row as it begins, if nothing was written to it.
+    pub fn row(&mut self, table: u32, key: &Array) -> Result<Option<Array>, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let key = layout.row_key(key)?;
+            let row = transaction.row(layout.table, &key)?;
+            let row = if layout.is_live() { Some(row.unwrap_or_default()) } else { row };
+            row.map(|row| layout.row_to_js(&key, &row)).transpose()
+        })?)
+    }
+
+    pub fn has(&mut self, table: u32, key: &Array) -> Result<bool, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| Ok(transaction.exists(layout.table, &layout.row_key(key)?)?))?)
+    }
+
+    /// Rows whose key begins with `prefix`, or from `from` (included) to `to` (not included).
+    pub fn range(
+        &mut self,
+        table: u32,
+        prefix: Option<Array>,
+        from: Option<Array>,
+        to: Option<Array>,
+        limit: Option<u32>,
+        reverse: bool,
+    ) -> Result<Array, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let range = match prefix {
+                Some(prefix) => KeyRange::prefix(&layout.key_values(&prefix)?)?,
+                None => bounds(layout, from, to)?,
+            };
+            rows(transaction, layout, &range, limit, reverse)
+        })?)
+    }
+
+    /// What a cell holds.
+    pub fn cell(&mut self, table: u32, key: &Array, column: u32) -> Result<JsValue, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let (cell, slot) = layout.cell(key, column)?;
+            let state = transaction.cell(&cell)?;
+            layout.state_to_js(slot, state.as_ref())
+        })?)
+    }
+
+    /// Whether a set has this member.
+    pub fn contains(&mut self, table: u32, key: &Array, column: u32, member: &JsValue) -> Result<bool, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let (cell, slot) = layout.cell(key, column)?;
+            let member = value_from_js(member, slot.scalar(), &layout.place(slot))?;
+            Ok(transaction.contains(&cell, &member)?)
+        })?)
+    }
+
+    /// A map's entry, or `undefined`.
+    pub fn entry(&mut self, table: u32, key: &Array, column: u32, name: &JsValue) -> Result<JsValue, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let (cell, slot) = layout.cell(key, column)?;
+            let place = layout.place(slot);
+            let entry = transaction.entry(&cell, &text(name, &place)?)?;
+            entry.map_or(Ok(JsValue::UNDEFINED), |value| to_js(&value, slot.is_wide(), &place))
+        })?)
+    }
+
+    /// A list's element, or `undefined`.
+    pub fn element(&mut self, table: u32, key: &Array, column: u32, index: u32) -> Result<JsValue, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let (cell, slot) = layout.cell(key, column)?;
+            let element = transaction.element(&cell, index)?;
+            element.map_or(Ok(JsValue::UNDEFINED), |value| to_js(&value, slot.is_wide(), &layout.place(slot)))
+        })?)
+    }
+}
+
+fn bounds(layout: &Layout, from: Option<Array>, to: Option<Array>) -> Result<KeyRange, Failure> {
+    let bound = |values: Option<Array>| -> Result<Option<Arc<[u8]>>, Failure> {
+        let Some(values) = values.filter(|values| values.length() > 0) else { return Ok(None) };
+        let key = RowKey::new(&layout.key_values(&values)?)?;
+        Ok(Some(Arc::from(key.as_bytes())))
+    };
+    Ok(KeyRange { lower: bound(from)?.unwrap_or_else(|| Arc::from([])), upper: bound(to)? })
+}
+
+fn rows(
+    transaction: &mut Transaction<'_>,
+    layout: &Layout,
+    range: &KeyRange,
+    limit: Option<u32>,
+    reverse: bool,
+) -> Result<Array, Failure> {
+    let rows = Array::new();
+    for (key, row) in transaction.range(layout.table, range, limit.map(|limit| limit as usize), reverse)? {
+        rows.push(&JsValue::from(layout.row_to_js(&key, &row)?));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,76 @@
+/** One call of a mutator. */
+
+import { MutationError } from "../errors.js";
+import type { Notifier } from "./notifier.js";
+import type { MutationHandle, MutationId, MutationStatus, SettledStatus, Stop } from "./types.js";
+import { Watched } from "./watched.js";
+
+interface Waiting {
+  readonly stage: "durable" | "confirmed";
+  resolve(): void;
+  reject(error: MutationError): void;
+}
+
+export class Handle implements MutationHandle {
+  readonly id: MutationId;
+  readonly #cancel: () => boolean;
+  readonly #watched: Watched<MutationStatus>;
+  #status: MutationStatus = { state: "pending", durable: false, sent: false, wouldReject: undefined };
+  #error: Error | undefined;
+  #waiting: Waiting[] = [];
+
+  constructor(id: MutationId, notifier: Notifier, cancel: () => boolean) {
+    this.id = id;
+    this.#cancel = cancel;
+    this.#watched = new Watched(notifier, () => this.#status);
+  }
+
+  get status(): MutationStatus {
+    return this.#status;
+  }
+
+  until(stage: "durable" | "confirmed"): Promise<void> {
+    const promise = new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ stage, resolve, reject });
+    });
+    // Nobody has to handle it: what was refused is listed by the client too.
+    promise.catch(() => undefined);
+    this.#settle();
+    return promise;
+  }
+
+  cancel(): boolean {
+    return this.#cancel();
+  }
+
+  onChange(callback: (status: MutationStatus) => void): Stop {
+    return this.#watched.onChange(callback);
+  }
+
+  /** It got on, or ended. `error`: what its closure threw last. */
+  become(status: MutationStatus, error: Error | undefined): void {
+    this.#status = status;
+    this.#error = error;
+    this.#watched.invalidate();
+    this.#settle();
+  }
+
+  #settle(): void {
+    const status = this.#status;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const each of waiting) {
+      if (status.state === "confirmed" || (status.state === "pending" && status.durable && each.stage === "durable")) {
+        each.resolve();
+      } else if (status.state === "pending") {
+        this.#waiting.push(each);
+      } else {
+        each.reject(errorOf(status, this.#error));
+      }
+    }
+  }
+}
+
+export function errorOf(status: Exclude<SettledStatus, { readonly state: "confirmed" }>, cause: Error | undefined): MutationError {
+  return new MutationError(status.state, status.reason, cause === undefined ? undefined : { cause });
+}

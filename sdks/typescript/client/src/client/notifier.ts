@@ -1,0 +1,41 @@
+/**
+ * Calls back the app, never while the core works or a closure runs.
+ *
+ * Invariant: a callback that throws does not keep others from being called, and its error is reported as uncaught.
+ */
+
+export class Notifier {
+  readonly #due = new Set<() => void>();
+  #flushing = false;
+
+  /** Has `deliver` called with the next flush, once however often it is asked for. */
+  add(deliver: () => void): void {
+    this.#due.add(deliver);
+  }
+
+  flush(): void {
+    if (this.#flushing) {
+      return;
+    }
+    this.#flushing = true;
+    try {
+      // What is added meanwhile is called too.
+      for (const deliver of this.#due) {
+        this.#due.delete(deliver);
+        deliver();
+      }
+    } finally {
+      this.#flushing = false;
+    }
+  }
+}
+
+export function callBack<T>(callback: (value: T) => void, value: T): void {
+  try {
+    callback(value);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

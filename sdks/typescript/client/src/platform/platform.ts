@@ -1,0 +1,41 @@
+/** What a client needs of the place it runs in: a page, Node, or a test. */
+
+/** One connection to a server. */
+export interface Link {
+  send(frame: Uint8Array): void;
+  /** Ends it. Nothing is reported afterwards. */
+  close(): void;
+}
+
+export interface LinkEvents {
+  opened(): void;
+  /** It ended, or could not be made. */
+  lost(): void;
+  frame(bytes: Uint8Array): void;
+}
+
+/** What the device reports. */
+export interface DeviceEvents {
+  /** There may be a network again, or somebody looks at the page again. */
+  awake(): void;
+  /** The network is gone. */
+  networkLost(): void;
+}
+
+export interface Platform {
+  /** Loads the core, once. */
+  loadCore(): Promise<void>;
+  openLink(url: string, events: LinkEvents): Link;
+  readonly indexedDB: IDBFactory | undefined;
+  readonly locks: Pick<LockManager, "request"> | undefined;
+  /** Asks that storage is not cleared without the user; resolves to whether it will not be. */
+  askForPersistence(): Promise<boolean>;
+  /** Returns the function that ends it. */
+  onDevice(events: DeviceEvents): () => void;
+  /** Calls back soon, after what has arrived by then. */
+  soon(callback: () => void): void;
+  /** Milliseconds of a clock that only goes forward. */
+  monotonicMs(): number;
+  /** Milliseconds since 1970. */
+  wallMs(): number;
+}

@@ -1,0 +1,60 @@
+/**
+ * Keeps a client's data in IndexedDB.
+ *
+ * Invariant: one write is one transaction, with strict durability, and is reported only when that is complete.
+ */
+
+import type { Storage } from "./storage.js";
+
+const VERSION = 1;
+const ENTRIES = "entries";
+
+/** @throws when the browser has no storage for this page, as in some private modes. */
+export async function openIndexedDbStorage(factory: IDBFactory, name: string): Promise<Storage> {
+  const opening = factory.open(name, VERSION);
+  opening.onupgradeneeded = () => opening.result.createObjectStore(ENTRIES);
+  const database = await resultOf(opening);
+  // A newer page wants another version: it gets the database, and writes here fail from now on.
+  database.onversionchange = () => database.close();
+  return {
+    kind: "indexeddb",
+    load: () => load(database),
+    write: (changes) => {
+      const transaction = database.transaction(ENTRIES, "readwrite", { durability: "strict" });
+      const entries = transaction.objectStore(ENTRIES);
+      for (let at = 0; at < changes.length; at += 2) {
+        const [key, value] = [changes[at] as Uint8Array<ArrayBuffer>, changes[at + 1]];
+        if (value === undefined) {
+          entries.delete(key);
+        } else {
+          entries.put(value, key);
+        }
+      }
+      return completionOf(transaction);
+    },
+    close: () => database.close(),
+  };
+}
+
+async function load(database: IDBDatabase): Promise<Uint8Array[]> {
+  const entries = database.transaction(ENTRIES, "readonly").objectStore(ENTRIES);
+  const [keys, values] = await Promise.all([resultOf(entries.getAllKeys()), resultOf(entries.getAll())]);
+  return keys.flatMap((key, index) => [new Uint8Array(key as ArrayBuffer), values[index] as Uint8Array]);
+}
+
+function resultOf<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error ?? new Error("IndexedDB gave no reason"));
+    if ("onblocked" in request) {
+      request.onblocked = () => reject(new Error("another tab holds the storage in an older version: close it"));
+    }
+  });
+}
+
+function completionOf(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error ?? new Error("IndexedDB aborted a write"));
+  });
+}

@@ -1,0 +1,13 @@
+/** Where a client keeps its data on this device: a map of keys to values. */
+
+/** Keys and values in turn; a value that is undefined deletes its key. */
+export type Changes = readonly (Uint8Array | undefined)[];
+
+export interface Storage {
+  readonly kind: "indexeddb" | "memory";
+  /** Everything that is stored: keys and values in turn. */
+  load(): Promise<Uint8Array[]>;
+  /** Applies changes, all or none. Resolves when a crash of the device no longer undoes them. */
+  write(changes: Changes): Promise<void>;
+  close(): void;
+}

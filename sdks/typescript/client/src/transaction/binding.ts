@@ -1,0 +1,32 @@
+/** Tables as the core numbers them, and the order of their columns. */
+
+import type { Column } from "../schema/column.js";
+import type { Schema } from "../schema/schema.js";
+import { type AnyTable, LIVE_KEY, LIVE_VALUE, LiveTable } from "../schema/table.js";
+import type { Core } from "../wasm/iolite_wasm.js";
+
+/** One table of the schema at one core. */
+export interface TableBinding {
+  readonly name: string;
+  /** The core's number for it. */
+  readonly number: number;
+  readonly live: boolean;
+  /** The names of the columns in the order of the core's rows. */
+  readonly columns: readonly string[];
+  readonly definitions: readonly Column[];
+  readonly key: readonly string[];
+}
+
+/** Tells the core about the tables of a schema. */
+export function bindTables(core: Core, schema: Schema): TableBinding[] {
+  return Object.entries(schema.tables).map(([name, table]) => bind(core, name, table));
+}
+
+function bind(core: Core, name: string, table: AnyTable): TableBinding {
+  const live = table instanceof LiveTable;
+  const named = live ? { [LIVE_KEY]: table.keyColumn, [LIVE_VALUE]: table.value } : table.columns;
+  const columns = Object.keys(named);
+  const definitions = Object.values(named);
+  const wide = definitions.map(({ shape }) => shape === "bigint");
+  return { name, number: core.addTable(name, columns, wide), live, columns, definitions, key: live ? [LIVE_KEY] : table.keyColumns };
+}

@@ -1,0 +1,146 @@
+/** References to single cells. Nothing is read before one of their methods is called. */
+
+import {
+  type Column,
+  CounterColumn,
+  ListColumn,
+  MapColumn,
+  RegisterColumn,
+  ScalarColumn,
+  SetColumn,
+} from "../schema/column.js";
+import type { Scope } from "./scope.js";
+
+/** Which cell: the table's number, the key's values, the column's number. */
+type CellName = readonly [table: number, key: unknown[], column: number];
+
+class ScalarRef {
+  constructor(readonly scope: Scope, readonly name: CellName) {}
+
+  get(): unknown {
+    return this.scope.call("cell", ...this.name);
+  }
+
+  set(value: unknown): void {
+    this.scope.call("put", ...this.name, value);
+  }
+}
+
+class CounterRef {
+  constructor(readonly scope: Scope, readonly name: CellName) {}
+
+  get(): unknown {
+    return this.scope.call("cell", ...this.name);
+  }
+
+  increment(by: number | bigint = 1): void {
+    this.scope.call("add", ...this.name, by, 1);
+  }
+
+  decrement(by: number | bigint = 1): void {
+    this.scope.call("add", ...this.name, by, -1);
+  }
+}
+
+class SetRef {
+  constructor(readonly scope: Scope, readonly name: CellName) {}
+
+  get(): ReadonlySet<unknown> {
+    return this.scope.call("cell", ...this.name);
+  }
+
+  get size(): number {
+    return this.get().size;
+  }
+
+  has(value: unknown): boolean {
+    return this.scope.call("contains", ...this.name, value);
+  }
+
+  add(value: unknown): void {
+    this.scope.call("setMember", ...this.name, value, true);
+  }
+
+  delete(value: unknown): void {
+    this.scope.call("setMember", ...this.name, value, false);
+  }
+}
+
+class ListRef {
+  constructor(readonly scope: Scope, readonly name: CellName) {}
+
+  get(): readonly unknown[] {
+    return this.scope.call("cell", ...this.name);
+  }
+
+  toArray(): readonly unknown[] {
+    return this.get();
+  }
+
+  get length(): number {
+    return this.get().length;
+  }
+
+  at(index: number): unknown {
+    return this.scope.call("element", ...this.name, checkedIndex(index));
+  }
+
+  push(value: unknown): void {
+    this.scope.call("push", ...this.name, value);
+  }
+
+  set(index: number, value: unknown): void {
+    this.scope.call("setElement", ...this.name, checkedIndex(index), value);
+  }
+}
+
+class MapRef {
+  constructor(readonly scope: Scope, readonly name: CellName) {}
+
+  get(...key: [] | [key: string]): unknown {
+    return key.length === 0 ? this.scope.call("cell", ...this.name) : this.scope.call("entry", ...this.name, key[0]);
+  }
+
+  has(key: string): boolean {
+    return this.get(key) !== undefined;
+  }
+
+  set(key: string, value: unknown): void {
+    if (value === undefined) {
+      throw new TypeError("undefined is no value of a map: use delete to remove an entry");
+    }
+    this.scope.call("setEntry", ...this.name, key, value);
+  }
+
+  delete(key: string): void {
+    this.scope.call("setEntry", ...this.name, key, undefined);
+  }
+}
+
+export function refTo(column: Column, scope: Scope, name: CellName): unknown {
+  if (column instanceof CounterColumn) {
+    return new CounterRef(scope, name);
+  }
+  if (column instanceof SetColumn) {
+    return new SetRef(scope, name);
+  }
+  if (column instanceof ListColumn) {
+    return new ListRef(scope, name);
+  }
+  if (column instanceof MapColumn) {
+    return new MapRef(scope, name);
+  }
+  if (column instanceof ScalarColumn || column instanceof RegisterColumn) {
+    return new ScalarRef(scope, name);
+  }
+  throw new TypeError("this is no column of @iolite/client");
+}
+
+const INDEX_MAX = 2 ** 32 - 1;
+
+function checkedIndex(index: number): number {
+  if (!Number.isInteger(index) || index < 0 || index > INDEX_MAX) {
+    throw new RangeError(`an index is a whole number from 0, not ${index}`);
+  }
+  return index;
+}

@@ -1,0 +1,96 @@
+/**
+ * One run of a closure: all its calls of the core go through here.
+ *
+ * Invariant: after the closure has ended nothing it kept can reach the core, so a late call never lands in another run.
+ */
+
+import { IntegerRangeError, IoliteError, SchemaError, TransactionError } from "../errors.js";
+import type { Core } from "../wasm/iolite_wasm.js";
+
+/** The calls of the core that are part of a transaction. */
+type CallName =
+  | "add"
+  | "callTime"
+  | "cell"
+  | "contains"
+  | "delete"
+  | "element"
+  | "entry"
+  | "has"
+  | "insert"
+  | "newId"
+  | "push"
+  | "put"
+  | "random"
+  | "range"
+  | "row"
+  | "setElement"
+  | "setEntry"
+  | "setMember";
+
+/** Thrown through a closure whose data is not here. It is no error: the closure runs again once the data is. */
+class Stopped extends Error {
+  override readonly name = "Stopped";
+
+  constructor() {
+    super("the data is being fetched: let this error pass, and the closure will run again");
+  }
+}
+
+/** What a closure asked of the core, to compare two runs. */
+export type Trace = readonly (readonly unknown[])[];
+
+export class Scope {
+  #core: Core | undefined;
+  readonly #trace: unknown[][] | undefined;
+
+  constructor(core: Core, options: { readonly traced: boolean }) {
+    this.#core = core;
+    this.#trace = options.traced ? [] : undefined;
+  }
+
+  call<N extends CallName>(name: N, ...args: Parameters<Core[N]>): ReturnType<Core[N]> {
+    const core = this.#core;
+    if (core === undefined) {
+      throw new TransactionError("the closure has ended: use its transaction only while it runs");
+    }
+    this.#trace?.push([name, ...args]);
+    const call = core[name] as (...args: Parameters<Core[N]>) => ReturnType<Core[N]>;
+    try {
+      return call.apply(core, args);
+    } catch (thrown) {
+      throw errorOf(thrown);
+    }
+  }
+
+  /** Ends the run. */
+  end(): Trace {
+    this.#core = undefined;
+    return this.#trace ?? [];
+  }
+}
+
+/** The core throws a text of a code and a message. */
+export function errorOf(thrown: unknown): unknown {
+  if (typeof thrown !== "string") {
+    return thrown;
+  }
+  const end = thrown.indexOf("\n");
+  const [code, message] = [thrown.slice(0, end), thrown.slice(end + 1)];
+  switch (code) {
+    case "stopped":
+      return new Stopped();
+    case "integer-range":
+      return new IntegerRangeError(message);
+    case "schema":
+      return new SchemaError(message);
+    case "transaction":
+      return new TransactionError(message);
+    case "storage":
+    case "offline":
+    case "call":
+      return new IoliteError(code, message);
+    default:
+      return new Error(thrown);
+  }
+}

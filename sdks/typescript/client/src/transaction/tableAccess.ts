@@ -1,0 +1,131 @@
+/** One table within one run. */
+
+import { ListColumn, MapColumn, SetColumn } from "../schema/column.js";
+import { TransactionError } from "../errors.js";
+import type { TableBinding } from "./binding.js";
+import { refTo } from "./refs.js";
+import type { Scope } from "./scope.js";
+import type { RangeOptions } from "./types.js";
+
+type Row = Readonly<Record<string, unknown>>;
+
+const LIMIT_MAX = 2 ** 32 - 1;
+
+/** Reads and writes of one table. In a reactive transaction the core refuses the writes. */
+export class TableAccess {
+  readonly #scope: Scope;
+  readonly #table: TableBinding;
+
+  constructor(scope: Scope, table: TableBinding) {
+    this.#scope = scope;
+    this.#table = table;
+  }
+
+  get(key: unknown): unknown {
+    const row = this.#scope.call("row", this.#table.number, this.#key(key));
+    return row === undefined ? undefined : this.#row(row);
+  }
+
+  has(key: unknown): boolean {
+    return this.#scope.call("has", this.#table.number, this.#key(key));
+  }
+
+  range(options: RangeOptions<never> = {}): readonly unknown[] {
+    const { prefix, from, to, limit, reverse = false } = options as {
+      prefix?: unknown[];
+      from?: unknown[];
+      to?: unknown[];
+      limit?: number;
+      reverse?: boolean;
+    };
+    if (prefix !== undefined && (from !== undefined || to !== undefined)) {
+      throw new TransactionError("a range has a prefix, or bounds, but not both");
+    }
+    if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > LIMIT_MAX)) {
+      throw new RangeError(`a limit is a whole number from 0, not ${limit}`);
+    }
+    const rows = this.#scope.call("range", this.#table.number, prefix, from, to, limit, reverse);
+    return rows.map((row: unknown[]) => (this.#table.live ? { key: row[0], value: row[1] } : this.#row(row)));
+  }
+
+  ref(key: unknown): unknown {
+    const values = this.#key(key);
+    const { number, columns, definitions, live } = this.#table;
+    const refOf = (index: number): unknown => {
+      const column = definitions[index];
+      return column === undefined ? undefined : refTo(column, this.#scope, [number, values, index]);
+    };
+    if (live) {
+      return refOf(1);
+    }
+    const refs = {};
+    columns.forEach((name, index) => {
+      if (!this.#table.key.includes(name)) {
+        Object.defineProperty(refs, name, { enumerable: true, get: () => refOf(index) });
+      }
+    });
+    return refs;
+  }
+
+  insert(row: Row): void {
+    const key = this.#table.key.map((name) => row[name]);
+    const columns: number[] = [];
+    const values: unknown[] = [];
+    for (const [name, value] of Object.entries(row)) {
+      if (value !== undefined && !this.#table.key.includes(name)) {
+        const index = this.#column(name);
+        columns.push(index);
+        values.push(this.#content(index, value));
+      }
+    }
+    this.#scope.call("insert", this.#table.number, key, columns, values);
+  }
+
+  update(key: unknown, changes: Row): void {
+    const values = this.#key(key);
+    for (const [name, value] of Object.entries(changes)) {
+      if (this.#table.key.includes(name)) {
+        throw new TransactionError(`table ${this.#table.name}: column ${name} is in the primary key, which stays`);
+      }
+      if (value !== undefined) {
+        this.#scope.call("put", this.#table.number, values, this.#column(name), value);
+      }
+    }
+  }
+
+  delete(key: unknown): void {
+    this.#scope.call("delete", this.#table.number, this.#key(key));
+  }
+
+  #key(key: unknown): unknown[] {
+    return Array.isArray(key) ? key : [key];
+  }
+
+  #column(name: string): number {
+    const index = this.#table.columns.indexOf(name);
+    if (index < 0) {
+      throw new TransactionError(`table ${this.#table.name} has no column ${name}`);
+    }
+    return index;
+  }
+
+  #row(values: readonly unknown[]): Row {
+    const row: Record<string, unknown> = {};
+    this.#table.columns.forEach((name, index) => {
+      row[name] = values[index];
+    });
+    return row;
+  }
+
+  /** Collections go to the core as arrays. */
+  #content(index: number, value: unknown): unknown {
+    const column = this.#table.definitions[index];
+    if (column instanceof SetColumn || column instanceof ListColumn) {
+      return Array.from(value as Iterable<unknown>);
+    }
+    if (column instanceof MapColumn) {
+      return value instanceof Map ? Array.from(value) : Object.entries(value as object);
+    }
+    return value;
+  }
+}

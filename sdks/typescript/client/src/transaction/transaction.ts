@@ -1,0 +1,20 @@
+/** The object that a closure gets. */
+
+import type { TableBinding } from "./binding.js";
+import type { Scope } from "./scope.js";
+import { TableAccess } from "./tableAccess.js";
+
+/** Makes the transaction of one run; tables are made when they are first asked for. */
+export function transactionOf(scope: Scope, tables: readonly TableBinding[]): object {
+  const transaction = {
+    now: () => scope.call("callTime"),
+    newId: () => scope.call("newId"),
+    random: () => scope.call("random"),
+  };
+  for (const table of tables) {
+    let access: TableAccess | undefined;
+    const get = (): TableAccess => (access ??= new TableAccess(scope, table));
+    Object.defineProperty(transaction, table.name, { enumerable: true, get });
+  }
+  return transaction;
+}
