@@ -12,6 +12,7 @@ export function App() {
     (tx) => ({ id, room: tx.rooms.get(id), pieces: tx.furniture.range({ prefix: [id] }) }),
     [id],
   );
+  const { role } = useConnectionState();
   const isShown = data?.id === id && data.room !== undefined;
   useOpenRoom(id, data?.id === id && data.room === undefined);
   useEffect(() => {
@@ -25,7 +26,7 @@ export function App() {
   if (error !== undefined) {
     return <Notice title="This room cannot be shown" text={error.message} />;
   }
-  return isUnavailable ? <NotHere /> : <Notice title="Opening the room" text="One moment." />;
+  return isUnavailable || role === "waiting" ? <NotHere /> : <Notice title="Opening the room" text="One moment." />;
 }
 
 /** An address that nobody has opened yet becomes a room; the very first one has furniture. */
@@ -40,7 +41,10 @@ function useOpenRoom(id: string, isMissing: boolean): void {
 }
 
 function NotHere() {
-  const { message } = useConnectionState();
+  const { role, message } = useConnectionState();
+  if (role === "waiting") {
+    return <Notice title="Open in another tab" text="This tab takes over when that one is closed." />;
+  }
   const text = "It is not on this device yet, and the server cannot be reached. It opens by itself once it can be.";
   return <Notice title="Waiting for the server" text={message ?? text} />;
 }

@@ -6,6 +6,7 @@ import type { Piece, Room } from "../schema";
 import type { Marks } from "../sync/marks";
 import { kindOf } from "./catalogue";
 import { metres, overlaps } from "./geometry";
+import { Ghosts } from "./Ghosts";
 import { PieceOnPlan } from "./PieceOnPlan";
 import type { PieceActions } from "./usePieceActions";
 import { usePieceDrag } from "./usePieceDrag";
@@ -41,6 +42,7 @@ export function FloorPlan({ room, pieces, marks, actions, selected, onSelect }: 
       onPointerDown={(event) => event.target === event.currentTarget && onSelect(null)}
     >
       <Floor room={room} onClick={() => onSelect(null)} />
+      <Ghosts room={room.id} pieces={pieces} />
       {shown.map((piece) => (
         <PieceOnPlan
           key={piece.id}

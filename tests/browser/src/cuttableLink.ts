@@ -1,0 +1,56 @@
+/** A TCP proxy that can be cut: it then drops every connection at once and refuses new ones, as if the network were gone. */
+
+import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net";
+
+export interface CuttableLink {
+  /** Where the server seems to be. The same before and after a cut. Without a slash at the end. */
+  readonly origin: string;
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function linkTo(targetPort: number): Promise<CuttableLink> {
+  const sockets = new Set<Socket>();
+  const listener = createServer((near) => join(near, connect(targetPort, "127.0.0.1"), sockets));
+  await listen(listener, 0);
+  const { port } = listener.address() as AddressInfo;
+  async function cut(): Promise<void> {
+    const closed = new Promise((resolve) => listener.close(resolve));
+    sockets.forEach((socket) => socket.resetAndDestroy());
+    await closed;
+  }
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    cut,
+    mend: () => listen(listener, port),
+    close: () => (listener.listening ? cut() : Promise.resolve()),
+  };
+}
+
+function join(near: Socket, far: Socket, sockets: Set<Socket>): void {
+  for (const [one, other] of [
+    [near, far],
+    [far, near],
+  ] as const) {
+    sockets.add(one);
+    one.setNoDelay(true);
+    // An error is followed by "close".
+    one.on("error", () => undefined);
+    one.on("close", () => {
+      sockets.delete(one);
+      other.destroy();
+    });
+    one.pipe(other);
+  }
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,148 @@
+/** Somebody who uses the room planner in a browser of their own. What they do goes through the page, as with a real person. */
+
+import type { BrowserContext, Locator, Page } from "playwright-core";
+
+import type { CuttableLink } from "../cuttableLink.js";
+import { watch, type PageWatch } from "../pageWatch.js";
+import { until, untilEqual } from "../until.js";
+
+export interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+export class Person {
+  readonly #watches = new Map<Page, PageWatch>();
+  /** The tab that they look at. */
+  page!: Page;
+
+  constructor(
+    readonly name: string,
+    readonly context: BrowserContext,
+    readonly link: CuttableLink,
+  ) {}
+
+  /** Opens the planner in a new tab and looks at it. */
+  async open(path = "/"): Promise<Page> {
+    const page = await this.context.newPage();
+    this.#watches.set(page, watch(page));
+    this.page = page;
+    await page.goto(`${this.link.origin}${path}`);
+    return page;
+  }
+
+  problems(): string[] {
+    return [...this.#watches.values()].flatMap((watched) => [...watched.problems()]);
+  }
+
+  async cutLink(): Promise<void> {
+    this.expectNetworkErrors();
+    await this.link.cut();
+  }
+
+  /** Resolves when the page says that it is connected again. */
+  async mendLink(): Promise<void> {
+    await this.link.mend();
+    await this.untilOnline();
+  }
+
+  expectNetworkErrors(): void {
+    this.#watches.forEach((watched) => watched.expectNetworkErrors());
+  }
+
+  async untilReady(): Promise<void> {
+    await this.page.waitForSelector("body[data-ready=true]", { state: "attached", timeout: 30_000 });
+  }
+
+  async untilOnline(): Promise<void> {
+    await untilEqual(`${this.name}'s connection`, () => this.connection(), "online");
+    this.#watches.forEach((watched) => watched.expectNoNetworkErrors());
+  }
+
+  /** The page, and all that it needs, is on this device. */
+  async untilServiceWorkerControls(): Promise<void> {
+    await until("the service worker controls the page", () =>
+      this.page.evaluate(() => navigator.serviceWorker.controller !== null),
+    );
+  }
+
+  connection(): Promise<string | null> {
+    return this.page.locator("[data-connection]").getAttribute("data-connection");
+  }
+
+  async pending(): Promise<number> {
+    return Number(await this.page.locator("[data-pending]").getAttribute("data-pending"));
+  }
+
+  async untilPending(count: number): Promise<void> {
+    await untilEqual(`${this.name}'s pending changes`, () => this.pending(), count);
+  }
+
+  piece(id: string): Locator {
+    return this.page.locator(`[data-piece="${id}"]`);
+  }
+
+  async placeOf(id: string): Promise<Place> {
+    const piece = this.piece(id);
+    return { x: Number(await piece.getAttribute("data-x")), y: Number(await piece.getAttribute("data-y")) };
+  }
+
+  async untilPlace(id: string, place: Place): Promise<void> {
+    const ask = async (): Promise<string> => JSON.stringify(await this.placeOf(id));
+    await untilEqual(`${id} at ${this.name}`, ask, JSON.stringify(place));
+  }
+
+  /** How far the last change of a piece got. */
+  markOf(id: string): Promise<string | null> {
+    return this.piece(id).getAttribute("data-mark");
+  }
+
+  async untilMark(id: string, mark: string): Promise<void> {
+    await untilEqual(`the mark of ${id} at ${this.name}`, () => this.markOf(id), mark);
+  }
+
+  async press(id: string, ...keys: string[]): Promise<void> {
+    await this.piece(id).focus();
+    for (const key of keys) {
+      await this.page.keyboard.press(key);
+    }
+  }
+
+  /** Adds a piece from the palette; its id. */
+  async add(kind: string): Promise<string> {
+    const ids = (): Promise<string[]> =>
+      this.page.locator("[data-piece]").evaluateAll((all) => all.map((one) => one.getAttribute("data-piece") ?? ""));
+    const before = new Set(await ids());
+    await this.page.click(`[data-add=${kind}]`);
+    let added: string | undefined;
+    await until(`${this.name} has another ${kind}`, async () => (added = (await ids()).find((id) => !before.has(id))));
+    return added ?? "";
+  }
+
+  async like(): Promise<void> {
+    await this.page.click(".like");
+  }
+
+  async likes(): Promise<number> {
+    return Number(await this.page.locator("[data-likes]").getAttribute("data-likes"));
+  }
+
+  async untilLikes(count: number): Promise<void> {
+    await untilEqual(`the likes at ${this.name}`, () => this.likes(), count);
+  }
+
+  async say(text: string): Promise<void> {
+    const field = this.page.getByRole("textbox", { name: "Message" });
+    await field.fill(text);
+    await field.press("Enter");
+  }
+
+  message(text: string): Locator {
+    return this.page.locator("[data-message]").filter({ hasText: text });
+  }
+
+  async untilMessage(text: string, mark: string): Promise<void> {
+    const ask = (): Promise<string | null> => this.message(text).getAttribute("data-mark", { timeout: 1000 });
+    await untilEqual(`the message “${text}” at ${this.name}`, ask, mark);
+  }
+}
