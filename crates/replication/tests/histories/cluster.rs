@@ -36,6 +36,18 @@ pub struct Gateway {
 }
 
 impl Gateway {
+    fn new(now: Now, number: u16, clock_offset_micros: i64) -> Gateway {
+        let settings = CoordinatorSettings::new(CoordinatorId::new(number).unwrap(), Life(u64::from(number)));
+        Gateway {
+            coordinator: Coordinator::new(now, settings),
+            clock_offset_micros,
+            requests: BTreeMap::new(),
+            last_request: 0,
+            ready: None,
+            segments: Vec::new(),
+        }
+    }
+
     pub fn resolved(&self) -> Option<Timestamp> {
         self.segments.last().map(|segment| segment.to).or(self.ready)
     }
@@ -79,20 +91,9 @@ impl Cluster {
     pub fn new(seed: u64, broken: Broken, host: Host) -> Cluster {
         let mut random = Random::new(seed);
         let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START_MICROS as u64) };
-        let gateway = |number: u16, offset: i64| Gateway {
-            coordinator: Coordinator::new(
-                now,
-                CoordinatorSettings::new(CoordinatorId::new(number).unwrap(), Life(u64::from(number))),
-            ),
-            clock_offset_micros: offset,
-            requests: BTreeMap::new(),
-            last_request: 0,
-            ready: None,
-            segments: Vec::new(),
-        };
         let skew = |random: &mut Random| random.below(10_000_000) as i64 - 5_000_000;
         let mut gateways: Vec<Gateway> =
-            (0..3).map(|number| gateway(number, if number == 0 { 0 } else { skew(&mut random) })).collect();
+            (0..3).map(|number| Gateway::new(now, number, if number == 0 { 0 } else { skew(&mut random) })).collect();
         if random.percent(12) {
             gateways[2].clock_offset_micros = TEN_YEARS_MICROS;
         }
