@@ -11,7 +11,7 @@ mod backoff;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now};
-use iolite_wire::message::{FromClient, FromGateway, Goodbye, GoodbyeReason};
+use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
 use backoff::Backoff;
@@ -60,7 +60,7 @@ pub(crate) struct Link {
     pub(crate) encoder: SessionEncoder<FromClient>,
     pub(crate) decoder: SessionDecoder<FromGateway>,
     pub(crate) heard: Instant,
-    pub(crate) spoke: Instant,
+    pub(crate) pinged: Instant,
     pub(crate) pings: u32,
 }
 
@@ -75,6 +75,7 @@ pub(crate) enum Phase {
 
 impl Session {
     const LINK_WITHIN: Duration = Duration::from_secs(10);
+    /// Since the last ping, whatever is heard: what a gateway sends does not tell it that its client lives.
     const PING_AFTER: Duration = Duration::from_secs(10);
     const DEAD_AFTER: Duration = Duration::from_secs(25);
 
@@ -119,7 +120,7 @@ impl Session {
             encoder: SessionEncoder::new(),
             decoder: SessionDecoder::new(),
             heard: now.instant,
-            spoke: now.instant,
+            pinged: now.instant,
             pings: 0,
         });
     }
@@ -135,8 +136,8 @@ impl Session {
         self.state = State::Waiting { retry: now + pause };
     }
 
-    pub(crate) fn refused(&mut self, goodbye: &Goodbye) {
-        self.state = State::Refused { reason: goodbye.reason, message: goodbye.message.clone() };
+    pub(crate) fn refused(&mut self, reason: GoodbyeReason, message: String) {
+        self.state = State::Refused { reason, message };
     }
 
     pub(crate) fn pause(&mut self) {
@@ -155,9 +156,7 @@ impl Session {
         match &self.state {
             State::Waiting { retry } => Some(*retry),
             State::Linking { give_up } => Some(*give_up),
-            State::Linked(link) => {
-                Some((link.heard + Self::DEAD_AFTER).min(link.spoke.max(link.heard) + Self::PING_AFTER))
-            }
+            State::Linked(link) => Some((link.heard + Self::DEAD_AFTER).min(link.pinged + Self::PING_AFTER)),
             State::Paused | State::Refused { .. } => None,
         }
     }
@@ -171,7 +170,7 @@ impl Session {
             }
             State::Linking { give_up } if *give_up <= now => Due::GiveUp,
             State::Linked(link) if link.heard + Self::DEAD_AFTER <= now => Due::GiveUp,
-            State::Linked(link) if link.spoke.max(link.heard) + Self::PING_AFTER <= now => Due::Ping,
+            State::Linked(link) if link.pinged + Self::PING_AFTER <= now => Due::Ping,
             State::Waiting { .. }
             | State::Linking { .. }
             | State::Linked(_)

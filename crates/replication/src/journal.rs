@@ -16,8 +16,8 @@ pub use wire::{
 /// The longest record, far below what journals take.
 pub const RECORD_BYTES_MAX: usize = 8 << 20;
 
-/// The largest row, by [`row_bytes`]: it has to fit into a chunk.
-pub const ROW_BYTES_MAX: usize = 8 << 20;
+/// The largest row, by [`row_bytes`]: it has to fit into a chunk, and into a frame of a gateway.
+pub const ROW_BYTES_MAX: usize = 1 << 20;
 
 /// The largest part of a checkpoint, unless a single row or commit is larger.
 pub const CHUNK_BYTES_MAX: usize = 4 << 20;

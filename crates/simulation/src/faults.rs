@@ -97,7 +97,7 @@ impl Roughness {
             duplicate,
             reorder,
             disconnect_every_ms: every(300, 4000),
-            server_restart_every_ms: every(500, 4000),
+            server_restart_every_ms: every(300, 2500),
             gateway_restart_every_ms: every(1000, 8000),
             client_restart_every_ms: every(500, 6000),
             clock_jump_every_ms: every(500, 4000),

@@ -4,7 +4,7 @@
 //! nothing has changed.
 
 use iolite_machine::Now;
-use iolite_values::{CellState, ColumnId, ColumnType};
+use iolite_values::{CellState, ColumnId, ColumnType, OperationError, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection, RowSnapshot, Verdict};
 
 use super::Client;
@@ -51,14 +51,27 @@ impl Client {
     }
 
     fn fits_schema(&self, advance: &Advance) -> bool {
-        let changes = advance.changes.iter().all(|write| self.schema.check_write(write).is_ok());
+        let changes = advance.changes.iter().all(|write| self.write_fits_schema(write));
         let rows = advance.snapshots.iter().flat_map(|snapshot| &snapshot.rows);
         changes && rows.into_iter().all(|row| self.row_fits_schema(row))
     }
 
+    /// A server with a newer schema has columns that this client does not know: they are held, and not looked at.
+    fn write_fits_schema(&self, write: &Write) -> bool {
+        match self.schema.check_write(write) {
+            Ok(()) | Err(OperationError::UnknownColumn { .. }) => true,
+            Err(
+                OperationError::UnknownTable(_)
+                | OperationError::Type { .. }
+                | OperationError::Key { .. }
+                | OperationError::LifeOfLiveRow { .. }
+                | OperationError::Malformed(_),
+            ) => false,
+        }
+    }
+
     fn row_fits_schema(&self, snapshot: &RowSnapshot) -> bool {
         let Some(table) = self.schema.table_by_id(snapshot.table) else { return false };
-        // A server with a newer schema has columns that this client does not know: they are held, and not looked at.
         let fits = |(column, state): (ColumnId, &CellState)| {
             table.column(column).is_none_or(|(_, definition)| is_of_type(state, definition.kind))
         };

@@ -85,7 +85,7 @@ impl Client {
         self.drop_link();
         match goodbye.reason {
             GoodbyeReason::Unauthorized | GoodbyeReason::Schema | GoodbyeReason::Version | GoodbyeReason::Replaced => {
-                self.session.refused(goodbye);
+                self.session.refused(goodbye.reason, goodbye.message.clone());
             }
             GoodbyeReason::Protocol | GoodbyeReason::Limit | GoodbyeReason::Slow | GoodbyeReason::Unavailable => {
                 self.session.lost(now.instant, goodbye.retry_after);
@@ -108,7 +108,7 @@ impl Client {
     fn ping(&mut self, now: Instant) {
         let Some(link) = self.session.link_mut() else { return };
         link.pings += 1;
-        link.spoke = now;
+        link.pinged = now;
         let number = link.pings;
         self.send(FromClient::Ping(number));
     }
@@ -171,8 +171,14 @@ impl Client {
     }
 
     pub(super) fn send(&mut self, message: FromClient) {
-        if let Some(Ok(frame)) = self.encode(&message) {
-            self.outputs.push_back(Output::Send(frame));
+        match self.encode(&message) {
+            Some(Ok(frame)) => self.outputs.push_back(Output::Send(frame)),
+            // A token or schema that no gateway takes: only the app can help.
+            Some(Err(error)) => {
+                self.drop_link();
+                self.session.refused(GoodbyeReason::Limit, error.to_string());
+            }
+            None => {}
         }
     }
 

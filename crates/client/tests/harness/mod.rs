@@ -1,0 +1,340 @@
+//! A client with a gateway that a test plays by hand.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolite_client::{
+    Client, Closed, Config, Connection, Input, MutationKind, MutationStatus, Output, ReactionId, RunError, RunOf,
+    StorageChange, Transaction, View,
+};
+use iolite_machine::{Instant, Machine, Now, WallTime};
+use iolite_values::{
+    Cell, CellState, ClientId, ColumnId, Counter, Id, Interest, Operation, Row, RowKey, Schema, StoreIncarnation,
+    TableId, Timestamp, Value, Write,
+};
+use iolite_wire::message::{
+    Advance, FromClient, FromGateway, Outcome, ProtocolVersion, RowSnapshot, Snapshot, Submit, SubscriptionId, Verdict,
+    Welcome,
+};
+use iolite_wire::{SessionDecoder, SessionEncoder};
+
+pub const SCHEMA: &str = r#"{"tables":{
+  "notes":{"columns":{"id":{"type":"int"},"title":{"type":"string"},"votes":{"type":"counter"},"tags":{"type":"set","of":"string"}},"key":["id"]},
+  "hits":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true}}}"#;
+
+pub type Closure = Box<dyn Fn(&mut Transaction<'_>) -> Result<(), Stop>>;
+
+/// How a test's closure ends early.
+#[derive(Debug)]
+pub enum Stop {
+    Error(RunError),
+    Abort(&'static str),
+    Fail(&'static str),
+}
+
+impl From<RunError> for Stop {
+    fn from(error: RunError) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+pub struct Harness {
+    pub client: Client,
+    pub now: Now,
+    pub storage: BTreeMap<Vec<u8>, Vec<u8>>,
+    mutators: BTreeMap<String, Closure>,
+    reactions: BTreeMap<ReactionId, Closure>,
+    encoder: SessionEncoder<FromGateway>,
+    decoder: SessionDecoder<FromClient>,
+    /// Whether storage confirms at once.
+    pub stores: bool,
+    pub unstored: Vec<iolite_machine::PersistId>,
+    /// What the client did since this was last taken.
+    pub sent: Vec<FromClient>,
+    pub statuses: Vec<(Counter, MutationStatus)>,
+    pub runs: Vec<RunOf>,
+    pub other: Vec<Output>,
+}
+
+impl Harness {
+    pub fn new() -> Harness {
+        Harness::on(BTreeMap::new())
+    }
+
+    pub fn on(storage: BTreeMap<Vec<u8>, Vec<u8>>) -> Harness {
+        let now = Now { instant: Instant::from_nanos(1), wall: WallTime::from_micros(1_000) };
+        let entries: Vec<_> = storage.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        Harness {
+            client: Client::open(config("ann"), entries, now).expect("its own storage"),
+            now,
+            storage,
+            mutators: BTreeMap::new(),
+            reactions: BTreeMap::new(),
+            encoder: SessionEncoder::new(),
+            decoder: SessionDecoder::new(),
+            stores: true,
+            unstored: Vec::new(),
+            sent: Vec::new(),
+            statuses: Vec::new(),
+            runs: Vec::new(),
+            other: Vec::new(),
+        }
+    }
+
+    /// The app is closed and opened again: its storage stays, and its mutators are registered again.
+    pub fn reopened(self) -> Harness {
+        let mut harness = Harness::on(self.storage);
+        harness.mutators = self.mutators;
+        harness
+    }
+
+    pub fn mutator(
+        &mut self,
+        name: &str,
+        closure: impl Fn(&mut Transaction<'_>) -> Result<(), Stop> + 'static,
+    ) -> &mut Harness {
+        self.mutators.insert(name.into(), Box::new(closure));
+        self
+    }
+
+    pub fn react(
+        &mut self,
+        view: View,
+        closure: impl Fn(&mut Transaction<'_>) -> Result<(), Stop> + 'static,
+    ) -> ReactionId {
+        let id = self.client.register(view);
+        self.reactions.insert(id, Box::new(closure));
+        self.settle();
+        id
+    }
+
+    pub fn mutate(&mut self, name: &str) -> Counter {
+        let counter = self.client.mutate(self.now.wall, name, "{}").expect("there is room");
+        self.settle();
+        counter
+    }
+
+    /// Lets the client make its link, greets it, and answers what it holds with nothing new.
+    pub fn connect(&mut self) {
+        self.link();
+        self.welcome(1);
+        let held: Vec<_> = self.take_subscribed(true);
+        if !held.is_empty() {
+            self.advance(Advance { to: self.client.at(), ..Advance::default() });
+        }
+    }
+
+    pub fn link(&mut self) {
+        self.pass(Duration::from_secs(11));
+        (self.encoder, self.decoder) = (SessionEncoder::new(), SessionDecoder::new());
+        self.input(Input::Linked);
+    }
+
+    pub fn welcome(&mut self, store: u128) {
+        let store = StoreIncarnation(Id::from_u128(store));
+        let version = ProtocolVersion::CURRENT;
+        self.tell(FromGateway::Welcome(Welcome { version, store, resumed: true }));
+    }
+
+    pub fn disconnect(&mut self) {
+        self.input(Input::LinkLost);
+    }
+
+    pub fn tell(&mut self, message: FromGateway) {
+        let frame = self.encoder.encode(&message).expect("a small message");
+        self.input(Input::Frame(frame));
+    }
+
+    pub fn advance(&mut self, advance: Advance) {
+        self.tell(FromGateway::Advance(advance));
+    }
+
+    pub fn decide(&mut self, counter: Counter, attempt: u32, to: u64, changes: Vec<Write>, verdict: Verdict) {
+        let outcome = Outcome { counter, attempt: iolite_values::Attempt(attempt), verdict };
+        self.advance(Advance { to: at(to), changes, outcomes: vec![outcome], ..Advance::default() });
+    }
+
+    pub fn input(&mut self, input: Input) {
+        self.client.handle(self.now, input);
+        self.settle();
+    }
+
+    pub fn pass(&mut self, time: Duration) {
+        self.now.instant = self.now.instant + time;
+        self.client.on_deadline(self.now);
+        self.settle();
+    }
+
+    /// Confirms everything that storage was given.
+    pub fn store(&mut self) {
+        for id in std::mem::take(&mut self.unstored) {
+            self.client.handle(self.now, Input::Persisted(id));
+        }
+        self.settle();
+    }
+
+    pub fn settle(&mut self) {
+        while let Some(output) = self.client.poll() {
+            match output {
+                Output::Send(frame) => self.sent.push(self.decoder.decode(&frame).expect("its own frame")),
+                Output::Persist { id, changes } => self.persist(id, changes),
+                Output::Run(of) => self.run(of),
+                Output::Mutation { counter, status } => self.statuses.push((counter, status)),
+                other => self.other.push(other),
+            }
+            self.client.validate();
+        }
+    }
+
+    fn persist(&mut self, id: iolite_machine::PersistId, changes: Vec<StorageChange>) {
+        for change in changes {
+            match change {
+                StorageChange::Put { key, value } => drop(self.storage.insert(key, value)),
+                StorageChange::Delete { key } => drop(self.storage.remove(&key)),
+            }
+        }
+        if self.stores {
+            self.client.handle(self.now, Input::Persisted(id));
+        } else {
+            self.unstored.push(id);
+        }
+    }
+
+    fn run(&mut self, of: RunOf) {
+        self.runs.push(of);
+        let closure = match of {
+            RunOf::Mutation(counter) => {
+                let kind = self.client.mutation(counter).map(|mutation| mutation.kind.clone());
+                match kind {
+                    Some(MutationKind::Named { name, .. }) => self.mutators.get(&*name),
+                    Some(MutationKind::Closure) | None => self.mutators.get("closure"),
+                }
+            }
+            RunOf::Reaction(id) => self.reactions.get(&id),
+        };
+        let mut run = self.client.begin(of);
+        let closed = match closure.map(|closure| closure(&mut self.client.transaction(&mut run))) {
+            None => Closed::Unknown,
+            Some(Ok(())) => Closed::Returned,
+            Some(Err(Stop::Abort(reason))) => Closed::Aborted(reason.into()),
+            Some(Err(Stop::Fail(message))) => Closed::Failed(message.into()),
+            Some(Err(Stop::Error(error))) => Closed::Failed(error.to_string()),
+        };
+        self.client.finish(run, closed);
+    }
+
+    pub fn take_sent(&mut self) -> Vec<FromClient> {
+        std::mem::take(&mut self.sent)
+    }
+
+    /// The submissions. What else was sent stays.
+    pub fn take_submits(&mut self) -> Vec<Submit> {
+        let mut submits = Vec::new();
+        self.sent.retain(|message| match message {
+            FromClient::Submit(submit) => {
+                submits.push(submit.clone());
+                false
+            }
+            _ => true,
+        });
+        submits
+    }
+
+    /// The interests that were asked for. What else was sent stays.
+    pub fn take_subscribed(&mut self, held: bool) -> Vec<(SubscriptionId, Interest)> {
+        let mut asked = Vec::new();
+        self.sent.retain(|message| match message {
+            FromClient::Subscribe(subscribe) if subscribe.held == held => {
+                asked.extend(subscribe.interests.clone());
+                false
+            }
+            _ => true,
+        });
+        asked
+    }
+
+    /// Answers everything that was asked for with these rows, each where it belongs.
+    pub fn load(&mut self, to: u64, rows: &[(TableId, RowKey, Row)]) {
+        let asked = self.take_subscribed(false);
+        let snapshots = asked.into_iter().map(|(subscription, interest)| {
+            let inside = |(table, key, _): &&(TableId, RowKey, Row)| {
+                interest.includes(&Cell::row(*table, key.clone())) || includes_row(&interest, *table, key)
+            };
+            let rows = rows.iter().filter(inside).map(|(table, key, row)| RowSnapshot {
+                table: *table,
+                key: key.clone(),
+                row: row.clone(),
+            });
+            Snapshot { subscription, rows: rows.collect() }
+        });
+        let snapshots = snapshots.collect();
+        self.advance(Advance { to: at(to), snapshots, ..Advance::default() });
+    }
+
+    pub fn runs_of(&mut self, of: RunOf) -> usize {
+        let count = self.runs.iter().filter(|run| **run == of).count();
+        self.runs.clear();
+        count
+    }
+
+    pub fn last_status(&self, counter: Counter) -> &MutationStatus {
+        let found = self.statuses.iter().rev().find(|(own, _)| *own == counter);
+        &found.expect("it was reported").1
+    }
+
+    pub fn connection(&self) -> Connection {
+        self.client.connection()
+    }
+}
+
+fn includes_row(interest: &Interest, table: TableId, key: &RowKey) -> bool {
+    matches!(interest, Interest::Cell(cell) if cell.table == table && cell.row == *key)
+}
+
+pub fn config(user: &str) -> Config {
+    Config {
+        schema: Arc::new(Schema::from_json(SCHEMA).expect("a good schema")),
+        fresh_client: ClientId(Id::from_u128(77)),
+        token: "token".into(),
+        user: user.into(),
+        seed: 5,
+    }
+}
+
+pub fn at(micros: u64) -> Timestamp {
+    Timestamp::end_of(micros)
+}
+
+pub fn key(id: i64) -> RowKey {
+    RowKey::new(&[Value::Int(id)]).expect("short")
+}
+
+pub fn notes() -> TableId {
+    TableId::of("notes")
+}
+
+pub fn note(id: i64, column: &str) -> Cell {
+    Cell { table: notes(), row: key(id), column: ColumnId::of(column) }
+}
+
+pub fn hits(id: i64) -> Cell {
+    Cell { table: TableId::of("hits"), row: key(id), column: ColumnId::of("value") }
+}
+
+pub fn hit(id: i64, amount: i64) -> Write {
+    Write { cell: hits(id), operation: Operation::Add(amount) }
+}
+
+pub fn note_row(title: &str, votes: i64) -> Row {
+    let cells = [
+        (ColumnId::of("title"), CellState::Scalar(Value::from(title))),
+        (ColumnId::of("votes"), CellState::Counter(votes)),
+    ];
+    Row::from_parts(true, cells.into())
+}
+
+pub fn title_put(id: i64, title: &str) -> Write {
+    Write { cell: note(id, "title"), operation: Operation::Put(Value::from(title)) }
+}
