@@ -1,8 +1,25 @@
-//! (being built)
-use std::process::ExitCode;
-#[derive(clap::Args)]
-pub struct Arguments {}
-#[derive(clap::Args)]
-pub struct ClientArguments {}
-pub fn run(_: &Arguments) -> anyhow::Result<ExitCode> { anyhow::bail!("being built") }
-pub fn run_client(_: &ClientArguments) -> anyhow::Result<()> { anyhow::bail!("being built") }
+//! `iolite bench`: workloads, each client a process of its own with the real client core.
+//!
+//! Source: Iolite's own; the workloads are those of the papers, see README.md beside this folder's manifest.
+//!
+//! The program starts itself again with a hidden subcommand for every client. Parent and client speak JSON lines over the client's standard
+//! input and output, so that nothing but the sockets that are measured connects a client with the server.
+
+mod arguments;
+mod child;
+mod client;
+mod clock;
+mod latency;
+mod measure;
+mod metrics;
+mod propagate;
+mod report;
+mod schema;
+mod server;
+mod talk;
+mod verify;
+mod workloads;
+
+pub use arguments::{Arguments, ClientArguments};
+pub use client::run_client;
+pub use measure::run;

@@ -1,0 +1,98 @@
+//! The options of `iolite bench`.
+
+use clap::{Args, ValueEnum};
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// What every client does
+    pub workload: Workload,
+    /// Start a server for this run, with a data directory of its own
+    #[arg(long, conflicts_with = "target", required_unless_present = "target")]
+    pub embedded: bool,
+    /// The address of a running server, like http://127.0.0.1:7777
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// How many clients, each a process
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub clients: u32,
+    /// How long to measure
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub seconds: u32,
+    /// What acknowledged means at the server that is started
+    #[arg(long, default_value = "fsync")]
+    pub durability: Durability,
+    /// The round trip that every link gets in addition, in milliseconds
+    #[arg(long, default_value_t = 0, value_name = "MS")]
+    pub delay_ms: u32,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the parent tells a client's process.
+#[derive(Args, Debug)]
+pub struct ClientArguments {
+    #[arg(long)]
+    pub workload: Workload,
+    #[arg(long)]
+    pub url: String,
+    #[arg(long)]
+    pub token: String,
+    #[arg(long)]
+    pub number: u32,
+    #[arg(long)]
+    pub role: Role,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Workload {
+    /// Increments of one counter, which commute
+    Counter,
+    /// The same as read and write of one int, which conflict
+    Rmw,
+    /// Transfers between rows of two tables; the sum stays
+    Bank,
+    /// Reads and appends of lists; the history is checked
+    Append,
+    /// From one client's call to another client's reactive transaction
+    Propagate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Durability {
+    Fsync,
+    Memory,
+}
+
+/// What a client's process is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// Makes the rows that the workload needs.
+    Prepare,
+    /// Runs the workload in a closed loop.
+    Load,
+    /// Calls when it is told to.
+    Writer,
+    /// Says when its reactive transaction ran.
+    Reader,
+    /// A fresh session that reads everything at the end.
+    Verify,
+}
+
+impl Workload {
+    pub fn name(self) -> String {
+        self.to_possible_value().expect("no workload is hidden").get_name().to_owned()
+    }
+}
+
+impl Durability {
+    pub fn name(self) -> String {
+        self.to_possible_value().expect("no class is hidden").get_name().to_owned()
+    }
+}
+
+impl Role {
+    pub fn name(self) -> String {
+        self.to_possible_value().expect("no role is hidden").get_name().to_owned()
+    }
+}

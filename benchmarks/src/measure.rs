@@ -1,0 +1,108 @@
+//! One run: a server, clients, the workload, a restart, and what a fresh session finds.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+
+use crate::arguments::{Arguments, Role, Workload};
+use crate::child::ClientProcess;
+use crate::latency::Latencies;
+use crate::metrics;
+use crate::propagate;
+use crate::report::Report;
+use crate::server::Server;
+use crate::talk::{FromClient, RunResult, State, ToClient};
+use crate::verify::{Findings, verify};
+
+/// What all clients came to together.
+#[derive(Debug, Default)]
+pub struct Measured {
+    pub results: Vec<RunResult>,
+    pub latency: Latencies,
+    pub commit_latency: Latencies,
+    /// The longest client's.
+    pub seconds: f64,
+}
+
+/// Measures a workload and prints the report.
+///
+/// # Errors
+/// When server or clients do not start or fail. What the run found wrong is in the exit code.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let mut server = Server::of(arguments)?;
+    prepare(&server, arguments.workload)?;
+    let before = read_state(&server, arguments.workload)?;
+    let measured = match arguments.workload {
+        Workload::Propagate => propagate::run(&server, arguments)?,
+        Workload::Counter | Workload::Rmw | Workload::Bank | Workload::Append => run_load(&server, arguments)?,
+    };
+    let text = server.metrics()?;
+    server.restart()?;
+    let after = read_state(&server, arguments.workload)?;
+    let findings = verify(arguments.workload, &measured.results, &before, &after);
+    let report = report(arguments.workload, &measured, findings, &text);
+    report.print(arguments.json)?;
+    Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn prepare(server: &Server, workload: Workload) -> anyhow::Result<()> {
+    match workload {
+        Workload::Bank => ClientProcess::start(&server.clients_address(), workload, Role::Prepare, 0)?.end(),
+        Workload::Counter | Workload::Rmw | Workload::Append | Workload::Propagate => Ok(()),
+    }
+}
+
+fn read_state(server: &Server, workload: Workload) -> anyhow::Result<State> {
+    let mut client = ClientProcess::start(&server.clients_address(), workload, Role::Verify, 0)?;
+    match client.hear()? {
+        FromClient::State(state) => Ok(state),
+        other => bail!("a client said {other:?} instead of what it read"),
+    }
+}
+
+fn run_load(server: &Server, arguments: &Arguments) -> anyhow::Result<Measured> {
+    let address = server.clients_address();
+    let start = |number| ClientProcess::start(&address, arguments.workload, Role::Load, number);
+    let mut clients = (1..=arguments.clients).map(start).collect::<anyhow::Result<Vec<_>>>()?;
+    for client in &mut clients {
+        client.expect_ready()?;
+    }
+    for client in &mut clients {
+        client.tell(&ToClient::Run { seconds: arguments.seconds })?;
+    }
+    let mut measured = Measured::default();
+    for client in &mut clients {
+        let FromClient::Result(result) = client.hear()? else { bail!("a client did not say what its run came to") };
+        measured.seconds = measured.seconds.max(result.nanos as f64 / 1e9);
+        measured.latency.add(&result.commit_latency);
+        measured.commit_latency.add(&result.commit_latency);
+        measured.results.push(*result);
+    }
+    Ok(measured)
+}
+
+fn report(workload: Workload, measured: &Measured, findings: Findings, text: &str) -> Report {
+    let total = |of: fn(&RunResult) -> u64| measured.results.iter().map(of).sum::<u64>();
+    let committed = total(|result| result.committed);
+    let (attempts, rejected) = (total(|result| result.attempts), total(|result| result.rejected));
+    let per_op = |bytes: u64| if committed == 0 { 0.0 } else { bytes as f64 / committed as f64 };
+    Report {
+        workload: workload.name(),
+        seconds: measured.seconds,
+        throughput_per_s: if measured.seconds > 0.0 { committed as f64 / measured.seconds } else { 0.0 },
+        latency_ms: measured.latency.percentiles(),
+        commit_latency_ms: measured.commit_latency.percentiles(),
+        committed,
+        aborts: attempts.saturating_sub(committed),
+        retries: attempts.saturating_sub(committed + rejected),
+        unknown: total(|result| result.unknown),
+        lost_updates: findings.lost_updates,
+        violations: findings.violations + total(|result| result.violations),
+        bytes_up_per_op: per_op(total(|result| result.bytes_up)),
+        bytes_down_per_op: per_op(total(|result| result.bytes_down)),
+        durability: metrics::durability(text).unwrap_or("unknown").to_owned(),
+        fsync_ms: metrics::number(text, "iolite_journal_sync_seconds{quantile=\"0.5\"}")
+            .map(|seconds| seconds * 1000.0)
+            .into(),
+    }
+}

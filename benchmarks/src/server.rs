@@ -1,0 +1,130 @@
+//! The server that a run is against: one that it starts, and kills and restarts before the end is checked; or one that runs already.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use iolite_host::{DelayProxy, random_id};
+use tokio::runtime::Runtime;
+
+use crate::arguments::{Arguments, Durability};
+use crate::child::Address;
+use crate::metrics;
+
+/// The server, and the link to it.
+pub struct Server {
+    kind: Kind,
+    address: SocketAddr,
+    token: String,
+    delay: Duration,
+    /// Carries the delay proxy.
+    runtime: Runtime,
+    proxy: Option<DelayProxy>,
+}
+
+enum Kind {
+    Running,
+    Started(Started),
+}
+
+/// A server process with a data directory of its own, which is removed with it.
+struct Started {
+    child: Child,
+    data: PathBuf,
+    durability: Durability,
+}
+
+impl Server {
+    pub fn of(arguments: &Arguments) -> anyhow::Result<Server> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let (kind, address, token) = match &arguments.target {
+            Some(url) => {
+                let address = metrics::resolve(url)?;
+                (Kind::Running, address, token_of(address)?)
+            }
+            None => {
+                let data = std::env::temp_dir().join(format!("iolite-bench-{:032x}", random_id()));
+                let (started, address) = Started::new(data, arguments.durability)?;
+                (Kind::Started(started), address, token_of(address)?)
+            }
+        };
+        let delay = Duration::from_millis(u64::from(arguments.delay_ms));
+        let mut server = Server { kind, address, token, delay, runtime, proxy: None };
+        server.link()?;
+        Ok(server)
+    }
+
+    /// Where clients connect to: the server, or the delay before it.
+    pub fn clients_address(&self) -> Address {
+        let address = self.proxy.as_ref().map_or(self.address, DelayProxy::address);
+        Address { url: format!("ws://{address}/sync"), token: self.token.clone() }
+    }
+
+    pub fn metrics(&self) -> anyhow::Result<String> {
+        metrics::get(self.address, "/metrics").context("the server's metrics cannot be read")
+    }
+
+    /// Kills a server that this run started, and starts it on the same data. One that ran already goes on.
+    pub fn restart(&mut self) -> anyhow::Result<()> {
+        if let Kind::Started(started) = &mut self.kind {
+            self.address = started.restart()?;
+            self.link()?;
+        }
+        Ok(())
+    }
+
+    fn link(&mut self) -> anyhow::Result<()> {
+        if !self.delay.is_zero() {
+            self.proxy = Some(self.runtime.block_on(DelayProxy::start(self.address, self.delay / 2))?);
+        }
+        Ok(())
+    }
+}
+
+fn token_of(address: SocketAddr) -> anyhow::Result<String> {
+    let own: serde_json::Value = serde_json::from_str(&metrics::get(address, "/iolite.json")?)?;
+    Ok(own["token"].as_str().context("the server tells no token")?.to_owned())
+}
+
+impl Started {
+    fn new(data: PathBuf, durability: Durability) -> anyhow::Result<(Started, SocketAddr)> {
+        let (child, address) = start(&data, durability)?;
+        Ok((Started { child, data, durability }, address))
+    }
+
+    fn restart(&mut self) -> anyhow::Result<SocketAddr> {
+        self.child.kill()?;
+        self.child.wait()?;
+        let (child, address) = start(&self.data, self.durability)?;
+        self.child = child;
+        Ok(address)
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // It may have ended by itself, which was reported then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.data);
+    }
+}
+
+/// Starts a server on a free port, and waits until it says which.
+fn start(data: &std::path::Path, durability: Durability) -> anyhow::Result<(Child, SocketAddr)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["dev", "--port", "0", "--durability", &durability.name()]).arg("--data").arg(data);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().expect("its output is a pipe");
+    let mut lines = BufReader::new(output).lines();
+    let Some(first) = lines.next().transpose()? else {
+        bail!("the server did not start: {}", child.wait()?);
+    };
+    // It goes on printing, to nobody.
+    std::thread::spawn(move || lines.for_each(drop));
+    let url = first.split_whitespace().last().unwrap_or_default();
+    Ok((child, metrics::resolve(url)?))
+}
