@@ -1,6 +1,7 @@
 //! The faults that a run makes, how often, and the count of those that fired.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -64,6 +65,13 @@ impl FaultCounts {
         for (fault, count) in &other.0 {
             self.add(*fault, *count);
         }
+    }
+}
+
+impl fmt::Display for FaultCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts: Vec<String> = self.0.iter().map(|(fault, count)| format!("{fault:?} {count}")).collect();
+        f.write_str(&counts.join(", "))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line of Iolite. Its words and options are stable: scripts depend on them.
 
 mod dev;
+mod simulate;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ enum Command {
     Dev(dev::Arguments),
     /// Measure a workload; each client is a process of its own
     Bench(iolite_benchmarks::Arguments),
+    /// Run whole clusters in one thread, from seeds, with faults, and check everything
+    Simulate(simulate::Arguments),
     #[command(hide = true, name = "bench-client")]
     BenchClient(iolite_benchmarks::ClientArguments),
 }
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     let ended = match command {
         Command::Dev(arguments) => dev::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::Bench(arguments) => iolite_benchmarks::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::BenchClient(arguments) => iolite_benchmarks::run_client(&arguments).map(|()| ExitCode::SUCCESS),
     };
     ended.unwrap_or_else(|error| {

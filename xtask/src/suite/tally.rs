@@ -12,10 +12,6 @@ pub struct Tally {
     pub skipped: u64,
 }
 
-impl Tally {
-    pub const SKIPPED_PART: Tally = Tally { passed: 0, failed: 0, skipped: 1 };
-}
-
 impl Add for Tally {
     type Output = Tally;
 
@@ -131,6 +127,6 @@ mod tests {
     #[test]
     fn the_sum_is_one_line() {
         assert_eq!((tally(1, 0, 0) + tally(2, 1, 0)).to_string(), "3 passed, 1 failed");
-        assert_eq!(Tally::SKIPPED_PART.to_string(), "0 passed, 0 failed, 1 skipped");
+        assert_eq!(Tally { skipped: 1, ..Tally::default() }.to_string(), "0 passed, 0 failed, 1 skipped");
     }
 }

@@ -1,0 +1,67 @@
+//! `iolite simulate`: whole clusters in one thread, from seeds, with every invariant on.
+
+use std::ops::RangeInclusive;
+use std::process::ExitCode;
+
+use clap::Args;
+use iolite_simulation::{Broken, Outcome, Report};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The seeds to run, both ends included, such as 1..300
+    #[arg(long, value_parser = parse_seeds)]
+    seeds: RangeInclusive<u64>,
+    /// Take one rule out, to see that the checks find it; stops at the first seed that does
+    #[arg(long, value_parser = parse_broken)]
+    broken: Option<Broken>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once("..").ok_or("seeds are two numbers, such as 1..300")?;
+    let number = |text: &str| text.parse::<u64>().map_err(|_| format!("{text:?} is not a number"));
+    let seeds = number(first)?..=number(last.trim_start_matches('='))?;
+    if seeds.is_empty() { Err("the first seed is at most the last".into()) } else { Ok(seeds) }
+}
+
+fn parse_broken(name: &str) -> Result<Broken, String> {
+    let known = || Broken::ALL.map(Broken::name).join(", ");
+    Broken::from_name(name).ok_or_else(|| format!("there is no broken variant of this name; there are: {}", known()))
+}
+
+/// Fails when a seed failed, a fault of some kind was rare, little was confirmed, or a broken variant was not found.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    // A machine's failed assertion is a finding, and is told with its seed; where it was is not needed for that.
+    std::panic::set_hook(Box::new(|_| {}));
+    let report = Report::of(arguments.seeds.clone(), arguments.broken.unwrap_or_default(), tell_failure);
+    let failures = report.failures();
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print(&report);
+    }
+    for failure in &failures {
+        eprintln!("error: {failure}");
+    }
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tell_failure(outcome: &Outcome) {
+    if let Some(violation) = &outcome.violation {
+        eprintln!("seed {}: {violation}", outcome.seed);
+    }
+}
+
+fn print(report: &Report) {
+    println!("seeds        {} ({} failed)", report.seeds, report.failed_seeds.len());
+    println!("steps        {}", report.steps);
+    println!("confirmed    {} mutations", report.confirmed);
+    println!("sightings    {} runs of reactive transactions, each checked", report.sightings);
+    println!("faults       {}", report.faults);
+    println!("trace hash   {}", report.trace_hash);
+    if let Some(violation) = &report.violation {
+        println!("violated     {violation}");
+    }
+}
