@@ -6,18 +6,27 @@ use iolite_machine::Machine;
 
 use crate::{Clock, Inbox, Stop};
 
-/// Runs a machine until it is told to stop, or nobody can send it anything any more. `perform` carries out its outputs, and must not block.
+/// Carries out what a machine asks for. Must not block.
+pub trait Performer<M: Machine> {
+    fn perform(&mut self, output: M::Output);
+
+    /// Everything that had arrived is done.
+    fn settled(&mut self, machine: &M);
+}
+
+/// Runs a machine until it is told to stop, or nobody can send it anything any more.
 pub async fn drive<M: Machine>(
     machine: &mut M,
     clock: Clock,
     inbox: &mut Inbox<M::Input>,
     mut stop: Stop,
-    mut perform: impl FnMut(&mut M, M::Output),
+    performer: &mut impl Performer<M>,
 ) {
     loop {
         while let Some(output) = machine.poll() {
-            perform(machine, output);
+            performer.perform(output);
         }
+        performer.settled(machine);
         let deadline = machine.deadline().map(|at| clock.deadline(at));
         tokio::select! {
             biased;
@@ -91,22 +100,33 @@ mod tests {
         fn validate(&self) {}
     }
 
+    struct Noting {
+        seen: Vec<String>,
+        shutdown: Shutdown,
+    }
+
+    impl Performer<Counting> for Noting {
+        fn perform(&mut self, output: String) {
+            if output == "deadline" {
+                self.shutdown.begin();
+            }
+            self.seen.push(output);
+        }
+
+        fn settled(&mut self, machine: &Counting) {
+            assert!(machine.outputs.is_empty());
+        }
+    }
+
     #[tokio::test]
     async fn inputs_are_handed_over_together_and_deadlines_come_after_them() {
         let (mailbox, mut inbox) = mailbox(1000);
-        let shutdown = Shutdown::new();
-        let mut seen = Vec::new();
+        let mut noting = Noting { seen: Vec::new(), shutdown: Shutdown::new() };
+        let stop = noting.shutdown.listen();
         for _ in 0..3 {
             mailbox.send(Duration::from_millis(1));
         }
-        let mut machine = Counting::default();
-        drive(&mut machine, Clock::start(), &mut inbox, shutdown.listen(), |_, output| {
-            if output == "deadline" {
-                shutdown.begin();
-            }
-            seen.push(output);
-        })
-        .await;
-        assert_eq!(seen, ["3 inputs", "deadline"]);
+        drive(&mut Counting::default(), Clock::start(), &mut inbox, stop, &mut noting).await;
+        assert_eq!(noting.seen, ["3 inputs", "deadline"]);
     }
 }

@@ -24,7 +24,7 @@ mod site;
 pub use clock::Clock;
 pub use delay_proxy::DelayProxy;
 pub use duplex::{Duplex, DuplexEvent};
-pub use event_loop::drive;
+pub use event_loop::{Performer, drive};
 pub use journal_thread::{JournalNews, JournalThread, JournalWriter};
 pub use mailbox::{Inbox, Mailbox, mailbox};
 pub use metrics::{Metric, Metrics, Summary};

@@ -10,8 +10,8 @@ use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
 use iolite_gateway::{Gateway, Settings};
 use iolite_host::{
-    BindError, Clock, Endpoint, Inbox, JournalNews, JournalThread, JournalWriter, Mailbox, Metrics, Probes, Shutdown,
-    Site, bind, drive, mailbox, random_id, random_seed,
+    BindError, Clock, Endpoint, Inbox, JournalNews, JournalThread, JournalWriter, Mailbox, Metrics, Performer, Probes,
+    Shutdown, Site, bind, drive, mailbox, random_id, random_seed,
 };
 use iolite_machine::Now;
 use iolite_replication::messages::Life;
@@ -148,15 +148,11 @@ impl Server {
         let ready = Arc::new(Ready::default());
         let site = self.site(endpoint.clone(), ready.clone());
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
-        let writer = self.journal.writer();
+        let mut world = World { endpoint, writer: self.journal.writer(), ready };
         let ended = shutdown.listen();
-        let perform = |node: &mut Node, output| {
-            ready.0.store(node.is_ready(), Ordering::Relaxed);
-            perform(&endpoint, &writer, output);
-        };
         let mut failure = self.failure.clone();
         let failed = tokio::select! {
-            () = drive(&mut self.node, self.clock, &mut self.inbox, ended, perform) => None,
+            () = drive(&mut self.node, self.clock, &mut self.inbox, ended, &mut world) => None,
             failed = async { failure.wait_for(Option::is_some).await.map(|reason| reason.clone()) } => failed.ok().flatten(),
         };
         shutdown.begin();
@@ -218,13 +214,26 @@ fn tell(
     }
 }
 
-fn perform(endpoint: &Endpoint<GatewaySessions>, writer: &JournalWriter, output: NodeOutput) {
-    match output {
-        NodeOutput::Message(session, message) => endpoint.send(session.0, message),
-        NodeOutput::Close(session) => endpoint.close(session.0),
-        NodeOutput::Append(record) => writer.append(record),
-        NodeOutput::BeginCheckpoint => writer.begin_checkpoint(),
-        NodeOutput::CheckpointChunk(chunk) => writer.checkpoint_chunk(chunk),
-        NodeOutput::FinishCheckpoint => writer.finish_checkpoint(),
+/// What the node's outputs go to.
+struct World {
+    endpoint: Endpoint<GatewaySessions>,
+    writer: JournalWriter,
+    ready: Arc<Ready>,
+}
+
+impl Performer<Node> for World {
+    fn perform(&mut self, output: NodeOutput) {
+        match output {
+            NodeOutput::Message(session, message) => self.endpoint.send(session.0, message),
+            NodeOutput::Close(session) => self.endpoint.close(session.0),
+            NodeOutput::Append(record) => self.writer.append(record),
+            NodeOutput::BeginCheckpoint => self.writer.begin_checkpoint(),
+            NodeOutput::CheckpointChunk(chunk) => self.writer.checkpoint_chunk(chunk),
+            NodeOutput::FinishCheckpoint => self.writer.finish_checkpoint(),
+        }
+    }
+
+    fn settled(&mut self, node: &Node) {
+        self.ready.0.store(node.is_ready(), Ordering::Relaxed);
     }
 }

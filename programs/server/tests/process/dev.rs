@@ -1,0 +1,130 @@
+//! A process of `iolite dev`, killed when it is dropped.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Far more than anything here takes.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_iolite");
+
+/// A temporary folder, removed when it is dropped.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("iolite-process-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub struct Dev {
+    child: Child,
+    data: PathBuf,
+    port: u16,
+    token: String,
+}
+
+impl Dev {
+    pub fn start(data: &Path) -> Dev {
+        Dev::start_with(data, &[])
+    }
+
+    pub fn start_with(data: &Path, more: &[&str]) -> Dev {
+        let (child, port, token) = start(data, 0, more);
+        Dev { child, data: data.to_owned(), port, token }
+    }
+
+    /// `/readyz` answers that sessions are served.
+    pub fn wait_until_ready(&self) {
+        let begun = std::time::Instant::now();
+        while !self.get("/readyz", "").starts_with("HTTP/1.1 200") {
+            assert!(begun.elapsed() < PATIENCE, "it does not get ready");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn token(&self) -> String {
+        self.token.clone()
+    }
+
+    pub fn sync_url(&self) -> String {
+        format!("ws://127.0.0.1:{}/sync", self.port)
+    }
+
+    /// SIGKILL: it has no time for anything.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it was killed");
+    }
+
+    /// SIGTERM, and its end.
+    pub fn terminate(&mut self) -> ExitStatus {
+        let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(killed.expect("there is a kill command").success());
+        self.child.wait().expect("it ends")
+    }
+
+    /// On the same port and data.
+    pub fn restart(&mut self) {
+        let (child, port, token) = start(&self.data, self.port, &[]);
+        (self.child, self.port, self.token) = (child, port, token);
+    }
+
+    /// The whole answer to a request with these further headers.
+    pub fn get(&self, path: &str, headers: &str) -> String {
+        self.get_as(&format!("127.0.0.1:{}", self.port), path, headers)
+    }
+
+    pub fn get_as(&self, host: &str, path: &str, headers: &str) -> String {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        write!(socket, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n").expect("it reads");
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).expect("it answers");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        // It may have been stopped already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a server that does not start, and returns what it says.
+pub fn fails(arguments: &[&str], data: &Path) -> String {
+    let output = Command::new(PROGRAM).arg("dev").args(arguments).arg("--data").arg(data).output();
+    let output = output.expect("the program can be run");
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn start(data: &Path, port: u16, more: &[&str]) -> (Child, u16, String) {
+    let mut command = Command::new(PROGRAM);
+    command.args(["dev", "--port", &port.to_string(), "--data"]).arg(data).args(more);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("the program can be run");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut last_word = || {
+        let line = lines.next().expect("it says where it is").expect("it is text");
+        line.split_whitespace().next_back().unwrap_or_default().to_owned()
+    };
+    let (address, token) = (last_word(), last_word());
+    let port = address.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
+    (child, port.unwrap_or_else(|| panic!("{address:?} names no port")), token)
+}

@@ -1,0 +1,9 @@
+//! The SDK against an embedded server, over real sockets.
+
+mod exchange;
+mod notes;
+mod offline;
+mod pressure;
+mod raw_session;
+mod refusals;
+mod transactions;

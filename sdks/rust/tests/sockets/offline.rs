@@ -1,0 +1,72 @@
+//! Work without a connection, kept in a directory across restarts of the client.
+
+use std::path::PathBuf;
+
+use iolite::{Client, Embedded, MutationStatus, View};
+
+use crate::notes::{hits, open, options, schema, wait_for_hits};
+
+/// Removed when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("iolite-test-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open_stored(server: &Embedded, folder: &Folder) -> Client {
+    server.client(schema(), options().directory(&folder.0)).expect("a new or closed folder")
+}
+
+#[tokio::test]
+async fn mutations_made_offline_take_effect_once_after_a_restart_of_the_client() {
+    let folder = Folder::new("offline");
+    let server = iolite::embedded().await.expect("a server");
+    let client = open_stored(&server, &folder);
+    wait_for_hits(&client, 0).await;
+    client.go_offline();
+    for _ in 0..20 {
+        client.mutate("hit", "home").expect("called").durable().await.expect("durable");
+    }
+    drop(client);
+
+    let client = open_stored(&server, &folder);
+    client.go_offline();
+    assert_eq!(client.pending().len(), 20);
+    let shown = client.react(View::Optimistic, hits).next().await.expect("the row is on this device");
+    assert_eq!(*shown, 20);
+    let last = client.pending().pop().expect("there are twenty").counter;
+    let handle = client.mutation(last).expect("it is pending");
+    assert!(matches!(handle.status(), MutationStatus::Pending(pending) if pending.durable));
+    client.go_online();
+    handle.confirmed().await.expect("confirmed");
+    drop(client);
+
+    let client = open_stored(&server, &folder);
+    client.online().await.expect("let in");
+    assert!(client.pending().is_empty());
+    wait_for_hits(&open(&server), 20).await;
+    wait_for_hits(&client, 20).await;
+}
+
+#[tokio::test]
+async fn a_folder_belongs_to_one_client_and_to_one_user() {
+    let folder = Folder::new("owner");
+    let server = iolite::embedded().await.expect("a server");
+    let client = server.client(schema(), options().directory(&folder.0).user("ada")).expect("a new folder");
+    client.mutate("hit", "home").expect("called").confirmed().await.expect("confirmed");
+    let second = server.client(schema(), options().directory(&folder.0).user("ada"));
+    assert!(second.expect_err("it is in use").to_string().contains("in use"));
+    drop(client);
+    let other = server.client(schema(), options().directory(&folder.0).user("bob"));
+    assert!(other.expect_err("it is ada's").to_string().contains("ada"));
+}
