@@ -113,8 +113,9 @@ class TabClient implements Client, CoreHostEvents {
     this.#unregistered.forEach((observation) => this.#register(observation));
     this.#unregistered.clear();
     if (this.#connectionState.paused) {
-      host.call((core) => core.goOffline());
+      host.callOnly((core) => core.goOffline());
     }
+    host.drain();
     this.#changed();
     if (chosen.storage.kind === "indexeddb") {
       this.#askForPersistence();
@@ -150,7 +151,7 @@ class TabClient implements Client, CoreHostEvents {
   }
 
   read<T>(closure: Closure, options: ReactOptions = {}): Promise<T> {
-    return new Promise((resolve, reject) => {
+    const reading = new Promise<T>((resolve, reject) => {
       const observation: Observation<T> = this.observe(closure, options);
       const settle = ({ status, data, error }: Reactive<T>): void => {
         if (status === "loading") {
@@ -166,9 +167,14 @@ class TabClient implements Client, CoreHostEvents {
       observation.onChange(settle);
       settle(observation.state);
     });
+    return handled(reading);
   }
 
-  async transact<T>(closure: Closure): Promise<T> {
+  transact<T>(closure: Closure): Promise<T> {
+    return handled(this.#transact(closure));
+  }
+
+  async #transact<T>(closure: Closure): Promise<T> {
     const { host, book } = this.#leading();
     const counter = host.callOnly((core, _, wallMs) => core.transact(wallMs));
     const result = book.beginTransaction(counter, closure);
@@ -391,4 +397,10 @@ class TabClient implements Client, CoreHostEvents {
     };
     this.#platform.askForPersistence().then(answered, () => answered(false));
   }
+}
+
+/** A rejection that the app does not handle is no uncaught error of its page. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }

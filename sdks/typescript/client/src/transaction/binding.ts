@@ -17,6 +17,10 @@ export interface TableBinding {
   readonly key: readonly string[];
 }
 
+/** Where a live table's two columns stand in its rows. */
+export const LIVE_KEY_PLACE = 0;
+export const LIVE_VALUE_PLACE = 1;
+
 /** Tells the core about the tables of a schema. */
 export function bindTables(core: Core, schema: Schema): TableBinding[] {
   return Object.entries(schema.tables).map(([name, table]) => bind(core, name, table));

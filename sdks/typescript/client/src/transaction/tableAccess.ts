@@ -2,7 +2,7 @@
 
 import { ListColumn, MapColumn, SetColumn } from "../schema/column.js";
 import { TransactionError } from "../errors.js";
-import type { TableBinding } from "./binding.js";
+import { LIVE_KEY_PLACE, LIVE_VALUE_PLACE, type TableBinding } from "./binding.js";
 import { refTo } from "./refs.js";
 import type { Scope } from "./scope.js";
 import type { RangeOptions } from "./types.js";
@@ -23,7 +23,10 @@ export class TableAccess {
 
   get(key: unknown): unknown {
     const row = this.#scope.call("row", this.#table.number, this.#key(key));
-    return row === undefined ? undefined : this.#row(row);
+    if (row === undefined) {
+      return undefined;
+    }
+    return this.#table.live ? row[LIVE_VALUE_PLACE] : this.#row(row);
   }
 
   has(key: unknown): boolean {
@@ -45,7 +48,7 @@ export class TableAccess {
       throw new RangeError(`a limit is a whole number from 0, not ${limit}`);
     }
     const rows = this.#scope.call("range", this.#table.number, prefix, from, to, limit, reverse);
-    return rows.map((row: unknown[]) => (this.#table.live ? { key: row[0], value: row[1] } : this.#row(row)));
+    return rows.map((row: unknown[]) => (this.#table.live ? { key: row[LIVE_KEY_PLACE], value: row[LIVE_VALUE_PLACE] } : this.#row(row)));
   }
 
   ref(key: unknown): unknown {
@@ -56,7 +59,7 @@ export class TableAccess {
       return column === undefined ? undefined : refTo(column, this.#scope, [number, values, index]);
     };
     if (live) {
-      return refOf(1);
+      return refOf(LIVE_VALUE_PLACE);
     }
     const refs = {};
     columns.forEach((name, index) => {

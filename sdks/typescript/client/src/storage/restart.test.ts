@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import type { Client, ClientOptions } from "../index.js";
+import { type DevServer, startDevServer } from "../testing/devServer.js";
+import { FakeDevice } from "../testing/fakeDevice.js";
+import { mutators, schema } from "../testing/notesApp.js";
+import { until } from "../testing/until.js";
+import type { SettledMutation } from "../client/types.js";
+
+type App = Client<typeof schema, (typeof mutators)["byName"]>;
+
+describe("a device", () => {
+  let server: DevServer;
+  let options: ClientOptions<typeof schema, (typeof mutators)["byName"]>;
+
+  before(async () => {
+    server = await startDevServer();
+    options = { url: server.url, token: server.token, name: "notes", user: "ann", schema, mutators };
+  });
+  after(() => server.stop());
+
+  const hitsOf = (app: App, page: string): Promise<number> => app.read((tx) => tx.hits.get(page) ?? 0);
+
+  test("keeps rows and pending mutations over a restart without a connection, and they take effect once", async () => {
+    const device = new FakeDevice();
+    const first = await device.openTab(options);
+    await first.mutate.hit({ page: "kept" }).until("confirmed");
+    assert.equal(await hitsOf(first, "kept"), 1);
+    device.cut = true;
+    await first.mutate.hit({ page: "kept" }).until("durable");
+    const offline = first.mutate.hit({ page: "kept" });
+    await offline.until("durable");
+    await first.close();
+
+    const second = await device.openTab(options);
+    assert.deepEqual(second.pending.map(({ name, args }) => [name, args]), [
+      ["hit", { page: "kept" }],
+      ["hit", { page: "kept" }],
+    ]);
+    assert.equal(second.pending[1]?.id, offline.id, "its id is the same after the restart");
+    assert.equal(await hitsOf(second, "kept"), 3, "the rows are there without a connection");
+    const settled: SettledMutation[] = [];
+    second.onMutationSettled((mutation) => settled.push(mutation));
+    device.cut = false;
+    second.goOnline();
+    await until("both", () => settled.length === 2);
+    assert.deepEqual(settled.map(({ name, status }) => [name, status.state]), [
+      ["hit", "confirmed"],
+      ["hit", "confirmed"],
+    ]);
+    await second.close();
+
+    const other = await new FakeDevice().openTab(options);
+    assert.equal(await hitsOf(other, "kept"), 3);
+    await other.close();
+  });
+
+  test("keeps one user's data from another", async () => {
+    const device = new FakeDevice();
+    device.cut = true;
+    const ann = await device.openTab(options);
+    await ann.mutate.hit({ page: "mine" }).until("durable");
+    const bob = await device.openTab({ ...options, user: "bob" });
+    assert.deepEqual([ann.pending.length, bob.pending.length, bob.connection.role], [1, 0, "leader"]);
+    await Promise.all([ann.close(), bob.close()]);
+  });
+
+  test("without IndexedDB, or without Web Locks, works in memory and says so", async () => {
+    const device = new FakeDevice();
+    device.locks = undefined;
+    const app = await device.openTab(options);
+    assert.equal(app.connection.storage, "memory");
+    assert.match(app.connection.message ?? "", /memory only.*Web Locks/);
+    await app.mutate.hit({ page: "memory" }).until("confirmed");
+    await app.close();
+    device.indexedDB = undefined;
+    const other = await device.openTab(options);
+    assert.match(other.connection.message ?? "", /no IndexedDB/);
+    await other.close();
+  });
+
+  test("shows two tabs as one client: the second waits, and goes on when the first is closed", async () => {
+    const device = new FakeDevice();
+    const first = await device.openTab(options);
+    await first.mutate.hit({ page: "tabs" }).until("confirmed");
+    assert.equal(await hitsOf(first, "tabs"), 1);
+    const second = await device.openTab(options);
+    assert.deepEqual([first.connection.role, second.connection.role], ["leader", "waiting"]);
+    assert.throws(() => second.mutate.hit({ page: "tabs" }), { code: "not-ready" });
+    const seen: (number | undefined)[] = [];
+    second.react((tx) => tx.hits.get("tabs"), {}, ({ data }) => seen.push(data));
+    device.cut = true;
+    await first.mutate.hit({ page: "tabs" }).until("durable");
+    await first.close();
+    await until("the lead", () => second.connection.role === "leader");
+    await until("the offline mutation in the other tab", () => seen.at(-1) === 2);
+    assert.equal(second.pending.length, 1);
+    device.cut = false;
+    second.goOnline();
+    await until("the confirmation", () => second.pending.length === 0);
+    await second.close();
+  });
+
+  test("lets a tab that waits close without ever leading", async () => {
+    const device = new FakeDevice();
+    const first = await device.openTab(options);
+    const [second, third] = [await device.openTab(options), await device.openTab(options)];
+    await second.close();
+    await first.close();
+    await until("the lead", () => third.connection.role === "leader");
+    await third.close();
+  });
+});

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import { IDBFactory } from "fake-indexeddb";
+
+import { openIndexedDbStorage } from "./indexedDbStorage.js";
+import type { Changes, Storage } from "./storage.js";
+import { WriteQueue } from "./writeQueue.js";
+
+const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
+
+test("what was written is loaded, and what was deleted is not", async () => {
+  const factory = new IDBFactory();
+  const storage = await openIndexedDbStorage(factory, "a");
+  await storage.write([bytes(1), bytes(10), bytes(2), bytes(20), bytes(3), bytes()]);
+  await storage.write([bytes(2), undefined, bytes(1), bytes(11)]);
+  storage.close();
+  const loaded = await (await openIndexedDbStorage(factory, "a")).load();
+  assert.deepEqual(loaded, [bytes(1), bytes(11), bytes(3), bytes()]);
+});
+
+test("every write asks for strict durability, and is one transaction", async () => {
+  const factory = new IDBFactory();
+  const storage = await openIndexedDbStorage(factory, "a");
+  const asked = mock.method((await import("fake-indexeddb")).IDBDatabase.prototype, "transaction");
+  await storage.write([bytes(1), bytes(1), bytes(2), bytes(2)]);
+  asked.mock.restore();
+  assert.deepEqual(asked.mock.calls.map((call) => call.arguments as unknown), [
+    ["entries", "readwrite", { durability: "strict" }],
+  ]);
+});
+
+test("a batch is reported only when it is written, and a failed one is tried again before those behind it", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const events: string[] = [];
+  let failures = 1;
+  const storage: Storage = {
+    kind: "memory",
+    load: () => Promise.resolve([]),
+    write: async (changes: Changes) => {
+      await Promise.resolve();
+      if (failures > 0) {
+        failures -= 1;
+        throw new Error("the disk is full");
+      }
+      events.push(`wrote ${changes[0]?.[0]}`);
+    },
+    close: () => events.push("closed"),
+  };
+  const queue = new WriteQueue(storage, {
+    written: (id) => events.push(`reported ${id}`),
+    trouble: (message) => events.push(message ?? "works again"),
+  });
+  queue.push(1, [bytes(1), undefined]);
+  queue.push(2, [bytes(2), undefined]);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(events, ["this device cannot store data: the disk is full"]);
+  context.mock.timers.tick(2000);
+  await queue.close();
+  assert.deepEqual(events.slice(1), ["wrote 1", "works again", "reported 1", "wrote 2", "reported 2", "closed"]);
+});

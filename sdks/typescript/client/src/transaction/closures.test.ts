@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { asId, type Client, IntegerRangeError, type MutationError, newId, TransactionError } from "../index.js";
+import { type DevServer, startDevServer } from "../testing/devServer.js";
+import { FakeDevice } from "../testing/fakeDevice.js";
+import { mutators, schema } from "../testing/notesApp.js";
+import { until } from "../testing/until.js";
+
+type App = Client<typeof schema, (typeof mutators)["byName"]>;
+
+describe("closures", () => {
+  let server: DevServer;
+  let app: App;
+  const printed: unknown[][] = [];
+  const { error: printError } = console;
+
+  before(async () => {
+    server = await startDevServer();
+    const { url, token } = server;
+    app = await new FakeDevice().openTab({ url, token, name: "notes", user: "ann", schema, mutators });
+    await until("the connection", () => app.connection.status === "online");
+    console.error = (...parts) => void printed.push(parts);
+  });
+  after(async () => {
+    console.error = printError;
+    await app.close();
+    await server.stop();
+  });
+
+  test("that return a promise are refused, also anonymous ones and reactive ones", async () => {
+    const wait = app.mutate.wait();
+    await assert.rejects(wait.until("durable"), (error: MutationError) => {
+      assert.equal((error.cause as { code?: string }).code, "not-synchronous");
+      return error.code === "cancelled";
+    });
+    await assert.rejects(app.transact(() => Promise.reject(new Error("never unhandled"))), { code: "not-synchronous" });
+    await assert.rejects(app.read(async (tx) => tx.hits.range()), { code: "not-synchronous" });
+    assert.match(String(printed.at(0)?.[0]), /mutation wait failed/);
+  });
+
+  test("that use another source of chance or time than their transaction are found", async () => {
+    for (const handle of [app.mutate.roll(), app.mutate.stamp()]) {
+      await assert.rejects(handle.until("durable"), ({ cause }: MutationError) => {
+        return (cause as { code?: string }).code === "not-repeatable";
+      });
+    }
+    await assert.rejects(app.read(() => Math.random()), { code: "not-repeatable" });
+    await assert.rejects(app.read(() => ({ at: new Date() })), { code: "not-repeatable" });
+    await app.mutate.drawFairly().until("confirmed");
+  });
+
+  test("cannot swallow the signal that data is missing", async () => {
+    const swallowed = await app.read((tx) => {
+      try {
+        return tx.hits.get("swallow");
+      } catch {
+        return "swallowed";
+      }
+    });
+    assert.equal(swallowed, 0);
+  });
+
+  test("that never stop missing data end with an error", async () => {
+    await assert.rejects(app.read((tx) => tx.notes.get(newId())), /never stops missing/);
+  });
+
+  test("that only read cannot write", async () => {
+    const writing = app.read((tx) => (tx.hits.ref("home") as unknown as { increment(): void }).increment());
+    await assert.rejects(writing, (error) => error instanceof TransactionError && /only reads/.test(error.message));
+  });
+
+  test("cannot use their transaction once they have ended", async () => {
+    const kept = await app.read((tx) => ({ read: () => tx.hits.range() }));
+    assert.throws(kept.read, /has ended/);
+  });
+
+  test("cannot call a mutation", async () => {
+    await assert.rejects(app.read(() => app.mutate.hit({ page: "nested" }).id), { code: "call" });
+  });
+
+  test("get an error that names the column for a number that is no exact integer", async () => {
+    const id = newId();
+    await app.mutate.addNote({ id, title: "numbers" }).until("confirmed");
+    for (const size of [2 ** 53, -(2 ** 60)]) {
+      await assert.rejects(app.mutate.setSize({ id, size }).until("durable"), ({ cause }: MutationError) => {
+        assert.match((cause as Error).message, /table "notes", column "size".*s\.int64\(\)/);
+        return cause instanceof IntegerRangeError && cause instanceof RangeError;
+      });
+    }
+    await assert.rejects(app.mutate.setSize({ id, size: 0.5 }).until("durable"), /column "size".*type int/);
+    await app.mutate.setSize({ id, size: Number.MAX_SAFE_INTEGER }).until("confirmed");
+    assert.equal(await app.read((tx) => tx.notes.ref(id).size.get()), Number.MAX_SAFE_INTEGER);
+  });
+
+  test("get an error for a total that a number cannot hold, and no rounded one", async () => {
+    for (const by of [Number.MAX_SAFE_INTEGER, 1]) {
+      await app.mutate.countTo({ page: "full", by }).until("confirmed");
+    }
+    await assert.rejects(app.read((tx) => tx.hits.get("full")), IntegerRangeError);
+  });
+
+  test("get an error for NaN, for a missing row, for a row that is there", async () => {
+    const id = newId();
+    await app.mutate.addNote({ id, title: "errors" }).until("confirmed");
+    const failing: [Promise<unknown>, RegExp][] = [
+      [app.transact((tx) => tx.notes.update(id, { ratio: NaN })), /NaN/],
+      [app.transact((tx) => tx.notes.update(asId("0".repeat(32)), { size: 1 })), /no row/],
+      [app.transact((tx) => tx.notes.insert({ id, title: "again" })), /already has a row/],
+      [app.transact((tx) => tx.notes.update(id, { title: 5 as never })), /column "title".*type string/],
+      [app.transact((tx) => tx.notes.update(id, { titel: "x" } as never)), /no column titel/],
+      [app.transact((tx) => tx.notes.ref(id).log.set(3, 1)), /none at index 3/],
+    ];
+    for (const [promise, message] of failing) {
+      await assert.rejects(promise, message);
+    }
+  });
+});

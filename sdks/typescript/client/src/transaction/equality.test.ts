@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { areEqual, shared } from "./equality.js";
+
+test("data is equal by what it holds", () => {
+  const make = (last: number): unknown => ({ a: [1n, new Set(["x"]), new Map([["k", { v: Uint8Array.of(last) }]])] });
+  assert.ok(areEqual(make(1), make(1)));
+  assert.ok(!areEqual(make(1), make(2)));
+  assert.ok(!areEqual([1], [1, 2]));
+  assert.ok(!areEqual({ a: 1 }, { b: 1 }));
+  assert.ok(!areEqual(null, {}));
+  assert.ok(areEqual(NaN, NaN));
+});
+
+test("what did not change keeps its identity", () => {
+  const before = { rows: [{ id: 1, tags: new Set(["a"]) }, { id: 2, tags: new Set(["b"]) }], count: 2 };
+  const after = shared(before, {
+    rows: [{ id: 1, tags: new Set(["a"]) }, { id: 2, tags: new Set(["c"]) }],
+    count: 2,
+  }) as typeof before;
+  assert.equal(after.rows[0], before.rows[0]);
+  assert.notEqual(after.rows[1], before.rows[1]);
+  assert.equal(shared(before, structuredClone(before)), before);
+  assert.notEqual(shared([1, 2], [1]), undefined);
+  assert.deepEqual(shared([1, 2], [1]), [1]);
+});
