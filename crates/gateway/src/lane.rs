@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_values::Transaction;
+use iolite_values::{Decision, Transaction};
 
 use crate::SessionId;
 use crate::size;
@@ -12,8 +12,28 @@ use crate::size;
 #[derive(Debug, Default)]
 pub struct Lane {
     in_flight: Option<InFlight>,
-    queue: VecDeque<Transaction>,
+    queue: VecDeque<Waiting>,
     bytes: usize,
+}
+
+/// A mutation for the store.
+#[derive(Debug)]
+pub struct Waiting {
+    pub transaction: Transaction,
+    /// Why it can never be accepted. Then the transaction is an abort in its place, which is recorded as its outcome: an earlier attempt
+    /// that is still on its way cannot take effect after the client was told.
+    pub refused: Option<String>,
+}
+
+impl Waiting {
+    pub fn new(transaction: Transaction) -> Waiting {
+        Waiting { transaction, refused: None }
+    }
+
+    pub fn refused(transaction: Transaction, reason: String) -> Waiting {
+        let transaction = Transaction { reads: Vec::new(), decision: Decision::Abort(String::new()), ..transaction };
+        Waiting { transaction, refused: Some(reason) }
+    }
 }
 
 /// What the store was asked to commit.
@@ -21,13 +41,19 @@ pub struct Lane {
 pub struct InFlight {
     /// The session that is told, if it is still there.
     pub session: SessionId,
-    pub transaction: Transaction,
+    pub waiting: Waiting,
 }
 
 impl Lane {
-    pub fn push(&mut self, transaction: Transaction) {
-        self.bytes += size::transaction(&transaction);
-        self.queue.push_back(transaction);
+    pub fn push(&mut self, waiting: Waiting) {
+        self.bytes += size::transaction(&waiting.transaction);
+        self.queue.push_back(waiting);
+    }
+
+    /// Puts back what the store refused, before everything that waits.
+    pub fn push_front(&mut self, waiting: Waiting) {
+        self.bytes += size::transaction(&waiting.transaction);
+        self.queue.push_front(waiting);
     }
 
     /// The next transaction for the store, if it has answered the one before.
@@ -35,9 +61,9 @@ impl Lane {
         if self.in_flight.is_some() {
             return None;
         }
-        let transaction = self.queue.pop_front()?;
-        self.bytes -= size::transaction(&transaction);
-        Some(&self.in_flight.insert(InFlight { session, transaction }).transaction)
+        let waiting = self.queue.pop_front()?;
+        self.bytes -= size::transaction(&waiting.transaction);
+        Some(&self.in_flight.insert(InFlight { session, waiting }).waiting.transaction)
     }
 
     /// The store has answered.
@@ -62,6 +88,10 @@ impl Lane {
 
     pub fn validate(&self) {
         assert!(self.queue.is_empty() || self.in_flight.is_some(), "what waits, waits for something");
-        assert_eq!(self.queue.iter().map(size::transaction).sum::<usize>(), self.bytes, "waiting bytes are counted");
+        assert_eq!(
+            self.queue.iter().map(|waiting| size::transaction(&waiting.transaction)).sum::<usize>(),
+            self.bytes,
+            "waiting bytes are counted"
+        );
     }
 }

@@ -151,7 +151,7 @@ impl Gateway {
         match purpose {
             Purpose::Schemas => self.on_unreadable(refusal.to_string()),
             Purpose::Growth => self.on_growth_refused(now, refusal),
-            Purpose::Submit(client) => self.on_submit_refused(now, client, refusal),
+            Purpose::Submit(client) => self.on_submit_refused(client, refusal),
             Purpose::Load { session, load: _ } => self.end(session, &Farewell::Unavailable(refusal.to_string())),
             Purpose::Acknowledge => {}
         }

@@ -5,12 +5,12 @@
 
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, CompletionDecision, Refusal, Request};
-use iolite_values::{ClientId, Counter, Schema, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, ClientId, Counter, Schema, Timestamp, Transaction, TransactionId};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
 use crate::farewell::{Farewell, shortened};
 use crate::interface::Broken;
-use crate::lane::InFlight;
+use crate::lane::{InFlight, Waiting};
 use crate::limits;
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, size};
@@ -30,19 +30,32 @@ impl Gateway {
             decision: submit.decision,
         };
         let bytes = size::transaction(&transaction);
-        let verdict = self.judge(&transaction, bytes);
-        if let Some(verdict) = verdict {
-            let outcome = Outcome { counter: submit.counter, attempt: submit.attempt, verdict };
-            if self.has_room(id, client, 0) {
+        match self.judge(&transaction, bytes) {
+            Judgement::NoMutation => {
+                let problem = "mutations and attempts are counted from 1".to_owned();
+                return self.end(id, &Farewell::Protocol(problem));
+            }
+            Judgement::OfNoHistory(position) if self.has_room(id, client, 0) => {
+                let verdict = Verdict::Conflict(position);
+                let outcome = Outcome { counter: submit.counter, attempt: submit.attempt, verdict };
                 return self.settle(now, id, Timestamp::ZERO, outcome);
             }
-        } else if self.has_room(id, client, bytes) {
-            self.lanes.entry(client).or_default().push(transaction);
-            return self.hand_over(client);
+            Judgement::Invalid(reason) if self.has_room(id, client, 0) => {
+                return self.enqueue(client, Waiting::refused(transaction, reason));
+            }
+            Judgement::Fits if self.has_room(id, client, bytes) => {
+                return self.enqueue(client, Waiting::new(transaction));
+            }
+            Judgement::OfNoHistory(_) | Judgement::Invalid(_) | Judgement::Fits => {}
         }
         let (count, size) = (limits::SUBMITS_OPEN_MAX, limits::SUBMITS_OPEN_BYTES_MAX);
         let problem = format!("more than {count} mutations or {size} bytes wait here: wait for their outcomes");
         self.end(id, &Farewell::Limit(problem));
+    }
+
+    fn enqueue(&mut self, client: ClientId, waiting: Waiting) {
+        self.lanes.entry(client).or_default().push(waiting);
+        self.hand_over(client);
     }
 
     pub(crate) fn on_acknowledge(&mut self, id: SessionId, through: Counter) {
@@ -56,9 +69,11 @@ impl Gateway {
 
     pub(crate) fn on_commit_reply(&mut self, now: Now, client: ClientId, reply: CommitReply) {
         let Some(in_flight) = self.finish_in_flight(client) else { return };
-        let Transaction { id, attempt, .. } = in_flight.transaction;
+        let Transaction { id, attempt, .. } = in_flight.waiting.transaction;
         let (at, attempt, verdict) = match &reply {
-            CommitReply::Completed(completion) => (completion.at, completion.attempt, decided(completion)),
+            CommitReply::Completed(completion) => {
+                (completion.at, completion.attempt, decided(completion, in_flight.waiting.refused.as_deref()))
+            }
             CommitReply::Conflict { at_least } => (*at_least, attempt, Verdict::Conflict(*at_least)),
             CommitReply::Forgotten => (Timestamp::ZERO, attempt, Verdict::Rejected(Rejection::Forgotten)),
         };
@@ -71,14 +86,12 @@ impl Gateway {
     }
 
     /// What does not fit the store is rejected. Anything else is not the mutation's fault, and its client comes back with it.
-    pub(crate) fn on_submit_refused(&mut self, now: Now, client: ClientId, refusal: &Refusal) {
+    pub(crate) fn on_submit_refused(&mut self, client: ClientId, refusal: &Refusal) {
         let Some(in_flight) = self.finish_in_flight(client) else { return };
-        let Transaction { id, attempt, .. } = in_flight.transaction;
         match refusal {
             Refusal::Type { .. } | Refusal::TransactionTooLarge { .. } | Refusal::RowTooLarge { .. } => {
-                let verdict = Verdict::Rejected(Rejection::Invalid(shortened(refusal.to_string())));
-                let outcome = Outcome { counter: id.counter, attempt, verdict };
-                self.settle(now, in_flight.session, Timestamp::ZERO, outcome);
+                let refused = Waiting::refused(in_flight.waiting.transaction, shortened(refusal.to_string()));
+                self.lanes.entry(client).or_default().push_front(refused);
             }
             Refusal::NotResolved { .. } | Refusal::TooFarAhead { .. } => {
                 self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string()));
@@ -132,15 +145,16 @@ impl Gateway {
         told + waiting < limits::SUBMITS_OPEN_MAX && waiting_bytes + bytes <= limits::SUBMITS_OPEN_BYTES_MAX
     }
 
-    /// The verdict on a mutation that the store need not be asked about.
-    fn judge(&self, transaction: &Transaction, bytes: usize) -> Option<Verdict> {
-        if let Err(problem) = check(transaction, bytes, self.catalog.schema()) {
-            return Some(Verdict::Rejected(Rejection::Invalid(shortened(problem))));
+    fn judge(&self, transaction: &Transaction, bytes: usize) -> Judgement {
+        if transaction.id.counter == Counter::default() || transaction.attempt == Attempt::default() {
+            return Judgement::NoMutation;
         }
-        // It read a state that is none of this history's.
+        if let Err(problem) = check(transaction, bytes, self.catalog.schema()) {
+            return Judgement::Invalid(shortened(problem));
+        }
         let position = self.position();
         let known = self.settings.broken == Broken::PublishPastResolved || transaction.snapshot <= position;
-        (!known).then_some(Verdict::Conflict(position))
+        if known { Judgement::Fits } else { Judgement::OfNoHistory(position) }
     }
 
     fn publish_reply(&mut self, now: Now, in_flight: InFlight, verdict: &Verdict) {
@@ -148,7 +162,7 @@ impl Gateway {
         if *at <= self.position() {
             return;
         }
-        let transaction = in_flight.transaction;
+        let transaction = in_flight.waiting.transaction;
         let writes = transaction.writes().into();
         self.publish_early(now, &Commit { at: *at, transaction: transaction.id, writes });
         if let Some(open) = self.open_mut(in_flight.session) {
@@ -157,10 +171,23 @@ impl Gateway {
     }
 }
 
-fn decided(completion: &iolite_store::Completion) -> Verdict {
-    match completion.decision {
-        CompletionDecision::Committed => Verdict::Committed(completion.at),
-        CompletionDecision::Aborted => Verdict::Aborted,
+/// What a gateway thinks of a submission.
+enum Judgement {
+    Fits,
+    /// Never acceptable, and why.
+    Invalid(String),
+    /// It read a state that is none of this history's, which stands here.
+    OfNoHistory(Timestamp),
+    /// Not a mutation at all: nothing can be recorded under its name.
+    NoMutation,
+}
+
+/// The verdict that a completion record means. An abort in the place of a refused mutation is its rejection.
+fn decided(completion: &iolite_store::Completion, refused: Option<&str>) -> Verdict {
+    match (completion.decision, refused) {
+        (CompletionDecision::Committed, _) => Verdict::Committed(completion.at),
+        (CompletionDecision::Aborted, None) => Verdict::Aborted,
+        (CompletionDecision::Aborted, Some(reason)) => Verdict::Rejected(Rejection::Invalid(reason.to_owned())),
     }
 }
 
@@ -174,9 +201,6 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     ];
     if let Some((what, count, max)) = at_most.into_iter().find(|(_, count, max)| count > max) {
         return Err(format!("a mutation has at most {max} {what}, not {count}: split it"));
-    }
-    if transaction.id.counter == Counter::default() || transaction.attempt.0 == 0 {
-        return Err("mutations and attempts are counted from 1".into());
     }
     let problem = writes.iter().find_map(|write| schema.check_write(write).err());
     let problem = problem.or_else(|| transaction.reads.iter().find_map(|read| schema.check_read(read).err()));

@@ -40,6 +40,8 @@ fn a_mutation_that_is_quoted_in_its_rejection_does_not_make_a_frame_too_large() 
     world.join(1);
     let operation = Operation::Put(Value::string("x".repeat(900_000)));
     world.say(1, submit(1, vec![Write { cell: cell(7, "n"), operation }]));
+    world.answer_all();
+    world.commit(vec![add(1, 1)]);
     let bytes = frames(&world.take(), &mut SessionEncoder::new());
     assert!(bytes.len() == 1 && bytes[0] < 5_000, "{bytes:?}");
 }

@@ -24,6 +24,17 @@ fn invalid(said: &[Said]) -> String {
     }
 }
 
+/// Lets the store record what it is asked to, and takes what the client is told: a rejection.
+fn rejected(world: &mut World) -> String {
+    assert!(
+        matches!(&world.asked[0].1, Request::Commit { transaction, .. } if matches!(&transaction.decision, Decision::Abort(_))),
+        "a refused mutation is recorded as aborted, or an earlier attempt could still take effect"
+    );
+    world.answer(0);
+    world.commit(vec![add(1, 1)]);
+    invalid(&world.take())
+}
+
 #[test]
 fn a_commit_is_told_with_the_segment_that_holds_it() {
     let mut world = World::new();
@@ -165,13 +176,13 @@ fn what_does_not_fit_the_schema_is_rejected_and_the_session_goes_on() {
     world.join(1);
     let wrong = Write { cell: cell(7, "n"), operation: Operation::Put(Value::Int(1)) };
     world.say(1, submit(1, vec![wrong]));
-    assert!(invalid(&world.take()).contains(r#"column "n" of table "t" is a counter"#));
+    assert!(rejected(&mut world).contains(r#"column "n" of table "t" is a counter"#));
     let catalog = Write {
         cell: iolite_values::Cell::row(iolite_catalog::Catalog::table(), key(1)),
         operation: Operation::Delete,
     };
     world.say(1, submit(2, vec![catalog]));
-    assert!(invalid(&world.take()).contains("no table with the number"));
+    assert!(rejected(&mut world).contains("no table with the number"));
     world.say(1, submit(3, vec![add(7, 1)]));
     assert_eq!(world.asked.len(), 1);
 }
@@ -184,17 +195,39 @@ fn a_mutation_past_a_limit_is_rejected() {
     let read = Read::Cell { cell: cell(7, "n"), element: Element::Whole };
     let reads = vec![read; limits::TRANSACTION_READS_MAX + 1];
     let large = vec![put(7, "x".repeat(limits::TRANSACTION_BYTES_MAX))];
-    for (submit, what) in [
-        (blind(1, many), "operations"),
-        (Submit { reads, ..blind(1, vec![]) }, "reads"),
-        (blind(1, large), "bytes"),
-        (blind(0, vec![]), "counted from 1"),
-        (Submit { attempt: Attempt(0), ..blind(1, vec![]) }, "counted from 1"),
-    ] {
+    let submits =
+        [(blind(1, many), "operations"), (Submit { reads, ..blind(2, vec![]) }, "reads"), (blind(3, large), "bytes")];
+    for (submit, what) in submits {
         world.say(1, FromClient::Submit(submit));
-        let text = invalid(&world.take());
+        let text = rejected(&mut world);
         assert!(text.contains(what), "{text}");
     }
+}
+
+#[test]
+fn what_is_numbered_zero_is_no_mutation() {
+    for submit in [blind(0, vec![]), Submit { attempt: Attempt(0), ..blind(1, vec![]) }] {
+        let mut world = World::new();
+        world.join(1);
+        world.say(1, FromClient::Submit(submit));
+        assert_eq!(world.goodbye(1).0, GoodbyeReason::Protocol);
+    }
+}
+
+#[test]
+fn a_refused_mutation_whose_earlier_attempt_took_effect_is_told_so() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, submit(1, vec![add(7, 1)]));
+    world.answer_all();
+    world.publish();
+    world.take();
+    let wrong = Write { cell: cell(7, "n"), operation: Operation::Put(Value::Int(1)) };
+    world.say(1, FromClient::Submit(Submit { attempt: Attempt(2), ..blind(1, vec![wrong]) }));
+    world.answer_all();
+    let at = world.store.log.last().expect("one").at;
+    let to = world.position();
+    assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![outcome(1, Verdict::Committed(at))]))]);
 }
 
 #[test]
@@ -268,8 +301,12 @@ fn what_does_not_fit_the_store_is_rejected_and_the_next_one_goes_on() {
     world.say(1, submit(1, vec![add(7, 1)]));
     world.say(1, submit(2, vec![add(7, 1)]));
     refuse(&mut world, Refusal::TransactionTooLarge { bytes_max: 10 });
-    assert!(invalid(&world.take()).contains("more than 10 bytes"));
-    assert_eq!(world.asked.len(), 1);
+    assert!(rejected(&mut world).contains("more than 10 bytes"));
+    world.answer_all();
+    world.publish();
+    let at = world.store.log.last().expect("one").at;
+    let to = world.position();
+    assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![outcome(2, Verdict::Committed(at))]))]);
 }
 
 #[test]

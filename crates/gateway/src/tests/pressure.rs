@@ -193,6 +193,23 @@ fn an_answer_past_the_limit_ends_the_session() {
     assert!(message.contains("smaller ranges"), "{message}");
 }
 
+#[test]
+fn an_answer_of_too_many_bytes_ends_the_session() {
+    let mut world = World::new();
+    world.sockets_take = false;
+    let bytes = limits::ROW_BYTES_MAX - 100;
+    for row in 0..=(limits::ANSWER_BYTES_MAX / bytes) as i64 {
+        world.store.write(vec![put(row, "x".repeat(bytes))]);
+    }
+    world.publish();
+    world.join(1);
+    world.subscribe(1, vec![(1, all_rows())]);
+    world.answer_all();
+    let (reason, message) = world.goodbye(1);
+    assert_eq!(reason, GoodbyeReason::Limit);
+    assert!(message.contains("smaller ranges"), "{message}");
+}
+
 fn advances(said: Vec<Said>) -> Vec<Advance> {
     said.into_iter()
         .map(|said| match said {

@@ -119,6 +119,8 @@ impl World {
         let now = self.now_of_client(index);
         let node: &mut ClientNode = &mut self.clients[index.0];
         node.restart(&self.schema, now, self.broken, &mut self.random, &self.history);
+        // A client that had stored nothing yet is another one now.
+        self.history.identities.insert(node.client.identity(), index);
         super::add_watchers(node, &mut self.random);
     }
 
