@@ -89,3 +89,15 @@ fn no_app_can_name_a_table_like_the_systems() {
     let json = r#"{"tables":{"_catalog":{"columns":{"id":{"type":"id"}},"key":["id"]}}}"#;
     assert!(Schema::from_json(json).is_err());
 }
+
+#[test]
+fn hashes_are_remembered_up_to_a_limit() {
+    let mut catalog = Catalog::new(SchemaPolicy::Grow);
+    let hash = |number: usize| SchemaHash((number as u128 + 1).to_be_bytes());
+    for number in 0..KNOWN_SCHEMAS_MAX {
+        catalog.remember(hash(number));
+    }
+    assert!(catalog.knows(hash(0)));
+    assert!(!catalog.knows(hash(KNOWN_SCHEMAS_MAX)) && catalog.known.len() == KNOWN_SCHEMAS_MAX);
+    assert!(catalog.knows(Schema::default().hash()), "what is stored stays known");
+}

@@ -55,3 +55,22 @@ impl Attempts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::Id;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_unheard_of_transaction_is_forgotten_first() {
+        let id = |counter| TransactionId { client: ClientId(Id::from_u128(1)), counter: Counter(counter) };
+        let mut attempts = Attempts::default();
+        for counter in 0..=ATTEMPTS_MAX as u64 {
+            attempts.note(id(counter), Attempt(2), Timestamp::MAX);
+        }
+        assert_eq!(attempts.overtaken(id(0), Attempt(1)), None);
+        assert_eq!(attempts.overtaken(id(1), Attempt(1)), Some(Timestamp::MAX));
+        assert_eq!(attempts.seen.len(), ATTEMPTS_MAX);
+    }
+}

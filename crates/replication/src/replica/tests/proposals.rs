@@ -7,7 +7,7 @@ use iolite_store::{CompletionDecision, Refusal};
 use iolite_values::{Attempt, Counter, Decision, Id, ListOrder, Operation, StoreIncarnation, Timestamp, Value};
 
 use super::bench::{Bench, Said, add, at, blind, cell, committed, completion, id, put, read, reading, write};
-use crate::journal::{Completed, CompletedDecision, JournalRecord, ROW_BYTES_MAX};
+use crate::journal::{Completed, CompletedDecision, JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX};
 use crate::messages::{Answer, Ask, Prepared};
 
 #[test]
@@ -221,4 +221,16 @@ fn a_row_does_not_grow_past_what_a_checkpoint_takes() {
     let third = Arc::new(put(4, 2, &half));
     let refusal = Refusal::RowTooLarge { table: cell(1).table, key: cell(1).row.clone(), bytes_max: ROW_BYTES_MAX };
     assert_eq!(bench.answer(Ask::Prepare { transaction: third, at: at(4) }), Answer::Refused(refusal));
+}
+
+#[test]
+fn a_transaction_that_fits_no_record_is_refused() {
+    let mut bench = Bench::new();
+    let large = Value::bytes(vec![0; ROW_BYTES_MAX - 1000]);
+    let puts = |rows: i64| (0..rows).map(|row| write(row, Operation::Put(large.clone()))).collect();
+    let rows = (RECORD_BYTES_MAX / ROW_BYTES_MAX) as i64;
+    bench.commit(&blind(1, puts(rows)), at(1));
+    let larger = Arc::new(blind(2, puts(rows + 1)));
+    let refusal = Refusal::TransactionTooLarge { bytes_max: RECORD_BYTES_MAX };
+    assert_eq!(bench.answer(Ask::Prepare { transaction: larger, at: at(2) }), Answer::Refused(refusal));
 }

@@ -1,0 +1,120 @@
+//! The client's limits, met and passed by one. They are listed in docs/limits.md.
+
+mod harness;
+
+use std::time::Duration;
+
+use harness::{Harness, Stop, hits, key, notes};
+use iolite_client::{CallError, Client, Connection, MutationStatus, Output, Run, RunError, View};
+use iolite_machine::Machine;
+use iolite_values::{ColumnId, KeyRange, Operation, TableId, Value};
+use iolite_wire::message::FromClient;
+
+fn cancelled(harness: &mut Harness, name: &str) -> Option<String> {
+    let counter = harness.mutate(name);
+    match harness.last_status(counter) {
+        MutationStatus::Cancelled { reason } => Some(reason.clone()),
+        MutationStatus::Pending(_) => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn so_many_mutations_are_pending_and_no_more() {
+    let mut harness = Harness::new();
+    for _ in 0..Client::PENDING_MAX {
+        harness.client.mutate(harness.now.wall, "hit", "{}").expect("there is room");
+    }
+    let error = harness.client.mutate(harness.now.wall, "hit", "{}");
+    assert_eq!(error, Err(CallError::QueueFull { limit: Client::PENDING_MAX }));
+    let first = harness.client.pending().next().expect("many are").counter;
+    assert!(harness.client.cancel(first));
+    assert!(harness.client.mutate(harness.now.wall, "hit", "{}").is_ok(), "there is room again");
+}
+
+#[test]
+fn a_run_writes_so_often_and_no_more() {
+    let mut harness = Harness::new();
+    let hit_often = |times: usize| {
+        move |tx: &mut iolite_client::Transaction<'_>| {
+            (0..times).try_for_each(|_| tx.write(hits(1), Operation::Add(1))).map_err(Stop::from)
+        }
+    };
+    harness.mutator("most", hit_often(Run::WRITES_MAX)).mutator("more", hit_often(Run::WRITES_MAX + 1));
+    assert_eq!(cancelled(&mut harness, "most"), None);
+    let refused = RunError::TooLarge { what: "operations", limit: Run::WRITES_MAX };
+    assert_eq!(cancelled(&mut harness, "more"), Some(refused.to_string()));
+}
+
+#[test]
+fn a_run_writes_so_many_bytes_and_no_more() {
+    let put = |bytes: usize| {
+        move |tx: &mut iolite_client::Transaction<'_>| {
+            let title = (ColumnId::of("title"), vec![Operation::Put(Value::from("x".repeat(bytes)))]);
+            tx.insert(notes(), &key(1), [title].into()).map_err(Stop::from)
+        }
+    };
+    let mut harness = Harness::new();
+    // Creating the row and naming it twice take the rest.
+    let around = 1 + 2 * key(1).as_bytes().len();
+    harness.mutator("most", put(Run::BYTES_MAX - around)).mutator("more", put(Run::BYTES_MAX - around + 1));
+    harness.connect();
+    harness.react(View::Confirmed, |tx| tx.row(notes(), &key(1)).map(drop).map_err(Stop::from));
+    harness.load(10, &[]);
+    assert_eq!(cancelled(&mut harness, "most"), None);
+    let mut harness = Harness::on(harness.storage);
+    harness.mutator("more", put(Run::BYTES_MAX - around + 1));
+    let refused = RunError::TooLarge { what: "bytes of operations", limit: Run::BYTES_MAX };
+    assert_eq!(cancelled(&mut harness, "more"), Some(refused.to_string()));
+}
+
+#[test]
+fn a_run_reads_so_often_and_no_more() {
+    let mut harness = Harness::new();
+    harness.connect();
+    let table = TableId::of("hits");
+    harness
+        .react(View::Confirmed, move |tx| tx.range(table, &KeyRange::all(), None, false).map(drop).map_err(Stop::from));
+    harness.load(10, &[]);
+    let read = |times: usize| {
+        move |tx: &mut iolite_client::Transaction<'_>| {
+            (0..times as i64).try_for_each(|id| tx.cell(&hits(id)).map(drop)).map_err(Stop::from)
+        }
+    };
+    harness.mutator("most", read(Run::READS_MAX)).mutator("more", read(Run::READS_MAX + 1));
+    assert_eq!(cancelled(&mut harness, "most"), None);
+    let refused = RunError::TooLarge { what: "reads", limit: Run::READS_MAX };
+    assert_eq!(cancelled(&mut harness, "more"), Some(refused.to_string()));
+}
+
+#[test]
+fn one_subscribe_names_so_many_interests_and_the_next_one_the_rest() {
+    let mut harness = Harness::new();
+    harness.link();
+    for id in 0..1001 {
+        harness.react(View::Confirmed, move |tx| tx.cell(&hits(id)).map(drop).map_err(Stop::from));
+    }
+    harness.take_sent();
+    harness.welcome(1);
+    let asked = harness.take_sent();
+    let lengths: Vec<usize> = asked
+        .iter()
+        .map(|message| match message {
+            FromClient::Subscribe(subscribe) => subscribe.interests.len(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(lengths, [1000, 1]);
+}
+
+#[test]
+fn a_link_that_does_not_come_about_is_given_up_after_ten_seconds() {
+    let mut harness = Harness::new();
+    harness.pass(Duration::ZERO);
+    assert_eq!(harness.connection(), Connection::Connecting);
+    let due = harness.client.deadline().expect("it waits for the link");
+    assert_eq!(due, harness.now.instant + Duration::from_secs(10));
+    harness.pass(Duration::from_secs(10));
+    assert_eq!(harness.connection(), Connection::Offline);
+    assert!(harness.other.contains(&Output::Disconnect));
+}

@@ -1,0 +1,72 @@
+//! The limits of keys, schemas and timestamps, each met and passed by one. They are listed in docs/limits.md.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{Column, ColumnType, CoordinatorId, KeyError, RowKey, Scalar, Schema, Table, Timestamp, Value};
+
+fn named(prefix: &str, count: usize) -> impl Iterator<Item = String> {
+    (0..count).map(move |number| format!("{prefix}{number}"))
+}
+
+fn columns(count: usize) -> BTreeMap<String, Column> {
+    named("c", count).map(|name| (name, Column::of(ColumnType::Scalar(Scalar::Int)))).collect()
+}
+
+fn table(name: &str, count: usize) -> Result<Table, String> {
+    Table::new(name, vec!["c0".into()], columns(count)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_key_has_a_length() {
+    // A tag before and an end behind.
+    let longest = "x".repeat(RowKey::MAX_BYTES - 2);
+    assert!(RowKey::new(&[Value::from(longest.clone())]).is_ok());
+    let bytes = RowKey::MAX_BYTES + 1;
+    assert_eq!(RowKey::new(&[Value::from(longest + "x")]), Err(KeyError::TooLong { bytes }));
+    let from_a_peer = [&[0x30], "x".repeat(RowKey::MAX_BYTES - 1).as_bytes(), &[0]].concat();
+    assert_eq!(RowKey::from_bytes(&from_a_peer), Err(KeyError::TooLong { bytes }));
+}
+
+#[test]
+fn a_table_has_so_many_columns() {
+    assert!(table("t", Table::COLUMNS_MAX).is_ok());
+    let error = table("t", Table::COLUMNS_MAX + 1).expect_err("one too many");
+    assert!(error.contains(&format!("more than {} columns", Table::COLUMNS_MAX)), "{error}");
+}
+
+#[test]
+fn a_schema_has_so_many_tables() {
+    let of =
+        |count| Schema::new(named("t", count).map(|name| (name.clone(), table(&name, 1).expect("good"))).collect());
+    assert!(of(Schema::TABLES_MAX).is_ok());
+    let error = of(Schema::TABLES_MAX + 1).expect_err("one too many").to_string();
+    assert!(error.contains(&format!("more than {} tables", Schema::TABLES_MAX)), "{error}");
+}
+
+#[test]
+fn a_schema_has_a_length() {
+    let json = |length: usize| format!(r#"{{"tables":{{}}{}}}"#, " ".repeat(length - r#"{"tables":{}}"#.len()));
+    assert!(Schema::from_json(&json(Schema::JSON_BYTES_MAX)).is_ok());
+    let error = Schema::from_json(&json(Schema::JSON_BYTES_MAX + 1)).expect_err("one too long").to_string();
+    assert!(error.contains(&format!("longer than {} bytes", Schema::JSON_BYTES_MAX)), "{error}");
+}
+
+#[test]
+fn a_name_has_a_length() {
+    assert!(Schema::new([("n".repeat(64), table("t", 1).expect("good"))].into()).is_ok());
+    let error = Schema::new([("n".repeat(65), table("t", 1).expect("good"))].into()).expect_err("one too long");
+    assert!(error.to_string().contains("64 at most"), "{error}");
+}
+
+#[test]
+fn coordinators_are_numbered_to_a_limit() {
+    assert!(CoordinatorId::new(CoordinatorId::MAX).is_some());
+    assert_eq!(CoordinatorId::new(CoordinatorId::MAX + 1), None);
+}
+
+#[test]
+fn times_past_the_last_one_are_held_at_it() {
+    let last = CoordinatorId::new(CoordinatorId::MAX).expect("allowed");
+    assert_eq!(Timestamp::new(u64::MAX, last), Timestamp::MAX);
+    assert_eq!(Timestamp::end_of(u64::MAX), Timestamp::MAX);
+}

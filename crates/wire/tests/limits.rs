@@ -1,0 +1,144 @@
+//! Every limit of a message's parts, met and passed by one: encoders refuse what decoders would. They are listed in docs/limits.md.
+
+use std::sync::Arc;
+
+use iolite_values::{
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, Operation, Row, RowKey, SchemaHash,
+    TableId, Timestamp, Value, Write,
+};
+use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
+use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
+use iolite_wire::limits::{self, Limit};
+use iolite_wire::message::{
+    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Submit, Subscribe, SubscriptionId,
+};
+use iolite_wire::{EncodeError, SessionEncoder};
+
+fn text(length: usize) -> String {
+    "x".repeat(length)
+}
+
+fn key() -> RowKey {
+    RowKey::new(&[Value::Int(1)]).expect("short")
+}
+
+fn write(operation: Operation) -> Write {
+    Write { cell: Cell { table: TableId(1), row: key(), column: ColumnId(2) }, operation }
+}
+
+fn submit(decision: Decision) -> FromClient {
+    let (counter, attempt, snapshot) = (Counter(1), Attempt(1), Timestamp::ZERO);
+    FromClient::Submit(Submit { counter, attempt, snapshot, reads: Vec::new(), decision, acknowledged: None })
+}
+
+fn encode(message: &FromClient) -> Result<(), EncodeError> {
+    SessionEncoder::new().encode(message).map(drop)
+}
+
+/// What `of` makes of the limit is taken, and of one more is refused by that limit.
+fn is_met(limit: Limit, of: impl Fn(usize) -> Result<(), EncodeError>) {
+    assert_eq!(of(limit.most), Ok(()), "{limit}");
+    assert_eq!(of(limit.most + 1), Err(EncodeError::TooLarge { limit }));
+}
+
+/// The content alone is as long as a frame may be, or leaves some room for what is around it.
+fn frame_is_limited(limit: Limit, of: impl Fn(usize) -> Result<(), EncodeError>) {
+    assert_eq!(of(limit.most - 4096), Ok(()), "{limit}");
+    assert_eq!(of(limit.most), Err(EncodeError::TooLarge { limit }));
+}
+
+#[test]
+fn a_token_has_a_length() {
+    is_met(limits::TOKEN, |length| {
+        encode(&FromClient::Hello(Hello {
+            oldest_version: ProtocolVersion::CURRENT,
+            newest_version: ProtocolVersion::CURRENT,
+            token: text(length),
+            client: ClientId::default(),
+            schema: SchemaHash([0; 16]),
+            resume: None,
+            acknowledged: Counter(0),
+        }))
+    });
+}
+
+#[test]
+fn a_schema_has_a_length() {
+    is_met(limits::SCHEMA, |length| encode(&FromClient::Schema(text(length))));
+}
+
+#[test]
+fn a_reason_has_a_length() {
+    is_met(limits::REASON, |length| encode(&submit(Decision::Abort(text(length)))));
+    is_met(limits::REASON, |length| {
+        let goodbye = Goodbye { reason: GoodbyeReason::Slow, message: text(length), retry_after: None };
+        SessionEncoder::new().encode(&FromGateway::Goodbye(goodbye)).map(drop)
+    });
+}
+
+#[test]
+fn a_maps_key_has_a_length() {
+    is_met(limits::MAP_KEY, |length| {
+        let key: Arc<str> = text(length).into();
+        encode(&submit(Decision::Commit(vec![write(Operation::RemoveEntry { key })])))
+    });
+}
+
+#[test]
+fn a_ranges_bound_has_a_length() {
+    is_met(limits::RANGE_BOUND, |length| {
+        let range = KeyRange { lower: vec![2; length].into(), upper: None };
+        let interests = vec![(SubscriptionId(1), Interest::Range { table: TableId(1), range })];
+        encode(&FromClient::Subscribe(Subscribe { held: false, interests }))
+    });
+}
+
+#[test]
+fn subscriptions_of_one_message_have_a_number() {
+    is_met(limits::SUBSCRIPTIONS, |count| {
+        let interest = || Interest::Range { table: TableId(1), range: KeyRange::all() };
+        let interests = (0..count as u32).map(|number| (SubscriptionId(number), interest())).collect();
+        encode(&FromClient::Subscribe(Subscribe { held: false, interests }))
+    });
+    is_met(limits::SUBSCRIPTIONS, |count| {
+        encode(&FromClient::Unsubscribe((0..count as u32).map(SubscriptionId).collect()))
+    });
+}
+
+#[test]
+fn a_mutations_name_has_a_length() {
+    is_met(limits::NAME, |length| {
+        let (name, arguments) = (text(length), String::new());
+        let (counter, status) = (Counter(1), MutationStatus::Waiting);
+        StoredMutation { counter, name, arguments, called_at_micros: 0, ticket: None, status }.encode().map(drop)
+    });
+}
+
+#[test]
+fn frames_of_every_kind_have_a_length() {
+    let put = |length: usize| vec![write(Operation::Put(Value::string(text(length))))];
+    frame_is_limited(limits::FROM_CLIENT.bytes, |length| encode(&submit(Decision::Commit(put(length)))));
+    frame_is_limited(limits::FROM_GATEWAY.bytes, |length| {
+        let advance = Advance { changes: put(length), ..Advance::default() };
+        SessionEncoder::new().encode(&FromGateway::Advance(advance)).map(drop)
+    });
+    frame_is_limited(limits::JOURNAL_RECORD.bytes, |length| {
+        let decision = CompletedDecision::Committed(put(length));
+        let (transaction, attempt) = (Default::default(), Attempt(1));
+        JournalRecord::Completed(Completed { transaction, attempt, at: Timestamp::ZERO, decision }).encode().map(drop)
+    });
+    let row = |length: usize| {
+        let mut row = Row::default();
+        row.apply(ColumnId(2), &Operation::Put(Value::string(text(length)))).expect("a scalar");
+        row
+    };
+    frame_is_limited(limits::CHECKPOINT_CHUNK.bytes, |length| {
+        let (table, base_at, history) = (TableId(1), Timestamp::ZERO, Vec::new());
+        CheckpointChunk::Rows(vec![CheckpointRow { table, key: key(), base: row(length), base_at, history }])
+            .encode()
+            .map(drop)
+    });
+    frame_is_limited(limits::CLIENT_STORAGE.bytes, |length| {
+        StoredRow { table: TableId(1), key: key(), row: row(length) }.encode().map(drop)
+    });
+}
