@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+import { startDevServer } from "./testing/devServer.js";
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+
+test("the README's example is the one in examples/", async () => {
+  const example = await readFile(path("../examples/counter.ts"), "utf8");
+  const [, shown = ""] = /\/\/ README: begin\n([\s\S]*)\/\/ README: end/.exec(example) ?? [];
+  const readme = await readFile(path("../README.md"), "utf8");
+  assert.ok(shown.length > 0 && readme.includes(`\`\`\`ts\n${shown.trim()}\n\`\`\``));
+});
+
+test("the README's example runs against a server", async () => {
+  const server = await startDevServer();
+  try {
+    const arguments_ = [path("./examples/counter.js"), server.url, server.token];
+    const { stdout } = await promisify(execFile)(process.execPath, arguments_, { timeout: 20_000 });
+    assert.match(stdout, /(^|\n)1\n$/);
+  } finally {
+    await server.stop();
+  }
+});

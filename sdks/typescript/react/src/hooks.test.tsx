@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { container } from "./testing/page.js";
+
+import { act, type ReactNode, StrictMode } from "react";
+import { createRoot, type Root } from "react-dom/client";
+
+import {
+  IoliteProvider,
+  useClient,
+  useConnectionState,
+  useMutation,
+  usePending,
+  useReactive,
+  type ReactiveResult,
+  useRefused,
+} from "./index.js";
+import { ReactiveStore } from "./reactiveStore.js";
+import { FakeClient } from "./testing/fakeClient.js";
+
+async function render(client: FakeClient, children: ReactNode, root: Root = createRoot(container())): Promise<Root> {
+  await act(async () => {
+    root.render(
+      <StrictMode>
+        <IoliteProvider client={client.asClient}>{children}</IoliteProvider>
+      </StrictMode>,
+    );
+    await Promise.resolve();
+  });
+  return root;
+}
+
+const ready = (data: unknown) => ({ status: "ready", data, error: undefined }) as const;
+
+/** Shows one observation of a key, and keeps what it saw. */
+function observer() {
+  const seen: ReactiveResult<unknown>[] = [];
+  function Show({ id }: { id: number }) {
+    seen.push(useReactive(() => id as unknown, [id], { view: "confirmed" }));
+    return null;
+  }
+  return { seen, Show };
+}
+
+test("useReactive shows each state, with the same object while nothing changes", async () => {
+  const client = new FakeClient();
+  const { seen, Show } = observer();
+  const root = await render(client, <Show id={1} />);
+  assert.deepEqual(seen.at(-1), { data: undefined, isLoading: true, isUnavailable: false, error: undefined });
+  const current = client.observations.filter(({ stopped }) => !stopped).at(-1);
+  assert.equal(current?.view, "confirmed");
+  await act(async () => client.observations.forEach((each) => each.become(ready(["a"]))));
+  assert.deepEqual(seen.at(-1), { data: ["a"], isLoading: false, isUnavailable: false, error: undefined });
+  const before = seen.at(-1);
+  await render(client, <Show id={1} />, root);
+  assert.equal(seen.at(-1), before);
+  const error = new Error("no");
+  await act(async () => client.observations.forEach((each) => each.become({ status: "failed", data: ["a"], error })));
+  assert.equal(seen.at(-1)?.error, error);
+  await act(async () => client.observations.forEach((each) => each.become({ status: "unavailable", data: ["a"], error: undefined })));
+  assert.deepEqual([seen.at(-1)?.isUnavailable, seen.at(-1)?.data], [true, ["a"]]);
+  await act(async () => root.unmount());
+});
+
+test("useReactive shows data that is there at the first render", async () => {
+  const client = new FakeClient();
+  const observe = client.observe.bind(client);
+  client.observe = (...args) => {
+    const observation = observe(...args);
+    observation.state = ready("cached");
+    return observation;
+  };
+  const { seen, Show } = observer();
+  const root = await render(client, <Show id={1} />);
+  assert.equal(seen[0]?.data, "cached");
+  await act(async () => root.unmount());
+});
+
+test("useReactive begins anew when its deps change, and never shows the data of others", async () => {
+  const client = new FakeClient();
+  const { seen, Show } = observer();
+  const root = await render(client, <Show id={1} />);
+  await act(async () => client.observations.forEach((each) => each.become(ready(each.run()))));
+  assert.equal(seen.at(-1)?.data, 1);
+  const shown = seen.length;
+  await render(client, <Show id={2} />, root);
+  assert.deepEqual(seen.slice(shown).map(({ data }) => data).filter((data) => data === 1), []);
+  await act(async () => client.observations.forEach((each) => each.become(ready(each.run()))));
+  assert.equal(seen.at(-1)?.data, 2);
+  await act(async () => root.unmount());
+});
+
+test("useReactive ends what is not shown any more, in StrictMode too, and keeps what is", async (context) => {
+  const client = new FakeClient();
+  const { Show } = observer();
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const root = await render(client, <Show id={1} />);
+  context.mock.timers.tick(ReactiveStore.idleMs);
+  const running = (): number => client.observations.filter(({ stopped }) => !stopped).length;
+  assert.equal(running(), 1);
+  await act(async () => root.unmount());
+  context.mock.timers.tick(ReactiveStore.idleMs);
+  assert.equal(running(), 0);
+});
+
+test("the other hooks follow the client", async () => {
+  const client = new FakeClient();
+  const seen: unknown[] = [];
+  function Show() {
+    const move = useMutation("move" as never) as unknown as () => string;
+    seen.push([useConnectionState(), usePending(), useRefused(), move(), useClient() === client.asClient]);
+    return null;
+  }
+  const root = await render(client, <Show />);
+  assert.deepEqual(seen.at(-1), [{ status: "offline" }, [], [], "moved", true]);
+  await act(async () => client.change({ connection: { status: "online" }, pending: [1], refused: [2] }));
+  assert.deepEqual(seen.at(-1), [{ status: "online" }, [1], [2], "moved", true]);
+  await act(async () => root.unmount());
+});
+
+test("a hook without a provider says what is missing", async () => {
+  const { Show } = observer();
+  const root = createRoot(container(), { onUncaughtError: () => undefined });
+  await assert.rejects(async () => {
+    await act(async () => root.render(<Show id={1} />));
+  }, /no IoliteProvider/);
+});
