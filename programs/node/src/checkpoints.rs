@@ -2,8 +2,10 @@
 //!
 //! Invariant: at most one is under way.
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoints {
+    /// A journal of fewer bytes is left alone.
+    journal_bytes_min: u64,
     state: State,
     /// Of the last complete one.
     bytes: u64,
@@ -28,12 +30,14 @@ pub(crate) enum Step {
 
 impl Checkpoints {
     pub(crate) const CHUNK_BYTES: usize = 256 << 10;
-    /// Replaying this much takes a moment, whatever the store holds.
-    const JOURNAL_BYTES_MIN: u64 = 32 << 20;
+
+    pub(crate) fn new(journal_bytes_min: u64) -> Checkpoints {
+        Checkpoints { journal_bytes_min, state: State::Idle, bytes: 0 }
+    }
 
     pub(crate) fn on_synced(&mut self, bytes_since_checkpoint: u64) -> Step {
         match self.state {
-            State::Idle if bytes_since_checkpoint >= Self::JOURNAL_BYTES_MIN.max(2 * self.bytes) => {
+            State::Idle if bytes_since_checkpoint >= self.journal_bytes_min.max(2 * self.bytes) => {
                 self.state = State::Writing { bytes: 0 };
                 Step::Begin
             }
@@ -62,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_checkpoint_begins_when_the_journal_has_outgrown_the_last_one() {
-        let mut checkpoints = Checkpoints::default();
+        let mut checkpoints = Checkpoints::new(32 << 20);
         assert_eq!(checkpoints.on_synced(1 << 20), Step::Nothing);
         assert_eq!(checkpoints.on_synced(32 << 20), Step::Begin);
         assert_eq!(checkpoints.on_synced(64 << 20), Step::Nothing, "one at a time");

@@ -52,14 +52,21 @@ pub enum NodeOutput {
 }
 
 impl Node {
-    pub fn new(now: Now, gateway: Gateway, coordinator: Coordinator, replica: Replica) -> Node {
+    /// A journal of fewer bytes than `checkpoint_bytes_min` is left without a checkpoint.
+    pub fn new(
+        now: Now,
+        gateway: Gateway,
+        coordinator: Coordinator,
+        replica: Replica,
+        checkpoint_bytes_min: u64,
+    ) -> Node {
         Node {
             now,
             gateway,
             coordinator,
             replica,
             gate: Gate::new(),
-            checkpoints: Checkpoints::default(),
+            checkpoints: Checkpoints::new(checkpoint_bytes_min),
             outputs: VecDeque::new(),
         }
     }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
@@ -33,6 +34,8 @@ pub struct ServerSettings {
     pub address: SocketAddr,
     /// The folder of the app's page, with an `index.html`.
     pub app: Option<PathBuf>,
+    /// A journal of fewer bytes is left without a checkpoint: replaying it takes a moment.
+    pub checkpoint_bytes_min: u64,
 }
 
 impl ServerSettings {
@@ -41,7 +44,13 @@ impl ServerSettings {
     /// Fsync, on loopback's standard port, without a page.
     pub fn new(data: impl Into<PathBuf>) -> ServerSettings {
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), ServerSettings::PORT);
-        ServerSettings { data: data.into(), durability: Durability::Fsync, address, app: None }
+        ServerSettings {
+            data: data.into(),
+            durability: Durability::Fsync,
+            address,
+            app: None,
+            checkpoint_bytes_min: 32 << 20,
+        }
     }
 }
 
@@ -87,6 +96,9 @@ pub struct Server {
 /// Bytes of messages that wait for the node.
 const INBOX_BYTES_MAX: usize = 64 << 20;
 
+/// How long requests that are being answered may take when the server stops.
+const LAST_REQUESTS_WITHIN: Duration = Duration::from_secs(2);
+
 impl Server {
     /// Opens the data directory and the port.
     ///
@@ -102,7 +114,13 @@ impl Server {
         let failed = |source| ServerError::Recovery { data: settings.data.clone(), source };
         let replica = recover(&data.recovery).map_err(failed)?;
         let clock = Clock::start();
-        let node = Node::new(clock.now(), gateway(&data.token), coordinator(clock.now()), replica);
+        let node = Node::new(
+            clock.now(),
+            gateway(&data.token),
+            coordinator(clock.now()),
+            replica,
+            settings.checkpoint_bytes_min,
+        );
         let metrics = Metrics::default();
         let class = data.journal.durability().name();
         metrics.fact("iolite_durability", "What durable means in the running journal.", "class", class);
@@ -157,10 +175,14 @@ impl Server {
         };
         shutdown.begin();
         self.journal.end();
-        let served = http.await.map_err(std::io::Error::other);
+        // A request that takes longer is cut off: its sender sees a lost connection either way.
+        let served = tokio::time::timeout(LAST_REQUESTS_WITHIN, http).await;
         match failed {
             Some(reason) => Err(RunError::Journal(reason)),
-            None => Ok(served??),
+            None => match served {
+                Ok(served) => Ok(served.map_err(std::io::Error::other)??),
+                Err(_) => Ok(()),
+            },
         }
     }
 

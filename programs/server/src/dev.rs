@@ -43,7 +43,8 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
         Class::Memory => Durability::Memory,
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
-    let settings = ServerSettings { data: arguments.data, durability, address, app: arguments.app };
+    let defaults = ServerSettings::new(arguments.data);
+    let settings = ServerSettings { durability, address, app: arguments.app, ..defaults };
     let server = Server::open(settings).await?;
     let shutdown = Shutdown::new();
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;

@@ -58,8 +58,8 @@ async fn nothing_acknowledged_is_lost_when_the_server_is_killed_under_load() {
             acknowledged
         }));
     }
-    for kill in 0..3 {
-        let mut watched = clients[kill].settled();
+    for client in &clients {
+        let mut watched = client.settled();
         for _ in 0..50 {
             tokio::time::timeout(PATIENCE, watched.recv())
                 .await

@@ -40,6 +40,12 @@ impl<T: IntoKey + ?Sized> IntoKey for &T {
     }
 }
 
+impl IntoKey for Vec<Value> {
+    fn values(&self) -> Vec<Value> {
+        self.clone()
+    }
+}
+
 impl<A: IntoKey, B: IntoKey> IntoKey for (A, B) {
     fn values(&self) -> Vec<Value> {
         [self.0.values(), self.1.values()].concat()

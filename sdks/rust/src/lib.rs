@@ -38,14 +38,19 @@ mod reaction;
 mod row;
 mod shared;
 mod storage;
+pub mod table;
 mod traffic;
 mod transact;
 mod transaction;
+
+// The derive names this crate by its outer name, also in this crate's own tests and examples.
+extern crate self as iolite;
 
 pub use client::{Client, Settled};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};
 pub use iolite_client::{CallError, Connection, MutationStatus, Pending, PendingMutation, Refused, RunError, View};
+pub use iolite_derive::Table;
 pub use iolite_values::{CellState, Counter, Id, Row, Schema, SchemaError, Timestamp, Value};
 pub use key::IntoKey;
 pub use mutation::{MutationEnd, MutationHandle};
@@ -53,6 +58,7 @@ pub use mutators::Mutators;
 pub use options::{Options, Storage};
 pub use reaction::{Reaction, ReactionError};
 pub use row::{FromValue, Record};
+pub use table::schema;
 pub use traffic::Traffic;
 pub use transact::TransactError;
 pub use transaction::Transaction;

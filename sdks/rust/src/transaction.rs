@@ -128,12 +128,21 @@ impl<'a> Transaction<'a> {
         key: impl IntoKey,
         columns: impl IntoIterator<Item = (&'v str, Value)>,
     ) -> Result<()> {
-        let mut content = Content::new();
+        let mut content = Vec::new();
         for (column, value) in columns {
-            let operation = self.set_operation(table, column, value)?;
-            content.insert(ColumnId::of(column), vec![operation]);
+            content.push((column, vec![self.set_operation(table, column, value)?]));
         }
-        let key = self.key(&key)?;
+        self.insert_content(table, &key, content)
+    }
+
+    pub(crate) fn insert_content(
+        &mut self,
+        table: &str,
+        key: &impl IntoKey,
+        columns: Vec<(&str, Vec<Operation>)>,
+    ) -> Result<()> {
+        let key = self.key(key)?;
+        let content: Content = columns.into_iter().map(|(column, made)| (ColumnId::of(column), made)).collect();
         Ok(self.core.insert(self.table(table)?, &key, content)?)
     }
 
@@ -242,7 +251,7 @@ impl<'a> Transaction<'a> {
         self.write(table, key, column, Operation::RemoveEntry { key: Arc::from(entry) })
     }
 
-    fn write(&mut self, table: &str, key: impl IntoKey, column: &str, operation: Operation) -> Result<()> {
+    pub(crate) fn write(&mut self, table: &str, key: impl IntoKey, column: &str, operation: Operation) -> Result<()> {
         let cell = self.cell_of(table, &key, column)?;
         Ok(self.core.write(cell, operation)?)
     }

@@ -64,6 +64,7 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-server", Anything),
     ("iolite-memoryd", Anything),
     ("iolite", Anything),
+    ("iolite-derive", Only(&[])),
     ("iolite-wasm", Anything),
     ("iolite-python", Anything),
     ("iolite-uniffi", Anything),

@@ -1,5 +1,6 @@
 //! The SDK against an embedded server, over real sockets.
 
+mod checkpoints;
 mod exchange;
 mod notes;
 mod offline;
@@ -7,3 +8,4 @@ mod pressure;
 mod raw_session;
 mod refusals;
 mod transactions;
+mod typed;

@@ -7,10 +7,10 @@ use iolite::{Client, Embedded, MutationStatus, View};
 use crate::notes::{hits, open, options, schema, wait_for_hits};
 
 /// Removed when it is dropped.
-struct Folder(PathBuf);
+pub struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub fn new(name: &str) -> Folder {
         let folder = std::env::temp_dir().join(format!("iolite-test-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         Folder(folder)

@@ -1,0 +1,153 @@
+//! Reads the struct and its attributes.
+
+use syn::{Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, Type, Visibility};
+
+/// The struct of a table.
+pub struct TableInput {
+    pub ident: Ident,
+    pub visibility: Visibility,
+    pub name: String,
+    pub life: Life,
+    pub columns: Vec<ColumnInput>,
+}
+
+/// Whether rows are inserted and deleted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    Inserted,
+    Live,
+}
+
+pub struct ColumnInput {
+    pub ident: Ident,
+    pub name: String,
+    pub kind: Type,
+    pub place: Place,
+    pub default: Option<Expr>,
+    /// `order = "strict"` of a list.
+    pub order: Option<LitStr>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Key,
+    Data,
+}
+
+impl TableInput {
+    pub fn read(input: &DeriveInput) -> Result<TableInput> {
+        let Data::Struct(data) = &input.data else {
+            return Err(Error::new_spanned(&input.ident, "a table is a struct"));
+        };
+        let Fields::Named(fields) = &data.fields else {
+            return Err(Error::new_spanned(
+                &input.ident,
+                "a table's columns have names: write a struct with named fields",
+            ));
+        };
+        if !input.generics.params.is_empty() {
+            return Err(Error::new_spanned(&input.generics, "a table has no parameters"));
+        }
+        let columns = fields.named.iter().map(ColumnInput::read).collect::<Result<Vec<_>>>()?;
+        if !columns.iter().any(|column| column.place == Place::Key) {
+            return Err(Error::new_spanned(&input.ident, "a table needs a key: mark one or more fields with #[key]"));
+        }
+        let (mut name, mut life) = (snake_case(&input.ident.to_string()), Life::Inserted);
+        for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("table")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("live") {
+                    life = Life::Live;
+                    Ok(())
+                } else if meta.path.is_ident("name") {
+                    name = meta.value()?.parse::<LitStr>()?.value();
+                    Ok(())
+                } else {
+                    Err(meta.error("a table has `name = \"...\"` and `live`"))
+                }
+            })?;
+        }
+        Ok(TableInput { ident: input.ident.clone(), visibility: input.vis.clone(), name, life, columns })
+    }
+
+    pub fn of(&self, place: Place) -> impl Iterator<Item = &ColumnInput> {
+        self.columns.iter().filter(move |column| column.place == place)
+    }
+}
+
+impl ColumnInput {
+    fn read(field: &Field) -> Result<ColumnInput> {
+        let ident = field.ident.clone().ok_or_else(|| Error::new_spanned(field, "a column has a name"))?;
+        let place =
+            if field.attrs.iter().any(|attribute| attribute.path().is_ident("key")) { Place::Key } else { Place::Data };
+        let (mut default, mut order) = (None, None);
+        for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("column")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("default") {
+                    default = Some(meta.value()?.parse::<Expr>()?);
+                    Ok(())
+                } else if meta.path.is_ident("order") {
+                    order = Some(meta.value()?.parse::<LitStr>()?);
+                    Ok(())
+                } else {
+                    Err(meta.error("a column has `default = ...` and `order = \"strict\"`"))
+                }
+            })?;
+        }
+        let strict_or_commit = |order: &LitStr| matches!(order.value().as_str(), "strict" | "commit");
+        if let Some(other) = order.as_ref().filter(|order| !strict_or_commit(order)) {
+            return Err(Error::new_spanned(other, "the order of a list is \"strict\" or \"commit\""));
+        }
+        let name = ident.to_string().trim_start_matches("r#").to_owned();
+        Ok(ColumnInput { ident, name, kind: field.ty.clone(), place, default, order })
+    }
+
+    /// The name of the column's constant.
+    pub fn constant(&self) -> Ident {
+        Ident::new(&self.name.to_uppercase(), self.ident.span())
+    }
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for (place, letter) in name.char_indices() {
+        if letter.is_uppercase() && place > 0 {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    use super::*;
+
+    #[test]
+    fn a_struct_reads_as_a_table() {
+        let input: DeriveInput = parse_quote! {
+            #[table(name = "entries", live)]
+            struct LogEntry { #[key] id: Id, #[column(default = 3)] rank: i64, #[column(order = "strict")] lines: List<String> }
+        };
+        let table = TableInput::read(&input).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((table.name.as_str(), table.columns.len()), ("entries", 3));
+        assert!(table.life == Life::Live && table.of(Place::Key).count() == 1);
+        assert!(table.columns[1].default.is_some() && table.columns[2].order.is_some());
+        assert_eq!(snake_case("LogEntry"), "log_entry");
+    }
+
+    #[test]
+    fn what_is_no_table_says_why() {
+        let problem =
+            |input: DeriveInput| TableInput::read(&input).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(problem(parse_quote! { struct A { id: i64 } }).contains("#[key]"));
+        assert!(problem(parse_quote! { enum A { B } }).contains("struct"));
+        assert!(problem(parse_quote! { struct A(i64); }).contains("named fields"));
+        assert!(problem(parse_quote! { struct A<T> { #[key] id: T } }).contains("no parameters"));
+        assert!(problem(parse_quote! { #[table(lively)] struct A { #[key] id: i64 } }).contains("`live`"));
+        assert!(
+            problem(parse_quote! { struct A { #[key] id: i64, #[column(order = "x")] l: L } }).contains("\"strict\"")
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Writes the code.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::fields::{ColumnInput, Life, Place, TableInput};
+
+pub fn implementation(table: &TableInput) -> TokenStream {
+    let (ident, name) = (&table.ident, &table.name);
+    let live = table.life == Life::Live;
+    let constants = table.of(Place::Data).map(|column| constant(table, column));
+    let keys: Vec<_> = table.of(Place::Key).collect();
+    let key_names = keys.iter().map(|column| &column.name);
+    let key_idents: Vec<_> = keys.iter().map(|column| &column.ident).collect();
+    let key_types = keys.iter().map(|column| &column.kind);
+    let columns = table.columns.iter().map(definition);
+    let data: Vec<_> = table.of(Place::Data).collect();
+    let (data_idents, data_names): (Vec<_>, Vec<_>) = data.iter().map(|column| (&column.ident, &column.name)).unzip();
+    let places = 0..keys.len();
+    quote! {
+        impl #ident {
+            #(#constants)*
+        }
+
+        impl ::iolite::table::Table for #ident {
+            const NAME: &'static str = #name;
+            const LIVE: bool = #live;
+            type Key = (#(#key_types,)*);
+
+            fn key_columns() -> ::std::vec::Vec<&'static str> {
+                ::std::vec![#(#key_names),*]
+            }
+
+            fn columns() -> ::std::vec::Vec<(&'static str, ::iolite::table::ColumnDefinition)> {
+                ::std::vec![#(#columns),*]
+            }
+
+            fn from_record(record: &::iolite::Record) -> ::iolite::Result<Self> {
+                ::std::result::Result::Ok(#ident {
+                    #(#key_idents: ::iolite::table::key_column(record, #places)?,)*
+                    #(#data_idents: ::iolite::table::ColumnKind::read(record, #data_names)?,)*
+                })
+            }
+
+            fn key(&self) -> ::std::vec::Vec<::iolite::Value> {
+                ::std::vec![#(::iolite::table::Scalar::to_value(&self.#key_idents)),*]
+            }
+
+            fn content(&self) -> ::std::vec::Vec<(&'static str, ::std::vec::Vec<::iolite::table::Operation>)> {
+                let mut content = ::std::vec::Vec::new();
+                let order = |name: &str| ::iolite::table::list_order::<Self>(name);
+                #(content.push((#data_names, ::iolite::table::ColumnKind::operations(&self.#data_idents, order(#data_names))));)*
+                content
+            }
+        }
+    }
+}
+
+fn constant(table: &TableInput, column: &ColumnInput) -> TokenStream {
+    let (visibility, constant, kind, name) = (&table.visibility, column.constant(), &column.kind, &column.name);
+    let documentation = format!("The column `{name}`.");
+    quote! {
+        #[doc = #documentation]
+        #[allow(dead_code, reason = "an app need not touch every column by itself")]
+        #visibility const #constant: ::iolite::table::Column<Self, #kind> = ::iolite::table::Column::new(#name);
+    }
+}
+
+fn definition(column: &ColumnInput) -> TokenStream {
+    let (name, kind) = (&column.name, &column.kind);
+    let default = column.default.iter().map(|value| {
+        quote! { .with_default(<#kind as ::iolite::table::ColumnKind>::default_value((#value).into())) }
+    });
+    let order = column.order.iter().map(|order| quote! { .with_order(#order) });
+    quote! { (#name, ::iolite::table::ColumnDefinition::of::<#kind>() #(#default)* #(#order)*) }
+}

@@ -1,0 +1,136 @@
+//! Tables as structs: a schema from types, and typed rows and columns.
+//!
+//! ```
+//! use iolite::table::{Counter, Register, Set};
+//! use iolite::{Table, schema};
+//!
+//! #[derive(Table, Clone, Debug, PartialEq)]
+//! #[table(name = "notes")]
+//! struct Note {
+//!     #[key]
+//!     id: String,
+//!     title: String,
+//!     body: Register<String>,
+//!     likes: Counter,
+//!     tags: Set<String>,
+//!     #[column(default = 0)]
+//!     rank: i64,
+//!     photo: Option<Vec<u8>>,
+//! }
+//!
+//! let schema = schema().with::<Note>().build()?;
+//! assert!(schema.table("notes").is_some());
+//!
+//! let like = |tx: &mut iolite::Transaction<'_>, id: String| tx.at(Note::LIKES, &id).add(1);
+//! let titles = |tx: &mut iolite::Transaction<'_>| {
+//!     let notes = tx.all::<Note>()?;
+//!     Ok::<_, iolite::Abort>(notes.into_iter().map(|note| note.title).collect::<Vec<_>>())
+//! };
+//! # let _ = iolite::Mutators::new().with("like", like);
+//! # let _ = titles;
+//! # Ok::<(), iolite::SchemaError>(())
+//! ```
+
+mod cell;
+mod column;
+mod definition;
+mod kinds;
+
+pub use cell::CellRef;
+pub use column::Column;
+pub use definition::{ColumnDefinition, SchemaBuilder, schema};
+pub use iolite_values::Operation;
+pub use kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set};
+
+use iolite_values::{ListOrder, Value};
+
+use crate::error::{Abort, Result};
+use crate::key::IntoKey;
+use crate::row::{FromValue, Record};
+use crate::transaction::Transaction;
+
+/// A struct that is a row of a table. Derived: `#[derive(iolite::Table)]`.
+///
+/// On the struct: `#[table(name = "...")]`, by default the struct's name in snake case; `#[table(live)]` for rows that exist without being
+/// inserted. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "strict")]` for
+/// lists, by default `"commit"`. For every column that is not of the key there is a constant of its name in capitals.
+pub trait Table: Sized {
+    /// The table's name.
+    const NAME: &'static str;
+    /// Whether rows exist without being inserted.
+    const LIVE: bool;
+    /// The types of the key's columns.
+    type Key;
+
+    /// The columns of the key, in order.
+    fn key_columns() -> Vec<&'static str>;
+    /// All columns.
+    fn columns() -> Vec<(&'static str, ColumnDefinition)>;
+    /// Reads a row.
+    ///
+    /// # Errors
+    /// [`Abort::Mistake`] when a column holds another type than the struct says.
+    fn from_record(record: &Record) -> Result<Self>;
+    /// The values of the key.
+    fn key(&self) -> Vec<Value>;
+    /// What makes a new row hold what the struct does.
+    fn content(&self) -> Vec<(&'static str, Vec<Operation>)>;
+}
+
+impl<'a> Transaction<'a> {
+    /// A row; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn get<T: Table>(&mut self, key: impl IntoKey) -> Result<Option<T>> {
+        let record = self.row(T::NAME, key)?;
+        record.as_ref().map(T::from_record).transpose()
+    }
+
+    /// All rows, in key order.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn all<T: Table>(&mut self) -> Result<Vec<T>> {
+        self.all_with::<T>(&[])
+    }
+
+    /// The rows whose key begins with these values, in key order.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn all_with<T: Table>(&mut self, prefix: &[Value]) -> Result<Vec<T>> {
+        let records = self.rows(T::NAME, prefix)?;
+        records.iter().map(T::from_record).collect()
+    }
+
+    /// Creates a row with all that the struct holds.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn create<T: Table>(&mut self, row: &T) -> Result<()> {
+        self.insert_content(T::NAME, &row.key(), row.content())
+    }
+
+    /// One column of a row, to read and write alone.
+    pub fn at<T: Table, C: ColumnKind>(&mut self, column: Column<T, C>, key: impl IntoKey) -> CellRef<'_, 'a, C> {
+        CellRef::new(self, T::NAME, key.values(), column.name())
+    }
+}
+
+/// A column of the key of a row.
+///
+/// # Errors
+/// [`Abort::Mistake`] when it is of another type.
+#[doc(hidden)]
+pub fn key_column<T: FromValue>(record: &Record, place: usize) -> Result<T> {
+    let value = record.key().get(place);
+    value.and_then(T::from_value).ok_or_else(|| Abort::Mistake(format!("column {place} of the key is not {}", T::NAME)))
+}
+
+/// The order of a list column.
+#[doc(hidden)]
+pub fn list_order<T: Table>(column: &str) -> ListOrder {
+    let definition = T::columns().into_iter().find(|(name, _)| *name == column);
+    definition.map_or(ListOrder::Commit, |(_, definition)| definition.order())
+}

@@ -1,0 +1,82 @@
+//! A schema from types.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{Column, ColumnType, ListOrder, Schema, SchemaError, Value};
+
+use super::{ColumnKind, Table};
+
+/// What a column of a struct is in the schema.
+#[derive(Clone, Debug)]
+pub struct ColumnDefinition {
+    column: Column,
+}
+
+/// Collects tables.
+#[derive(Debug, Default)]
+pub struct SchemaBuilder {
+    tables: Vec<Result<(String, iolite_values::Table), SchemaError>>,
+}
+
+/// A schema from types: see [`crate::table`].
+pub fn schema() -> SchemaBuilder {
+    SchemaBuilder::default()
+}
+
+impl SchemaBuilder {
+    /// Adds a table.
+    #[must_use]
+    pub fn with<T: Table>(mut self) -> SchemaBuilder {
+        let key = T::key_columns().into_iter().map(str::to_owned).collect();
+        let columns: BTreeMap<String, Column> =
+            T::columns().into_iter().map(|(name, definition)| (name.to_owned(), definition.column)).collect();
+        let table = iolite_values::Table::new(T::NAME, key, columns);
+        let table = table.and_then(|table| if T::LIVE { table.live(T::NAME) } else { Ok(table) });
+        self.tables.push(table.map(|table| (T::NAME.to_owned(), table)));
+        self
+    }
+
+    /// The schema.
+    ///
+    /// # Errors
+    /// [`SchemaError`], with the table and column.
+    pub fn build(self) -> Result<Schema, SchemaError> {
+        Schema::new(self.tables.into_iter().collect::<Result<_, _>>()?)
+    }
+}
+
+impl ColumnDefinition {
+    #[doc(hidden)]
+    pub fn of<C: ColumnKind>() -> ColumnDefinition {
+        ColumnDefinition { column: Column { kind: C::column_type(), optional: C::OPTIONAL, default: None } }
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_default(mut self, default: Value) -> ColumnDefinition {
+        self.column.default = Some(default);
+        self
+    }
+
+    /// Of a column that is no list, an order means nothing.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_order(mut self, order: &str) -> ColumnDefinition {
+        if let ColumnType::List { of, .. } = self.column.kind {
+            let order = if order == "strict" { ListOrder::Strict } else { ListOrder::Commit };
+            self.column.kind = ColumnType::List { of, order };
+        }
+        self
+    }
+
+    pub(super) fn order(&self) -> ListOrder {
+        match self.column.kind {
+            ColumnType::List { order, .. } => order,
+            ColumnType::Scalar(_)
+            | ColumnType::Register(_)
+            | ColumnType::Counter
+            | ColumnType::Set(_)
+            | ColumnType::Map(_) => ListOrder::Commit,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The types that a column can have in a struct.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use iolite_values::{ColumnType, Id, ListOrder, Operation, Value};
+
+use crate::error::{Abort, Result};
+use crate::row::{FromValue, Record};
+
+/// A type of a column.
+pub trait ColumnKind: Sized {
+    /// Whether it may be null.
+    const OPTIONAL: bool = false;
+    /// What it is in the schema.
+    fn column_type() -> ColumnType;
+    /// Reads it from a row.
+    ///
+    /// # Errors
+    /// [`Abort::Mistake`] when the column is of another type.
+    fn read(record: &Record, column: &str) -> Result<Self>;
+    /// What leads from nothing to this.
+    fn operations(&self, order: ListOrder) -> Vec<Operation>;
+    /// The default of a column of this type.
+    #[doc(hidden)]
+    fn default_value(value: Value) -> Value {
+        value
+    }
+}
+
+/// A type of single values: bool, i64, f64, String, `Vec<u8>`, [`Id`].
+pub trait Scalar: FromValue + Sealed {
+    /// What it is in the schema.
+    const SCALAR: iolite_values::Scalar;
+    /// The value.
+    fn to_value(&self) -> Value;
+}
+
+/// Not for use: keeps the list of scalars closed.
+#[doc(hidden)]
+pub trait Sealed {}
+
+/// A number that is added to, without conflicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Counter(pub i64);
+
+/// A value of which the last one written counts, without conflicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Register<S>(pub S);
+
+/// Members, sorted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set<S>(pub Vec<S>);
+
+/// Elements, in the order that the schema says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List<S>(pub Vec<S>);
+
+/// Entries by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Map<S>(pub BTreeMap<String, S>);
+
+macro_rules! scalar {
+    ($type:ty, $scalar:ident, $own:ident => $value:expr) => {
+        impl Sealed for $type {}
+
+        impl Scalar for $type {
+            const SCALAR: iolite_values::Scalar = iolite_values::Scalar::$scalar;
+
+            fn to_value(&self) -> Value {
+                let $own = self;
+                $value
+            }
+        }
+
+        impl ColumnKind for $type {
+            fn column_type() -> ColumnType {
+                ColumnType::Scalar(<$type as Scalar>::SCALAR)
+            }
+
+            fn read(record: &Record, column: &str) -> Result<$type> {
+                record.get(column)
+            }
+
+            fn operations(&self, _order: ListOrder) -> Vec<Operation> {
+                vec![Operation::Put(self.to_value())]
+            }
+        }
+    };
+}
+
+scalar!(bool, Bool, value => Value::Bool(*value));
+scalar!(i64, Int, value => Value::Int(*value));
+// A NaN becomes null, which no column of floats takes: the write says so.
+scalar!(f64, Float, value => Value::float(*value).unwrap_or(Value::Null));
+scalar!(String, String, value => Value::from(value.as_str()));
+scalar!(Vec<u8>, Bytes, value => Value::bytes(value));
+scalar!(Id, Id, value => Value::Id(*value));
+
+impl<S: Scalar> ColumnKind for Option<S> {
+    const OPTIONAL: bool = true;
+
+    fn column_type() -> ColumnType {
+        ColumnType::Scalar(S::SCALAR)
+    }
+
+    fn read(record: &Record, column: &str) -> Result<Option<S>> {
+        record.get(column)
+    }
+
+    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
+        self.iter().map(|value| Operation::Put(value.to_value())).collect()
+    }
+}
+
+impl ColumnKind for Counter {
+    fn column_type() -> ColumnType {
+        ColumnType::Counter
+    }
+
+    fn read(record: &Record, column: &str) -> Result<Counter> {
+        record.counter(column).map(Counter)
+    }
+
+    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
+        if self.0 == 0 { Vec::new() } else { vec![Operation::Add(self.0)] }
+    }
+}
+
+impl<S: Scalar> ColumnKind for Register<S> {
+    fn column_type() -> ColumnType {
+        ColumnType::Register(S::SCALAR)
+    }
+
+    fn read(record: &Record, column: &str) -> Result<Register<S>> {
+        record.get(column).map(Register)
+    }
+
+    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
+        vec![Operation::Assign(self.0.to_value())]
+    }
+}
+
+impl<S: Scalar> ColumnKind for Set<S> {
+    fn column_type() -> ColumnType {
+        ColumnType::Set(S::SCALAR)
+    }
+
+    fn read(record: &Record, column: &str) -> Result<Set<S>> {
+        values(column, record.set(column)?.iter()).map(Set)
+    }
+
+    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
+        let members: BTreeSet<Value> = self.0.iter().map(Scalar::to_value).collect();
+        members.into_iter().map(Operation::Insert).collect()
+    }
+}
+
+impl<S: Scalar> ColumnKind for List<S> {
+    fn column_type() -> ColumnType {
+        ColumnType::List { of: S::SCALAR, order: ListOrder::Commit }
+    }
+
+    fn read(record: &Record, column: &str) -> Result<List<S>> {
+        values(column, record.list(column)?.iter()).map(List)
+    }
+
+    fn operations(&self, order: ListOrder) -> Vec<Operation> {
+        self.0.iter().map(|value| Operation::Append { value: value.to_value(), order }).collect()
+    }
+}
+
+impl<S: Scalar> ColumnKind for Map<S> {
+    fn column_type() -> ColumnType {
+        ColumnType::Map(S::SCALAR)
+    }
+
+    fn read(record: &Record, column: &str) -> Result<Map<S>> {
+        let entries = record.map(column)?;
+        entries.iter().map(|(key, entry)| Ok((key.to_string(), value(column, entry)?))).collect::<Result<_>>().map(Map)
+    }
+
+    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
+        let entries = self.0.iter();
+        entries
+            .map(|(key, value)| Operation::PutEntry { key: Arc::from(key.as_str()), value: value.to_value() })
+            .collect()
+    }
+}
+
+fn values<'a, S: Scalar>(column: &str, values: impl Iterator<Item = &'a Value>) -> Result<Vec<S>> {
+    values.map(|own| value(column, own)).collect()
+}
+
+pub(super) fn value<S: FromValue>(column: &str, value: &Value) -> Result<S> {
+    S::from_value(value).ok_or_else(|| Abort::Mistake(format!("column {column:?} holds {value:?}, not {}", S::NAME)))
+}
+
+macro_rules! collection {
+    ($name:ident, $content:ty) => {
+        impl<S> Deref for $name<S> {
+            type Target = $content;
+
+            fn deref(&self) -> &$content {
+                &self.0
+            }
+        }
+
+        impl<S> Default for $name<S> {
+            fn default() -> $name<S> {
+                $name(Default::default())
+            }
+        }
+    };
+}
+
+collection!(Set, Vec<S>);
+collection!(List, Vec<S>);
+collection!(Map, BTreeMap<String, S>);
