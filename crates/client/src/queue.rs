@@ -18,7 +18,7 @@ use iolite_values::Counter;
 use crate::cache::{Cache, RowId};
 use crate::view::{Overlay, Reader};
 
-pub(crate) use entry::{Entry, Ran, RunState, Stage};
+pub(crate) use entry::{Entry, GivenUp, Ran, RunResult, RunState, Stage, Trail};
 pub use entry::{Mutation, MutationKind};
 pub(crate) use lane::Decided;
 

@@ -222,7 +222,13 @@ fn a_queued_mutation_whose_mutator_is_gone_is_kept_with_its_payload() {
     let mut harness = counting();
     let counter = harness.mutate("hit");
     let mut harness = Harness::on(harness.storage);
-    harness.settle();
+    harness.connect();
+    let submits = harness.take_submits();
+    assert!(
+        matches!(submits[0].decision, Decision::Abort(_)),
+        "it may have been sent before: the store has to record its end"
+    );
+    harness.decide(counter, 1, 20, vec![], Verdict::Aborted);
     assert!(matches!(harness.last_status(counter), MutationStatus::Quarantined { .. }));
     let refused = harness.client.refused().next().expect("it is kept");
     assert_eq!((&*refused.name, &*refused.arguments), ("hit", "{}"));
@@ -376,4 +382,39 @@ fn a_token_that_no_gateway_takes_is_told_to_the_app() {
     harness.client.set_token(harness.now.instant, "x".repeat(100_000));
     harness.link();
     assert!(matches!(harness.connection(), Connection::Refused { reason: GoodbyeReason::Limit, .. }));
+}
+
+#[test]
+fn what_an_earlier_life_may_have_sent_cannot_be_taken_back() {
+    let mut harness = counting();
+    let counter = harness.mutate("hit");
+    let mut harness = harness.reopened();
+    harness.settle();
+    assert!(!harness.client.cancel(counter));
+    assert!(harness.client.pending().next().is_some_and(|pending| pending.status.sent), "nobody knows that it was not");
+}
+
+#[test]
+fn a_mutation_that_is_given_up_may_turn_out_to_have_taken_effect() {
+    let mut harness = counting();
+    let counter = harness.mutate("hit");
+    let mut harness = Harness::on(harness.storage);
+    harness.connect();
+    harness.decide(counter, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
+    assert_eq!(*harness.last_status(counter), MutationStatus::Confirmed { at: at(20) });
+    assert_eq!(harness.client.refused().count(), 0);
+}
+
+#[test]
+fn a_table_may_refuse_changes_without_a_connection() {
+    let mut harness = Harness::new();
+    let cell = iolite_values::Cell { table: iolite_values::TableId::of("online"), ..hits(1) };
+    harness.mutator("count", move |tx| Ok(tx.write(cell.clone(), Operation::Add(1))?));
+    let counter = harness.mutate("count");
+    assert!(
+        matches!(harness.last_status(counter), MutationStatus::Cancelled { reason } if reason.contains("without a connection"))
+    );
+    harness.connect();
+    harness.mutate("count");
+    assert_eq!(harness.take_submits().len(), 1);
 }

@@ -9,7 +9,7 @@ use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection,
 
 use super::Client;
 use crate::interface::{Broken, MutationStatus};
-use crate::queue::Decided;
+use crate::queue::{Decided, GivenUp};
 use crate::session::Phase;
 
 impl Client {
@@ -106,7 +106,12 @@ impl Client {
                 self.end(outcome.counter, MutationStatus::Confirmed { at });
             }
             None | Some(Decided::Committed(_) | Decided::Again) => {}
-            Some(Decided::Aborted(reason)) => self.end(outcome.counter, MutationStatus::Rejected { reason }),
+            Some(Decided::GivenUp(GivenUp::ByApp(reason))) => {
+                self.end(outcome.counter, MutationStatus::Rejected { reason });
+            }
+            Some(Decided::GivenUp(GivenUp::ByClient(reason))) => {
+                self.end(outcome.counter, MutationStatus::Quarantined { reason });
+            }
             Some(Decided::Rejected(rejection)) => {
                 let reason = match rejection {
                     Rejection::Invalid(reason) => reason,

@@ -160,7 +160,7 @@ impl Client {
         for StoredMutation { counter, name, arguments, called_at_micros, .. } in mutations {
             let called_at = WallTime::from_micros(called_at_micros);
             let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
-            self.queue.push(Entry::new(Mutation { counter, kind, called_at }, Stage::Saved));
+            self.queue.push(Entry::restored(Mutation { counter, kind, called_at }));
         }
         for StoredMutation { counter, name, arguments, called_at_micros, status, .. } in refused {
             let called_at = WallTime::from_micros(called_at_micros);

@@ -1,12 +1,12 @@
 //! Running closures: begun, given a handle, finished.
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Decision, Interest, Read, TransactionId};
+use iolite_values::{Counter, Interest, Offline, Read, TransactionId};
 
 use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output};
-use crate::queue::{Ran, RunState, Stage, Step};
+use crate::queue::{GivenUp, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{ReactionId, ReactionState};
 use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
 use crate::view::{Reader, View};
@@ -70,20 +70,20 @@ impl Client {
         entry.misses = if run.is_stopped() { entry.misses + 1 } else { 0 };
         let too_many = entry.misses > Client::MISSES_MAX;
         let state = match (run.is_stopped(), closed) {
-            (true, _) if too_many => return self.refuse(counter, first, "its closure never stops missing data".into()),
+            (true, _) if too_many => return self.give_up(counter, "its closure never stops missing data"),
             (true, _) if first && !can_fetch => {
-                let reason = "its data is not on this device, and there is no connection";
-                return self.refuse(counter, first, reason.into());
+                return self.give_up(counter, "its data is not on this device, and there is no connection");
             }
             (true, _) => RunState::Missing(missed),
-            (false, Closed::Returned) => RunState::Done(ran(run, None)),
-            (false, Closed::Aborted(reason)) => RunState::Done(ran(run, Some(reason))),
-            (false, Closed::Failed(reason)) if first => return self.refuse(counter, first, reason),
-            // It was promised to be sent, and later data may mend it: for now it would be rejected.
-            (false, Closed::Failed(reason)) => RunState::Done(ran(run, Some(reason))),
-            (false, Closed::Unknown) => {
-                return self.refuse(counter, first, "the app has no mutator of this name".into());
+            (false, Closed::Returned) if first && self.refuses_offline(&run) => {
+                return self.give_up(counter, "a table that it writes takes no changes without a connection");
             }
+            (false, Closed::Returned) => ran(run, None),
+            (false, Closed::Aborted(reason)) => ran(run, Some(reason)),
+            (false, Closed::Failed(reason)) if first => return self.give_up(counter, &reason),
+            // It was promised to be sent, and later data may mend it: for now it would be rejected.
+            (false, Closed::Failed(reason)) => ran(run, Some(reason)),
+            (false, Closed::Unknown) => return self.give_up(counter, "the app has no mutator of this name"),
         };
         self.queue.ran(counter, state);
         if first {
@@ -92,10 +92,25 @@ impl Client {
         self.report(counter);
     }
 
-    /// A call whose first run fails never began. One that was stored is kept with its payload.
-    fn refuse(&mut self, counter: Counter, first: bool, reason: String) {
-        let status = if first { MutationStatus::Cancelled { reason } } else { MutationStatus::Quarantined { reason } };
-        self.end(counter, status);
+    fn refuses_offline(&self, run: &Run) -> bool {
+        let refuses = |table| self.schema.table_by_id(table).is_some_and(|table| table.offline == Offline::Refuse);
+        !self.session.is_open() && run.writes.iter().any(|write| refuses(write.cell.table))
+    }
+
+    /// The client cannot run or send a mutation. A call whose first run came to this never began. What was stored is kept with its payload;
+    /// if it may have been sent, the store is asked to record it as aborted first, as it may have taken effect.
+    pub(super) fn give_up(&mut self, counter: Counter, reason: &str) {
+        let Some(entry) = self.queue.entry(counter) else { return };
+        let reason = reason.to_owned();
+        match (&entry.stage, entry.trail) {
+            (Stage::Called, _) => self.end(counter, MutationStatus::Cancelled { reason }),
+            (_, Trail::None) => self.end(counter, MutationStatus::Quarantined { reason }),
+            (_, Trail::MaybeSent) => {
+                let result = RunResult::GivenUp(GivenUp::ByClient(reason));
+                self.queue.ran(counter, RunState::Done(Ran { reads: Vec::new(), result }));
+                self.report(counter);
+            }
+        }
     }
 
     fn finish_reaction(&mut self, id: ReactionId, run: Run, closed: Closed) {
@@ -158,8 +173,11 @@ impl Client {
     }
 }
 
-fn ran(run: Run, abort: Option<String>) -> Ran {
+fn ran(run: Run, abort: Option<String>) -> RunState {
     let reads = run.reads.into_iter().collect();
-    let decision = abort.map_or(Decision::Commit(run.writes), Decision::Abort);
-    Ran { reads, decision }
+    let result = match abort {
+        None => RunResult::Writes(run.writes),
+        Some(reason) => RunResult::GivenUp(GivenUp::ByApp(reason)),
+    };
+    RunState::Done(Ran { reads, result })
 }

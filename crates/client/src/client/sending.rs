@@ -5,7 +5,7 @@ use iolite_values::SchemaHash;
 use iolite_wire::message::{FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, Welcome};
 
 use super::Client;
-use crate::interface::{MutationStatus, Output};
+use crate::interface::Output;
 use crate::session::{Due, Phase, State};
 
 impl Client {
@@ -153,7 +153,10 @@ impl Client {
                 self.outputs.push_back(Output::Send(frame));
                 self.report(counter);
             }
-            Some(Err(error)) => self.end(counter, MutationStatus::Quarantined { reason: error.to_string() }),
+            Some(Err(error)) => {
+                self.queue.take_back(counter);
+                self.give_up(counter, &error.to_string());
+            }
             None => {}
         }
         true

@@ -33,14 +33,32 @@ pub(crate) struct Entry {
     pub(crate) mutation: Mutation,
     pub(crate) state: RunState,
     pub(crate) stage: Stage,
-    /// The number of the last attempt that was submitted; zero before the first.
+    /// Whether something of it may have reached the store.
+    pub(crate) trail: Trail,
+    /// The number of the last attempt that was submitted in this life of the app; zero before the first.
     pub(crate) attempts: Attempt,
     /// The next attempt needs a snapshot at or above this.
     pub(crate) wait_for: Timestamp,
-    /// Why the closure gave up, of each attempt that was submitted and did.
-    pub(crate) abort_reasons: BTreeMap<Attempt, String>,
+    /// Why it was given up, of each attempt that was submitted as given up.
+    pub(crate) given_up: BTreeMap<Attempt, GivenUp>,
     /// Runs in a row that missed something.
     pub(crate) misses: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trail {
+    None,
+    /// An attempt was sent, or an earlier life of the app may have sent one: only the store can tell how it ended.
+    MaybeSent,
+}
+
+/// Who gave a mutation up, and why. The store records it either way, so that no earlier attempt takes effect afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GivenUp {
+    /// Its own closure.
+    ByApp(String),
+    /// The client, which cannot run or send it.
+    ByClient(String),
 }
 
 /// What came of the closure's last run.
@@ -56,7 +74,13 @@ pub(crate) enum RunState {
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) reads: Vec<(Read, Digest)>,
-    pub(crate) decision: Decision,
+    pub(crate) result: RunResult,
+}
+
+#[derive(Debug)]
+pub(crate) enum RunResult {
+    Writes(Vec<Write>),
+    GivenUp(GivenUp),
 }
 
 /// How far a mutation is on its way.
@@ -77,17 +101,37 @@ pub(crate) enum Stage {
 
 impl Ran {
     pub(crate) fn writes(&self) -> &[Write] {
-        match &self.decision {
-            Decision::Commit(writes) => writes,
-            Decision::Abort(_) => &[],
+        match &self.result {
+            RunResult::Writes(writes) => writes,
+            RunResult::GivenUp(_) => &[],
+        }
+    }
+
+    pub(crate) fn decision(&self) -> Decision {
+        match &self.result {
+            RunResult::Writes(writes) => Decision::Commit(writes.clone()),
+            RunResult::GivenUp(given_up) => Decision::Abort(given_up.reason().to_owned()),
+        }
+    }
+}
+
+impl GivenUp {
+    pub(crate) fn reason(&self) -> &str {
+        match self {
+            GivenUp::ByApp(reason) | GivenUp::ByClient(reason) => reason,
         }
     }
 }
 
 impl Entry {
     pub(crate) fn new(mutation: Mutation, stage: Stage) -> Entry {
-        let (attempts, wait_for) = (Attempt(0), Timestamp::ZERO);
-        Entry { mutation, state: RunState::Due, stage, attempts, wait_for, abort_reasons: BTreeMap::new(), misses: 0 }
+        let (attempts, wait_for, given_up) = (Attempt(0), Timestamp::ZERO, BTreeMap::new());
+        Entry { mutation, state: RunState::Due, stage, trail: Trail::None, attempts, wait_for, given_up, misses: 0 }
+    }
+
+    /// One that an earlier life of the app stored, and may have sent.
+    pub(crate) fn restored(mutation: Mutation) -> Entry {
+        Entry { trail: Trail::MaybeSent, ..Entry::new(mutation, Stage::Saved) }
     }
 
     pub(crate) fn counter(&self) -> Counter {
@@ -101,7 +145,7 @@ impl Entry {
 
     pub(crate) fn status(&self) -> Pending {
         let would_reject = match &self.state {
-            RunState::Done(Ran { decision: Decision::Abort(reason), .. }) => Some(reason.clone()),
+            RunState::Done(Ran { result: RunResult::GivenUp(given_up), .. }) => Some(given_up.reason().to_owned()),
             RunState::Done(_) | RunState::Due | RunState::Missing(_) => None,
         };
         let waits_for_data = matches!(self.state, RunState::Missing(_));
@@ -110,7 +154,7 @@ impl Entry {
 
     /// Nothing of it was ever sent, so it can be taken back.
     pub(crate) fn is_unsent(&self) -> bool {
-        self.attempts == Attempt(0)
+        self.trail == Trail::None
     }
 
     /// Compares what the last run saw with what it would see now.

@@ -3,18 +3,18 @@
 //! Invariants: only the first entry is submitted, so what it read names committed versions only; an attempt is sent again unchanged until its
 //! outcome is known; the next attempt follows the last one's refusal.
 
-use iolite_values::{Attempt, Counter, Decision, Timestamp};
+use iolite_values::{Attempt, Counter, Timestamp};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
-use super::{Entry, Queue, RunState, Stage};
+use super::{Entry, GivenUp, Queue, RunResult, RunState, Stage, Trail};
 
 /// What an outcome means for its mutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decided {
     /// It leaves the queue once the confirmed state has reached its timestamp.
     Committed(Timestamp),
-    /// The closure's own abort held; this was its reason.
-    Aborted(String),
+    /// It was given up, and the store has recorded that.
+    GivenUp(GivenUp),
     /// Another attempt will follow.
     Again,
     Rejected(Rejection),
@@ -36,6 +36,13 @@ impl Queue {
         }
     }
 
+    /// The submission could not be sent.
+    pub(crate) fn take_back(&mut self, counter: Counter) {
+        if let Some(entry) = self.entries.get_mut(&counter) {
+            entry.stage = Stage::Saved;
+        }
+    }
+
     /// Takes an outcome; `None` when it is of no pending mutation (a repetition).
     pub(crate) fn decide(&mut self, outcome: &Outcome) -> Option<Decided> {
         let entry = self.entries.get_mut(&outcome.counter)?;
@@ -45,7 +52,7 @@ impl Queue {
                 entry.stage = Stage::Committed(*at);
                 Some(Decided::Committed(*at))
             }
-            Verdict::Aborted => Some(Decided::Aborted(entry.abort_reason(outcome.attempt))),
+            Verdict::Aborted => Some(Decided::GivenUp(entry.why_given_up(outcome.attempt))),
             Verdict::Conflict(at_least) if outcome.attempt == submit.attempt => {
                 entry.stage = Stage::Saved;
                 entry.wait_for = *at_least;
@@ -85,19 +92,20 @@ impl Entry {
             attempt: self.attempts,
             snapshot: at,
             reads: ran.reads.iter().map(|(read, _)| read.clone()).collect(),
-            decision: ran.decision.clone(),
+            decision: ran.decision(),
             acknowledged: None,
         };
-        if let Decision::Abort(reason) = &ran.decision {
-            self.abort_reasons.insert(self.attempts, reason.clone());
+        if let RunResult::GivenUp(given_up) = &ran.result {
+            self.given_up.insert(self.attempts, given_up.clone());
         }
+        self.trail = Trail::MaybeSent;
         self.stage = Stage::Submitted(submit.clone());
         Some(submit)
     }
 
-    /// Why the closure gave up in an attempt. What is decided may be an earlier attempt than the last, and one of an earlier life of the app.
-    fn abort_reason(&self, attempt: Attempt) -> String {
-        let known = self.abort_reasons.get(&attempt).cloned();
-        known.unwrap_or_else(|| "it was aborted before the app was started again".into())
+    /// Why it was given up in an attempt. What is decided may be an earlier attempt than the last, and one of an earlier life of the app.
+    fn why_given_up(&self, attempt: Attempt) -> GivenUp {
+        let known = self.given_up.get(&attempt).cloned();
+        known.unwrap_or_else(|| GivenUp::ByApp("it was aborted before the app was started again".into()))
     }
 }

@@ -22,7 +22,8 @@ use iolite_wire::{SessionDecoder, SessionEncoder};
 
 pub const SCHEMA: &str = r#"{"tables":{
   "notes":{"columns":{"id":{"type":"int"},"title":{"type":"string"},"votes":{"type":"counter"},"tags":{"type":"set","of":"string"}},"key":["id"]},
-  "hits":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true}}}"#;
+  "hits":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true},
+  "online":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true,"offline":"refuse"}}}"#;
 
 pub type Closure = Box<dyn Fn(&mut Transaction<'_>) -> Result<(), Stop>>;
 
