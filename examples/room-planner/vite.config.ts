@@ -14,15 +14,24 @@ export default defineConfig({
   server: { proxy: { "/sync": { target: SERVER, ws: true }, "/iolite.json": SERVER } },
 });
 
+/** What `public/` holds. */
+const COPIED = ["icon.svg", "manifest.webmanifest"];
+
+function read(path: string): string {
+  return readFileSync(new URL(path, import.meta.url), "utf8");
+}
+
 function serviceWorker(): Plugin {
   return {
     name: "service-worker",
     apply: "build",
     generateBundle(_, bundle) {
       const built = Object.keys(bundle).filter((file) => file !== "index.html" && !file.endsWith(".map"));
-      const files = [...built, "icon.svg", "manifest.webmanifest"].map((file) => `/${file}`).sort();
-      const template = readFileSync(new URL("src/offline/serviceWorker.js", import.meta.url), "utf8");
-      const version = createHash("sha256").update(template + files.join()).digest("hex").slice(0, 12);
+      const files = [...built, ...COPIED].map((file) => `/${file}`).sort();
+      const template = read("src/offline/serviceWorker.js");
+      // The names of the built files hold hashes of their content; what is copied is hashed here.
+      const content = [template, ...files, ...COPIED.map((file) => read(`public/${file}`))];
+      const version = createHash("sha256").update(content.join("\n")).digest("hex").slice(0, 12);
       const source = template.replace('["__FILES__"]', JSON.stringify(files, null, 2)).replace("__VERSION__", version);
       this.emitFile({ type: "asset", fileName: "service-worker.js", source });
     },

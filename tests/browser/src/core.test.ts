@@ -16,10 +16,10 @@ test("the core loads in Chromium and has the package's version", async () => {
     const problems = watch(page);
     await page.goto(`${files.origin}/`);
     const version = await page.evaluate(async (address) => {
-      const client = await import(address);
-      await client.loadCore();
-      return client.version();
-    }, `${files.origin}/dist/index.js`);
+      const core = await import(address);
+      await core.default();
+      return core.version();
+    }, `${files.origin}/dist/wasm/iolite_wasm.js`);
     assert.equal(version, manifest.version);
     assert.deepEqual(problems.problems(), []);
   } finally {

@@ -10,14 +10,21 @@ export interface CuttableLink {
   close(): Promise<void>;
 }
 
+/** No proxy in between: what happens to the server happens to the page, and nothing else can. */
+export function directTo(port: number): CuttableLink {
+  const refuse = (): Promise<never> => Promise.reject(new Error("there is no proxy that could be cut"));
+  return { origin: `http://127.0.0.1:${port}`, cut: refuse, mend: refuse, close: () => Promise.resolve() };
+}
+
 export async function linkTo(targetPort: number): Promise<CuttableLink> {
+  /** The pages' ends of the connections. */
   const sockets = new Set<Socket>();
   const listener = createServer((near) => join(near, connect(targetPort, "127.0.0.1"), sockets));
   await listen(listener, 0);
   const { port } = listener.address() as AddressInfo;
   async function cut(): Promise<void> {
     const closed = new Promise((resolve) => listener.close(resolve));
-    sockets.forEach((socket) => socket.resetAndDestroy());
+    sockets.forEach((socket) => socket.destroy());
     await closed;
   }
   return {
@@ -29,11 +36,11 @@ export async function linkTo(targetPort: number): Promise<CuttableLink> {
 }
 
 function join(near: Socket, far: Socket, sockets: Set<Socket>): void {
+  sockets.add(near);
   for (const [one, other] of [
     [near, far],
     [far, near],
   ] as const) {
-    sockets.add(one);
     one.setNoDelay(true);
     // An error is followed by "close".
     one.on("error", () => undefined);

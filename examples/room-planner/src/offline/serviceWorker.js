@@ -1,7 +1,7 @@
 /**
  * Keeps the page on this device, so that it opens without a server. `VERSION` and `FILES` are filled in by vite.config.ts.
- * The page itself and the server's answer for development are asked for first and kept for later; all other files carry a hash of
- * their content in their name, so what is kept is never old.
+ * The page itself and the server's answer for development are asked for first and kept for later; all other files are of one version,
+ * so what is kept is never old.
  */
 
 const VERSION = "__VERSION__";

@@ -21,7 +21,7 @@ export function connectionWords(state: ConnectionState): ConnectionWords {
     case "connecting":
       return { title: "Connecting", detail: "Go on working: it will be sent later.", tone: "waiting" };
     case "offline":
-      return { title: "No connection", detail: "Go on working: it will be sent later.", tone: "off" };
+      return { title: "Offline", detail: "Go on working: it will be sent later.", tone: "off" };
     case "refused":
       return { title: "Refused", detail: state.message ?? "The server does not take this page's changes.", tone: "bad" };
   }

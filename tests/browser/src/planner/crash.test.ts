@@ -9,8 +9,8 @@ const EACH = 20;
 
 test("the server is killed under load and restarted: both pages go on, and nothing shown as confirmed is missing", () =>
   onStage(async ({ server, person }) => {
-    const ada = await person("Ada");
-    const ben = await person("Ben");
+    const ada = await person("Ada", { direct: true });
+    const ben = await person("Ben", { direct: true });
     await Promise.all([ada.untilReady(), ben.untilReady()]);
     await Promise.all([ada.untilOnline(), ben.untilOnline()]);
     await Promise.all([rememberConfirmed(ada), rememberConfirmed(ben)]);

@@ -9,7 +9,7 @@ import { mkdir } from "node:fs/promises";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 
 import { launchChromium } from "../chromium.js";
-import { linkTo } from "../cuttableLink.js";
+import { directTo, linkTo } from "../cuttableLink.js";
 import { startIolite, type IoliteServer } from "../ioliteServer.js";
 import { repositoryPath } from "../repository.js";
 import { Person } from "./person.js";
@@ -17,7 +17,12 @@ import { Person } from "./person.js";
 export interface Stage {
   readonly server: IoliteServer;
   /** Opens the planner as somebody else: another context, behind a link that can be cut. */
-  person(name: string, options?: BrowserContextOptions): Promise<Person>;
+  person(name: string, options?: PersonOptions): Promise<Person>;
+}
+
+export interface PersonOptions extends BrowserContextOptions {
+  /** Connects to the server itself: the link cannot be cut then, but the server can be killed. */
+  readonly direct?: boolean;
 }
 
 export async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
@@ -50,9 +55,9 @@ async function join(
   server: IoliteServer,
   people: Person[],
   name: string,
-  options: BrowserContextOptions = {},
+  { direct = false, ...options }: PersonOptions = {},
 ): Promise<Person> {
-  const link = await linkTo(server.port);
+  const link = direct ? directTo(server.port) : await linkTo(server.port);
   const context = await browser.newContext({ viewport: { width: 1280, height: 820 }, ...options });
   await context.addInitScript((name) => localStorage.setItem("room-planner.name", name), name);
   const person = new Person(name, context, link);
