@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     client.go_offline();
     client.mutate("finish", "water the plants")?.durable().await?;
     client.mutate("add", "buy milk")?.durable().await?;
-    drop(client);
+    client.close().await;
 
     let client = open(&server, &folder)?;
     client.go_offline();
@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let missing = client.mutate("finish", "fly to the moon")?.confirmed().await;
     println!("{}", missing.err().map_or_else(String::new, |end| end.to_string()));
-    drop(client);
+    client.close().await;
     server.stop().await?;
     std::fs::remove_dir_all(folder)?;
     Ok(())

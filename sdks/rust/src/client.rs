@@ -82,6 +82,7 @@ impl Client {
             settled: Vec::new(),
             storage,
             orders: Vec::new(),
+            compare: options.closures,
         };
         let shared = Arc::new(Shared::new(inner, clock, wake.clone()));
         tokio::spawn(link::run(Arc::downgrade(&shared), url.to_owned(), clock, wake));
@@ -89,6 +90,14 @@ impl Client {
         // The first storing and the first deadline are due.
         shared.happened([]);
         Ok(Client { shared })
+    }
+
+    /// Closes the client, and returns when its storage may be opened again: when every clone is closed or dropped.
+    pub async fn close(self) {
+        let mut released = self.shared.released.subscribe();
+        drop(self);
+        // Nothing is ever sent: it ends with the client.
+        while released.changed().await.is_ok() {}
     }
 
     /// Calls a named mutation. Its effect is in the optimistic view when this returns.

@@ -15,11 +15,27 @@ pub enum Storage {
 }
 
 /// How a client is opened.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Options {
     pub(crate) storage: Storage,
     pub(crate) mutators: Mutators,
     pub(crate) user: String,
+    pub(crate) closures: Closures,
+}
+
+/// How often a closure is run for one of its runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closures {
+    Once,
+    /// Twice, and it fails when the two differ.
+    Compared,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let closures = if cfg!(debug_assertions) { Closures::Compared } else { Closures::Once };
+        Options { storage: Storage::default(), mutators: Mutators::default(), user: String::new(), closures }
+    }
 }
 
 impl Options {
@@ -52,6 +68,14 @@ impl Options {
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Options {
         self.user = user.into();
+        self
+    }
+
+    /// Runs every closure twice, and fails it when the two runs differ: it depends on something else than its arguments and what it reads. On by
+    /// default in builds with debug assertions.
+    #[must_use]
+    pub fn compare_runs(mut self, compare: bool) -> Options {
+        self.closures = if compare { Closures::Compared } else { Closures::Once };
         self
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iolite_client::{
-    Client as Core, Closed, Connection, Input, MutationKind, MutationStatus, Output, ReactionId, RunOf,
+    Client as Core, Closed, Connection, Input, MutationKind, MutationStatus, Output, ReactionId, Run, RunOf,
 };
 use iolite_host::Clock;
 use iolite_machine::{Instant, Machine};
@@ -14,6 +14,7 @@ use crate::client::Settled;
 use crate::closure;
 use crate::mutation::MutationHandle;
 use crate::mutators::Mutators;
+use crate::options::Closures;
 use crate::reaction::{ReactionError, Reactive};
 use crate::shared::CALLED;
 use crate::storage::{StorageWriter, Stored};
@@ -34,7 +35,12 @@ pub(crate) struct Inner {
     pub(crate) connection: watch::Sender<Connection>,
     pub(crate) storage: StorageWriter,
     pub(crate) orders: Vec<LinkOrder>,
+    pub(crate) compare: Closures,
 }
+
+/// What is wrong with a closure whose two runs differ.
+const DIFFERS: &str = "the closure did not do the same when it ran twice: it may depend on its arguments and on what it reads, \
+    and on nothing else; use now_micros, random and new_id of the transaction";
 
 /// What the link's task is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,31 +90,13 @@ impl Inner {
     }
 
     fn run(&mut self, address: usize, of: RunOf) {
-        let mut run = self.core.begin(of);
-        let closed = match of {
-            RunOf::Mutation(counter) => {
-                let kind = self.core.mutation(counter).map(|mutation| mutation.kind.clone());
-                let mut transaction = Transaction::new(self.core.transaction(&mut run));
-                match kind {
-                    Some(MutationKind::Named { name, arguments }) => match self.mutators.get(&name) {
-                        Some(mutator) => closure::run(address, || mutator(&mut transaction, &arguments)),
-                        None => Closed::Unknown,
-                    },
-                    Some(MutationKind::Closure) => match self.closures.get_mut(&counter) {
-                        Some(closure) => closure::run(address, || closure.run(&mut transaction)),
-                        None => Closed::Unknown,
-                    },
-                    None => Closed::Unknown,
-                }
+        let (run, mut closed) = self.run_once(address, of);
+        if self.compare == Closures::Compared && closed == Closed::Returned {
+            let (again, closed_again) = self.run_once(address, of);
+            if closed_again != closed || !run.agrees_with(&again) {
+                closed = Closed::Failed(DIFFERS.into());
             }
-            RunOf::Reaction(id) => {
-                let mut transaction = Transaction::new(self.core.transaction(&mut run));
-                match self.reactions.get_mut(&id) {
-                    Some(reaction) => closure::run(address, || reaction.run(&mut transaction)),
-                    None => Closed::Unknown,
-                }
-            }
-        };
+        }
         let counts = !run.is_stopped() && closed == Closed::Returned;
         self.core.finish(run, closed);
         if let (true, RunOf::Reaction(id)) = (counts, of)
@@ -116,6 +104,31 @@ impl Inner {
         {
             reaction.publish();
         }
+    }
+
+    fn run_once(&mut self, address: usize, of: RunOf) -> (Run, Closed) {
+        let mut run = self.core.begin(of);
+        let mutation = match of {
+            RunOf::Mutation(counter) => self.core.mutation(counter).map(|mutation| mutation.kind.clone()),
+            RunOf::Reaction(_) => None,
+        };
+        let mut transaction = Transaction::new(self.core.transaction(&mut run));
+        let closed = match (of, mutation) {
+            (RunOf::Mutation(_), Some(MutationKind::Named { name, arguments })) => {
+                let mutator = self.mutators.get(&name);
+                mutator.map(|mutator| closure::run(address, || mutator(&mut transaction, &arguments)))
+            }
+            (RunOf::Mutation(counter), Some(MutationKind::Closure)) => {
+                let closure = self.closures.get_mut(&counter);
+                closure.map(|closure| closure::run(address, || closure.run(&mut transaction)))
+            }
+            (RunOf::Mutation(_), None) => None,
+            (RunOf::Reaction(id), _) => {
+                let reaction = self.reactions.get_mut(&id);
+                reaction.map(|reaction| closure::run(address, || reaction.run(&mut transaction)))
+            }
+        };
+        (run, closed.unwrap_or(Closed::Unknown))
     }
 
     fn on_status(&mut self, counter: Counter, status: MutationStatus) {

@@ -28,12 +28,21 @@ pub(crate) struct Shared {
     pub(crate) wake: std::sync::Arc<Notify>,
     pub(crate) traffic: TrafficCounters,
     pub(crate) connection: watch::Receiver<Connection>,
+    /// The last field, so that it goes when the storage is closed.
+    pub(crate) released: watch::Sender<()>,
 }
 
 impl Shared {
     pub(crate) fn new(inner: Inner, clock: Clock, wake: std::sync::Arc<Notify>) -> Shared {
         let connection = inner.connection.subscribe();
-        Shared { inner: Mutex::new(inner), clock, wake, traffic: TrafficCounters::default(), connection }
+        Shared {
+            inner: Mutex::new(inner),
+            clock,
+            wake,
+            traffic: TrafficCounters::default(),
+            connection,
+            released: watch::Sender::new(()),
+        }
     }
 
     pub(crate) fn mutate(&self, name: &str, arguments: &str) -> Result<MutationHandle, CallError> {

@@ -71,6 +71,12 @@ impl Run {
         !self.missed.is_empty()
     }
 
+    /// Whether another run of the same closure, on the same state, asked for the same and wrote the same. Development mode runs every closure
+    /// twice and compares: a closure that depends on anything else gives other results when it is run again after a conflict.
+    pub fn agrees_with(&self, other: &Run) -> bool {
+        (&self.reads, &self.writes, &self.missed) == (&other.reads, &other.writes, &other.missed)
+    }
+
     pub(crate) fn check_going(&self) -> Result<(), RunError> {
         if self.is_stopped() { Err(RunError::Stopped) } else { Ok(()) }
     }

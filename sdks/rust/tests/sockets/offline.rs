@@ -37,7 +37,7 @@ async fn mutations_made_offline_take_effect_once_after_a_restart_of_the_client()
     for _ in 0..20 {
         client.mutate("hit", "home").expect("called").durable().await.expect("durable");
     }
-    drop(client);
+    client.close().await;
 
     let client = open_stored(&server, &folder);
     client.go_offline();
@@ -49,7 +49,7 @@ async fn mutations_made_offline_take_effect_once_after_a_restart_of_the_client()
     assert!(matches!(handle.status(), MutationStatus::Pending(pending) if pending.durable));
     client.go_online();
     handle.confirmed().await.expect("confirmed");
-    drop(client);
+    client.close().await;
 
     let client = open_stored(&server, &folder);
     client.online().await.expect("let in");
@@ -66,7 +66,7 @@ async fn a_folder_belongs_to_one_client_and_to_one_user() {
     client.mutate("hit", "home").expect("called").confirmed().await.expect("confirmed");
     let second = server.client(schema(), options().directory(&folder.0).user("ada"));
     assert!(second.expect_err("it is in use").to_string().contains("in use"));
-    drop(client);
+    client.close().await;
     let other = server.client(schema(), options().directory(&folder.0).user("bob"));
     assert!(other.expect_err("it is ada's").to_string().contains("ada"));
 }

@@ -69,3 +69,19 @@ async fn a_call_inside_a_closure_is_refused_and_does_not_hang() {
     let refused = client.transact(move |_| Ok(inner.mutate("hit", "home").map(|_| ()))).await.expect("committed");
     assert_eq!(refused, Err(CallError::Nested));
 }
+
+#[tokio::test]
+async fn a_closure_that_depends_on_something_else_is_found_in_development() {
+    let server = iolite::embedded().await.expect("a server");
+    let client = server.client(crate::notes::schema(), crate::notes::options().compare_runs(true)).expect("in memory");
+    client.online().await.expect("let in");
+    let mut runs = 0;
+    let ended = client.transact(move |tx| {
+        runs += 1;
+        tx.add("hits", "home", "total", runs)
+    });
+    let end = ended.await.expect_err("its runs differ");
+    assert!(end.to_string().contains("ran twice"), "{end}");
+    client.transact(|tx| tx.add("hits", "home", "total", 1)).await.expect("committed");
+    wait_for_hits(&client, 1).await;
+}
