@@ -70,20 +70,7 @@ impl Client {
             None => StorageWriter::Memory,
             Some(directory) => directory.start(tell(persisted))?,
         };
-        let inner = Inner {
-            connection: watch::Sender::new(core.connection()),
-            core,
-            mutators: options.mutators,
-            closures: Default::default(),
-            reactions: Default::default(),
-            mutations: Default::default(),
-            attempts: Default::default(),
-            attempts_total: 0,
-            settled: Vec::new(),
-            storage,
-            orders: Vec::new(),
-            compare: options.closures,
-        };
+        let inner = Inner::new(core, options.mutators, options.closures, storage);
         let shared = Arc::new(Shared::new(inner, clock, wake.clone()));
         tokio::spawn(link::run(Arc::downgrade(&shared), url.to_owned(), clock, wake));
         tokio::spawn(take_news(Arc::downgrade(&shared), news));

@@ -57,6 +57,23 @@ pub(crate) struct LinkWork {
 }
 
 impl Inner {
+    pub(crate) fn new(core: Core, mutators: Mutators, compare: Closures, storage: StorageWriter) -> Inner {
+        Inner {
+            connection: watch::Sender::new(core.connection()),
+            core,
+            mutators,
+            closures: BTreeMap::new(),
+            reactions: BTreeMap::new(),
+            mutations: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            attempts_total: 0,
+            settled: Vec::new(),
+            storage,
+            orders: Vec::new(),
+            compare,
+        }
+    }
+
     /// Carries out outputs until there are none. `address` is that of the client, whose closures may run.
     pub(crate) fn pump(&mut self, address: usize, clock: &Clock) {
         while let Some(output) = self.core.poll() {

@@ -9,6 +9,7 @@ mod failure;
 mod layout;
 mod listing;
 mod output;
+mod panic;
 mod reads;
 mod run;
 mod schema;

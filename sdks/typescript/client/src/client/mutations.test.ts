@@ -190,7 +190,7 @@ describe("a client of a real server", () => {
     const device = new FakeDevice();
     device.cut = true;
     const ann = await open(device);
-    await until("a failed try", () => ann.connection.status === "connecting");
+    await until("a failed try", () => device.attempts > 0 && ann.connection.status === "offline");
     const states: string[] = [];
     ann.react((tx) => tx.hits.get("far"), {}, ({ status }) => states.push(status));
     await until("the answer", () => states.at(-1) === "unavailable");

@@ -9,10 +9,12 @@ import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { OutputKind } from "../wasm/iolite_wasm.js";
 import { decodeArguments, encodeArguments } from "./arguments.js";
+import { ConnectionWatch } from "./connectionWatch.js";
 import { CoreHost, type CoreHostEvents } from "./coreHost.js";
 import { MutationBook, settledCallbackOf } from "./mutationBook.js";
 import { Notifier } from "./notifier.js";
-import { OneObservation } from "./observation.js";
+import { Observations } from "./observations.js";
+import type { OneObservation } from "./observation.js";
 import type { CoreOutput } from "./outputs.js";
 import type {
   Client,
@@ -37,6 +39,8 @@ interface Lead {
   readonly host: CoreHost;
   readonly book: MutationBook;
 }
+
+const WAITING = "another tab of this app is in use: this one goes on when that is closed";
 
 export async function openClient(options: Options, platform: Platform): Promise<Client> {
   const name = `iolite/${encodeURIComponent(options.name)}/${encodeURIComponent(options.user)}`;
@@ -63,13 +67,11 @@ class TabClient implements Client, CoreHostEvents {
   readonly #storageName: string;
   readonly #leadership: Leadership;
   readonly #notifier = new Notifier();
-  readonly #connection = new Watched(this.#notifier, () => this.#connectionState);
+  readonly #connection: ConnectionWatch;
+  readonly #observations = new Observations(this.#notifier);
   readonly #pending = new Watched(this.#notifier, () => this.#lead?.book.pending() ?? []);
   readonly #refused = new Watched(this.#notifier, () => this.#lead?.book.refused() ?? []);
   readonly #settledCallbacks = new Set<(mutation: SettledMutation) => void>();
-  readonly #observations = new Map<number, OneObservation>();
-  readonly #unregistered = new Set<OneObservation>();
-  #connectionState: ConnectionState;
   #token: string;
   #storageMessage: string | undefined;
   #lead: Lead | undefined;
@@ -83,15 +85,10 @@ class TabClient implements Client, CoreHostEvents {
     this.#storageName = storageName;
     this.#leadership = leadership;
     this.#token = options.token;
-    this.#connectionState = {
-      status: "offline",
-      role: leadership.isWaiting ? "waiting" : "leader",
-      storage: options.storage ?? "indexeddb",
-      persistent: false,
-      message: leadership.isWaiting ? "another tab of this app is in use: this one goes on when that is closed" : undefined,
-      refusal: undefined,
-      paused: false,
-    };
+    this.#connection = new ConnectionWatch(this.#notifier, options.storage ?? "indexeddb");
+    if (leadership.isWaiting) {
+      this.#connection.change({ role: "waiting", message: WAITING });
+    }
     for (const name of Object.keys(this.#mutators)) {
       this.mutate[name] = (args) => this.#call(name, args);
     }
@@ -109,10 +106,9 @@ class TabClient implements Client, CoreHostEvents {
     }
     const book = new MutationBook(host.listings, this.#notifier, this.#settledCallbacks, development);
     this.#lead = { host, book };
-    this.#changeConnection({ role: "leader", storage: chosen.storage.kind, message: chosen.message });
-    this.#unregistered.forEach((observation) => this.#register(observation));
-    this.#unregistered.clear();
-    if (this.#connectionState.paused) {
+    this.#connection.change({ role: "leader", storage: chosen.storage.kind, message: chosen.message });
+    this.#observations.attach(host);
+    if (this.connection.paused) {
       host.callOnly((core) => core.goOffline());
     }
     host.drain();
@@ -124,22 +120,17 @@ class TabClient implements Client, CoreHostEvents {
 
   /** This tab won the lead and cannot use it. */
   failed(error: unknown): void {
-    this.#changeConnection({ message: error instanceof Error ? error.message : String(error) });
+    this.#connection.change({ message: error instanceof Error ? error.message : String(error) });
     this.#notifier.flush();
   }
 
   // What the app asks for.
 
   observe(closure: Closure, options: ReactOptions = {}): Observation<never> {
-    const observation = new OneObservation(closure, options.view ?? "optimistic", this.#notifier, (ended) => this.#stop(ended));
     this.#checkOpen();
-    if (this.#lead === undefined) {
-      this.#unregistered.add(observation);
-    } else {
-      this.#register(observation);
-      // An app may observe while it renders, when nobody else wants to be called.
-      queueMicrotask(() => this.#notifier.flush());
-    }
+    const observation = this.#observations.begin(closure, options.view ?? "optimistic");
+    // An app may observe while it renders, when nobody else wants to be called.
+    queueMicrotask(() => this.#notifier.flush());
     return observation as Observation<never>;
   }
 
@@ -184,11 +175,11 @@ class TabClient implements Client, CoreHostEvents {
   }
 
   get connection(): ConnectionState {
-    return this.#connection.value;
+    return this.#connection.watched.value;
   }
 
   onConnectionChange(callback: (state: ConnectionState) => void): Stop {
-    return this.#connection.onChange(callback);
+    return this.#connection.watched.onChange(callback);
   }
 
   get pending(): readonly PendingMutation[] {
@@ -223,14 +214,14 @@ class TabClient implements Client, CoreHostEvents {
 
   goOffline(): void {
     this.#checkOpen();
-    this.#changeConnection({ paused: true });
+    this.#connection.change({ paused: true });
     this.#lead?.host.call((core) => core.goOffline());
     this.#notifier.flush();
   }
 
   goOnline(): void {
     this.#checkOpen();
-    this.#changeConnection({ paused: false });
+    this.#connection.change({ paused: false });
     this.#lead?.host.call((core, monotonicMs) => core.goOnline(monotonicMs));
     this.#notifier.flush();
   }
@@ -247,6 +238,7 @@ class TabClient implements Client, CoreHostEvents {
       return;
     }
     this.#closed = true;
+    this.#observations.detach();
     await this.#lead?.host.close();
     this.#lead?.book.giveUp(new IoliteError("closed", "the client was closed before the transaction was confirmed"));
     this.#leadership.release();
@@ -270,7 +262,7 @@ class TabClient implements Client, CoreHostEvents {
   }
 
   reactionOf(reaction: number): Closure | undefined {
-    return this.#observations.get(reaction)?.closure;
+    return this.#observations.of(reaction)?.closure;
   }
 
   mutationRan(...ran: Parameters<MutationBook["ran"]>): void {
@@ -278,7 +270,7 @@ class TabClient implements Client, CoreHostEvents {
   }
 
   reactionRan(reaction: number, result: Parameters<OneObservation["ran"]>[0]): void {
-    this.#observations.get(reaction)?.ran(result);
+    this.#observations.of(reaction)?.ran(result);
   }
 
   told(output: CoreOutput): void {
@@ -289,7 +281,7 @@ class TabClient implements Client, CoreHostEvents {
         this.#refused.invalidate();
         break;
       case OutputKind.Connection:
-        this.#changeConnection({
+        this.#connection.change({
           status: output.status,
           refusal: output.refusal,
           message: output.message ?? this.#storageMessage,
@@ -297,10 +289,10 @@ class TabClient implements Client, CoreHostEvents {
         this.#tellReachable(output.status);
         break;
       case OutputKind.Unavailable:
-        this.#observations.get(output.reaction)?.reachable(false);
+        this.#observations.of(output.reaction)?.reachable(false);
         break;
       case OutputKind.ReactionFailed:
-        this.#observations.get(output.reaction)?.failed(output.message);
+        this.#observations.of(output.reaction)?.failed(output.message);
         break;
       default:
         break;
@@ -309,7 +301,7 @@ class TabClient implements Client, CoreHostEvents {
 
   storageTrouble(message: string | undefined): void {
     this.#storageMessage = message;
-    this.#changeConnection({ message });
+    this.#connection.change({ message });
     this.#notifier.flush();
   }
 
@@ -319,7 +311,7 @@ class TabClient implements Client, CoreHostEvents {
 
   broke(error: unknown): void {
     const message = `the client has a bug and stopped, load the page again: ${String(error)}`;
-    this.#changeConnection({ status: "offline", message });
+    this.#connection.change({ status: "offline", message });
     this.#notifier.flush();
     throw error;
   }
@@ -345,29 +337,10 @@ class TabClient implements Client, CoreHostEvents {
     this.#notifier.flush();
   }
 
-  #register(observation: OneObservation): void {
-    const host = this.#lead?.host;
-    if (host === undefined) {
-      return;
-    }
-    const reaction = host.callOnly((core) => core.register(observation.view));
-    observation.reaction = reaction;
-    this.#observations.set(reaction, observation);
-    host.drain();
-  }
-
-  #stop(observation: OneObservation): void {
-    this.#unregistered.delete(observation);
-    const { reaction } = observation;
-    if (reaction !== undefined && this.#observations.delete(reaction) && !this.#closed) {
-      this.#lead?.host.call((core) => core.stop(reaction));
-    }
-  }
-
   #leading(): Lead {
     this.#checkOpen();
     if (this.#lead === undefined) {
-      throw new IoliteError("not-ready", "another tab of this app is in use: this one waits until that is closed");
+      throw new IoliteError("not-ready", WAITING);
     }
     return this.#lead;
   }
@@ -378,21 +351,16 @@ class TabClient implements Client, CoreHostEvents {
     }
   }
 
-  #changeConnection(change: Partial<ConnectionState>): void {
-    this.#connectionState = { ...this.#connectionState, ...change };
-    this.#connection.invalidate();
-  }
-
   #tellReachable(status: ConnectionState["status"]): void {
     // While one retry follows another, what cannot be had stays so.
     if (status !== "connecting") {
-      this.#observations.forEach((observation) => observation.reachable(status === "online"));
+      this.#observations.reachable(status === "online");
     }
   }
 
   #askForPersistence(): void {
     const answered = (persistent: boolean): void => {
-      this.#changeConnection({ persistent });
+      this.#connection.change({ persistent });
       this.#notifier.flush();
     };
     this.#platform.askForPersistence().then(answered, () => answered(false));

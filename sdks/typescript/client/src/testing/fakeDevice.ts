@@ -13,6 +13,8 @@ export class FakeDevice {
   indexedDB: IDBFactory | undefined = new IDBFactory();
   locks: FakeLocks | undefined = new FakeLocks();
   readonly #links = new Set<{ readonly link: Link; readonly lost: () => void }>();
+  /** Links that were asked for. */
+  attempts = 0;
   #cut = false;
 
   /** The network is gone, or there again. */
@@ -38,6 +40,7 @@ export class FakeDevice {
       indexedDB: this.indexedDB,
       locks: this.locks,
       openLink: (url, events) => {
+        this.attempts += 1;
         if (this.#cut) {
           queueMicrotask(events.lost);
           return { send: () => undefined, close: () => undefined };

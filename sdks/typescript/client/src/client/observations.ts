@@ -1,0 +1,66 @@
+/**
+ * All reactive transactions of a tab. Those that begin before there is a core are told to it once it is there.
+ */
+
+import type { Closure } from "../transaction/runClosure.js";
+import type { CoreHost } from "./coreHost.js";
+import type { Notifier } from "./notifier.js";
+import { OneObservation } from "./observation.js";
+import type { View } from "./types.js";
+
+export class Observations {
+  readonly #notifier: Notifier;
+  readonly #byReaction = new Map<number, OneObservation>();
+  readonly #waiting = new Set<OneObservation>();
+  #host: CoreHost | undefined;
+
+  constructor(notifier: Notifier) {
+    this.#notifier = notifier;
+  }
+
+  /** The core is there. The caller drains it. */
+  attach(host: CoreHost): void {
+    this.#host = host;
+    this.#waiting.forEach((observation) => this.#register(host, observation));
+    this.#waiting.clear();
+  }
+
+  /** The core is closed: nothing changes any more. */
+  detach(): void {
+    this.#host = undefined;
+  }
+
+  begin(closure: Closure, view: View): OneObservation {
+    const observation = new OneObservation(closure, view, this.#notifier, (ended) => this.#end(ended));
+    if (this.#host === undefined) {
+      this.#waiting.add(observation);
+    } else {
+      this.#register(this.#host, observation);
+      this.#host.drain();
+    }
+    return observation;
+  }
+
+  of(reaction: number): OneObservation | undefined {
+    return this.#byReaction.get(reaction);
+  }
+
+  /** Missing data cannot come, or can come again. */
+  reachable(reachable: boolean): void {
+    this.#byReaction.forEach((observation) => observation.reachable(reachable));
+  }
+
+  #register(host: CoreHost, observation: OneObservation): void {
+    const reaction = host.callOnly((core) => core.register(observation.view));
+    observation.reaction = reaction;
+    this.#byReaction.set(reaction, observation);
+  }
+
+  #end(observation: OneObservation): void {
+    this.#waiting.delete(observation);
+    const { reaction } = observation;
+    if (reaction !== undefined && this.#byReaction.delete(reaction)) {
+      this.#host?.call((core) => core.stop(reaction));
+    }
+  }
+}
