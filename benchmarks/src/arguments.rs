@@ -3,11 +3,12 @@
 use clap::{Args, ValueEnum};
 
 #[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("server").args(["embedded", "target"]).required(true)))]
 pub struct Arguments {
     /// What every client does
     pub workload: Workload,
     /// Start a server for this run, with a data directory of its own
-    #[arg(long, conflicts_with = "target", required_unless_present = "target")]
+    #[arg(long)]
     pub embedded: bool,
     /// The address of a running server, like http://127.0.0.1:7777
     #[arg(long, value_name = "URL")]

@@ -34,30 +34,25 @@ async fn marks(client: &Client) -> BTreeSet<Value> {
     (*tokio::time::timeout(PATIENCE, read).await.expect("the server answers").expect("it can be read")).clone()
 }
 
+/// Marks one after the other, and returns what was acknowledged.
+async fn mark_many(client: Client, number: usize) -> BTreeSet<Value> {
+    let _held = hold_marks(&client).await;
+    let mut acknowledged = BTreeSet::new();
+    for mark in 0..400 {
+        let name = format!("{number}.{mark}");
+        client.mutate("mark", &name).expect("called").confirmed().await.expect("it is marked once, by whoever asks");
+        acknowledged.insert(Value::from(name));
+    }
+    acknowledged
+}
+
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_when_the_server_is_killed_under_load() {
     let folder = Folder::new("killed");
     let mut server = Dev::start(&folder.0);
     let clients = [open(&server), open(&server), open(&server)];
-    let mut tasks = Vec::new();
-    for (number, client) in clients.iter().cloned().enumerate() {
-        let held = hold_marks(&client).await;
-        tasks.push(tokio::spawn(async move {
-            let _held = held;
-            let mut acknowledged = BTreeSet::new();
-            for mark in 0..400 {
-                let name = format!("{number}.{mark}");
-                client
-                    .mutate("mark", &name)
-                    .expect("called")
-                    .confirmed()
-                    .await
-                    .expect("it is marked once, by whoever asks");
-                acknowledged.insert(Value::from(name));
-            }
-            acknowledged
-        }));
-    }
+    let marking = clients.iter().cloned().enumerate().map(|(number, client)| tokio::spawn(mark_many(client, number)));
+    let marking: Vec<_> = marking.collect();
     for client in &clients {
         let mut watched = client.settled();
         for _ in 0..50 {
@@ -70,7 +65,7 @@ async fn nothing_acknowledged_is_lost_when_the_server_is_killed_under_load() {
         server.restart();
     }
     let mut acknowledged = BTreeSet::new();
-    for task in tasks {
+    for task in marking {
         let task = tokio::time::timeout(PATIENCE, task).await.expect("clients go on by themselves");
         acknowledged.extend(task.expect("it did not panic"));
     }
