@@ -4,6 +4,7 @@ import { createClient, type Client } from "@iolite/client";
 
 import { mutators } from "./mutators";
 import { schema } from "./schema";
+import { stayCut } from "./sync/cutNetwork";
 
 export type PlannerClient = Client<typeof schema, (typeof mutators)["byName"]>;
 
@@ -34,6 +35,7 @@ export async function openClient(): Promise<PlannerClient> {
     name: "room-planner",
     user: "developer",
   });
+  stayCut(client);
   renewToken(client, config.token);
   return client;
 }

@@ -3,6 +3,7 @@
 import { useClient, useConnectionState, usePending } from "@iolite/react";
 
 import { connectionWords } from "./connectionWords";
+import { cutNetwork } from "./cutNetwork";
 import { Legend } from "./Legend";
 import { markOf } from "./marks";
 import { markWords } from "./markWords";
@@ -37,7 +38,7 @@ function NetworkSwitch({ paused }: { paused: boolean }) {
       className="switch"
       role="switch"
       aria-checked={paused}
-      onClick={() => (paused ? client.goOnline() : client.goOffline())}
+      onClick={() => cutNetwork(client, !paused)}
     >
       <span>Cut my network</span>
       <span className="switch-track" aria-hidden="true" />

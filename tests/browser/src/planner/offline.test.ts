@@ -71,7 +71,7 @@ test("a like whose acknowledgement is lost again and again counts once", () =>
     assert.equal(await fresh.likes(), rounds);
   }));
 
-test("the page's own switch cuts it off, and back", () =>
+test("the page's own switch cuts it off, also over a reload, and back", () =>
   onStage(async ({ server, person }) => {
     const ada = await person("Ada");
     const ben = await person("Ben");
@@ -82,6 +82,10 @@ test("the page's own switch cuts it off, and back", () =>
     await untilSessions(server, 1);
     await ada.like();
     await ada.untilPending(1);
+    await ada.page.reload();
+    await ada.untilReady();
+    await ada.untilPending(1);
+    assert.equal(await cut.getAttribute("aria-checked"), "true");
     assert.equal(await ben.likes(), 0);
     await cut.click();
     await ada.untilPending(0);
