@@ -100,4 +100,6 @@ fn hashes_are_remembered_up_to_a_limit() {
     assert!(catalog.knows(hash(0)));
     assert!(!catalog.knows(hash(KNOWN_SCHEMAS_MAX)) && catalog.known.len() == KNOWN_SCHEMAS_MAX);
     assert!(catalog.knows(Schema::default().hash()), "what is stored stays known");
+    let row = format!("| `catalog::KNOWN_SCHEMAS_MAX` | {KNOWN_SCHEMAS_MAX} |");
+    assert!(include_str!("../../../docs/limits.md").contains(&row), "the page has another value");
 }

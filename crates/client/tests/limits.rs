@@ -118,3 +118,46 @@ fn a_link_that_does_not_come_about_is_given_up_after_ten_seconds() {
     assert_eq!(harness.connection(), Connection::Offline);
     assert!(harness.other.contains(&Output::Disconnect));
 }
+
+/// Whether docs/limits.md has a row with this limit and this value.
+fn is_on_page(limit: &str, value: &str) -> bool {
+    include_str!("../../../docs/limits.md").lines().any(|line| line.starts_with(&format!("| `{limit}` | {value} |")))
+}
+
+#[test]
+fn the_page_has_these_values() {
+    let limits = [
+        ("Run::READS_MAX", Run::READS_MAX),
+        ("Run::WRITES_MAX", Run::WRITES_MAX),
+        ("Run::BYTES_MAX", Run::BYTES_MAX),
+        ("Client::MISSES_MAX", Client::MISSES_MAX as usize),
+        ("Client::PENDING_MAX", Client::PENDING_MAX),
+        ("Client::ARGUMENTS_MAX", Client::ARGUMENTS_MAX),
+    ];
+    for (name, value) in limits {
+        assert!(is_on_page(&format!("client::{name}"), &value.to_string()), "{name}: {value}");
+    }
+}
+
+/// Limits that nobody outside can name are compared with how they are declared.
+#[test]
+fn the_page_has_the_values_of_the_clients_own() {
+    let session = include_str!("../src/session.rs");
+    let storing = include_str!("../src/client/storing.rs");
+    let backoff = include_str!("../src/session/backoff.rs");
+    let limits = [
+        ("Interests::IDLE_MAX", "256", "IDLE_MAX: usize = 256;", include_str!("../src/cache/interests.rs")),
+        ("SUBSCRIBE_PART", "1000", "SUBSCRIBE_PART: usize = 1000;", include_str!("../src/client/sending.rs")),
+        ("RESERVE", "1024", "RESERVE: u64 = 1024;", storing),
+        ("ACKNOWLEDGE_WITHIN", "200ms", "ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(200);", storing),
+        ("LINK_WITHIN", "10s", "LINK_WITHIN: Duration = Duration::from_secs(10);", session),
+        ("PING_AFTER", "10s", "PING_AFTER: Duration = Duration::from_secs(10);", session),
+        ("DEAD_AFTER", "25s", "DEAD_AFTER: Duration = Duration::from_secs(25);", session),
+        ("FIRST_MS", "100", "FIRST_MS: u64 = 100;", backoff),
+        ("LAST_MS", "10000", "LAST_MS: u64 = 10_000;", backoff),
+    ];
+    for (name, value, declared, source) in limits {
+        assert!(source.contains(&format!("const {declared}")), "{name} is declared otherwise now");
+        assert!(is_on_page(&format!("client::{name}"), value), "{name}: {value}");
+    }
+}

@@ -61,3 +61,28 @@ fn the_pages_give_the_numbers_of_the_code() {
     assert!(REPLICA.contains("65,536") && limits::ATTEMPTS_MAX == 65_536);
     assert!(REPLICA.contains("64 commits a message") && limits::COLLECTED_EACH_TIME == 64);
 }
+
+#[test]
+fn the_page_of_all_limits_gives_them_too() {
+    use iolite_replication::{Retention, limits};
+    let page = include_str!("../../../docs/limits.md");
+    let Retention { age, operations_max } = Retention::default();
+    let rows = [
+        ("RECORD_BYTES_MAX", limits::RECORD_BYTES_MAX.to_string()),
+        ("ROW_BYTES_MAX", limits::ROW_BYTES_MAX.to_string()),
+        ("CHUNK_BYTES_MAX", limits::CHUNK_BYTES_MAX.to_string()),
+        ("CLOSED_WRITES_MAX", limits::CLOSED_WRITES_MAX.to_string()),
+        ("COLLECTED_EACH_TIME", limits::COLLECTED_EACH_TIME.to_string()),
+        ("ATTEMPTS_MAX", limits::ATTEMPTS_MAX.to_string()),
+        ("Retention::age", format!("{age:?}")),
+        ("Retention::operations_max", operations_max.to_string()),
+        ("CLOCK_LEAD_MAX", format!("{:?}", limits::CLOCK_LEAD_MAX)),
+        ("PROPOSAL_LEAD_MAX", format!("{:?}", limits::PROPOSAL_LEAD_MAX)),
+        ("CEILING_AHEAD", format!("{:?}", limits::CEILING_AHEAD)),
+        ("IDLE_CLOSE_BEHIND", format!("{:?}", limits::IDLE_CLOSE_BEHIND)),
+    ];
+    for (name, value) in rows {
+        let row = format!("| `replication::{name}` | {value} |");
+        assert_eq!(page.lines().filter(|line| line.starts_with(&row)).count(), 1, "{row}");
+    }
+}

@@ -70,3 +70,23 @@ fn times_past_the_last_one_are_held_at_it() {
     assert_eq!(Timestamp::new(u64::MAX, last), Timestamp::MAX);
     assert_eq!(Timestamp::end_of(u64::MAX), Timestamp::MAX);
 }
+
+/// Whether docs/limits.md has a row with this limit and this value.
+fn is_on_page(limit: &str, value: &str) -> bool {
+    include_str!("../../../docs/limits.md").lines().any(|line| line.starts_with(&format!("| `{limit}` | {value} |")))
+}
+
+#[test]
+fn the_page_has_these_values() {
+    let limits = [
+        ("RowKey::MAX_BYTES", RowKey::MAX_BYTES as u64),
+        ("Schema::TABLES_MAX", Schema::TABLES_MAX as u64),
+        ("Table::COLUMNS_MAX", Table::COLUMNS_MAX as u64),
+        ("Schema::JSON_BYTES_MAX", Schema::JSON_BYTES_MAX as u64),
+        ("CoordinatorId::MAX", CoordinatorId::MAX.into()),
+        ("Timestamp::MAX", Timestamp::MAX.as_u64()),
+    ];
+    for (name, value) in limits {
+        assert!(is_on_page(&format!("values::{name}"), &value.to_string()), "{name}: {value}");
+    }
+}

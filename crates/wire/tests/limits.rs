@@ -142,3 +142,40 @@ fn frames_of_every_kind_have_a_length() {
         StoredRow { table: TableId(1), key: key(), row: row(length) }.encode().map(drop)
     });
 }
+
+/// Whether docs/limits.md has a row with this limit and this value.
+fn is_on_page(limit: &str, value: &str) -> bool {
+    include_str!("../../../docs/limits.md").lines().any(|line| line.starts_with(&format!("| `{limit}` | {value} |")))
+}
+
+#[test]
+fn the_page_has_these_values() {
+    let frames = [
+        ("FROM_CLIENT", limits::FROM_CLIENT),
+        ("FROM_GATEWAY", limits::FROM_GATEWAY),
+        ("JOURNAL_RECORD", limits::JOURNAL_RECORD),
+        ("CHECKPOINT_CHUNK", limits::CHECKPOINT_CHUNK),
+        ("CLIENT_STORAGE", limits::CLIENT_STORAGE),
+    ];
+    let others = [
+        ("TOKEN", limits::TOKEN),
+        ("SCHEMA", limits::SCHEMA),
+        ("REASON", limits::REASON),
+        ("MAP_KEY", limits::MAP_KEY),
+        ("RANGE_BOUND", limits::RANGE_BOUND),
+        ("NAME", limits::NAME),
+        ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
+        ("NUMBERED_CELLS", limits::NUMBERED_CELLS),
+    ];
+    let frames = frames.map(|(name, limits)| (name, format!("{}, {}", limits.bytes, limits.parts)));
+    let others = others.map(|(name, limit)| (name, limit.most.to_string()));
+    for (name, value) in frames.iter().chain(&others) {
+        assert!(is_on_page(&format!("wire::{name}"), value), "{name}: {value}");
+    }
+    let declared = include_str!("../src/limits.rs").lines().filter_map(|line| line.strip_prefix("pub const "));
+    let rows: Vec<&str> = include_str!("../../../docs/limits.md").lines().collect();
+    for name in declared.filter_map(|line| line.split(':').next()) {
+        let row = format!("| `wire::{name}` |");
+        assert!(rows.iter().any(|line| line.starts_with(&row)), "docs/limits.md lacks {name}");
+    }
+}

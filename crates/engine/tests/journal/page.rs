@@ -49,3 +49,11 @@ fn the_page_names_the_format_version_and_the_limits() {
     assert!(PAGE.contains(&format!("{} MiB", RECORD_BYTES_MAX >> 20)));
     assert!(PAGE.contains(&format!("{} MiB", Options::default().segment_bytes_max >> 20)));
 }
+
+#[test]
+fn the_page_of_all_limits_has_those_of_the_journal() {
+    let page = include_str!("../../../../docs/limits.md");
+    let segment_bytes_max = Options::default().segment_bytes_max;
+    assert!(page.contains(&format!("| `engine::RECORD_BYTES_MAX` | {RECORD_BYTES_MAX} |")));
+    assert!(page.contains(&format!("| `engine::Options::segment_bytes_max` | {segment_bytes_max} |")));
+}

@@ -117,6 +117,15 @@ fn the_page_has_every_limit_with_its_value() {
     }
 }
 
+#[test]
+fn the_page_of_all_limits_has_them_too() {
+    let page = include_str!("../../../../docs/limits.md");
+    for (name, value) in values() {
+        let row = format!("| `gateway::{name}` | {value} |");
+        assert_eq!(page.lines().filter(|line| line.starts_with(&row)).count(), 1, "{row}");
+    }
+}
+
 fn values() -> Vec<(&'static str, String)> {
     macro_rules! of {
         ($($name:ident),* $(,)?) => { vec![$((stringify!($name), format!("{:?}", limits::$name))),*] };

@@ -1,0 +1,27 @@
+//! docs/limits.md has the limits of hosts and SDKs as they are declared. Nobody outside can name these constants, so their text is compared.
+
+const PAGE: &str = include_str!("../../../docs/limits.md");
+
+#[test]
+fn the_page_has_the_values_of_hosts_and_sdks() {
+    let server = include_str!("../../node/src/server.rs");
+    let session = include_str!("../../../crates/host/src/session.rs");
+    let storage = include_str!("../../../sdks/rust/src/storage.rs");
+    let values = include_str!("../../../sdks/bindings/wasm/src/value.rs");
+    let refs = include_str!("../../../sdks/typescript/client/src/transaction/refs.ts");
+    let tables = include_str!("../../../sdks/typescript/client/src/transaction/tableAccess.ts");
+    let limits = [
+        ("node::INBOX_BYTES_MAX", "67108864", "const INBOX_BYTES_MAX: usize = 64 << 20;", server),
+        ("node::checkpoint_bytes_min", "33554432", "checkpoint_bytes_min: 32 << 20,", server),
+        ("host::FRAMES_AHEAD", "64", "const FRAMES_AHEAD: usize = 64;", session),
+        ("host::CLOSE_WITHIN", "1s", "const CLOSE_WITHIN: Duration = Duration::from_secs(1);", session),
+        ("rust::CHECKPOINT_BYTES_MIN", "4194304", "const CHECKPOINT_BYTES_MIN: usize = 4 << 20;", storage),
+        ("wasm::SAFE_MAX", "9007199254740991", "const SAFE_MAX: i64 = (1 << 53) - 1;", values),
+        ("typescript::INDEX_MAX", "4294967295", "const INDEX_MAX = 2 ** 32 - 1;", refs),
+        ("typescript::LIMIT_MAX", "4294967295", "const LIMIT_MAX = 2 ** 32 - 1;", tables),
+    ];
+    for (name, value, declared, source) in limits {
+        assert!(source.contains(declared), "{name} is declared otherwise now: correct the page too");
+        assert!(PAGE.contains(&format!("\n| `{name}` | {value} |")), "the page lacks {name} with {value}");
+    }
+}
