@@ -3,9 +3,11 @@
 //! Invariant: each record stands alone. [`StoredMeta`] carries the version of them all: read it first, and nothing else if it fails.
 
 mod cache;
+mod end;
 mod meta;
 mod mutation;
 
 pub use cache::{StoredInterest, StoredRow};
+pub use end::{EndedAs, StoredEnd};
 pub use meta::{FORMAT_VERSION, StoredMeta};
 pub use mutation::{MutationStatus, StoredMutation};

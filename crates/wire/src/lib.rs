@@ -13,6 +13,7 @@ pub mod journal;
 pub mod limits;
 pub mod message;
 mod session;
+pub mod tabs;
 
 pub use error::{DecodeError, EncodeError};
 pub use session::{SessionDecoder, SessionEncoder, SessionMessage};

@@ -42,6 +42,10 @@ pub const JOURNAL_RECORD: FrameLimits = FrameLimits::new(32 * MIB, 64 * KIB);
 pub const CHECKPOINT_CHUNK: FrameLimits = FrameLimits::new(32 * MIB, 1024 * KIB);
 /// Anything that a client stores.
 pub const CLIENT_STORAGE: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
+/// A message of a tab that follows.
+pub const FROM_TAB: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
+/// A message of the tab that leads. It aims far below: one row, or one mutation, is the least that it can send.
+pub const TO_TAB: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
 
 /// A login token.
 pub const TOKEN: Limit = Limit { most: 8 * KIB, of: "bytes of token" };
@@ -53,7 +57,7 @@ pub const REASON: Limit = Limit { most: 4 * KIB, of: "bytes of reason" };
 pub const MAP_KEY: Limit = Limit { most: KIB, of: "bytes of map key" };
 /// A bound of a range: a row key and the byte that makes it a bound.
 pub const RANGE_BOUND: Limit = Limit { most: KIB + 1, of: "bytes of range bound" };
-/// The interests of one `Subscribe`, and the numbers of one `Unsubscribe`.
+/// The interests of one `Subscribe`, the numbers of one `Unsubscribe`, the tickets of one question.
 pub const SUBSCRIPTIONS: Limit = Limit { most: 4 * KIB, of: "subscriptions" };
 /// Cells with a number, in one direction of a session.
 pub const NUMBERED_CELLS: Limit = Limit { most: KIB, of: "numbered cells" };

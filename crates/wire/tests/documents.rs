@@ -25,6 +25,8 @@ fn the_table_of_limits_is_what_the_code_holds_to() {
         ("JOURNAL_RECORD", limits::JOURNAL_RECORD),
         ("CHECKPOINT_CHUNK", limits::CHECKPOINT_CHUNK),
         ("CLIENT_STORAGE", limits::CLIENT_STORAGE),
+        ("FROM_TAB", limits::FROM_TAB),
+        ("TO_TAB", limits::TO_TAB),
     ];
     let others = [
         ("TOKEN", limits::TOKEN),
@@ -49,7 +51,7 @@ fn the_table_of_limits_is_what_the_code_holds_to() {
     assert_eq!(
         rows.filter(|line| line.contains("bytes") || line.contains("numbered") || line.contains("subscriptions"))
             .count(),
-        13
+        15
     );
 }
 
@@ -113,7 +115,10 @@ fn every_message_of_a_session_is_on_its_page() {
             | Content::Mutation(_)
             | Content::Row(_)
             | Content::Interest(_)
-            | Content::Meta(_) => Vec::new(),
+            | Content::Meta(_)
+            | Content::End(_)
+            | Content::FromTab(_)
+            | Content::ToTab(_) => Vec::new(),
         };
         for name in names {
             named += 1;

@@ -79,9 +79,15 @@ fn mutated_journals_do_no_harm() {
 
 #[test]
 fn mutated_client_storage_does_no_harm() {
-    for decoder in [Decoder::Mutation, Decoder::Row, Decoder::Interest, Decoder::Meta] {
+    for decoder in [Decoder::Mutation, Decoder::Row, Decoder::Interest, Decoder::Meta, Decoder::End] {
         attack(decoder, ROUNDS);
     }
+}
+
+#[test]
+fn mutated_messages_between_tabs_do_no_harm() {
+    attack(Decoder::FromTab, ROUNDS);
+    attack(Decoder::ToTab, ROUNDS);
 }
 
 #[test]

@@ -36,20 +36,7 @@ impl StoredMutation {
     /// [`EncodeError::TooLarge`].
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut writer = Writer::default();
-        let (status, reason) = match &self.status {
-            MutationStatus::Waiting => (proto::MutationStatus::Waiting, String::new()),
-            MutationStatus::Rejected(reason) => (proto::MutationStatus::Rejected, writer.text(reason, REASON)),
-            MutationStatus::Quarantined(reason) => (proto::MutationStatus::Quarantined, writer.text(reason, REASON)),
-        };
-        let stored = proto::StoredMutation {
-            counter: self.counter.0,
-            name: writer.text(&self.name, NAME),
-            arguments: self.arguments.clone(),
-            called_at_micros: self.called_at_micros,
-            ticket: self.ticket.map(|ticket| ticket.to_bytes().to_vec()).unwrap_or_default(),
-            status: status.into(),
-            reason,
-        };
+        let stored = self.write(&mut writer);
         writer.check()?;
         frame::encode(&stored, shapes::STORED_MUTATION, CLIENT_STORAGE)
     }
@@ -57,17 +44,35 @@ impl StoredMutation {
     /// # Errors
     /// [`DecodeError`]: the storage is damaged.
     pub fn decode(bytes: &[u8]) -> Result<StoredMutation, DecodeError> {
-        let stored: proto::StoredMutation = frame::decode(bytes, shapes::STORED_MUTATION, CLIENT_STORAGE)?;
-        let reader = Reader::default();
+        let stored = frame::decode(bytes, shapes::STORED_MUTATION, CLIENT_STORAGE)?;
+        StoredMutation::read(stored, &Reader::default())
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) -> proto::StoredMutation {
+        let (status, reason) = match &self.status {
+            MutationStatus::Waiting => (proto::MutationStatus::Waiting, String::new()),
+            MutationStatus::Rejected(reason) => (proto::MutationStatus::Rejected, writer.text(reason, REASON)),
+            MutationStatus::Quarantined(reason) => (proto::MutationStatus::Quarantined, writer.text(reason, REASON)),
+        };
+        proto::StoredMutation {
+            counter: self.counter.0,
+            name: writer.text(&self.name, NAME),
+            arguments: self.arguments.clone(),
+            called_at_micros: self.called_at_micros,
+            ticket: self.ticket.map(|ticket| ticket.to_bytes().to_vec()).unwrap_or_default(),
+            status: status.into(),
+            reason,
+        }
+    }
+
+    pub(crate) fn read(stored: proto::StoredMutation, reader: &Reader) -> Result<StoredMutation, DecodeError> {
         let unknown = DecodeError::malformed("a mutation of no known status");
         let status = match proto::MutationStatus::try_from(stored.status).map_err(|_| unknown)? {
             proto::MutationStatus::Unspecified => return Err(unknown),
             proto::MutationStatus::Waiting if stored.reason.is_empty() => MutationStatus::Waiting,
             proto::MutationStatus::Waiting => return Err(DecodeError::malformed("a reason for what waits")),
             proto::MutationStatus::Rejected => MutationStatus::Rejected(reader.text(stored.reason, REASON)?),
-            proto::MutationStatus::Quarantined => {
-                MutationStatus::Quarantined(reader.text(stored.reason, REASON)?)
-            }
+            proto::MutationStatus::Quarantined => MutationStatus::Quarantined(reader.text(stored.reason, REASON)?),
         };
         Ok(StoredMutation {
             counter: Counter(stored.counter),

@@ -32,26 +32,35 @@ pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advan
     Ok(Advance { to, more: advance.more, changes, snapshots, outcomes })
 }
 
-fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {
-    let mut table = 0;
-    let mut rows = Vec::with_capacity(snapshot.rows.len());
-    for RowSnapshot { table: TableId(own), key, row } in &snapshot.rows {
-        let row = Some(writer.row(row));
-        rows.push(proto::RowSnapshot { table_change: own ^ table, key: key.as_bytes().to_vec(), row });
-        table = *own;
-    }
-    proto::Snapshot { subscription: snapshot.subscription.0, rows }
+pub(crate) fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {
+    proto::Snapshot { subscription: snapshot.subscription.0, rows: write_rows(&snapshot.rows, writer) }
 }
 
-fn read_snapshot(snapshot: proto::Snapshot, reader: &Reader) -> Result<Snapshot, DecodeError> {
+pub(crate) fn read_snapshot(snapshot: proto::Snapshot, reader: &Reader) -> Result<Snapshot, DecodeError> {
+    let rows = read_rows(snapshot.rows, reader)?;
+    Ok(Snapshot { subscription: SubscriptionId(snapshot.subscription), rows })
+}
+
+pub(crate) fn write_rows(rows: &[RowSnapshot], writer: &mut Writer) -> Vec<proto::RowSnapshot> {
     let mut table = 0;
-    let mut rows = Vec::with_capacity(snapshot.rows.len());
-    for row in snapshot.rows {
+    let mut written = Vec::with_capacity(rows.len());
+    for RowSnapshot { table: TableId(own), key, row } in rows {
+        let row = Some(writer.row(row));
+        written.push(proto::RowSnapshot { table_change: own ^ table, key: key.as_bytes().to_vec(), row });
+        table = *own;
+    }
+    written
+}
+
+pub(crate) fn read_rows(rows: Vec<proto::RowSnapshot>, reader: &Reader) -> Result<Vec<RowSnapshot>, DecodeError> {
+    let mut table = 0;
+    let mut read = Vec::with_capacity(rows.len());
+    for row in rows {
         table ^= row.table_change;
         let state = reader.row(required(row.row, "a row of a snapshot is missing")?)?;
-        rows.push(RowSnapshot { table: TableId(table), key: row_key(&row.key)?, row: state });
+        read.push(RowSnapshot { table: TableId(table), key: row_key(&row.key)?, row: state });
     }
-    Ok(Snapshot { subscription: SubscriptionId(snapshot.subscription), rows })
+    Ok(read)
 }
 
 fn write_outcome(outcome: &Outcome, writer: &mut Writer) -> proto::Outcome {

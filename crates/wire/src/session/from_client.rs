@@ -76,13 +76,13 @@ fn read_hello(hello: proto::Hello, reader: &mut Reader) -> Result<Hello, DecodeE
     })
 }
 
-fn write_subscribe(subscribe: &Subscribe, writer: &mut Writer) -> proto::Subscribe {
+pub(crate) fn write_subscribe(subscribe: &Subscribe, writer: &mut Writer) -> proto::Subscribe {
     writer.count(subscribe.interests.len(), SUBSCRIPTIONS);
     let subscriptions = subscribe.interests.iter().map(|(id, interest)| writer.subscription(*id, interest)).collect();
     proto::Subscribe { held: subscribe.held, subscriptions }
 }
 
-fn read_subscribe(subscribe: proto::Subscribe, reader: &mut Reader) -> Result<Subscribe, DecodeError> {
+pub(crate) fn read_subscribe(subscribe: proto::Subscribe, reader: &mut Reader) -> Result<Subscribe, DecodeError> {
     reader.count(subscribe.subscriptions.len(), SUBSCRIPTIONS)?;
     let interests = subscribe.subscriptions.into_iter().map(|each| reader.subscription(each));
     Ok(Subscribe { held: subscribe.held, interests: interests.collect::<Result<_, _>>()? })

@@ -41,7 +41,7 @@ pub(super) fn read(frame: proto::FromGatewayFrame, reader: &mut Reader) -> Resul
     })
 }
 
-fn write_goodbye(goodbye: &Goodbye, writer: &mut Writer) -> proto::Goodbye {
+pub(crate) fn write_goodbye(goodbye: &Goodbye, writer: &mut Writer) -> proto::Goodbye {
     use proto::GoodbyeReason as Field;
     let reason = match goodbye.reason {
         GoodbyeReason::Version => Field::Version,
@@ -61,7 +61,7 @@ fn write_goodbye(goodbye: &Goodbye, writer: &mut Writer) -> proto::Goodbye {
     }
 }
 
-fn read_goodbye(goodbye: proto::Goodbye, reader: &Reader) -> Result<Goodbye, DecodeError> {
+pub(crate) fn read_goodbye(goodbye: proto::Goodbye, reader: &Reader) -> Result<Goodbye, DecodeError> {
     use proto::GoodbyeReason as Field;
     let unknown = DecodeError::malformed("a goodbye of no known reason");
     let reason = match Field::try_from(goodbye.reason).map_err(|_| unknown)? {

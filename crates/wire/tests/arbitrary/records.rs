@@ -1,7 +1,9 @@
 //! Any record of the journal, of a checkpoint and of a client's storage.
 
 use iolite_values::{ClientId, SchemaHash, StoreIncarnation, TransactionId};
-use iolite_wire::client_storage::{MutationStatus, StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{
+    EndedAs, MutationStatus, StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow,
+};
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
     Completion, HistoryEntry, JournalRecord, Settled,
@@ -112,4 +114,16 @@ pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
             schema: SchemaHash(schema),
         })
         .boxed()
+}
+
+pub fn stored_end() -> BoxedStrategy<StoredEnd> {
+    let how = prop_oneof![
+        timestamp().prop_map(EndedAs::Confirmed),
+        Just(EndedAs::ConfirmedEarlier),
+        ".{0,8}".prop_map(EndedAs::Rejected),
+        ".{0,8}".prop_map(EndedAs::Quarantined),
+        ".{0,8}".prop_map(EndedAs::Cancelled),
+    ];
+    let parts = (option::of(counter()), option::of(id()), how);
+    parts.prop_map(|(counter, ticket, how)| StoredEnd { counter, ticket, how }).boxed()
 }

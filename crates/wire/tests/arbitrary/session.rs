@@ -25,7 +25,7 @@ fn version() -> impl Strategy<Value = ProtocolVersion> {
     any::<u32>().prop_map(ProtocolVersion)
 }
 
-fn subscription() -> impl Strategy<Value = SubscriptionId> {
+pub fn subscription() -> impl Strategy<Value = SubscriptionId> {
     any::<u32>().prop_map(SubscriptionId)
 }
 
@@ -82,14 +82,21 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     (counter(), attempt(), verdict).prop_map(|(counter, attempt, verdict)| Outcome { counter, attempt, verdict })
 }
 
+pub fn row_snapshot() -> impl Strategy<Value = RowSnapshot> {
+    (table(), key(), row()).prop_map(|(table, key, row)| RowSnapshot { table, key, row })
+}
+
+pub fn snapshot() -> impl Strategy<Value = Snapshot> {
+    let rows = vec(row_snapshot(), 0..4);
+    (subscription(), rows).prop_map(|(subscription, rows)| Snapshot { subscription, rows })
+}
+
 fn advance() -> impl Strategy<Value = Advance> {
-    let row = (table(), key(), row()).prop_map(|(table, key, row)| RowSnapshot { table, key, row });
-    let snapshot = (subscription(), vec(row, 0..4)).prop_map(|(subscription, rows)| Snapshot { subscription, rows });
-    let parts = (timestamp(), any::<bool>(), writes(), vec(snapshot, 0..3), vec(outcome(), 0..3));
+    let parts = (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3));
     parts.prop_map(|(to, more, changes, snapshots, outcomes)| Advance { to, more, changes, snapshots, outcomes })
 }
 
-fn goodbye() -> impl Strategy<Value = Goodbye> {
+pub fn goodbye() -> impl Strategy<Value = Goodbye> {
     use GoodbyeReason::{Limit, Protocol, Replaced, Schema, Slow, Unauthorized, Unavailable, Version};
     let reason =
         prop::sample::select(vec![Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced, Unavailable]);

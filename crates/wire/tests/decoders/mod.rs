@@ -1,10 +1,11 @@
-//! The eight decoders of this crate behind one face, so that golden and hostile bytes meet each of them.
+//! The eleven decoders of this crate behind one face, so that golden and hostile bytes meet each of them.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use iolite_wire::client_storage::{StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, JournalRecord};
 use iolite_wire::message::{FromClient, FromGateway};
+use iolite_wire::tabs::{FromTab, ToTab};
 use iolite_wire::{DecodeError, EncodeError, SessionDecoder, SessionEncoder};
 
 pub type Frames = Vec<Vec<u8>>;
@@ -19,6 +20,9 @@ pub enum Decoder {
     Row,
     Interest,
     Meta,
+    End,
+    FromTab,
+    ToTab,
 }
 
 /// The messages of one session's direction, or records of one kind.
@@ -32,10 +36,13 @@ pub enum Content {
     Row(Vec<StoredRow>),
     Interest(Vec<StoredInterest>),
     Meta(Vec<StoredMeta>),
+    End(Vec<StoredEnd>),
+    FromTab(Vec<FromTab>),
+    ToTab(Vec<ToTab>),
 }
 
 impl Decoder {
-    pub const ALL: [Decoder; 8] = [
+    pub const ALL: [Decoder; 11] = [
         Decoder::FromClient,
         Decoder::FromGateway,
         Decoder::Journal,
@@ -44,6 +51,9 @@ impl Decoder {
         Decoder::Row,
         Decoder::Interest,
         Decoder::Meta,
+        Decoder::End,
+        Decoder::FromTab,
+        Decoder::ToTab,
     ];
 
     pub fn decode(self, frames: &[Vec<u8>]) -> Result<Content, DecodeError> {
@@ -65,6 +75,9 @@ impl Decoder {
             Decoder::Row => Content::Row(each(frames, StoredRow::decode)?),
             Decoder::Interest => Content::Interest(each(frames, StoredInterest::decode)?),
             Decoder::Meta => Content::Meta(each(frames, StoredMeta::decode)?),
+            Decoder::End => Content::End(each(frames, StoredEnd::decode)?),
+            Decoder::FromTab => Content::FromTab(each(frames, FromTab::decode)?),
+            Decoder::ToTab => Content::ToTab(each(frames, ToTab::decode)?),
         })
     }
 }
@@ -80,6 +93,9 @@ impl Content {
             Content::Row(_) => Decoder::Row,
             Content::Interest(_) => Decoder::Interest,
             Content::Meta(_) => Decoder::Meta,
+            Content::End(_) => Decoder::End,
+            Content::FromTab(_) => Decoder::FromTab,
+            Content::ToTab(_) => Decoder::ToTab,
         }
     }
 
@@ -99,6 +115,9 @@ impl Content {
             Content::Row(rows) => rows.iter().map(StoredRow::encode).collect(),
             Content::Interest(interests) => interests.iter().map(StoredInterest::encode).collect(),
             Content::Meta(metas) => metas.iter().map(StoredMeta::encode).collect(),
+            Content::End(ends) => ends.iter().map(StoredEnd::encode).collect(),
+            Content::FromTab(messages) => messages.iter().map(FromTab::encode).collect(),
+            Content::ToTab(messages) => messages.iter().map(ToTab::encode).collect(),
         }
     }
 }

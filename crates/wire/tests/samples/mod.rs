@@ -2,6 +2,7 @@
 
 mod records;
 mod session;
+mod tabs;
 mod values;
 
 use crate::decoders::Content;
@@ -15,6 +16,6 @@ pub struct Sample {
 }
 
 pub fn all() -> Vec<Sample> {
-    let all = values::all().into_iter().chain(session::all()).chain(records::all());
+    let all = values::all().into_iter().chain(session::all()).chain(records::all()).chain(tabs::all());
     all.map(|(name, comment, content)| Sample { name, comment, content }).collect()
 }

@@ -38,7 +38,7 @@ fn remembered() -> CheckpointClient {
     CheckpointClient { client: client(), acknowledged: Counter(41), completions }
 }
 
-fn mutation(status: MutationStatus, ticket: Option<Id>) -> StoredMutation {
+pub fn mutation(status: MutationStatus, ticket: Option<Id>) -> StoredMutation {
     StoredMutation {
         counter: Counter(42),
         name: "moveChair".into(),
@@ -94,7 +94,11 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("checkpoint_client", "one client", chunk(CheckpointChunk::Clients(vec![remembered()]))),
         ("completion", "a commit and an abort", chunk(CheckpointChunk::Clients(vec![remembered()]))),
         ("checkpoint_meta", "the marks", chunk(CheckpointChunk::Meta(marks))),
-        ("stored_mutation", "one that waits, one rejected, one in quarantine", Content::Mutation(vec![waiting, rejected, quarantined])),
+        (
+            "stored_mutation",
+            "one that waits, one rejected, one in quarantine",
+            Content::Mutation(vec![waiting, rejected, quarantined]),
+        ),
         ("stored_row", "a row with every type of cell", Content::Row(vec![stored_row])),
         ("stored_interest", "three ranges and a cell", Content::Interest(interests.collect())),
         ("stored_meta", "with a store and without", Content::Meta(vec![meta(Some(store())), meta(None)])),

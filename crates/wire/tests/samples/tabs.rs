@@ -1,0 +1,141 @@
+//! Every message between tabs.
+
+use std::time::Duration;
+
+use iolite_values::{Counter, Id, Interest, KeyRange, Operation, Row};
+use iolite_wire::client_storage::{EndedAs, MutationStatus, StoredEnd};
+use iolite_wire::message::{Goodbye, GoodbyeReason, RowSnapshot, Snapshot, SubscriptionId};
+use iolite_wire::tabs::{
+    FromTab, JoinNumber, TabConnection, TabJoin, TabMutation, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber,
+};
+
+use super::records::mutation;
+use super::session::{client, schema};
+use super::values::{cell, every_operation, every_state, key, table, time, write};
+use crate::decoders::Content;
+
+const TICKET: Id = Id::from_u128(0x7a);
+
+fn from_tab(request: TabRequest) -> FromTab {
+    FromTab { join: JoinNumber(3), request }
+}
+
+fn to_tab(notice: TabNotice) -> ToTab {
+    ToTab { join: JoinNumber(3), notice }
+}
+
+fn interests() -> Vec<(SubscriptionId, Interest)> {
+    let all = Interest::Range { table: table(), range: KeyRange::all() };
+    vec![(SubscriptionId(1), Interest::Cell(cell("chair"))), (SubscriptionId(2), all)]
+}
+
+fn every_request() -> Vec<FromTab> {
+    let requests = [
+        TabRequest::Subscribe(interests()),
+        TabRequest::Unsubscribe(vec![SubscriptionId(1), SubscriptionId(300)]),
+        TabRequest::Announce(mutation(MutationStatus::Waiting, Some(TICKET))),
+        TabRequest::Cancel(Counter(42)),
+        TabRequest::Dismiss(Counter(41)),
+        TabRequest::Acknowledge(UpdateNumber(7)),
+        TabRequest::GoOnline,
+        TabRequest::GoOffline,
+        TabRequest::SetToken("secret".into()),
+        TabRequest::Leave,
+    ];
+    requests.map(from_tab).into()
+}
+
+fn goodbye() -> Goodbye {
+    let (message, retry_after) = ("reload this tab".into(), Some(Duration::from_millis(1500)));
+    Goodbye { reason: GoodbyeReason::Schema, message, retry_after }
+}
+
+fn empty(number: u64, connection: TabConnection) -> TabUpdate {
+    TabUpdate {
+        number: UpdateNumber(number),
+        more: false,
+        at: time(7),
+        connection,
+        rows: Vec::new(),
+        snapshots: Vec::new(),
+        unavailable: Vec::new(),
+        pending: Vec::new(),
+        ended: Vec::new(),
+        refused: Vec::new(),
+        dismissed: Vec::new(),
+    }
+}
+
+fn full() -> TabUpdate {
+    let row = |row| RowSnapshot { table: table(), key: key("chair"), row };
+    TabUpdate {
+        more: true,
+        rows: vec![row(every_state()), row(Row::default())],
+        snapshots: vec![Snapshot { subscription: SubscriptionId(2), rows: vec![row(every_state())] }],
+        unavailable: vec![SubscriptionId(9)],
+        pending: mutations(),
+        ended: ends(),
+        refused: vec![mutation(MutationStatus::Rejected("the budget is spent".into()), Some(TICKET))],
+        dismissed: vec![Counter(40)],
+        ..empty(8, TabConnection::Online)
+    }
+}
+
+fn mutations() -> Vec<TabMutation> {
+    let named = TabMutation {
+        counter: Counter(42),
+        name: Some("moveChair".into()),
+        arguments: "{\"x\":1}".into(),
+        called_at_micros: 1_740_000_000_000_000,
+        ticket: Some(TICKET),
+        durable: true,
+        sent: true,
+        waits_for_data: false,
+        would_reject: None,
+        writes: every_operation().into_iter().map(write).collect(),
+    };
+    let waits = TabMutation { waits_for_data: true, sent: false, ticket: None, writes: Vec::new(), ..named.clone() };
+    let closure = TabMutation {
+        name: None,
+        arguments: String::new(),
+        would_reject: Some("no".into()),
+        writes: vec![write(Operation::Add(1))],
+        durable: false,
+        ..waits.clone()
+    };
+    vec![named, waits, closure]
+}
+
+fn ends() -> Vec<StoredEnd> {
+    let hows = [
+        EndedAs::Confirmed(time(5)),
+        EndedAs::Rejected("the budget is spent".into()),
+        EndedAs::Quarantined("no such column".into()),
+        EndedAs::Cancelled("taken back".into()),
+    ];
+    let end = |how| StoredEnd { counter: Some(Counter(42)), ticket: Some(TICKET), how };
+    let earlier = StoredEnd { counter: None, ticket: Some(TICKET), how: EndedAs::ConfirmedEarlier };
+    let own = StoredEnd { counter: Some(Counter(43)), ticket: None, how: EndedAs::Confirmed(time(6)) };
+    hows.map(end).into_iter().chain([earlier, own]).collect()
+}
+
+pub fn all() -> Vec<(&'static str, &'static str, Content)> {
+    let join = TabJoin { version: 1, schema: schema(), subscriptions: interests() };
+    let update = |update| to_tab(TabNotice::Update(update));
+    let connections = [TabConnection::Offline, TabConnection::Connecting, TabConnection::Refused(goodbye())];
+    let connections = connections.into_iter().map(|connection| update(empty(1, connection)));
+    let pending = TabUpdate { pending: mutations(), ..empty(2, TabConnection::Online) };
+    let small = [TabNotice::Welcome(client()), TabNotice::Ping, TabNotice::Goodbye(goodbye())];
+    vec![
+        ("stored_end", "every kind of end", Content::End(ends())),
+        ("from_tab_frame", "every request but joining and asking", Content::FromTab(every_request())),
+        ("tab_join", "a join with two interests", Content::FromTab(vec![from_tab(TabRequest::Join(join))])),
+        ("tab_tickets", "a question about two calls", {
+            Content::FromTab(vec![from_tab(TabRequest::Ask(vec![TICKET, Id::from_u128(1)]))])
+        }),
+        ("to_tab_frame", "a welcome, a ping, a goodbye", Content::ToTab(small.map(to_tab).into())),
+        ("tab_update", "the first part of an update with everything", Content::ToTab(vec![update(full())])),
+        ("tab_connection", "every connection but a working one", Content::ToTab(connections.collect())),
+        ("tab_mutation", "one sent, one that waits, a closure", Content::ToTab(vec![update(pending)])),
+    ]
+}
