@@ -4,17 +4,17 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
-use tower_http::services::{ServeDir, ServeFile};
+use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::origin::{is_addressed_to_loopback, is_foreign};
@@ -69,10 +69,12 @@ impl Site {
         self
     }
 
-    /// The files of a folder; paths of no file get its `index.html`, so that pages can have addresses of their own.
+    /// The files of a folder. Other paths get its `index.html`, so that pages can have addresses of their own; but for those that look like a
+    /// file's, which an outdated page asks for.
     pub fn with_files(mut self, folder: PathBuf) -> Site {
-        let index = ServeFile::new(folder.join("index.html"));
-        let files = ServeDir::new(folder).fallback(index);
+        let index = folder.join("index.html");
+        let page = Router::new().fallback(get(move |uri: Uri| async move { page_of(&uri, &index).await }));
+        let files = ServeDir::new(folder).fallback(page);
         // A page asks again at every load, which is one short answer, so that a new build is seen at once, also by its service worker.
         let cache = SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.router = self.router.merge(Router::new().fallback_service(files).layer(cache));
@@ -97,6 +99,14 @@ impl Site {
             let _ = socket.set_nodelay(true);
         });
         axum::serve(listener, router).with_graceful_shutdown(async move { stop.wait().await }).await
+    }
+}
+
+async fn page_of(uri: &Uri, index: &Path) -> Response {
+    let last = uri.path().rsplit('/').next().unwrap_or_default();
+    match tokio::fs::read(index).await {
+        Ok(page) if !last.contains('.') => ([(header::CONTENT_TYPE, "text/html")], page).into_response(),
+        Ok(_) | Err(_) => (StatusCode::NOT_FOUND, "there is no such file\n").into_response(),
     }
 }
 

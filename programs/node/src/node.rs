@@ -185,3 +185,6 @@ impl Machine for Node {
         self.replica.validate();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -160,6 +160,7 @@ fn a_page_is_served_with_its_types_and_its_token_stays_with_it() {
     );
     assert!(server.get("/core.wasm", "").contains("content-type: application/wasm"));
     assert!(server.get("/rooms/7", "").contains("<p>hello"), "a path of the app's own is its page");
+    assert!(server.get("/old.js", "").starts_with("HTTP/1.1 404"), "a file that is gone is not the page");
     assert!(!server.get("/../../etc/passwd", "").contains("root:"));
     assert!(server.get("/healthz", "").starts_with("HTTP/1.1 200"));
     server.wait_until_ready();

@@ -1,0 +1,134 @@
+//! Nothing leaves a node before what it tells is durable, and its page says what it does.
+
+use iolite_access::{Access, DevelopmentToken};
+use iolite_catalog::SchemaPolicy;
+use iolite_gateway::{Broken, Input, Settings};
+use iolite_machine::WallTime;
+use iolite_replication::messages::{Boot, Life};
+use iolite_replication::{CoordinatorSettings, ReplicaSettings, Retention};
+use iolite_values::{ClientId, CoordinatorId, Counter, Id, Schema, StoreIncarnation};
+use iolite_wire::message::{FromClient, Hello, ProtocolVersion};
+
+use super::*;
+
+const NOW: Now = Now { instant: Instant::from_nanos(1), wall: WallTime::from_micros(1_700_000_000_000_000) };
+const SESSION: SessionId = SessionId(1);
+
+fn node(checkpoint_bytes_min: u64) -> Node {
+    let client = ClientId(Id::from_u128(1));
+    let access = Access::Development(DevelopmentToken::new("token"));
+    let gateway = Gateway::new(Settings { client, access, schemas: SchemaPolicy::Grow, broken: Broken::Nothing });
+    let coordinator = Coordinator::new(NOW, CoordinatorSettings::new(CoordinatorId::default(), Life(1)));
+    let replica = Replica::new(ReplicaSettings {
+        store: StoreIncarnation(Id::from_u128(2)),
+        boot: Boot(1),
+        retention: Retention::default(),
+        broken: iolite_replication::Broken::Nothing,
+    });
+    Node::new(NOW, gateway, coordinator, replica, checkpoint_bytes_min)
+}
+
+fn schema() -> Schema {
+    let json = r#"{"tables":{"notes":{"columns":{"id":{"type":"id"}},"key":["id"]}}}"#;
+    Schema::from_json(json).expect("a valid schema")
+}
+
+/// Every output, with every record durable as soon as it is appended, or never.
+fn outputs(node: &mut Node, durable: Option<&mut PersistId>) -> Vec<NodeOutput> {
+    let mut all = Vec::new();
+    let mut durable = durable;
+    while let Some(output) = node.poll() {
+        node.validate();
+        if let (NodeOutput::Append(record), Some(through)) = (&output, durable.as_deref_mut()) {
+            *through = through.next();
+            let synced = NodeInput::Synced { through: *through, bytes_since_checkpoint: record.len() as u64 };
+            node.handle(NOW, synced);
+        }
+        all.push(output);
+    }
+    all
+}
+
+/// A client comes with a schema that the server does not have, which takes a commit.
+fn greet(node: &mut Node) {
+    let hello = Hello {
+        oldest_version: ProtocolVersion::OLDEST_SUPPORTED,
+        newest_version: ProtocolVersion::CURRENT,
+        token: "token".into(),
+        client: ClientId(Id::from_u128(3)),
+        schema: schema().hash(),
+        resume: None,
+        acknowledged: Counter(0),
+    };
+    node.handle(NOW, NodeInput::Gateway(Input::SessionOpened(SESSION)));
+    node.handle(NOW, NodeInput::Gateway(Input::Message(SESSION, FromClient::Hello(hello))));
+    node.handle(NOW, NodeInput::Gateway(Input::Message(SESSION, FromClient::Schema(schema().to_json()))));
+}
+
+fn is_welcome(output: &NodeOutput) -> bool {
+    matches!(output, NodeOutput::Message(SESSION, FromGateway::Welcome(_)))
+}
+
+#[test]
+fn a_commit_is_told_when_its_record_is_durable_and_not_before() {
+    let mut node = node(u64::MAX);
+    let mut durable = PersistId::START;
+    outputs(&mut node, Some(&mut durable));
+    assert!(node.is_ready());
+    greet(&mut node);
+    let before = outputs(&mut node, None);
+    let appended = before.iter().filter(|output| matches!(output, NodeOutput::Append(_))).count() as u64;
+    assert!(appended > 0 && !before.iter().any(is_welcome), "{before:?}");
+    let through = PersistId(durable.0 + appended);
+    node.handle(NOW, NodeInput::Synced { through, bytes_since_checkpoint: 0 });
+    let mut last = through;
+    let after = outputs(&mut node, Some(&mut last));
+    assert_eq!(after.iter().filter(|output| is_welcome(output)).count(), 1, "{after:?}");
+}
+
+#[test]
+fn a_checkpoint_is_handed_over_chunk_by_chunk_behind_the_records_before_it() {
+    let mut node = node(1);
+    let mut durable = PersistId::START;
+    outputs(&mut node, Some(&mut durable));
+    greet(&mut node);
+    let all = outputs(&mut node, Some(&mut durable));
+    let begun = all.iter().filter(|output| **output == NodeOutput::BeginCheckpoint).count();
+    assert_eq!(begun, 1, "one at a time: {all:?}");
+    let mut chunks = 0;
+    loop {
+        node.handle(NOW, NodeInput::ChunkTaken);
+        let next = outputs(&mut node, None);
+        match next.as_slice() {
+            [NodeOutput::CheckpointChunk(_)] => chunks += 1,
+            [NodeOutput::FinishCheckpoint] => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(chunks > 0);
+    node.handle(NOW, NodeInput::CheckpointFinished { bytes_since_checkpoint: 0 });
+    assert_eq!(outputs(&mut node, None), []);
+}
+
+#[test]
+fn the_page_names_every_input_and_output() {
+    let page = include_str!("../../../../docs/protocols/node.md");
+    let code = include_str!("../node.rs");
+    for kind in ["NodeInput", "NodeOutput"] {
+        let (_, rest) = code.split_once(&format!("pub enum {kind} {{")).expect("it is there");
+        let (body, _) = rest.split_once("\n}").expect("it ends");
+        let variants = body
+            .lines()
+            .filter_map(|line| line.strip_prefix("    "))
+            .filter(|line| line.starts_with(char::is_uppercase));
+        let names: Vec<&str> = variants
+            .map(|line| line.split(|letter: char| !letter.is_alphanumeric()).next().expect("a first part"))
+            .collect();
+        assert!(names.len() >= 4, "{names:?}");
+        for name in names {
+            assert!(page.contains(&format!("| `{name}` |")), "the page lacks {name}");
+        }
+    }
+    assert!(page.contains("32 MiB") && page.contains("256 KiB"));
+    assert_eq!((Checkpoints::CHUNK_BYTES, crate::ServerSettings::new("").checkpoint_bytes_min), (256 << 10, 32 << 20));
+}
