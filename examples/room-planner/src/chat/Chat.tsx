@@ -8,10 +8,9 @@ import { Icon } from "../styles/Icon";
 import { useAuthor } from "./author";
 import { Composer } from "./Composer";
 import { Messages } from "./Messages";
-import { useStickToEnd } from "./useStickToEnd";
+import { PAGE, readMessages, type Shown } from "./readMessages";
+import { useScrollAfterChange, useStickToEnd } from "./useStickToEnd";
 import { useUnread } from "./useUnread";
-
-const PAGE = 60;
 
 interface ChatProps {
   readonly room: string;
@@ -21,22 +20,23 @@ interface ChatProps {
   readonly onUnread: (count: number) => void;
 }
 
+const NOTHING: Shown = { messages: [], hasEarlier: false };
+
 export function Chat({ room, marks, open, onUnread }: ChatProps) {
-  const [limit, setLimit] = useState(PAGE);
-  const { data } = useReactive((tx) => tx.messages.range({ prefix: [room], reverse: true, limit }), [room, limit]);
-  const messages = data ? [...data].reverse() : [];
-  const [author, rename] = useAuthor();
   const list = useRef<HTMLOListElement>(null);
-  const { atEnd, onScroll, toEnd } = useStickToEnd(list, messages.at(-1)?.id);
+  const { atEnd, stick, onScroll, toEnd } = useStickToEnd(list);
+  const { messages, hasEarlier, showEarlier } = useMessages(room, atEnd);
+  useScrollAfterChange(list, stick, messages[0]?.id, messages.at(-1)?.id);
+  const [author, rename] = useAuthor();
   const { count, marker } = useUnread(room, messages, author.by, open && atEnd);
   useEffect(() => onUnread(count), [count, onUnread]);
   return (
     <>
       <div className="messages-frame">
         <ol ref={list} className="messages" onScroll={onScroll} aria-label="Messages" aria-live="polite" tabIndex={0}>
-          {messages.length >= limit && (
+          {hasEarlier && (
             <li className="earlier">
-              <button type="button" onClick={() => setLimit(limit + PAGE)}>
+              <button type="button" onClick={showEarlier}>
                 Earlier messages
               </button>
             </li>
@@ -54,4 +54,26 @@ export function Chat({ room, marks, open, onUnread }: ChatProps) {
       <Composer room={room} author={author} onRename={rename} onSent={toEnd} />
     </>
   );
+}
+
+function useMessages(room: string, atEnd: boolean) {
+  const [shown, setShown] = useState(NOTHING);
+  const [since, setSince] = useState<string | undefined>(undefined);
+  const [limit, setLimit] = useState(PAGE);
+  const { data } = useReactive((tx) => readMessages(tx, room, { since, limit }), [room, since, limit]);
+  // While other messages are on their way, those that were there stay.
+  if (data !== undefined && data !== shown) {
+    setShown(data);
+  }
+  const current = data ?? shown;
+  const oldest = current.messages[0]?.id;
+  useEffect(() => {
+    if (atEnd) {
+      setSince(undefined);
+      setLimit(PAGE);
+    } else {
+      setSince((kept) => kept ?? oldest);
+    }
+  }, [atEnd, oldest]);
+  return { ...current, showEarlier: () => setLimit(limit + PAGE) };
 }

@@ -1,11 +1,11 @@
-/** Keeps the end of a list in view while one is there, and leaves the list alone while one reads further up. */
+/** Keeps the end of a list in view while one is there, and what one reads in its place while one is further up. */
 
 import { useCallback, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 /** So near to the end counts as there, in pixels. */
 const NEAR = 40;
 
-export function useStickToEnd(list: RefObject<HTMLElement | null>, newest: string | undefined) {
+export function useStickToEnd(list: RefObject<HTMLElement | null>) {
   const [atEnd, setAtEnd] = useState(true);
   const stick = useRef(true);
 
@@ -24,11 +24,6 @@ export function useStickToEnd(list: RefObject<HTMLElement | null>, newest: strin
     }
   }
 
-  useLayoutEffect(() => {
-    if (stick.current) {
-      toEnd();
-    }
-  }, [newest, toEnd]);
   // The list's own height changes too: a phone's keyboard, a longer list of what is pending.
   useLayoutEffect(() => {
     const element = list.current;
@@ -39,5 +34,27 @@ export function useStickToEnd(list: RefObject<HTMLElement | null>, newest: strin
     observer.observe(element);
     return () => observer.disconnect();
   }, [list, toEnd]);
-  return { atEnd, onScroll, toEnd };
+  return { atEnd, stick, onScroll, toEnd };
+}
+
+/** After every change of the list: follows its end, or makes up for what came in above. */
+export function useScrollAfterChange(
+  list: RefObject<HTMLElement | null>,
+  stick: RefObject<boolean>,
+  oldest: string | undefined,
+  newest: string | undefined,
+): void {
+  const before = useRef({ oldest, height: 0 });
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (!element) {
+      return;
+    }
+    if (stick.current) {
+      element.scrollTop = element.scrollHeight;
+    } else if (before.current.oldest !== oldest) {
+      element.scrollTop += element.scrollHeight - before.current.height;
+    }
+    before.current = { oldest, height: element.scrollHeight };
+  }, [list, stick, oldest, newest]);
 }
