@@ -282,6 +282,19 @@ fn a_closure_cannot_swallow_the_signal_that_stops_it() {
 }
 
 #[test]
+fn a_closure_that_goes_on_after_it_was_stopped_has_all_that_it_misses_fetched_at_once() {
+    let mut harness = reading_title();
+    harness.mutator("delete many", |tx| {
+        let deleted: Vec<_> = (10..100).map(|id| tx.delete(notes(), &key(id))).collect();
+        Ok(deleted.into_iter().collect::<Result<(), _>>()?)
+    });
+    let counter = harness.mutate("delete many");
+    assert_eq!(harness.take_subscribed(false).len(), 90);
+    assert!(harness.take_submits().is_empty());
+    assert!(matches!(harness.last_status(counter), MutationStatus::Pending(_)));
+}
+
+#[test]
 fn a_closure_that_never_stops_missing_is_given_up() {
     let mut harness = reading_title();
     let next = Rc::new(RefCell::new(100));

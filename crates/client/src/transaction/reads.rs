@@ -118,16 +118,15 @@ impl Transaction<'_> {
         Ok(found)
     }
 
-    /// Stops the run if the read cannot be answered here.
+    /// Stops the run if the read cannot be answered here. A run that was stopped already notes what else it misses, so that a closure which
+    /// goes on has all of it fetched at once.
     fn note_held(&mut self, read: &Read) -> Result<(), RunError> {
-        self.run.check_going()?;
         self.schema.check_read(read)?;
         let interest = read.interest();
-        if self.reader.holds(&interest) {
-            return Ok(());
+        if !self.reader.holds(&interest) {
+            self.run.note_missed(interest)?;
         }
-        self.run.missed.insert(interest);
-        Err(RunError::Stopped)
+        self.run.check_going()
     }
 
     /// Notes the read with what it returns *below* the transaction's own writes.

@@ -77,6 +77,15 @@ impl Run {
         (&self.reads, &self.writes, &self.missed) == (&other.reads, &other.writes, &other.missed)
     }
 
+    /// What a stopped run misses is bounded like what it reads.
+    pub(crate) fn note_missed(&mut self, interest: Interest) -> Result<(), RunError> {
+        if self.missed.len() >= Run::READS_MAX {
+            return Err(RunError::TooLarge { what: "reads", limit: Run::READS_MAX });
+        }
+        self.missed.insert(interest);
+        Ok(())
+    }
+
     pub(crate) fn check_going(&self) -> Result<(), RunError> {
         if self.is_stopped() { Err(RunError::Stopped) } else { Ok(()) }
     }

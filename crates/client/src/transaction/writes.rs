@@ -64,7 +64,6 @@ impl Transaction<'_> {
     }
 
     fn check_writable(&self) -> Result<(), RunError> {
-        self.run.check_going()?;
         match self.run.of {
             RunOf::Mutation(_) => Ok(()),
             RunOf::Reaction(_) => Err(RunError::ReadOnly),
@@ -100,6 +99,7 @@ impl Transaction<'_> {
     }
 
     fn push(&mut self, write: Write) -> Result<(), RunError> {
+        self.run.check_going()?;
         if self.run.writes.len() >= Run::WRITES_MAX {
             return Err(RunError::TooLarge { what: "operations", limit: Run::WRITES_MAX });
         }

@@ -11,10 +11,17 @@ pub(crate) struct Failure {
     message: String,
 }
 
+const STOPPED: &str = "stopped";
+
 impl Failure {
     /// A read or write that does not fit.
     pub(crate) fn of_transaction(message: impl Into<String>) -> Failure {
         Failure { code: "transaction", message: message.into() }
+    }
+
+    /// The run does not count: data is missing.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.code == STOPPED
     }
 
     /// An integer that a JavaScript number cannot hold.
@@ -32,7 +39,7 @@ impl From<Failure> for JsValue {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         let code = match error {
-            RunError::Stopped => "stopped",
+            RunError::Stopped => STOPPED,
             RunError::RowMissing { .. }
             | RunError::RowExists { .. }
             | RunError::ColumnMissing { .. }

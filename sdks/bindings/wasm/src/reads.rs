@@ -24,6 +24,22 @@ impl Core {
         })?)
     }
 
+    /// Several rows. If some are missing, all of those are fetched at once.
+    pub fn rows(&mut self, table: u32, keys: &Array) -> Result<Array, JsValue> {
+        let rows = Array::new();
+        let mut stopped = None;
+        for key in keys.iter() {
+            match self.row(table, &Array::from(&key)) {
+                Ok(row) => {
+                    rows.push(&row.map_or(JsValue::UNDEFINED, JsValue::from));
+                }
+                Err(failure) if self.is_stopped() => stopped = Some(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
+        stopped.map_or(Ok(rows), Err)
+    }
+
     pub fn has(&mut self, table: u32, key: &Array) -> Result<bool, JsValue> {
         Ok(self.on_table(table, |transaction, layout| Ok(transaction.exists(layout.table, &layout.row_key(key)?)?))?)
     }

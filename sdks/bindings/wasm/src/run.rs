@@ -91,4 +91,17 @@ impl Core {
         let layout = self.layouts.get(table as usize).ok_or_else(unknown)?;
         call(&mut self.client.transaction(run), layout)
     }
+
+    /// The same for a write. One that is stopped by missing data returns as if it had worked, so that the closure goes on and everything that
+    /// its other writes miss is fetched at once. That is safe: a stopped run does not count.
+    pub(crate) fn write_on_table(
+        &mut self,
+        table: u32,
+        call: impl FnOnce(&mut Transaction<'_>, &Layout) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self.on_table(table, call) {
+            Err(failure) if failure.is_stopped() => Ok(()),
+            other => other,
+        }
+    }
 }

@@ -13,14 +13,16 @@ use crate::value::{Place, integer, text, value_from_js};
 impl Core {
     /// Makes a row. `values[i]` belongs to the column of the number `columns[i]`.
     pub fn insert(&mut self, table: u32, key: &Array, columns: Vec<u32>, values: &Array) -> Result<(), JsValue> {
-        Ok(self.on_table(table, |transaction, layout| {
+        Ok(self.write_on_table(table, |transaction, layout| {
             let content = layout.content(&columns, values)?;
             Ok(transaction.insert(layout.table, &layout.row_key(key)?, content)?)
         })?)
     }
 
     pub fn delete(&mut self, table: u32, key: &Array) -> Result<(), JsValue> {
-        Ok(self.on_table(table, |transaction, layout| Ok(transaction.delete(layout.table, &layout.row_key(key)?)?))?)
+        Ok(self.write_on_table(table, |transaction, layout| {
+            Ok(transaction.delete(layout.table, &layout.row_key(key)?)?)
+        })?)
     }
 
     /// Gives a scalar or a register a value.
@@ -120,7 +122,7 @@ impl Core {
         column: u32,
         operation: impl FnOnce(&Slot, &Place<'_>) -> Result<Operation, Failure>,
     ) -> Result<(), JsValue> {
-        Ok(self.on_table(table, |transaction, layout| {
+        Ok(self.write_on_table(table, |transaction, layout| {
             let (cell, slot) = layout.cell(key, column)?;
             Ok(transaction.write(cell, operation(slot, &layout.place(slot))?)?)
         })?)

@@ -61,6 +61,22 @@ describe("closures", () => {
     assert.equal(swallowed, 0);
   });
 
+  test("that write many rows they know nothing of have all of them looked at in one round", async () => {
+    const ids = Array.from({ length: 200 }, () => newId());
+    let runs = 0;
+    await app.transact((tx) => {
+      runs += 1;
+      ids.forEach((id) => tx.notes.insert({ id, title: "one of many" }));
+      ids.forEach((id) => tx.notes.ref(id).votes.increment());
+    });
+    assert.equal(runs, 3, "one that was stopped, and in development two that were whole");
+    const { url, token } = server;
+    const other = await new FakeDevice().openTab({ url, token, name: "notes", user: "bob", schema, mutators });
+    const rows = await other.read((tx) => tx.notes.getAll([...ids, asId("0".repeat(32))]));
+    assert.deepEqual(rows.map((row) => row?.votes), [...ids.map(() => 1), undefined]);
+    await other.close();
+  });
+
   test("that never stop missing data end with an error", async () => {
     await assert.rejects(app.read((tx) => tx.notes.get(newId())), /never stops missing/);
   });

@@ -24,6 +24,7 @@ type CallName =
   | "random"
   | "range"
   | "row"
+  | "rows"
   | "setElement"
   | "setEntry"
   | "setMember";

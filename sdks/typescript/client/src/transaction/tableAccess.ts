@@ -22,11 +22,12 @@ export class TableAccess {
   }
 
   get(key: unknown): unknown {
-    const row = this.#scope.call("row", this.#table.number, this.#key(key));
-    if (row === undefined) {
-      return undefined;
-    }
-    return this.#table.live ? row[LIVE_VALUE_PLACE] : this.#row(row);
+    return this.#found(this.#scope.call("row", this.#table.number, this.#key(key)));
+  }
+
+  getAll(keys: Iterable<unknown>): readonly unknown[] {
+    const values = Array.from(keys, (key) => this.#key(key));
+    return this.#scope.call("rows", this.#table.number, values).map((row) => this.#found(row as unknown[] | undefined));
   }
 
   has(key: unknown): boolean {
@@ -110,6 +111,14 @@ export class TableAccess {
       throw new TransactionError(`table ${this.#table.name} has no column ${name}`);
     }
     return index;
+  }
+
+  /** A live table's row is its value. */
+  #found(row: readonly unknown[] | undefined): unknown {
+    if (row === undefined) {
+      return undefined;
+    }
+    return this.#table.live ? row[LIVE_VALUE_PLACE] : this.#row(row);
   }
 
   #row(values: readonly unknown[]): Row {

@@ -117,6 +117,8 @@ export type WriteRefs<T> =
 export interface ReadTable<T> {
   /** The row, or undefined if there is none. Conflicts with every change of the row: for single cells use `ref`. */
   get(key: KeyOf<T>): RowOf<T> | undefined;
+  /** Several rows, in the order of their keys here. What is not on this device is fetched in one round, not row by row. */
+  getAll(keys: Iterable<KeyOf<T>>): readonly (RowOf<T> | undefined)[];
   /** Whether the row is there. */
   has(key: KeyOf<T>): boolean;
   /** Rows in the order of their keys. */
