@@ -200,6 +200,11 @@ impl Client {
         }
     }
 
+    /// Why the storage failed, once it did: nothing more becomes durable, so nothing more is sent, until the client is opened again.
+    pub fn storage_failure(&self) -> watch::Receiver<Option<String>> {
+        self.shared.storage_failure.subscribe()
+    }
+
     /// Drops the link, and stays offline until [`Client::go_online`].
     pub fn go_offline(&self) {
         self.shared.with(|inner| inner.core.go_offline());
@@ -245,6 +250,9 @@ async fn take_news(client: Weak<Shared>, mut news: mpsc::UnboundedReceiver<Journ
             JournalNews::ChunkTaken | JournalNews::CheckpointFinished { .. } => {}
             JournalNews::Failed(reason) => {
                 tracing::error!(reason, "the client's storage failed: nothing more becomes durable");
+                if let Some(client) = client.upgrade() {
+                    client.storage_failure.send_replace(Some(reason));
+                }
                 return;
             }
         }

@@ -41,20 +41,53 @@ pub fn abort(reason: impl Into<String>) -> Abort {
 pub enum OpenError {
     /// The address is none of a server.
     #[error("{url:?} is not an address of a server: it begins with ws:// and ends with /sync")]
-    Url { url: String },
-    /// Another process has the directory, or it cannot be read.
-    #[error("the storage of the client: {0}")]
-    Disk(#[from] iolite_engine::NativeDiskError),
+    Url {
+        /// The address.
+        url: String,
+    },
+    /// Another client has the directory, of this process or of another.
+    #[error("the storage of the client in {} is in use: close the client that has it, or choose another directory", directory.display())]
+    InUse {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The directory cannot be made, read or written.
+    #[error("the storage of the client in {} cannot be opened: {source}", directory.display())]
+    Disk {
+        /// The directory.
+        directory: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
     /// The journal of the directory is damaged, or written by another version.
     #[error("the storage of the client in {}: {source}", directory.display())]
-    Journal { directory: PathBuf, source: iolite_engine::OpenError },
+    Journal {
+        /// The directory.
+        directory: PathBuf,
+        /// What is wrong with it.
+        source: iolite_engine::OpenError,
+    },
     /// The directory holds something that no client of this version wrote.
     #[error("the storage of the client in {} cannot be read: {problem}", directory.display())]
-    Damaged { directory: PathBuf, problem: &'static str },
+    Damaged {
+        /// The directory.
+        directory: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// It is another user's, or damaged.
     #[error(transparent)]
     Content(#[from] iolite_client::OpenError),
     /// The operating system gives no thread.
     #[error("the thread of the client's storage cannot be started: {0}")]
     Thread(std::io::Error),
+}
+
+impl From<iolite_engine::NativeDiskError> for OpenError {
+    fn from(error: iolite_engine::NativeDiskError) -> OpenError {
+        match error {
+            iolite_engine::NativeDiskError::InUse { directory } => OpenError::InUse { directory },
+            iolite_engine::NativeDiskError::Io { directory, source } => OpenError::Disk { directory, source },
+        }
+    }
 }

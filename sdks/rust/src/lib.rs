@@ -23,6 +23,8 @@
 //! # }
 //! ```
 
+#![deny(missing_docs)]
+
 mod batch;
 mod client;
 mod closure;

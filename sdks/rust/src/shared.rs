@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) wake: std::sync::Arc<Notify>,
     pub(crate) traffic: TrafficCounters,
     pub(crate) connection: watch::Receiver<Connection>,
+    /// Why nothing becomes durable any more.
+    pub(crate) storage_failure: watch::Sender<Option<String>>,
     /// The last field, so that it goes when the storage is closed.
     pub(crate) released: watch::Sender<()>,
 }
@@ -41,6 +43,7 @@ impl Shared {
             wake,
             traffic: TrafficCounters::default(),
             connection,
+            storage_failure: watch::Sender::new(None),
             released: watch::Sender::new(()),
         }
     }

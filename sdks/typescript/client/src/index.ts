@@ -3,6 +3,7 @@
 export { createClient } from "./client/createClient.js";
 export type {
   Client,
+  ClientOf,
   ClientOptions,
   ConnectionState,
   Mutate,

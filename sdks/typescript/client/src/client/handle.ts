@@ -8,7 +8,7 @@ import { Watched } from "./watched.js";
 interface Waiting {
   readonly stage: "durable" | "confirmed";
   resolve(): void;
-  reject(error: MutationError): void;
+  reject(error: Error): void;
 }
 
 export class Handle implements MutationHandle {
@@ -53,6 +53,13 @@ export class Handle implements MutationHandle {
     this.#error = error;
     this.#watched.invalidate();
     this.#settle();
+  }
+
+  /** Nobody will hear of it any more. What is durable is sent by the next client of this device. */
+  giveUp(error: Error): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    waiting.forEach((each) => each.reject(error));
   }
 
   #settle(): void {

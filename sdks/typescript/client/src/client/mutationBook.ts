@@ -106,6 +106,7 @@ export class MutationBook {
 
   /** The client closes: nobody will hear of these any more. */
   giveUp(error: Error): void {
+    this.#handles.forEach((handle) => handle.giveUp(error));
     this.#transactions.forEach((transaction) => transaction.reject(error));
     this.#transactions.clear();
   }

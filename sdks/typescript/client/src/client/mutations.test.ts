@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { Abort, asId, type Client, type ClientOptions, IoliteError, MutationError, newId } from "../index.js";
+import { Abort, asId, type ClientOf, type ClientOptions, IoliteError, MutationError, newId } from "../index.js";
 import { type DevServer, startDevServer } from "../testing/devServer.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { mutators, schema } from "../testing/notesApp.js";
 import { until } from "../testing/until.js";
 import type { SettledMutation } from "./types.js";
 
-type App = Client<typeof schema, (typeof mutators)["byName"]>;
+type App = ClientOf<typeof mutators>;
 
 describe("a client of a real server", () => {
   let server: DevServer;
@@ -222,10 +222,13 @@ describe("a client of a real server", () => {
 
   test("can be closed, and says so afterwards", async () => {
     const ann = await open();
-    const open_ = ann.react((tx) => tx.hits.range(), {}, () => undefined);
+    const stop = ann.react((tx) => tx.hits.range(), {}, () => undefined);
+    ann.goOffline();
+    const unconfirmed = ann.mutate.hit({ page: "late" }).until("confirmed");
     await ann.close();
     await ann.close();
-    open_();
+    stop();
+    await assert.rejects(unconfirmed, { code: "closed" });
     assert.throws(() => ann.mutate.hit({ page: "late" }), (error: IoliteError) => error.code === "closed");
     assert.throws(() => ann.goOnline(), { code: "closed" });
   });

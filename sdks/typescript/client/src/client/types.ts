@@ -1,6 +1,6 @@
 /** The client as apps see it. */
 
-import type { ArgumentsOf } from "../mutators.js";
+import type { ArgumentsOf, Mutators } from "../mutators.js";
 import type { Schema } from "../schema/schema.js";
 import type { ReadTransaction, WriteTransaction } from "../transaction/types.js";
 
@@ -37,7 +37,8 @@ export interface MutationHandle {
   readonly id: MutationId;
   readonly status: MutationStatus;
   /**
-   * Resolves once the mutation is on this device's disk, or has taken effect; rejects with `MutationError` if it ends otherwise.
+   * Resolves once the mutation is on this device's disk, or has taken effect; rejects with `MutationError` if it ends otherwise, and with
+   * code `closed` if the client is closed before.
    * A rejection that nobody handles is no error of the page: it is shown by `refused` too.
    */
   until(stage: "durable" | "confirmed"): Promise<void>;
@@ -166,6 +167,9 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   /** Ends the connection and all reactive transactions; resolves when everything is stored. */
   close(): Promise<void>;
 }
+
+/** The client of an app, from the type of its mutators: `ClientOf<typeof mutators>`. */
+export type ClientOf<A> = A extends Mutators<infer S, infer M> ? Client<S, M> : never;
 
 export interface ClientOptions<S extends Schema, M> {
   /** The address of the server's `/sync`, such as `ws://127.0.0.1:7777/sync`. */

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import type { Client, ClientOptions } from "../index.js";
+import type { ClientOf, ClientOptions } from "../index.js";
 import { type DevServer, startDevServer } from "../testing/devServer.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { mutators, schema } from "../testing/notesApp.js";
 import { until } from "../testing/until.js";
 import type { SettledMutation } from "../client/types.js";
+import { openIndexedDbStorage } from "./indexedDbStorage.js";
 
-type App = Client<typeof schema, (typeof mutators)["byName"]>;
+type App = ClientOf<typeof mutators>;
 
 describe("a device", () => {
   let server: DevServer;
@@ -78,6 +79,27 @@ describe("a device", () => {
     const other = await device.openTab(options);
     assert.match(other.connection.message ?? "", /no IndexedDB/);
     await other.close();
+  });
+
+  test("with a storage of a newer release refuses it, and leaves it as it is", async () => {
+    const device = new FakeDevice();
+    const factory = device.indexedDB;
+    assert.ok(factory !== undefined);
+    const entry = [Uint8Array.of(255), Uint8Array.of(1)];
+    const storage = await openIndexedDbStorage(factory, "iolite/notes/ann");
+    await storage.write(entry);
+    storage.close();
+    await assert.rejects(device.openTab(options), { code: "storage" });
+    await assert.rejects(device.openTab(options), { code: "storage" }, "the lead was given back");
+    assert.deepEqual(await (await openIndexedDbStorage(factory, "iolite/notes/ann")).load(), entry);
+  });
+
+  test("where locks are forbidden works in memory", async () => {
+    const device = new FakeDevice();
+    device.locks = { request: () => Promise.reject(new DOMException("no", "SecurityError")) } as never;
+    const app = await device.openTab(options);
+    assert.equal(app.connection.storage, "memory");
+    await app.close();
   });
 
   test("shows two tabs as one client: the second waits, and goes on when the first is closed", async () => {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { asId, type Client, IntegerRangeError, type MutationError, newId, TransactionError } from "../index.js";
+import { asId, type ClientOf, IntegerRangeError, type MutationError, newId, TransactionError } from "../index.js";
 import { type DevServer, startDevServer } from "../testing/devServer.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { mutators, schema } from "../testing/notesApp.js";
 import { until } from "../testing/until.js";
 
-type App = Client<typeof schema, (typeof mutators)["byName"]>;
+type App = ClientOf<typeof mutators>;
 
 describe("closures", () => {
   let server: DevServer;
