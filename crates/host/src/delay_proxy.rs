@@ -89,3 +89,31 @@ async fn write(mut receiver: mpsc::Receiver<(Instant, Vec<u8>)>, mut to: OwnedWr
     }
     let _ = to.shutdown().await;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn bytes_come_through_in_order_and_no_earlier_than_the_delay() {
+        let server = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let target = server.local_addr().expect("it listens");
+        let echo = tokio::spawn(async move {
+            let (socket, _) = server.accept().await.expect("the proxy connects");
+            let (mut from, mut to) = socket.into_split();
+            tokio::io::copy(&mut from, &mut to).await.expect("it echoes");
+        });
+        let one_way = Duration::from_millis(20);
+        let proxy = DelayProxy::start(target, one_way).await.expect("a free port");
+        let mut socket = TcpStream::connect(proxy.address()).await.expect("it listens");
+        let sent: Vec<u8> = (0..100_000u32).map(|number| number as u8).collect();
+        let begun = Instant::now();
+        socket.write_all(&sent).await.expect("it takes them");
+        socket.shutdown().await.expect("it is open");
+        let mut received = Vec::new();
+        socket.read_to_end(&mut received).await.expect("they come back");
+        assert!(begun.elapsed() >= 2 * one_way);
+        assert_eq!(received, sent);
+        echo.await.expect("it did not panic");
+    }
+}

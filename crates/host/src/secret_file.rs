@@ -45,3 +45,27 @@ fn create(file: &Path, secret: &str) -> io::Result<()> {
     handle.sync_all()?;
     std::fs::rename(unfinished, file)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_made_once_and_is_for_its_owner_only() {
+        let folder = std::env::temp_dir().join(format!("iolite-secret-{:032x}", random_id()));
+        std::fs::create_dir(&folder).expect("a temporary folder");
+        let file = folder.join("token");
+        let secret = read_or_create_secret(&file).expect("it can be written");
+        assert_eq!(secret.len(), 32);
+        assert_eq!(read_or_create_secret(&file).expect("it can be read"), secret);
+        #[cfg(unix)]
+        {
+            let mode =
+                std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).expect("it is there").permissions());
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        std::fs::write(&file, "\n").expect("it can be written");
+        assert!(matches!(read_or_create_secret(&file), Err(SecretError::Empty { .. })));
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+}
