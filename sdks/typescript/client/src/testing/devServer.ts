@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,13 +15,14 @@ export interface DevServer {
   stop(): Promise<void>;
 }
 
-/** Release first: that is what `make test` has just built. */
+/** Of these the one that was built last is run. */
 const PROGRAMS = ["release", "debug"].map((profile) =>
   fileURLToPath(new URL(`../../../../../target/${profile}/iolite`, import.meta.url)),
 );
 
 export async function startDevServer(): Promise<DevServer> {
-  const program = PROGRAMS.find((path) => existsSync(path));
+  const builtAt = (path: string): number => statSync(path).mtimeMs;
+  const [program] = PROGRAMS.filter((path) => existsSync(path)).sort((a, b) => builtAt(b) - builtAt(a));
   if (program === undefined) {
     throw new Error(`neither ${PROGRAMS.join(" nor ")} exists: run \`make build\``);
   }
