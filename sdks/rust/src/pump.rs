@@ -26,6 +26,8 @@ pub(crate) struct Inner {
     pub(crate) core: Core,
     pub(crate) mutators: Mutators,
     pub(crate) closures: BTreeMap<Counter, Box<dyn Transactional>>,
+    /// Closures that have ended. They are dropped outside the lock, since what they own may call the client.
+    pub(crate) ended: Vec<Box<dyn Transactional>>,
     pub(crate) reactions: BTreeMap<ReactionId, Box<dyn Reactive>>,
     pub(crate) mutations: BTreeMap<Counter, watch::Sender<MutationStatus>>,
     /// Attempts of pending mutations that were submitted, as far as they were noted here.
@@ -63,6 +65,7 @@ impl Inner {
             core,
             mutators,
             closures: BTreeMap::new(),
+            ended: Vec::new(),
             reactions: BTreeMap::new(),
             mutations: BTreeMap::new(),
             attempts: BTreeMap::new(),
@@ -156,7 +159,7 @@ impl Inner {
         if matches!(status, MutationStatus::Pending(_)) {
             return;
         }
-        self.closures.remove(&counter);
+        self.ended.extend(self.closures.remove(&counter));
         self.mutations.remove(&counter);
         self.attempts.remove(&counter);
         self.settled.retain(|listener| listener.send(Settled { counter, status: status.clone() }).is_ok());

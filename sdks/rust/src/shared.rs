@@ -134,7 +134,9 @@ impl Shared {
         let result = action(&mut inner);
         inner.pump(self.address(), &self.clock);
         let wake = !inner.orders.is_empty() || inner.core.deadline() != before;
+        let ended = std::mem::take(&mut inner.ended);
         drop(inner);
+        drop(ended);
         if wake {
             self.wake.notify_one();
         }

@@ -85,3 +85,16 @@ async fn a_closure_that_depends_on_something_else_is_found_in_development() {
     client.transact(|tx| tx.add("hits", "home", "total", 1)).await.expect("committed");
     wait_for_hits(&client, 1).await;
 }
+
+#[tokio::test]
+async fn a_closure_may_own_what_calls_its_client_when_it_is_dropped() {
+    let server = iolite::embedded().await.expect("a server");
+    let client = open(&server);
+    client.online().await.expect("let in");
+    let owned = client.react(iolite::View::Confirmed, crate::notes::hits);
+    let done = client.transact(move |tx| {
+        let _ = owned.latest();
+        tx.add("hits", "home", "total", 1)
+    });
+    tokio::time::timeout(crate::notes::PATIENCE, done).await.expect("it does not hang").expect("committed");
+}
