@@ -1,0 +1,84 @@
+//! docs/faults.md and the code name the same faults, invariants and broken variants, and the same numbers.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+use iolite_engine::CrashFault;
+use iolite_simulation::{Broken, Fault, Invariant};
+
+const PAGE: &str = include_str!("../../../docs/faults.md");
+
+/// The first column of the table whose first column has this title.
+fn table(title: &str) -> BTreeSet<String> {
+    let (_, after) = PAGE.split_once(&format!("\n| {title} |")).expect("the page has this table");
+    let rows = after.lines().skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|line| line.split('|').nth(1).expect("a cell").trim().trim_matches('`').to_owned()).collect()
+}
+
+fn names<T: Debug>(all: impl IntoIterator<Item = T>) -> BTreeSet<String> {
+    all.into_iter().map(|one| format!("{one:?}")).collect()
+}
+
+#[test]
+fn the_page_has_every_fault() {
+    assert_eq!(table("Fault"), names(Fault::ALL));
+    assert_eq!(table("Crash"), names(CrashFault::ALL));
+}
+
+#[test]
+fn the_page_has_every_broken_variant() {
+    assert_eq!(table("Variant"), Broken::ALL.map(|broken| broken.name().to_owned()).into());
+}
+
+#[test]
+fn the_page_has_every_invariant() {
+    use Invariant::{
+        Assertion, Durability, ExactlyOnce, LastState, Liveness, MonotonicReads, OwnWritesVisible, ReactiveSnapshot,
+        RealTime, Serializability,
+    };
+    let all = [
+        Assertion,
+        ExactlyOnce,
+        Durability,
+        Serializability,
+        RealTime,
+        ReactiveSnapshot,
+        OwnWritesVisible,
+        MonotonicReads,
+        Liveness,
+        LastState,
+    ];
+    // Another invariant does not compile here before it is in the list above.
+    let listed = |invariant: Invariant| match invariant {
+        Assertion | ExactlyOnce | Durability | Serializability | RealTime | ReactiveSnapshot | OwnWritesVisible
+        | MonotonicReads | Liveness | LastState => true,
+    };
+    assert!(all.into_iter().all(listed));
+    assert_eq!(table("Invariant"), names(all));
+}
+
+#[test]
+fn the_page_has_the_numbers_of_the_code() {
+    let report = include_str!("../src/report.rs");
+    let run = include_str!("../src/run.rs");
+    let world = include_str!("../src/world.rs");
+    let made = include_str!("../src/world/faults_made.rs");
+    let numbers = [
+        ("fewer than 100 times", report, "FAULTS_OF_EACH_KIND: u64 = 100;"),
+        ("fewer than 50,000 mutations", report, "CONFIRMED: u64 = 50_000;"),
+        ("A run of 300 seeds", report, "SEEDS: u64 = 300;"),
+        ("within three minutes", run, "REST_AT_MOST: Moment = 180 * SECOND;"),
+        ("two to five clients", world, "(random.between(2, 5) as usize, random.between(1, 2) as usize)"),
+        ("one or two gateways", world, "(random.between(2, 5) as usize, random.between(1, 2) as usize)"),
+        ("30 to 120 mutations each", world, "random.between(30, 120) as u32"),
+        ("up to 5 s either way", world, "random.below(10_000_000) as i64 - 5_000_000"),
+        ("7 times in 10 its machine loses power", made, "let power_cut = self.random.chance(700);"),
+        ("6 times in 10 all gateways go with it", made, "let all = self.random.chance(600);"),
+        ("sectors of 512 bytes", include_str!("../../engine/src/memory_disk/crash.rs"), "SECTOR_BYTES: usize = 512;"),
+        ("`make soak` runs 5,000", include_str!("../../../Makefile"), "simulate --seeds 1..5000"),
+    ];
+    for (said, source, declared) in numbers {
+        assert!(source.contains(declared), "the code has no `{declared}` any more: correct the page too");
+        assert!(PAGE.contains(said), "the page does not say {said:?}");
+    }
+}
