@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the rules of the house that no compiler checks.
 //!
 //! Invariant: it only reads, and every rule has a test with bad input that must be reported.
-//! Source: the house style, rules 3, 5, 10, 11, 15, 17 and 20, and the crate graph of the design (ARCHITECTURE.md).
+//! Source: the house style, rules 3, 5, 10, 11, 15, 17, 18 and 20, and the crate graph of the design (ARCHITECTURE.md).
 
 mod crates;
 mod dependencies;
@@ -9,12 +9,16 @@ mod finding;
 mod functions;
 mod graph;
 mod lengths;
+mod limits;
+mod links;
 mod manifests;
+mod map;
 mod mentions;
 mod names;
 mod openings;
 mod plain_code;
 mod protos;
+mod quotes;
 mod runtimes;
 mod sources;
 mod unwraps;
@@ -41,6 +45,10 @@ pub fn run(root: &Path) -> Result<bool> {
         findings.extend(manifests::check(source));
         findings.extend(unwraps::check(source));
     }
+    findings.extend(links::check(&sources));
+    findings.extend(quotes::check(&sources));
+    findings.extend(limits::check(&sources));
+    findings.extend(map::check(&sources));
     findings.extend(graph::check(&crates.ours));
     findings.extend(dependencies::check(&crates.ours));
     findings.extend(runtimes::check(&crates));
