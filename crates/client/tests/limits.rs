@@ -152,7 +152,7 @@ fn the_page_has_the_values_of_the_clients_own() {
         ("ACKNOWLEDGE_WITHIN", "200ms", "ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(200);", storing),
         ("LINK_WITHIN", "10s", "LINK_WITHIN: Duration = Duration::from_secs(10);", session),
         ("PING_AFTER", "10s", "PING_AFTER: Duration = Duration::from_secs(10);", session),
-        ("DEAD_AFTER", "25s", "DEAD_AFTER: Duration = Duration::from_secs(25);", session),
+        ("ANSWER_WITHIN", "15s", "ANSWER_WITHIN: Duration = Duration::from_secs(15);", session),
         ("FIRST_MS", "100", "FIRST_MS: u64 = 100;", backoff),
         ("LAST_MS", "10000", "LAST_MS: u64 = 10_000;", backoff),
     ];

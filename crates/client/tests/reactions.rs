@@ -269,3 +269,19 @@ fn a_client_that_only_listens_still_tells_that_it_lives() {
     }
     assert!((4..=7).contains(&pings), "{pings}");
 }
+
+#[test]
+fn a_page_whose_timers_come_minutes_late_keeps_its_link() {
+    let mut harness = Harness::new();
+    harness.connect();
+    for round in 0..5 {
+        harness.other.clear();
+        harness.pass(std::time::Duration::from_secs(60));
+        assert!(!harness.other.contains(&Output::Disconnect), "round {round}");
+        let pings = harness.take_sent().into_iter().filter_map(|message| match message {
+            FromClient::Ping(number) => Some(number),
+            _ => None,
+        });
+        pings.collect::<Vec<_>>().into_iter().for_each(|number| harness.tell(FromGateway::Pong(number)));
+    }
+}

@@ -7,8 +7,8 @@ use iolite_wire::limits as wire;
 /// From the opening of a connection to its welcome. A client that cannot say who it is in this time holds a connection for nothing.
 pub const GREETING_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Without any message of the client, not even a ping.
-pub const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Without any message of the client, not even a ping. A hidden page may send only once a minute.
+pub const SILENCE_MAX: Duration = Duration::from_secs(150);
 
 /// How long a session may stay behind because its socket takes nothing.
 pub const SLOW_TIME_MAX: Duration = Duration::from_secs(30);
