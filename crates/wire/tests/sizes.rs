@@ -110,7 +110,7 @@ fn typical_messages_are_small() {
     }
 }
 
-/// The aim of DESIGN: one client increments with one mutation outstanding, and another reads.
+/// The aim of the design: one client increments with one mutation outstanding, and another reads.
 #[test]
 fn an_increment_takes_at_most_60_bytes_up_and_50_down() {
     let up = up(last(&[submit(1000, true), submit(1001, true)]));

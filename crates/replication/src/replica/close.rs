@@ -1,6 +1,6 @@
 //! Close: lets nothing commit at or below a timestamp any more, and tells what did.
 //!
-//! Source: DESIGN.md section 4, rules 1, 2 and 6, for a group of one.
+//! Source: Iolite's own (docs/protocols/feed.md), for a group of one.
 
 use iolite_machine::{Now, PersistId};
 use iolite_store::{Commit, TooOld};
