@@ -95,6 +95,35 @@ impl Cache {
         touched
     }
 
+    /// A row is this now, as far as it is held here.
+    pub(crate) fn put(&mut self, id: RowId, row: &Row) {
+        let held = |column| self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column });
+        let cells: BTreeMap<_, _> =
+            row.cells().filter(|(column, _)| held(*column)).map(|(column, state)| (column, state.clone())).collect();
+        let row = Row::from_parts(row.exists() && held(ColumnId::ROW), cells);
+        if row.is_empty() {
+            self.rows.remove(&id);
+        } else {
+            self.rows.insert(id, row);
+        }
+    }
+
+    /// What is held of an interest that is held whole: what a snapshot of it brings.
+    pub(crate) fn snapshot(&self, interest: &Interest) -> Vec<RowSnapshot> {
+        match interest {
+            Interest::Range { table, range } => self
+                .range(*table, range)
+                .map(|(key, row)| RowSnapshot { table: *table, key: key.clone(), row: row.clone() })
+                .collect(),
+            Interest::Cell(cell) => {
+                let Some(row) = self.row(cell.table, &cell.row) else { return Vec::new() };
+                let own = row.cell(cell.column).map(|state| (cell.column, state.clone()));
+                let row = Row::from_parts(row.exists(), own.into_iter().collect());
+                vec![RowSnapshot { table: cell.table, key: cell.row.clone(), row }]
+            }
+        }
+    }
+
     /// Everything held is now as of `to`.
     pub(crate) fn advance(&mut self, to: Timestamp) {
         self.at = self.at.max(to);

@@ -12,6 +12,7 @@ mod reactions;
 mod runs;
 mod sending;
 mod storing;
+mod tabs;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::queue::Queue;
 use crate::reactive::Reactions;
 use crate::session::{Connection, Session};
 use crate::storage::{Loaded, OpenError, PendingChanges};
+use crate::tabs::Leader;
 use crate::transaction::RunOf;
 use crate::view::Overlay;
 
@@ -67,6 +69,8 @@ pub struct Client {
     /// False once a row was too large to store: the stored cache is not used again then.
     cache_is_storable: bool,
     broken: Broken,
+    /// The tabs that follow.
+    leader: Leader,
 }
 
 /// Counters of mutations, handed out in blocks that are reserved on disk.
@@ -144,9 +148,11 @@ impl Client {
             interests_changed: false,
             cache_is_storable: true,
             broken: Broken::Nothing,
+            leader: Leader::restored(loaded.ends),
         };
         client.restore_mutations(loaded.mutations, loaded.refused);
         client.reserve_counters();
+        client.adopt_all(loaded.outbox);
         Ok(client)
     }
 
@@ -179,13 +185,14 @@ impl Client {
         if self.running.is_some() {
             return false;
         }
-        self.rebase() || self.react() || self.ask() || self.submit() || self.store_changes()
+        self.rebase() || self.react() || self.ask() || self.submit() || self.store_changes() || self.inform_tabs()
     }
 
     fn note_connection(&mut self) {
         let connection = self.session.connection();
         if connection != self.connection {
             self.connection = connection.clone();
+            self.leader.note_connection();
             self.outputs.push_back(Output::Connection(connection));
         }
     }
@@ -201,6 +208,9 @@ impl Machine for Client {
             Input::LinkLost => self.on_link_lost(now),
             Input::Frame(frame) => self.on_frame(now, &frame),
             Input::Persisted(id) => self.on_persisted(now, id),
+            Input::FromTab(tab, message) => self.on_from_tab(now, tab, &message),
+            Input::TabGone(tab) => self.on_tab_gone(tab),
+            Input::Outbox(entries) => self.on_outbox(entries),
         }
         self.note_connection();
     }
@@ -217,18 +227,20 @@ impl Machine for Client {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        [self.session.deadline(), self.acknowledgement.due].into_iter().flatten().min()
+        [self.session.deadline(), self.acknowledgement.due, self.leader.deadline()].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         self.on_session_due(now);
         self.on_acknowledgement_due(now.instant);
+        self.on_tabs_due(now);
         self.note_connection();
     }
 
     fn validate(&self) {
         self.cache.validate();
         self.queue.validate();
+        self.leader.validate();
         assert!(self.counters.last <= self.counters.reserved, "a counter is used only when reserved");
         assert!(
             self.acknowledgement.told <= self.acknowledgement.noted,

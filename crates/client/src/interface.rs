@@ -8,6 +8,7 @@ use iolite_values::{ClientId, Counter, Schema, Timestamp};
 use crate::reactive::ReactionId;
 use crate::session::Connection;
 use crate::storage::StorageChange;
+use crate::tabs::{TabId, Ticket};
 use crate::transaction::RunOf;
 
 /// What a client is opened with.
@@ -34,6 +35,12 @@ pub enum Input {
     Frame(Vec<u8>),
     /// Storage has everything up to here.
     Persisted(PersistId),
+    /// A message of a tab that follows.
+    FromTab(TabId, Vec<u8>),
+    /// A tab that follows is known to be closed. (One that closes without a word is found out.)
+    TabGone(TabId),
+    /// What [`Output::ReadOutbox`] asked for: keys and values.
+    Outbox(Vec<(Vec<u8>, Vec<u8>)>),
 }
 
 /// What a client asks of its host, in order.
@@ -55,6 +62,12 @@ pub enum Output {
     Connection(Connection),
     /// A reactive transaction needs data that is not here, and there is no connection. It runs once there is.
     Unavailable(ReactionId),
+    /// Hand this to a tab that follows.
+    ToTab(TabId, Vec<u8>),
+    /// Read all entries of the storage whose key begins with [`crate::OUTBOX`], after what was given to it before, and hand them in.
+    ReadOutbox,
+    /// A call that another tab stored, or this one before it led, is a mutation of the queue now.
+    Adopted { ticket: Ticket, counter: Counter },
     /// A reactive transaction failed and stays as it was; the message is for the developer.
     ReactionFailed { reaction: ReactionId, message: String },
 }
@@ -111,6 +124,8 @@ pub struct PendingMutation {
     pub name: Option<Arc<str>>,
     pub arguments: Option<Arc<str>>,
     pub called_at: WallTime,
+    /// What the tab that called it named it with, if that tab did not lead.
+    pub ticket: Option<Ticket>,
     pub status: Pending,
 }
 
@@ -121,6 +136,7 @@ pub struct Refused {
     pub name: Arc<str>,
     pub arguments: Arc<str>,
     pub called_at: WallTime,
+    pub ticket: Option<Ticket>,
     pub reason: String,
     /// Whether the app's own closure gave up; otherwise it could not be accepted.
     pub by_app: bool,

@@ -14,6 +14,7 @@ mod queue;
 mod reactive;
 mod session;
 mod storage;
+mod tabs;
 mod transaction;
 mod view;
 
@@ -23,5 +24,6 @@ pub use queue::{Mutation, MutationKind};
 pub use reactive::ReactionId;
 pub use session::Connection;
 pub use storage::{OpenError, StorageChange};
+pub use tabs::{CallStatus, Follower, FollowerConfig, FollowerInput, FollowerOutput, OUTBOX, TabId, Ticket};
 pub use transaction::{Closed, Content, Run, RunError, RunOf, Transaction};
 pub use view::{Reader, View};

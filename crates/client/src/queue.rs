@@ -16,6 +16,7 @@ use std::ops::Bound;
 use iolite_values::Counter;
 
 use crate::cache::{Cache, RowId};
+use crate::tabs::Ticket;
 use crate::view::{Overlay, Reader};
 
 pub(crate) use entry::{Entry, GivenUp, Ran, RunResult, RunState, Stage, Trail};
@@ -61,6 +62,12 @@ impl Queue {
 
     pub(crate) fn overlay(&self) -> &Overlay {
         &self.overlay
+    }
+
+    /// The mutation that came by a ticket, while it is pending.
+    pub(crate) fn of_ticket(&self, ticket: Ticket) -> Option<Counter> {
+        let of_ticket = |entry: &&Entry| entry.mutation.ticket == Some(ticket);
+        self.entries.values().find(of_ticket).map(Entry::counter)
     }
 
     /// The writes of the entries that are durable, on top of the confirmed state.
@@ -136,8 +143,6 @@ impl Queue {
 }
 
 fn put_on(overlay: &mut Overlay, entry: &Entry, cache: &Cache) {
-    for write in entry.writes() {
-        let applied = overlay.apply(write, || cache.row(write.cell.table, &write.cell.row));
-        applied.expect("the run checked its writes against the schema, as the gateway checks what the cache holds");
-    }
+    let applied = overlay.apply_all(entry.writes(), cache);
+    applied.expect("the run checked its writes against the schema, as the gateway checks what the cache holds");
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_values::{Interest, Read};
 
 use crate::cache::RowId;
+use crate::transaction::{Closed, Run};
 use crate::view::{Digest, Reader, View};
 
 /// A registered reactive transaction.
@@ -31,6 +32,18 @@ pub(crate) enum ReactionState {
     Done(Vec<(Read, Digest)>),
     /// It failed, and is left alone until it is registered again.
     Failed,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Finished {
+    /// The reaction was stopped meanwhile.
+    Gone,
+    Done,
+    /// It waits for data.
+    Waits,
+    /// The message is for the developer.
+    Failed(String),
 }
 
 #[derive(Debug, Default)]
@@ -59,12 +72,38 @@ impl Reactions {
         self.reactions.remove(&id).is_some()
     }
 
-    pub(crate) fn get_mut(&mut self, id: ReactionId) -> Option<&mut Reaction> {
-        self.reactions.get_mut(&id)
-    }
-
     pub(crate) fn get(&self, id: ReactionId) -> Option<&Reaction> {
         self.reactions.get(&id)
+    }
+
+    /// Takes what came of a run that missed `missed`.
+    pub(crate) fn finish(&mut self, id: ReactionId, run: Run, closed: Closed, missed: Vec<Interest>) -> Finished {
+        let Some(reaction) = self.reactions.get_mut(&id) else { return Finished::Gone };
+        reaction.misses = if run.is_stopped() { reaction.misses + 1 } else { 0 };
+        let too_many = reaction.misses > crate::Client::MISSES_MAX;
+        let (state, finished) = match (run.is_stopped(), closed) {
+            (true, _) if too_many => {
+                (ReactionState::Failed, Finished::Failed("the closure never stops missing data".into()))
+            }
+            (true, _) => (ReactionState::Missing(missed), Finished::Waits),
+            (false, Closed::Returned) => (ReactionState::Done(run.reads.into_iter().collect()), Finished::Done),
+            // It runs again when what it read changes: an app that trips over some data recovers with the data.
+            (false, Closed::Aborted(message) | Closed::Failed(message)) => {
+                (ReactionState::Done(run.reads.into_iter().collect()), Finished::Failed(message))
+            }
+            (false, Closed::Unknown) => (ReactionState::Failed, Finished::Failed("there is no such closure".into())),
+        };
+        reaction.state = state;
+        finished
+    }
+
+    /// The reactions that wait for an interest.
+    pub(crate) fn waiting_for(&self, interest: &Interest) -> Vec<ReactionId> {
+        let waits = |reaction: &Reaction| match &reaction.state {
+            ReactionState::Missing(missed) => missed.iter().any(|missed| interest.covers(missed)),
+            ReactionState::Due | ReactionState::Done(_) | ReactionState::Failed => false,
+        };
+        self.reactions.iter().filter(|(_, reaction)| waits(reaction)).map(|(id, _)| *id).collect()
     }
 
     pub(crate) fn uses_durable_view(&self) -> bool {

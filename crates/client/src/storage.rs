@@ -34,10 +34,14 @@ pub enum OpenError {
 }
 
 /// Kinds of entries: the first byte of a key.
-mod kind {
+pub(crate) mod kind {
     pub(super) const META: u8 = b'm';
     pub(super) const MUTATION: u8 = b'q';
     pub(super) const REFUSED: u8 = b'x';
     pub(super) const ROW: u8 = b'r';
     pub(super) const INTEREST: u8 = b'i';
+    /// Calls of tabs that do not lead, by ticket.
+    pub(crate) const OUTBOX: u8 = b'o';
+    /// Ends of calls by ticket that nothing else tells any more.
+    pub(super) const END: u8 = b'e';
 }

@@ -38,9 +38,9 @@ fn declared(source: &'static str, name: &str) -> BTreeSet<&'static str> {
 
 #[test]
 fn the_page_has_every_input_and_output() {
-    assert_eq!(table("Input"), names!(Input: Linked, LinkLost, Frame, Persisted));
-    let outputs =
-        names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable, ReactionFailed);
+    assert_eq!(table("Input"), names!(Input: Linked, LinkLost, Frame, Persisted, FromTab, TabGone, Outbox));
+    let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable,
+        ToTab, ReadOutbox, Adopted, ReactionFailed);
     assert_eq!(table("Output"), outputs);
 }
 

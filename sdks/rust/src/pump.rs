@@ -95,6 +95,8 @@ impl Inner {
                 Output::ReactionFailed { reaction, message } => {
                     self.fail_reaction(reaction, ReactionError::Failed(message));
                 }
+                // A process has its storage for itself, so nobody follows it, and nobody but it calls.
+                Output::ToTab(..) | Output::ReadOutbox | Output::Adopted { .. } => {}
             }
         }
     }

@@ -5,14 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Cell, ColumnId, Interest, TableId};
+use iolite_values::{Cell, ColumnId, Interest, Read, TableId};
 use iolite_wire::message::SubscriptionId;
+
+use crate::transaction::Run;
 
 /// Who needs an interest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Demand {
     Mutation(iolite_values::Counter),
     Reaction(crate::ReactionId),
+    Tab(crate::TabId),
 }
 
 #[derive(Debug)]
@@ -69,6 +72,19 @@ impl Interests {
         }
     }
 
+    /// Keeps subscribed what a run read, and asks for what it missed, which is returned.
+    pub(crate) fn demand(&mut self, demand: Demand, run: &Run) -> Vec<Interest> {
+        let missed: Vec<Interest> = run.missed.iter().cloned().collect();
+        let needed: Vec<Interest> = run.reads.keys().map(Read::interest).chain(missed.iter().cloned()).collect();
+        for interest in &needed {
+            self.require(interest, demand);
+        }
+        if !run.is_stopped() {
+            self.settle(demand, &needed);
+        }
+        missed
+    }
+
     /// `demand` needs only `kept` from now on. Interests that nobody needs become idle.
     pub(crate) fn settle(&mut self, demand: Demand, kept: &[Interest]) {
         for (interest, subscribed) in &mut self.by_interest {
@@ -100,6 +116,25 @@ impl Interests {
     pub fn live(&self) -> impl Iterator<Item = (SubscriptionId, &Interest)> {
         let live = self.by_interest.iter().filter(|(_, subscribed)| subscribed.progress == Progress::Live);
         live.map(|(interest, subscribed)| (subscribed.id, interest))
+    }
+
+    /// The first interests, whatever became of them.
+    pub(crate) fn first(&self, count: usize) -> Vec<(SubscriptionId, Interest)> {
+        self.by_id.iter().take(count).map(|(id, interest)| (*id, interest.clone())).collect()
+    }
+
+    /// These were asked for already.
+    pub(crate) fn mark_requested(&mut self, ids: &[SubscriptionId]) {
+        for id in ids {
+            let known = self.by_id.get(id).and_then(|interest| self.by_interest.get_mut(interest));
+            if let Some(subscribed) = known.filter(|subscribed| subscribed.progress == Progress::Wanted) {
+                subscribed.progress = Progress::Requested;
+            }
+        }
+    }
+
+    pub(crate) fn interest(&self, id: SubscriptionId) -> Option<&Interest> {
+        self.by_id.get(&id)
     }
 
     /// The session is gone: what was requested is wanted again.

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use iolite_machine::WallTime;
-use iolite_values::{Attempt, Counter};
+use iolite_values::{Attempt, Counter, Id};
 use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
 use iolite_wire::limits;
 
 use super::Client;
+use super::tabs::stored_refused;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, PendingMutation, Refused};
 use crate::queue::{Entry, Mutation, MutationKind, Stage};
+use crate::tabs::Ticket;
 
 /// Why a mutation cannot be called now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +23,8 @@ pub enum CallError {
     Offline,
     #[error("a mutation has at most {limit} bytes of {what}: store the data in smaller parts")]
     TooLarge { what: &'static str, limit: usize },
+    #[error("another version of the app leads in another tab: reload this tab, or close the other")]
+    OtherVersion,
     #[error("{limit} mutations are pending: wait until some are confirmed")]
     QueueFull { limit: usize },
 }
@@ -64,7 +68,7 @@ impl Client {
             return Err(CallError::QueueFull { limit: Client::PENDING_MAX });
         }
         let counter = self.next_counter();
-        self.queue.push(Entry::new(Mutation { counter, kind, called_at }, Stage::Called));
+        self.queue.push(Entry::new(Mutation { counter, kind, called_at, ticket: None }, Stage::Called));
         Ok(counter)
     }
 
@@ -84,8 +88,8 @@ impl Client {
                 MutationKind::Named { name, arguments } => (Some(name.clone()), Some(arguments.clone())),
                 MutationKind::Closure => (None, None),
             };
-            let called_at = entry.mutation.called_at;
-            PendingMutation { counter: entry.counter(), name, arguments, called_at, status: entry.status() }
+            let Mutation { counter, called_at, ticket, .. } = entry.mutation;
+            PendingMutation { counter, name, arguments, called_at, ticket, status: entry.status() }
         })
     }
 
@@ -106,8 +110,9 @@ impl Client {
 
     /// Forgets a refused mutation and its payload.
     pub fn dismiss(&mut self, counter: Counter) {
-        if self.refused.remove(&counter).is_some() {
+        if let Some(refused) = self.refused.remove(&counter) {
             self.changes.forget_refused(counter);
+            self.note_dismissed(&refused);
         }
     }
 
@@ -125,6 +130,7 @@ impl Client {
         if let Some((reason, by_app)) = refusal {
             self.keep_refused(&entry.mutation, reason, by_app);
         }
+        self.note_end(&entry.mutation, &status);
         self.outputs.push_back(Output::Mutation { counter, status });
     }
 
@@ -135,13 +141,13 @@ impl Client {
             name: name.clone(),
             arguments: arguments.clone(),
             called_at: mutation.called_at,
+            ticket: mutation.ticket,
             reason: reason.into(),
             by_app,
         };
+        self.changes.refused(&stored_refused(&refused));
+        self.leader.note_refused(mutation.counter);
         self.refused.insert(mutation.counter, refused);
-        let reason = reason.into();
-        let status = if by_app { StoredStatus::Rejected(reason) } else { StoredStatus::Quarantined(reason) };
-        self.changes.refused(&stored(mutation.counter, name, arguments, mutation.called_at, status));
     }
 
     pub(super) fn save_mutation(&mut self, counter: Counter) {
@@ -149,32 +155,31 @@ impl Client {
         let Some(entry) = self.queue.entry_mut(counter) else { return };
         entry.stage = Stage::Saving(next);
         if let MutationKind::Named { name, arguments } = &entry.mutation.kind {
-            let called_at = entry.mutation.called_at;
-            self.changes.mutation(&stored(counter, name, arguments, called_at, StoredStatus::Waiting));
+            self.changes.mutation(&waiting(&entry.mutation, name, arguments));
         }
         // A closure stores nothing, but its counter has to be reserved on disk: the batch of this position comes after that.
         self.persists.due = true;
     }
 
     pub(super) fn restore_mutations(&mut self, mutations: Vec<StoredMutation>, refused: Vec<StoredMutation>) {
-        for StoredMutation { counter, name, arguments, called_at_micros, .. } in mutations {
+        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _ } in mutations {
             let called_at = WallTime::from_micros(called_at_micros);
             let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
-            self.queue.push(Entry::restored(Mutation { counter, kind, called_at }));
+            self.queue.push(Entry::restored(Mutation { counter, kind, called_at, ticket: ticket.map(Ticket) }));
         }
-        for StoredMutation { counter, name, arguments, called_at_micros, status, .. } in refused {
+        for StoredMutation { counter, name, arguments, called_at_micros, status, ticket } in refused {
             let called_at = WallTime::from_micros(called_at_micros);
             let (reason, by_app) = match status {
                 StoredStatus::Rejected(reason) => (reason, true),
                 StoredStatus::Quarantined(reason) => (reason, false),
                 StoredStatus::Waiting => continue,
             };
-            let (name, arguments) = (name.into(), arguments.into());
-            self.refused.insert(counter, Refused { counter, name, arguments, called_at, reason, by_app });
+            let (name, arguments, ticket) = (name.into(), arguments.into(), ticket.map(Ticket));
+            self.refused.insert(counter, Refused { counter, name, arguments, called_at, ticket, reason, by_app });
         }
     }
 
-    fn next_counter(&mut self) -> Counter {
+    pub(super) fn next_counter(&mut self) -> Counter {
         if self.counters.last >= self.counters.reserved {
             self.reserve_counters();
         }
@@ -183,25 +188,30 @@ impl Client {
     }
 }
 
-fn stored(
-    counter: Counter,
-    name: &Arc<str>,
-    arguments: &Arc<str>,
-    called_at: WallTime,
-    status: StoredStatus,
-) -> StoredMutation {
-    let (name, arguments) = (name.to_string(), arguments.to_string());
-    StoredMutation { counter, name, arguments, called_at_micros: called_at.as_micros(), status, ticket: None }
+fn waiting(mutation: &Mutation, name: &Arc<str>, arguments: &Arc<str>) -> StoredMutation {
+    StoredMutation {
+        counter: mutation.counter,
+        name: name.to_string(),
+        arguments: arguments.to_string(),
+        called_at_micros: mutation.called_at.as_micros(),
+        ticket: mutation.ticket.map(Id::from),
+        status: StoredStatus::Waiting,
+    }
 }
 
 /// Reasons are stored, so they have a limit; what is past it says nothing that its beginning does not.
 fn shorten_reason(status: &mut MutationStatus) {
-    if let MutationStatus::Rejected { reason } | MutationStatus::Quarantined { reason } = status {
-        let end = reason
-            .char_indices()
-            .map(|(at, letter)| at + letter.len_utf8())
-            .take_while(|end| *end <= limits::REASON.most);
-        let end = end.last().unwrap_or(0);
-        reason.truncate(end);
+    if let MutationStatus::Rejected { reason }
+    | MutationStatus::Quarantined { reason }
+    | MutationStatus::Cancelled { reason } = status
+    {
+        *reason = shortened(std::mem::take(reason));
     }
+}
+
+pub(super) fn shortened(mut reason: String) -> String {
+    let ends = reason.char_indices().map(|(at, letter)| at + letter.len_utf8());
+    let end = ends.take_while(|end| *end <= limits::REASON.most).last().unwrap_or(0);
+    reason.truncate(end);
+    reason
 }

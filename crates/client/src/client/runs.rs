@@ -1,13 +1,13 @@
 //! Running closures: begun, given a handle, finished.
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Interest, Offline, Read, TransactionId};
+use iolite_values::{Counter, Offline, TransactionId};
 
 use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output};
 use crate::queue::{GivenUp, Ran, RunResult, RunState, Stage, Step, Trail};
-use crate::reactive::{ReactionId, ReactionState};
+use crate::reactive::{Finished, ReactionId};
 use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
 use crate::view::{Reader, View};
 
@@ -63,7 +63,7 @@ impl Client {
     }
 
     fn finish_mutation(&mut self, counter: Counter, run: Run, closed: Closed) {
-        let missed = self.demand(Demand::Mutation(counter), &run);
+        let missed = self.cache.interests.demand(Demand::Mutation(counter), &run);
         let can_fetch = self.session.can_fetch();
         let Some(entry) = self.queue.entry_mut(counter) else { return };
         let first = matches!(entry.stage, Stage::Called);
@@ -114,39 +114,15 @@ impl Client {
     }
 
     fn finish_reaction(&mut self, id: ReactionId, run: Run, closed: Closed) {
-        let missed = self.demand(Demand::Reaction(id), &run);
-        let can_fetch = self.session.can_fetch();
-        let Some(reaction) = self.reactions.get_mut(id) else {
-            return self.cache.interests.settle(Demand::Reaction(id), &[]);
-        };
-        reaction.misses = if run.is_stopped() { reaction.misses + 1 } else { 0 };
-        let too_many = reaction.misses > Client::MISSES_MAX;
-        let failed = |message: String| Some(Output::ReactionFailed { reaction: id, message });
-        let (state, output) = match (run.is_stopped(), closed) {
-            (true, _) if too_many => (ReactionState::Failed, failed("the closure never stops missing data".into())),
-            (true, _) => (ReactionState::Missing(missed), (!can_fetch).then_some(Output::Unavailable(id))),
-            (false, Closed::Returned) => (ReactionState::Done(run.reads.into_iter().collect()), None),
-            // It runs again when what it read changes: an app that trips over some data recovers with the data.
-            (false, Closed::Aborted(message) | Closed::Failed(message)) => {
-                (ReactionState::Done(run.reads.into_iter().collect()), failed(message))
+        let missed = self.cache.interests.demand(Demand::Reaction(id), &run);
+        match self.reactions.finish(id, run, closed, missed) {
+            Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &[]),
+            Finished::Waits if !self.session.can_fetch() => self.outputs.push_back(Output::Unavailable(id)),
+            Finished::Done | Finished::Waits => {}
+            Finished::Failed(message) => {
+                self.outputs.push_back(Output::ReactionFailed { reaction: id, message });
             }
-            (false, Closed::Unknown) => (ReactionState::Failed, failed("there is no such closure".into())),
-        };
-        reaction.state = state;
-        self.outputs.extend(output);
-    }
-
-    /// Keeps subscribed what the run read, and asks for what it missed.
-    fn demand(&mut self, demand: Demand, run: &Run) -> Vec<Interest> {
-        let missed: Vec<Interest> = run.missed.iter().cloned().collect();
-        let needed: Vec<Interest> = run.reads.keys().map(Read::interest).chain(missed.iter().cloned()).collect();
-        for interest in &needed {
-            self.cache.interests.require(interest, demand);
         }
-        if !run.is_stopped() {
-            self.cache.interests.settle(demand, &needed);
-        }
-        missed
     }
 
     /// Puts pending mutations on the confirmed state, or asks for the run of one of them.
@@ -168,6 +144,7 @@ impl Client {
     pub(super) fn report(&mut self, counter: Counter) {
         if let Some(entry) = self.queue.entry(counter) {
             let status = MutationStatus::Pending(entry.status());
+            self.leader.note_mutation(counter);
             self.outputs.push_back(Output::Mutation { counter, status });
         }
     }

@@ -61,6 +61,7 @@ impl Client {
             let rows = self.cache.clear();
             self.note_rows(rows);
             self.queue.unsettle();
+            self.restart_tabs();
             self.store = Some(welcome.store);
             (self.compare_due, self.interests_changed) = (true, true);
         }
@@ -135,7 +136,7 @@ impl Client {
     }
 
     /// Interests in one `Subscribe`.
-    const SUBSCRIBE_PART: usize = 1000;
+    pub(crate) const SUBSCRIBE_PART: usize = 1000;
 
     pub(super) fn submit(&mut self) -> bool {
         if !self.session.is_open() {

@@ -26,6 +26,7 @@ impl Client {
     }
 
     pub(super) fn note_rows(&mut self, rows: Vec<RowId>) {
+        self.leader.note_rows(&rows);
         self.changed_rows.extend(rows.iter().cloned());
         self.touched.extend(rows);
     }
@@ -95,6 +96,7 @@ impl Client {
             self.acknowledgement.due = Some(now.instant + Self::ACKNOWLEDGE_WITHIN);
         }
         self.note_saved();
+        self.leader.forget_adopted(self.persists.done);
     }
 
     fn note_saved(&mut self) {

@@ -9,6 +9,7 @@ use iolite_wire::message::Submit;
 
 use crate::cache::RowId;
 use crate::interface::Pending;
+use crate::tabs::Ticket;
 use crate::view::{Digest, Reader};
 
 /// What was called.
@@ -26,6 +27,8 @@ pub struct Mutation {
     pub counter: Counter,
     pub kind: MutationKind,
     pub called_at: WallTime,
+    /// What the tab that called it named it with, if that tab did not lead.
+    pub ticket: Option<Ticket>,
 }
 
 #[derive(Debug)]

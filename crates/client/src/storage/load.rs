@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iolite_values::{Interest, Row};
-use iolite_wire::client_storage::{StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 
 use super::{OpenError, kind};
 use crate::cache::RowId;
@@ -16,6 +16,9 @@ pub(crate) struct Loaded {
     pub(crate) interests: Vec<Interest>,
     pub(crate) mutations: Vec<StoredMutation>,
     pub(crate) refused: Vec<StoredMutation>,
+    /// Calls of tabs that did not lead, in the order in which they were made.
+    pub(crate) outbox: Vec<StoredMutation>,
+    pub(crate) ends: Vec<StoredEnd>,
 }
 
 impl Loaded {
@@ -27,7 +30,8 @@ impl Loaded {
         let mut loaded = Loaded::default();
         let mut empty = true;
         for (key, value) in entries {
-            empty = false;
+            // A tab may store a call before the first client of all has stored itself.
+            empty &= key.first() == Some(&kind::OUTBOX);
             loaded.take(&key, &value)?;
         }
         if loaded.meta.is_none() && !empty {
@@ -39,6 +43,7 @@ impl Loaded {
             loaded.interests.clear();
         }
         loaded.mutations.sort_by_key(|mutation| mutation.counter);
+        loaded.outbox.sort_by_key(|call| (call.called_at_micros, call.ticket));
         Ok(loaded)
     }
 
@@ -47,6 +52,8 @@ impl Loaded {
             Some(&kind::META) => self.meta = Some(StoredMeta::decode(value)?),
             Some(&kind::MUTATION) => self.mutations.push(StoredMutation::decode(value)?),
             Some(&kind::REFUSED) => self.refused.push(StoredMutation::decode(value)?),
+            Some(&kind::OUTBOX) => self.outbox.push(StoredMutation::decode(value)?),
+            Some(&kind::END) => self.ends.push(StoredEnd::decode(value)?),
             Some(&kind::INTEREST) => self.interests.push(StoredInterest::decode(value)?.interest),
             Some(&kind::ROW) => {
                 let StoredRow { table, key, row } = StoredRow::decode(value)?;

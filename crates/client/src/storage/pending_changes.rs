@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use iolite_values::{Counter, Interest, Row};
 use iolite_wire::EncodeError;
-use iolite_wire::client_storage::{StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 
 use super::{StorageChange, kind};
 use crate::cache::RowId;
+use crate::tabs::Ticket;
 
 #[derive(Debug, Default)]
 pub(crate) struct PendingChanges {
@@ -54,6 +55,14 @@ impl PendingChanges {
 
     pub(crate) fn forget_mutation(&mut self, counter: Counter) {
         self.changes.insert(counter_key(kind::MUTATION, counter), None);
+    }
+
+    pub(crate) fn forget_call(&mut self, ticket: Ticket) {
+        self.changes.insert(ticket.outbox_key(), None);
+    }
+
+    pub(crate) fn end(&mut self, counter: Counter, end: Option<&StoredEnd>) {
+        self.changes.insert(counter_key(kind::END, counter), end.map(|end| fitting(end.encode())));
     }
 
     pub(crate) fn refused(&mut self, mutation: &StoredMutation) {

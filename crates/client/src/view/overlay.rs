@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use iolite_values::{KeyRange, Row, RowKey, TableId, TypeMismatch, Write};
 
-use crate::cache::{RowId, range_of};
+use crate::cache::{Cache, RowId, range_of};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
@@ -26,6 +26,14 @@ impl Overlay {
         let id = (write.cell.table, write.cell.row.clone());
         let row = self.rows.entry(id).or_insert_with(|| below().cloned().unwrap_or_default());
         row.apply(write.cell.column, &write.operation)
+    }
+
+    /// Applies the writes of a mutation, on top of what is confirmed and of what was applied before.
+    ///
+    /// # Errors
+    /// [`TypeMismatch`]: the writes before it were applied, those behind it were not.
+    pub(crate) fn apply_all(&mut self, writes: &[Write], cache: &Cache) -> Result<(), TypeMismatch> {
+        writes.iter().try_for_each(|write| self.apply(write, || cache.row(write.cell.table, &write.cell.row)))
     }
 
     /// `Some` when the overlay has the row, even if it is empty now.

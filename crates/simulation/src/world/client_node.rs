@@ -122,6 +122,7 @@ impl ClientNode {
                 Output::Run(RunOf::Reaction(id)) => self.run_watcher(id, history),
                 Output::Mutation { counter, status } => self.note_status(counter, status, moment, history),
                 Output::Connection(_) | Output::Unavailable(_) => {}
+                Output::ToTab(..) | Output::ReadOutbox | Output::Adopted { .. } => {}
                 Output::ReactionFailed { reaction, message } => panic!("watcher {reaction:?} failed: {message}"),
             }
         }

@@ -12,7 +12,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use super::session::{attempt, counter, submit};
+use super::session::{attempt, counter};
 use super::values::{column, id, interest, key, operation, row, table, timestamp, writes};
 
 fn client() -> impl Strategy<Value = ClientId> {

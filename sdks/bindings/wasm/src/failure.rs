@@ -62,7 +62,9 @@ impl From<CallError> for Failure {
     fn from(error: CallError) -> Failure {
         let code = match error {
             CallError::Offline => "offline",
-            CallError::Nested | CallError::TooLarge { .. } | CallError::QueueFull { .. } => "call",
+            CallError::Nested | CallError::TooLarge { .. } | CallError::QueueFull { .. } | CallError::OtherVersion => {
+                "call"
+            }
         };
         Failure { code, message: error.to_string() }
     }

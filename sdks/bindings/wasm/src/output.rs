@@ -31,6 +31,11 @@ pub enum OutputKind {
     Unavailable,
     /// The reaction's id and the message.
     ReactionFailed,
+    /// The tab, and the message for it.
+    ToTab,
+    ReadOutbox,
+    /// The ticket's 16 bytes, and the counter.
+    Adopted,
 }
 
 #[wasm_bindgen]
@@ -53,6 +58,14 @@ impl Core {
             Output::Unavailable(reaction) => array(OutputKind::Unavailable, [JsValue::from_f64(reaction.0 as f64)]),
             Output::ReactionFailed { reaction, message } => {
                 array(OutputKind::ReactionFailed, [JsValue::from_f64(reaction.0 as f64), message.into()])
+            }
+            Output::ToTab(tab, message) => {
+                array(OutputKind::ToTab, [JsValue::from_f64(tab.0 as f64), Uint8Array::from(&message[..]).into()])
+            }
+            Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
+            Output::Adopted { ticket, counter } => {
+                let ticket = Uint8Array::from(&ticket.0.to_bytes()[..]).into();
+                array(OutputKind::Adopted, [ticket, number(counter)])
             }
         })
     }

@@ -1,0 +1,419 @@
+//! The client as the leader of other tabs: joins, calls by ticket, updates.
+//!
+//! Invariant: updates are made only when nothing is left to rebase, so each is the state at one moment.
+
+use iolite_machine::{Now, WallTime};
+use iolite_values::{Counter, Id};
+use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredEnd, StoredMutation};
+use iolite_wire::message::{Goodbye, GoodbyeReason};
+use iolite_wire::tabs::{
+    FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabConnection, TabJoin, TabMutation, TabNotice, TabRequest, TabUpdate,
+    ToTab, UpdateNumber,
+};
+
+use super::Client;
+use crate::cache::Demand;
+use crate::interface::{MutationStatus, Output, Refused};
+use crate::queue::{Entry, Mutation, MutationKind, RunState, Stage};
+use crate::session::Connection;
+use crate::tabs::{Answer, Awaited, CallStatus, Parts, TabId, Ticket, call_status, ended_as, kind_of};
+
+impl Client {
+    /// How far the call of a ticket is. Ask once every call of this tab is known to be stored, or not to be: what is neither pending nor
+    /// kept as refused took effect before this client was opened.
+    pub fn call_status(&self, ticket: Ticket) -> CallStatus {
+        match self.answer(ticket) {
+            Answer::Pending(counter) => {
+                let entry = self.queue.entry(counter).expect("the answer names an entry");
+                CallStatus::Queued(counter, entry.status())
+            }
+            Answer::Ended(end) => call_status(&end),
+            Answer::Unknown => CallStatus::ConfirmedEarlier,
+        }
+    }
+
+    /// Takes a call that is stored in the outbox into the queue, and out of the outbox, in one batch. Adopting a ticket twice does nothing.
+    pub fn adopt(&mut self, call: StoredMutation) {
+        let Some(ticket) = call.ticket.map(Ticket) else { return };
+        if self.leader.was_adopted(ticket) || self.answer(ticket) != Answer::Unknown {
+            return;
+        }
+        let counter = self.next_counter();
+        let called_at = WallTime::from_micros(call.called_at_micros);
+        let kind = kind_of(Some(&call.name), &call.arguments);
+        let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket) };
+        self.queue.push(Entry::new(mutation, Stage::Called));
+        self.changes.forget_call(ticket);
+        self.leader.adopt(ticket, self.persists.last.next());
+        self.outputs.push_back(Output::Adopted { ticket, counter });
+        // It was promised to be sent when it was stored, so it is saved before its closure has run.
+        self.save_mutation(counter);
+        self.report(counter);
+    }
+
+    fn answer(&self, ticket: Ticket) -> Answer {
+        if let Some(counter) = self.queue.of_ticket(ticket) {
+            return Answer::Pending(counter);
+        }
+        if let Some(end) = self.leader.end_of(ticket) {
+            return Answer::Ended(end.clone());
+        }
+        let refused = self.refused.values().find(|refused| refused.ticket == Some(ticket));
+        refused.map_or(Answer::Unknown, |refused| Answer::Ended(end_of_refused(refused)))
+    }
+
+    pub(super) fn on_from_tab(&mut self, now: Now, tab: TabId, message: &[u8]) {
+        let Ok(FromTab { join, request }) = FromTab::decode(message) else {
+            let what = "a message of another version of the app: reload this tab";
+            return self.refuse_tab(tab, JoinNumber(0), GoodbyeReason::Protocol, what);
+        };
+        if let TabRequest::Join(asked) = request {
+            return self.on_join(now, tab, join, asked);
+        }
+        if self.leader.tab_mut(tab).is_none_or(|known| known.join != join) {
+            if request != TabRequest::Leave {
+                self.refuse_tab(
+                    tab,
+                    join,
+                    GoodbyeReason::Unavailable,
+                    "this tab was not heard of for long: join again",
+                );
+            }
+            return;
+        }
+        self.leader.heard(tab, now.instant);
+        self.on_request(now, tab, request);
+    }
+
+    fn on_request(&mut self, now: Now, tab: TabId, request: TabRequest) {
+        match request {
+            TabRequest::Join(_) => unreachable!("joins go another way"),
+            TabRequest::Subscribe(interests) => self.on_subscribe(tab, interests),
+            TabRequest::Unsubscribe(ids) => {
+                let Some(known) = self.leader.tab_mut(tab) else { return };
+                for id in &ids {
+                    known.wanted.remove(id);
+                    known.granted.remove(id);
+                }
+                let kept: Vec<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
+                self.cache.interests.settle(Demand::Tab(tab), &kept);
+            }
+            TabRequest::Announce(call) => self.adopt(call),
+            TabRequest::Ask(tickets) => tickets.into_iter().for_each(|ticket| self.on_ask(tab, ticket)),
+            TabRequest::Cancel(counter) => drop(self.cancel(counter)),
+            TabRequest::Dismiss(counter) => self.dismiss(counter),
+            TabRequest::Acknowledge(number) => self.leader.applied(tab, number),
+            TabRequest::GoOnline => self.go_online(now.instant),
+            TabRequest::GoOffline => self.go_offline(),
+            TabRequest::SetToken(token) => self.set_token(now.instant, token),
+            TabRequest::Leave => self.on_tab_gone(tab),
+        }
+    }
+
+    fn on_join(&mut self, now: Now, tab: TabId, join: JoinNumber, asked: TabJoin) {
+        self.forget_tab(tab);
+        if asked.version != TAB_PROTOCOL_VERSION {
+            return self.refuse_tab(
+                tab,
+                join,
+                GoodbyeReason::Version,
+                "another version of the app leads: reload this tab",
+            );
+        }
+        if asked.schema != self.schema.hash() {
+            return self.refuse_tab(
+                tab,
+                join,
+                GoodbyeReason::Schema,
+                "an app with another schema leads: reload this tab",
+            );
+        }
+        let pending: Vec<Counter> = self.queue.entries().map(Entry::counter).collect();
+        let refused: Vec<Counter> = self.refused.keys().copied().collect();
+        let known = self.leader.join(tab, join, now.instant);
+        known.mutations.extend(pending);
+        known.refused.extend(refused);
+        self.tell_tab(tab, join, TabNotice::Welcome(self.identity));
+        self.on_subscribe(tab, asked.subscriptions);
+    }
+
+    fn on_subscribe(
+        &mut self,
+        tab: TabId,
+        interests: Vec<(iolite_wire::message::SubscriptionId, iolite_values::Interest)>,
+    ) {
+        let Some(known) = self.leader.tab_mut(tab) else { return };
+        for (id, interest) in interests {
+            self.cache.interests.require(&interest, Demand::Tab(tab));
+            known.granted.remove(&id);
+            known.wanted.insert(id, interest);
+        }
+    }
+
+    fn on_ask(&mut self, tab: TabId, ticket: Id) {
+        let question = Ticket(ticket);
+        match self.answer(question) {
+            Answer::Pending(counter) => {
+                if let Some(known) = self.leader.tab_mut(tab) {
+                    known.mutations.insert(counter);
+                }
+            }
+            Answer::Ended(end) => self.tell_end(tab, end),
+            // It is neither pending nor refused, and was adopted: it was confirmed.
+            Answer::Unknown if self.leader.was_adopted(question) => self.tell_end(tab, confirmed_earlier(ticket)),
+            Answer::Unknown => self.read_outbox(Some((tab, ticket))),
+        }
+    }
+
+    fn tell_end(&mut self, tab: TabId, end: StoredEnd) {
+        if let Some(known) = self.leader.tab_mut(tab) {
+            known.ended.push(end);
+        }
+    }
+
+    fn read_outbox(&mut self, question: Option<(TabId, Id)>) {
+        if self.leader.ask_outbox(question) {
+            self.outputs.push_back(Output::ReadOutbox);
+        }
+    }
+
+    pub(super) fn on_outbox(&mut self, entries: Vec<(Vec<u8>, Vec<u8>)>) {
+        // What cannot be read stays where it is, and is refused when the storage is opened next.
+        let calls = entries.iter().filter_map(|(_, value)| StoredMutation::decode(value).ok());
+        self.adopt_all(calls.collect());
+        let (answered, again) = self.leader.outbox_read();
+        for (tab, ticket) in answered {
+            match self.answer(Ticket(ticket)) {
+                Answer::Pending(_) | Answer::Ended(_) => self.on_ask(tab, ticket),
+                Answer::Unknown => self.tell_end(tab, confirmed_earlier(ticket)),
+            }
+        }
+        if again {
+            self.outputs.push_back(Output::ReadOutbox);
+        }
+        self.leader.forget_adopted(self.persists.done);
+    }
+
+    pub(super) fn adopt_all(&mut self, mut calls: Vec<StoredMutation>) {
+        calls.sort_by_key(|call| (call.called_at_micros, call.ticket));
+        calls.into_iter().for_each(|call| self.adopt(call));
+    }
+
+    /// The tab may have stored a call and not said so.
+    pub(super) fn on_tab_gone(&mut self, tab: TabId) {
+        if self.forget_tab(tab) {
+            self.read_outbox(None);
+        }
+    }
+
+    fn forget_tab(&mut self, tab: TabId) -> bool {
+        self.cache.interests.settle(Demand::Tab(tab), &[]);
+        self.leader.leave(tab).is_some()
+    }
+
+    fn refuse_tab(&mut self, tab: TabId, join: JoinNumber, reason: GoodbyeReason, message: &str) {
+        let goodbye = Goodbye { reason, message: message.into(), retry_after: None };
+        self.tell_tab(tab, join, TabNotice::Goodbye(goodbye));
+    }
+
+    /// Every tab has to begin anew: what was held is of another history.
+    pub(super) fn restart_tabs(&mut self) {
+        for tab in self.leader.tabs() {
+            let join = self.leader.tab_mut(tab).map(|known| known.join).unwrap_or_default();
+            self.forget_tab(tab);
+            self.refuse_tab(tab, join, GoodbyeReason::Unavailable, "the server has another history: join again");
+        }
+    }
+
+    pub(super) fn on_tabs_due(&mut self, now: Now) {
+        let (pinged, silent) = self.leader.on_due(now.instant);
+        for (tab, join) in pinged {
+            self.tell_tab(tab, join, TabNotice::Ping);
+        }
+        silent.into_iter().for_each(|tab| self.on_tab_gone(tab));
+    }
+
+    fn tell_tab(&mut self, tab: TabId, join: JoinNumber, notice: TabNotice) -> bool {
+        let message = ToTab { join, notice }.encode();
+        if let Ok(message) = message {
+            self.outputs.push_back(Output::ToTab(tab, message));
+            return true;
+        }
+        false
+    }
+
+    /// Notes the end of a mutation for those who know only its ticket.
+    pub(super) fn note_end(&mut self, mutation: &Mutation, status: &MutationStatus) {
+        let Some(how) = ended_as(status) else { return };
+        let (counter, ticket) = (mutation.counter, mutation.ticket);
+        let end = StoredEnd { counter: Some(counter), ticket: ticket.map(Id::from), how };
+        self.leader.note_end(&end);
+        if ticket.is_some() && matches!(status, MutationStatus::Cancelled { .. }) {
+            self.keep_end(counter, end);
+        }
+    }
+
+    pub(super) fn note_dismissed(&mut self, refused: &Refused) {
+        self.leader.note_dismissed(refused.counter);
+        if refused.ticket.is_some() {
+            self.keep_end(refused.counter, end_of_refused(refused));
+        }
+    }
+
+    fn keep_end(&mut self, counter: Counter, end: StoredEnd) {
+        self.changes.end(counter, Some(&end));
+        if let Some(gone) = self.leader.keep_end(counter, end) {
+            self.changes.end(gone, None);
+        }
+    }
+
+    /// Sends an update to one tab that has something new to learn and can take it.
+    pub(super) fn inform_tabs(&mut self) -> bool {
+        let can_fetch = self.session.can_fetch();
+        for tab in self.leader.tabs() {
+            let Some(known) = self.leader.tab_mut(tab) else { continue };
+            let held = known.wanted.values().any(|interest| self.cache.interests.holds(interest));
+            let told = |id| known.unavailable.contains(id);
+            let unavailable = !can_fetch && !known.wanted.keys().all(told);
+            if known.can_take() && (known.has_news() || held || unavailable) {
+                self.inform(tab, can_fetch);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn inform(&mut self, tab: TabId, can_fetch: bool) {
+        let connection = connection(&self.session.connection());
+        let Some(known) = self.leader.tab_mut(tab) else { return };
+        known.awaited = Awaited::Applied { since: None };
+        known.due = false;
+        let join = known.join;
+        let mut parts = Parts::new(TabUpdate {
+            number: UpdateNumber(0),
+            more: false,
+            at: self.cache.at(),
+            connection,
+            rows: Vec::new(),
+            snapshots: Vec::new(),
+            unavailable: Vec::new(),
+            pending: Vec::new(),
+            ended: Vec::new(),
+            refused: Vec::new(),
+            dismissed: Vec::new(),
+        });
+        self.collect_data(tab, can_fetch, &mut parts);
+        self.collect_mutations(tab, &mut parts);
+        for mut part in parts.finish() {
+            part.number = self.leader.next_number(tab);
+            if !self.tell_tab(tab, join, TabNotice::Update(part)) {
+                self.forget_tab(tab);
+                let what = "a row or a mutation is too large to be shown in a second tab";
+                return self.refuse_tab(tab, join, GoodbyeReason::Limit, what);
+            }
+        }
+    }
+
+    fn collect_data(&mut self, tab: TabId, can_fetch: bool, parts: &mut Parts) {
+        let Some(known) = self.leader.tab_mut(tab) else { return };
+        for (table, key) in std::mem::take(&mut known.rows) {
+            let row = self.cache.row(table, &key).cloned().unwrap_or_default();
+            parts.row(iolite_wire::message::RowSnapshot { table, key, row });
+        }
+        for (id, interest) in std::mem::take(&mut known.wanted) {
+            if self.cache.interests.holds(&interest) {
+                parts.snapshot(id, self.cache.snapshot(&interest));
+                known.unavailable.remove(&id);
+                known.granted.insert(id, interest);
+                continue;
+            }
+            if can_fetch {
+                known.unavailable.remove(&id);
+            } else if known.unavailable.insert(id) {
+                parts.room(0).unavailable.push(id);
+            }
+            known.wanted.insert(id, interest);
+        }
+    }
+
+    fn collect_mutations(&mut self, tab: TabId, parts: &mut Parts) {
+        let Some(known) = self.leader.tab_mut(tab) else { return };
+        for counter in std::mem::take(&mut known.mutations) {
+            if let Some(entry) = self.queue.entry(counter) {
+                parts.mutation(mirrored(entry));
+            }
+        }
+        for end in std::mem::take(&mut known.ended) {
+            parts.room(0).ended.push(end);
+        }
+        for counter in std::mem::take(&mut known.refused) {
+            if let Some(refused) = self.refused.get(&counter) {
+                parts.room(refused.arguments.len()).refused.push(stored_refused(refused));
+            }
+        }
+        for counter in std::mem::take(&mut known.dismissed) {
+            parts.room(0).dismissed.push(counter);
+        }
+    }
+}
+
+fn mirrored(entry: &Entry) -> TabMutation {
+    let status = entry.status();
+    let (name, arguments) = match &entry.mutation.kind {
+        MutationKind::Named { name, arguments } => (Some(name.to_string()), arguments.to_string()),
+        MutationKind::Closure => (None, String::new()),
+    };
+    let writes = match &entry.state {
+        RunState::Done(ran) => ran.writes().to_vec(),
+        RunState::Due | RunState::Missing(_) => Vec::new(),
+    };
+    TabMutation {
+        counter: entry.counter(),
+        name,
+        arguments,
+        called_at_micros: entry.mutation.called_at.as_micros(),
+        ticket: entry.mutation.ticket.map(Id::from),
+        durable: status.durable,
+        sent: status.sent,
+        waits_for_data: status.waits_for_data,
+        would_reject: status.would_reject.map(super::mutations::shortened),
+        writes,
+    }
+}
+
+pub(super) fn stored_refused(refused: &Refused) -> StoredMutation {
+    let reason = refused.reason.clone();
+    let status = if refused.by_app { StoredStatus::Rejected(reason) } else { StoredStatus::Quarantined(reason) };
+    StoredMutation {
+        counter: refused.counter,
+        name: refused.name.to_string(),
+        arguments: refused.arguments.to_string(),
+        called_at_micros: refused.called_at.as_micros(),
+        ticket: refused.ticket.map(Id::from),
+        status,
+    }
+}
+
+fn end_of_refused(refused: &Refused) -> StoredEnd {
+    let reason = refused.reason.clone();
+    let status =
+        if refused.by_app { MutationStatus::Rejected { reason } } else { MutationStatus::Quarantined { reason } };
+    let how = ended_as(&status).expect("it has ended");
+    StoredEnd { counter: Some(refused.counter), ticket: refused.ticket.map(Id::from), how }
+}
+
+fn confirmed_earlier(ticket: Id) -> StoredEnd {
+    StoredEnd { counter: None, ticket: Some(ticket), how: iolite_wire::client_storage::EndedAs::ConfirmedEarlier }
+}
+
+fn connection(connection: &Connection) -> TabConnection {
+    match connection {
+        Connection::Offline => TabConnection::Offline,
+        Connection::Connecting => TabConnection::Connecting,
+        Connection::Online => TabConnection::Online,
+        Connection::Refused { reason, message } => {
+            let message = super::mutations::shortened(message.clone());
+            TabConnection::Refused(Goodbye { reason: *reason, message, retry_after: None })
+        }
+    }
+}

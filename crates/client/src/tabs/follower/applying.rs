@@ -1,0 +1,134 @@
+//! What the leader tells a follower.
+//!
+//! Invariant: nothing of an update is to be seen before its last part is there.
+
+use iolite_machine::{Instant, WallTime};
+use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredEnd, StoredMutation};
+use iolite_wire::tabs::{TabConnection, TabMutation, TabUpdate, UpdateNumber};
+
+use super::joining::Link;
+use super::{Follower, FollowerOutput};
+use crate::interface::{MutationStatus, Pending, Refused};
+use crate::session::Connection;
+use crate::tabs::Ticket;
+use crate::tabs::call::{call_status, final_status};
+use crate::tabs::parts::joined;
+
+impl Follower {
+    pub(super) fn on_part(&mut self, now: Instant, part: TabUpdate) {
+        let last = match (&self.partial, &self.link) {
+            (Some(so_far), _) => so_far.number,
+            (None, Link::Following { applied }) => *applied,
+            (None, Link::Welcomed) => UpdateNumber(0),
+            (None, Link::Joining { .. } | Link::Refused { .. }) => return,
+        };
+        if part.number.0 != last.0 + 1 {
+            // Something was lost on the way.
+            return self.begin_join(now);
+        }
+        let whole = match self.partial.take() {
+            Some(so_far) => joined(so_far, part),
+            None => part,
+        };
+        if whole.more {
+            self.partial = Some(whole);
+        } else {
+            self.apply(whole);
+        }
+    }
+
+    fn apply(&mut self, update: TabUpdate) {
+        let first = self.link == Link::Welcomed;
+        if first {
+            self.forget_everything();
+        }
+        self.link = Link::Following { applied: update.number };
+        for row in update.rows {
+            let id = (row.table, row.key);
+            self.cache.put(id.clone(), &row.row);
+            self.touched.insert(id);
+        }
+        for snapshot in update.snapshots {
+            self.touched.extend(self.cache.replace(snapshot.subscription, snapshot.rows));
+        }
+        self.cache.advance(update.at);
+        update.ended.into_iter().for_each(|end| self.on_end(&end));
+        update.pending.into_iter().for_each(|mutation| self.on_pending(mutation));
+        update.refused.into_iter().for_each(|refused| self.on_refused(refused));
+        for counter in update.dismissed {
+            self.refused.remove(&counter);
+        }
+        self.mirror.settle(&self.cache);
+        self.compare_due = true;
+        self.leaders = connection(update.connection);
+        for subscription in update.unavailable {
+            let waiting = self.cache.interests.interest(subscription).map(|own| self.reactions.waiting_for(own));
+            self.outputs.extend(waiting.unwrap_or_default().into_iter().map(FollowerOutput::Unavailable));
+        }
+        if first {
+            self.doubt_calls();
+        }
+        self.acknowledge();
+    }
+
+    /// Another leader, or another join: what was held is replaced whole.
+    fn forget_everything(&mut self) {
+        self.touched.extend(self.cache.clear());
+        self.touched.extend(self.mirror.clear());
+        self.refused.clear();
+        self.cache.interests.mark_requested(&self.asked);
+    }
+
+    fn on_pending(&mut self, mutation: TabMutation) {
+        let (counter, ticket) = (mutation.counter, mutation.ticket.map(Ticket));
+        let status = Pending {
+            durable: mutation.durable,
+            sent: mutation.sent,
+            would_reject: mutation.would_reject.clone(),
+            waits_for_data: mutation.waits_for_data,
+        };
+        self.touched.extend(self.mirror.put(mutation));
+        self.outputs.push_back(FollowerOutput::Mutation { counter, status: MutationStatus::Pending(status.clone()) });
+        if let Some(ticket) = ticket {
+            self.on_queued(ticket, counter, status);
+        }
+    }
+
+    fn on_end(&mut self, end: &StoredEnd) {
+        if let Some(counter) = end.counter {
+            self.touched.extend(self.mirror.remove(counter));
+            let status = final_status(&end.how);
+            self.outputs.extend(status.map(|status| FollowerOutput::Mutation { counter, status }));
+        }
+        if let Some(ticket) = end.ticket {
+            self.on_call_ended(Ticket(ticket), call_status(end));
+        }
+    }
+
+    fn on_refused(&mut self, stored: StoredMutation) {
+        let (reason, by_app) = match stored.status {
+            StoredStatus::Rejected(reason) => (reason, true),
+            StoredStatus::Quarantined(reason) => (reason, false),
+            StoredStatus::Waiting => return,
+        };
+        let refused = Refused {
+            counter: stored.counter,
+            name: stored.name.into(),
+            arguments: stored.arguments.into(),
+            called_at: WallTime::from_micros(stored.called_at_micros),
+            ticket: stored.ticket.map(Ticket),
+            reason,
+            by_app,
+        };
+        self.refused.insert(refused.counter, refused);
+    }
+}
+
+fn connection(connection: TabConnection) -> Connection {
+    match connection {
+        TabConnection::Offline => Connection::Offline,
+        TabConnection::Connecting => Connection::Connecting,
+        TabConnection::Online => Connection::Online,
+        TabConnection::Refused(goodbye) => Connection::Refused { reason: goodbye.reason, message: goodbye.message },
+    }
+}

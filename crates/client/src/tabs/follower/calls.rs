@@ -1,0 +1,201 @@
+//! Calls of mutations in a tab that does not lead: stored, told to the leader, followed to their end.
+//!
+//! Invariants: a call is told to a leader only once it is stored; it is announced only to a leader that cannot have found it in the outbox when
+//! it opened the storage, and otherwise asked about, so that none is adopted twice.
+
+use iolite_machine::{PersistId, WallTime};
+use iolite_values::Counter;
+use iolite_wire::client_storage::StoredMutation;
+use iolite_wire::limits;
+use iolite_wire::tabs::TabRequest;
+
+use super::joining::Link;
+use super::{Follower, FollowerOutput};
+use crate::Client;
+use crate::client::CallError;
+use crate::interface::Pending;
+use crate::tabs::call::{outbox_entry, stored_call};
+use crate::tabs::{CallStatus, Ticket};
+
+#[derive(Debug)]
+pub(super) struct OwnCall {
+    ticket: Ticket,
+    call: StoredMutation,
+    state: CallState,
+    status: CallStatus,
+    wish: Wish,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallState {
+    Storing(PersistId, Begun),
+    Stored(Begun),
+    /// The leader adopts it.
+    Announced,
+    /// The leader finds out what became of it.
+    Asked,
+    Queued(Counter),
+}
+
+/// When its storing began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begun {
+    /// After this leader's welcome, so after it opened the storage.
+    UnderThisLeader,
+    Earlier,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Keep,
+    TakeBack,
+}
+
+impl OwnCall {
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.status, CallStatus::Ended(..) | CallStatus::ConfirmedEarlier)
+    }
+}
+
+impl Follower {
+    /// Calls a named mutation; `arguments` are JSON. The ticket is 128 random bits, of the host. It is shown once the leader has run it.
+    ///
+    /// # Errors
+    /// [`CallError`]; nothing was stored then.
+    pub fn mutate(&mut self, now: WallTime, ticket: Ticket, name: &str, arguments: &str) -> Result<(), CallError> {
+        self.check_call(name, arguments)?;
+        let begun = match self.link {
+            Link::Welcomed | Link::Following { .. } => Begun::UnderThisLeader,
+            Link::Joining { .. } => Begun::Earlier,
+            Link::Refused { .. } => return Err(CallError::OtherVersion),
+        };
+        // Calls that a leader finds in the outbox are ordered by this.
+        self.last_called_micros = now.as_micros().max(self.last_called_micros + 1);
+        let called_at = WallTime::from_micros(self.last_called_micros);
+        let call = stored_call(ticket, called_at, name, arguments);
+        self.persists = self.persists.next();
+        let changes = outbox_entry(&call).into_iter().collect();
+        self.outputs.push_back(FollowerOutput::Persist { id: self.persists, changes });
+        let state = CallState::Storing(self.persists, begun);
+        self.calls.push_back(OwnCall { ticket, call, state, status: CallStatus::Called, wish: Wish::Keep });
+        Ok(())
+    }
+
+    fn check_call(&self, name: &str, arguments: &str) -> Result<(), CallError> {
+        for (what, text, limit) in [("name", name, limits::NAME.most), ("arguments", arguments, Client::ARGUMENTS_MAX)]
+        {
+            if text.len() > limit {
+                return Err(CallError::TooLarge { what, limit });
+            }
+        }
+        if self.running.is_some() {
+            return Err(CallError::Nested);
+        }
+        if self.mirror.len() + self.calls.len() >= Client::PENDING_MAX {
+            return Err(CallError::QueueFull { limit: Client::PENDING_MAX });
+        }
+        Ok(())
+    }
+
+    /// The calls of this tab that have not ended, in order.
+    pub fn calls(&self) -> impl Iterator<Item = (Ticket, &CallStatus)> {
+        self.calls.iter().map(|own| (own.ticket, &own.status))
+    }
+
+    /// Asks the leader to take a call of this tab back, if nothing of it was sent yet. Its status tells what came of it.
+    pub fn take_back(&mut self, ticket: Ticket) {
+        let Some(own) = self.calls.iter_mut().find(|own| own.ticket == ticket) else { return };
+        match own.state {
+            CallState::Queued(counter) => self.cancel(counter),
+            CallState::Storing(..) | CallState::Stored(_) | CallState::Announced | CallState::Asked => {
+                own.wish = Wish::TakeBack;
+            }
+        }
+    }
+
+    /// Asks the leader to take a mutation of any tab back, if nothing of it was sent yet.
+    pub fn cancel(&mut self, counter: Counter) {
+        self.request(TabRequest::Cancel(counter));
+    }
+
+    /// Asks the leader to forget a refused mutation and its payload.
+    pub fn dismiss(&mut self, counter: Counter) {
+        self.request(TabRequest::Dismiss(counter));
+    }
+
+    pub(super) fn on_persisted(&mut self, id: PersistId) {
+        for own in &mut self.calls {
+            if let CallState::Storing(position, begun) = own.state
+                && position <= id
+            {
+                own.state = CallState::Stored(begun);
+                own.status = CallStatus::Stored;
+                self.outputs.push_back(FollowerOutput::Call { ticket: own.ticket, status: CallStatus::Stored });
+            }
+        }
+    }
+
+    /// Tells the leader of calls that are stored, in order. None is announced before those that it was asked about are cleared up.
+    pub(super) fn tell_calls(&mut self) -> bool {
+        let Link::Following { .. } = self.link else { return false };
+        let (mut asked, mut announced) = (Vec::new(), Vec::new());
+        let mut unclear = false;
+        for own in &mut self.calls {
+            match own.state {
+                CallState::Asked => unclear = true,
+                CallState::Stored(Begun::Earlier) => {
+                    unclear = true;
+                    own.state = CallState::Asked;
+                    asked.push(own.ticket.0);
+                }
+                CallState::Stored(Begun::UnderThisLeader) if !unclear => {
+                    own.state = CallState::Announced;
+                    announced.push(own.call.clone());
+                }
+                CallState::Stored(Begun::UnderThisLeader) | CallState::Storing(..) => break,
+                CallState::Announced | CallState::Queued(_) => {}
+            }
+        }
+        let nothing = asked.is_empty() && announced.is_empty();
+        announced.into_iter().for_each(|call| self.request(TabRequest::Announce(call)));
+        for part in asked.chunks(Client::SUBSCRIBE_PART) {
+            self.request(TabRequest::Ask(part.to_vec()));
+        }
+        !nothing
+    }
+
+    /// There is a leader that may have found the calls in the outbox, or may not know of those that another one had.
+    pub(super) fn doubt_calls(&mut self) {
+        for own in &mut self.calls {
+            own.state = match own.state {
+                CallState::Storing(position, _) => CallState::Storing(position, Begun::Earlier),
+                CallState::Stored(_) | CallState::Announced | CallState::Asked | CallState::Queued(_) => {
+                    match self.mirror.of_ticket(own.ticket.0) {
+                        Some(pending) if matches!(self.link, Link::Following { .. }) => {
+                            CallState::Queued(pending.counter)
+                        }
+                        Some(_) | None => CallState::Stored(Begun::Earlier),
+                    }
+                }
+            };
+        }
+    }
+
+    pub(super) fn on_queued(&mut self, ticket: Ticket, counter: Counter, pending: Pending) {
+        let Some(own) = self.calls.iter_mut().find(|own| own.ticket == ticket) else { return };
+        own.state = CallState::Queued(counter);
+        own.status = CallStatus::Queued(counter, pending);
+        self.outputs.push_back(FollowerOutput::Call { ticket, status: own.status.clone() });
+        if std::mem::replace(&mut own.wish, Wish::Keep) == Wish::TakeBack {
+            self.cancel(counter);
+        }
+    }
+
+    pub(super) fn on_call_ended(&mut self, ticket: Ticket, status: CallStatus) {
+        let known = self.calls.len();
+        self.calls.retain(|own| own.ticket != ticket);
+        if self.calls.len() < known {
+            self.outputs.push_back(FollowerOutput::Call { ticket, status });
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Reactive transactions of a follower: as the client's, on the mirror.
+
+use iolite_machine::WallTime;
+use iolite_values::{Counter, TransactionId};
+
+use super::joining::Link;
+use super::{Follower, FollowerOutput};
+use crate::cache::Demand;
+use crate::reactive::{Finished, ReactionId};
+use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
+use crate::view::{Reader, View};
+
+impl Follower {
+    /// As [`crate::Client::register`].
+    pub fn register(&mut self, view: View) -> ReactionId {
+        self.reactions.register(view)
+    }
+
+    /// As [`crate::Client::renew`].
+    pub fn renew(&mut self, id: ReactionId) {
+        self.reactions.renew(id);
+    }
+
+    /// As [`crate::Client::stop`].
+    pub fn stop(&mut self, id: ReactionId) -> bool {
+        self.cache.interests.settle(Demand::Reaction(id), &[]);
+        self.reactions.stop(id)
+    }
+
+    /// Begins the run that [`FollowerOutput::Run`] asked for.
+    ///
+    /// # Panics
+    /// When it was not asked for: the host's mistake.
+    pub fn begin(&mut self, of: RunOf) -> Run {
+        assert_eq!(self.running, Some(of), "a host begins the run that it was asked for");
+        let view = match of {
+            RunOf::Reaction(id) => self.reactions.get(id).map(|reaction| reaction.view).unwrap_or_default(),
+            RunOf::Mutation(_) => unreachable!("mutations run at the leader"),
+        };
+        let random = Random::of(TransactionId { client: self.identity, counter: Counter(0) });
+        Run::new(of, view, WallTime::default(), random)
+    }
+
+    /// The handle for one or more calls of a run.
+    pub fn transaction<'a>(&'a self, run: &'a mut Run) -> Transaction<'a> {
+        Transaction::new(&self.schema, self.reader(run.view), run)
+    }
+
+    fn reader(&self, view: View) -> Reader<'_> {
+        let pending = match view {
+            View::Optimistic => Some(self.mirror.optimistic()),
+            View::Durable => Some(self.mirror.durable()),
+            View::Confirmed => None,
+        };
+        Reader::new(&self.cache, pending, None)
+    }
+
+    /// Ends a run. A run that was stopped does not count, whatever the closure did with the signal.
+    ///
+    /// # Panics
+    /// When another run was begun: the host's mistake.
+    pub fn finish(&mut self, run: Run, closed: Closed) {
+        assert_eq!(self.running.take(), Some(run.of), "a host finishes the run that it began");
+        let RunOf::Reaction(id) = run.of else { return };
+        let missed = self.cache.interests.demand(Demand::Reaction(id), &run);
+        let unavailable = matches!(self.link, Link::Refused { .. });
+        match self.reactions.finish(id, run, closed, missed) {
+            Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &[]),
+            Finished::Waits if unavailable => self.outputs.push_back(FollowerOutput::Unavailable(id)),
+            Finished::Done | Finished::Waits => {}
+            Finished::Failed(message) => {
+                self.outputs.push_back(FollowerOutput::ReactionFailed { reaction: id, message });
+            }
+        }
+    }
+
+    /// Compares the reactions with what changed, and asks for the run of one whose answers are others now.
+    pub(super) fn react(&mut self) -> bool {
+        if std::mem::take(&mut self.compare_due) || !self.touched.is_empty() {
+            let touched = std::mem::take(&mut self.touched);
+            let mut reactions = std::mem::take(&mut self.reactions);
+            reactions.note_changes(&touched, |view: View| self.reader(view));
+            self.reactions = reactions;
+        }
+        let Some(id) = self.reactions.next_due() else { return false };
+        self.running = Some(RunOf::Reaction(id));
+        self.outputs.push_back(FollowerOutput::Run(RunOf::Reaction(id)));
+        true
+    }
+}

@@ -1,0 +1,255 @@
+//! What the leading tab keeps of those that follow.
+//!
+//! Invariants:
+//! - a tab has at most one update on its way; what changes meanwhile is noted, not queued, so memory is bounded by what the client holds;
+//! - a tab that does not answer is dropped, and joins again from nothing;
+//! - what a reading of the outbox may still show although it was adopted is not adopted again.
+
+mod tab;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use iolite_machine::{Instant, PersistId};
+use iolite_values::{Counter, Id, Interest};
+use iolite_wire::client_storage::StoredEnd;
+use iolite_wire::message::SubscriptionId;
+use iolite_wire::tabs::{JoinNumber, UpdateNumber};
+
+use super::{TabId, Ticket};
+use crate::cache::RowId;
+
+pub(crate) use tab::{Awaited, Tab};
+
+#[derive(Debug, Default)]
+pub(crate) struct Leader {
+    tabs: BTreeMap<TabId, Tab>,
+    /// Calls that were adopted, with the position of the batch that takes them out of the outbox, while a reading may show them.
+    adopted: BTreeMap<Ticket, PersistId>,
+    reading: Reading,
+    /// Tickets that tabs asked about: answered by the reading that runs, and by the next.
+    asked: Vec<(TabId, Id)>,
+    asked_later: Vec<(TabId, Id)>,
+    /// Ends of calls by ticket that neither the queue nor the list of what was refused tells.
+    ends: BTreeMap<Counter, StoredEnd>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reading {
+    #[default]
+    Idle,
+    Runs,
+    /// It runs, and another one follows it.
+    RunsAndAgain,
+}
+
+/// What is known of a ticket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Pending(Counter),
+    Ended(StoredEnd),
+    /// Nothing, until the outbox was read.
+    Unknown,
+}
+
+impl Leader {
+    /// Ends of calls that are kept for tabs that were not there. The oldest go first.
+    pub(crate) const ENDS_MAX: usize = 1000;
+    /// A silent tab is pinged after this.
+    const PING_AFTER: Duration = Duration::from_secs(20);
+    /// A tab that does not answer within this is dropped.
+    const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+
+    pub(crate) fn restored(ends: Vec<StoredEnd>) -> Leader {
+        let ends = ends.into_iter().filter_map(|end| Some((end.counter?, end)));
+        Leader { ends: ends.collect(), ..Leader::default() }
+    }
+
+    pub(crate) fn join(&mut self, tab: TabId, join: JoinNumber, now: Instant) -> &mut Tab {
+        self.tabs.insert(tab, Tab::new(join, now));
+        self.tabs.get_mut(&tab).expect("it was just put there")
+    }
+
+    pub(crate) fn leave(&mut self, tab: TabId) -> Option<Tab> {
+        let of_others = |(own, _): &(TabId, Id)| *own != tab;
+        self.asked.retain(of_others);
+        self.asked_later.retain(of_others);
+        self.tabs.remove(&tab)
+    }
+
+    pub(crate) fn tab_mut(&mut self, tab: TabId) -> Option<&mut Tab> {
+        self.tabs.get_mut(&tab)
+    }
+
+    pub(crate) fn tabs(&self) -> Vec<TabId> {
+        self.tabs.keys().copied().collect()
+    }
+
+    pub(crate) fn note_rows(&mut self, rows: &[RowId]) {
+        for tab in self.tabs.values_mut() {
+            let concerned = rows.iter().filter(|row| tab.granted.values().any(|own| touches(own, row)));
+            let concerned: Vec<RowId> = concerned.cloned().collect();
+            tab.rows.extend(concerned);
+        }
+    }
+
+    pub(crate) fn note_mutation(&mut self, counter: Counter) {
+        for tab in self.tabs.values_mut() {
+            tab.mutations.insert(counter);
+        }
+    }
+
+    pub(crate) fn note_end(&mut self, end: &StoredEnd) {
+        for tab in self.tabs.values_mut() {
+            tab.ended.push(end.clone());
+        }
+    }
+
+    pub(crate) fn note_refused(&mut self, counter: Counter) {
+        for tab in self.tabs.values_mut() {
+            tab.refused.insert(counter);
+        }
+    }
+
+    pub(crate) fn note_dismissed(&mut self, counter: Counter) {
+        for tab in self.tabs.values_mut() {
+            tab.dismissed.push(counter);
+        }
+    }
+
+    /// Connection, or what can be fetched, changed.
+    pub(crate) fn note_connection(&mut self) {
+        for tab in self.tabs.values_mut() {
+            tab.due = true;
+        }
+    }
+
+    /// Keeps how a call ended that nothing else tells. Returns what is kept no more.
+    pub(crate) fn keep_end(&mut self, counter: Counter, end: StoredEnd) -> Option<Counter> {
+        self.ends.insert(counter, end);
+        let surplus = self.ends.len() > Self::ENDS_MAX;
+        surplus.then(|| self.ends.pop_first().map(|(counter, _)| counter)).flatten()
+    }
+
+    pub(crate) fn end_of(&self, ticket: Ticket) -> Option<&StoredEnd> {
+        self.ends.values().find(|end| end.ticket == Some(ticket.0))
+    }
+
+    pub(crate) fn adopt(&mut self, ticket: Ticket, stored_with: PersistId) {
+        self.adopted.insert(ticket, stored_with);
+    }
+
+    pub(crate) fn was_adopted(&self, ticket: Ticket) -> bool {
+        self.adopted.contains_key(&ticket)
+    }
+
+    /// Forgets the adoptions that no reading can show any more.
+    pub(crate) fn forget_adopted(&mut self, stored: PersistId) {
+        if self.reading == Reading::Idle {
+            self.adopted.retain(|_, position| *position > stored);
+        }
+    }
+
+    /// Notes a question that only the outbox can answer. True when a reading is to begin now.
+    pub(crate) fn ask_outbox(&mut self, question: Option<(TabId, Id)>) -> bool {
+        match self.reading {
+            Reading::Idle => {
+                self.asked.extend(question);
+                self.reading = Reading::Runs;
+                true
+            }
+            Reading::Runs | Reading::RunsAndAgain => {
+                self.asked_later.extend(question);
+                self.reading = Reading::RunsAndAgain;
+                false
+            }
+        }
+    }
+
+    /// A reading has ended: the questions that it answers, and whether another one is to begin.
+    pub(crate) fn outbox_read(&mut self) -> (Vec<(TabId, Id)>, bool) {
+        let answered = std::mem::replace(&mut self.asked, std::mem::take(&mut self.asked_later));
+        let again = self.reading == Reading::RunsAndAgain;
+        self.reading = if again { Reading::Runs } else { Reading::Idle };
+        (answered, again)
+    }
+
+    /// The tab said something.
+    pub(crate) fn heard(&mut self, tab: TabId, now: Instant) {
+        if let Some(tab) = self.tabs.get_mut(&tab) {
+            tab.heard = now;
+            tab.awaited = match tab.awaited {
+                Awaited::Pong { .. } => Awaited::Nothing,
+                awaited @ (Awaited::Nothing | Awaited::Applied { .. }) => awaited,
+            };
+        }
+    }
+
+    /// The number of the next part of an update.
+    pub(crate) fn next_number(&mut self, tab: TabId) -> UpdateNumber {
+        let Some(known) = self.tabs.get_mut(&tab) else { return UpdateNumber::default() };
+        known.sent.0 += 1;
+        known.sent
+    }
+
+    pub(crate) fn applied(&mut self, tab: TabId, number: UpdateNumber) {
+        if let Some(tab) = self.tabs.get_mut(&tab)
+            && number == tab.sent
+        {
+            tab.awaited = Awaited::Nothing;
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let due = |tab: &Tab| match tab.awaited {
+            Awaited::Nothing => tab.heard + Self::PING_AFTER,
+            Awaited::Applied { since: None } | Awaited::Pong { since: None } => tab.heard,
+            Awaited::Applied { since: Some(since) } | Awaited::Pong { since: Some(since) } => {
+                since + Self::ANSWER_WITHIN
+            }
+        };
+        self.tabs.values().map(due).min()
+    }
+
+    /// Notes since when answers are awaited; the tabs to ping, and those to drop.
+    pub(crate) fn on_due(&mut self, now: Instant) -> (Vec<(TabId, JoinNumber)>, Vec<TabId>) {
+        let (mut pinged, mut silent) = (Vec::new(), Vec::new());
+        for (id, tab) in &mut self.tabs {
+            match &mut tab.awaited {
+                Awaited::Nothing if tab.heard + Self::PING_AFTER <= now => {
+                    tab.awaited = Awaited::Pong { since: Some(now) };
+                    pinged.push((*id, tab.join));
+                }
+                Awaited::Nothing => {}
+                Awaited::Applied { since: Some(since) } | Awaited::Pong { since: Some(since) } => {
+                    if *since + Self::ANSWER_WITHIN <= now {
+                        silent.push(*id);
+                    }
+                }
+                Awaited::Applied { since: nothing } | Awaited::Pong { since: nothing } => *nothing = Some(now),
+            }
+        }
+        (pinged, silent)
+    }
+
+    pub(crate) fn validate(&self) {
+        for tab in self.tabs.values() {
+            let both = tab.wanted.keys().any(|id| tab.granted.contains_key(id));
+            assert!(!both, "an interest is wanted or granted");
+        }
+        assert!(self.ends.len() <= Self::ENDS_MAX);
+    }
+}
+
+/// Whether an interest includes anything of a row.
+fn touches(interest: &Interest, row: &RowId) -> bool {
+    match interest {
+        Interest::Range { table, range } => *table == row.0 && range.contains(&row.1),
+        Interest::Cell(cell) => (cell.table, &cell.row) == (row.0, &row.1),
+    }
+}
+
+/// The interests of one tab that are wanted and not held.
+pub(crate) type Wanted = BTreeMap<SubscriptionId, Interest>;
+/// Rows that changed.
+pub(crate) type Rows = BTreeSet<RowId>;

@@ -1,0 +1,81 @@
+//! One tab that follows, as its leader knows it.
+
+use std::collections::BTreeSet;
+
+use iolite_machine::Instant;
+use iolite_values::Counter;
+use iolite_wire::client_storage::StoredEnd;
+use iolite_wire::message::SubscriptionId;
+use iolite_wire::tabs::{JoinNumber, UpdateNumber};
+
+use super::{Rows, Wanted};
+
+/// What the tab holds, and what it is to be told with the next update.
+#[derive(Debug)]
+pub(crate) struct Tab {
+    pub(crate) join: JoinNumber,
+    /// Asked for, and not held by the client yet.
+    pub(crate) wanted: Wanted,
+    /// Told to be unavailable at the moment.
+    pub(crate) unavailable: BTreeSet<SubscriptionId>,
+    /// Held by the tab.
+    pub(crate) granted: Wanted,
+    pub(crate) rows: Rows,
+    pub(crate) mutations: BTreeSet<Counter>,
+    pub(crate) ended: Vec<StoredEnd>,
+    pub(crate) refused: BTreeSet<Counter>,
+    pub(crate) dismissed: Vec<Counter>,
+    /// Something else changed: the connection, or this is its first update.
+    pub(crate) due: bool,
+    /// The last update that was sent.
+    pub(crate) sent: UpdateNumber,
+    pub(crate) awaited: Awaited,
+    pub(crate) heard: Instant,
+}
+
+/// What the leader waits for. `since` is noted with the next input, for only inputs tell the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    Nothing,
+    /// That the last update was applied: none is sent before.
+    Applied {
+        since: Option<Instant>,
+    },
+    Pong {
+        since: Option<Instant>,
+    },
+}
+
+impl Tab {
+    pub(super) fn new(join: JoinNumber, now: Instant) -> Tab {
+        Tab {
+            join,
+            wanted: Wanted::new(),
+            unavailable: BTreeSet::new(),
+            granted: Wanted::new(),
+            rows: Rows::new(),
+            mutations: BTreeSet::new(),
+            ended: Vec::new(),
+            refused: BTreeSet::new(),
+            dismissed: Vec::new(),
+            due: true,
+            sent: UpdateNumber(0),
+            awaited: Awaited::Nothing,
+            heard: now,
+        }
+    }
+
+    /// Whether the last update was applied, so that another may be sent.
+    pub(crate) fn can_take(&self) -> bool {
+        match self.awaited {
+            Awaited::Nothing | Awaited::Pong { .. } => true,
+            Awaited::Applied { .. } => false,
+        }
+    }
+
+    /// Whether there is something to tell, apart from what is wanted.
+    pub(crate) fn has_news(&self) -> bool {
+        let lists = !self.ended.is_empty() || !self.refused.is_empty() || !self.dismissed.is_empty();
+        self.due || lists || !self.rows.is_empty() || !self.mutations.is_empty()
+    }
+}
