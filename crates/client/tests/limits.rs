@@ -145,7 +145,14 @@ fn the_page_has_the_values_of_the_clients_own() {
     let session = include_str!("../src/session.rs");
     let storing = include_str!("../src/client/storing.rs");
     let backoff = include_str!("../src/session/backoff.rs");
+    let leader = include_str!("../src/tabs/leader.rs");
+    let joining = include_str!("../src/tabs/follower/joining.rs");
     let limits = [
+        ("Leader::ENDS_MAX", "1000", "ENDS_MAX: usize = 1000;", leader),
+        ("Leader::PING_AFTER", "20s", "PING_AFTER: Duration = Duration::from_secs(20);", leader),
+        ("Leader::ANSWER_WITHIN", "15s", "ANSWER_WITHIN: Duration = Duration::from_secs(15);", leader),
+        ("JOIN_AGAIN_AFTER", "1s", "JOIN_AGAIN_AFTER: Duration = Duration::from_secs(1);", joining),
+        ("LEADER_SILENT_AFTER", "150s", "LEADER_SILENT_AFTER: Duration = Duration::from_secs(150);", joining),
         ("Interests::IDLE_MAX", "256", "IDLE_MAX: usize = 256;", include_str!("../src/cache/interests.rs")),
         ("SUBSCRIBE_PART", "1000", "SUBSCRIBE_PART: usize = 1000;", include_str!("../src/client/sending.rs")),
         ("RESERVE", "1024", "RESERVE: u64 = 1024;", storing),
