@@ -14,8 +14,8 @@ mod parts;
 
 use iolite_values::Id;
 
-pub(crate) use call::{call_status, ended_as, kind_of};
 pub use call::{CallStatus, OUTBOX, Ticket};
+pub(crate) use call::{call_status, ended_as, kind_of};
 pub use follower::{Follower, FollowerConfig, FollowerInput, FollowerOutput};
 pub(crate) use leader::{Answer, Awaited, Leader};
 pub(crate) use parts::Parts;

@@ -1,6 +1,8 @@
 //! A client with a gateway that a test plays by hand.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod tab;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
