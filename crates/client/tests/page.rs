@@ -1,11 +1,15 @@
-//! docs/protocols/client.md and the code name the same states, inputs, outputs and ends.
+//! docs/protocols/client.md and tabs.md and the code name the same states, inputs, outputs and ends.
 
 use std::collections::BTreeSet;
 
-use iolite_client::{Broken, Connection, Input, MutationStatus, Output, View};
+use iolite_client::{
+    Broken, CallStatus, Connection, FollowerInput, FollowerOutput, Input, MutationStatus, Output, View,
+};
 use iolite_wire::message::{FromGateway, GoodbyeReason, Verdict};
+use iolite_wire::tabs::{TabNotice, TabRequest};
 
 const PAGE: &str = include_str!("../../../docs/protocols/client.md");
+const TABS_PAGE: &str = include_str!("../../../docs/protocols/tabs.md");
 
 /// The names of all variants: the match does not compile when one is missing.
 macro_rules! names {
@@ -22,7 +26,11 @@ macro_rules! names {
 
 /// The first column of the table whose first column has this title.
 fn table(title: &str) -> BTreeSet<&'static str> {
-    let (_, after) = PAGE.split_once(&format!("\n| {title} |")).expect("the page has this table");
+    table_of(PAGE, title)
+}
+
+fn table_of(page: &'static str, title: &str) -> BTreeSet<&'static str> {
+    let (_, after) = page.split_once(&format!("\n| {title} |")).expect("the page has this table");
     let rows = after.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|line| line.split('|').nth(1).expect("a cell").trim().trim_matches('`')).collect()
 }
@@ -87,4 +95,19 @@ fn the_page_has_every_kind_of_stored_entry() {
     for letter in letters {
         assert!(PAGE.contains(&format!("`{letter}` ")), "the page does not speak of entries of kind {letter}");
     }
+}
+
+#[test]
+fn the_page_of_tabs_has_every_state_input_output_and_message() {
+    let table = |title| table_of(TABS_PAGE, title);
+    let joining = include_str!("../src/tabs/follower/joining.rs");
+    assert_eq!(table("Link"), declared(joining, "Link"));
+    assert_eq!(table("Input"), names!(FollowerInput: FromLeader, LeaderChanged, Persisted));
+    let outputs = names!(FollowerOutput: Send, Persist, Run, Call, Mutation, Connection, Unavailable, ReactionFailed);
+    assert_eq!(table("Output"), outputs);
+    let requests = names!(TabRequest: Join, Subscribe, Unsubscribe, Announce, Ask, Cancel, Dismiss, Acknowledge,
+        GoOnline, GoOffline, SetToken, Leave);
+    assert_eq!(table("Request"), requests);
+    assert_eq!(table("Notice"), names!(TabNotice: Welcome, Update, Ping, Goodbye));
+    assert_eq!(table("Call"), names!(CallStatus: Called, Stored, Queued, Ended, ConfirmedEarlier));
 }

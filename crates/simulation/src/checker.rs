@@ -11,6 +11,7 @@ mod commits;
 mod last;
 mod real_time;
 mod replay;
+mod tickets;
 
 use std::fmt;
 
@@ -61,6 +62,7 @@ impl Violation {
 pub fn check(history: &History) -> Result<Commits, Violation> {
     let commits = Commits::collect(history)?;
     commits.check_ends(history)?;
+    tickets::check(history, &commits)?;
     real_time::check(history, &commits)?;
     replay::check(history, &commits)?;
     Ok(commits)

@@ -25,6 +25,12 @@ pub enum Fault {
     GatewayRestart,
     /// A client's process is killed and starts again from its storage.
     ClientRestart,
+    /// The tab that leads is closed or killed, and one that followed takes over.
+    LeaderLost,
+    /// A tab that follows is closed, with what it had not stored.
+    TabClosed,
+    /// A tab that follows stands still, and may lose messages meanwhile.
+    TabFrozen,
     /// A power cut takes bytes that were not synced.
     LostUnsynced,
     /// A power cut leaves a write in pieces.
@@ -34,7 +40,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Fault; 10] = [
+    pub const ALL: [Fault; 13] = [
         Fault::Drop,
         Fault::Duplicate,
         Fault::Reorder,
@@ -42,6 +48,9 @@ impl Fault {
         Fault::ServerRestart,
         Fault::GatewayRestart,
         Fault::ClientRestart,
+        Fault::LeaderLost,
+        Fault::TabClosed,
+        Fault::TabFrozen,
         Fault::LostUnsynced,
         Fault::TornWrite,
         Fault::ClockJump,
@@ -87,6 +96,9 @@ pub struct Roughness {
     pub server_restart_every_ms: u64,
     pub gateway_restart_every_ms: u64,
     pub client_restart_every_ms: u64,
+    pub leader_lost_every_ms: u64,
+    pub tab_closed_every_ms: u64,
+    pub tab_frozen_every_ms: u64,
     pub clock_jump_every_ms: u64,
     /// Milliseconds that a message takes at most, of a session and within the server.
     pub session_delay_ms: u64,
@@ -108,6 +120,9 @@ impl Roughness {
             server_restart_every_ms: every(300, 2500),
             gateway_restart_every_ms: every(1000, 8000),
             client_restart_every_ms: every(500, 6000),
+            leader_lost_every_ms: every(500, 4000),
+            tab_closed_every_ms: every(500, 4000),
+            tab_frozen_every_ms: every(500, 4000),
             clock_jump_every_ms: every(500, 4000),
             session_delay_ms: random.between(1, 80),
             server_delay_ms: random.between(1, 10),

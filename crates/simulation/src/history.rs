@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_client::View;
+use iolite_client::{CallStatus, Ticket, View};
 use iolite_engine::Position;
 use iolite_replication::journal::JournalRecord;
 use iolite_values::{ClientId, Counter, Timestamp};
@@ -23,6 +23,8 @@ pub type Moment = u64;
 pub struct History {
     pub calls: BTreeMap<Issued, Called>,
     pub identities: BTreeMap<ClientId, ClientIndex>,
+    /// The calls of tabs that did not lead.
+    pub tickets: BTreeMap<Ticket, TicketCall>,
     pub sightings: Vec<Sighting>,
     /// The store's journal, as far as it survived.
     pub journal: BTreeMap<Position, JournalRecord>,
@@ -34,15 +36,38 @@ pub struct History {
 pub struct Called {
     pub call: Call,
     pub at: Moment,
+    /// The life of the client that queued it.
+    pub life: u64,
     /// A client said that it will be sent.
     pub durable: bool,
     pub end: Option<End>,
+}
+
+/// A call of a tab that did not lead.
+#[derive(Debug)]
+pub struct TicketCall {
+    pub client: ClientIndex,
+    pub call: Call,
+    pub at: Moment,
+    /// The tab said that it will be sent.
+    pub stored: bool,
+    /// Under which counters it was in the queue. (More than one after a leader was lost before it had stored the first.)
+    pub counters: BTreeSet<Counter>,
+    /// What tabs were told of its end.
+    pub told: Vec<CallStatus>,
+}
+
+impl TicketCall {
+    pub fn new(client: ClientIndex, call: Call, at: Moment) -> TicketCall {
+        TicketCall { client, call, at, stored: false, counters: BTreeSet::new(), told: Vec::new() }
+    }
 }
 
 /// What a client said at last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     pub at: Moment,
+    pub life: u64,
     pub how: EndedAs,
     /// The timestamp of the client's confirmed state when it said so.
     pub confirmed_through: Timestamp,

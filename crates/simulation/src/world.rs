@@ -3,12 +3,15 @@
 //! Invariant: everything that happens follows from the seed. Nothing here reads a clock, a file or a hash map's order.
 
 mod client_node;
+mod device;
 mod events;
 mod faults_made;
 mod front_node;
 mod handling;
 mod links;
 mod store_node;
+mod tab_node;
+mod tabs;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +33,7 @@ use events::{Event, Events};
 use front_node::FrontNode;
 use links::Links;
 use store_node::StoreNode;
+use tab_node::TabNode;
 
 /// Wall clocks begin here (September 2020), give or take their skew.
 const EPOCH_MICROS: u64 = 1_600_000_000_000_000;
@@ -59,6 +63,7 @@ pub struct World {
     skews: Vec<i64>,
     links: Links,
     boots: u64,
+    last_tab: u64,
     calls_left: Vec<u32>,
     next_element: i64,
     pub history: History,
@@ -105,6 +110,7 @@ impl World {
             skews: (0..1 + size.fronts + size.clients).map(|_| skew(&mut random)).collect(),
             links: Links::default(),
             boots: 1,
+            last_tab: 0,
             calls_left: vec![size.calls_each; size.clients],
             next_element: 0,
             history,
@@ -125,10 +131,13 @@ impl World {
         for index in 0..size.clients {
             let now = self.now(1 + self.fronts.len() + index);
             let mut client = ClientNode::start(ClientIndex(index), &self.schema, now, self.broken, &mut self.random);
-            add_watchers(&mut client, &mut self.random);
+            add_watchers(&mut |watcher, view| client.watch(watcher, view), &mut self.random);
             self.history.identities.insert(client.client.identity(), client.index);
             self.clients.push(client);
             self.events.add(0, Event::Work(ClientIndex(index)));
+            for at in [1_000_000, 40_000_000] {
+                self.events.add(at, Event::OpenTab(ClientIndex(index)));
+            }
         }
         self.clients[0].call(Now::default(), 0, Call::Open, &mut self.history);
         self.plan_faults();
@@ -217,11 +226,14 @@ impl World {
 
     fn next_deadline(&self) -> Option<Moment> {
         let clients = self.clients.iter().filter_map(|node| node.client.deadline());
+        let awake = |tab: &&TabNode| tab.frozen_until <= self.moment;
+        let tabs = self.clients.iter().flat_map(|node| node.tabs.values().filter(awake));
+        let tabs = tabs.filter_map(|tab| tab.follower.deadline());
         let fronts = self.fronts.iter().filter_map(|front| match front {
             Process::Up(front) => front.deadline(),
             Process::Down(()) => None,
         });
-        clients.chain(fronts).min().map(Instant::as_nanos)
+        clients.chain(tabs).chain(fronts).min().map(Instant::as_nanos)
     }
 
     fn expire(&mut self) {
@@ -236,9 +248,14 @@ impl World {
         }
         for index in 0..self.clients.len() {
             let now = self.now_of_client(ClientIndex(index));
-            let client = &mut self.clients[index].client;
-            if due(client.deadline(), self.moment) {
-                client.on_deadline(now);
+            let node = &mut self.clients[index];
+            if due(node.client.deadline(), self.moment) {
+                node.client.on_deadline(now);
+            }
+            for tab in node.tabs.values_mut().filter(|tab| tab.frozen_until <= self.moment) {
+                if due(tab.follower.deadline(), self.moment) {
+                    tab.follower.on_deadline(now);
+                }
             }
         }
     }
@@ -254,15 +271,16 @@ impl World {
         }
         for node in &self.clients {
             node.client.validate();
+            node.tabs.values().for_each(|tab| tab.follower.validate());
         }
     }
 }
 
-fn add_watchers(client: &mut ClientNode, random: &mut Random) {
+fn add_watchers(watch: &mut dyn FnMut(Watcher, iolite_client::View), random: &mut Random) {
     use iolite_client::View;
     for _ in 0..random.between(1, 4) {
         let view = [View::Optimistic, View::Durable, View::Confirmed][random.below(3) as usize];
-        client.watch(Watcher::random(random), view);
+        watch(Watcher::random(random), view);
     }
 }
 

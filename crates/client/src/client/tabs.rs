@@ -230,7 +230,12 @@ impl Client {
         for (tab, join) in pinged {
             self.tell_tab(tab, join, TabNotice::Ping);
         }
-        silent.into_iter().for_each(|tab| self.on_tab_gone(tab));
+        for tab in silent {
+            let join = self.leader.tab_mut(tab).map(|known| known.join).unwrap_or_default();
+            self.on_tab_gone(tab);
+            // If it lives, it has missed something.
+            self.refuse_tab(tab, join, GoodbyeReason::Slow, "this tab did not answer: join again");
+        }
     }
 
     fn tell_tab(&mut self, tab: TabId, join: JoinNumber, notice: TabNotice) -> bool {

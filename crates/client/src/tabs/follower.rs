@@ -153,6 +153,11 @@ impl Follower {
         }
     }
 
+    /// Whether what is shown is the leader's, up to what is on its way.
+    pub fn is_following(&self) -> bool {
+        matches!(self.link, Link::Following { .. })
+    }
+
     /// What is pending in all tabs, in order. Calls that the leader does not have yet are in [`Follower::calls`].
     pub fn pending(&self) -> impl Iterator<Item = &PendingMutation> {
         self.mirror.pending()

@@ -15,7 +15,8 @@ pub fn check_last(world: &World) -> Result<(), Violation> {
     let commits = Commits::collect(history)?;
     let model = replay::check(history, &commits)?;
     for node in &world.clients {
-        for (watcher, seen) in node.last_seen() {
+        let tabs = node.tabs.values().flat_map(|tab| tab.last_seen());
+        for (watcher, seen) in node.last_seen().chain(tabs) {
             let last = watcher.run(&mut model.clone()).expect("nothing is missing in a model");
             if seen != Some(&last) {
                 let what = format!("{watcher:?} of {:?} saw {seen:?} last, and should have seen {last}", node.index);

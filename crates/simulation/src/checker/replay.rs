@@ -8,7 +8,7 @@ use iolite_values::Timestamp;
 use super::commits::Completed;
 use super::{Commits, Invariant, Violation};
 use crate::app::{Model, Stop, run_call};
-use crate::history::{ClientIndex, EndedAs, History, Sighting};
+use crate::history::{ClientIndex, End, EndedAs, History, Sighting};
 
 /// # Errors
 /// The first transaction or sighting that does not fit.
@@ -40,11 +40,9 @@ fn replay(history: &History, model: &mut Model, at: Timestamp, completed: &Compl
     let written = attempt.take_written();
     let fits = match (&result, &completed.writes) {
         (Ok(()), Some(writes)) => written == *writes,
-        (Err(Stop::Abort(reason)), None) => match called.end.as_ref().map(|end| &end.how) {
-            // A client that was started again knows the reason of its new attempts only.
-            Some(EndedAs::Rejected(told)) => {
-                told == reason || told == "it was aborted before the app was started again"
-            }
+        (Err(Stop::Abort(reason)), None) => match called.end.as_ref() {
+            // A client that was started again counts its attempts anew, and knows the reasons of the new ones only.
+            Some(End { how: EndedAs::Rejected(told), life, .. }) => told == reason || *life > called.life,
             _ => true,
         },
         (Ok(()) | Err(_), _) => false,

@@ -1,15 +1,17 @@
 //! A client's process: the client core, its storage, and the app that runs in it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_client::{
-    Broken as BrokenClient, Client, Closed, Config, MutationKind, MutationStatus, Output, ReactionId, RunOf,
-    StorageChange, View,
+    Broken as BrokenClient, Client, Closed, Config, MutationKind, MutationStatus, Output, ReactionId, RunOf, TabId,
+    Ticket, View,
 };
-use iolite_machine::{Machine, Now, PersistId};
+use iolite_machine::{Machine, Now};
 use iolite_values::{ClientId, Counter, Id, Schema};
 
+use super::device::{Device, Entries, Job, Writer};
+use super::tab_node::TabNode;
 use crate::app::{Call, InClient, Stop, Watcher, run_call};
 use crate::broken::Broken;
 use crate::history::{Called, ClientIndex, End, EndedAs, History, Moment, PendingThen, Sighting};
@@ -20,8 +22,12 @@ pub struct ClientNode {
     pub client: Client,
     /// Which life of the client's process.
     pub life: u64,
-    storage: BTreeMap<Vec<u8>, Vec<u8>>,
-    unstored: VecDeque<(PersistId, Vec<StorageChange>)>,
+    /// The storage that all tabs share.
+    pub device: Device,
+    /// Whether the user opens several tabs.
+    pub has_tabs: bool,
+    /// The tabs that follow.
+    pub tabs: BTreeMap<TabId, TabNode>,
     watchers: BTreeMap<ReactionId, (Watcher, View)>,
     /// What each watcher saw last.
     seen: BTreeMap<ReactionId, String>,
@@ -36,6 +42,7 @@ pub enum Leaving {
     Frame(Vec<u8>),
     /// Storage has work to do.
     Store,
+    ToTab(TabId, Vec<u8>),
 }
 
 impl ClientNode {
@@ -46,23 +53,19 @@ impl ClientNode {
         broken: Broken,
         random: &mut Random,
     ) -> ClientNode {
-        let client = open(&BTreeMap::new(), schema, now, broken, random);
-        let (storage, unstored) = (BTreeMap::new(), VecDeque::new());
+        let client = open(&Entries::new(), schema, now, broken, random);
+        let (device, has_tabs, tabs) = (Device::default(), random.chance(500), BTreeMap::new());
         let (watchers, seen, alive) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        ClientNode { index, client, life: 1, storage, unstored, watchers, seen, alive }
+        ClientNode { index, client, life: 1, device, has_tabs, tabs, watchers, seen, alive }
     }
 
     /// The process is killed, and starts again from what was stored, or a little more.
     pub fn restart(&mut self, schema: &Arc<Schema>, now: Now, broken: Broken, random: &mut Random, history: &History) {
-        let kept = random.below(self.unstored.len() as u64 + 1);
-        for _ in 0..kept {
-            self.store_next();
-        }
-        self.unstored.clear();
+        self.device.lose(Writer::Leader(self.life), random);
         self.watchers.clear();
         self.seen.clear();
         self.life += 1;
-        self.client = open(&self.storage, schema, now, broken, random);
+        self.client = open(&self.device.entries, schema, now, broken, random);
         let pending: BTreeSet<Counter> = self.client.pending().map(|pending| pending.counter).collect();
         let ended =
             |counter: &Counter| history.calls.get(&(self.index, *counter)).is_some_and(|called| called.end.is_some());
@@ -70,23 +73,12 @@ impl ClientNode {
         self.alive.retain(|counter| pending.contains(counter) || ended(counter));
     }
 
-    /// The storage finishes its oldest batch.
-    pub fn store_next(&mut self) -> Option<PersistId> {
-        let (id, changes) = self.unstored.pop_front()?;
-        for change in changes {
-            match change {
-                StorageChange::Put { key, value } => drop(self.storage.insert(key, value)),
-                StorageChange::Delete { key } => drop(self.storage.remove(&key)),
-            }
-        }
-        Some(id)
-    }
-
     pub fn call(&mut self, now: Now, moment: Moment, call: Call, history: &mut History) {
         let Ok(counter) = self.client.mutate(now.wall, "call", &call.to_json()) else { return };
         self.alive.insert(counter);
-        let earlier =
-            history.calls.insert((self.index, counter), Called { call, at: moment, durable: false, end: None });
+        let earlier = history
+            .calls
+            .insert((self.index, counter), Called { call, at: moment, life: self.life, durable: false, end: None });
         assert!(earlier.is_none_or(|earlier| !earlier.durable), "a counter was used twice");
     }
 
@@ -115,14 +107,19 @@ impl ClientNode {
                 Output::Disconnect => leaving.push(Leaving::Disconnect),
                 Output::Send(frame) => leaving.push(Leaving::Frame(frame)),
                 Output::Persist { id, changes } => {
-                    self.unstored.push_back((id, changes));
+                    self.device.give(Writer::Leader(self.life), Job::Batch(id, changes));
                     leaving.push(Leaving::Store);
                 }
                 Output::Run(RunOf::Mutation(counter)) => self.run_mutation(counter),
                 Output::Run(RunOf::Reaction(id)) => self.run_watcher(id, history),
                 Output::Mutation { counter, status } => self.note_status(counter, status, moment, history),
                 Output::Connection(_) | Output::Unavailable(_) => {}
-                Output::ToTab(..) | Output::ReadOutbox | Output::Adopted { .. } => {}
+                Output::ToTab(tab, message) => leaving.push(Leaving::ToTab(tab, message)),
+                Output::ReadOutbox => {
+                    self.device.give(Writer::Leader(self.life), Job::ReadOutbox);
+                    leaving.push(Leaving::Store);
+                }
+                Output::Adopted { ticket, counter } => self.note_adopted(ticket, counter, history),
                 Output::ReactionFailed { reaction, message } => panic!("watcher {reaction:?} failed: {message}"),
             }
         }
@@ -161,6 +158,15 @@ impl ClientNode {
         history.sightings.push(Sighting { client, life, watcher, view, at, pending, text, alive });
     }
 
+    fn note_adopted(&mut self, ticket: Ticket, counter: Counter, history: &mut History) {
+        let ticket = history.tickets.get_mut(&ticket).expect("only what was called is adopted");
+        ticket.counters.insert(counter);
+        let called = Called { call: ticket.call.clone(), at: ticket.at, life: self.life, durable: false, end: None };
+        let earlier = history.calls.insert((self.index, counter), called);
+        assert!(earlier.is_none_or(|earlier| !earlier.durable), "a counter was used twice");
+        self.alive.insert(counter);
+    }
+
     fn note_status(&mut self, counter: Counter, status: MutationStatus, moment: Moment, history: &mut History) {
         let called = history.calls.get_mut(&(self.index, counter)).expect("only what was called has a status");
         let how = match status {
@@ -177,8 +183,8 @@ impl ClientNode {
             self.alive.remove(&counter);
         }
         // A client that lost its note of the end learns it again, and it has to be the same.
-        let confirmed_through = self.client.at();
-        let first = called.end.get_or_insert_with(|| End { at: moment, how: how.clone(), confirmed_through });
+        let (life, confirmed_through) = (self.life, self.client.at());
+        let first = called.end.get_or_insert_with(|| End { at: moment, life, how: how.clone(), confirmed_through });
         assert_eq!(first.how, how, "a mutation ended in two ways");
     }
 
@@ -188,17 +194,12 @@ impl ClientNode {
     }
 
     pub fn is_quiet(&self) -> bool {
-        self.client.pending().next().is_none() && self.unstored.is_empty()
+        let tabs = self.tabs.values().all(TabNode::is_quiet);
+        tabs && self.client.pending().next().is_none() && self.device.is_idle()
     }
 }
 
-fn open(
-    storage: &BTreeMap<Vec<u8>, Vec<u8>>,
-    schema: &Arc<Schema>,
-    now: Now,
-    broken: Broken,
-    random: &mut Random,
-) -> Client {
+fn open(storage: &Entries, schema: &Arc<Schema>, now: Now, broken: Broken, random: &mut Random) -> Client {
     let config = Config {
         schema: schema.clone(),
         fresh_client: ClientId(Id::from_u128(random.id())),

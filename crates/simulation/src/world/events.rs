@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use iolite_client::TabId;
 use iolite_gateway::SessionId;
+use iolite_machine::PersistId;
 use iolite_replication::messages::{FromReplica, ToReplica};
 
 use super::links::LinkId;
@@ -43,10 +45,38 @@ pub enum Event {
     SyncEnds {
         boot: u64,
     },
+    /// The storage of a client's device finishes a job.
     Stored {
         client: ClientIndex,
-        life: u64,
     },
+    /// A frozen tab learns that something is stored.
+    TabStored {
+        client: ClientIndex,
+        tab: TabId,
+        persist: PersistId,
+    },
+    ToTab {
+        client: ClientIndex,
+        tab: TabId,
+        leader_life: u64,
+        message: Vec<u8>,
+    },
+    FromTab {
+        client: ClientIndex,
+        tab: TabId,
+        message: Vec<u8>,
+    },
+    LeaderChanged {
+        client: ClientIndex,
+        tab: TabId,
+    },
+    TabGone {
+        client: ClientIndex,
+        tab: TabId,
+    },
+    OpenTab(ClientIndex),
+    /// A frozen tab goes on.
+    Thaw,
     Checkpoint,
     Disconnect,
     CrashStore,
@@ -54,6 +84,9 @@ pub enum Event {
     CrashFront,
     StartFront(usize),
     CrashClient,
+    LoseLeader,
+    CloseTab,
+    FreezeTab,
     JumpClock,
 }
 

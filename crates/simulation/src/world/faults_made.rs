@@ -14,7 +14,17 @@ const MILLISECOND: Moment = 1_000_000;
 
 impl World {
     pub(super) fn plan_faults(&mut self) {
-        for event in [Event::Disconnect, Event::CrashStore, Event::CrashFront, Event::CrashClient, Event::JumpClock] {
+        let all = [
+            Event::Disconnect,
+            Event::CrashStore,
+            Event::CrashFront,
+            Event::CrashClient,
+            Event::LoseLeader,
+            Event::CloseTab,
+            Event::FreezeTab,
+            Event::JumpClock,
+        ];
+        for event in all {
             self.plan(event);
         }
     }
@@ -26,6 +36,9 @@ impl World {
             Event::CrashStore => self.roughness.server_restart_every_ms,
             Event::CrashFront => self.roughness.gateway_restart_every_ms,
             Event::CrashClient => self.roughness.client_restart_every_ms,
+            Event::LoseLeader => self.roughness.leader_lost_every_ms,
+            Event::CloseTab => self.roughness.tab_closed_every_ms,
+            Event::FreezeTab => self.roughness.tab_frozen_every_ms,
             Event::JumpClock => self.roughness.clock_jump_every_ms,
             other => unreachable!("{other:?} is no fault"),
         };
@@ -44,6 +57,9 @@ impl World {
             Event::CrashStore => self.crash_store(),
             Event::CrashFront => self.crash_front(),
             Event::CrashClient => self.crash_client(),
+            Event::LoseLeader => self.lose_leader(),
+            Event::CloseTab => self.close_tab(),
+            Event::FreezeTab => self.freeze_tab(),
             Event::JumpClock => self.jump_clock(),
             other => unreachable!("{other:?} is no fault"),
         }
@@ -113,15 +129,9 @@ impl World {
     fn crash_client(&mut self) {
         self.faults.add(Fault::ClientRestart, 1);
         let index = ClientIndex(self.random.below(self.clients.len() as u64) as usize);
-        if let Some(link) = self.links.of_client(index) {
-            self.break_link(link, false, true);
-        }
-        let now = self.now_of_client(index);
+        self.restart_client(index);
         let node: &mut ClientNode = &mut self.clients[index.0];
-        node.restart(&self.schema, now, self.broken, &mut self.random, &self.history);
-        // A client that had stored nothing yet is another one now.
-        self.history.identities.insert(node.client.identity(), index);
-        super::add_watchers(node, &mut self.random);
+        super::add_watchers(&mut |watcher, view| node.watch(watcher, view), &mut self.random);
     }
 
     fn jump_clock(&mut self) {

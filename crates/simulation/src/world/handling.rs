@@ -1,6 +1,6 @@
 //! What each event does, and what the processes' outputs become.
 
-use iolite_client::Input;
+use iolite_client::{FollowerInput, Input};
 use iolite_machine::Machine;
 use iolite_replication::messages::{FromReplica, ToReplica};
 
@@ -33,7 +33,19 @@ impl World {
                 }
             }
             Event::SyncEnds { boot } => self.sync_ends(boot),
-            Event::Stored { client, life } => self.stored(client, life),
+            Event::Stored { client } => self.stored(client),
+            Event::TabStored { client, tab, persist } => {
+                self.tell_tab(client, tab, FollowerInput::Persisted(persist));
+            }
+            Event::ToTab { client, tab, leader_life, message } => self.tab_takes(client, tab, leader_life, message),
+            Event::FromTab { client, tab, message } => self.leader_takes(client, tab, message),
+            Event::LeaderChanged { client, tab } => self.tell_tab(client, tab, FollowerInput::LeaderChanged),
+            Event::TabGone { client, tab } => {
+                let now = self.now_of_client(client);
+                self.clients[client.0].client.handle(now, Input::TabGone(tab));
+            }
+            Event::OpenTab(client) => self.open_tab(client),
+            Event::Thaw => {}
             Event::Checkpoint => {
                 if let Process::Up(store) = &mut self.store {
                     store.checkpoint_step();
@@ -43,9 +55,14 @@ impl World {
             }
             Event::StartStore => self.start_store(),
             Event::StartFront(front) => self.start_front(front),
-            Event::Disconnect | Event::CrashStore | Event::CrashFront | Event::CrashClient | Event::JumpClock => {
-                self.make_fault(event);
-            }
+            Event::Disconnect
+            | Event::CrashStore
+            | Event::CrashFront
+            | Event::CrashClient
+            | Event::LoseLeader
+            | Event::CloseTab
+            | Event::FreezeTab
+            | Event::JumpClock => self.make_fault(event),
         }
     }
 
@@ -58,11 +75,11 @@ impl World {
             0 => node.client.go_offline(),
             1..=8 => node.client.go_online(now.instant),
             9 => node.stop_one_watcher(&mut self.random),
-            10 => super::add_watchers(node, &mut self.random),
+            10 => super::add_watchers(&mut |watcher, view| node.watch(watcher, view), &mut self.random),
             _ if left > 0 => {
                 self.next_element += 1;
                 let call = Call::random(&mut self.random, self.next_element);
-                node.call(now, self.moment, call, &mut self.history);
+                self.call(client, call);
                 self.calls_left[client.0] -= 1;
             }
             _ => {}
@@ -70,6 +87,19 @@ impl World {
         if self.calls_left[client.0] > 0 {
             let wait = self.random.between(1, 120) * MILLISECOND;
             self.events.add(self.moment + wait, Event::Work(client));
+        }
+    }
+
+    /// A call in one of the client's tabs.
+    fn call(&mut self, client: ClientIndex, call: Call) {
+        let now = self.now_of_client(client);
+        let node = &mut self.clients[client.0];
+        let place = self.random.below(node.tabs.len() as u64 + 1) as usize;
+        match node.tabs.values_mut().nth(place) {
+            Some(tab) if tab.frozen_until <= self.moment => {
+                tab.call(now, self.moment, call, &mut self.random, &mut self.history);
+            }
+            Some(_) | None => node.call(now, self.moment, call, &mut self.history),
         }
     }
 
@@ -95,17 +125,6 @@ impl World {
         if let Process::Up(store) = &mut self.store {
             let answers = store.end_sync(&mut self.history);
             self.send_answers(answers);
-        }
-    }
-
-    fn stored(&mut self, client: ClientIndex, life: u64) {
-        let now = self.now_of_client(client);
-        let node = &mut self.clients[client.0];
-        if node.life != life {
-            return;
-        }
-        if let Some(id) = node.store_next() {
-            node.client.handle(now, Input::Persisted(id));
         }
     }
 
@@ -156,6 +175,7 @@ impl World {
         for client in 0..self.clients.len() {
             let leaving = self.clients[client].settle(self.moment, &mut self.history);
             leaving.into_iter().for_each(|output| self.take_from_client(ClientIndex(client), output));
+            self.settle_tabs(ClientIndex(client));
         }
         if let Process::Up(store) = &mut self.store
             && store.begin_sync()
@@ -207,11 +227,8 @@ impl World {
                     self.events.add(at, Event::FrameUp { link, frame });
                 }
             }
-            FromClientNode::Store => {
-                let takes = self.random.between(50_000, self.roughness.store_delay_ms * MILLISECOND);
-                let life = self.clients[client.0].life;
-                self.events.add(self.moment + takes, Event::Stored { client, life });
-            }
+            FromClientNode::Store => self.plan_storing(client),
+            FromClientNode::ToTab(tab, message) => self.send_to_tab(client, tab, message),
         }
     }
 

@@ -1,0 +1,174 @@
+//! A tab that follows, and the app that runs in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use iolite_client::{
+    CallStatus, Closed, Follower, FollowerConfig, FollowerInput, FollowerOutput, MutationStatus, ReactionId, RunOf,
+    StorageChange, TabId, Ticket, View,
+};
+use iolite_machine::{Machine, Now, PersistId};
+use iolite_values::{Counter, Id, Schema, Timestamp};
+
+use crate::app::{Call, InClient, Watcher};
+use crate::history::{ClientIndex, EndedAs, History, Moment, PendingThen, Sighting, TicketCall};
+use crate::random::Random;
+
+pub struct TabNode {
+    pub id: TabId,
+    pub client: ClientIndex,
+    pub follower: Follower,
+    /// It runs nothing and takes nothing before this.
+    pub frozen_until: Moment,
+    /// The last arrivals, so that nothing overtakes.
+    pub up_until: Moment,
+    pub down_until: Moment,
+    /// How often its confirmed state began anew, under a leader that had less of it on disk.
+    lives: u64,
+    /// The leader's life that its state came from last.
+    leader_life: u64,
+    pub watchers: BTreeMap<ReactionId, (Watcher, View)>,
+    seen: BTreeMap<ReactionId, String>,
+    /// Mutations that it saw pending and that did not end without effect.
+    alive: BTreeSet<Counter>,
+}
+
+/// What leaves a tab.
+pub enum Leaving {
+    ToLeader(Vec<u8>),
+    Store(PersistId, Vec<StorageChange>),
+}
+
+impl TabNode {
+    pub fn open(id: TabId, client: ClientIndex, schema: &Arc<Schema>, now: Now) -> TabNode {
+        let config = FollowerConfig { schema: schema.clone() };
+        TabNode {
+            id,
+            client,
+            follower: Follower::open(config, now),
+            frozen_until: 0,
+            up_until: 0,
+            down_until: 0,
+            lives: 0,
+            leader_life: 0,
+            watchers: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            alive: BTreeSet::new(),
+        }
+    }
+
+    pub fn call(&mut self, now: Now, moment: Moment, call: Call, random: &mut Random, history: &mut History) -> bool {
+        let ticket = Ticket(Id::from_u128(random.id()));
+        let called = self.follower.mutate(now.wall, ticket, "call", &call.to_json());
+        if called.is_ok() {
+            history.tickets.insert(ticket, TicketCall::new(self.client, call, moment));
+        }
+        called.is_ok()
+    }
+
+    pub fn watch(&mut self, watcher: Watcher, view: View) {
+        let id = self.follower.register(view);
+        self.watchers.insert(id, (watcher, view));
+    }
+
+    /// A message of a life of the leader arrives.
+    pub fn take(&mut self, now: Now, message: Vec<u8>, leader_life: u64, history: &History) {
+        let (before, followed) = (self.follower.at(), self.follower.is_following());
+        self.follower.handle(now, FollowerInput::FromLeader(message));
+        let at = self.follower.at();
+        if !self.follower.is_following() {
+            assert!(at == before, "a tab that was not updated shows something else");
+            return;
+        }
+        if at < before {
+            assert!(leader_life > self.leader_life, "a tab went back from {before:?} to {at:?} under one leader");
+            self.lives += 1;
+        }
+        self.leader_life = self.leader_life.max(leader_life);
+        if !followed {
+            self.forget_unsaved(history);
+        }
+    }
+
+    /// It joined again: what was not on a lost leader's disk is gone, as the app was told that it might be, and what ended meanwhile was not told.
+    fn forget_unsaved(&mut self, history: &History) {
+        let pending: BTreeSet<Counter> = self.follower.pending().map(|pending| pending.counter).collect();
+        let confirmed = |counter: &Counter| {
+            let end = history.calls.get(&(self.client, *counter)).and_then(|called| called.end.as_ref());
+            end.is_some_and(|end| matches!(end.how, EndedAs::Confirmed(_)))
+        };
+        self.alive.retain(|counter| pending.contains(counter) || confirmed(counter));
+    }
+
+    pub fn settle(&mut self, history: &mut History) -> Vec<Leaving> {
+        let mut leaving = Vec::new();
+        while let Some(output) = self.follower.poll() {
+            match output {
+                FollowerOutput::Send(message) => leaving.push(Leaving::ToLeader(message)),
+                FollowerOutput::Persist { id, changes } => leaving.push(Leaving::Store(id, changes)),
+                FollowerOutput::Run(RunOf::Reaction(id)) => self.run_watcher(id, history),
+                FollowerOutput::Run(RunOf::Mutation(_)) => panic!("a mutation ran in a tab that does not lead"),
+                FollowerOutput::Call { ticket, status } => note_call(ticket, status, history),
+                FollowerOutput::Mutation { counter, status } => self.note_mutation(counter, &status),
+                FollowerOutput::Connection(_) | FollowerOutput::Unavailable(_) => {}
+                FollowerOutput::ReactionFailed { reaction, message } => {
+                    panic!("watcher {reaction:?} failed: {message}");
+                }
+            }
+        }
+        leaving
+    }
+
+    fn note_mutation(&mut self, counter: Counter, status: &MutationStatus) {
+        match status {
+            MutationStatus::Pending(_) => {
+                self.alive.insert(counter);
+            }
+            MutationStatus::Confirmed { .. } => {}
+            MutationStatus::Rejected { .. } | MutationStatus::Quarantined { .. } | MutationStatus::Cancelled { .. } => {
+                self.alive.remove(&counter);
+            }
+        }
+    }
+
+    fn run_watcher(&mut self, id: ReactionId, history: &mut History) {
+        let (watcher, view) = self.watchers[&id];
+        let pending = self.follower.pending().map(|pending| PendingThen {
+            counter: pending.counter,
+            durable: pending.status.durable,
+            waits_for_data: pending.status.waits_for_data,
+        });
+        let pending = pending.collect();
+        let mut run = self.follower.begin(RunOf::Reaction(id));
+        let seen = watcher.run(&mut InClient(self.follower.transaction(&mut run)));
+        self.follower.finish(run, Closed::Returned);
+        let Ok(text) = seen else { return };
+        self.seen.insert(id, text.clone());
+        let (client, life, at): (_, _, Timestamp) = (self.client, self.life(), self.follower.at());
+        let alive = self.alive.clone();
+        history.sightings.push(Sighting { client, life, watcher, view, at, pending, text, alive });
+    }
+
+    /// Apart from the lives of the leader and of other tabs.
+    fn life(&self) -> u64 {
+        self.id.0 << 32 | self.lives
+    }
+
+    pub fn last_seen(&self) -> impl Iterator<Item = (Watcher, Option<&String>)> {
+        self.watchers.iter().map(|(id, (watcher, _))| (*watcher, self.seen.get(id)))
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.follower.calls().next().is_none()
+    }
+}
+
+/// Notes what a tab was told of its own call.
+pub fn note_call(ticket: Ticket, status: CallStatus, history: &mut History) {
+    let called = history.tickets.get_mut(&ticket).expect("only what was called has a status");
+    match status {
+        CallStatus::Called | CallStatus::Queued(..) => {}
+        CallStatus::Stored => called.stored = true,
+        CallStatus::Ended(..) | CallStatus::ConfirmedEarlier => called.told.push(status),
+    }
+}

@@ -1,0 +1,192 @@
+//! The tabs of clients: opened, closed, frozen; the channel between them; a lost leader, and the tab that takes over.
+
+use iolite_client::{FollowerInput, Input, TabId};
+use iolite_machine::Machine;
+
+use super::World;
+use super::device::{Done, Job, Writer};
+use super::events::Event;
+use super::tab_node::{Leaving, TabNode, note_call};
+use crate::faults::Fault;
+use crate::history::{ClientIndex, Moment};
+
+const MILLISECOND: Moment = 1_000_000;
+/// Tabs of one client at once, besides the one that leads.
+const TABS_MAX: usize = 2;
+
+impl World {
+    pub(super) fn open_tab(&mut self, client: ClientIndex) {
+        if !self.clients[client.0].has_tabs || self.clients[client.0].tabs.len() >= TABS_MAX {
+            return;
+        }
+        self.last_tab += 1;
+        let id = TabId(self.last_tab);
+        let now = self.now_of_client(client);
+        let mut tab = TabNode::open(id, client, &self.schema, now);
+        super::add_watchers(&mut |watcher, view| tab.watch(watcher, view), &mut self.random);
+        self.clients[client.0].tabs.insert(id, tab);
+    }
+
+    /// A tab is closed. Its leader hears of it, or finds it out.
+    pub(super) fn close_tab(&mut self) {
+        let Some((client, id)) = self.some_tab() else { return };
+        self.faults.add(Fault::TabClosed, 1);
+        let node = &mut self.clients[client.0];
+        node.tabs.remove(&id);
+        node.device.lose(Writer::Tab(id), &mut self.random);
+        if self.random.chance(700) {
+            let at = self.moment + self.random.between(1, 100) * MILLISECOND;
+            self.events.add(at, Event::TabGone { client, tab: id });
+        }
+        let at = self.moment + self.random.between(1, 500) * MILLISECOND;
+        self.events.add(at, Event::OpenTab(client));
+    }
+
+    pub(super) fn freeze_tab(&mut self) {
+        let Some((client, id)) = self.some_tab() else { return };
+        self.faults.add(Fault::TabFrozen, 1);
+        let until = self.moment + self.random.between(20, 3_000) * MILLISECOND;
+        if let Some(tab) = self.clients[client.0].tabs.get_mut(&id) {
+            tab.frozen_until = until;
+        }
+        self.events.add(until, Event::Thaw);
+    }
+
+    /// The leading tab is closed, and one that followed leads.
+    pub(super) fn lose_leader(&mut self) {
+        let Some((client, id)) = self.some_tab() else { return };
+        self.faults.add(Fault::LeaderLost, 1);
+        let Some(heir) = self.clients[client.0].tabs.remove(&id) else { return };
+        // It waits for its own writes before it opens the storage.
+        self.clients[client.0].device.flush(Writer::Tab(id));
+        self.restart_client(client);
+        let node = &mut self.clients[client.0];
+        for (ticket, _) in heir.follower.calls() {
+            note_call(ticket, node.client.call_status(ticket), &mut self.history);
+        }
+        heir.watchers.values().for_each(|(watcher, view)| node.watch(*watcher, *view));
+        let at = self.moment + self.random.between(1, 500) * MILLISECOND;
+        self.events.add(at, Event::OpenTab(client));
+    }
+
+    /// The leading tab's process ends, and another one opens the storage. The other tabs hear of it after a while.
+    pub(super) fn restart_client(&mut self, client: ClientIndex) {
+        if let Some(link) = self.links.of_client(client) {
+            self.break_link(link, false, true);
+        }
+        let now = self.now_of_client(client);
+        let node = &mut self.clients[client.0];
+        node.restart(&self.schema, now, self.broken, &mut self.random, &self.history);
+        // A client that had stored nothing yet is another one now.
+        self.history.identities.insert(node.client.identity(), client);
+        let tabs: Vec<TabId> = node.tabs.keys().copied().collect();
+        for tab in tabs {
+            let at = self.moment + self.random.between(1, 300) * MILLISECOND;
+            self.events.add(at, Event::LeaderChanged { client, tab });
+        }
+    }
+
+    fn some_tab(&mut self) -> Option<(ClientIndex, TabId)> {
+        let tabs = self.clients.iter().flat_map(|node| node.tabs.keys().map(|id| (node.index, *id)));
+        let tabs: Vec<(ClientIndex, TabId)> = tabs.collect();
+        let place = self.random.below(tabs.len().max(1) as u64) as usize;
+        tabs.get(place).copied()
+    }
+
+    pub(super) fn tab_takes(&mut self, client: ClientIndex, id: TabId, leader_life: u64, message: Vec<u8>) {
+        let now = self.now_of_client(client);
+        let moment = self.moment;
+        let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
+        if tab.frozen_until > moment {
+            // A frozen tab takes its messages when it goes on, and may have lost some.
+            let until = tab.frozen_until;
+            if !self.random.chance(20) {
+                self.events.add(until, Event::ToTab { client, tab: id, leader_life, message });
+            }
+            return;
+        }
+        tab.take(now, message, leader_life, &self.history);
+    }
+
+    pub(super) fn leader_takes(&mut self, client: ClientIndex, tab: TabId, message: Vec<u8>) {
+        let now = self.now_of_client(client);
+        self.clients[client.0].client.handle(now, Input::FromTab(tab, message));
+    }
+
+    pub(super) fn tell_tab(&mut self, client: ClientIndex, id: TabId, input: FollowerInput) {
+        let now = self.now_of_client(client);
+        let moment = self.moment;
+        let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
+        if tab.frozen_until <= moment {
+            return tab.follower.handle(now, input);
+        }
+        let until = tab.frozen_until;
+        match input {
+            FollowerInput::Persisted(persist) => {
+                self.events.add(until, Event::TabStored { client, tab: id, persist });
+            }
+            FollowerInput::LeaderChanged => self.events.add(until, Event::LeaderChanged { client, tab: id }),
+            FollowerInput::FromLeader(_) => unreachable!("messages go another way"),
+        }
+    }
+
+    pub(super) fn settle_tabs(&mut self, client: ClientIndex) {
+        let ids: Vec<TabId> = self.clients[client.0].tabs.keys().copied().collect();
+        for id in ids {
+            let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { continue };
+            if tab.frozen_until > self.moment {
+                continue;
+            }
+            for leaving in tab.settle(&mut self.history) {
+                match leaving {
+                    Leaving::ToLeader(message) => self.send_to_leader(client, id, message),
+                    Leaving::Store(persist, changes) => {
+                        self.clients[client.0].device.give(Writer::Tab(id), Job::Batch(persist, changes));
+                        self.plan_storing(client);
+                    }
+                }
+            }
+        }
+    }
+
+    fn send_to_leader(&mut self, client: ClientIndex, id: TabId, message: Vec<u8>) {
+        let at = self.channel_arrival();
+        let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
+        tab.up_until = at.max(tab.up_until + 1);
+        self.events.add(tab.up_until, Event::FromTab { client, tab: id, message });
+    }
+
+    pub(super) fn send_to_tab(&mut self, client: ClientIndex, id: TabId, message: Vec<u8>) {
+        let at = self.channel_arrival();
+        let leader_life = self.clients[client.0].life;
+        let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
+        tab.down_until = at.max(tab.down_until + 1);
+        self.events.add(tab.down_until, Event::ToTab { client, tab: id, leader_life, message });
+    }
+
+    fn channel_arrival(&mut self) -> Moment {
+        self.moment + self.random.between(10_000, 5 * MILLISECOND)
+    }
+
+    pub(super) fn plan_storing(&mut self, client: ClientIndex) {
+        let takes = self.random.between(50_000, self.roughness.store_delay_ms * MILLISECOND);
+        self.events.add(self.moment + takes, Event::Stored { client });
+    }
+
+    /// The storage of a client's device finishes its oldest job.
+    pub(super) fn stored(&mut self, client: ClientIndex) {
+        let now = self.now_of_client(client);
+        let node = &mut self.clients[client.0];
+        match node.device.next() {
+            Some((Writer::Leader(life), done)) if life == node.life => {
+                let input = match done {
+                    Done::Stored(id) => Input::Persisted(id),
+                    Done::Outbox(entries) => Input::Outbox(entries),
+                };
+                node.client.handle(now, input);
+            }
+            Some((Writer::Tab(tab), Done::Stored(id))) => self.tell_tab(client, tab, FollowerInput::Persisted(id)),
+            Some(_) | None => {}
+        }
+    }
+}
