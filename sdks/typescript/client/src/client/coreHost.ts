@@ -168,6 +168,10 @@ export class CoreHost {
       case OutputKind.Connection:
       case OutputKind.ReactionFailed:
         return this.#events.told(output);
+      case OutputKind.ToTab:
+      case OutputKind.ReadOutbox:
+      case OutputKind.Adopted:
+        return;
     }
   }
 

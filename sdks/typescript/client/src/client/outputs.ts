@@ -24,7 +24,8 @@ export type CoreOutput =
       readonly refusal: ConnectionState["refusal"];
       readonly message: string | undefined;
     }
-  | { readonly kind: OutputKind.ReactionFailed; readonly reaction: number; readonly message: string };
+  | { readonly kind: OutputKind.ReactionFailed; readonly reaction: number; readonly message: string }
+  | { readonly kind: OutputKind.ToTab | OutputKind.ReadOutbox | OutputKind.Adopted };
 
 /** Reads one output; its parts are named in the core's `OutputKind`. */
 export function readOutput(raw: readonly unknown[]): CoreOutput {
@@ -48,6 +49,11 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
       return { kind, status: first, refusal: second, message: third };
     case OutputKind.ReactionFailed:
       return { kind, reaction: first, message: second };
+    // For tabs that follow: the core asks only once one has joined, and no tab does yet.
+    case OutputKind.ToTab:
+    case OutputKind.ReadOutbox:
+    case OutputKind.Adopted:
+      return { kind };
   }
 }
 
