@@ -549,3 +549,33 @@ fn at_rest_every_tab_shows_what_the_leader_shows() {
         }
     }
 }
+
+#[test]
+fn a_leader_that_is_silent_for_long_is_looked_for_anew() {
+    let (mut leader, mut tabs) = followed(1);
+    let silent = leader.now.instant + iolite_client::Follower::LEADER_SILENT_AFTER;
+    assert_eq!(tabs[0].follower.deadline(), Some(silent));
+    leader.now.instant = silent;
+    tabs[0].follower.on_deadline(leader.now);
+    tabs[0].settle();
+    assert_eq!((tabs[0].follower.connection(), tabs[0].up.len()), (Connection::Connecting, 1));
+    exchange(&mut leader, &mut tabs);
+    assert!(tabs[0].follower.is_following());
+}
+
+#[test]
+fn so_many_ends_are_kept_for_tabs_that_were_not_there() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.disconnect();
+    let ends = |leader: &Harness| leader.storage.keys().filter(|key| key[0] == b'e').count();
+    for ticket in 1..=1001 {
+        let ticket = tabs[0].mutate(leader.now, ticket, "hit");
+        tabs[0].follower.take_back(ticket);
+        exchange(&mut leader, &mut tabs);
+    }
+    assert_eq!(ends(&leader), 1000);
+    let next = leader.reopened();
+    let status = |ticket| next.client.call_status(Ticket(iolite_values::Id::from_u128(ticket)));
+    assert!(matches!(status(1001), CallStatus::Ended(_, MutationStatus::Cancelled { .. })));
+    assert_eq!(status(1), CallStatus::ConfirmedEarlier, "the oldest is not known any more");
+}
