@@ -579,3 +579,20 @@ fn so_many_ends_are_kept_for_tabs_that_were_not_there() {
     assert!(matches!(status(1001), CallStatus::Ended(_, MutationStatus::Cancelled { .. })));
     assert_eq!(status(1), CallStatus::ConfirmedEarlier, "the oldest is not known any more");
 }
+
+#[test]
+fn a_reading_that_still_shows_a_confirmed_call_does_not_bring_it_back() {
+    let (mut leader, mut tabs) = followed(2);
+    leader.input(Input::TabGone(TabId(2)));
+    let ticket = tabs[0].mutate(leader.now, 7, "hit");
+    tabs[0].store(&mut leader);
+    let shown: Vec<_> = leader.storage.clone().into_iter().filter(|(key, _)| key[0] == OUTBOX).collect();
+    for message in std::mem::take(&mut tabs[0].up) {
+        leader.input(Input::FromTab(TabId(1), message));
+    }
+    let counter = leader.take_submits()[0].counter;
+    leader.decide(counter, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
+    assert_eq!(leader.client.call_status(ticket), CallStatus::ConfirmedEarlier, "nothing tells of it any more");
+    leader.input(Input::Outbox(shown));
+    assert_eq!(leader.client.pending().count(), 0, "it would take effect twice");
+}
