@@ -154,7 +154,7 @@ impl Cache {
         }
     }
 
-    /// Removes an interest's content before it is replaced. Of a cell: that cell only.
+    /// Removes an interest's content before it is replaced. Of a cell: that cell, and the life of its row, which comes with every cell.
     fn forget_content(&mut self, interest: &Interest) -> Vec<RowId> {
         match interest {
             Interest::Range { table, range } => {
@@ -166,7 +166,7 @@ impl Cache {
             }
             Interest::Cell(cell) => {
                 let id = (cell.table, cell.row.clone());
-                self.keep_cells(&id, |column| column != cell.column);
+                self.keep_cells(&id, false, |column| column != cell.column);
                 vec![id]
             }
         }
@@ -180,14 +180,14 @@ impl Cache {
             Interest::Cell(cell) => vec![(cell.table, cell.row.clone())],
         };
         for id in &ids {
-            let Some(row) = self.rows.get(id) else { continue };
+            let Some(row) = self.rows.get(id).cloned() else { continue };
             let columns: Vec<ColumnId> = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]).collect();
             let held = |column: &ColumnId| {
                 self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column: *column })
             };
             let kept: Vec<ColumnId> = columns.into_iter().filter(held).collect();
             let life = kept.contains(&ColumnId::ROW) || !kept.is_empty();
-            self.keep_cells(id, |column| kept.contains(&column));
+            self.keep_cells(id, row.exists(), |column| kept.contains(&column));
             if !life {
                 self.rows.remove(id);
             }
@@ -195,10 +195,10 @@ impl Cache {
         ids
     }
 
-    fn keep_cells(&mut self, id: &RowId, keep: impl Fn(ColumnId) -> bool) {
+    fn keep_cells(&mut self, id: &RowId, exists: bool, keep: impl Fn(ColumnId) -> bool) {
         let Some(row) = self.rows.remove(id) else { return };
         let cells = row.cells().filter(|(column, _)| keep(*column)).map(|(column, state)| (column, state.clone()));
-        let row = Row::from_parts(row.exists(), cells.collect());
+        let row = Row::from_parts(exists, cells.collect());
         if !row.is_empty() {
             self.rows.insert(id.clone(), row);
         }

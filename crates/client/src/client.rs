@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
 use iolite_values::{ClientId, Counter, Interest, Schema, StoreIncarnation, Timestamp};
+use iolite_wire::limits;
 use iolite_wire::message::Advance;
 
 pub use mutations::CallError;
@@ -116,15 +117,24 @@ impl Client {
         if let Some(meta) = meta.filter(|meta| meta.user != config.user) {
             return Err(OpenError::OtherUser { stored: meta.user.clone(), asked: config.user });
         }
-        let at = meta.map_or(Timestamp::ZERO, |meta| meta.at);
+        if config.user.len() > limits::NAME.most {
+            return Err(OpenError::UserTooLong { limit: limits::NAME.most });
+        }
+        let store = loaded.usable_cache(config.schema.hash());
+        let cache = match (store, meta) {
+            (Some(_), Some(meta)) => Cache::restored(meta.at, loaded.rows.clone(), loaded.interests.clone()),
+            (None, _) | (_, None) => Cache::default(),
+        };
+        // What is not used is deleted with the first batch.
+        let unused = if store.is_none() { loaded.rows.into_keys().collect() } else { BTreeSet::new() };
         let last = meta.map_or(Counter(0), |meta| meta.next_counter);
         let mut client = Client {
             schema: config.schema,
             identity: meta.map_or(config.fresh_client, |meta| meta.client),
             user: config.user,
             token: config.token,
-            cache: Cache::restored(at, loaded.rows, loaded.interests.clone()),
-            store: meta.and_then(|meta| meta.store),
+            cache,
+            store,
             queue: Queue::default(),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
@@ -143,9 +153,9 @@ impl Client {
             outputs: VecDeque::new(),
             durable: Overlay::default(),
             compare_due: false,
-            changed_rows: BTreeSet::new(),
+            changed_rows: unused,
             stored_interests: loaded.interests.into_iter().collect(),
-            interests_changed: false,
+            interests_changed: store.is_none(),
             cache_is_storable: true,
             broken: Broken::Nothing,
             leader: Leader::restored(loaded.ends),
@@ -194,6 +204,9 @@ impl Client {
             self.connection = connection.clone();
             self.leader.note_connection();
             self.outputs.push_back(Output::Connection(connection));
+            if !self.session.can_fetch() {
+                self.outputs.extend(self.reactions.missing().map(Output::Unavailable));
+            }
         }
     }
 }
@@ -223,6 +236,8 @@ impl Machine for Client {
             if !self.work() {
                 return None;
             }
+            // What is asked or submitted may be more than any gateway takes, which refuses the connection.
+            self.note_connection();
         }
     }
 

@@ -12,6 +12,7 @@ mod client;
 mod interface;
 mod queue;
 mod reactive;
+mod reason;
 mod session;
 mod storage;
 mod tabs;

@@ -106,6 +106,12 @@ impl Reactions {
         self.reactions.iter().filter(|(_, reaction)| waits(reaction)).map(|(id, _)| *id).collect()
     }
 
+    /// Those that wait for data.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = ReactionId> {
+        let missing = |reaction: &Reaction| matches!(reaction.state, ReactionState::Missing(_));
+        self.reactions.iter().filter(move |(_, reaction)| missing(reaction)).map(|(id, _)| *id)
+    }
+
     pub(crate) fn uses_durable_view(&self) -> bool {
         self.reactions.values().any(|reaction| reaction.view == View::Durable)
     }

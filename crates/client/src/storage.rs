@@ -29,6 +29,8 @@ pub enum OpenError {
     UnknownKey(Vec<u8>),
     #[error("the client's storage is of user {stored:?}, not of {asked:?}: give each user a storage of their own")]
     OtherUser { stored: String, asked: String },
+    #[error("a user's name has at most {limit} bytes")]
+    UserTooLong { limit: usize },
     #[error("the client's storage has entries but lacks its head: it is damaged")]
     Headless,
 }

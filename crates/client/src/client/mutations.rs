@@ -7,6 +7,8 @@ use iolite_values::{Attempt, Counter, Id};
 use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
 use iolite_wire::limits;
 
+pub(super) use crate::reason::shortened;
+
 use super::Client;
 use super::tabs::stored_refused;
 use crate::cache::Demand;
@@ -117,8 +119,7 @@ impl Client {
     }
 
     /// Removes a mutation from the queue. What ended without effect after it was promised to be sent is kept with its payload.
-    pub(super) fn end(&mut self, counter: Counter, mut status: MutationStatus) {
-        shorten_reason(&mut status);
+    pub(super) fn end(&mut self, counter: Counter, status: MutationStatus) {
         let Some(entry) = self.queue.remove(counter) else { return };
         self.cache.interests.settle(Demand::Mutation(counter), &[]);
         self.changes.forget_mutation(counter);
@@ -197,21 +198,4 @@ fn waiting(mutation: &Mutation, name: &Arc<str>, arguments: &Arc<str>) -> Stored
         ticket: mutation.ticket.map(Id::from),
         status: StoredStatus::Waiting,
     }
-}
-
-/// Reasons are stored, so they have a limit; what is past it says nothing that its beginning does not.
-fn shorten_reason(status: &mut MutationStatus) {
-    if let MutationStatus::Rejected { reason }
-    | MutationStatus::Quarantined { reason }
-    | MutationStatus::Cancelled { reason } = status
-    {
-        *reason = shortened(std::mem::take(reason));
-    }
-}
-
-pub(super) fn shortened(mut reason: String) -> String {
-    let ends = reason.char_indices().map(|(at, letter)| at + letter.len_utf8());
-    let end = ends.take_while(|end| *end <= limits::REASON.most).last().unwrap_or(0);
-    reason.truncate(end);
-    reason
 }

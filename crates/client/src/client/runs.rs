@@ -8,6 +8,7 @@ use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output};
 use crate::queue::{GivenUp, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
+use crate::reason::shortened;
 use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
 use crate::view::{Reader, View};
 
@@ -101,7 +102,7 @@ impl Client {
     /// if it may have been sent, the store is asked to record it as aborted first, as it may have taken effect.
     pub(super) fn give_up(&mut self, counter: Counter, reason: &str) {
         let Some(entry) = self.queue.entry(counter) else { return };
-        let reason = reason.to_owned();
+        let reason = shortened(reason.to_owned());
         match (&entry.stage, entry.trail) {
             (Stage::Called, _) => self.end(counter, MutationStatus::Cancelled { reason }),
             (_, Trail::None) => self.end(counter, MutationStatus::Quarantined { reason }),
@@ -154,7 +155,7 @@ fn ran(run: Run, abort: Option<String>) -> RunState {
     let reads = run.reads.into_iter().collect();
     let result = match abort {
         None => RunResult::Writes(run.writes),
-        Some(reason) => RunResult::GivenUp(GivenUp::ByApp(reason)),
+        Some(reason) => RunResult::GivenUp(GivenUp::ByApp(shortened(reason))),
     };
     RunState::Done(Ran { reads, result })
 }

@@ -1,5 +1,7 @@
 //! What the client tells its gateway, and the life of the link.
 
+use std::time::Duration;
+
 use iolite_machine::{Instant, Now};
 use iolite_values::SchemaHash;
 use iolite_wire::message::{FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, Welcome};
@@ -60,7 +62,7 @@ impl Client {
             // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
             let rows = self.cache.clear();
             self.note_rows(rows);
-            self.queue.unsettle();
+            self.queue.history_lost();
             self.restart_tabs();
             self.store = Some(welcome.store);
             (self.compare_due, self.interests_changed) = (true, true);
@@ -88,9 +90,11 @@ impl Client {
             GoodbyeReason::Unauthorized | GoodbyeReason::Schema | GoodbyeReason::Version | GoodbyeReason::Replaced => {
                 self.session.refused(goodbye.reason, goodbye.message.clone());
             }
-            GoodbyeReason::Protocol | GoodbyeReason::Limit | GoodbyeReason::Slow | GoodbyeReason::Unavailable => {
-                self.session.lost(now.instant, goodbye.retry_after);
+            // Much the same will be said again, so it had better be seldom.
+            GoodbyeReason::Protocol | GoodbyeReason::Limit => {
+                self.session.lost(now.instant, goodbye.retry_after.or(Some(Client::REFUSED_PAUSE)));
             }
+            GoodbyeReason::Slow | GoodbyeReason::Unavailable => self.session.lost(now.instant, goodbye.retry_after),
         }
     }
 
@@ -135,6 +139,8 @@ impl Client {
         !nothing
     }
 
+    /// Before a gateway is tried again that found fault with what was asked.
+    const REFUSED_PAUSE: Duration = Duration::from_secs(10);
     /// Interests in one `Subscribe`.
     pub(crate) const SUBSCRIBE_PART: usize = 1000;
 

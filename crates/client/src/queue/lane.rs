@@ -72,6 +72,17 @@ impl Queue {
         committed.filter(|(_, own)| *own <= at).collect()
     }
 
+    /// The store's history is another one: what was read, sent or committed in the old one says nothing about it.
+    pub(crate) fn history_lost(&mut self) {
+        for entry in self.entries.values_mut() {
+            entry.wait_for = Timestamp::ZERO;
+            if matches!(entry.stage, Stage::Submitted(_) | Stage::Unanswered(_) | Stage::Committed(_)) {
+                entry.stage = Stage::Saved;
+            }
+        }
+        self.unsettle();
+    }
+
     /// The session that carried the submissions is gone.
     pub(crate) fn session_lost(&mut self) {
         for entry in self.entries.values_mut() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Interest, Row};
+use iolite_values::{Interest, Row, SchemaHash, StoreIncarnation};
 use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 
 use super::{OpenError, kind};
@@ -37,14 +37,14 @@ impl Loaded {
         if loaded.meta.is_none() && !empty {
             return Err(OpenError::Headless);
         }
-        if loaded.meta.as_ref().is_none_or(|meta| meta.store.is_none()) {
-            // The cache is of no store: it was found to be too large to be kept whole.
-            loaded.rows.clear();
-            loaded.interests.clear();
-        }
         loaded.mutations.sort_by_key(|mutation| mutation.counter);
         loaded.outbox.sort_by_key(|call| (call.called_at_micros, call.ticket));
         Ok(loaded)
+    }
+
+    /// The history that the stored cache is of, if it can be used: it was kept whole, and under the schema that the app has now.
+    pub(crate) fn usable_cache(&self, schema: SchemaHash) -> Option<StoreIncarnation> {
+        self.meta.as_ref().filter(|meta| meta.schema == schema)?.store
     }
 
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), OpenError> {

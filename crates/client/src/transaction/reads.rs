@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use iolite_values::{Cell, CellState, ColumnId, Element, KeyRange, Read, Row, RowKey, TableId, Value};
+use iolite_wire::limits;
 
 use super::{Run, RunError, Transaction};
 use crate::view::Reader;
@@ -102,6 +103,10 @@ impl Transaction<'_> {
         reverse: bool,
     ) -> Result<Vec<(RowKey, Row)>, RunError> {
         let (_, definition) = self.schema.find(table)?;
+        let bound = range.lower.len().max(range.upper.as_ref().map_or(0, |upper| upper.len()));
+        if bound > limits::RANGE_BOUND.most {
+            return Err(RunError::TooLarge { what: limits::RANGE_BOUND.of, limit: limits::RANGE_BOUND.most });
+        }
         self.note_held(&Read::Range { table, range: range.clone() })?;
         let present = |row: &Row| definition.live || row.exists();
         let rows = self.layered();

@@ -1,0 +1,153 @@
+//! What a client holds and has sent, when histories, schemas and peers change under it.
+
+mod harness;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use harness::{Harness, Stop, at, config, hits, key, note, note_row, notes};
+use iolite_client::{Client, Closed, Connection, MutationStatus, OpenError, Output, RunOf, View};
+use iolite_machine::Machine;
+use iolite_values::{Attempt, KeyRange, Operation, Row, Schema, Timestamp, Value};
+use iolite_wire::message::{Advance, FromGateway, Goodbye, GoodbyeReason, Outcome, Snapshot, Verdict};
+
+#[test]
+fn a_held_row_that_was_deleted_beyond_the_history_is_gone() {
+    let mut harness = Harness::new();
+    harness.connect();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.react(View::Confirmed, move |tx| {
+        log.borrow_mut().push(tx.exists(notes(), &key(1))?);
+        Ok(())
+    });
+    harness.load(10, &[(notes(), key(1), Row::from_parts(true, Default::default()))]);
+    harness.disconnect();
+    harness.link();
+    harness.welcome(1);
+    let held = harness.take_subscribed(true);
+    let snapshots = held.iter().map(|(id, _)| Snapshot { subscription: *id, rows: vec![] }).collect();
+    harness.advance(Advance { to: at(50), snapshots, ..Advance::default() });
+    assert_eq!(*seen.borrow(), [true, false]);
+}
+
+#[test]
+fn an_attempt_of_another_history_is_run_again() {
+    let mut harness = Harness::new();
+    harness.mutator("put", |tx| {
+        tx.row(notes(), &key(1))?.ok_or(Stop::Abort("gone"))?;
+        Ok(tx.write(note(1, "title"), Operation::Put(Value::from("x")))?)
+    });
+    harness.connect();
+    harness.mutate("put");
+    harness.load(10, &[(notes(), key(1), note_row("a", 0))]);
+    assert_eq!(harness.take_submits().len(), 1);
+    harness.disconnect();
+    harness.link();
+    harness.welcome(2);
+    assert!(harness.take_submits().is_empty(), "what it read is of another history");
+    harness.load(30, &[(notes(), key(1), note_row("b", 0))]);
+    let submits = harness.take_submits();
+    assert_eq!((submits[0].attempt, submits[0].snapshot), (Attempt(2), at(30)));
+}
+
+#[test]
+fn a_commit_of_another_history_is_not_confirmed_by_this_one() {
+    let mut harness = Harness::new();
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.connect();
+    harness.react(View::Confirmed, |tx| tx.cell(&hits(1)).map(drop).map_err(Stop::from));
+    harness.load(10, &[]);
+    let counter = harness.mutate("hit");
+    let outcome = Outcome { counter, attempt: Attempt(1), verdict: Verdict::Committed(at(20)) };
+    harness.advance(Advance { to: at(10), outcomes: vec![outcome], ..Advance::default() });
+    harness.disconnect();
+    harness.link();
+    harness.welcome(2);
+    harness.load(30, &[]);
+    assert!(matches!(harness.last_status(counter), MutationStatus::Pending(_)), "it is sent to the new history");
+}
+
+#[test]
+fn a_cache_of_another_schema_is_not_used_and_the_queue_is() {
+    let mut harness = Harness::new();
+    harness.mutator("vote", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.connect();
+    harness.react(View::Confirmed, |tx| tx.row(notes(), &key(1)).map(drop).map_err(Stop::from));
+    harness.load(10, &[(notes(), key(1), note_row("a", 0))]);
+    harness.disconnect();
+    harness.mutate("vote");
+    let mut changed = config("ann");
+    let json = harness::SCHEMA.replace(r#""votes":{"type":"counter"}"#, r#""votes":{"type":"int","optional":true}"#);
+    changed.schema = Arc::new(Schema::from_json(&json).expect("a good schema"));
+    let stored: Vec<_> = harness.storage.clone().into_iter().collect();
+    let mut client = Client::open(changed, stored, harness.now).expect("its own storage");
+    assert_eq!((client.pending().count(), client.at()), (1, Timestamp::ZERO));
+    let id = client.register(View::Optimistic);
+    while let Some(output) = client.poll() {
+        let Output::Run(of) = output else { continue };
+        let mut run = client.begin(of);
+        let row = client.transaction(&mut run).row(notes(), &key(1));
+        assert!(row.is_err() || of != RunOf::Reaction(id), "the old row has another type now");
+        client.finish(run, Closed::Returned);
+    }
+}
+
+#[test]
+fn a_long_user_name_is_an_error() {
+    let opened = Client::open(config(&"u".repeat(2000)), Vec::new(), Default::default());
+    assert!(matches!(opened, Err(OpenError::UserTooLong { limit: 1024 })));
+}
+
+#[test]
+fn a_long_reason_is_cut_and_still_a_rejection() {
+    let mut harness = Harness::new();
+    let long: &'static str = Box::leak("x".repeat(5000).into_boxed_str());
+    harness.mutator("no", move |_| Err(Stop::Abort(long)));
+    harness.connect();
+    let counter = harness.mutate("no");
+    assert_eq!(harness.take_submits().len(), 1);
+    harness.decide(counter, 1, 20, vec![], Verdict::Aborted);
+    assert!(matches!(harness.last_status(counter), MutationStatus::Rejected { reason } if reason.len() == 4096));
+}
+
+#[test]
+fn a_range_with_a_long_bound_is_an_error_of_the_closure() {
+    let mut harness = Harness::new();
+    harness.mutator("far", |tx| {
+        let range = KeyRange { lower: vec![1; 2000].into(), upper: None };
+        tx.range(notes(), &range, None, false).map(drop).map_err(Stop::from)
+    });
+    harness.connect();
+    let counter = harness.mutate("far");
+    assert!(
+        matches!(harness.last_status(counter), MutationStatus::Cancelled { reason } if reason.contains("range bound"))
+    );
+    assert_eq!(harness.connection(), Connection::Online);
+}
+
+#[test]
+fn a_gateway_that_finds_fault_is_asked_again_but_seldom() {
+    let mut harness = Harness::new();
+    harness.connect();
+    harness.react(View::Confirmed, |tx| tx.range(notes(), &KeyRange::all(), None, false).map(drop).map_err(Stop::from));
+    for _ in 0..3 {
+        let reason = GoodbyeReason::Limit;
+        harness.tell(FromGateway::Goodbye(Goodbye { reason, message: "too large".into(), retry_after: None }));
+        let retry = harness.client.deadline().expect("it tries again");
+        assert!(retry.since(harness.now.instant) >= std::time::Duration::from_secs(10));
+        harness.link();
+        harness.welcome(1);
+    }
+}
+
+#[test]
+fn a_reaction_that_waits_hears_that_the_link_is_gone() {
+    let mut harness = Harness::new();
+    harness.connect();
+    let id = harness.react(View::Confirmed, |tx| tx.cell(&hits(1)).map(drop).map_err(Stop::from));
+    harness.client.go_offline();
+    harness.settle();
+    assert!(harness.other.contains(&Output::Unavailable(id)));
+}
