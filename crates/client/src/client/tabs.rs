@@ -1,22 +1,21 @@
 //! The client as the leader of other tabs: joins, calls by ticket, updates.
 //!
-//! Invariant: updates are made only when nothing is left to rebase, so each is the state at one moment.
+//! Invariants: a call is taken into the queue and out of the outbox in one batch, and once; updates are made only when nothing is left to
+//! rebase, so each is the state at one moment.
+
+mod updates;
 
 use iolite_machine::{Now, WallTime};
-use iolite_values::{Counter, Id};
-use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredEnd, StoredMutation};
-use iolite_wire::message::{Goodbye, GoodbyeReason};
-use iolite_wire::tabs::{
-    FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabConnection, TabJoin, TabMutation, TabNotice, TabRequest, TabUpdate,
-    ToTab, UpdateNumber,
-};
+use iolite_values::{Counter, Id, Interest};
+use iolite_wire::client_storage::{EndedAs, MutationStatus as StoredStatus, StoredEnd, StoredMutation};
+use iolite_wire::message::{Goodbye, GoodbyeReason, SubscriptionId};
+use iolite_wire::tabs::{FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab};
 
 use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
-use crate::queue::{Entry, Mutation, MutationKind, RunState, Stage};
-use crate::session::Connection;
-use crate::tabs::{Answer, Awaited, CallStatus, Parts, TabId, Ticket, call_status, ended_as, kind_of};
+use crate::queue::{Entry, Mutation, Stage};
+use crate::tabs::{Answer, CallStatus, TabId, Ticket, call_status, ended_as, kind_of};
 
 impl Client {
     /// How far the call of a ticket is. Ask once every call of this tab is known to be stored, or not to be: what is neither pending nor
@@ -137,11 +136,7 @@ impl Client {
         self.on_subscribe(tab, asked.subscriptions);
     }
 
-    fn on_subscribe(
-        &mut self,
-        tab: TabId,
-        interests: Vec<(iolite_wire::message::SubscriptionId, iolite_values::Interest)>,
-    ) {
+    fn on_subscribe(&mut self, tab: TabId, interests: Vec<(SubscriptionId, Interest)>) {
         let Some(known) = self.leader.tab_mut(tab) else { return };
         for (id, interest) in interests {
             self.cache.interests.require(&interest, Demand::Tab(tab));
@@ -271,119 +266,6 @@ impl Client {
             self.changes.end(gone, None);
         }
     }
-
-    /// Sends an update to one tab that has something new to learn and can take it.
-    pub(super) fn inform_tabs(&mut self) -> bool {
-        let can_fetch = self.session.can_fetch();
-        for tab in self.leader.tabs() {
-            let Some(known) = self.leader.tab_mut(tab) else { continue };
-            let held = known.wanted.values().any(|interest| self.cache.interests.holds(interest));
-            let told = |id| known.unavailable.contains(id);
-            let unavailable = !can_fetch && !known.wanted.keys().all(told);
-            if known.can_take() && (known.has_news() || held || unavailable) {
-                self.inform(tab, can_fetch);
-                return true;
-            }
-        }
-        false
-    }
-
-    fn inform(&mut self, tab: TabId, can_fetch: bool) {
-        let connection = connection(&self.session.connection());
-        let Some(known) = self.leader.tab_mut(tab) else { return };
-        known.awaited = Awaited::Applied { since: None };
-        known.due = false;
-        let join = known.join;
-        let mut parts = Parts::new(TabUpdate {
-            number: UpdateNumber(0),
-            more: false,
-            at: self.cache.at(),
-            connection,
-            rows: Vec::new(),
-            snapshots: Vec::new(),
-            unavailable: Vec::new(),
-            pending: Vec::new(),
-            ended: Vec::new(),
-            refused: Vec::new(),
-            dismissed: Vec::new(),
-        });
-        self.collect_data(tab, can_fetch, &mut parts);
-        self.collect_mutations(tab, &mut parts);
-        for mut part in parts.finish() {
-            part.number = self.leader.next_number(tab);
-            if !self.tell_tab(tab, join, TabNotice::Update(part)) {
-                self.forget_tab(tab);
-                let what = "a row or a mutation is too large to be shown in a second tab";
-                return self.refuse_tab(tab, join, GoodbyeReason::Limit, what);
-            }
-        }
-    }
-
-    fn collect_data(&mut self, tab: TabId, can_fetch: bool, parts: &mut Parts) {
-        let Some(known) = self.leader.tab_mut(tab) else { return };
-        for (table, key) in std::mem::take(&mut known.rows) {
-            let row = self.cache.row(table, &key).cloned().unwrap_or_default();
-            parts.row(iolite_wire::message::RowSnapshot { table, key, row });
-        }
-        for (id, interest) in std::mem::take(&mut known.wanted) {
-            if self.cache.interests.holds(&interest) {
-                parts.snapshot(id, self.cache.snapshot(&interest));
-                known.unavailable.remove(&id);
-                known.granted.insert(id, interest);
-                continue;
-            }
-            if can_fetch {
-                known.unavailable.remove(&id);
-            } else if known.unavailable.insert(id) {
-                parts.room(0).unavailable.push(id);
-            }
-            known.wanted.insert(id, interest);
-        }
-    }
-
-    fn collect_mutations(&mut self, tab: TabId, parts: &mut Parts) {
-        let Some(known) = self.leader.tab_mut(tab) else { return };
-        for counter in std::mem::take(&mut known.mutations) {
-            if let Some(entry) = self.queue.entry(counter) {
-                parts.mutation(mirrored(entry));
-            }
-        }
-        for end in std::mem::take(&mut known.ended) {
-            parts.room(0).ended.push(end);
-        }
-        for counter in std::mem::take(&mut known.refused) {
-            if let Some(refused) = self.refused.get(&counter) {
-                parts.room(refused.arguments.len()).refused.push(stored_refused(refused));
-            }
-        }
-        for counter in std::mem::take(&mut known.dismissed) {
-            parts.room(0).dismissed.push(counter);
-        }
-    }
-}
-
-fn mirrored(entry: &Entry) -> TabMutation {
-    let status = entry.status();
-    let (name, arguments) = match &entry.mutation.kind {
-        MutationKind::Named { name, arguments } => (Some(name.to_string()), arguments.to_string()),
-        MutationKind::Closure => (None, String::new()),
-    };
-    let writes = match &entry.state {
-        RunState::Done(ran) => ran.writes().to_vec(),
-        RunState::Due | RunState::Missing(_) => Vec::new(),
-    };
-    TabMutation {
-        counter: entry.counter(),
-        name,
-        arguments,
-        called_at_micros: entry.mutation.called_at.as_micros(),
-        ticket: entry.mutation.ticket.map(Id::from),
-        durable: status.durable,
-        sent: status.sent,
-        waits_for_data: status.waits_for_data,
-        would_reject: status.would_reject.map(super::mutations::shortened),
-        writes,
-    }
 }
 
 pub(super) fn stored_refused(refused: &Refused) -> StoredMutation {
@@ -408,17 +290,5 @@ fn end_of_refused(refused: &Refused) -> StoredEnd {
 }
 
 fn confirmed_earlier(ticket: Id) -> StoredEnd {
-    StoredEnd { counter: None, ticket: Some(ticket), how: iolite_wire::client_storage::EndedAs::ConfirmedEarlier }
-}
-
-fn connection(connection: &Connection) -> TabConnection {
-    match connection {
-        Connection::Offline => TabConnection::Offline,
-        Connection::Connecting => TabConnection::Connecting,
-        Connection::Online => TabConnection::Online,
-        Connection::Refused { reason, message } => {
-            let message = super::mutations::shortened(message.clone());
-            TabConnection::Refused(Goodbye { reason: *reason, message, retry_after: None })
-        }
-    }
+    StoredEnd { counter: None, ticket: Some(ticket), how: EndedAs::ConfirmedEarlier }
 }
