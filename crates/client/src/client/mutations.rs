@@ -7,7 +7,6 @@ use iolite_values::{Attempt, Counter, Id};
 use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
 use iolite_wire::limits;
 
-
 use super::Client;
 use super::tabs::stored_refused;
 use crate::cache::Demand;
