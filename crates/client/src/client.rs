@@ -19,7 +19,6 @@ use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
 use iolite_values::{ClientId, Counter, Interest, Schema, StoreIncarnation, Timestamp};
-use iolite_wire::limits;
 use iolite_wire::message::Advance;
 
 pub use mutations::CallError;
@@ -112,21 +111,10 @@ impl Client {
         stored: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
         now: Now,
     ) -> Result<Client, OpenError> {
-        let loaded = Loaded::read(stored)?;
+        let mut loaded = Loaded::read(stored)?;
+        loaded.check_user(&config.user)?;
+        let (store, cache, unused) = loaded.take_cache(config.schema.hash());
         let meta = loaded.meta.as_ref();
-        if let Some(meta) = meta.filter(|meta| meta.user != config.user) {
-            return Err(OpenError::OtherUser { stored: meta.user.clone(), asked: config.user });
-        }
-        if config.user.len() > limits::NAME.most {
-            return Err(OpenError::UserTooLong { limit: limits::NAME.most });
-        }
-        let store = loaded.usable_cache(config.schema.hash());
-        let cache = match (store, meta) {
-            (Some(_), Some(meta)) => Cache::restored(meta.at, loaded.rows.clone(), loaded.interests.clone()),
-            (None, _) | (_, None) => Cache::default(),
-        };
-        // What is not used is deleted with the first batch.
-        let unused = if store.is_none() { loaded.rows.into_keys().collect() } else { BTreeSet::new() };
         let last = meta.map_or(Counter(0), |meta| meta.next_counter);
         let mut client = Client {
             schema: config.schema,

@@ -15,6 +15,7 @@ mod tickets;
 
 use std::fmt;
 
+use crate::app::Model;
 use crate::history::History;
 
 pub use commits::{Commits, confirmed};
@@ -55,15 +56,14 @@ impl Violation {
     }
 }
 
-/// Checks a history.
+/// Checks a history, and gives the state that it ends in.
 ///
 /// # Errors
 /// The first [`Violation`] that is found.
-pub fn check(history: &History) -> Result<Commits, Violation> {
+pub fn check(history: &History) -> Result<Model, Violation> {
     let commits = Commits::collect(history)?;
     commits.check_ends(history)?;
     tickets::check(history, &commits)?;
     real_time::check(history, &commits)?;
-    replay::check(history, &commits)?;
-    Ok(commits)
+    replay::check(history, &commits)
 }

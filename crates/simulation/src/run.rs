@@ -62,8 +62,8 @@ fn live(world: &mut World) -> Result<(), Violation> {
     }
     let end = world.moment() + LAST_SIGHT;
     while world.moment() < end && world.step() {}
-    checker::check(&world.history)?;
-    checker::check_last(world)
+    let end = checker::check(&world.history)?;
+    checker::check_last(world, &end)
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -1,12 +1,13 @@
 //! Reads back what the host stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Interest, Row, SchemaHash, StoreIncarnation};
 use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::limits;
 
 use super::{OpenError, kind};
-use crate::cache::RowId;
+use crate::cache::{Cache, RowId};
 
 /// Everything that a client's storage held.
 #[derive(Debug, Default)]
@@ -42,9 +43,27 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// The history that the stored cache is of, if it can be used: it was kept whole, and under the schema that the app has now.
-    pub(crate) fn usable_cache(&self, schema: SchemaHash) -> Option<StoreIncarnation> {
-        self.meta.as_ref().filter(|meta| meta.schema == schema)?.store
+    /// # Errors
+    /// [`OpenError::OtherUser`], [`OpenError::UserTooLong`].
+    pub(crate) fn check_user(&self, user: &str) -> Result<(), OpenError> {
+        if let Some(meta) = self.meta.as_ref().filter(|meta| meta.user != user) {
+            return Err(OpenError::OtherUser { stored: meta.user.clone(), asked: user.to_owned() });
+        }
+        if user.len() > limits::NAME.most {
+            return Err(OpenError::UserTooLong { limit: limits::NAME.most });
+        }
+        Ok(())
+    }
+
+    /// The stored cache and the history that it is of, if it can be used: it was kept whole, and under the schema that the app has now.
+    /// Otherwise an empty one, and the rows that are stored in vain.
+    pub(crate) fn take_cache(&mut self, schema: SchemaHash) -> (Option<StoreIncarnation>, Cache, BTreeSet<RowId>) {
+        let rows = std::mem::take(&mut self.rows);
+        let usable = self.meta.as_ref().filter(|meta| meta.schema == schema);
+        match usable.and_then(|meta| meta.store.map(|store| (store, meta.at))) {
+            Some((store, at)) => (Some(store), Cache::restored(at, rows, self.interests.clone()), BTreeSet::new()),
+            None => (None, Cache::default(), rows.into_keys().collect()),
+        }
     }
 
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), OpenError> {
