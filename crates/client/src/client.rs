@@ -7,6 +7,7 @@
 //! Invariants: at most one closure runs at a time; a closure sees one snapshot of its view; docs/protocols/client.md lists inputs and outputs.
 
 mod advance;
+mod ending;
 mod mutations;
 mod reactions;
 mod runs;
@@ -18,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_values::{ClientId, Counter, Interest, Schema, StoreIncarnation, Timestamp};
+use iolite_values::{Attempt, ClientId, Counter, Interest, Schema, StoreIncarnation, Timestamp};
 use iolite_wire::message::Advance;
 
 pub use mutations::CallError;
@@ -32,6 +33,7 @@ use crate::storage::{Loaded, OpenError, PendingChanges};
 use crate::tabs::Leader;
 use crate::transaction::RunOf;
 use crate::view::Overlay;
+use ending::Ended;
 
 pub struct Client {
     schema: Arc<Schema>,
@@ -57,6 +59,8 @@ pub struct Client {
     acknowledgement: Acknowledgement,
     changes: PendingChanges,
     persists: Persists,
+    /// Ends that are told once they are stored.
+    untold: VecDeque<Ended>,
     outputs: VecDeque<Output>,
     /// The pending mutations that are durable, for reactions with that view.
     durable: Overlay,
@@ -78,6 +82,15 @@ pub struct Client {
 struct Counters {
     last: Counter,
     reserved: Counter,
+}
+
+impl Counters {
+    /// Below the numbers of the attempts that this life of the app makes of a mutation which it found stored: no attempt of an earlier life has one
+    /// of those, or one number could have two contents. A life begins with a block of counters of its own, so their last tells lives apart.
+    fn attempts_base(&self) -> Attempt {
+        let life = (self.last.0 / Client::RESERVE).min(u64::from(u16::MAX));
+        Attempt((life as u32) << 16)
+    }
 }
 
 /// Which outcomes the store may forget.
@@ -138,6 +151,7 @@ impl Client {
             },
             changes: PendingChanges::default(),
             persists: Persists::default(),
+            untold: VecDeque::new(),
             outputs: VecDeque::new(),
             durable: Overlay::default(),
             compare_due: false,

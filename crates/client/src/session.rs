@@ -40,6 +40,7 @@ pub(crate) enum State {
     /// Waits until `retry`.
     Waiting {
         retry: Instant,
+        outlook: Outlook,
     },
     /// The app asked for silence.
     Paused,
@@ -62,6 +63,15 @@ pub(crate) struct Link {
     pub(crate) heard: Instant,
     pub(crate) pinged: Instant,
     pub(crate) pings: u32,
+}
+
+/// Whether the next try is likely to bring a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// It is the first of all, or the last session was open when it was lost.
+    Good,
+    /// The last try failed.
+    Bad,
 }
 
 impl Link {
@@ -89,7 +99,7 @@ impl Session {
 
     /// `seed` spreads the retries of many clients.
     pub(crate) fn new(now: Instant, seed: u64) -> Session {
-        Session { state: State::Waiting { retry: now }, backoff: Backoff::new(seed) }
+        Session { state: State::Waiting { retry: now, outlook: Outlook::Good }, backoff: Backoff::new(seed) }
     }
 
     pub(crate) fn connection(&self) -> Connection {
@@ -106,11 +116,11 @@ impl Session {
         matches!(&self.state, State::Linked(link) if link.phase == Phase::Open)
     }
 
-    /// Whether data that is missing is likely to come soon: there is a link, or the first try for one has not failed.
+    /// Whether data that is missing is likely to come soon.
     pub(crate) fn can_fetch(&self) -> bool {
         match &self.state {
             State::Linking { .. } | State::Linked(_) => true,
-            State::Waiting { .. } => self.backoff.is_fresh(),
+            State::Waiting { outlook, .. } => *outlook == Outlook::Good,
             State::Paused | State::Refused { .. } => false,
         }
     }
@@ -140,8 +150,9 @@ impl Session {
 
     /// The link is gone or could not be made; try again after a pause.
     pub(crate) fn lost(&mut self, now: Instant, at_least: Option<Duration>) {
+        let outlook = if self.is_open() { Outlook::Good } else { Outlook::Bad };
         let pause = self.backoff.next_pause().max(at_least.unwrap_or_default());
-        self.state = State::Waiting { retry: now + pause };
+        self.state = State::Waiting { retry: now + pause, outlook };
     }
 
     pub(crate) fn refused(&mut self, reason: GoodbyeReason, message: String) {
@@ -156,13 +167,13 @@ impl Session {
     pub(crate) fn retry_now(&mut self, now: Instant) {
         if !matches!(self.state, State::Linked(_) | State::Linking { .. }) {
             self.backoff.reset();
-            self.state = State::Waiting { retry: now };
+            self.state = State::Waiting { retry: now, outlook: Outlook::Good };
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match &self.state {
-            State::Waiting { retry } => Some(*retry),
+            State::Waiting { retry, .. } => Some(*retry),
             State::Linking { give_up } => Some(*give_up),
             State::Linked(link) if link.waits_for_pong() => Some(link.pinged + Self::ANSWER_WITHIN),
             State::Linked(link) => Some(link.pinged + Self::PING_AFTER),
@@ -173,7 +184,7 @@ impl Session {
     /// What the deadline calls for.
     pub(crate) fn due(&mut self, now: Instant) -> Due {
         match &mut self.state {
-            State::Waiting { retry } if *retry <= now => {
+            State::Waiting { retry, .. } if *retry <= now => {
                 self.state = State::Linking { give_up: now + Self::LINK_WITHIN };
                 Due::Connect
             }

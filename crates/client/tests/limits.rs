@@ -4,7 +4,7 @@ mod harness;
 
 use std::time::Duration;
 
-use harness::{Harness, Stop, hits, key, notes};
+use harness::{Harness, Stop, hits, key, note, notes};
 use iolite_client::{CallError, Client, Connection, MutationStatus, Output, Run, RunError, View};
 use iolite_machine::Machine;
 use iolite_values::{ColumnId, KeyRange, Operation, TableId, Value};
@@ -55,8 +55,8 @@ fn a_run_writes_so_many_bytes_and_no_more() {
         }
     };
     let mut harness = Harness::new();
-    // Creating the row and naming it twice take the rest.
-    let around = 1 + 2 * key(1).as_bytes().len();
+    // Creating the row, and naming it three times (whether it exists, its life, its title), take the rest.
+    let around = 1 + 3 * key(1).as_bytes().len();
     harness.mutator("most", put(Run::BYTES_MAX - around)).mutator("more", put(Run::BYTES_MAX - around + 1));
     harness.connect();
     harness.react(View::Confirmed, |tx| tx.row(notes(), &key(1)).map(drop).map_err(Stop::from));
@@ -64,7 +64,7 @@ fn a_run_writes_so_many_bytes_and_no_more() {
     assert_eq!(cancelled(&mut harness, "most"), None);
     let mut harness = Harness::on(harness.storage);
     harness.mutator("more", put(Run::BYTES_MAX - around + 1));
-    let refused = RunError::TooLarge { what: "bytes of operations", limit: Run::BYTES_MAX };
+    let refused = RunError::TooLarge { what: "bytes of operations and reads", limit: Run::BYTES_MAX };
     assert_eq!(cancelled(&mut harness, "more"), Some(refused.to_string()));
 }
 
@@ -85,6 +85,66 @@ fn a_run_reads_so_often_and_no_more() {
     assert_eq!(cancelled(&mut harness, "most"), None);
     let refused = RunError::TooLarge { what: "reads", limit: Run::READS_MAX };
     assert_eq!(cancelled(&mut harness, "more"), Some(refused.to_string()));
+}
+
+/// A client whose cache holds the table `hits` whole, so that closures may read it.
+fn holding_hits() -> Harness {
+    let mut harness = Harness::new();
+    harness.connect();
+    let all = |tx: &mut iolite_client::Transaction<'_>| {
+        tx.range(TableId::of("hits"), &KeyRange::all(), None, false).map(drop).map_err(Stop::from)
+    };
+    harness.react(View::Confirmed, all);
+    harness.load(10, &[]);
+    harness
+}
+
+#[test]
+fn the_largest_run_fits_a_frame() {
+    let mut harness = holding_hits();
+    harness.mutator("largest", |tx| {
+        (0..Run::READS_MAX as i64).try_for_each(|id| tx.cell(&hits(id)).map(drop))?;
+        (0..Run::WRITES_MAX as i64).try_for_each(|id| tx.write(hits(id), Operation::Add(i64::MIN))).map_err(Stop::from)
+    });
+    harness.mutate("largest");
+    assert_eq!(harness.take_submits().len(), 1, "{:?}", harness.statuses.last());
+}
+
+#[test]
+fn long_keys_of_reads_count_as_bytes() {
+    let mut harness = holding_hits();
+    let table = TableId::of("hits");
+    harness.mutator("more", move |tx| {
+        let bound = |number: u32| [&[7; 1000], number.to_be_bytes().as_slice()].concat();
+        let range = |number: u32| KeyRange { lower: bound(number).into(), upper: Some(bound(number + 1).into()) };
+        (0..1000).try_for_each(|number| tx.range(table, &range(number), None, false).map(drop)).map_err(Stop::from)
+    });
+    let refused = RunError::TooLarge { what: "bytes of operations and reads", limit: Run::BYTES_MAX };
+    assert_eq!(cancelled(&mut harness, "more"), Some(refused.to_string()), "it would fit no frame");
+}
+
+#[test]
+fn a_map_key_is_so_long_and_no_longer() {
+    let mut harness = holding_hits();
+    let longest = "k".repeat(1024);
+    let longer = format!("{longest}k");
+    let refused = RunError::TooLong { what: "the key of a map's entry", limit: 1024 }.to_string();
+    let (one, two) = (longer.clone(), longer.clone());
+    harness.mutator("read", move |tx| tx.entry(&note(1, "marks"), &one.as_str().into()).map(drop).map_err(Stop::from));
+    assert_eq!(cancelled(&mut harness, "read"), Some(refused.clone()));
+    let marks =
+        move |key: String| (ColumnId::of("marks"), vec![Operation::PutEntry { key: key.into(), value: Value::Int(1) }]);
+    let title = || (ColumnId::of("title"), vec![Operation::Put(Value::from("a"))]);
+    harness.mutator("write", move |tx| {
+        tx.insert(notes(), &key(1), [title(), marks(two.clone())].into()).map_err(Stop::from)
+    });
+    harness.mutator("fits", move |tx| {
+        tx.insert(notes(), &key(2), [title(), marks(longest.clone())].into()).map_err(Stop::from)
+    });
+    harness.react(View::Confirmed, |tx| tx.range(notes(), &KeyRange::all(), None, false).map(drop).map_err(Stop::from));
+    harness.load(20, &[]);
+    assert_eq!(cancelled(&mut harness, "write"), Some(refused));
+    assert_eq!(cancelled(&mut harness, "fits"), None);
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn a_queued_mutation_whose_mutator_is_gone_is_kept_with_its_payload() {
         matches!(submits[0].decision, Decision::Abort(_)),
         "it may have been sent before: the store has to record its end"
     );
-    harness.decide(counter, 1, 20, vec![], Verdict::Aborted);
+    harness.decide(counter, submits[0].attempt.0, 20, vec![], Verdict::Aborted);
     assert!(matches!(harness.last_status(counter), MutationStatus::Quarantined { .. }));
     let refused = harness.client.refused().next().expect("it is kept");
     assert_eq!((&*refused.name, &*refused.arguments), ("hit", "{}"));

@@ -5,12 +5,13 @@ mod harness;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use harness::{Harness, Stop, at, config, hits, key, note, note_row, notes};
-use iolite_client::{Client, Closed, Connection, MutationStatus, OpenError, Output, RunOf, View};
+use iolite_client::{Client, Closed, Connection, Input, MutationStatus, OpenError, Output, RunOf, View};
 use iolite_machine::Machine;
 use iolite_values::{Attempt, KeyRange, Operation, Row, Schema, Timestamp, Value};
-use iolite_wire::message::{Advance, FromGateway, Goodbye, GoodbyeReason, Outcome, Snapshot, Verdict};
+use iolite_wire::message::{Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Outcome, Snapshot, Verdict};
 
 #[test]
 fn a_held_row_that_was_deleted_beyond_the_history_is_gone() {
@@ -122,7 +123,7 @@ fn a_range_with_a_long_bound_is_an_error_of_the_closure() {
     harness.connect();
     let counter = harness.mutate("far");
     assert!(
-        matches!(harness.last_status(counter), MutationStatus::Cancelled { reason } if reason.contains("range bound"))
+        matches!(harness.last_status(counter), MutationStatus::Cancelled { reason } if reason.contains("a bound of a range"))
     );
     assert_eq!(harness.connection(), Connection::Online);
 }
@@ -150,4 +151,88 @@ fn a_reaction_that_waits_hears_that_the_link_is_gone() {
     harness.client.go_offline();
     harness.settle();
     assert!(harness.other.contains(&Output::Unavailable(id)));
+}
+
+#[test]
+fn a_client_that_holds_nothing_offers_no_resume_token() {
+    let mut harness = Harness::new();
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.connect();
+    let counter = harness.mutate("hit");
+    harness.decide(counter, 1, 20, vec![], Verdict::Committed(at(20)));
+    harness.disconnect();
+    harness.take_sent();
+    harness.link();
+    let sent = harness.take_sent();
+    // A gateway that is given a token waits for what is held, so both would wait.
+    assert!(matches!(&sent[..], [FromClient::Hello(hello)] if hello.resume.is_none()), "{sent:?}");
+}
+
+#[test]
+fn a_call_in_a_short_loss_of_the_link_waits_for_its_data() {
+    let mut harness = Harness::new();
+    harness.mutator("read", |tx| tx.row(notes(), &key(1)).map(drop).map_err(Stop::from));
+    harness.connect();
+    harness.disconnect();
+    let soon = harness.mutate("read");
+    assert!(matches!(harness.last_status(soon), MutationStatus::Pending(_)), "the next try may succeed");
+    harness.pass(Duration::from_secs(1));
+    harness.disconnect();
+    let later = harness.mutate("read");
+    assert!(matches!(harness.last_status(later), MutationStatus::Cancelled { .. }), "there is no connection");
+}
+
+#[test]
+fn what_was_taken_back_is_told_once_a_restart_cannot_bring_it_back() {
+    let mut harness = Harness::new();
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    let counter = harness.mutate("hit");
+    harness.stores = false;
+    assert!(harness.client.cancel(counter));
+    harness.settle();
+    assert_eq!(harness.client.pending().count(), 0);
+    assert!(matches!(harness.last_status(counter), MutationStatus::Pending(_)), "the disk still has it");
+    harness.store();
+    assert_eq!(*harness.last_status(counter), MutationStatus::Cancelled { reason: "taken back".into() });
+    assert_eq!(harness.reopened().client.pending().count(), 0);
+}
+
+#[test]
+fn attempts_of_two_lives_of_the_app_have_different_numbers() {
+    let mut harness = Harness::new();
+    harness.mutator("no", |_| Err(Stop::Abort("first life")));
+    harness.connect();
+    let counter = harness.mutate("no");
+    let first = harness.take_submits()[0].attempt;
+    let mut harness = harness.reopened();
+    harness.mutator("no", |_| Err(Stop::Abort("second life")));
+    harness.connect();
+    let second = harness.take_submits()[0].attempt;
+    assert!(second > first);
+    // The first life's attempt is the one that was decided, and only that life knew why.
+    harness.decide(counter, first.0, 20, vec![], Verdict::Aborted);
+    let reason = "it was aborted before the app was started again".into();
+    assert_eq!(*harness.last_status(counter), MutationStatus::Rejected { reason });
+}
+
+#[test]
+fn nothing_is_submitted_before_a_restart_would_be_told_apart() {
+    let mut harness = Harness::new();
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.mutate("hit");
+    let mut harness = harness.reopened();
+    harness.stores = false;
+    harness.connect();
+    assert!(harness.take_submits().is_empty());
+    harness.store();
+    assert_eq!(harness.take_submits().len(), 1);
+}
+
+#[test]
+fn a_link_that_is_reported_twice_stays() {
+    let mut harness = Harness::new();
+    harness.connect();
+    harness.input(Input::Linked);
+    assert_eq!(harness.connection(), Connection::Online);
+    assert!(!harness.other.contains(&Output::Disconnect));
 }

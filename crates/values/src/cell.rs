@@ -37,6 +37,18 @@ pub enum Element {
     Index(u32),
 }
 
+impl Element {
+    /// About as many bytes as it takes to name it.
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Element::Whole => 0,
+            Element::Member(value) => value.size_bytes(),
+            Element::Entry(key) => key.len(),
+            Element::Index(_) => 4,
+        }
+    }
+}
+
 /// Something that a transaction read, and that validation watches.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Read {
@@ -52,6 +64,14 @@ pub enum Read {
 }
 
 impl Read {
+    /// About as many bytes as it takes to name it.
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Read::Cell { cell, element } => cell.row.as_bytes().len() + element.size_bytes(),
+            Read::Range { table: _, range } => range.size_bytes(),
+        }
+    }
+
     /// What has to be subscribed to so that this read can be answered.
     pub fn interest(&self) -> Interest {
         match self {
@@ -69,6 +89,14 @@ pub enum Interest {
 }
 
 impl Interest {
+    /// About as many bytes as it takes to name it.
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Interest::Cell(cell) => cell.row.as_bytes().len(),
+            Interest::Range { table: _, range } => range.size_bytes(),
+        }
+    }
+
     /// A cell's interest includes the life of its row, because a row that is created or deleted is emptied.
     pub fn includes(&self, cell: &Cell) -> bool {
         match self {

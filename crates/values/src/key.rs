@@ -115,6 +115,11 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
+    /// The bytes of its bounds.
+    pub fn size_bytes(&self) -> usize {
+        self.lower.len() + self.upper.as_ref().map_or(0, |upper| upper.len())
+    }
+
     pub fn all() -> KeyRange {
         KeyRange { lower: Arc::from([]), upper: None }
     }

@@ -8,9 +8,7 @@ use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation
 use iolite_wire::limits;
 
 use super::Client;
-use super::tabs::stored_refused;
-use crate::cache::Demand;
-use crate::interface::{MutationStatus, Output, PendingMutation, Refused};
+use crate::interface::{MutationStatus, PendingMutation, Refused};
 use crate::queue::{Entry, Mutation, MutationKind, Stage};
 use crate::tabs::Ticket;
 
@@ -72,7 +70,8 @@ impl Client {
         Ok(counter)
     }
 
-    /// Takes a mutation back, if nothing of it was sent yet.
+    /// Takes a mutation back, if nothing of it was sent yet: it is pending no more. It is [`MutationStatus::Cancelled`] for good once that is
+    /// reported, which waits for the disk: a crash before that brings it back.
     pub fn cancel(&mut self, counter: Counter) -> bool {
         let unsent = self.queue.entry(counter).is_some_and(Entry::is_unsent);
         if unsent {
@@ -98,7 +97,7 @@ impl Client {
         self.queue.entry(counter).map(|entry| &entry.mutation)
     }
 
-    /// How many attempts of a pending mutation were submitted. A report of its status follows each one at once.
+    /// The number of a pending mutation's last attempt. A report of its status follows each one at once.
     pub fn attempts(&self, counter: Counter) -> Option<Attempt> {
         self.queue.entry(counter).map(|entry| entry.attempts)
     }
@@ -116,39 +115,6 @@ impl Client {
         }
     }
 
-    /// Removes a mutation from the queue. What ended without effect after it was promised to be sent is kept with its payload.
-    pub(super) fn end(&mut self, counter: Counter, status: MutationStatus) {
-        let Some(entry) = self.queue.remove(counter) else { return };
-        self.cache.interests.settle(Demand::Mutation(counter), &[]);
-        self.changes.forget_mutation(counter);
-        let refusal = match &status {
-            MutationStatus::Rejected { reason } => Some((reason, true)),
-            MutationStatus::Quarantined { reason } => Some((reason, false)),
-            MutationStatus::Pending(_) | MutationStatus::Confirmed { .. } | MutationStatus::Cancelled { .. } => None,
-        };
-        if let Some((reason, by_app)) = refusal {
-            self.keep_refused(&entry.mutation, reason, by_app);
-        }
-        self.note_end(&entry.mutation, &status);
-        self.outputs.push_back(Output::Mutation { counter, status });
-    }
-
-    fn keep_refused(&mut self, mutation: &Mutation, reason: &str, by_app: bool) {
-        let MutationKind::Named { name, arguments } = &mutation.kind else { return };
-        let refused = Refused {
-            counter: mutation.counter,
-            name: name.clone(),
-            arguments: arguments.clone(),
-            called_at: mutation.called_at,
-            ticket: mutation.ticket,
-            reason: reason.into(),
-            by_app,
-        };
-        self.changes.refused(&stored_refused(&refused));
-        self.leader.note_refused(mutation.counter);
-        self.refused.insert(mutation.counter, refused);
-    }
-
     pub(super) fn save_mutation(&mut self, counter: Counter) {
         let next = self.persists.last.next();
         let Some(entry) = self.queue.entry_mut(counter) else { return };
@@ -161,10 +127,11 @@ impl Client {
     }
 
     pub(super) fn restore_mutations(&mut self, mutations: Vec<StoredMutation>, refused: Vec<StoredMutation>) {
+        let base = self.counters.attempts_base();
         for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _ } in mutations {
             let called_at = WallTime::from_micros(called_at_micros);
             let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
-            self.queue.push(Entry::restored(Mutation { counter, kind, called_at, ticket: ticket.map(Ticket) }));
+            self.queue.push(Entry::restored(Mutation { counter, kind, called_at, ticket: ticket.map(Ticket) }, base));
         }
         for StoredMutation { counter, name, arguments, called_at_micros, status, ticket } in refused {
             let called_at = WallTime::from_micros(called_at_micros);

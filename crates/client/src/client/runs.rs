@@ -66,7 +66,10 @@ impl Client {
     fn finish_mutation(&mut self, counter: Counter, run: Run, closed: Closed) {
         let missed = self.cache.interests.demand(Demand::Mutation(counter), &run);
         let can_fetch = self.session.can_fetch();
-        let Some(entry) = self.queue.entry_mut(counter) else { return };
+        let Some(entry) = self.queue.entry_mut(counter) else {
+            // It ended while it ran.
+            return self.cache.interests.settle(Demand::Mutation(counter), &[]);
+        };
         let first = matches!(entry.stage, Stage::Called);
         entry.misses = if run.is_stopped() { entry.misses + 1 } else { 0 };
         let too_many = entry.misses > Client::MISSES_MAX;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iolite_machine::{Instant, Now};
+use iolite_machine::{Instant, Now, PersistId};
 use iolite_values::SchemaHash;
 use iolite_wire::message::{FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, Welcome};
 
@@ -32,11 +32,18 @@ impl Client {
     }
 
     pub(super) fn on_linked(&mut self, now: Now) {
-        if !matches!(self.session.state, State::Linking { .. }) {
-            return self.outputs.push_back(Output::Disconnect);
+        match self.session.state {
+            State::Linking { .. } => {}
+            // The host says it twice.
+            State::Linked(_) => return,
+            State::Waiting { .. } | State::Paused | State::Refused { .. } => {
+                return self.outputs.push_back(Output::Disconnect);
+            }
         }
         self.session.linked(now);
-        let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
+        // Whoever holds nothing lacks nothing, and a gateway that was given a token waits for what is held.
+        let holds = self.cache.interests.live().next().is_some();
+        let resume = self.store.filter(|_| holds).map(|store| Resume { store, at: self.cache.at() });
         self.acknowledgement.told = self.acknowledgement.noted;
         let SchemaHash(schema) = self.schema.hash();
         self.send(FromClient::Hello(Hello {
@@ -145,7 +152,8 @@ impl Client {
     pub(crate) const SUBSCRIBE_PART: usize = 1000;
 
     pub(super) fn submit(&mut self) -> bool {
-        if !self.session.is_open() {
+        // Before the first batch is stored, a restart would number its attempts as this life does.
+        if !self.session.is_open() || self.persists.done == PersistId::default() {
             return false;
         }
         let Some(mut submit) = self.queue.next_submission(self.cache.at()) else { return false };

@@ -16,7 +16,7 @@ use crate::queue::Stage;
 
 impl Client {
     /// Counters that are reserved at once.
-    const RESERVE: u64 = 1024;
+    pub(super) const RESERVE: u64 = 1024;
     /// How long an acknowledgement waits for a submission that can carry it.
     const ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(200);
 
@@ -95,6 +95,7 @@ impl Client {
         if self.acknowledgement.noted > self.acknowledgement.told && self.acknowledgement.due.is_none() {
             self.acknowledgement.due = Some(now.instant + Self::ACKNOWLEDGE_WITHIN);
         }
+        self.tell_stored_ends();
         self.note_saved();
         self.leader.forget_adopted(self.persists.done);
     }

@@ -153,14 +153,15 @@ impl Client {
                     known.mutations.insert(counter);
                 }
             }
-            Answer::Ended(end) => self.tell_end(tab, end),
+            Answer::Ended(_) if self.will_tell(question) => {}
+            Answer::Ended(end) => self.answer_end(tab, end),
             // It is neither pending nor refused, and was adopted: it was confirmed.
-            Answer::Unknown if self.leader.was_adopted(question) => self.tell_end(tab, confirmed_earlier(ticket)),
+            Answer::Unknown if self.leader.was_adopted(question) => self.answer_end(tab, confirmed_earlier(ticket)),
             Answer::Unknown => self.read_outbox(Some((tab, ticket))),
         }
     }
 
-    fn tell_end(&mut self, tab: TabId, end: StoredEnd) {
+    fn answer_end(&mut self, tab: TabId, end: StoredEnd) {
         if let Some(known) = self.leader.tab_mut(tab) {
             known.ended.push(end);
         }
@@ -180,7 +181,7 @@ impl Client {
         for (tab, ticket) in answered {
             match self.answer(Ticket(ticket)) {
                 Answer::Pending(_) | Answer::Ended(_) => self.on_ask(tab, ticket),
-                Answer::Unknown => self.tell_end(tab, confirmed_earlier(ticket)),
+                Answer::Unknown => self.answer_end(tab, confirmed_earlier(ticket)),
             }
         }
         if again {
@@ -246,11 +247,15 @@ impl Client {
     pub(super) fn note_end(&mut self, mutation: &Mutation, status: &MutationStatus) {
         let Some(how) = ended_as(status) else { return };
         let (counter, ticket) = (mutation.counter, mutation.ticket);
-        let end = StoredEnd { counter: Some(counter), ticket: ticket.map(Id::from), how };
-        self.leader.note_end(&end);
-        if ticket.is_some() && matches!(status, MutationStatus::Cancelled { .. }) {
-            self.keep_end(counter, end);
-        }
+        self.leader.note_end(&StoredEnd { counter: Some(counter), ticket: ticket.map(Id::from), how });
+    }
+
+    /// Nothing else tells that a call by ticket was cancelled.
+    pub(super) fn keep_cancelled(&mut self, mutation: &Mutation, status: &MutationStatus) {
+        let (MutationStatus::Cancelled { .. }, Some(how)) = (status, ended_as(status)) else { return };
+        let Some(ticket) = mutation.ticket else { return };
+        let end = StoredEnd { counter: Some(mutation.counter), ticket: Some(ticket.0), how };
+        self.keep_end(mutation.counter, end);
     }
 
     pub(super) fn note_dismissed(&mut self, refused: &Refused) {

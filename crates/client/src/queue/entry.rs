@@ -38,7 +38,7 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// Whether something of it may have reached the store.
     pub(crate) trail: Trail,
-    /// The number of the last attempt that was submitted in this life of the app; zero before the first.
+    /// The number of the last attempt. Those of each life of the app have numbers of their own.
     pub(crate) attempts: Attempt,
     /// The next attempt needs a snapshot at or above this.
     pub(crate) wait_for: Timestamp,
@@ -89,7 +89,8 @@ pub(crate) enum RunResult {
 /// How far a mutation is on its way.
 #[derive(Debug)]
 pub(crate) enum Stage {
-    /// Its closure has not run to its end yet, so it may still turn out to be a mistake.
+    /// Its closure has not run to its end yet, so it may still turn out to be a mistake. (A call by ticket was promised before its closure ran,
+    /// so it is never in this stage.)
     Called,
     /// On its way to the disk: it may not be sent.
     Saving(PersistId),
@@ -132,9 +133,9 @@ impl Entry {
         Entry { mutation, state: RunState::Due, stage, trail: Trail::None, attempts, wait_for, given_up, misses: 0 }
     }
 
-    /// One that an earlier life of the app stored, and may have sent.
-    pub(crate) fn restored(mutation: Mutation) -> Entry {
-        Entry { trail: Trail::MaybeSent, ..Entry::new(mutation, Stage::Saved) }
+    /// One that an earlier life of the app stored, and may have sent. Attempts of this life are numbered from above `attempts`.
+    pub(crate) fn restored(mutation: Mutation, attempts: Attempt) -> Entry {
+        Entry { trail: Trail::MaybeSent, attempts, ..Entry::new(mutation, Stage::Saved) }
     }
 
     pub(crate) fn counter(&self) -> Counter {

@@ -20,11 +20,6 @@ impl Backoff {
         self.failures = 0;
     }
 
-    /// Nothing failed since the last success.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.failures == 0
-    }
-
     /// Between half and all of a limit that doubles from 0.1 s to 10 s.
     pub(super) fn next_pause(&mut self) -> Duration {
         let limit = (Self::FIRST_MS << self.failures.min(10)).min(Self::LAST_MS);

@@ -19,6 +19,8 @@ pub enum RunError {
     ReadOnly,
     #[error("a transaction has at most {limit} {what}: split it, or read a narrower range")]
     TooLarge { what: &'static str, limit: usize },
+    #[error("{what} has at most {limit} bytes: use a shorter one")]
+    TooLong { what: &'static str, limit: usize },
     #[error(transparent)]
     Invalid(#[from] OperationError),
 }

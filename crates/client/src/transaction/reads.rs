@@ -57,8 +57,9 @@ impl Transaction<'_> {
     /// A map's entry: conflicts only with operations on that entry.
     ///
     /// # Errors
-    /// As [`Transaction::row`].
+    /// [`RunError::TooLong`]; otherwise as [`Transaction::row`].
     pub fn entry(&mut self, cell: &Cell, key: &Arc<str>) -> Result<Option<Value>, RunError> {
+        check_map_key(key)?;
         self.note(Read::Cell { cell: cell.clone(), element: Element::Entry(key.clone()) })?;
         Ok(match self.layered().cell(cell) {
             Some(CellState::Map(map)) => map.get(key).cloned(),
@@ -105,7 +106,7 @@ impl Transaction<'_> {
         let (_, definition) = self.schema.find(table)?;
         let bound = range.lower.len().max(range.upper.as_ref().map_or(0, |upper| upper.len()));
         if bound > limits::RANGE_BOUND.most {
-            return Err(RunError::TooLarge { what: limits::RANGE_BOUND.of, limit: limits::RANGE_BOUND.most });
+            return Err(RunError::TooLong { what: "a bound of a range", limit: limits::RANGE_BOUND.most });
         }
         self.note_held(&Read::Range { table, range: range.clone() })?;
         let present = |row: &Row| definition.live || row.exists();
@@ -143,12 +144,13 @@ impl Transaction<'_> {
         if self.run.reads.len() >= Run::READS_MAX {
             return Err(RunError::TooLarge { what: "reads", limit: Run::READS_MAX });
         }
+        self.run.take_room(read.size_bytes())?;
         let digest = self.reader.digest(&read);
         self.run.reads.insert(read, digest);
         Ok(())
     }
 
-    /// Whether the answer rests on this transaction's writes alone: a row that it created, or a scalar that it put.
+    /// Whether the answer rests on this transaction's writes alone, because it created the row.
     fn is_own(&self, read: &Read) -> bool {
         let Read::Cell { cell, element: _ } = read else { return false };
         self.run.writes.iter().any(|write| {
@@ -161,4 +163,13 @@ impl Transaction<'_> {
     pub(super) fn layered(&self) -> Reader<'_> {
         self.reader.with_own(&self.run.own)
     }
+}
+
+/// # Errors
+/// [`RunError::TooLong`].
+pub(super) fn check_map_key(key: &str) -> Result<(), RunError> {
+    if key.len() > limits::MAP_KEY.most {
+        return Err(RunError::TooLong { what: "the key of a map's entry", limit: limits::MAP_KEY.most });
+    }
+    Ok(())
 }

@@ -46,6 +46,7 @@ pub enum Closed {
 impl Run {
     pub const READS_MAX: usize = 2_000;
     pub const WRITES_MAX: usize = 2_000;
+    /// Of operations with their rows' keys, and of reads: with its overhead, all of it fits one frame.
     pub const BYTES_MAX: usize = 512 * 1024;
 
     pub(crate) fn new(of: RunOf, view: View, called_at: WallTime, random: Random) -> Run {
@@ -83,6 +84,16 @@ impl Run {
             return Err(RunError::TooLarge { what: "reads", limit: Run::READS_MAX });
         }
         self.missed.insert(interest);
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`RunError::TooLarge`].
+    pub(crate) fn take_room(&mut self, bytes: usize) -> Result<(), RunError> {
+        self.bytes += bytes;
+        if self.bytes > Run::BYTES_MAX {
+            return Err(RunError::TooLarge { what: "bytes of operations and reads", limit: Run::BYTES_MAX });
+        }
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use iolite_values::{Cell, CellState, ColumnId, Operation, RowKey, Table, TableId, Write};
 
+use super::reads::check_map_key;
 use super::{Content, Run, RunError, RunOf, Transaction};
 
 impl Transaction<'_> {
@@ -103,10 +104,10 @@ impl Transaction<'_> {
         if self.run.writes.len() >= Run::WRITES_MAX {
             return Err(RunError::TooLarge { what: "operations", limit: Run::WRITES_MAX });
         }
-        self.run.bytes += write.operation.size_bytes() + write.cell.row.as_bytes().len();
-        if self.run.bytes > Run::BYTES_MAX {
-            return Err(RunError::TooLarge { what: "bytes of operations", limit: Run::BYTES_MAX });
+        if let Operation::PutEntry { key, .. } | Operation::RemoveEntry { key } = &write.operation {
+            check_map_key(key)?;
         }
+        self.run.take_room(write.operation.size_bytes() + write.cell.row.as_bytes().len())?;
         let below = || self.reader.row(write.cell.table, &write.cell.row);
         let applied = self.run.own.apply(&write, below);
         applied.expect("the schema's check lets only operations of the column's type pass");

@@ -64,6 +64,7 @@ fn reason(error: &RunError) -> String {
         | RunError::ColumnMissing { .. }
         | RunError::ReadOnly
         | RunError::TooLarge { .. }
+        | RunError::TooLong { .. }
         | RunError::Invalid(_) => error.to_string(),
     }
 }

@@ -46,6 +46,7 @@ impl From<RunError> for Failure {
             | RunError::IndexMissing { .. }
             | RunError::ReadOnly
             | RunError::TooLarge { .. }
+            | RunError::TooLong { .. }
             | RunError::Invalid(_) => "transaction",
         };
         Failure { code, message: error.to_string() }

@@ -1,0 +1,86 @@
+//! How mutations leave the queue.
+//!
+//! Invariant: an end that a restart could still undo is told only when it is stored.
+
+use iolite_machine::PersistId;
+use iolite_values::Counter;
+
+use super::Client;
+use super::tabs::stored_refused;
+use crate::cache::Demand;
+use crate::interface::{MutationStatus, Output, Refused};
+use crate::queue::{Entry, Mutation, MutationKind, Stage, Trail};
+use crate::tabs::Ticket;
+
+/// A mutation that left the queue, and whose end nobody was told yet.
+#[derive(Debug)]
+pub(super) struct Ended {
+    stored_with: PersistId,
+    mutation: Mutation,
+    status: MutationStatus,
+}
+
+impl Client {
+    /// Removes a mutation from the queue. What ended without effect after it was promised to be sent is kept with its payload.
+    pub(super) fn end(&mut self, counter: Counter, status: MutationStatus) {
+        let Some(entry) = self.queue.remove(counter) else { return };
+        self.cache.interests.settle(Demand::Mutation(counter), &[]);
+        self.changes.forget_mutation(counter);
+        let refusal = match &status {
+            MutationStatus::Rejected { reason } => Some((reason, true)),
+            MutationStatus::Quarantined { reason } => Some((reason, false)),
+            MutationStatus::Pending(_) | MutationStatus::Confirmed { .. } | MutationStatus::Cancelled { .. } => None,
+        };
+        if let Some((reason, by_app)) = refusal {
+            self.keep_refused(&entry.mutation, reason, by_app);
+        }
+        self.keep_cancelled(&entry.mutation, &status);
+        if comes_back(&entry) {
+            self.persists.due = true;
+            self.untold.push_back(Ended { stored_with: self.persists.last.next(), mutation: entry.mutation, status });
+        } else {
+            self.tell_end(&entry.mutation, status);
+        }
+    }
+
+    /// Tells of the ends that are stored now.
+    pub(super) fn tell_stored_ends(&mut self) {
+        while self.untold.front().is_some_and(|ended| ended.stored_with <= self.persists.done) {
+            if let Some(Ended { mutation, status, .. }) = self.untold.pop_front() {
+                self.tell_end(&mutation, status);
+            }
+        }
+    }
+
+    /// Whether the call of a ticket has ended, and its end waits for the disk.
+    pub(super) fn will_tell(&self, ticket: Ticket) -> bool {
+        self.untold.iter().any(|ended| ended.mutation.ticket == Some(ticket))
+    }
+
+    fn tell_end(&mut self, mutation: &Mutation, status: MutationStatus) {
+        self.note_end(mutation, &status);
+        self.outputs.push_back(Output::Mutation { counter: mutation.counter, status });
+    }
+
+    fn keep_refused(&mut self, mutation: &Mutation, reason: &str, by_app: bool) {
+        let MutationKind::Named { name, arguments } = &mutation.kind else { return };
+        let refused = Refused {
+            counter: mutation.counter,
+            name: name.clone(),
+            arguments: arguments.clone(),
+            called_at: mutation.called_at,
+            ticket: mutation.ticket,
+            reason: reason.into(),
+            by_app,
+        };
+        self.changes.refused(&stored_refused(&refused));
+        self.leader.note_refused(mutation.counter);
+        self.refused.insert(mutation.counter, refused);
+    }
+}
+
+/// Whether a restart would find it pending and send it. What was sent before ends the same way again, because the store has recorded that.
+fn comes_back(entry: &Entry) -> bool {
+    let named = matches!(entry.mutation.kind, MutationKind::Named { .. });
+    named && entry.trail == Trail::None && !matches!(entry.stage, Stage::Called)
+}
