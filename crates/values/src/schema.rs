@@ -122,7 +122,8 @@ impl Schema {
     /// Puts tables together and checks what concerns them all.
     ///
     /// # Errors
-    /// Two table names with one number, a name that is no name, or too many tables.
+    /// Two table names with one number, a name that is no name, too many tables, or more than [`Schema::JSON_BYTES_MAX`] as canonical JSON:
+    /// nobody could send it.
     pub fn new(tables: BTreeMap<String, Table>) -> Result<Schema, SchemaError> {
         if tables.len() > Schema::TABLES_MAX {
             return Err(SchemaError::new("", "", format!("more than {} tables", Schema::TABLES_MAX)));
@@ -134,7 +135,9 @@ impl Schema {
                 return Err(SchemaError::new(name, "", format!("its number is that of table {other:?}: rename one")));
             }
         }
-        Ok(Schema { tables, names })
+        let schema = Schema { tables, names };
+        Schema::check_length(&schema.to_json())?;
+        Ok(schema)
     }
 
     pub const TABLES_MAX: usize = 1000;

@@ -48,7 +48,24 @@ fn a_schema_has_a_length() {
     let json = |length: usize| format!(r#"{{"tables":{{}}{}}}"#, " ".repeat(length - r#"{"tables":{}}"#.len()));
     assert!(Schema::from_json(&json(Schema::JSON_BYTES_MAX)).is_ok());
     let error = Schema::from_json(&json(Schema::JSON_BYTES_MAX + 1)).expect_err("one too long").to_string();
-    assert!(error.contains(&format!("longer than {} bytes", Schema::JSON_BYTES_MAX)), "{error}");
+    assert!(error.contains(&format!("longer than {} bytes as JSON", Schema::JSON_BYTES_MAX)), "{error}");
+}
+
+/// So many tables that their canonical JSON is a little over `bytes`.
+fn tables_of(prefix: &str, bytes: usize) -> BTreeMap<String, Table> {
+    let of = |count| named(prefix, count).map(|name| (name.clone(), table(&name, 100).expect("good")));
+    let each = Schema::new(of(2).collect()).expect("small").to_json().len() / 2;
+    of(bytes / each + 3).collect()
+}
+
+#[test]
+fn a_schema_that_is_put_together_has_the_same_length() {
+    let of_length = |prefix, bytes| Schema::new(tables_of(prefix, bytes));
+    let error = of_length("t", Schema::JSON_BYTES_MAX).map(drop).expect_err("too long").to_string();
+    assert!(error.contains(&format!("longer than {} bytes as JSON", Schema::JSON_BYTES_MAX)), "{error}");
+    let half = |prefix| of_length(prefix, Schema::JSON_BYTES_MAX / 2).expect("it fits");
+    let error = half("a").merged_with(&half("b")).map(drop).expect_err("too long together").to_string();
+    assert!(error.contains(&format!("longer than {} bytes as JSON", Schema::JSON_BYTES_MAX)), "{error}");
 }
 
 #[test]

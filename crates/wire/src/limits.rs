@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use iolite_values::Schema;
+
 /// A limit, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
@@ -49,8 +51,8 @@ pub const TO_TAB: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
 
 /// A login token.
 pub const TOKEN: Limit = Limit { most: 8 * KIB, of: "bytes of token" };
-/// A schema in JSON.
-pub const SCHEMA: Limit = Limit { most: 512 * KIB, of: "bytes of schema" };
+/// A schema in JSON: every schema that exists can be sent.
+pub const SCHEMA: Limit = Limit { most: Schema::JSON_BYTES_MAX, of: "bytes of schema" };
 /// Text for people: the reason of an abort, of a rejection, of a goodbye.
 pub const REASON: Limit = Limit { most: 4 * KIB, of: "bytes of reason" };
 /// The key of a map's entry.

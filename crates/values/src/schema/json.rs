@@ -58,16 +58,15 @@ fn queue() -> String {
 }
 
 impl Schema {
-    pub const JSON_BYTES_MAX: usize = 1 << 20;
+    /// Bytes of a schema in JSON, as it is written by an app and as it is sent.
+    pub const JSON_BYTES_MAX: usize = 512 << 10;
 
     /// Reads a schema from JSON, canonical or not.
     ///
     /// # Errors
     /// [`SchemaError`] with the table and column: not JSON of this form, an unknown type or policy, or one that is not built yet.
     pub fn from_json(text: &str) -> Result<Schema, SchemaError> {
-        if text.len() > Schema::JSON_BYTES_MAX {
-            return Err(SchemaError::new("", "", format!("longer than {} bytes", Schema::JSON_BYTES_MAX)));
-        }
+        Schema::check_length(text)?;
         let raw: SchemaJson =
             serde_json::from_str(text).map_err(|error| SchemaError::new("", "", error.to_string()))?;
         let tables = raw.tables.into_iter().map(|(name, table)| table.read(&name).map(|table| (name, table)));
@@ -78,6 +77,14 @@ impl Schema {
     pub fn to_json(&self) -> String {
         let tables = self.tables.iter().map(|(name, table)| (name.clone(), TableJson::write(table))).collect();
         serde_json::to_string(&SchemaJson { tables }).expect("maps with string keys are JSON")
+    }
+
+    pub(super) fn check_length(json: &str) -> Result<(), SchemaError> {
+        if json.len() > Schema::JSON_BYTES_MAX {
+            let problem = format!("longer than {} bytes as JSON, with {}", Schema::JSON_BYTES_MAX, json.len());
+            return Err(SchemaError::new("", "", problem));
+        }
+        Ok(())
     }
 
     pub fn hash(&self) -> SchemaHash {
