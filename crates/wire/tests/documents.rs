@@ -1,4 +1,4 @@
-//! docs/protocols/ says what the code does: the limits, and every message of a session.
+//! docs/protocols/session.md says what the code does: every message of a session.
 
 #![expect(clippy::disallowed_methods, reason = "a test reads its files")]
 
@@ -9,50 +9,11 @@ use std::fs;
 use std::path::Path;
 
 use decoders::Content;
-use iolite_wire::limits;
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Verdict};
 
 fn page(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocols").join(name);
     fs::read_to_string(path).expect("the page is there")
-}
-
-#[test]
-fn the_table_of_limits_is_what_the_code_holds_to() {
-    let frames = [
-        ("FROM_CLIENT", limits::FROM_CLIENT),
-        ("FROM_GATEWAY", limits::FROM_GATEWAY),
-        ("JOURNAL_RECORD", limits::JOURNAL_RECORD),
-        ("CHECKPOINT_CHUNK", limits::CHECKPOINT_CHUNK),
-        ("CLIENT_STORAGE", limits::CLIENT_STORAGE),
-        ("FROM_TAB", limits::FROM_TAB),
-        ("TO_TAB", limits::TO_TAB),
-    ];
-    let others = [
-        ("TOKEN", limits::TOKEN),
-        ("SCHEMA", limits::SCHEMA),
-        ("REASON", limits::REASON),
-        ("MAP_KEY", limits::MAP_KEY),
-        ("RANGE_BOUND", limits::RANGE_BOUND),
-        ("NAME", limits::NAME),
-        ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
-        ("NUMBERED_CELLS", limits::NUMBERED_CELLS),
-    ];
-    let page = page("wire.md");
-    let frames = frames.map(|(name, limits)| (name, format!("{}, {}", limits.bytes, limits.parts)));
-    let others = others.map(|(name, limit)| (name, limit.to_string()));
-    for (name, limit) in frames.iter().chain(&others) {
-        let is_row = |line: &str| line.starts_with(&format!("| `{name}`")) && line.ends_with(&format!("| {limit} |"));
-        assert_eq!(page.lines().filter(|line| is_row(line)).count(), 1, "{name}: {limit}");
-    }
-    let rows = page
-        .lines()
-        .filter(|line| line.starts_with("| `") && line.ends_with(" |") && line.contains(char::is_uppercase));
-    assert_eq!(
-        rows.filter(|line| line.contains("bytes") || line.contains("numbered") || line.contains("subscriptions"))
-            .count(),
-        15
-    );
 }
 
 /// The matches have no other arm: a new message does not compile before it has a name here.

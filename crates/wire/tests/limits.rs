@@ -1,5 +1,7 @@
-//! Every limit of a message's parts, met and passed by one: encoders refuse what decoders would. They are listed in docs/limits.md.
+//! Every limit of a message's parts, met and passed by one: encoders refuse what decoders would. They are listed in docs/limits.md
+//! and docs/protocols/wire.md.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use iolite_values::{
@@ -8,10 +10,12 @@ use iolite_values::{
 };
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
-use iolite_wire::limits::{self, Limit};
+use iolite_wire::limits::{self, FrameLimits, Limit};
 use iolite_wire::message::{
-    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Submit, Subscribe, SubscriptionId,
+    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, ProtocolVersion, RowSnapshot, Submit, Subscribe,
+    SubscriptionId,
 };
+use iolite_wire::tabs::{FromTab, JoinNumber, TabConnection, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber};
 use iolite_wire::{EncodeError, SessionEncoder};
 
 fn text(length: usize) -> String {
@@ -24,6 +28,28 @@ fn key() -> RowKey {
 
 fn write(operation: Operation) -> Write {
     Write { cell: Cell { table: TableId(1), row: key(), column: ColumnId(2) }, operation }
+}
+
+fn row(length: usize) -> Row {
+    let mut row = Row::default();
+    row.apply(ColumnId(2), &Operation::Put(Value::string(text(length)))).expect("a scalar");
+    row
+}
+
+fn update(row: RowSnapshot) -> TabUpdate {
+    TabUpdate {
+        number: UpdateNumber(1),
+        more: false,
+        at: Timestamp::ZERO,
+        connection: TabConnection::Online,
+        rows: vec![row],
+        snapshots: Vec::new(),
+        unavailable: Vec::new(),
+        pending: Vec::new(),
+        ended: Vec::new(),
+        refused: Vec::new(),
+        dismissed: Vec::new(),
+    }
 }
 
 fn submit(decision: Decision) -> FromClient {
@@ -127,11 +153,6 @@ fn frames_of_every_kind_have_a_length() {
         let (transaction, attempt) = (Default::default(), Attempt(1));
         JournalRecord::Completed(Completed { transaction, attempt, at: Timestamp::ZERO, decision }).encode().map(drop)
     });
-    let row = |length: usize| {
-        let mut row = Row::default();
-        row.apply(ColumnId(2), &Operation::Put(Value::string(text(length)))).expect("a scalar");
-        row
-    };
     frame_is_limited(limits::CHECKPOINT_CHUNK.bytes, |length| {
         let (table, base_at, history) = (TableId(1), Timestamp::ZERO, Vec::new());
         CheckpointChunk::Rows(vec![CheckpointRow { table, key: key(), base: row(length), base_at, history }])
@@ -143,39 +164,78 @@ fn frames_of_every_kind_have_a_length() {
     });
 }
 
-/// Whether docs/limits.md has a row with this limit and this value.
-fn is_on_page(limit: &str, value: &str) -> bool {
-    include_str!("../../../docs/limits.md").lines().any(|line| line.starts_with(&format!("| `{limit}` | {value} |")))
+#[test]
+fn messages_between_tabs_have_a_length() {
+    frame_is_limited(limits::FROM_TAB.bytes, |length| {
+        let (counter, ticket, status) = (Counter(1), None, MutationStatus::Waiting);
+        let (name, arguments) = (String::new(), text(length));
+        let call = StoredMutation { counter, name, arguments, called_at_micros: 0, ticket, status };
+        FromTab { join: JoinNumber(1), request: TabRequest::Announce(call) }.encode().map(drop)
+    });
+    frame_is_limited(limits::TO_TAB.bytes, |length| {
+        let row = RowSnapshot { table: TableId(1), key: key(), row: row(length) };
+        ToTab { join: JoinNumber(1), notice: TabNotice::Update(update(row)) }.encode().map(drop)
+    });
+}
+
+/// Every limit with its name.
+const FRAMES: [(&str, FrameLimits); 7] = [
+    ("FROM_CLIENT", limits::FROM_CLIENT),
+    ("FROM_GATEWAY", limits::FROM_GATEWAY),
+    ("JOURNAL_RECORD", limits::JOURNAL_RECORD),
+    ("CHECKPOINT_CHUNK", limits::CHECKPOINT_CHUNK),
+    ("CLIENT_STORAGE", limits::CLIENT_STORAGE),
+    ("FROM_TAB", limits::FROM_TAB),
+    ("TO_TAB", limits::TO_TAB),
+];
+const OTHERS: [(&str, Limit); 8] = [
+    ("TOKEN", limits::TOKEN),
+    ("SCHEMA", limits::SCHEMA),
+    ("REASON", limits::REASON),
+    ("MAP_KEY", limits::MAP_KEY),
+    ("RANGE_BOUND", limits::RANGE_BOUND),
+    ("NAME", limits::NAME),
+    ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
+    ("NUMBERED_CELLS", limits::NUMBERED_CELLS),
+];
+
+#[test]
+fn the_list_of_limits_is_whole() {
+    let declared = include_str!("../src/limits.rs").lines().filter_map(|line| line.strip_prefix("pub const "));
+    let declared: BTreeSet<&str> = declared.filter_map(|line| line.split(':').next()).collect();
+    let frames = FRAMES.iter().map(|(name, _)| *name);
+    assert_eq!(declared, frames.chain(OTHERS.iter().map(|(name, _)| *name)).collect());
 }
 
 #[test]
-fn the_page_has_these_values() {
-    let frames = [
-        ("FROM_CLIENT", limits::FROM_CLIENT),
-        ("FROM_GATEWAY", limits::FROM_GATEWAY),
-        ("JOURNAL_RECORD", limits::JOURNAL_RECORD),
-        ("CHECKPOINT_CHUNK", limits::CHECKPOINT_CHUNK),
-        ("CLIENT_STORAGE", limits::CLIENT_STORAGE),
-    ];
-    let others = [
-        ("TOKEN", limits::TOKEN),
-        ("SCHEMA", limits::SCHEMA),
-        ("REASON", limits::REASON),
-        ("MAP_KEY", limits::MAP_KEY),
-        ("RANGE_BOUND", limits::RANGE_BOUND),
-        ("NAME", limits::NAME),
-        ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
-        ("NUMBERED_CELLS", limits::NUMBERED_CELLS),
-    ];
-    let frames = frames.map(|(name, limits)| (name, format!("{}, {}", limits.bytes, limits.parts)));
-    let others = others.map(|(name, limit)| (name, limit.most.to_string()));
-    for (name, value) in frames.iter().chain(&others) {
-        assert!(is_on_page(&format!("wire::{name}"), value), "{name}: {value}");
+fn the_page_of_limits_has_these_values() {
+    let is_on_page = |name: &str, value: String| {
+        let row = format!("| `wire::{name}` | {value} |");
+        let page = include_str!("../../../docs/limits.md");
+        assert_eq!(page.lines().filter(|line| line.starts_with(&row)).count(), 1, "{row}");
+    };
+    for (name, limits) in FRAMES {
+        is_on_page(name, format!("{}, {}", limits.bytes, limits.parts));
     }
-    let declared = include_str!("../src/limits.rs").lines().filter_map(|line| line.strip_prefix("pub const "));
-    let rows: Vec<&str> = include_str!("../../../docs/limits.md").lines().collect();
-    for name in declared.filter_map(|line| line.split(':').next()) {
-        let row = format!("| `wire::{name}` |");
-        assert!(rows.iter().any(|line| line.starts_with(&row)), "docs/limits.md lacks {name}");
+    for (name, limit) in OTHERS {
+        is_on_page(name, limit.most.to_string());
     }
+}
+
+#[test]
+fn the_page_of_the_protocol_has_these_values_and_no_others() {
+    let (_, section) = include_str!("../../../docs/protocols/wire.md").split_once("## Limits\n").expect("it is there");
+    let (section, _) = section.split_once("\n## ").expect("another follows");
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let is_on_page = |name: &str, value: String| {
+        let is_row = |line: &&&str| line.starts_with(&format!("| `{name}`")) && line.ends_with(&format!("| {value} |"));
+        assert_eq!(rows.iter().filter(is_row).count(), 1, "{name}: {value}");
+    };
+    for (name, limits) in FRAMES {
+        is_on_page(name, format!("{}, {}", limits.bytes, limits.parts));
+    }
+    for (name, limit) in OTHERS {
+        is_on_page(name, limit.to_string());
+    }
+    assert_eq!(rows.len(), FRAMES.len() + OTHERS.len());
 }

@@ -9,14 +9,8 @@ pub fn implementation(table: &TableInput) -> TokenStream {
     let (ident, name) = (&table.ident, &table.name);
     let live = table.life == Life::Live;
     let constants = table.of(Place::Data).map(|column| constant(table, column));
-    let keys: Vec<_> = table.of(Place::Key).collect();
-    let key_names = keys.iter().map(|column| &column.name);
-    let key_idents: Vec<_> = keys.iter().map(|column| &column.ident).collect();
-    let key_types = keys.iter().map(|column| &column.kind);
-    let columns = table.columns.iter().map(definition);
-    let data: Vec<_> = table.of(Place::Data).collect();
-    let (data_idents, data_names): (Vec<_>, Vec<_>) = data.iter().map(|column| (&column.ident, &column.name)).unzip();
-    let places = 0..keys.len();
+    let key_types = table.of(Place::Key).map(|column| &column.kind);
+    let (declared, reading, writing) = (declaration(table), reader(table), writer(table));
     quote! {
         impl #ident {
             #(#constants)*
@@ -26,32 +20,58 @@ pub fn implementation(table: &TableInput) -> TokenStream {
             const NAME: &'static str = #name;
             const LIVE: bool = #live;
             type Key = (#(#key_types,)*);
+            #declared
+            #reading
+            #writing
+        }
+    }
+}
 
-            fn key_columns() -> ::std::vec::Vec<&'static str> {
-                ::std::vec![#(#key_names),*]
-            }
+/// What the schema is made of.
+fn declaration(table: &TableInput) -> TokenStream {
+    let key_names = table.of(Place::Key).map(|column| &column.name);
+    let columns = table.columns.iter().map(definition);
+    quote! {
+        fn key_columns() -> ::std::vec::Vec<&'static str> {
+            ::std::vec![#(#key_names),*]
+        }
 
-            fn columns() -> ::std::vec::Vec<(&'static str, ::iolite::table::ColumnDefinition)> {
-                ::std::vec![#(#columns),*]
-            }
+        fn columns() -> ::std::vec::Vec<(&'static str, ::iolite::table::ColumnDefinition)> {
+            ::std::vec![#(#columns),*]
+        }
+    }
+}
 
-            fn from_record(record: &::iolite::Record) -> ::iolite::Result<Self> {
-                ::std::result::Result::Ok(#ident {
-                    #(#key_idents: ::iolite::table::key_column(record, #places)?,)*
-                    #(#data_idents: ::iolite::table::ColumnKind::read(record, #data_names)?,)*
-                })
-            }
+/// From a row to the struct.
+fn reader(table: &TableInput) -> TokenStream {
+    let ident = &table.ident;
+    let keys: Vec<_> = table.of(Place::Key).map(|column| &column.ident).collect();
+    let places = 0..keys.len();
+    let (idents, names): (Vec<_>, Vec<_>) = table.of(Place::Data).map(|column| (&column.ident, &column.name)).unzip();
+    quote! {
+        fn from_record(record: &::iolite::Record) -> ::iolite::Result<Self> {
+            ::std::result::Result::Ok(#ident {
+                #(#keys: ::iolite::table::key_column(record, #places)?,)*
+                #(#idents: ::iolite::table::ColumnKind::read(record, #names)?,)*
+            })
+        }
+    }
+}
 
-            fn key(&self) -> ::std::vec::Vec<::iolite::Value> {
-                ::std::vec![#(::iolite::table::Scalar::to_value(&self.#key_idents)),*]
-            }
+/// From the struct to what inserts its row.
+fn writer(table: &TableInput) -> TokenStream {
+    let keys = table.of(Place::Key).map(|column| &column.ident);
+    let (idents, names): (Vec<_>, Vec<_>) = table.of(Place::Data).map(|column| (&column.ident, &column.name)).unzip();
+    quote! {
+        fn key(&self) -> ::std::vec::Vec<::iolite::Value> {
+            ::std::vec![#(::iolite::table::Scalar::to_value(&self.#keys)),*]
+        }
 
-            fn content(&self) -> ::std::vec::Vec<(&'static str, ::std::vec::Vec<::iolite::table::Operation>)> {
-                let mut content = ::std::vec::Vec::new();
-                let order = |name: &str| ::iolite::table::list_order::<Self>(name);
-                #(content.push((#data_names, ::iolite::table::ColumnKind::operations(&self.#data_idents, order(#data_names))));)*
-                content
-            }
+        fn content(&self) -> ::std::vec::Vec<(&'static str, ::std::vec::Vec<::iolite::table::Operation>)> {
+            let mut content = ::std::vec::Vec::new();
+            let order = |name: &str| ::iolite::table::list_order::<Self>(name);
+            #(content.push((#names, ::iolite::table::ColumnKind::operations(&self.#idents, order(#names))));)*
+            content
         }
     }
 }

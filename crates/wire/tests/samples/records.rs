@@ -62,17 +62,13 @@ fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
+    [journal(), checkpoint(), client_storage()].concat()
+}
+
+fn journal() -> Vec<(&'static str, &'static str, Content)> {
     let record = |record| Content::Journal(vec![record]);
-    let chunk = |chunk| Content::Checkpoint(vec![chunk]);
     let decisions =
         [CompletedDecision::Committed(every_operation().into_iter().map(write).collect()), CompletedDecision::Aborted];
-    let interests = ranges().into_iter().map(|range| Interest::Range { table: table(), range });
-    let interests = interests.chain([Interest::Cell(cell("chair"))]).map(|interest| StoredInterest { interest });
-    let marks = CheckpointMeta { low_watermark: time(1), ceiling: Timestamp::MAX, reads_through: time(3) };
-    let waiting = mutation(MutationStatus::Waiting, Some(Id::from_u128(0x7a)));
-    let rejected = mutation(MutationStatus::Rejected("the budget is spent".into()), None);
-    let quarantined = mutation(MutationStatus::Quarantined("no such column".into()), None);
-    let stored_row = StoredRow { table: table(), key: key("chair"), row: every_state() };
     vec![
         ("journal_record", "a ceiling", record(JournalRecord::Ceiling(time(0)))),
         ("completed", "a commit of every operation, and an abort", {
@@ -81,6 +77,13 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("acknowledged_through", "an acknowledgement", {
             record(JournalRecord::Acknowledged { client: client(), through: Counter(42) })
         }),
+    ]
+}
+
+fn checkpoint() -> Vec<(&'static str, &'static str, Content)> {
+    let chunk = |chunk| Content::Checkpoint(vec![chunk]);
+    let marks = CheckpointMeta { low_watermark: time(1), ceiling: Timestamp::MAX, reads_through: time(3) };
+    vec![
         ("checkpoint_chunk", "no rows", chunk(CheckpointChunk::Rows(Vec::new()))),
         ("checkpoint_rows", "two rows", chunk(CheckpointChunk::Rows(vec![row(every_state()), row(Row::default())]))),
         ("checkpoint_row", "one row", chunk(CheckpointChunk::Rows(vec![row(Row::default())]))),
@@ -94,6 +97,17 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("checkpoint_client", "one client", chunk(CheckpointChunk::Clients(vec![remembered()]))),
         ("completion", "a commit and an abort", chunk(CheckpointChunk::Clients(vec![remembered()]))),
         ("checkpoint_meta", "the marks", chunk(CheckpointChunk::Meta(marks))),
+    ]
+}
+
+fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
+    let interests = ranges().into_iter().map(|range| Interest::Range { table: table(), range });
+    let interests = interests.chain([Interest::Cell(cell("chair"))]).map(|interest| StoredInterest { interest });
+    let waiting = mutation(MutationStatus::Waiting, Some(Id::from_u128(0x7a)));
+    let rejected = mutation(MutationStatus::Rejected("the budget is spent".into()), None);
+    let quarantined = mutation(MutationStatus::Quarantined("no such column".into()), None);
+    let stored_row = StoredRow { table: table(), key: key("chair"), row: every_state() };
+    vec![
         (
             "stored_mutation",
             "one that waits, one rejected, one in quarantine",
