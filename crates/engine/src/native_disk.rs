@@ -43,7 +43,10 @@ pub enum NativeDiskError {
         directory.display()
     )]
     InUse { directory: PathBuf },
-    #[error("the data directory {} cannot be opened: {source}", directory.display())]
+    #[error(
+        "the data directory {} cannot be opened: {source}. Make it a folder that this user can write, or choose another with --data",
+        directory.display()
+    )]
     Io { directory: PathBuf, source: io::Error },
 }
 

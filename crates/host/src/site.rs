@@ -26,7 +26,7 @@ use crate::{Metrics, Stop};
 pub enum BindError {
     #[error("port {} is in use: stop what listens there, or choose another with --port", address.port())]
     InUse { address: SocketAddr },
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}. Choose another port with --port")]
     Io { address: SocketAddr, source: io::Error },
 }
 

@@ -1,5 +1,6 @@
 //! `iolite dev`: a server for development.
 
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -48,11 +49,21 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let server = Server::open(settings).await?;
     let shutdown = Shutdown::new();
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
-    println!("Iolite is at {}", server.url());
-    println!("Clients connect to {} with the token {}", server.sync_url(), server.token());
-    if durability == Durability::Memory {
-        println!("Durability is `memory`: a power cut loses what was acknowledged");
-    }
+    tell(&server, durability);
     server.run(shutdown).await?;
     Ok(())
+}
+
+fn tell(server: &Server, durability: Durability) {
+    let mut text = format!(
+        "Iolite is at {}\nClients connect to {} with the token {}\n",
+        server.url(),
+        server.sync_url(),
+        server.token()
+    );
+    if durability == Durability::Memory {
+        text += "Durability is `memory`: a power cut loses what was acknowledged\n";
+    }
+    // Whoever started it may not listen: it serves all the same.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }

@@ -35,7 +35,16 @@ fn main() -> ExitCode {
         Command::BenchClient(arguments) => iolite_benchmarks::run_client(&arguments).map(|()| ExitCode::SUCCESS),
     };
     ended.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", explained(&error));
         ExitCode::FAILURE
+    })
+}
+
+/// What failed, then each reason that was not told with it already.
+fn explained(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told {
+        told if told.contains(&cause) => told,
+        told if told.is_empty() => cause,
+        told => format!("{told}: {cause}"),
     })
 }

@@ -137,10 +137,19 @@ fn a_directory_that_cannot_be_written_and_an_app_that_is_not_built_are_refused()
     let file = folder.0.join("file");
     std::fs::write(&file, "not a directory").expect("it can be written");
     let refused = fails(&["--port", "0"], &file);
-    assert!(refused.contains("cannot be opened"), "{refused}");
+    assert!(refused.contains("cannot be opened") && refused.contains("--data"), "{refused}");
+    assert_eq!(refused.matches("os error").count(), 1, "the reason is told once: {refused}");
+    assert_eq!(refused.lines().count(), 1, "{refused}");
     let app = folder.0.to_str().expect("plain letters").to_owned();
     let refused = fails(&["--port", "0", "--app", &app], &folder.0.join("data"));
     assert!(refused.contains("index.html") && refused.contains("--app"), "{refused}");
+}
+
+#[test]
+fn a_server_whose_words_nobody_reads_goes_on() {
+    let folder = Folder::new("unread");
+    let server = Dev::start_unread(&folder.0);
+    server.wait_until_ready();
 }
 
 #[test]

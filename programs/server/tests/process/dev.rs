@@ -1,10 +1,10 @@
 //! A process of `iolite dev`, killed when it is dropped.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Far more than anything here takes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,9 +45,23 @@ impl Dev {
         Dev { child, data: data.to_owned(), port, token }
     }
 
+    /// One that writes to a pipe which is closed at its other end, on a port that was free a moment ago.
+    pub fn start_unread(data: &Path) -> Dev {
+        let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).expect("a free port").port();
+        let mut child = command(data, port, &[]).stdout(Stdio::piped()).spawn().expect("the program can be run");
+        drop(child.stdout.take());
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < PATIENCE, "it does not listen");
+            assert_eq!(child.try_wait().expect("it can be asked"), None, "it has ended");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Dev { child, data: data.to_owned(), port, token: String::new() }
+    }
+
     /// `/readyz` answers that sessions are served.
     pub fn wait_until_ready(&self) {
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         while !self.get("/readyz", "").starts_with("HTTP/1.1 200") {
             assert!(begun.elapsed() < PATIENCE, "it does not get ready");
             std::thread::sleep(Duration::from_millis(10));
@@ -115,10 +129,14 @@ pub fn fails(arguments: &[&str], data: &Path) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn start(data: &Path, port: u16, more: &[&str]) -> (Child, u16, String) {
+fn command(data: &Path, port: u16, more: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(["dev", "--port", &port.to_string(), "--data"]).arg(data).args(more);
-    let mut child = command.stdout(Stdio::piped()).spawn().expect("the program can be run");
+    command
+}
+
+fn start(data: &Path, port: u16, more: &[&str]) -> (Child, u16, String) {
+    let mut child = command(data, port, more).stdout(Stdio::piped()).spawn().expect("the program can be run");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let mut last_word = || {
         let line = lines.next().expect("it says where it is").expect("it is text");
