@@ -26,6 +26,7 @@ pub use mutations::CallError;
 
 use crate::cache::{Cache, RowId};
 use crate::interface::{Broken, Config, Input, Output, Refused};
+use crate::limits::Limits;
 use crate::queue::Queue;
 use crate::reactive::Reactions;
 use crate::session::{Connection, Session};
@@ -40,6 +41,7 @@ pub struct Client {
     identity: ClientId,
     user: String,
     token: String,
+    limits: Limits,
     cache: Cache,
     /// The history that the cache is of.
     store: Option<StoreIncarnation>,
@@ -134,12 +136,13 @@ impl Client {
             identity: meta.map_or(config.fresh_client, |meta| meta.client),
             user: config.user,
             token: config.token,
+            limits: config.limits,
             cache,
             store,
             queue: Queue::default(),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
-            session: Session::new(now.instant, config.seed),
+            session: Session::new(now.instant, config.seed, config.limits),
             connection: Connection::Offline,
             partial: None,
             running: None,
@@ -180,6 +183,11 @@ impl Client {
     /// Who this client is to the store.
     pub fn identity(&self) -> ClientId {
         self.identity
+    }
+
+    /// The history of the store that the confirmed state is of; none before the first welcome.
+    pub fn store(&self) -> Option<StoreIncarnation> {
+        self.store
     }
 
     /// The timestamp of the confirmed state.

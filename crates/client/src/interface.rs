@@ -5,6 +5,7 @@ use std::sync::Arc;
 use iolite_machine::{PersistId, WallTime};
 use iolite_values::{ClientId, Counter, Schema, Timestamp};
 
+use crate::limits::Limits;
 use crate::reactive::ReactionId;
 use crate::session::Connection;
 use crate::storage::StorageChange;
@@ -22,6 +23,7 @@ pub struct Config {
     pub user: String,
     /// Spreads the retries of many clients. Any number.
     pub seed: u64,
+    pub limits: Limits,
 }
 
 /// What happens to a client.

@@ -10,6 +10,7 @@
 mod cache;
 mod client;
 mod interface;
+mod limits;
 mod queue;
 mod reactive;
 mod reason;
@@ -21,6 +22,7 @@ mod view;
 
 pub use client::{CallError, Client};
 pub use interface::{Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused};
+pub use limits::Limits;
 pub use queue::{Mutation, MutationKind};
 pub use reactive::ReactionId;
 pub use session::Connection;

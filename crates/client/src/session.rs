@@ -16,6 +16,8 @@ use iolite_wire::{SessionDecoder, SessionEncoder};
 
 use backoff::Backoff;
 
+use crate::limits::Limits;
+
 /// How the client stands to its gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Connection {
@@ -33,6 +35,7 @@ pub enum Connection {
 pub(crate) struct Session {
     pub(crate) state: State,
     backoff: Backoff,
+    limits: Limits,
 }
 
 #[derive(Debug)]
@@ -92,14 +95,15 @@ pub(crate) enum Phase {
 impl Session {
     const LINK_WITHIN: Duration = Duration::from_secs(10);
     /// Since the last ping, whatever is heard: what a gateway sends does not tell it that its client lives.
-    const PING_AFTER: Duration = Duration::from_secs(10);
+    pub(crate) const PING_AFTER: Duration = Duration::from_secs(10);
     /// A ping that nothing at all has followed for so long was sent into a dead link. (Counted from the ping, because a hidden page's timers come
     /// minutes late.)
-    const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+    pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
     /// `seed` spreads the retries of many clients.
-    pub(crate) fn new(now: Instant, seed: u64) -> Session {
-        Session { state: State::Waiting { retry: now, outlook: Outlook::Good }, backoff: Backoff::new(seed) }
+    pub(crate) fn new(now: Instant, seed: u64, limits: Limits) -> Session {
+        let state = State::Waiting { retry: now, outlook: Outlook::Good };
+        Session { state, backoff: Backoff::new(seed), limits }
     }
 
     pub(crate) fn connection(&self) -> Connection {
@@ -175,22 +179,23 @@ impl Session {
         match &self.state {
             State::Waiting { retry, .. } => Some(*retry),
             State::Linking { give_up } => Some(*give_up),
-            State::Linked(link) if link.waits_for_pong() => Some(link.pinged + Self::ANSWER_WITHIN),
-            State::Linked(link) => Some(link.pinged + Self::PING_AFTER),
+            State::Linked(link) if link.waits_for_pong() => Some(link.pinged + self.limits.answer_within),
+            State::Linked(link) => Some(link.pinged + self.limits.ping_after),
             State::Paused | State::Refused { .. } => None,
         }
     }
 
     /// What the deadline calls for.
     pub(crate) fn due(&mut self, now: Instant) -> Due {
+        let Limits { ping_after, answer_within, .. } = self.limits;
         match &mut self.state {
             State::Waiting { retry, .. } if *retry <= now => {
                 self.state = State::Linking { give_up: now + Self::LINK_WITHIN };
                 Due::Connect
             }
             State::Linking { give_up } if *give_up <= now => Due::GiveUp,
-            State::Linked(link) if link.waits_for_pong() && link.pinged + Self::ANSWER_WITHIN <= now => Due::GiveUp,
-            State::Linked(link) if !link.waits_for_pong() && link.pinged + Self::PING_AFTER <= now => Due::Ping,
+            State::Linked(link) if link.waits_for_pong() && link.pinged + answer_within <= now => Due::GiveUp,
+            State::Linked(link) if !link.waits_for_pong() && link.pinged + ping_after <= now => Due::Ping,
             State::Waiting { .. }
             | State::Linking { .. }
             | State::Linked(_)

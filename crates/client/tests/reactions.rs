@@ -5,8 +5,8 @@ mod harness;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use harness::{Harness, Stop, at, hit, hits, key, note, note_row, notes, title_put};
-use iolite_client::{Client, Output, RunOf, View};
+use harness::{Harness, Stop, at, config, hit, hits, key, note, note_row, notes, title_put};
+use iolite_client::{Client, Config, Limits, Output, RunOf, View};
 use iolite_values::{Cell, CellState, KeyRange, Operation, Row, Value, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Welcome};
 
@@ -222,6 +222,27 @@ fn an_interest_that_nobody_needs_goes_when_there_are_too_many() {
     let dropped = harness.sent.iter().filter(|message| matches!(message, FromClient::Unsubscribe(_))).count();
     assert!(dropped > 0);
     assert!(!harness.client.stop(iolite_client::ReactionId(1)), "it was stopped before");
+}
+
+#[test]
+fn a_client_may_have_narrower_limits() {
+    let mut harness = Harness::new();
+    let limits = Limits { idle_interests_max: 1, subscribe_part: 2, ..Limits::default() };
+    harness.client =
+        Client::open(Config { limits, ..config("ann") }, Vec::new(), harness.now).expect("nothing is there");
+    harness.connect();
+    harness.take_sent();
+    let three = |tx: &mut iolite_client::Transaction<'_>| {
+        (1..=3).for_each(|id| drop(tx.cell(&hits(id))));
+        tx.cell(&hits(4)).map(drop).map_err(Stop::from)
+    };
+    let reaction = harness.react(View::Confirmed, three);
+    let asked = |message: &FromClient| matches!(message, FromClient::Subscribe(own) if own.interests.len() == 2);
+    assert_eq!(harness.take_sent().iter().filter(|message| asked(message)).count(), 2);
+    assert!(harness.client.stop(reaction));
+    harness.advance(Advance { to: at(1000), ..Advance::default() });
+    let sent = harness.take_sent();
+    assert!(matches!(&sent[..], [FromClient::Unsubscribe(gone)] if gone.len() == 3), "{sent:?}");
 }
 
 #[test]

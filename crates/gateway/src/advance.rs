@@ -11,34 +11,34 @@ use iolite_machine::Now;
 use iolite_values::Write;
 use iolite_wire::message::{Advance, FromGateway, Snapshot};
 
-use crate::limits::{ADVANCE_PART_BYTES, UNDRAINED_BYTES_MAX};
 use crate::{Gateway, SessionId, size};
 
 impl Gateway {
     /// Tells a live session what changed, and all outcomes that are due.
     pub(crate) fn send_advance(&mut self, now: Now, id: SessionId, changes: Vec<Write>, snapshots: Vec<Snapshot>) {
-        let position = self.position();
+        let (position, limits) = (self.position(), self.settings.limits);
         let Some(open) = self.open_mut(id) else { return };
         assert!(open.is_live(), "an advance would overtake what the session misses");
         // Only a gateway that publishes past the resolved timestamp has told of anything above the position.
         let to = position.max(open.seen);
         open.seen = to;
         let outcomes = open.take_outcomes(to);
-        for part in parts(Advance { to, more: false, changes, snapshots, outcomes }) {
+        for part in parts(Advance { to, more: false, changes, snapshots, outcomes }, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
         }
-        if self.sessions.get(&id).is_some_and(|session| session.outbound.bytes() > UNDRAINED_BYTES_MAX) {
+        if self.sessions.get(&id).is_some_and(|session| session.outbound.bytes() > limits.undrained_bytes_max) {
             self.fall_behind(now, id);
         }
     }
 }
 
-/// Cuts an advance into parts of bounded size. All but the last say `more`.
-fn parts(whole: Advance) -> Vec<Advance> {
-    if size::advance(&whole) <= ADVANCE_PART_BYTES {
+/// Cuts an advance into parts of `part_bytes`. All but the last say `more`.
+fn parts(whole: Advance, part_bytes: usize) -> Vec<Advance> {
+    if size::advance(&whole) <= part_bytes {
         return vec![whole];
     }
-    let mut cutter = Cutter { part: Advance { to: whole.to, ..Advance::default() }, bytes: 0, done: Vec::new() };
+    let part = Advance { to: whole.to, ..Advance::default() };
+    let mut cutter = Cutter { part_bytes, part, bytes: 0, done: Vec::new() };
     for change in whole.changes {
         cutter.make_room(size::write(&change));
         cutter.part.changes.push(change);
@@ -65,6 +65,7 @@ fn parts(whole: Advance) -> Vec<Advance> {
 }
 
 struct Cutter {
+    part_bytes: usize,
     part: Advance,
     bytes: usize,
     done: Vec<Advance>,
@@ -73,7 +74,7 @@ struct Cutter {
 impl Cutter {
     /// Begins another part if this much more would be too much for this one. Returns whether it did.
     fn make_room(&mut self, bytes: usize) -> bool {
-        let full = self.bytes > 0 && self.bytes + bytes > ADVANCE_PART_BYTES;
+        let full = self.bytes > 0 && self.bytes + bytes > self.part_bytes;
         if full {
             let next = Advance { to: self.part.to, ..Advance::default() };
             self.done.push(Advance { more: true, ..mem::replace(&mut self.part, next) });
@@ -90,6 +91,7 @@ mod tests {
     use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
     use super::*;
+    use crate::limits::ADVANCE_PART_BYTES;
 
     fn key(number: i64) -> RowKey {
         RowKey::new(&[Value::Int(number)]).expect("short")
@@ -109,7 +111,7 @@ mod tests {
     #[test]
     fn a_small_advance_is_one_part() {
         let small = Advance { to: Timestamp::from_u64(5), changes: vec![change(1, 10)], ..Advance::default() };
-        assert_eq!(parts(small.clone()), vec![small]);
+        assert_eq!(parts(small.clone(), ADVANCE_PART_BYTES), vec![small]);
     }
 
     #[test]
@@ -121,7 +123,8 @@ mod tests {
         ];
         let changes: Vec<Write> = (0..40).map(|number| change(number, 20_000)).collect();
         let to = Timestamp::from_u64(5);
-        let all = parts(Advance { to, more: false, changes: changes.clone(), snapshots, outcomes: Vec::new() });
+        let whole = Advance { to, more: false, changes: changes.clone(), snapshots, outcomes: Vec::new() };
+        let all = parts(whole, ADVANCE_PART_BYTES);
         let (last, before) = all.split_last().expect("at least one");
         assert!(before.len() >= 5 && before.iter().all(|part| part.more) && !last.more);
         assert!(all.iter().all(|part| part.to == to && size::advance(part) <= ADVANCE_PART_BYTES + 1000));
@@ -137,7 +140,7 @@ mod tests {
     fn a_row_larger_than_a_part_is_a_part_of_its_own() {
         let rows = vec![row(1, 10), row(2, ADVANCE_PART_BYTES * 2), row(3, 10)];
         let snapshots = vec![Snapshot { subscription: SubscriptionId(1), rows }];
-        let all = parts(Advance { snapshots, ..Advance::default() });
+        let all = parts(Advance { snapshots, ..Advance::default() }, ADVANCE_PART_BYTES);
         let counts: Vec<usize> =
             all.iter().map(|part| part.snapshots.iter().map(|snapshot| snapshot.rows.len()).sum()).collect();
         assert_eq!(counts, vec![1, 1, 1]);

@@ -18,7 +18,7 @@ pub enum Farewell {
     Protocol(String),
     Limit(String),
     /// Nothing was heard for too long.
-    Silent,
+    Silent(Duration),
     /// The greeting took too long, on the client's side.
     GreetingTooLong,
     Slow,
@@ -36,8 +36,8 @@ impl Farewell {
             Farewell::Schema(problem) => (GoodbyeReason::Schema, problem.clone(), None),
             Farewell::Protocol(problem) => (GoodbyeReason::Protocol, problem.clone(), None),
             Farewell::Limit(problem) => (GoodbyeReason::Limit, problem.clone(), None),
-            Farewell::Silent => {
-                let time = limits::SILENCE_MAX.as_secs();
+            Farewell::Silent(time) => {
+                let time = time.as_secs();
                 (GoodbyeReason::Limit, format!("nothing was heard for {time} s: send a ping now and then"), at_once)
             }
             Farewell::GreetingTooLong => {

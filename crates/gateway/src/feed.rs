@@ -8,7 +8,6 @@ use iolite_machine::Now;
 use iolite_store::{Commit, Segment};
 use iolite_values::{TransactionId, Write};
 
-use crate::limits::LOAD_BUFFER_BYTES_MAX;
 use crate::load::LoadId;
 use crate::session::Standing;
 use crate::{Gateway, SessionId};
@@ -77,6 +76,7 @@ impl Gateway {
     }
 
     fn deliver(&mut self, now: Now, id: SessionId, touched: Touched) {
+        let buffer_bytes_max = self.settings.limits.load_buffer_bytes_max;
         let Some(open) = self.open_mut(id) else { return };
         let mut touched_loads = Vec::new();
         for (load, changes) in touched.loads {
@@ -84,7 +84,7 @@ impl Gateway {
             own.push(changes);
             touched_loads.push(load);
         }
-        if open.buffer_bytes() > LOAD_BUFFER_BYTES_MAX {
+        if open.buffer_bytes() > buffer_bytes_max {
             touched_loads.into_iter().for_each(|load| self.read_snapshots(id, load));
         }
         if touched.live.is_empty() {

@@ -13,7 +13,6 @@ use crate::idle::Idle;
 use crate::index::{InterestIndex, Target};
 use crate::interface::{Input, Output, SessionId, Settings};
 use crate::lane::Lane;
-use crate::limits;
 use crate::schema_growth::Growing;
 use crate::session::{Open, Phase, Session};
 use crate::store::{Home, Requests};
@@ -85,7 +84,7 @@ impl Gateway {
 
     fn on_opened(&mut self, now: Now, id: SessionId) {
         let session = Session::new(now.instant);
-        self.timers.set(id, session.deadline());
+        self.timers.set(id, session.deadline(&self.settings.limits));
         let earlier = self.sessions.insert(id, session);
         assert!(earlier.is_none(), "the host used session id {id:?} twice");
     }
@@ -124,7 +123,8 @@ impl Gateway {
 
     /// A client that does not read gets no pongs either, or it could make them pile up.
     fn on_ping(&mut self, id: SessionId, number: u32) {
-        let reads = self.sessions.get(&id).is_some_and(|own| own.outbound.bytes() <= limits::UNDRAINED_BYTES_MAX);
+        let most = self.settings.limits.undrained_bytes_max;
+        let reads = self.sessions.get(&id).is_some_and(|own| own.outbound.bytes() <= most);
         if reads {
             self.say(id, FromGateway::Pong(number));
         }
@@ -133,15 +133,16 @@ impl Gateway {
     /// Looks after a session whose timer has come.
     fn on_timer(&mut self, now: Now, id: SessionId) {
         let Some(session) = self.sessions.get(&id) else { return };
-        if session.deadline() > now.instant {
-            self.timers.set(id, session.deadline());
+        let deadline = session.deadline(&self.settings.limits);
+        if deadline > now.instant {
+            self.timers.set(id, deadline);
             return;
         }
         let farewell = match &session.phase {
             Phase::Greeting | Phase::SchemaWanted(_) => Farewell::GreetingTooLong,
             Phase::Held(_) => Farewell::Unavailable(self.home.why_held()),
             Phase::Open(open) if open.is_behind() => Farewell::Slow,
-            Phase::Open(_) => Farewell::Silent,
+            Phase::Open(_) => Farewell::Silent(self.settings.limits.silence_max),
         };
         self.end(id, &farewell);
     }

@@ -103,7 +103,7 @@ impl Gateway {
         let version = guest.hello.newest_version.min(ProtocolVersion::CURRENT);
         session.phase = Phase::Open(Box::new(Open::new(guest, held_from)));
         session.heard = now.instant;
-        let deadline = session.deadline();
+        let deadline = session.deadline(&self.settings.limits);
         self.held.remove(&id);
         self.timers.clear(id);
         self.timers.set(id, deadline);

@@ -6,6 +6,8 @@ use iolite_store::{Event, Request, RequestId};
 use iolite_values::ClientId;
 use iolite_wire::message::{FromClient, FromGateway};
 
+use crate::limits::Limits;
+
 /// Names a connection. Chosen by the host, and never used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u64);
@@ -44,6 +46,7 @@ pub struct Settings {
     pub client: ClientId,
     pub access: Access,
     pub schemas: SchemaPolicy,
+    pub limits: Limits,
     pub broken: Broken,
 }
 

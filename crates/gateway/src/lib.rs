@@ -36,6 +36,7 @@ mod validate;
 
 pub use gateway::Gateway;
 pub use interface::{Broken, Input, Output, SessionId, Settings};
+pub use limits::Limits;
 
 #[cfg(test)]
 mod tests;

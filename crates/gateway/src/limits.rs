@@ -72,3 +72,36 @@ pub const TOKEN_BYTES_MAX: usize = wire::TOKEN.most;
 
 /// Bytes of what is said to people in a goodbye or a rejection. Longer text is cut.
 pub const REASON_BYTES_MAX: usize = wire::REASON.most;
+
+/// The limits that only large data or long times reach, for each gateway to have its own: what tests and simulations make small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// [`SILENCE_MAX`].
+    pub silence_max: Duration,
+    /// [`SLOW_TIME_MAX`].
+    pub slow_time_max: Duration,
+    /// [`UNDRAINED_BYTES_MAX`].
+    pub undrained_bytes_max: usize,
+    /// [`CATCH_UP_UNDRAINED_BYTES`]. Below `undrained_bytes_max`.
+    pub catch_up_undrained_bytes: usize,
+    /// [`CATCH_UP_CHANGES_BYTES_MAX`].
+    pub catch_up_changes_bytes_max: usize,
+    /// [`ADVANCE_PART_BYTES`].
+    pub advance_part_bytes: usize,
+    /// [`LOAD_BUFFER_BYTES_MAX`].
+    pub load_buffer_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            silence_max: SILENCE_MAX,
+            slow_time_max: SLOW_TIME_MAX,
+            undrained_bytes_max: UNDRAINED_BYTES_MAX,
+            catch_up_undrained_bytes: CATCH_UP_UNDRAINED_BYTES,
+            catch_up_changes_bytes_max: CATCH_UP_CHANGES_BYTES_MAX,
+            advance_part_bytes: ADVANCE_PART_BYTES,
+            load_buffer_bytes_max: LOAD_BUFFER_BYTES_MAX,
+        }
+    }
+}

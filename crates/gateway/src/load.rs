@@ -114,13 +114,18 @@ impl Load {
         }
     }
 
-    /// Takes the commits since the client was told. Returns false if their changes are so large that snapshots are better.
-    pub fn take_commits(&mut self, commits: &[Commit], subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> bool {
+    /// Takes the commits since the client was told. Returns false if their changes are past `bytes_max`: snapshots are better then.
+    pub fn take_commits(
+        &mut self,
+        commits: &[Commit],
+        subscriptions: &BTreeMap<SubscriptionId, Subscription>,
+        bytes_max: usize,
+    ) -> bool {
         let index = self.index(subscriptions);
         let all = commits.iter().flat_map(|commit| commit.writes.iter());
         let changes = all.filter(|write| index.has_match(&write.cell)).cloned().collect();
         let changes = coalesce(changes);
-        let fits = changes.iter().map(size::write).sum::<usize>() <= limits::CATCH_UP_CHANGES_BYTES_MAX;
+        let fits = changes.iter().map(size::write).sum::<usize>() <= bytes_max;
         self.stage = Stage::Changed(changes);
         fits
     }

@@ -89,9 +89,10 @@ impl Gateway {
         request: RequestId,
         reply: Result<Vec<Commit>, TooOld>,
     ) {
+        let bytes_max = self.settings.limits.catch_up_changes_bytes_max;
         let Some(open) = self.open_mut(id) else { return };
         let Some(own) = open.loads.get_mut(&load).filter(|own| own.waits_for(request)) else { return };
-        let fits = reply.is_ok_and(|commits| own.take_commits(&commits, &open.subscriptions));
+        let fits = reply.is_ok_and(|commits| own.take_commits(&commits, &open.subscriptions, bytes_max));
         if !fits {
             self.read_snapshots(id, load);
         }

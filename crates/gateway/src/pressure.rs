@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 
 use iolite_machine::Now;
 
-use crate::limits::CATCH_UP_UNDRAINED_BYTES;
 use crate::load::{Load, Stage};
 use crate::session::{Flow, Phase, Standing};
 use crate::{Gateway, SessionId};
 
 impl Gateway {
     pub(crate) fn on_drained(&mut self, now: Now, id: SessionId, messages: usize) {
+        let enough = self.settings.limits.catch_up_undrained_bytes;
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.outbound.drained(messages);
-        let drained = session.outbound.bytes() <= CATCH_UP_UNDRAINED_BYTES;
+        let drained = session.outbound.bytes() <= enough;
         if drained && self.open(id).is_some_and(|open| open.is_behind()) {
             self.catch_up(now, id);
         }
@@ -29,7 +29,7 @@ impl Gateway {
         for load in open.loads.values_mut() {
             load.restart(Stage::Idle);
         }
-        let deadline = session.deadline();
+        let deadline = session.deadline(&self.settings.limits);
         self.timers.set(id, deadline);
         let names: Vec<_> = self.open(id).into_iter().flat_map(|open| &open.subscriptions).collect();
         let listed: Vec<_> = names.into_iter().map(|(name, own)| (*name, own.interest.clone())).collect();

@@ -6,7 +6,7 @@ use iolite_machine::Instant;
 use iolite_values::{ClientId, Counter, Interest, Schema, Timestamp};
 use iolite_wire::message::{FromGateway, Hello, Outcome, SubscriptionId};
 
-use crate::limits;
+use crate::limits::{GREETING_TIME_MAX, Limits};
 use crate::load::{AnswerSize, Load, LoadId};
 use crate::size;
 
@@ -94,12 +94,12 @@ impl Session {
     }
 
     /// When it is to be looked at, if nothing happens before.
-    pub fn deadline(&self) -> Instant {
+    pub fn deadline(&self, limits: &Limits) -> Instant {
         match &self.phase {
-            Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => self.opened + limits::GREETING_TIME_MAX,
+            Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => self.opened + GREETING_TIME_MAX,
             Phase::Open(open) => match open.flow {
-                Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => self.heard + limits::SILENCE_MAX,
-                Flow::Behind { since } => (self.heard + limits::SILENCE_MAX).min(since + limits::SLOW_TIME_MAX),
+                Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => self.heard + limits.silence_max,
+                Flow::Behind { since } => (self.heard + limits.silence_max).min(since + limits.slow_time_max),
             },
         }
     }

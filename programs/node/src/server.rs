@@ -9,7 +9,7 @@ use std::time::Duration;
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
-use iolite_gateway::{Gateway, Settings};
+use iolite_gateway::{Gateway, Limits, Settings};
 use iolite_host::{
     BindError, Clock, Endpoint, Inbox, JournalNews, JournalThread, JournalWriter, Mailbox, Metrics, Performer, Probes,
     Shutdown, Site, bind, drive, mailbox, random_id, random_seed,
@@ -211,6 +211,7 @@ fn gateway(token: &str) -> Gateway {
         client: ClientId(Id::from_u128(random_id())),
         access: Access::Development(DevelopmentToken::new(token)),
         schemas: SchemaPolicy::Grow,
+        limits: Limits::default(),
         broken: iolite_gateway::Broken::Nothing,
     })
 }

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-use iolite_client::{CallError, Client as Core, Config, Connection, MutationStatus, PendingMutation, Refused, View};
+use iolite_client::{
+    CallError, Client as Core, Config, Connection, Limits, MutationStatus, PendingMutation, Refused, View,
+};
 use iolite_host::{Clock, JournalNews, random_id, random_seed};
 use iolite_values::{ClientId, Counter, Id, Schema, Timestamp};
 use serde::Serialize;
@@ -62,6 +64,7 @@ impl Client {
             token: token.to_owned(),
             user: options.user,
             seed: random_seed(),
+            limits: Limits::default(),
         };
         let stored = directory.iter().flat_map(|directory| directory.entries.clone());
         let core = Core::open(config, stored, clock.now())?;

@@ -94,12 +94,12 @@ impl Interests {
         }
     }
 
-    /// Gives up the least recently used interests that nobody needs, past [`Interests::IDLE_MAX`].
-    pub(crate) fn drop_idle(&mut self) -> Vec<(SubscriptionId, Interest)> {
+    /// Gives up the least recently used interests that nobody needs, past `idle_max`.
+    pub(crate) fn drop_idle(&mut self, idle_max: usize) -> Vec<(SubscriptionId, Interest)> {
         let idle = self.by_interest.iter().filter(|(_, subscribed)| subscribed.demands.is_empty());
         let mut idle: Vec<(u64, Interest)> = idle.map(|(interest, own)| (own.used, interest.clone())).collect();
         idle.sort();
-        let surplus = idle.len().saturating_sub(Self::IDLE_MAX);
+        let surplus = idle.len().saturating_sub(idle_max);
         idle.into_iter().take(surplus).map(|(_, interest)| (self.remove(&interest), interest)).collect()
     }
 

@@ -130,7 +130,7 @@ impl Client {
         if !self.session.is_open() {
             return false;
         }
-        let dropped = self.cache.interests.drop_idle();
+        let dropped = self.cache.interests.drop_idle(self.limits.idle_interests_max);
         let wanted = self.cache.interests.take_wanted();
         let nothing = dropped.is_empty() && wanted.is_empty();
         if !dropped.is_empty() {
@@ -140,7 +140,7 @@ impl Client {
             self.interests_changed = true;
             self.send(FromClient::Unsubscribe(ids));
         }
-        for part in wanted.chunks(Client::SUBSCRIBE_PART) {
+        for part in wanted.chunks(self.limits.subscribe_part) {
             self.send(FromClient::Subscribe(Subscribe { held: false, interests: part.to_vec() }));
         }
         !nothing

@@ -24,6 +24,7 @@ use super::mirror::Mirror;
 use super::{CallStatus, Ticket};
 use crate::cache::{Cache, RowId};
 use crate::interface::{MutationStatus, PendingMutation, Refused};
+use crate::limits::Limits;
 use crate::reactive::{ReactionId, Reactions};
 use crate::session::Connection;
 use crate::storage::StorageChange;
@@ -36,6 +37,7 @@ use joining::Link;
 #[derive(Clone, Debug)]
 pub struct FollowerConfig {
     pub schema: Arc<Schema>,
+    pub limits: Limits,
 }
 
 /// What happens to a follower.
@@ -72,6 +74,7 @@ pub enum FollowerOutput {
 
 pub struct Follower {
     schema: Arc<Schema>,
+    limits: Limits,
     /// The client that all tabs share.
     identity: ClientId,
     cache: Cache,
@@ -105,6 +108,7 @@ impl Follower {
     pub fn open(config: FollowerConfig, now: Now) -> Follower {
         let mut follower = Follower {
             schema: config.schema,
+            limits: config.limits,
             identity: ClientId::default(),
             cache: Cache::default(),
             mirror: Mirror::default(),

@@ -12,23 +12,24 @@ pub(crate) struct Parts {
     parts: Vec<TabUpdate>,
     /// An update with nothing in its lists.
     empty: TabUpdate,
+    bytes_max: usize,
     /// Of the last part, about.
     bytes: usize,
 }
 
 impl Parts {
-    /// About this much goes into one message.
-    const BYTES: usize = 128 * 1024;
+    /// About this much goes into one message, unless its client has another limit.
+    pub(crate) const BYTES: usize = 128 * 1024;
     /// What one item takes at least, and what its lists' items do.
     const ITEM: usize = 32;
 
-    pub(crate) fn new(empty: TabUpdate) -> Parts {
-        Parts { parts: vec![empty.clone()], empty, bytes: 0 }
+    pub(crate) fn new(empty: TabUpdate, bytes_max: usize) -> Parts {
+        Parts { parts: vec![empty.clone()], empty, bytes_max, bytes: 0 }
     }
 
     /// The part that takes so many bytes more.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut TabUpdate {
-        if self.bytes > 0 && self.bytes + bytes > Self::BYTES {
+        if self.bytes > 0 && self.bytes + bytes > self.bytes_max {
             self.parts.push(self.empty.clone());
             self.bytes = 0;
         }

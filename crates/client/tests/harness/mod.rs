@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_client::{
-    Client, Closed, Config, Connection, Input, MutationKind, MutationStatus, Output, ReactionId, RunError, RunOf,
-    StorageChange, Transaction, View,
+    Client, Closed, Config, Connection, Input, Limits, MutationKind, MutationStatus, Output, ReactionId, RunError,
+    RunOf, StorageChange, Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_values::{
@@ -303,6 +303,7 @@ pub fn config(user: &str) -> Config {
         token: "token".into(),
         user: user.into(),
         seed: 5,
+        limits: Limits::default(),
     }
 }
 

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use iolite_client::{
-    CallStatus, Closed, Follower, FollowerConfig, FollowerInput, FollowerOutput, Input, OUTBOX, Output, ReactionId,
-    RunOf, StorageChange, TabId, Ticket, Transaction, View,
+    CallStatus, Closed, Follower, FollowerConfig, FollowerInput, FollowerOutput, Input, Limits, OUTBOX, Output,
+    ReactionId, RunOf, StorageChange, TabId, Ticket, Transaction, View,
 };
 use iolite_machine::{Machine, Now, PersistId};
 use iolite_values::{Id, Schema};
@@ -36,7 +36,7 @@ impl Tab {
         let schema = Arc::new(Schema::from_json(schema).expect("a good schema"));
         Tab {
             id: TabId(id),
-            follower: Follower::open(FollowerConfig { schema }, now),
+            follower: Follower::open(FollowerConfig { schema, limits: Limits::default() }, now),
             reactions: BTreeMap::new(),
             up: Vec::new(),
             down: Vec::new(),

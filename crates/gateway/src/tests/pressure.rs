@@ -7,7 +7,7 @@ use iolite_values::Timestamp;
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Verdict};
 
 use super::world::*;
-use crate::{Input, SessionId, limits};
+use crate::{Broken, Gateway, Input, Limits, SessionId, Settings, limits};
 
 const LARGE: usize = 1 << 20;
 
@@ -217,4 +217,18 @@ fn advances(said: Vec<Said>) -> Vec<Advance> {
             other => panic!("{other:?}"),
         })
         .collect()
+}
+
+#[test]
+fn a_gateway_may_have_narrower_limits() {
+    let mut world = World::starting(Broken::Nothing);
+    let narrow = Limits { undrained_bytes_max: 200, catch_up_undrained_bytes: 50, ..Limits::default() };
+    world.gateway = Gateway::new(Settings { limits: narrow, ..settings(Broken::Nothing) });
+    world.greet_the_store();
+    world.join_and_watch(1);
+    world.sockets_take = false;
+    world.commit(vec![put(1, "x".repeat(100))]);
+    assert!(!world.gateway.open(SessionId(1)).expect("open").is_behind());
+    world.commit(vec![put(1, "x".repeat(100))]);
+    assert!(world.gateway.open(SessionId(1)).expect("open").is_behind());
 }

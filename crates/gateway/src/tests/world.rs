@@ -17,7 +17,7 @@ use iolite_wire::message::{
 };
 
 use super::fake_store::{FakeStore, STORE};
-use crate::{Broken, Gateway, Input, Output, SessionId, Settings};
+use crate::{Broken, Gateway, Input, Limits, Output, SessionId, Settings};
 
 pub const TOKEN: &str = "let me in";
 pub const SCHEMA: &str = r#"{"tables":{"t":{"columns":{"id":{"type":"int"},"n":{"type":"counter"},
@@ -46,6 +46,7 @@ pub fn settings(broken: Broken) -> Settings {
         client: ClientId(Id::from_u128(0x6a7e)),
         access: Access::Development(DevelopmentToken::new(TOKEN)),
         schemas: SchemaPolicy::Grow,
+        limits: Limits::default(),
         broken,
     }
 }
@@ -70,16 +71,21 @@ impl World {
 
     pub fn broken(broken: Broken) -> World {
         let mut world = World::starting(broken);
-        world.store_comes();
-        world.answer_all();
-        world.open(999);
-        world.say(999, FromClient::Hello(hello(999)));
-        world.say(999, FromClient::Schema(SCHEMA.into()));
-        world.answer_all();
-        world.publish();
-        world.input(Input::SessionClosed(SessionId(999)));
-        world.said.clear();
+        world.greet_the_store();
         world
+    }
+
+    /// The store comes, and gets the schema of table `t`.
+    pub fn greet_the_store(&mut self) {
+        self.store_comes();
+        self.answer_all();
+        self.open(999);
+        self.say(999, FromClient::Hello(hello(999)));
+        self.say(999, FromClient::Schema(SCHEMA.into()));
+        self.answer_all();
+        self.publish();
+        self.input(Input::SessionClosed(SessionId(999)));
+        self.said.clear();
     }
 
     pub fn store_comes(&mut self) {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_client::{
-    Broken as BrokenClient, Client, Closed, Config, MutationKind, MutationStatus, Output, ReactionId, RunOf, TabId,
-    Ticket, View,
+    Broken as BrokenClient, Client, Closed, Config, Limits, MutationKind, MutationStatus, Output, ReactionId, RunOf,
+    TabId, Ticket, View,
 };
 use iolite_machine::{Machine, Now};
 use iolite_values::{ClientId, Counter, Id, Schema};
@@ -206,6 +206,7 @@ fn open(storage: &Entries, schema: &Arc<Schema>, now: Now, broken: Broken, rando
         token: super::front_node::TOKEN.into(),
         user: "simulated".into(),
         seed: random.bits(),
+        limits: Limits::default(),
     };
     let stored: Vec<(Vec<u8>, Vec<u8>)> = storage.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     let mut client = Client::open(config, stored, now).expect("what a client stored it can read");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
-use iolite_gateway::{Gateway, Input, Output, SessionId, Settings};
+use iolite_gateway::{Gateway, Input, Limits, Output, SessionId, Settings};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::messages::{FromReplica, Life, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
@@ -52,6 +52,7 @@ impl FrontNode {
             client: ClientId(Id::from_u128(random.id())),
             access: Access::Development(DevelopmentToken::new(TOKEN)),
             schemas: SchemaPolicy::Grow,
+            limits: Limits::default(),
             broken: rule,
         });
         let id = CoordinatorId::new(number).expect("few gateways");

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_client::{
-    CallStatus, Closed, Follower, FollowerConfig, FollowerInput, FollowerOutput, MutationStatus, ReactionId, RunOf,
-    StorageChange, TabId, Ticket, View,
+    CallStatus, Closed, Follower, FollowerConfig, FollowerInput, FollowerOutput, Limits, MutationStatus, ReactionId,
+    RunOf, StorageChange, TabId, Ticket, View,
 };
 use iolite_machine::{Machine, Now, PersistId};
 use iolite_values::{Counter, Id, Schema, Timestamp};
@@ -41,7 +41,7 @@ pub enum Leaving {
 
 impl TabNode {
     pub fn open(id: TabId, client: ClientIndex, schema: &Arc<Schema>, now: Now) -> TabNode {
-        let config = FollowerConfig { schema: schema.clone() };
+        let config = FollowerConfig { schema: schema.clone(), limits: Limits::default() };
         TabNode {
             id,
             client,

@@ -2,7 +2,7 @@
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
-use iolite_gateway::{Broken, Input, Settings};
+use iolite_gateway::{Broken, Input, Limits, Settings};
 use iolite_machine::WallTime;
 use iolite_replication::messages::{Boot, Life};
 use iolite_replication::{CoordinatorSettings, ReplicaSettings, Retention};
@@ -17,7 +17,13 @@ const SESSION: SessionId = SessionId(1);
 fn node(checkpoint_bytes_min: u64) -> Node {
     let client = ClientId(Id::from_u128(1));
     let access = Access::Development(DevelopmentToken::new("token"));
-    let gateway = Gateway::new(Settings { client, access, schemas: SchemaPolicy::Grow, broken: Broken::Nothing });
+    let gateway = Gateway::new(Settings {
+        client,
+        access,
+        schemas: SchemaPolicy::Grow,
+        limits: Limits::default(),
+        broken: Broken::Nothing,
+    });
     let coordinator = Coordinator::new(NOW, CoordinatorSettings::new(CoordinatorId::default(), Life(1)));
     let replica = Replica::new(ReplicaSettings {
         store: StoreIncarnation(Id::from_u128(2)),

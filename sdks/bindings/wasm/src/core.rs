@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use iolite_client::{Client, Config, Input, ReactionId, Run, RunOf, View};
+use iolite_client::{Client, Config, Input, Limits, ReactionId, Run, RunOf, View};
 use iolite_machine::{Instant, Machine, Now, PersistId, WallTime};
 use iolite_values::{ClientId, Counter, Id, Schema};
 use js_sys::{Array, Uint8Array};
@@ -73,6 +73,7 @@ impl Core {
             token: token.to_owned(),
             user: user.to_owned(),
             seed: fresh.as_u128() as u64,
+            limits: Limits::default(),
         };
         let bytes = |at: u32| Uint8Array::new(&stored.get(at)).to_vec();
         let entries = (0..stored.length() / 2).map(|entry| (bytes(2 * entry), bytes(2 * entry + 1)));

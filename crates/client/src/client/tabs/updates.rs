@@ -34,7 +34,7 @@ impl Client {
         known.awaited = Awaited::Applied { since: None };
         known.due = false;
         let join = known.join;
-        let mut parts = Parts::new(TabUpdate {
+        let empty = TabUpdate {
             number: UpdateNumber(0),
             more: false,
             at: self.cache.at(),
@@ -46,7 +46,8 @@ impl Client {
             ended: Vec::new(),
             refused: Vec::new(),
             dismissed: Vec::new(),
-        });
+        };
+        let mut parts = Parts::new(empty, self.limits.tab_part_bytes);
         self.collect_data(tab, can_fetch, &mut parts);
         self.collect_mutations(tab, &mut parts);
         for mut part in parts.finish() {

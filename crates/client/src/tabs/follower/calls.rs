@@ -158,7 +158,7 @@ impl Follower {
         }
         let nothing = asked.is_empty() && announced.is_empty();
         announced.into_iter().for_each(|call| self.request(TabRequest::Announce(call)));
-        for part in asked.chunks(Client::SUBSCRIBE_PART) {
+        for part in asked.chunks(self.limits.subscribe_part) {
             self.request(TabRequest::Ask(part.to_vec()));
         }
         !nothing

@@ -7,7 +7,6 @@ use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::tabs::{FromTab, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab, UpdateNumber};
 
 use super::{Follower, FollowerOutput};
-use crate::Client;
 
 /// How a follower stands to its leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ impl Follower {
 
     fn send_join(&mut self, now: Instant) {
         self.link = Link::Joining { again: now + Self::JOIN_AGAIN_AFTER };
-        let subscriptions = self.cache.interests.first(Client::SUBSCRIBE_PART);
+        let subscriptions = self.cache.interests.first(self.limits.subscribe_part);
         self.asked = subscriptions.iter().map(|(id, _)| *id).collect();
         let schema = self.schema.hash();
         self.request(TabRequest::Join(TabJoin { version: TAB_PROTOCOL_VERSION, schema, subscriptions }));
@@ -144,17 +143,17 @@ impl Follower {
     /// Asks for the interests that are wanted, and gives up those that nobody needs any more.
     pub(super) fn ask(&mut self) -> bool {
         let Link::Following { .. } = self.link else { return false };
-        let dropped = self.cache.interests.drop_idle();
+        let dropped = self.cache.interests.drop_idle(self.limits.idle_interests_max);
         let wanted = self.cache.interests.take_wanted();
         let nothing = dropped.is_empty() && wanted.is_empty();
         if !dropped.is_empty() {
             let (ids, interests): (Vec<_>, Vec<_>) = dropped.into_iter().unzip();
             self.touched.extend(self.cache.release(&interests));
-            for part in ids.chunks(Client::SUBSCRIBE_PART) {
+            for part in ids.chunks(self.limits.subscribe_part) {
                 self.request(TabRequest::Unsubscribe(part.to_vec()));
             }
         }
-        for part in wanted.chunks(Client::SUBSCRIBE_PART) {
+        for part in wanted.chunks(self.limits.subscribe_part) {
             self.request(TabRequest::Subscribe(part.to_vec()));
         }
         !nothing

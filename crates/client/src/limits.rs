@@ -1,0 +1,35 @@
+//! Limits that only large data or long times reach, for each client to have its own: what tests and simulations make small.
+
+use std::time::Duration;
+
+use crate::Client;
+use crate::cache::Interests;
+use crate::session::Session;
+use crate::tabs::Parts;
+
+/// What a client or a tab is opened with; apps leave it at its default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Interests that stay subscribed although nobody needs them.
+    pub idle_interests_max: usize,
+    /// Interests in one `Subscribe`.
+    pub subscribe_part: usize,
+    /// About so many bytes of an update go into one message to a tab that follows.
+    pub tab_part_bytes: usize,
+    /// Since the last ping, whatever is heard. Less than the gateway's `silence_max`.
+    pub ping_after: Duration,
+    /// From a ping until anything at all is heard.
+    pub answer_within: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            idle_interests_max: Interests::IDLE_MAX,
+            subscribe_part: Client::SUBSCRIBE_PART,
+            tab_part_bytes: Parts::BYTES,
+            ping_after: Session::PING_AFTER,
+            answer_within: Session::ANSWER_WITHIN,
+        }
+    }
+}
