@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{ClientId, Counter, Schema, Timestamp};
+use iolite_values::{Attempt, ClientId, Counter, Schema, Timestamp};
 
 use crate::limits::Limits;
 use crate::reactive::ReactionId;
@@ -58,8 +58,9 @@ pub enum Output {
     Persist { id: PersistId, changes: Vec<StorageChange> },
     /// Run this closure now: [`crate::Client::begin`], the closure, [`crate::Client::finish`].
     Run(RunOf),
-    /// A mutation got on, or ended.
-    Mutation { counter: Counter, status: MutationStatus },
+    /// A mutation got on, or ended. `attempt` is the last one that was submitted, and of a confirmed one that which took effect: an earlier
+    /// one, where its copy was late. Each submission is told at once, so before the closure may run again.
+    Mutation { counter: Counter, attempt: Attempt, status: MutationStatus },
     /// The connection is another one than before.
     Connection(Connection),
     /// A reactive transaction needs data that is not here, and there is no connection. It runs once there is.

@@ -117,7 +117,7 @@ impl Client {
         let (closure, results) = Shelved::new(closure);
         let handle = self.shared.transact(Box::new(closure))?;
         handle.confirmed().await?;
-        Ok(committed(&results))
+        Ok(committed(&results)?)
     }
 
     /// Runs a closure as a reactive transaction: now, and again whenever an answer that it had is another, each time on one snapshot.

@@ -30,7 +30,7 @@ pub(crate) struct Inner {
     pub(crate) ended: Vec<Box<dyn Transactional>>,
     pub(crate) reactions: BTreeMap<ReactionId, Box<dyn Reactive>>,
     pub(crate) mutations: BTreeMap<Counter, watch::Sender<MutationStatus>>,
-    /// Attempts of pending mutations that were submitted, as far as they were noted here.
+    /// The last attempts of pending mutations.
     pub(crate) attempts: BTreeMap<Counter, Attempt>,
     pub(crate) attempts_total: u64,
     pub(crate) settled: Vec<mpsc::UnboundedSender<Settled>>,
@@ -89,7 +89,7 @@ impl Inner {
                     Stored::Later => {}
                 },
                 Output::Run(of) => self.run(address, of),
-                Output::Mutation { counter, status } => self.on_status(counter, status),
+                Output::Mutation { counter, attempt, status } => self.on_status(counter, attempt, status),
                 Output::Connection(connection) => drop(self.connection.send_replace(connection)),
                 Output::Unavailable(id) => self.fail_reaction(id, ReactionError::Unavailable),
                 Output::ReactionFailed { reaction, message } => {
@@ -153,8 +153,11 @@ impl Inner {
         (run, closed.unwrap_or(Closed::Unknown))
     }
 
-    fn on_status(&mut self, counter: Counter, status: MutationStatus) {
-        self.note_attempt(counter);
+    fn on_status(&mut self, counter: Counter, attempt: Attempt, status: MutationStatus) {
+        self.note_attempt(counter, attempt);
+        if let (MutationStatus::Confirmed { .. }, Some(closure)) = (&status, self.closures.get_mut(&counter)) {
+            closure.took_effect(attempt);
+        }
         if let Some(sender) = self.mutations.get(&counter) {
             sender.send_replace(status.clone());
         }
@@ -167,14 +170,13 @@ impl Inner {
         self.settled.retain(|listener| listener.send(Settled { counter, status: status.clone() }).is_ok());
     }
 
-    /// A report follows each submission at once, so a new attempt is known before its closure may run again.
-    fn note_attempt(&mut self, counter: Counter) {
-        let attempts = self.core.attempts(counter);
-        let Some(attempts) = attempts.filter(|attempts| *attempts > Attempt(0)) else { return };
-        if self.attempts.insert(counter, attempts) != Some(attempts) {
+    /// What is told first of a mutation is no attempt of this client's: none, or those of its earlier lives.
+    fn note_attempt(&mut self, counter: Counter, attempt: Attempt) {
+        let before = self.attempts.insert(counter, attempt);
+        if before.is_some_and(|before| before < attempt) {
             self.attempts_total += 1;
             if let Some(closure) = self.closures.get_mut(&counter) {
-                closure.submitted();
+                closure.submitted(attempt);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Invariant: an end that a restart could still undo is told only when it is stored.
 
 use iolite_machine::PersistId;
-use iolite_values::Counter;
+use iolite_values::{Attempt, Counter};
 
 use super::Client;
 use super::tabs::stored_refused;
@@ -17,6 +17,7 @@ use crate::tabs::Ticket;
 pub(super) struct Ended {
     stored_with: PersistId,
     mutation: Mutation,
+    attempt: Attempt,
     status: MutationStatus,
 }
 
@@ -35,19 +36,26 @@ impl Client {
             self.keep_refused(&entry.mutation, reason, by_app);
         }
         self.keep_cancelled(&entry.mutation, &status);
+        let attempt = match entry.stage {
+            Stage::Committed { attempt, .. } => attempt,
+            Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => {
+                entry.attempts
+            }
+        };
         if comes_back(&entry) {
             self.persists.due = true;
-            self.untold.push_back(Ended { stored_with: self.persists.last.next(), mutation: entry.mutation, status });
+            let stored_with = self.persists.last.next();
+            self.untold.push_back(Ended { stored_with, mutation: entry.mutation, attempt, status });
         } else {
-            self.tell_end(&entry.mutation, status);
+            self.tell_end(&entry.mutation, attempt, status);
         }
     }
 
     /// Tells of the ends that are stored now.
     pub(super) fn tell_stored_ends(&mut self) {
         while self.untold.front().is_some_and(|ended| ended.stored_with <= self.persists.done) {
-            if let Some(Ended { mutation, status, .. }) = self.untold.pop_front() {
-                self.tell_end(&mutation, status);
+            if let Some(Ended { mutation, attempt, status, .. }) = self.untold.pop_front() {
+                self.tell_end(&mutation, attempt, status);
             }
         }
     }
@@ -57,9 +65,9 @@ impl Client {
         self.untold.iter().any(|ended| ended.mutation.ticket == Some(ticket))
     }
 
-    fn tell_end(&mut self, mutation: &Mutation, status: MutationStatus) {
+    fn tell_end(&mut self, mutation: &Mutation, attempt: Attempt, status: MutationStatus) {
         self.note_end(mutation, &status);
-        self.outputs.push_back(Output::Mutation { counter: mutation.counter, status });
+        self.outputs.push_back(Output::Mutation { counter: mutation.counter, attempt, status });
     }
 
     fn keep_refused(&mut self, mutation: &Mutation, reason: &str, by_app: bool) {

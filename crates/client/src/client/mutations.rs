@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_machine::WallTime;
-use iolite_values::{Attempt, Counter, Id};
+use iolite_values::{Counter, Id};
 use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
 use iolite_wire::limits;
 
@@ -95,11 +95,6 @@ impl Client {
     /// The call that a mutation's closure is to be run with.
     pub fn mutation(&self, counter: Counter) -> Option<&Mutation> {
         self.queue.entry(counter).map(|entry| &entry.mutation)
-    }
-
-    /// The number of a pending mutation's last attempt. A report of its status follows each one at once.
-    pub fn attempts(&self, counter: Counter) -> Option<Attempt> {
-        self.queue.entry(counter).map(|entry| entry.attempts)
     }
 
     /// What ended without effect and was not dismissed yet.

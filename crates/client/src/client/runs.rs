@@ -147,9 +147,9 @@ impl Client {
 
     pub(super) fn report(&mut self, counter: Counter) {
         if let Some(entry) = self.queue.entry(counter) {
-            let status = MutationStatus::Pending(entry.status());
+            let (attempt, status) = (entry.attempts, MutationStatus::Pending(entry.status()));
             self.leader.note_mutation(counter);
-            self.outputs.push_back(Output::Mutation { counter, status });
+            self.outputs.push_back(Output::Mutation { counter, attempt, status });
         }
     }
 }

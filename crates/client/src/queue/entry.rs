@@ -99,8 +99,11 @@ pub(crate) enum Stage {
     Submitted(Submit),
     /// Its session was lost before the answer. It is sent again, unchanged.
     Unanswered(Submit),
-    /// Committed at this timestamp, which the confirmed state has not reached yet.
-    Committed(Timestamp),
+    /// This attempt was committed, which the confirmed state has not reached yet.
+    Committed {
+        at: Timestamp,
+        attempt: Attempt,
+    },
 }
 
 impl Ran {

@@ -32,7 +32,7 @@ impl Queue {
                 Some(submit)
             }
             Stage::Saved if at >= entry.wait_for && entry.counter() <= settled => entry.submit(at),
-            Stage::Saved | Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed(_) => None,
+            Stage::Saved | Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => None,
         }
     }
 
@@ -49,7 +49,7 @@ impl Queue {
         let (Stage::Submitted(submit) | Stage::Unanswered(submit)) = &entry.stage else { return None };
         match &outcome.verdict {
             Verdict::Committed(at) => {
-                entry.stage = Stage::Committed(*at);
+                entry.stage = Stage::Committed { at: *at, attempt: outcome.attempt };
                 Some(Decided::Committed(*at))
             }
             Verdict::Aborted => Some(Decided::GivenUp(entry.why_given_up(outcome.attempt))),
@@ -66,7 +66,7 @@ impl Queue {
     /// The mutations that the confirmed state contains.
     pub(crate) fn contained(&self, at: Timestamp) -> Vec<(Counter, Timestamp)> {
         let committed = self.entries.values().filter_map(|entry| match entry.stage {
-            Stage::Committed(own) => Some((entry.counter(), own)),
+            Stage::Committed { at, .. } => Some((entry.counter(), at)),
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => None,
         });
         committed.filter(|(_, own)| *own <= at).collect()
@@ -76,7 +76,7 @@ impl Queue {
     pub(crate) fn history_lost(&mut self) {
         for entry in self.entries.values_mut() {
             entry.wait_for = Timestamp::ZERO;
-            if matches!(entry.stage, Stage::Submitted(_) | Stage::Unanswered(_) | Stage::Committed(_)) {
+            if matches!(entry.stage, Stage::Submitted(_) | Stage::Unanswered(_) | Stage::Committed { .. }) {
                 entry.stage = Stage::Saved;
             }
         }

@@ -184,7 +184,7 @@ impl Harness {
                 Output::Send(frame) => self.sent.push(self.decoder.decode(&frame).expect("its own frame")),
                 Output::Persist { id, changes } => self.persist(id, changes),
                 Output::Run(of) => self.run(of),
-                Output::Mutation { counter, status } => self.statuses.push((counter, status)),
+                Output::Mutation { counter, status, .. } => self.statuses.push((counter, status)),
                 other => self.other.push(other),
             }
             self.client.validate();

@@ -112,7 +112,7 @@ impl ClientNode {
                 }
                 Output::Run(RunOf::Mutation(counter)) => self.run_mutation(counter),
                 Output::Run(RunOf::Reaction(id)) => self.run_watcher(id, history),
-                Output::Mutation { counter, status } => self.note_status(counter, status, moment, history),
+                Output::Mutation { counter, status, .. } => self.note_status(counter, status, moment, history),
                 Output::Connection(_) | Output::Unavailable(_) => {}
                 Output::ToTab(tab, message) => leaving.push(Leaving::ToTab(tab, message)),
                 Output::ReadOutbox => {

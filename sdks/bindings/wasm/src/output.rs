@@ -51,7 +51,7 @@ impl Core {
                 array(OutputKind::Persist, [JsValue::from_f64(id.0 as f64), changes_to_js(changes)])
             }
             Output::Run(of) => self.asked_to_run(of),
-            Output::Mutation { counter, status } => {
+            Output::Mutation { counter, status, .. } => {
                 array(OutputKind::Mutation, [number(counter), status_to_js(&status)])
             }
             Output::Connection(connection) => connection_to_js(&connection),

@@ -7,5 +7,6 @@ mod offline;
 mod pressure;
 mod raw_session;
 mod refusals;
+mod scripted_gateway;
 mod transactions;
 mod typed;

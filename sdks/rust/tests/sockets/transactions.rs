@@ -1,8 +1,11 @@
 //! Anonymous transactions: results, conflicts, aborts.
 
-use iolite::{CallError, Connection, MutationEnd, TransactError, abort};
+use iolite::{CallError, Client, Connection, MutationEnd, TransactError, abort};
+use iolite_values::{Attempt, CoordinatorId, Timestamp};
+use iolite_wire::message::{Advance, Outcome, Snapshot, Submit, Verdict};
 
-use crate::notes::{open, wait_for_hits};
+use crate::notes::{open, options, schema, wait_for_hits};
+use crate::scripted_gateway::ScriptedGateway;
 
 #[tokio::test]
 async fn conflicting_transactions_run_again_and_each_takes_effect_once() {
@@ -97,4 +100,67 @@ async fn a_closure_may_own_what_calls_its_client_when_it_is_dropped() {
         tx.add("hits", "home", "total", 1)
     });
     tokio::time::timeout(crate::notes::PATIENCE, done).await.expect("it does not hang").expect("committed");
+}
+
+fn at(micros: u64) -> Timestamp {
+    Timestamp::new(micros, CoordinatorId::default())
+}
+
+/// Answers the subscription of a closure that counts hits, of which there are none, and takes its first attempt.
+async fn take_first_attempt(gateway: &mut ScriptedGateway) -> Submit {
+    let (subscription, _) = gateway.subscription().await.interests[0];
+    let snapshots = vec![Snapshot { subscription, rows: Vec::new() }];
+    gateway.advance(at(10), Advance { snapshots, ..Advance::default() }).await;
+    gateway.submission().await
+}
+
+/// A copy of the first attempt was late, and committed when its conflict had been told. The page of the replica says when that can be.
+#[tokio::test]
+async fn a_transaction_returns_what_the_attempt_that_took_effect_returned() {
+    let (url, gateway) = ScriptedGateway::listen().await;
+    let client = Client::connect(&url, "", schema(), options()).expect("in memory");
+    let mut gateway = gateway.await;
+    client.online().await.expect("let in");
+    let counting = client.transact(|tx| {
+        tx.add("hits", "home", "total", 1)?;
+        tx.counter("hits", "home", "total")
+    });
+    let script = async {
+        let first = take_first_attempt(&mut gateway).await;
+        let iolite_values::Decision::Commit(changes) = first.decision else { panic!("it was not given up") };
+        let conflict = Outcome { counter: first.counter, attempt: first.attempt, verdict: Verdict::Conflict(at(20)) };
+        gateway.advance(at(20), Advance { changes, outcomes: vec![conflict], ..Advance::default() }).await;
+        let second = gateway.submission().await;
+        assert_eq!((first.attempt, second.attempt), (Attempt(1), Attempt(2)));
+        let outcome = Outcome { counter: first.counter, attempt: first.attempt, verdict: Verdict::Committed(at(30)) };
+        gateway.advance(at(30), Advance { outcomes: vec![outcome], ..Advance::default() }).await;
+    };
+    let (counted, ()) = tokio::join!(counting, script);
+    assert_eq!(counted, Ok(1), "the second attempt would have counted 2");
+}
+
+/// As after a lost link: the state that contains the commit is told before the outcome of the attempt that is sent again.
+#[tokio::test]
+async fn a_run_after_the_submission_does_not_change_what_is_returned() {
+    let (url, gateway) = ScriptedGateway::listen().await;
+    let client = Client::connect(&url, "", schema(), options()).expect("in memory");
+    let mut gateway = gateway.await;
+    client.online().await.expect("let in");
+    let (ran, mut runs) = tokio::sync::mpsc::unbounded_channel();
+    let counting = client.transact(move |tx| {
+        tx.add("hits", "home", "total", 1)?;
+        let total = tx.counter("hits", "home", "total")?;
+        ran.send(total).expect("the test goes on");
+        Ok(total)
+    });
+    let script = async {
+        let first = take_first_attempt(&mut gateway).await;
+        let iolite_values::Decision::Commit(changes) = first.decision else { panic!("it was not given up") };
+        gateway.advance(at(20), Advance { changes, ..Advance::default() }).await;
+        while runs.recv().await.expect("the closure is there") != 2 {}
+        let outcome = Outcome { counter: first.counter, attempt: first.attempt, verdict: Verdict::Committed(at(20)) };
+        gateway.advance(at(21), Advance { outcomes: vec![outcome], ..Advance::default() }).await;
+    };
+    let (counted, ()) = tokio::join!(counting, script);
+    assert_eq!(counted, Ok(1), "the run on top of its own effect counted 2");
 }
