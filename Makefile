@@ -10,7 +10,7 @@ DEMO_APP := examples/room-planner/dist
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
-.PHONY: help setup build wasm web server demo demo-check test check check-format check-lints check-rules check-types fix soak clean
+.PHONY: help setup build wasm web server demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
 
 help: ## shows this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -64,6 +64,9 @@ soak: build ## runs the long tests: ten million mutated frames, thousands of sim
 	@cargo test --release --locked --quiet -- --list --ignored soak | grep ': test$$' >/dev/null || { echo "error: no test is there to soak: name an ignored test soak_..." >&2; exit 1; }
 	cargo test --release --locked -- --ignored soak
 	target/release/iolite simulate --seeds 1..5000
+
+measure: server ## measures every workload and writes benchmarks/results; for a machine that does nothing else
+	@scripts/measure
 
 clean: ## removes everything that was built or installed into this folder, but not Debian's packages
 	cargo clean
