@@ -8,14 +8,14 @@
 use std::mem;
 
 use iolite_machine::Now;
-use iolite_values::Write;
 use iolite_wire::message::{Advance, FromGateway, Snapshot};
 
+use crate::load::News;
 use crate::{Gateway, SessionId, size};
 
 impl Gateway {
     /// Tells a live session what changed, and all outcomes that are due.
-    pub(crate) fn send_advance(&mut self, now: Now, id: SessionId, changes: Vec<Write>, snapshots: Vec<Snapshot>) {
+    pub(crate) fn send_advance(&mut self, now: Now, id: SessionId, news: News) {
         let (position, limits) = (self.position(), self.settings.limits);
         let Some(open) = self.open_mut(id) else { return };
         assert!(open.is_live(), "an advance would overtake what the session misses");
@@ -23,7 +23,9 @@ impl Gateway {
         let to = position.max(open.seen);
         open.seen = to;
         let outcomes = open.take_outcomes(to);
-        for part in parts(Advance { to, more: false, changes, snapshots, outcomes }, limits.advance_part_bytes) {
+        let News { changes, snapshots, declined } = news;
+        let whole = Advance { to, more: false, changes, snapshots, outcomes, declined };
+        for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
         }
         if self.sessions.get(&id).is_some_and(|session| session.outbound.bytes() > limits.undrained_bytes_max) {
@@ -60,6 +62,10 @@ fn parts(whole: Advance, part_bytes: usize) -> Vec<Advance> {
         cutter.make_room(size::outcome(&outcome));
         cutter.part.outcomes.push(outcome);
     }
+    for declined in whole.declined {
+        cutter.make_room(size::declined(&declined));
+        cutter.part.declined.push(declined);
+    }
     cutter.done.push(cutter.part);
     cutter.done
 }
@@ -87,7 +93,7 @@ impl Cutter {
 
 #[cfg(test)]
 mod tests {
-    use iolite_values::{Cell, CellState, ColumnId, Operation, Row, RowKey, TableId, Timestamp, Value};
+    use iolite_values::{Cell, CellState, ColumnId, Operation, Row, RowKey, TableId, Timestamp, Value, Write};
     use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
     use super::*;
@@ -123,7 +129,7 @@ mod tests {
         ];
         let changes: Vec<Write> = (0..40).map(|number| change(number, 20_000)).collect();
         let to = Timestamp::from_u64(5);
-        let whole = Advance { to, more: false, changes: changes.clone(), snapshots, outcomes: Vec::new() };
+        let whole = Advance { to, more: false, changes: changes.clone(), snapshots, ..Advance::default() };
         let all = parts(whole, ADVANCE_PART_BYTES);
         let (last, before) = all.split_last().expect("at least one");
         assert!(before.len() >= 5 && before.iter().all(|part| part.more) && !last.more);

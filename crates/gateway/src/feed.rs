@@ -8,7 +8,7 @@ use iolite_machine::Now;
 use iolite_store::{Commit, Segment};
 use iolite_values::{TransactionId, Write};
 
-use crate::load::LoadId;
+use crate::load::{LoadId, News};
 use crate::session::Standing;
 use crate::{Gateway, SessionId};
 
@@ -90,7 +90,7 @@ impl Gateway {
         if touched.live.is_empty() {
             self.finish_loads(now, id);
         } else {
-            self.send_advance(now, id, touched.live, Vec::new());
+            self.send_advance(now, id, News { changes: touched.live, ..News::default() });
         }
     }
 
@@ -109,7 +109,7 @@ impl Gateway {
             if let Some(open) = self.open_mut(id) {
                 open.seen = open.seen.max(commit.at);
             }
-            self.send_advance(now, id, touched.live, Vec::new());
+            self.send_advance(now, id, News { changes: touched.live, ..News::default() });
         }
     }
 }

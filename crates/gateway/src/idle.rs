@@ -5,6 +5,7 @@
 use iolite_machine::{Instant, Now};
 
 use crate::limits::{IDLE_ADVANCE_PERIOD, QUIET_PERIODS};
+use crate::load::News;
 use crate::session::Phase;
 use crate::{Gateway, SessionId};
 
@@ -57,7 +58,7 @@ impl Gateway {
         }
         if self.idle.is_due() {
             for id in waiting {
-                self.send_advance(now, id, Vec::new(), Vec::new());
+                self.send_advance(now, id, News::default());
             }
         } else {
             self.schedule_idle(now);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::{Commit, ReadReply, RequestId, RowAt};
 use iolite_values::{Row, RowKey, TableId, Write};
-use iolite_wire::message::{RowSnapshot, Snapshot, SubscriptionId};
+use iolite_wire::message::{Declination, Declined, RowSnapshot, Snapshot, SubscriptionId};
 
 use crate::SessionId;
 use crate::coalesce::coalesce;
@@ -30,6 +30,8 @@ impl LoadId {
 pub struct Load {
     pub subscriptions: BTreeSet<SubscriptionId>,
     pub stage: Stage,
+    /// What was left out because it is too large, to be told with the answer.
+    declined: Vec<Declined>,
     buffer: Vec<Write>,
     buffer_bytes: usize,
 }
@@ -57,10 +59,18 @@ pub struct AnswerSize {
     bytes: usize,
 }
 
+/// What an advance tells, apart from outcomes.
+#[derive(Debug, Default)]
+pub struct News {
+    pub changes: Vec<Write>,
+    pub snapshots: Vec<Snapshot>,
+    pub declined: Vec<Declined>,
+}
+
 type Rows = BTreeMap<(TableId, RowKey), Row>;
 
 impl AnswerSize {
-    fn of(rows: &[RowAt]) -> AnswerSize {
+    pub fn of(rows: &[RowAt]) -> AnswerSize {
         let bytes = rows.iter().map(|row| size::row(&row.key, &row.row)).sum();
         AnswerSize { rows: rows.len(), bytes }
     }
@@ -76,7 +86,7 @@ impl AnswerSize {
 
 impl Load {
     pub fn new(subscriptions: BTreeSet<SubscriptionId>) -> Load {
-        Load { subscriptions, stage: Stage::Idle, buffer: Vec::new(), buffer_bytes: 0 }
+        Load { subscriptions, stage: Stage::Idle, declined: Vec::new(), buffer: Vec::new(), buffer_bytes: 0 }
     }
 
     /// Begins anew: whatever was read or buffered is dropped.
@@ -104,14 +114,12 @@ impl Load {
         }
     }
 
-    /// Takes one interest's rows, if they are waited for.
+    /// Takes one interest's rows.
     pub fn take_rows(&mut self, request: RequestId, reply: ReadReply) {
         let Stage::Snapshots { open, read, answer } = &mut self.stage else { return };
         let Some(subscription) = open.remove(&request) else { return };
-        if self.subscriptions.contains(&subscription) {
-            *answer = answer.plus(AnswerSize::of(&reply.rows));
-            read.insert(subscription, reply.rows);
-        }
+        *answer = answer.plus(AnswerSize::of(&reply.rows));
+        read.insert(subscription, reply.rows);
     }
 
     /// Takes the commits since the client was told. Returns false if their changes are past `bytes_max`: snapshots are better then.
@@ -130,10 +138,17 @@ impl Load {
         fits
     }
 
-    pub fn waits_for(&self, request: RequestId) -> bool {
+    /// The interest whose rows this request asked for, if they are waited for.
+    pub fn subscription_of(&self, request: RequestId) -> Option<SubscriptionId> {
         match &self.stage {
-            Stage::Idle | Stage::Changed(_) => false,
-            Stage::Snapshots { open, .. } => open.contains_key(&request),
+            Stage::Idle | Stage::Changed(_) | Stage::Changes { .. } => None,
+            Stage::Snapshots { open, .. } => open.get(&request).copied(),
+        }
+    }
+
+    pub fn waits_for_changes(&self, request: RequestId) -> bool {
+        match &self.stage {
+            Stage::Idle | Stage::Changed(_) | Stage::Snapshots { .. } => false,
             Stage::Changes { request: own } => *own == request,
         }
     }
@@ -155,8 +170,19 @@ impl Load {
         }
     }
 
-    /// The changes and snapshots that make the client's state that of the feed's position.
-    pub fn answer(self, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> (Vec<Write>, Vec<Snapshot>) {
+    /// Leaves an interest out, and has that told.
+    pub fn decline(&mut self, subscription: SubscriptionId, why: Declination) {
+        self.leave_out(subscription);
+        self.declined.push(Declined { subscription, why });
+    }
+
+    /// Whether nothing is to be read for it, nor told.
+    pub fn is_empty(&self) -> bool {
+        self.subscriptions.is_empty() && self.declined.is_empty()
+    }
+
+    /// What makes the client's state that of the feed's position.
+    pub fn answer(self, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> News {
         let index = self.index(subscriptions);
         match self.stage {
             Stage::Idle | Stage::Changes { .. } => unreachable!("only answered loads are asked for their answer"),
@@ -164,9 +190,11 @@ impl Load {
                 let all = changes.into_iter().chain(self.buffer);
                 // Interests may have been left out since the changes were taken.
                 let wanted = all.filter(|write| index.has_match(&write.cell));
-                (coalesce(wanted.collect()), Vec::new())
+                News { changes: coalesce(wanted.collect()), snapshots: Vec::new(), declined: self.declined }
             }
-            Stage::Snapshots { open: _, read, answer: _ } => (Vec::new(), fold(read, &index, &self.buffer)),
+            Stage::Snapshots { open: _, read, answer: _ } => {
+                News { changes: Vec::new(), snapshots: fold(read, &index, &self.buffer), declined: self.declined }
+            }
         }
     }
 

@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 
 use iolite_machine::Now;
-use iolite_store::{Commit, ReadReply, Request, RequestId, TooOld};
+use iolite_store::{Commit, ReadReply, Request, RequestId, RowAt, TooOld};
 use iolite_values::Timestamp;
+use iolite_wire::message::Declination;
 
-use crate::farewell::Farewell;
 use crate::limits;
-use crate::load::{AnswerSize, LoadId, Stage};
+use crate::load::{AnswerSize, LoadId, News, Stage};
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, size};
 
@@ -61,22 +61,16 @@ impl Gateway {
         request: RequestId,
         reply: Result<ReadReply, TooOld>,
     ) {
-        let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) else { return };
-        if !own.waits_for(request) {
-            return;
-        }
+        let Some(open) = self.open_mut(id) else { return };
+        let so_far = open.answer_size();
+        let Some(own) = open.loads.get_mut(&load) else { return };
+        let Some(subscription) = own.subscription_of(request) else { return };
         let Ok(reply) = reply else {
             return self.read_snapshots(id, load);
         };
-        if reply.rows.iter().any(|row| size::row(&row.key, &row.row) > limits::ROW_BYTES_MAX) {
-            let problem = format!("a row of more than {} bytes cannot be sent: leave it out", limits::ROW_BYTES_MAX);
-            return self.end(id, &Farewell::Limit(problem));
-        }
-        own.take_rows(request, reply);
-        if self.open(id).is_some_and(|open| open.answer_size().is_too_large()) {
-            let (rows, bytes) = (limits::ANSWER_ROWS_MAX, limits::ANSWER_BYTES_MAX);
-            let problem = format!("more than {rows} rows or {bytes} bytes answer this: subscribe to smaller ranges");
-            return self.end(id, &Farewell::Limit(problem));
+        match why_declined(&reply.rows, so_far) {
+            None => own.take_rows(request, reply),
+            Some(why) => self.decline(id, load, subscription, why),
         }
         self.finish_loads(now, id);
     }
@@ -91,7 +85,7 @@ impl Gateway {
     ) {
         let bytes_max = self.settings.limits.catch_up_changes_bytes_max;
         let Some(open) = self.open_mut(id) else { return };
-        let Some(own) = open.loads.get_mut(&load).filter(|own| own.waits_for(request)) else { return };
+        let Some(own) = open.loads.get_mut(&load).filter(|own| own.waits_for_changes(request)) else { return };
         let fits = reply.is_ok_and(|commits| own.take_commits(&commits, &open.subscriptions, bytes_max));
         if !fits {
             self.read_snapshots(id, load);
@@ -103,12 +97,12 @@ impl Gateway {
     pub(crate) fn finish_loads(&mut self, now: Now, id: SessionId) {
         while let Some(open) = self.open_mut(id) {
             let Some(load) = open.take_answered() else { break };
-            let (changes, snapshots) = load.answer(&open.subscriptions);
-            self.send_advance(now, id, changes, snapshots);
+            let answer = load.answer(&open.subscriptions);
+            self.send_advance(now, id, answer);
         }
         let position = self.position();
         if self.open(id).is_some_and(|open| open.is_live() && open.has_outcomes(position.max(open.seen))) {
-            self.send_advance(now, id, Vec::new(), Vec::new());
+            self.send_advance(now, id, News::default());
         }
     }
 
@@ -117,4 +111,19 @@ impl Gateway {
             own.restart(stage);
         }
     }
+}
+
+/// Why rows cannot be sent in answer to an interest, beside those that were read for the session before.
+fn why_declined(rows: &[RowAt], so_far: AnswerSize) -> Option<Declination> {
+    let (most_rows, most_bytes) = (limits::ANSWER_ROWS_MAX, limits::ANSWER_BYTES_MAX);
+    let own = AnswerSize::of(rows);
+    if rows.iter().any(|row| size::row(&row.key, &row.row) > limits::ROW_BYTES_MAX) {
+        let most = limits::ROW_BYTES_MAX;
+        return Some(Declination::TooLarge(format!("a row of more than {most} bytes cannot be sent: leave it out")));
+    }
+    if own.is_too_large() {
+        let problem = format!("more than {most_rows} rows or {most_bytes} bytes answer this: read smaller ranges");
+        return Some(Declination::TooLarge(problem));
+    }
+    so_far.plus(own).is_too_large().then_some(Declination::Later)
 }

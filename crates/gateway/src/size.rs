@@ -1,8 +1,8 @@
 //! Estimates of how many bytes messages and transactions take in memory and, before abbreviation, on the wire. Never exact: they bound
 //! memory, they bill nobody.
 
-use iolite_values::{Cell, CellState, Decision, Element, Read, Row, RowKey, Transaction, Write};
-use iolite_wire::message::{Advance, FromGateway, Outcome, RowSnapshot, Verdict};
+use iolite_values::{Cell, CellState, Decision, Read, Row, RowKey, Transaction, Write};
+use iolite_wire::message::{Advance, Declination, Declined, FromGateway, Outcome, RowSnapshot, Verdict};
 
 const FIXED: usize = 16;
 /// What a value takes besides its content. Frames are limited in how many values they hold, too.
@@ -18,16 +18,8 @@ pub fn write(write: &Write) -> usize {
 
 pub fn read(read: &Read) -> usize {
     match read {
-        Read::Cell { cell: own, element } => {
-            cell(own)
-                + match element {
-                    Element::Whole => 1,
-                    Element::Member(value) => value.size_bytes(),
-                    Element::Entry(key) => key.len(),
-                    Element::Index(_) => 4,
-                }
-        }
-        Read::Range { table: _, range } => 4 + range.lower.len() + range.upper.as_ref().map_or(0, |upper| upper.len()),
+        Read::Cell { cell: own, element } => cell(own) + 1 + element.size_bytes(),
+        Read::Range { table: _, range } => 4 + range.size_bytes(),
     }
 }
 
@@ -68,6 +60,14 @@ pub fn outcome(outcome: &Outcome) -> usize {
         }
 }
 
+pub fn declined(declined: &Declined) -> usize {
+    FIXED
+        + match &declined.why {
+            Declination::Later => 0,
+            Declination::TooLarge(text) => text.len(),
+        }
+}
+
 pub fn advance(advance: &Advance) -> usize {
     let rows = advance.snapshots.iter().flat_map(|snapshot| &snapshot.rows);
     FIXED
@@ -75,6 +75,7 @@ pub fn advance(advance: &Advance) -> usize {
         + advance.snapshots.len() * 8
         + rows.map(row_snapshot).sum::<usize>()
         + advance.outcomes.iter().map(outcome).sum::<usize>()
+        + advance.declined.iter().map(declined).sum::<usize>()
 }
 
 pub fn message(message: &FromGateway) -> usize {

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use iolite_machine::Now;
 use iolite_values::{Interest, KeyRange, Schema};
-use iolite_wire::message::{Subscribe, SubscriptionId};
+use iolite_wire::message::{Declination, Subscribe, SubscriptionId};
 
 use crate::farewell::Farewell;
 use crate::gateway::target;
 use crate::limits;
-use crate::load::Load;
+use crate::load::{Load, LoadId};
 use crate::session::{Flow, Open, Standing, Subscription};
 use crate::{Gateway, SessionId};
 
@@ -62,27 +62,41 @@ impl Gateway {
 
     pub(crate) fn on_unsubscribe(&mut self, now: Now, id: SessionId, names: &[SubscriptionId]) {
         for name in names {
-            let Some(open) = self.open_mut(id) else { return };
             // Perhaps the client's message crossed something. Nothing is lost.
-            let Some(subscription) = open.subscriptions.remove(name) else { continue };
-            let listed = !open.is_behind();
-            match subscription.standing {
-                Standing::Live => {}
-                Standing::Loading(load) => open.leave_out_of(load, *name),
-            }
-            if listed {
-                self.index.remove(&subscription.interest, target(id, *name));
+            let Some(standing) = self.remove_subscription(id, *name) else { continue };
+            match (standing, self.open_mut(id)) {
+                (Standing::Loading(load), Some(open)) => open.leave_out_of(load, *name),
+                (Standing::Live | Standing::Loading(_), _) => {}
             }
         }
         self.finish_loads(now, id);
     }
+
+    /// Ends a subscription for which a load reads, and has the client told with the load's answer.
+    pub(crate) fn decline(&mut self, id: SessionId, load: LoadId, name: SubscriptionId, why: Declination) {
+        self.remove_subscription(id, name);
+        if let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) {
+            own.decline(name, why);
+        }
+    }
+
+    fn remove_subscription(&mut self, id: SessionId, name: SubscriptionId) -> Option<Standing> {
+        let open = self.open_mut(id)?;
+        let listed = !open.is_behind();
+        let subscription = open.subscriptions.remove(&name)?;
+        if listed {
+            self.index.remove(&subscription.interest, target(id, name));
+        }
+        Some(subscription.standing)
+    }
 }
 
 impl Open {
-    fn leave_out_of(&mut self, id: crate::load::LoadId, name: SubscriptionId) {
+    /// What is left of a load that had this.
+    fn leave_out_of(&mut self, id: LoadId, name: SubscriptionId) {
         let load = self.loads.get_mut(&id).expect("a loading subscription has a load");
         load.leave_out(name);
-        if !load.subscriptions.is_empty() {
+        if !load.is_empty() {
             return;
         }
         self.loads.remove(&id);

@@ -8,7 +8,8 @@ mod version;
 
 pub use from_client::{FromClient, Hello, Resume, Submit, Subscribe};
 pub use from_gateway::{
-    Advance, FromGateway, Goodbye, GoodbyeReason, Outcome, Rejection, RowSnapshot, Snapshot, Verdict, Welcome,
+    Advance, Declination, Declined, FromGateway, Goodbye, GoodbyeReason, Outcome, Rejection, RowSnapshot, Snapshot,
+    Verdict, Welcome,
 };
 pub use version::ProtocolVersion;
 

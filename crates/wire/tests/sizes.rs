@@ -55,7 +55,7 @@ fn advance(counter: u64, outcome: bool) -> FromGateway {
         verdict: Verdict::Committed(committed),
     });
     let outcomes = outcome.into_iter().collect();
-    FromGateway::Advance(Advance { to, more: false, changes: vec![increment()], snapshots: Vec::new(), outcomes })
+    FromGateway::Advance(Advance { to, changes: vec![increment()], outcomes, ..Advance::default() })
 }
 
 fn hello() -> FromClient {

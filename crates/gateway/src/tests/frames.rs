@@ -1,7 +1,7 @@
 //! What the gateway says can be encoded, and costs few bytes.
 
 use iolite_values::{Operation, Timestamp, Value, Write};
-use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason};
+use iolite_wire::message::{Declination, FromClient, FromGateway};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
 use super::world::*;
@@ -47,7 +47,7 @@ fn a_mutation_that_is_quoted_in_its_rejection_does_not_make_a_frame_too_large() 
 }
 
 #[test]
-fn a_row_that_fits_no_frame_ends_the_session_and_the_largest_one_does_not() {
+fn a_row_that_fits_no_frame_is_declined_and_the_largest_one_is_not() {
     let mut world = World::new();
     let fits = "x".repeat(ROW_BYTES_MAX - 100);
     world.commit(vec![put(1, fits)]);
@@ -60,7 +60,9 @@ fn a_row_that_fits_no_frame_ends_the_session_and_the_largest_one_does_not() {
     world.take();
     world.subscribe(1, vec![(2, one_row(2))]);
     world.answer_all();
-    assert_eq!(world.goodbye(1).0, GoodbyeReason::Limit);
+    let said = world.take();
+    let [Said::To(1, FromGateway::Advance(advance))] = &said[..] else { panic!("{said:?}") };
+    assert!(matches!(&advance.declined[0].why, Declination::TooLarge(text) if text.contains("a row")));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use iolite_store::Request;
-use iolite_values::Timestamp;
-use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Verdict};
+use iolite_values::{Interest, KeyRange, TableId, Timestamp};
+use iolite_wire::message::{Advance, Declination, FromClient, FromGateway, GoodbyeReason, Snapshot, Verdict};
 
 use super::world::*;
 use crate::{Broken, Gateway, Input, Limits, SessionId, Settings, limits};
@@ -178,25 +178,35 @@ fn a_host_that_counts_too_much_drained_does_no_harm() {
     assert!(world.gateway.open(SessionId(1)).is_some_and(|open| open.is_live()));
 }
 
+/// Why subscription 1 was declined, with what else the answer said.
+fn declined(world: &mut World) -> (Declination, Vec<Snapshot>) {
+    let mut told = advances(world.take()).into_iter().filter(|advance| !advance.declined.is_empty());
+    let advance = told.next().expect("it was answered");
+    (advance.declined[0].why.clone(), advance.snapshots)
+}
+
 #[test]
-fn an_answer_past_the_limit_ends_the_session() {
+fn an_interest_of_too_many_rows_is_declined_and_the_session_goes_on() {
     let mut world = World::new();
-    world.sockets_take = false;
     let rows = limits::ANSWER_ROWS_MAX as i64 + 1;
     world.store.write((0..rows).map(|row| add(row, 1)).collect());
     world.publish();
     world.join(1);
-    world.subscribe(1, vec![(1, all_rows())]);
+    world.subscribe(1, vec![(1, all_rows()), (2, one_cell(1))]);
     world.answer_all();
-    let (reason, message) = world.goodbye(1);
-    assert_eq!(reason, GoodbyeReason::Limit);
-    assert!(message.contains("smaller ranges"), "{message}");
+    let (why, snapshots) = declined(&mut world);
+    assert!(matches!(&why, Declination::TooLarge(text) if text.contains("smaller ranges")), "{why:?}");
+    assert_eq!(snapshots.len(), 1, "the other one is answered");
+    let to = world.commit(vec![add(1, 1), add(2, 1)]);
+    assert_eq!(world.take(), vec![told(1, advance(to, vec![add(1, 1)]))], "nothing comes of what was declined");
+    world.subscribe(1, vec![(3, one_cell(2))]);
+    world.answer_all();
+    assert_eq!(advances(world.take())[0].snapshots.len(), 1);
 }
 
 #[test]
-fn an_answer_of_too_many_bytes_ends_the_session() {
+fn an_interest_of_too_many_bytes_is_declined() {
     let mut world = World::new();
-    world.sockets_take = false;
     let bytes = limits::ROW_BYTES_MAX - 100;
     for row in 0..=(limits::ANSWER_BYTES_MAX / bytes) as i64 {
         world.store.write(vec![put(row, "x".repeat(bytes))]);
@@ -205,9 +215,42 @@ fn an_answer_of_too_many_bytes_ends_the_session() {
     world.join(1);
     world.subscribe(1, vec![(1, all_rows())]);
     world.answer_all();
-    let (reason, message) = world.goodbye(1);
-    assert_eq!(reason, GoodbyeReason::Limit);
-    assert!(message.contains("smaller ranges"), "{message}");
+    let (why, snapshots) = declined(&mut world);
+    assert!(matches!(&why, Declination::TooLarge(text) if text.contains("smaller ranges")), "{why:?}");
+    assert_eq!(snapshots, []);
+}
+
+#[test]
+fn what_is_too_much_only_beside_the_others_of_its_answer_may_be_asked_for_again() {
+    let mut world = World::new();
+    let half = limits::ANSWER_ROWS_MAX as i64 / 2 + 1;
+    world.store.write((0..2 * half).map(|row| add(row, 1)).collect());
+    world.publish();
+    world.join(1);
+    let range = |from: i64, to: i64| Interest::Range {
+        table: TableId::of(TABLE),
+        range: KeyRange { lower: key(from).as_bytes().into(), upper: Some(key(to).as_bytes().into()) },
+    };
+    world.subscribe(1, vec![(1, range(0, half)), (2, range(half, 2 * half))]);
+    world.answer_all();
+    assert_eq!(declined(&mut world).0, Declination::Later);
+    world.subscribe(1, vec![(3, range(half, 2 * half))]);
+    world.answer_all();
+    assert!(advances(world.take()).iter().all(|advance| advance.declined.is_empty()));
+}
+
+#[test]
+fn what_was_declined_is_told_although_the_rest_was_left_meanwhile() {
+    let mut world = World::new();
+    let rows = limits::ANSWER_ROWS_MAX as i64 + 1;
+    world.store.write((0..rows).map(|row| add(row, 1)).collect());
+    world.publish();
+    world.join(1);
+    world.subscribe(1, vec![(1, all_rows()), (2, one_cell(1))]);
+    world.answer(0);
+    world.say(1, unsubscribe(&[2]));
+    world.answer_all();
+    assert!(matches!(declined(&mut world), (Declination::TooLarge(_), snapshots) if snapshots.is_empty()));
 }
 
 fn advances(said: Vec<Said>) -> Vec<Advance> {

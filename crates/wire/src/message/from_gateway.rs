@@ -39,6 +39,23 @@ pub struct Advance {
     /// The interests that are new, as of `to`; they come after `changes`.
     pub snapshots: Vec<Snapshot>,
     pub outcomes: Vec<Outcome>,
+    /// Interests that are not subscribed to. What the client held of them is as of `to` no more.
+    pub declined: Vec<Declined>,
+}
+
+/// An interest that is not subscribed to, although it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declined {
+    pub subscription: SubscriptionId,
+    pub why: Declination,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Declination {
+    /// There was no room for it beside the others of its answer: ask again.
+    Later,
+    /// It is more than a session ever gets. The text is for people.
+    TooLarge(String),
 }
 
 /// All rows of one interest. What the client held of it before is replaced. Snapshots of one subscription in several parts of one

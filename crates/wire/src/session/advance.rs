@@ -6,7 +6,9 @@ use crate::DecodeError;
 use crate::encoding::{Reader, Writer, required, row_key};
 use crate::generated::proto::{self, outcome::Verdict as Field};
 use crate::limits::REASON;
-use crate::message::{Advance, Outcome, Rejection, RowSnapshot, Snapshot, SubscriptionId, Verdict};
+use crate::message::{
+    Advance, Declination, Declined, Outcome, Rejection, RowSnapshot, Snapshot, SubscriptionId, Verdict,
+};
 
 use super::submit::{attempt, earlier_attempts};
 
@@ -19,6 +21,7 @@ pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
         changes: writer.writes(&advance.changes),
         snapshots: advance.snapshots.iter().map(|snapshot| write_snapshot(snapshot, writer)).collect(),
         outcomes: advance.outcomes.iter().map(|outcome| write_outcome(outcome, writer)).collect(),
+        declined: advance.declined.iter().map(|declined| write_declined(declined, writer)).collect(),
     }
 }
 
@@ -29,7 +32,9 @@ pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advan
     let snapshots = snapshots.collect::<Result<_, _>>()?;
     let outcomes = advance.outcomes.into_iter().map(|outcome| read_outcome(outcome, reader));
     let outcomes = outcomes.collect::<Result<_, _>>()?;
-    Ok(Advance { to, more: advance.more, changes, snapshots, outcomes })
+    let declined = advance.declined.into_iter().map(|declined| read_declined(declined, reader));
+    let declined = declined.collect::<Result<_, _>>()?;
+    Ok(Advance { to, more: advance.more, changes, snapshots, outcomes, declined })
 }
 
 pub(crate) fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {
@@ -61,6 +66,22 @@ pub(crate) fn read_rows(rows: Vec<proto::RowSnapshot>, reader: &Reader) -> Resul
         read.push(RowSnapshot { table: TableId(table), key: row_key(&row.key)?, row: state });
     }
     Ok(read)
+}
+
+pub(crate) fn write_declined(declined: &Declined, writer: &mut Writer) -> proto::Declined {
+    let too_large = match &declined.why {
+        Declination::Later => None,
+        Declination::TooLarge(reason) => Some(writer.text(reason, REASON)),
+    };
+    proto::Declined { subscription: declined.subscription.0, too_large }
+}
+
+pub(crate) fn read_declined(declined: proto::Declined, reader: &Reader) -> Result<Declined, DecodeError> {
+    let why = match declined.too_large {
+        None => Declination::Later,
+        Some(reason) => Declination::TooLarge(reader.text(reason, REASON)?),
+    };
+    Ok(Declined { subscription: SubscriptionId(declined.subscription), why })
 }
 
 fn write_outcome(outcome: &Outcome, writer: &mut Writer) -> proto::Outcome {

@@ -7,8 +7,10 @@ use crate::DecodeError;
 use crate::client_storage::{StoredEnd, StoredMutation};
 use crate::encoding::{Reader, Writer, required};
 use crate::generated::proto;
-use crate::message::{Goodbye, RowSnapshot, Snapshot, SubscriptionId};
-use crate::session::{read_goodbye, read_rows, read_snapshot, write_goodbye, write_rows, write_snapshot};
+use crate::message::{Declined, Goodbye, RowSnapshot, Snapshot, SubscriptionId};
+use crate::session::{
+    read_declined, read_goodbye, read_rows, read_snapshot, write_declined, write_goodbye, write_rows, write_snapshot,
+};
 
 /// The only message that changes what a tab that follows shows: applied whole, when its last part is there, or not at all.
 ///
@@ -33,6 +35,8 @@ pub struct TabUpdate {
     pub refused: Vec<StoredMutation>,
     /// Refused mutations that were dismissed.
     pub dismissed: Vec<Counter>,
+    /// Interests that are asked for and cannot be had.
+    pub declined: Vec<Declined>,
 }
 
 /// How the leader stands to its gateway.
@@ -57,6 +61,7 @@ pub(super) fn write(update: &TabUpdate, writer: &mut Writer) -> proto::TabUpdate
         ended: update.ended.iter().map(|end| end.write(writer)).collect(),
         refused: update.refused.iter().map(|refused| refused.write(writer)).collect(),
         dismissed: update.dismissed.iter().map(|counter| counter.0).collect(),
+        declined: update.declined.iter().map(|declined| write_declined(declined, writer)).collect(),
     }
 }
 
@@ -68,6 +73,7 @@ pub(super) fn read(update: proto::TabUpdate, reader: &mut Reader) -> Result<TabU
     let pending = pending.collect::<Result<_, _>>()?;
     let ended = update.ended.into_iter().map(|end| StoredEnd::read(end, reader)).collect::<Result<_, _>>()?;
     let refused = update.refused.into_iter().map(|refused| StoredMutation::read(refused, reader));
+    let declined = update.declined.into_iter().map(|declined| read_declined(declined, reader));
     Ok(TabUpdate {
         number: UpdateNumber(update.number),
         more: update.more,
@@ -80,6 +86,7 @@ pub(super) fn read(update: proto::TabUpdate, reader: &mut Reader) -> Result<TabU
         ended,
         refused: refused.collect::<Result<_, _>>()?,
         dismissed: update.dismissed.into_iter().map(Counter).collect(),
+        declined: declined.collect::<Result<_, _>>()?,
     })
 }
 

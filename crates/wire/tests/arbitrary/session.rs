@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use iolite_values::{Attempt, ClientId, Counter, Decision, SchemaHash, StoreIncarnation};
 use iolite_wire::message::{
-    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion, Rejection, Resume,
-    RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict, Welcome,
+    Advance, Declination, Declined, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion,
+    Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict, Welcome,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -91,9 +91,22 @@ pub fn snapshot() -> impl Strategy<Value = Snapshot> {
     (subscription(), rows).prop_map(|(subscription, rows)| Snapshot { subscription, rows })
 }
 
+pub fn declined() -> impl Strategy<Value = Declined> {
+    let why = prop_oneof![Just(Declination::Later), ".{0,8}".prop_map(Declination::TooLarge)];
+    (subscription(), why).prop_map(|(subscription, why)| Declined { subscription, why })
+}
+
 fn advance() -> impl Strategy<Value = Advance> {
-    let parts = (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3));
-    parts.prop_map(|(to, more, changes, snapshots, outcomes)| Advance { to, more, changes, snapshots, outcomes })
+    let parts =
+        (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3), vec(declined(), 0..3));
+    parts.prop_map(|(to, more, changes, snapshots, outcomes, declined)| Advance {
+        to,
+        more,
+        changes,
+        snapshots,
+        outcomes,
+        declined,
+    })
 }
 
 pub fn goodbye() -> impl Strategy<Value = Goodbye> {

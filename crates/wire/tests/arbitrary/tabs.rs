@@ -9,7 +9,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::records::{stored_end, stored_mutation};
-use super::session::{counter, goodbye, row_snapshot, snapshot, subscription};
+use super::session::{counter, declined, goodbye, row_snapshot, snapshot, subscription};
 use super::values::{id, interest, timestamp, writes};
 
 pub fn from_tab() -> BoxedStrategy<FromTab> {
@@ -68,9 +68,10 @@ fn connection() -> impl Strategy<Value = TabConnection> {
 
 fn update() -> impl Strategy<Value = TabUpdate> {
     let head = (any::<u64>(), any::<bool>(), timestamp(), connection());
-    let rows = (vec(row_snapshot(), 0..3), vec(snapshot(), 0..3), vec(subscription(), 0..3));
+    let rows = (vec(row_snapshot(), 0..3), vec(snapshot(), 0..3), vec(subscription(), 0..3), vec(declined(), 0..3));
     let queue = (vec(mutation(), 0..3), vec(stored_end(), 0..3), vec(stored_mutation(), 0..3), vec(counter(), 0..3));
-    (head, rows, queue).prop_map(|(head, (rows, snapshots, unavailable), (pending, ended, refused, dismissed))| {
+    (head, rows, queue).prop_map(|(head, rows, (pending, ended, refused, dismissed))| {
+        let (rows, snapshots, unavailable, declined) = rows;
         let (number, more, at, connection) = head;
         TabUpdate {
             number: UpdateNumber(number),
@@ -84,6 +85,7 @@ fn update() -> impl Strategy<Value = TabUpdate> {
             ended,
             refused,
             dismissed,
+            declined,
         }
     })
 }

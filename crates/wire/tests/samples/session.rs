@@ -7,8 +7,8 @@ use iolite_values::{
     StoreIncarnation, TableId,
 };
 use iolite_wire::message::{
-    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion, Rejection, Resume,
-    RowSnapshot, Snapshot, Subscribe, SubscriptionId, Verdict, Welcome,
+    Advance, Declination, Declined, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion,
+    Rejection, Resume, RowSnapshot, Snapshot, Subscribe, SubscriptionId, Verdict, Welcome,
 };
 
 use super::values::{cell, column, key, rows, submit, table, time, write};
@@ -44,7 +44,7 @@ fn subscribe(held: bool, interests: Vec<(u32, Interest)>) -> FromClient {
 }
 
 fn advance(outcomes: Vec<Outcome>) -> Advance {
-    Advance { to: time(7), more: false, changes: Vec::new(), snapshots: Vec::new(), outcomes }
+    Advance { to: time(7), outcomes, ..Advance::default() }
 }
 
 fn every_outcome() -> Vec<Outcome> {
@@ -98,6 +98,12 @@ fn table_change() -> FromGateway {
     FromGateway::Advance(Advance { snapshots, ..advance(Vec::new()) })
 }
 
+pub fn declined() -> Advance {
+    let declined = |id, why| Declined { subscription: SubscriptionId(id), why };
+    let good = Declination::TooLarge("too many rows".into());
+    Advance { declined: vec![declined(3, Declination::Later), declined(4, good)], ..advance(Vec::new()) }
+}
+
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let from_client = Content::FromClient;
     let from_gateway = Content::FromGateway;
@@ -125,6 +131,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("advance", "an increment with its outcome, and one more", from_gateway(two_advances())),
         ("snapshot", "a snapshot of no rows", from_gateway(vec![rows(Vec::new())])),
         ("row_snapshot", "rows of two tables", from_gateway(vec![table_change()])),
+        ("declined", "one for now, one for good", from_gateway(vec![FromGateway::Advance(declined())])),
         ("outcome", "every verdict", from_gateway(vec![FromGateway::Advance(advance(every_outcome()))])),
         ("goodbye", "every reason", from_gateway(every_goodbye())),
     ]

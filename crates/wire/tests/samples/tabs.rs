@@ -63,6 +63,7 @@ fn empty(number: u64, connection: TabConnection) -> TabUpdate {
         ended: Vec::new(),
         refused: Vec::new(),
         dismissed: Vec::new(),
+        declined: Vec::new(),
     }
 }
 
@@ -77,6 +78,7 @@ fn full() -> TabUpdate {
         ended: ends(),
         refused: vec![mutation(MutationStatus::Rejected("the budget is spent".into()), Some(TICKET))],
         dismissed: vec![Counter(40)],
+        declined: super::session::declined().declined,
         ..empty(8, TabConnection::Online)
     }
 }

@@ -47,7 +47,7 @@ fn submits(reads: Vec<Read>, writes: Vec<Write>) -> Content {
 }
 
 pub fn advance(changes: Vec<Write>, snapshots: Vec<Snapshot>) -> FromGateway {
-    FromGateway::Advance(Advance { to: time(9), more: false, changes, snapshots, outcomes: Vec::new() })
+    FromGateway::Advance(Advance { to: time(9), more: false, changes, snapshots, ..Advance::default() })
 }
 
 fn changes(operations: Vec<Operation>) -> Content {
