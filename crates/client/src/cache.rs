@@ -7,13 +7,16 @@
 //! Source: Diamond's client cache (Zhang 2017, section 3.4.2). Deviation: docs/decisions/0002-one-timestamp-cache.md.
 
 mod interests;
+mod live_ranges;
+mod portions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Cell, ColumnId, Interest, KeyRange, Row, RowKey, TableId, Timestamp, Write};
 use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
-pub use interests::{Demand, Interests};
+pub use interests::{Demand, Interests, TooManyInterests};
+pub(crate) use portions::{SUBSCRIBE_PART, fitting_one, portions};
 
 /// A row of a table.
 pub type RowId = (TableId, RowKey);
@@ -134,6 +137,22 @@ impl Cache {
         gone.iter().flat_map(|interest| self.forget_unheld(interest)).collect()
     }
 
+    /// An interest is to be asked for again, and nothing of it is held until then.
+    pub(crate) fn want_again(&mut self, subscription: SubscriptionId) -> Vec<RowId> {
+        let interest = self.interests.want_again(subscription);
+        interest.map(|interest| self.forget_unheld(&interest)).unwrap_or_default()
+    }
+
+    /// An interest cannot be had. Returns it, who needed it, and the rows of which less is held now.
+    pub(crate) fn take_out(
+        &mut self,
+        subscription: SubscriptionId,
+    ) -> Option<(Interest, BTreeSet<Demand>, Vec<RowId>)> {
+        let (interest, demands) = self.interests.take_out(subscription)?;
+        let rows = self.forget_unheld(&interest);
+        Some((interest, demands, rows))
+    }
+
     /// Starts over from another history: nothing that is held means anything there.
     pub(crate) fn clear(&mut self) -> Vec<RowId> {
         self.at = Timestamp::ZERO;
@@ -205,6 +224,7 @@ impl Cache {
     }
 
     pub(crate) fn validate(&self) {
+        self.interests.validate();
         for ((table, key), row) in &self.rows {
             assert!(!row.is_empty(), "empty rows are not held");
             let mut columns = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]);

@@ -7,6 +7,7 @@
 //! Invariants: at most one closure runs at a time; a closure sees one snapshot of its view; docs/protocols/client.md lists inputs and outputs.
 
 mod advance;
+mod declined;
 mod ending;
 mod mutations;
 mod reactions;
@@ -33,7 +34,7 @@ use crate::session::{Connection, Session};
 use crate::storage::{Loaded, OpenError, PendingChanges};
 use crate::tabs::Leader;
 use crate::transaction::RunOf;
-use crate::view::Overlay;
+use crate::view::{Changed, Overlay};
 use ending::Ended;
 
 pub struct Client {
@@ -55,8 +56,8 @@ pub struct Client {
     partial: Option<Advance>,
     /// The closure that runs at the moment.
     running: Option<RunOf>,
-    /// Rows that changed since the reactions were last compared with them.
-    touched: BTreeSet<RowId>,
+    /// What changed since the reactions were last compared with it.
+    changed: Changed,
     counters: Counters,
     acknowledgement: Acknowledgement,
     changes: PendingChanges,
@@ -64,8 +65,8 @@ pub struct Client {
     /// Ends that are told once they are stored.
     untold: VecDeque<Ended>,
     outputs: VecDeque<Output>,
-    /// The pending mutations that are durable, for reactions with that view.
-    durable: Overlay,
+    /// The pending mutations that are durable, for reactions with that view, if these are not all.
+    durable: Option<Overlay>,
     /// Something may have changed since the reactions were last compared with it.
     compare_due: bool,
     /// Rows that changed since they were last stored, and the interests as they were stored.
@@ -146,7 +147,7 @@ impl Client {
             connection: Connection::Offline,
             partial: None,
             running: None,
-            touched: BTreeSet::new(),
+            changed: Changed::default(),
             counters: Counters { last, reserved: last },
             acknowledgement: Acknowledgement {
                 noted: meta.map_or(Counter(0), |meta| meta.acknowledged),
@@ -156,7 +157,7 @@ impl Client {
             persists: Persists::default(),
             untold: VecDeque::new(),
             outputs: VecDeque::new(),
-            durable: Overlay::default(),
+            durable: None,
             compare_due: false,
             changed_rows: unused,
             stored_interests: loaded.interests.into_iter().collect(),

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Client;
-use crate::cache::Interests;
+use crate::cache::{Interests, SUBSCRIBE_PART};
 use crate::session::Session;
 use crate::tabs::Parts;
 
@@ -26,7 +25,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             idle_interests_max: Interests::IDLE_MAX,
-            subscribe_part: Client::SUBSCRIBE_PART,
+            subscribe_part: SUBSCRIBE_PART,
             tab_part_bytes: Parts::BYTES,
             ping_after: Session::PING_AFTER,
             answer_within: Session::ANSWER_WITHIN,

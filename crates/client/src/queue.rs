@@ -13,11 +13,13 @@ mod lane;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use iolite_values::Counter;
+use iolite_values::{Counter, Row};
+
+use iolite_wire::message::Outcome;
 
 use crate::cache::{Cache, RowId};
 use crate::tabs::Ticket;
-use crate::view::{Overlay, Reader};
+use crate::view::{Changed, Overlay, Reader};
 
 pub(crate) use entry::{Entry, GivenUp, Ran, RunResult, RunState, Stage, Trail};
 pub use entry::{Mutation, MutationKind};
@@ -30,8 +32,25 @@ pub(crate) struct Queue {
     overlay: Overlay,
     /// Entries up to this counter are in the overlay.
     settled: Counter,
+    /// What may have changed below the entries since all of them were last settled.
+    changed: Changed,
     /// Rows whose optimistic state may have changed since this was last taken.
     touched: BTreeSet<RowId>,
+}
+
+/// Rows as an entry leaves them on the confirmed state, if nothing else changes them before.
+#[derive(Debug)]
+pub(crate) struct Foreseen {
+    pub(crate) of: Counter,
+    rows: BTreeMap<RowId, Row>,
+}
+
+impl Foreseen {
+    pub(crate) fn is_as_foreseen(&self, id: &RowId, cache: &Cache) -> bool {
+        let held = cache.row(id.0, &id.1);
+        // An empty row is held as none.
+        self.rows.get(id).is_some_and(|row| held.map_or(row.is_empty(), |held| held == row))
+    }
 }
 
 /// What the queue needs next.
@@ -70,27 +89,73 @@ impl Queue {
         self.entries.values().find(of_ticket).map(Entry::counter)
     }
 
-    /// The writes of the entries that are durable, on top of the confirmed state.
-    pub(crate) fn durable_overlay(&self, cache: &Cache) -> Overlay {
+    /// The writes of the entries that are durable, on top of the confirmed state. `None` when all are.
+    pub(crate) fn durable_overlay(&self, cache: &Cache) -> Option<Overlay> {
+        if self.entries.values().all(Entry::is_durable) {
+            return None;
+        }
         let mut overlay = Overlay::default();
         for entry in self.entries.values().filter(|entry| entry.is_durable()) {
             put_on(&mut overlay, entry, cache);
         }
-        overlay
+        Some(overlay)
     }
 
     pub(crate) fn remove(&mut self, counter: Counter) -> Option<Entry> {
-        self.unsettle();
-        self.entries.remove(&counter)
+        let entry = self.entries.remove(&counter)?;
+        let rows: BTreeSet<RowId> = entry.rows().collect();
+        self.touched.extend(rows.iter().cloned());
+        if !rows.is_empty() {
+            self.unsettle(rows);
+        }
+        Some(entry)
     }
 
-    /// The state below the pending mutations changed, or one of them did: all are to be put on top of it anew.
-    pub(crate) fn unsettle(&mut self) {
+    /// Rows below the pending mutations changed: the mutations are put on top of them anew, and those that read one of them are looked at.
+    pub(crate) fn unsettle(&mut self, rows: impl IntoIterator<Item = RowId>) {
+        self.changed.add(rows);
+        self.begin_anew();
+    }
+
+    /// Anything may have changed, and what was held may be held no more.
+    pub(crate) fn unsettle_all(&mut self) {
         for entry in self.entries.values() {
             self.touched.extend(entry.rows());
         }
+        self.changed = Changed::Everything;
+        self.begin_anew();
+    }
+
+    fn begin_anew(&mut self) {
         self.overlay.clear();
         self.settled = Counter(0);
+    }
+
+    /// The first entry's rows as it leaves them on the confirmed state, which one of the outcomes may be about to contain it in.
+    pub(crate) fn foresee(&self, outcomes: &[Outcome], cache: &Cache) -> Option<Foreseen> {
+        let first = self.entries.values().next().filter(|first| first.counter() <= self.settled)?;
+        let decided = matches!(first.stage, Stage::Committed { .. });
+        if !decided && outcomes.iter().all(|outcome| outcome.counter != first.counter()) {
+            return None;
+        }
+        let mut alone = Overlay::default();
+        put_on(&mut alone, first, cache);
+        let rows = first.rows().filter_map(|id| alone.row(id.0, &id.1).cloned().map(|row| (id, row)));
+        Some(Foreseen { of: first.counter(), rows: rows.collect() })
+    }
+
+    /// Takes out the first entry, which the confirmed state contains. If its rows are as they were foreseen, nothing is different for the
+    /// entries behind it.
+    pub(crate) fn sink(&mut self, foreseen: &Foreseen, cache: &Cache) -> Option<Entry> {
+        let entry = self.entries.remove(&foreseen.of)?;
+        self.overlay.sink(entry.writes());
+        let other = foreseen.rows.keys().filter(|id| !foreseen.is_as_foreseen(id, cache));
+        let other: Vec<RowId> = other.cloned().collect();
+        if !other.is_empty() {
+            self.touched.extend(other.iter().cloned());
+            self.unsettle(other);
+        }
+        Some(entry)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -107,25 +172,33 @@ impl Queue {
     /// Puts entries on the overlay, up to one whose closure has to run because an answer that it had is another now.
     pub(crate) fn settle(&mut self, cache: &Cache) -> Step {
         for (counter, entry) in self.entries.range_mut((Bound::Excluded(self.settled), Bound::Unbounded)) {
-            let reader = Reader::new(cache, Some(&self.overlay), None);
-            match entry.check(reader) {
+            if entry.is_stale(Reader::new(cache, Some(&self.overlay), None), &self.changed) {
+                // What it wrote is gone, whatever its next run writes.
+                let rows: Vec<RowId> = entry.rows().collect();
+                self.touched.extend(rows.iter().cloned());
+                self.changed.add(rows);
+                entry.state = RunState::Due;
+            }
+            match entry.state {
                 RunState::Due => return Step::Run(*counter),
                 RunState::Missing(_) => {}
-                RunState::Done(_) => {
-                    put_on(&mut self.overlay, entry, cache);
-                    self.touched.extend(entry.rows());
-                }
+                RunState::Done(_) => put_on(&mut self.overlay, entry, cache),
             }
             self.settled = *counter;
         }
+        self.changed = Changed::default();
         Step::Settled
     }
 
     /// Takes what came of the run that `settle` asked for.
     pub(crate) fn ran(&mut self, counter: Counter, state: RunState) {
         if let Some(entry) = self.entries.get_mut(&counter) {
-            self.touched.extend(entry.rows());
+            let before: Vec<RowId> = entry.rows().collect();
             entry.state = state;
+            let rows: BTreeSet<RowId> = before.into_iter().chain(entry.rows()).collect();
+            self.touched.extend(rows.iter().cloned());
+            // The entries behind it stand on other rows now.
+            self.changed.add(rows);
         }
     }
 

@@ -4,13 +4,13 @@
 //! on the last state of what it reads, or waits for data that is on its way.
 //! Source: Diamond's reactive transactions (Zhang 2017, sections 3.2.3 and 3.3.3).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use iolite_values::{Interest, Read};
 
-use crate::cache::RowId;
+use crate::cache::TooManyInterests;
 use crate::transaction::{Closed, Run};
-use crate::view::{Digest, Reader, View};
+use crate::view::{Changed, Digest, Reader, View};
 
 /// A registered reactive transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -77,21 +77,28 @@ impl Reactions {
     }
 
     /// Takes what came of a run that missed `missed`.
-    pub(crate) fn finish(&mut self, id: ReactionId, run: Run, closed: Closed, missed: Vec<Interest>) -> Finished {
+    pub(crate) fn finish(
+        &mut self,
+        id: ReactionId,
+        run: Run,
+        closed: Closed,
+        missed: Result<Vec<Interest>, TooManyInterests>,
+    ) -> Finished {
         let Some(reaction) = self.reactions.get_mut(&id) else { return Finished::Gone };
         reaction.misses = if run.is_stopped() { reaction.misses + 1 } else { 0 };
         let too_many = reaction.misses > crate::Client::MISSES_MAX;
-        let (state, finished) = match (run.is_stopped(), closed) {
-            (true, _) if too_many => {
+        let (state, finished) = match (missed, closed) {
+            (Err(error), _) => (ReactionState::Failed, Finished::Failed(error.to_string())),
+            (Ok(_), _) if too_many => {
                 (ReactionState::Failed, Finished::Failed("the closure never stops missing data".into()))
             }
-            (true, _) => (ReactionState::Missing(missed), Finished::Waits),
-            (false, Closed::Returned) => (ReactionState::Done(run.reads.into_iter().collect()), Finished::Done),
+            (Ok(missed), _) if run.is_stopped() => (ReactionState::Missing(missed), Finished::Waits),
+            (Ok(_), Closed::Returned) => (ReactionState::Done(run.reads.into_iter().collect()), Finished::Done),
             // It runs again when what it read changes: an app that trips over some data recovers with the data.
-            (false, Closed::Aborted(message) | Closed::Failed(message)) => {
+            (Ok(_), Closed::Aborted(message) | Closed::Failed(message)) => {
                 (ReactionState::Done(run.reads.into_iter().collect()), Finished::Failed(message))
             }
-            (false, Closed::Unknown) => (ReactionState::Failed, Finished::Failed("there is no such closure".into())),
+            (Ok(_), Closed::Unknown) => (ReactionState::Failed, Finished::Failed("there is no such closure".into())),
         };
         reaction.state = state;
         finished
@@ -106,6 +113,12 @@ impl Reactions {
         self.reactions.iter().filter(|(_, reaction)| waits(reaction)).map(|(id, _)| *id).collect()
     }
 
+    /// What this reaction waits for cannot be had. False when it waits for nothing.
+    pub(crate) fn give_up(&mut self, id: ReactionId) -> bool {
+        let waiting = self.reactions.get_mut(&id).filter(|own| matches!(own.state, ReactionState::Missing(_)));
+        waiting.map(|reaction| reaction.state = ReactionState::Failed).is_some()
+    }
+
     /// Those that wait for data.
     pub(crate) fn missing(&self) -> impl Iterator<Item = ReactionId> {
         let missing = |reaction: &Reaction| matches!(reaction.state, ReactionState::Missing(_));
@@ -116,17 +129,15 @@ impl Reactions {
         self.reactions.values().any(|reaction| reaction.view == View::Durable)
     }
 
-    /// Marks those as due that read one of the rows and would get another answer now, and those whose data has come.
-    pub(crate) fn note_changes<'a>(&mut self, touched: &BTreeSet<RowId>, reader: impl Fn(View) -> Reader<'a>) {
+    /// Marks those as due that read something which changed and would get another answer now, and those whose data has come.
+    pub(crate) fn note_changes<'a>(&mut self, changed: &Changed, reader: impl Fn(View) -> Reader<'a>) {
         for reaction in self.reactions.values_mut() {
             let reader = reader(reaction.view);
             let due = match &reaction.state {
                 ReactionState::Due | ReactionState::Failed => false,
                 ReactionState::Missing(interests) => interests.iter().all(|interest| reader.holds(interest)),
                 ReactionState::Done(reads) => {
-                    let concerned =
-                        reads.iter().any(|(read, _)| reads_one_of(read, touched) || !reader.holds(&read.interest()));
-                    concerned && !reader.would_repeat(reads)
+                    reads.iter().any(|(read, _)| changed.concerns(read)) && !reader.would_repeat(reads)
                 }
             };
             if due {
@@ -138,16 +149,5 @@ impl Reactions {
     pub(crate) fn next_due(&self) -> Option<ReactionId> {
         let due = |reaction: &Reaction| matches!(reaction.state, ReactionState::Due);
         self.reactions.iter().find(|(_, reaction)| due(reaction)).map(|(id, _)| *id)
-    }
-}
-
-fn reads_one_of(read: &Read, touched: &BTreeSet<RowId>) -> bool {
-    match read {
-        Read::Cell { cell, element: _ } => touched.contains(&(cell.table, cell.row.clone())),
-        Read::Range { table, range } => {
-            let lower = (*table, iolite_values::RowKey::bound(&range.lower));
-            let first = touched.range(lower..).next();
-            first.is_some_and(|(own, key)| own == table && range.contains(key))
-        }
     }
 }

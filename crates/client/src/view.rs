@@ -2,10 +2,12 @@
 //!
 //! Source: Hercules (Lebeck 2020), whose Submitted, Durable and Authoritative are optimistic, durable and confirmed here.
 
+mod changed;
 mod digest;
 mod overlay;
 mod reader;
 
+pub(crate) use changed::Changed;
 pub(crate) use digest::Digest;
 pub(crate) use overlay::Overlay;
 pub use reader::Reader;

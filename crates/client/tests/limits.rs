@@ -206,6 +206,7 @@ fn the_page_has_the_values_of_the_clients_own() {
     let storing = include_str!("../src/client/storing.rs");
     let backoff = include_str!("../src/session/backoff.rs");
     let leader = include_str!("../src/tabs/leader.rs");
+    let (portions, interests) = (include_str!("../src/cache/portions.rs"), include_str!("../src/cache/interests.rs"));
     let joining = include_str!("../src/tabs/follower/joining.rs");
     let limits = [
         ("Leader::ENDS_MAX", "1000", "ENDS_MAX: usize = 1000;", leader),
@@ -213,8 +214,10 @@ fn the_page_has_the_values_of_the_clients_own() {
         ("Leader::ANSWER_WITHIN", "15s", "ANSWER_WITHIN: Duration = Duration::from_secs(15);", leader),
         ("JOIN_AGAIN_AFTER", "1s", "JOIN_AGAIN_AFTER: Duration = Duration::from_secs(1);", joining),
         ("LEADER_SILENT_AFTER", "150s", "LEADER_SILENT_AFTER: Duration = Duration::from_secs(150);", joining),
-        ("Interests::IDLE_MAX", "256", "IDLE_MAX: usize = 256;", include_str!("../src/cache/interests.rs")),
-        ("SUBSCRIBE_PART", "1000", "SUBSCRIBE_PART: usize = 1000;", include_str!("../src/client/sending.rs")),
+        ("Interests::IDLE_MAX", "256", "IDLE_MAX: usize = 256;", interests),
+        ("SUBSCRIBE_PART", "1000", "SUBSCRIBE_PART: usize = 1000;", portions),
+        ("SUBSCRIBE_BYTES", "524288", "SUBSCRIBE_BYTES: usize = 512 * 1024;", portions),
+        ("Interests::TOTAL_MAX", "4096", "TOTAL_MAX: usize = limits::SUBSCRIPTIONS.most;", interests),
         ("RESERVE", "1024", "RESERVE: u64 = 1024;", storing),
         ("ACKNOWLEDGE_WITHIN", "200ms", "ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(200);", storing),
         ("LINK_WITHIN", "10s", "LINK_WITHIN: Duration = Duration::from_secs(10);", session),

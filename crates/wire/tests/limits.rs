@@ -49,6 +49,7 @@ fn update(row: RowSnapshot) -> TabUpdate {
         ended: Vec::new(),
         refused: Vec::new(),
         dismissed: Vec::new(),
+        declined: Vec::new(),
     }
 }
 
@@ -174,7 +175,7 @@ fn messages_between_tabs_have_a_length() {
     });
     frame_is_limited(limits::TO_TAB.bytes, |length| {
         let row = RowSnapshot { table: TableId(1), key: key(), row: row(length) };
-        ToTab { join: JoinNumber(1), notice: TabNotice::Update(update(row)) }.encode().map(drop)
+        ToTab { join: JoinNumber(1), notice: TabNotice::Update(Box::new(update(row))) }.encode().map(drop)
     });
 }
 

@@ -1,13 +1,15 @@
 //! What the client subscribes to, who needs it, and how far along it is.
 //!
 //! Invariants: an interest that somebody needs is never given up; one that nobody needs stays for a while, so that a screen that comes back
-//! finds its data, and the least recently used goes first.
+//! finds its data, and the least recently used goes first; the sets `wanted`, `idle` and `by_demand` say of each interest what it says itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Cell, ColumnId, Interest, Read, TableId};
+use iolite_values::{Cell, ColumnId, Interest, KeyRange, Read, RowKey};
+use iolite_wire::limits;
 use iolite_wire::message::SubscriptionId;
 
+use super::live_ranges::LiveRanges;
 use crate::transaction::Run;
 
 /// Who needs an interest.
@@ -17,6 +19,14 @@ pub enum Demand {
     Reaction(crate::ReactionId),
     Tab(crate::TabId),
 }
+
+/// A client cannot subscribe to more at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "a client subscribes to at most {} cells and ranges at once: read a range instead of many single rows",
+    Interests::TOTAL_MAX
+)]
+pub struct TooManyInterests;
 
 #[derive(Debug)]
 struct Subscribed {
@@ -40,8 +50,11 @@ enum Progress {
 pub struct Interests {
     by_interest: BTreeMap<Interest, Subscribed>,
     by_id: BTreeMap<SubscriptionId, Interest>,
-    /// Live ranges by table, for the question whether something is held.
-    live_ranges: BTreeMap<TableId, Vec<Interest>>,
+    by_demand: BTreeMap<Demand, BTreeSet<Interest>>,
+    wanted: BTreeSet<SubscriptionId>,
+    /// Those that nobody needs, the least recently used first.
+    idle: BTreeMap<(u64, SubscriptionId), Interest>,
+    live_ranges: LiveRanges,
     next_id: u32,
     uses: u64,
 }
@@ -49,68 +62,98 @@ pub struct Interests {
 impl Interests {
     /// Interests that stay subscribed although nobody needs them.
     pub const IDLE_MAX: usize = 256;
+    /// All interests. A gateway takes no more, and a client that resumes names all of them at once.
+    pub const TOTAL_MAX: usize = limits::SUBSCRIPTIONS.most;
 
     pub(super) fn restored(interests: Vec<Interest>) -> Interests {
         let mut own = Interests::default();
         for interest in interests {
-            own.insert(interest, Progress::Live);
+            own.insert(interest.clone());
+            own.set_progress(&interest, Progress::Live);
         }
         own
     }
 
     /// Notes that `demand` needs `interest`, if nothing that it has covers it.
     pub(crate) fn require(&mut self, interest: &Interest, demand: Demand) {
-        self.uses += 1;
-        let uses = self.uses;
         let covering = self.covering(interest).unwrap_or_else(|| interest.clone());
         if !self.by_interest.contains_key(&covering) {
-            self.insert(covering.clone(), Progress::Wanted);
+            self.insert(covering.clone());
         }
-        if let Some(subscribed) = self.by_interest.get_mut(&covering) {
-            subscribed.demands.insert(demand);
-            subscribed.used = uses;
-        }
+        self.uses += 1;
+        let subscribed = self.by_interest.get_mut(&covering).expect("it is there or was just put there");
+        self.idle.remove(&(subscribed.used, subscribed.id));
+        subscribed.demands.insert(demand);
+        subscribed.used = self.uses;
+        self.by_demand.entry(demand).or_default().insert(covering);
     }
 
     /// Keeps subscribed what a run read, and asks for what it missed, which is returned.
-    pub(crate) fn demand(&mut self, demand: Demand, run: &Run) -> Vec<Interest> {
+    ///
+    /// # Errors
+    /// [`TooManyInterests`], and nothing has changed.
+    pub(crate) fn demand(&mut self, demand: Demand, run: &Run) -> Result<Vec<Interest>, TooManyInterests> {
         let missed: Vec<Interest> = run.missed.iter().cloned().collect();
-        let needed: Vec<Interest> = run.reads.keys().map(Read::interest).chain(missed.iter().cloned()).collect();
+        let needed: BTreeSet<Interest> = run.reads.keys().map(Read::interest).chain(missed.iter().cloned()).collect();
+        if !self.has_room_for(needed.iter()) {
+            return Err(TooManyInterests);
+        }
         for interest in &needed {
             self.require(interest, demand);
         }
         if !run.is_stopped() {
             self.settle(demand, &needed);
         }
-        missed
+        Ok(missed)
+    }
+
+    /// Whether all of these can be subscribed to beside what somebody needs already.
+    pub(crate) fn has_room_for<'a>(&self, needed: impl Iterator<Item = &'a Interest>) -> bool {
+        let is_idle = |interest: &Interest| self.by_interest.get(interest).is_none_or(|own| own.demands.is_empty());
+        let new = needed.filter(|interest| self.covering(interest).is_none_or(|covering| is_idle(&covering)));
+        self.by_interest.len() - self.idle.len() + new.count() <= Self::TOTAL_MAX
     }
 
     /// `demand` needs only `kept` from now on. Interests that nobody needs become idle.
-    pub(crate) fn settle(&mut self, demand: Demand, kept: &[Interest]) {
-        for (interest, subscribed) in &mut self.by_interest {
-            if subscribed.demands.contains(&demand) && !kept.iter().any(|kept| interest.covers(kept)) {
-                subscribed.demands.remove(&demand);
-            }
+    pub(crate) fn settle(&mut self, demand: Demand, kept: &BTreeSet<Interest>) {
+        let Some(own) = self.by_demand.get(&demand) else { return };
+        let gone: Vec<Interest> = own.iter().filter(|own| !covers_one_of(own, kept)).cloned().collect();
+        for interest in gone {
+            self.release(&interest, demand);
         }
     }
 
-    /// Gives up the least recently used interests that nobody needs, past `idle_max`.
+    fn release(&mut self, interest: &Interest, demand: Demand) {
+        if let Some(own) = self.by_demand.get_mut(&demand) {
+            own.remove(interest);
+            if own.is_empty() {
+                self.by_demand.remove(&demand);
+            }
+        }
+        let Some(subscribed) = self.by_interest.get_mut(interest) else { return };
+        subscribed.demands.remove(&demand);
+        if subscribed.demands.is_empty() {
+            self.idle.insert((subscribed.used, subscribed.id), interest.clone());
+        }
+    }
+
+    /// Gives up the least recently used interests that nobody needs, past `idle_max`, and so that all are not too many.
     pub(crate) fn drop_idle(&mut self, idle_max: usize) -> Vec<(SubscriptionId, Interest)> {
-        let idle = self.by_interest.iter().filter(|(_, subscribed)| subscribed.demands.is_empty());
-        let mut idle: Vec<(u64, Interest)> = idle.map(|(interest, own)| (own.used, interest.clone())).collect();
-        idle.sort();
-        let surplus = idle.len().saturating_sub(idle_max);
-        idle.into_iter().take(surplus).map(|(_, interest)| (self.remove(&interest), interest)).collect()
+        let too_many = self.by_interest.len().saturating_sub(Self::TOTAL_MAX);
+        let surplus = self.idle.len().saturating_sub(idle_max).max(too_many);
+        let gone: Vec<Interest> = self.idle.values().take(surplus).cloned().collect();
+        gone.into_iter().map(|interest| (self.remove(&interest), interest)).collect()
     }
 
     /// What is to be asked for now; it counts as requested.
     pub(crate) fn take_wanted(&mut self) -> Vec<(SubscriptionId, Interest)> {
-        let wanted = self.by_interest.iter_mut().filter(|(_, subscribed)| subscribed.progress == Progress::Wanted);
-        let request = |(interest, subscribed): (&Interest, &mut Subscribed)| {
-            subscribed.progress = Progress::Requested;
-            (subscribed.id, interest.clone())
-        };
-        wanted.map(request).collect()
+        let wanted = std::mem::take(&mut self.wanted).into_iter();
+        let wanted: Vec<(SubscriptionId, Interest)> =
+            wanted.filter_map(|id| self.by_id.get(&id).map(|interest| (id, interest.clone()))).collect();
+        for (_, interest) in &wanted {
+            self.set_progress(interest, Progress::Requested);
+        }
+        wanted
     }
 
     pub fn live(&self) -> impl Iterator<Item = (SubscriptionId, &Interest)> {
@@ -119,16 +162,15 @@ impl Interests {
     }
 
     /// The first interests, whatever became of them.
-    pub(crate) fn first(&self, count: usize) -> Vec<(SubscriptionId, Interest)> {
-        self.by_id.iter().take(count).map(|(id, interest)| (*id, interest.clone())).collect()
+    pub(crate) fn first(&self) -> impl Iterator<Item = (SubscriptionId, &Interest)> {
+        self.by_id.iter().map(|(id, interest)| (*id, interest))
     }
 
     /// These were asked for already.
     pub(crate) fn mark_requested(&mut self, ids: &[SubscriptionId]) {
-        for id in ids {
-            let known = self.by_id.get(id).and_then(|interest| self.by_interest.get_mut(interest));
-            if let Some(subscribed) = known.filter(|subscribed| subscribed.progress == Progress::Wanted) {
-                subscribed.progress = Progress::Requested;
+        for id in ids.iter().filter(|id| self.wanted.contains(id)).copied().collect::<Vec<_>>() {
+            if let Some(interest) = self.by_id.get(&id).cloned() {
+                self.set_progress(&interest, Progress::Requested);
             }
         }
     }
@@ -139,10 +181,10 @@ impl Interests {
 
     /// The session is gone: what was requested is wanted again.
     pub(crate) fn session_lost(&mut self) {
-        for subscribed in self.by_interest.values_mut() {
-            if subscribed.progress == Progress::Requested {
-                subscribed.progress = Progress::Wanted;
-            }
+        let requested = self.by_interest.iter().filter(|(_, own)| own.progress == Progress::Requested);
+        let requested: Vec<Interest> = requested.map(|(interest, _)| interest.clone()).collect();
+        for interest in requested {
+            self.set_progress(&interest, Progress::Wanted);
         }
     }
 
@@ -151,23 +193,38 @@ impl Interests {
         for subscribed in self.by_interest.values_mut() {
             subscribed.progress = Progress::Wanted;
         }
+        self.wanted = self.by_id.keys().copied().collect();
     }
 
     /// The interest that has this number, which is live from now on.
     pub(crate) fn mark_live(&mut self, id: SubscriptionId) -> Option<Interest> {
         let interest = self.by_id.get(&id)?.clone();
-        let subscribed = self.by_interest.get_mut(&interest)?;
-        if subscribed.progress != Progress::Live {
-            subscribed.progress = Progress::Live;
-            self.note_live(&interest);
-        }
+        self.set_progress(&interest, Progress::Live);
         Some(interest)
+    }
+
+    /// It is to be asked for again; nothing of it is held until then.
+    pub(super) fn want_again(&mut self, id: SubscriptionId) -> Option<Interest> {
+        let interest = self.by_id.get(&id)?.clone();
+        self.set_progress(&interest, Progress::Wanted);
+        Some(interest)
+    }
+
+    /// It cannot be had. Returns who needed it.
+    pub(super) fn take_out(&mut self, id: SubscriptionId) -> Option<(Interest, BTreeSet<Demand>)> {
+        let interest = self.by_id.get(&id)?.clone();
+        let demands = self.by_interest.get(&interest)?.demands.clone();
+        for demand in &demands {
+            self.release(&interest, *demand);
+        }
+        self.remove(&interest);
+        Some((interest, demands))
     }
 
     /// Whether everything of `interest` is held.
     pub(crate) fn holds(&self, interest: &Interest) -> bool {
         let exact = self.by_interest.get(interest).is_some_and(|subscribed| subscribed.progress == Progress::Live);
-        exact || self.live_range_covering(interest).is_some() || self.life_is_held(interest)
+        exact || self.live_ranges.covering(interest).is_some() || self.life_is_held(interest)
     }
 
     /// Whether a cell changes with what is live here. (The life of a row does, for each live cell of the row.)
@@ -197,40 +254,88 @@ impl Interests {
         of_row.into_iter().any(|(_, subscribed)| subscribed.progress == Progress::Live)
     }
 
+    /// What has this interest asked for, or held, already. What is held comes before what is on its way.
     fn covering(&self, interest: &Interest) -> Option<Interest> {
-        if self.by_interest.contains_key(interest) {
-            return Some(interest.clone());
-        }
-        self.live_range_covering(interest).cloned()
+        let own = self.by_interest.get(interest);
+        let is_live = own.is_some_and(|subscribed| subscribed.progress == Progress::Live);
+        let range = if is_live { None } else { self.live_ranges.covering(interest) };
+        range.or_else(|| own.map(|_| interest.clone()))
     }
 
-    fn live_range_covering(&self, interest: &Interest) -> Option<&Interest> {
-        self.live_ranges.get(&interest.table())?.iter().find(|range| range.covers(interest))
-    }
-
-    fn insert(&mut self, interest: Interest, progress: Progress) {
+    fn insert(&mut self, interest: Interest) {
         self.next_id += 1;
         let id = SubscriptionId(self.next_id);
         self.by_id.insert(id, interest.clone());
-        let subscribed = Subscribed { id, progress, demands: BTreeSet::new(), used: self.uses };
-        self.by_interest.insert(interest.clone(), subscribed);
-        if progress == Progress::Live {
-            self.note_live(&interest);
+        self.wanted.insert(id);
+        self.idle.insert((self.uses, id), interest.clone());
+        let subscribed = Subscribed { id, progress: Progress::Wanted, demands: BTreeSet::new(), used: self.uses };
+        self.by_interest.insert(interest, subscribed);
+    }
+
+    fn set_progress(&mut self, interest: &Interest, progress: Progress) {
+        let Some(subscribed) = self.by_interest.get_mut(interest) else { return };
+        let before = std::mem::replace(&mut subscribed.progress, progress);
+        let id = subscribed.id;
+        match progress {
+            Progress::Wanted => drop(self.wanted.insert(id)),
+            Progress::Requested | Progress::Live => drop(self.wanted.remove(&id)),
+        }
+        match (before, progress) {
+            (Progress::Live, Progress::Live) => {}
+            (Progress::Live, Progress::Wanted | Progress::Requested) => self.forget_live(interest),
+            (Progress::Wanted | Progress::Requested, Progress::Live) => self.live_ranges.insert(interest),
+            (Progress::Wanted | Progress::Requested, Progress::Wanted | Progress::Requested) => {}
         }
     }
 
-    fn note_live(&mut self, interest: &Interest) {
-        if let Interest::Range { table, .. } = interest {
-            self.live_ranges.entry(*table).or_default().push(interest.clone());
-        }
+    /// Call it when `interest` is live no more, or gone.
+    fn forget_live(&mut self, interest: &Interest) {
+        let live = self.by_interest.iter().filter(|(_, own)| own.progress == Progress::Live);
+        self.live_ranges.remove(interest, live.map(|(interest, _)| interest));
     }
 
     fn remove(&mut self, interest: &Interest) -> SubscriptionId {
-        if let Some(ranges) = self.live_ranges.get_mut(&interest.table()) {
-            ranges.retain(|range| range != interest);
-        }
         let subscribed = self.by_interest.remove(interest).expect("only known interests are removed");
         self.by_id.remove(&subscribed.id);
+        self.wanted.remove(&subscribed.id);
+        self.idle.remove(&(subscribed.used, subscribed.id));
+        if subscribed.progress == Progress::Live {
+            self.forget_live(interest);
+        }
         subscribed.id
     }
+
+    pub(super) fn validate(&self) {
+        for (interest, own) in &self.by_interest {
+            assert_eq!(self.by_id.get(&own.id), Some(interest));
+            assert_eq!(self.wanted.contains(&own.id), own.progress == Progress::Wanted);
+            assert_eq!(self.idle.contains_key(&(own.used, own.id)), own.demands.is_empty());
+            let known = |demand| self.by_demand.get(demand).is_some_and(|all| all.contains(interest));
+            assert!(own.demands.iter().all(known), "a demand knows its interests");
+        }
+        assert_eq!(self.by_id.len(), self.by_interest.len());
+        assert!(self.idle.len() <= self.by_interest.len() && self.wanted.len() <= self.by_interest.len());
+        let demanded: usize = self.by_interest.values().map(|own| own.demands.len()).sum();
+        assert_eq!(
+            demanded,
+            self.by_demand.values().map(BTreeSet::len).sum::<usize>(),
+            "an interest knows its demands"
+        );
+    }
+}
+
+fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
+    let Interest::Range { table, range } = own else { return others.contains(own) };
+    let first_cell = Cell { table: *table, row: RowKey::bound(&range.lower), column: ColumnId(0) };
+    let first_range = KeyRange { lower: range.lower.clone(), upper: None };
+    let begins_in = |other: &&Interest| match other {
+        Interest::Cell(cell) => cell.table == *table && range.contains(&cell.row),
+        // An empty range begins nowhere, and covers at most itself.
+        Interest::Range { table: other, range: inner } => {
+            other == table && range.upper.as_ref().is_none_or(|upper| inner.lower < *upper)
+        }
+    };
+    let cells = others.range(Interest::Cell(first_cell)..).take_while(begins_in);
+    let ranges = others.range(Interest::Range { table: *table, range: first_range }..).take_while(begins_in);
+    others.contains(own) || cells.chain(ranges).any(|other| own.covers(other))
 }

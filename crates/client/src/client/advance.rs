@@ -8,6 +8,7 @@ use iolite_values::{CellState, ColumnId, ColumnType, OperationError, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection, RowSnapshot, Verdict};
 
 use super::Client;
+use crate::cache::RowId;
 use crate::interface::{Broken, MutationStatus};
 use crate::queue::{Decided, GivenUp};
 use crate::session::Phase;
@@ -79,24 +80,28 @@ impl Client {
     }
 
     fn on_advance(&mut self, advance: Advance) {
-        let changed = !advance.changes.is_empty() || !advance.snapshots.is_empty();
+        let foreseen = self.queue.foresee(&advance.outcomes, &self.cache);
         let mut rows = self.cache.apply(&advance.changes);
+        let loaded = !advance.snapshots.is_empty();
         for snapshot in advance.snapshots {
             rows.extend(self.cache.replace(snapshot.subscription, snapshot.rows));
-            self.interests_changed = true;
         }
+        self.interests_changed |= loaded;
         self.cache.advance(advance.to);
         self.compare_due = true;
         for outcome in &advance.outcomes {
             self.on_outcome(outcome);
         }
-        for (counter, at) in self.queue.contained(self.cache.at()) {
-            self.end(counter, MutationStatus::Confirmed { at });
-        }
-        if changed {
-            self.queue.unsettle();
+        let contained = self.queue.contained(self.cache.at());
+        let foreseen = foreseen.filter(|foreseen| contained.iter().any(|(counter, _)| *counter == foreseen.of));
+        self.confirm(&contained, foreseen.as_ref());
+        let expected = |id: &RowId| foreseen.as_ref().is_some_and(|own| own.is_as_foreseen(id, &self.cache));
+        let others: Vec<RowId> = rows.iter().filter(|id| !expected(id)).cloned().collect();
+        if loaded || !others.is_empty() {
+            self.queue.unsettle(others);
         }
         self.note_rows(rows);
+        advance.declined.into_iter().for_each(|declined| self.on_declined(declined));
         self.enter(Phase::Open);
     }
 
@@ -131,6 +136,7 @@ fn joined(mut so_far: Advance, part: Advance) -> Advance {
     so_far.to = so_far.to.max(part.to);
     so_far.changes.extend(part.changes);
     so_far.outcomes.extend(part.outcomes);
+    so_far.declined.extend(part.declined);
     for snapshot in part.snapshots {
         match so_far.snapshots.last_mut() {
             Some(last) if last.subscription == snapshot.subscription => last.rows.extend(snapshot.rows),

@@ -2,14 +2,16 @@
 //!
 //! Invariant: an end that a restart could still undo is told only when it is stored.
 
+use std::collections::BTreeSet;
+
 use iolite_machine::PersistId;
-use iolite_values::{Attempt, Counter};
+use iolite_values::{Attempt, Counter, Timestamp};
 
 use super::Client;
 use super::tabs::stored_refused;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
-use crate::queue::{Entry, Mutation, MutationKind, Stage, Trail};
+use crate::queue::{Entry, Foreseen, Mutation, MutationKind, Stage, Trail};
 use crate::tabs::Ticket;
 
 /// A mutation that left the queue, and whose end nobody was told yet.
@@ -24,8 +26,28 @@ pub(super) struct Ended {
 impl Client {
     /// Removes a mutation from the queue. What ended without effect after it was promised to be sent is kept with its payload.
     pub(super) fn end(&mut self, counter: Counter, status: MutationStatus) {
-        let Some(entry) = self.queue.remove(counter) else { return };
-        self.cache.interests.settle(Demand::Mutation(counter), &[]);
+        if let Some(entry) = self.queue.remove(counter) {
+            self.note_ended(entry, status);
+        }
+    }
+
+    /// The confirmed state contains these, the first of which may have been foreseen.
+    pub(super) fn confirm(&mut self, contained: &[(Counter, Timestamp)], foreseen: Option<&Foreseen>) {
+        for (counter, at) in contained {
+            let foreseen = foreseen.filter(|foreseen| foreseen.of == *counter);
+            let entry = match foreseen {
+                Some(foreseen) => self.queue.sink(foreseen, &self.cache),
+                None => self.queue.remove(*counter),
+            };
+            if let Some(entry) = entry {
+                self.note_ended(entry, MutationStatus::Confirmed { at: *at });
+            }
+        }
+    }
+
+    fn note_ended(&mut self, entry: Entry, status: MutationStatus) {
+        let counter = entry.counter();
+        self.cache.interests.settle(Demand::Mutation(counter), &BTreeSet::new());
         self.changes.forget_mutation(counter);
         let refusal = match &status {
             MutationStatus::Rejected { reason } => Some((reason, true)),

@@ -1,5 +1,7 @@
 //! Reactive transactions: registered, compared with what changed, run.
 
+use std::collections::BTreeSet;
+
 use super::Client;
 use crate::cache::Demand;
 use crate::reactive::ReactionId;
@@ -21,20 +23,20 @@ impl Client {
 
     /// Ends a reaction. False when there is none of this id.
     pub fn stop(&mut self, id: ReactionId) -> bool {
-        self.cache.interests.settle(Demand::Reaction(id), &[]);
+        self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new());
         self.reactions.stop(id)
     }
 
     /// Compares the reactions with what changed, and asks for the run of one whose answers are others now.
     pub(super) fn react(&mut self) -> bool {
-        self.touched.extend(self.queue.take_touched());
-        if std::mem::take(&mut self.compare_due) || !self.touched.is_empty() {
+        self.changed.add(self.queue.take_touched());
+        if std::mem::take(&mut self.compare_due) || !self.changed.is_nothing() {
             if self.reactions.uses_durable_view() {
                 self.durable = self.queue.durable_overlay(&self.cache);
             }
-            let touched = std::mem::take(&mut self.touched);
+            let changed = std::mem::take(&mut self.changed);
             let mut reactions = std::mem::take(&mut self.reactions);
-            reactions.note_changes(&touched, |view: View| self.reader(view));
+            reactions.note_changes(&changed, |view: View| self.reader(view));
             self.reactions = reactions;
         }
         let Some(id) = self.reactions.next_due() else { return false };

@@ -1,5 +1,7 @@
 //! Running closures: begun, given a handle, finished.
 
+use std::collections::BTreeSet;
+
 use iolite_machine::WallTime;
 use iolite_values::{Counter, Offline, TransactionId};
 
@@ -44,7 +46,7 @@ impl Client {
     pub(super) fn reader(&self, view: View) -> Reader<'_> {
         let pending = match view {
             View::Optimistic => Some(self.queue.overlay()),
-            View::Durable => Some(&self.durable),
+            View::Durable => Some(self.durable.as_ref().unwrap_or(self.queue.overlay())),
             View::Confirmed => None,
         };
         Reader::new(&self.cache, pending, None)
@@ -68,11 +70,15 @@ impl Client {
         let can_fetch = self.session.can_fetch();
         let Some(entry) = self.queue.entry_mut(counter) else {
             // It ended while it ran.
-            return self.cache.interests.settle(Demand::Mutation(counter), &[]);
+            return self.cache.interests.settle(Demand::Mutation(counter), &BTreeSet::new());
         };
         let first = matches!(entry.stage, Stage::Called);
         entry.misses = if run.is_stopped() { entry.misses + 1 } else { 0 };
         let too_many = entry.misses > Client::MISSES_MAX;
+        let missed = match missed {
+            Ok(missed) => missed,
+            Err(error) => return self.give_up(counter, &error.to_string()),
+        };
         let state = match (run.is_stopped(), closed) {
             (true, _) if too_many => return self.give_up(counter, "its closure never stops missing data"),
             (true, _) if first && !can_fetch => {
@@ -120,7 +126,7 @@ impl Client {
     fn finish_reaction(&mut self, id: ReactionId, run: Run, closed: Closed) {
         let missed = self.cache.interests.demand(Demand::Reaction(id), &run);
         match self.reactions.finish(id, run, closed, missed) {
-            Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &[]),
+            Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new()),
             Finished::Waits if !self.session.can_fetch() => self.outputs.push_back(Output::Unavailable(id)),
             Finished::Done | Finished::Waits => {}
             Finished::Failed(message) => {

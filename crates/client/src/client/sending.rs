@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now, PersistId};
-use iolite_values::SchemaHash;
-use iolite_wire::message::{FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, Welcome};
+use iolite_values::{Interest, SchemaHash};
+use iolite_wire::message::{
+    FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, SubscriptionId, Welcome,
+};
 
 use super::Client;
+use crate::cache::{fitting_one, portions};
 use crate::interface::Output;
 use crate::session::{Due, Phase, State};
+use crate::view::Changed;
 
 impl Client {
     /// Uses another token from now on, and tries it at once if the old one was refused.
@@ -69,12 +73,13 @@ impl Client {
             // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
             let rows = self.cache.clear();
             self.note_rows(rows);
+            self.changed = Changed::Everything;
             self.queue.history_lost();
             self.restart_tabs();
             self.store = Some(welcome.store);
             (self.compare_due, self.interests_changed) = (true, true);
         }
-        let interests: Vec<_> = self.cache.interests.live().map(|(id, interest)| (id, interest.clone())).collect();
+        let interests = self.fit_one_subscribe();
         let phase = if interests.is_empty() { Phase::Open } else { Phase::Resuming };
         self.enter(phase);
         if phase == Phase::Resuming {
@@ -140,16 +145,24 @@ impl Client {
             self.interests_changed = true;
             self.send(FromClient::Unsubscribe(ids));
         }
-        for part in wanted.chunks(self.limits.subscribe_part) {
-            self.send(FromClient::Subscribe(Subscribe { held: false, interests: part.to_vec() }));
+        for interests in portions(wanted, self.limits.subscribe_part) {
+            self.send(FromClient::Subscribe(Subscribe { held: false, interests }));
         }
         !nothing
     }
 
+    /// What is held, to be resumed. Only one message can resume, so what does not fit into it is asked for anew.
+    fn fit_one_subscribe(&mut self) -> Vec<(SubscriptionId, Interest)> {
+        let live: Vec<_> = self.cache.interests.live().map(|(id, interest)| (id, interest.clone())).collect();
+        let (held, rest) = fitting_one(live);
+        for (id, _) in rest {
+            self.want_again(id);
+        }
+        held
+    }
+
     /// Before a gateway is tried again that found fault with what was asked.
     const REFUSED_PAUSE: Duration = Duration::from_secs(10);
-    /// Interests in one `Subscribe`.
-    pub(crate) const SUBSCRIBE_PART: usize = 1000;
 
     pub(super) fn submit(&mut self) -> bool {
         // Before the first batch is stored, a restart would number its attempts as this life does.

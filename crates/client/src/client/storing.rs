@@ -28,7 +28,7 @@ impl Client {
     pub(super) fn note_rows(&mut self, rows: Vec<RowId>) {
         self.leader.note_rows(&rows);
         self.changed_rows.extend(rows.iter().cloned());
-        self.touched.extend(rows);
+        self.changed.add(rows);
     }
 
     /// Hands the host what is to be stored, unless only rows are and a batch is on its way already.

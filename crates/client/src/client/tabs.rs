@@ -5,6 +5,8 @@
 
 mod updates;
 
+use std::collections::BTreeSet;
+
 use iolite_machine::{Now, WallTime};
 use iolite_values::{Counter, Id, Interest};
 use iolite_wire::client_storage::{EndedAs, MutationStatus as StoredStatus, StoredEnd, StoredMutation};
@@ -12,7 +14,7 @@ use iolite_wire::message::{Goodbye, GoodbyeReason, SubscriptionId};
 use iolite_wire::tabs::{FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab};
 
 use super::Client;
-use crate::cache::Demand;
+use crate::cache::{Demand, TooManyInterests};
 use crate::interface::{MutationStatus, Output, Refused};
 use crate::queue::{Entry, Mutation, Stage};
 use crate::tabs::{Answer, CallStatus, TabId, Ticket, call_status, ended_as, kind_of};
@@ -94,7 +96,7 @@ impl Client {
                     known.wanted.remove(id);
                     known.granted.remove(id);
                 }
-                let kept: Vec<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
+                let kept: BTreeSet<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
                 self.cache.interests.settle(Demand::Tab(tab), &kept);
             }
             TabRequest::Announce(call) => self.adopt(call),
@@ -139,6 +141,10 @@ impl Client {
     fn on_subscribe(&mut self, tab: TabId, interests: Vec<(SubscriptionId, Interest)>) {
         let Some(known) = self.leader.tab_mut(tab) else { return };
         for (id, interest) in interests {
+            if !self.cache.interests.has_room_for(std::iter::once(&interest)) {
+                known.decline(id, TooManyInterests.to_string());
+                continue;
+            }
             self.cache.interests.require(&interest, Demand::Tab(tab));
             known.granted.remove(&id);
             known.wanted.insert(id, interest);
@@ -203,7 +209,7 @@ impl Client {
     }
 
     fn forget_tab(&mut self, tab: TabId) -> bool {
-        self.cache.interests.settle(Demand::Tab(tab), &[]);
+        self.cache.interests.settle(Demand::Tab(tab), &BTreeSet::new());
         self.leader.leave(tab).is_some()
     }
 

@@ -10,7 +10,7 @@ use iolite_wire::message::Submit;
 use crate::cache::RowId;
 use crate::interface::Pending;
 use crate::tabs::Ticket;
-use crate::view::{Digest, Reader};
+use crate::view::{Changed, Digest, Reader};
 
 /// What was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,17 +164,15 @@ impl Entry {
         self.trail == Trail::None
     }
 
-    /// Compares what the last run saw with what it would see now.
-    pub(crate) fn check(&mut self, reader: Reader<'_>) -> &RunState {
-        let stale = match &self.state {
+    /// Whether the last run would see something else now, if any of what it saw changed.
+    pub(crate) fn is_stale(&self, reader: Reader<'_>, changed: &Changed) -> bool {
+        match &self.state {
             RunState::Due => false,
             RunState::Missing(interests) => interests.iter().all(|interest| reader.holds(interest)),
-            RunState::Done(ran) => !reader.would_repeat(&ran.reads),
-        };
-        if stale {
-            self.state = RunState::Due;
+            RunState::Done(ran) => {
+                ran.reads.iter().any(|(read, _)| changed.concerns(read)) && !reader.would_repeat(&ran.reads)
+            }
         }
-        &self.state
     }
 
     pub(crate) fn writes(&self) -> &[Write] {

@@ -65,11 +65,12 @@ impl Queue {
 
     /// The mutations that the confirmed state contains.
     pub(crate) fn contained(&self, at: Timestamp) -> Vec<(Counter, Timestamp)> {
-        let committed = self.entries.values().filter_map(|entry| match entry.stage {
+        // An entry is submitted only once those before it have left.
+        let committed = self.entries.values().map_while(|entry| match entry.stage {
             Stage::Committed { at, .. } => Some((entry.counter(), at)),
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => None,
         });
-        committed.filter(|(_, own)| *own <= at).collect()
+        committed.take_while(|(_, own)| *own <= at).collect()
     }
 
     /// The store's history is another one: what was read, sent or committed in the old one says nothing about it.
@@ -80,7 +81,7 @@ impl Queue {
                 entry.stage = Stage::Saved;
             }
         }
-        self.unsettle();
+        self.unsettle_all();
     }
 
     /// The session that carried the submissions is gone.

@@ -12,7 +12,7 @@ mod calls;
 mod joining;
 mod reactions;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
@@ -22,13 +22,14 @@ use iolite_wire::tabs::{JoinNumber, TabUpdate};
 
 use super::mirror::Mirror;
 use super::{CallStatus, Ticket};
-use crate::cache::{Cache, RowId};
+use crate::cache::Cache;
 use crate::interface::{MutationStatus, PendingMutation, Refused};
 use crate::limits::Limits;
 use crate::reactive::{ReactionId, Reactions};
 use crate::session::Connection;
 use crate::storage::StorageChange;
 use crate::transaction::RunOf;
+use crate::view::Changed;
 
 use calls::OwnCall;
 use joining::Link;
@@ -97,8 +98,8 @@ pub struct Follower {
     last_called_micros: u64,
     persists: PersistId,
     running: Option<RunOf>,
-    /// Rows that changed since the reactions were last compared with them.
-    touched: BTreeSet<RowId>,
+    /// What changed since the reactions were last compared with it.
+    changed: Changed,
     compare_due: bool,
     outputs: VecDeque<FollowerOutput>,
 }
@@ -125,7 +126,7 @@ impl Follower {
             last_called_micros: 0,
             persists: PersistId::START,
             running: None,
-            touched: BTreeSet::new(),
+            changed: Changed::default(),
             compare_due: false,
             outputs: VecDeque::new(),
         };

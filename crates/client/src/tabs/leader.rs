@@ -18,6 +18,7 @@ use iolite_wire::tabs::{JoinNumber, UpdateNumber};
 
 use super::{TabId, Ticket};
 use crate::cache::RowId;
+use crate::reason::shortened;
 
 pub(crate) use tab::{Awaited, Tab};
 
@@ -90,6 +91,15 @@ impl Leader {
             let concerned = rows.iter().filter(|row| tab.granted.values().any(|own| touches(own, row)));
             let concerned: Vec<RowId> = concerned.cloned().collect();
             tab.rows.extend(concerned);
+        }
+    }
+
+    /// What a tab waits for cannot be had.
+    pub(crate) fn decline(&mut self, tab: TabId, interest: &Interest, reason: &str) {
+        let Some(tab) = self.tabs.get_mut(&tab) else { return };
+        let waiting = tab.wanted.iter().filter(|(_, wanted)| interest.covers(wanted));
+        for id in waiting.map(|(id, _)| *id).collect::<Vec<_>>() {
+            tab.decline(id, shortened(reason.to_owned()));
         }
     }
 

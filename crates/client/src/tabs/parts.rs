@@ -86,5 +86,6 @@ pub(crate) fn joined(mut so_far: TabUpdate, part: TabUpdate) -> TabUpdate {
     so_far.ended.extend(part.ended);
     so_far.refused.extend(part.refused);
     so_far.dismissed.extend(part.dismissed);
+    so_far.declined.extend(part.declined);
     so_far
 }

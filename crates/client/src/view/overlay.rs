@@ -2,7 +2,7 @@
 //!
 //! Invariant: a row that is here hides the row below it, so it is complete as far as the row below was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{KeyRange, Row, RowKey, TableId, TypeMismatch, Write};
 
@@ -11,6 +11,8 @@ use crate::cache::{Cache, RowId, range_of};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
     rows: BTreeMap<RowId, Row>,
+    /// How many mutations that were put here whole wrote each row.
+    writers: BTreeMap<RowId, usize>,
 }
 
 impl Overlay {
@@ -33,6 +35,9 @@ impl Overlay {
     /// # Errors
     /// [`TypeMismatch`]: the writes before it were applied, those behind it were not.
     pub(crate) fn apply_all(&mut self, writes: &[Write], cache: &Cache) -> Result<(), TypeMismatch> {
+        for id in rows_of(writes) {
+            *self.writers.entry(id).or_default() += 1;
+        }
         writes.iter().try_for_each(|write| self.apply(write, || cache.row(write.cell.table, &write.cell.row)))
     }
 
@@ -50,7 +55,24 @@ impl Overlay {
         range_of(&self.rows, table, range)
     }
 
+    /// What lies below holds these writes of the lowest mutation now: it is no layer of its own any more.
+    pub(crate) fn sink(&mut self, writes: &[Write]) {
+        for id in rows_of(writes) {
+            let Some(writers) = self.writers.get_mut(&id) else { continue };
+            *writers -= 1;
+            if *writers == 0 {
+                self.writers.remove(&id);
+                self.rows.remove(&id);
+            }
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
+        self.writers.clear();
     }
+}
+
+fn rows_of(writes: &[Write]) -> BTreeSet<RowId> {
+    writes.iter().map(|write| (write.cell.table, write.cell.row.clone())).collect()
 }

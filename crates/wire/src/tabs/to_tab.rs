@@ -22,7 +22,7 @@ pub struct ToTab {
 pub enum TabNotice {
     /// The tab is taken, and the first update follows. The client is the one that all tabs share.
     Welcome(ClientId),
-    Update(TabUpdate),
+    Update(Box<TabUpdate>),
     /// Acknowledge, so that it is known that the tab lives.
     Ping,
     /// The join has ended, or was refused: for good with the reasons `Version`, `Schema` and `Limit`; otherwise join again.
@@ -51,7 +51,7 @@ impl ToTab {
         let mut reader = Reader::default();
         let notice = match required(frame.notice, "no notice that is known here")? {
             Notice::Welcome(client) => TabNotice::Welcome(ClientId(identity(&client)?)),
-            Notice::Update(update) => TabNotice::Update(update::read(update, &mut reader)?),
+            Notice::Update(update) => TabNotice::Update(Box::new(update::read(update, &mut reader)?)),
             Notice::Ping(true) => TabNotice::Ping,
             Notice::Ping(false) => return Err(DecodeError::malformed("a ping that is none")),
             Notice::Goodbye(goodbye) => TabNotice::Goodbye(read_goodbye(goodbye, &reader)?),

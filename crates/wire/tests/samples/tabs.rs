@@ -123,7 +123,7 @@ fn ends() -> Vec<StoredEnd> {
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let join = TabJoin { version: 1, schema: schema(), subscriptions: interests() };
-    let update = |update| to_tab(TabNotice::Update(update));
+    let update = |update| to_tab(TabNotice::Update(Box::new(update)));
     let connections = [TabConnection::Offline, TabConnection::Connecting, TabConnection::Refused(goodbye())];
     let connections = connections.into_iter().map(|connection| update(empty(1, connection)));
     let pending = TabUpdate { pending: mutations(), ..empty(2, TabConnection::Online) };

@@ -46,13 +46,14 @@ impl Client {
             ended: Vec::new(),
             refused: Vec::new(),
             dismissed: Vec::new(),
+            declined: Vec::new(),
         };
         let mut parts = Parts::new(empty, self.limits.tab_part_bytes);
         self.collect_data(tab, can_fetch, &mut parts);
         self.collect_mutations(tab, &mut parts);
         for mut part in parts.finish() {
             part.number = self.leader.next_number(tab);
-            if !self.tell_tab(tab, join, TabNotice::Update(part)) {
+            if !self.tell_tab(tab, join, TabNotice::Update(Box::new(part))) {
                 self.forget_tab(tab);
                 let what = "a row or a mutation is too large to be shown in a second tab";
                 return self.refuse_tab(tab, join, GoodbyeReason::Limit, what);
@@ -99,6 +100,9 @@ impl Client {
         }
         for counter in std::mem::take(&mut known.dismissed) {
             parts.room(0).dismissed.push(counter);
+        }
+        for declined in std::mem::take(&mut known.declined) {
+            parts.room(0).declined.push(declined);
         }
     }
 }

@@ -4,15 +4,18 @@
 
 use iolite_machine::{Instant, WallTime};
 use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredEnd, StoredMutation};
+use iolite_wire::message::{Declination, Declined};
 use iolite_wire::tabs::{TabConnection, TabMutation, TabUpdate, UpdateNumber};
 
 use super::joining::Link;
 use super::{Follower, FollowerOutput};
+use crate::cache::Demand;
 use crate::interface::{MutationStatus, Pending, Refused};
 use crate::session::Connection;
 use crate::tabs::Ticket;
 use crate::tabs::call::{call_status, final_status};
 use crate::tabs::parts::joined;
+use crate::view::Changed;
 
 impl Follower {
     pub(super) fn on_part(&mut self, now: Instant, part: TabUpdate) {
@@ -46,10 +49,10 @@ impl Follower {
         for row in update.rows {
             let id = (row.table, row.key);
             self.cache.put(id.clone(), &row.row);
-            self.touched.insert(id);
+            self.changed.add([id]);
         }
         for snapshot in update.snapshots {
-            self.touched.extend(self.cache.replace(snapshot.subscription, snapshot.rows));
+            self.changed.add(self.cache.replace(snapshot.subscription, snapshot.rows));
         }
         self.cache.advance(update.at);
         update.ended.into_iter().for_each(|end| self.on_end(&end));
@@ -65,6 +68,7 @@ impl Follower {
             let waiting = self.cache.interests.interest(subscription).map(|own| self.reactions.waiting_for(own));
             self.outputs.extend(waiting.unwrap_or_default().into_iter().map(FollowerOutput::Unavailable));
         }
+        update.declined.into_iter().for_each(|declined| self.on_declined(declined));
         if first {
             self.doubt_calls();
         }
@@ -73,10 +77,29 @@ impl Follower {
 
     /// Another leader, or another join: what was held is replaced whole.
     fn forget_everything(&mut self) {
-        self.touched.extend(self.cache.clear());
-        self.touched.extend(self.mirror.clear());
+        self.cache.clear();
+        self.mirror.clear();
+        self.changed = Changed::Everything;
         self.refused.clear();
         self.cache.interests.mark_requested(&self.asked);
+    }
+
+    fn on_declined(&mut self, declined: Declined) {
+        let Declined { subscription, why } = declined;
+        let reason = match why {
+            Declination::TooLarge(reason) => reason,
+            // The leader asks again by itself.
+            Declination::Later => return,
+        };
+        let Some((_, demands, _)) = self.cache.take_out(subscription) else { return };
+        self.changed = Changed::Everything;
+        for demand in demands {
+            let Demand::Reaction(reaction) = demand else { continue };
+            if self.reactions.give_up(reaction) {
+                let message = reason.clone();
+                self.outputs.push_back(FollowerOutput::ReactionFailed { reaction, message });
+            }
+        }
     }
 
     fn on_pending(&mut self, mutation: TabMutation) {
@@ -87,7 +110,7 @@ impl Follower {
             would_reject: mutation.would_reject.clone(),
             waits_for_data: mutation.waits_for_data,
         };
-        self.touched.extend(self.mirror.put(mutation));
+        self.changed.add(self.mirror.put(mutation));
         self.outputs.push_back(FollowerOutput::Mutation { counter, status: MutationStatus::Pending(status.clone()) });
         if let Some(ticket) = ticket {
             self.on_queued(ticket, counter, status);
@@ -96,7 +119,7 @@ impl Follower {
 
     fn on_end(&mut self, end: &StoredEnd) {
         if let Some(counter) = end.counter {
-            self.touched.extend(self.mirror.remove(counter));
+            self.changed.add(self.mirror.remove(counter));
             let status = final_status(&end.how);
             self.outputs.extend(status.map(|status| FollowerOutput::Mutation { counter, status }));
         }

@@ -7,6 +7,7 @@ use iolite_wire::message::{Goodbye, GoodbyeReason};
 use iolite_wire::tabs::{FromTab, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab, UpdateNumber};
 
 use super::{Follower, FollowerOutput};
+use crate::cache::portions;
 
 /// How a follower stands to its leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,8 @@ impl Follower {
 
     fn send_join(&mut self, now: Instant) {
         self.link = Link::Joining { again: now + Self::JOIN_AGAIN_AFTER };
-        let subscriptions = self.cache.interests.first(self.limits.subscribe_part);
+        let all = self.cache.interests.first().map(|(id, interest)| (id, interest.clone())).collect();
+        let subscriptions = portions(all, self.limits.subscribe_part).into_iter().next().unwrap_or_default();
         self.asked = subscriptions.iter().map(|(id, _)| *id).collect();
         let schema = self.schema.hash();
         self.request(TabRequest::Join(TabJoin { version: TAB_PROTOCOL_VERSION, schema, subscriptions }));
@@ -91,7 +93,7 @@ impl Follower {
                 self.link = Link::Welcomed;
                 self.doubt_calls();
             }
-            TabNotice::Update(part) => self.on_part(now, part),
+            TabNotice::Update(part) => self.on_part(now, *part),
             TabNotice::Ping => self.acknowledge(),
             TabNotice::Goodbye(goodbye) => self.on_goodbye(now, goodbye),
         }
@@ -148,13 +150,13 @@ impl Follower {
         let nothing = dropped.is_empty() && wanted.is_empty();
         if !dropped.is_empty() {
             let (ids, interests): (Vec<_>, Vec<_>) = dropped.into_iter().unzip();
-            self.touched.extend(self.cache.release(&interests));
+            self.changed.add(self.cache.release(&interests));
             for part in ids.chunks(self.limits.subscribe_part) {
                 self.request(TabRequest::Unsubscribe(part.to_vec()));
             }
         }
-        for part in wanted.chunks(self.limits.subscribe_part) {
-            self.request(TabRequest::Subscribe(part.to_vec()));
+        for part in portions(wanted, self.limits.subscribe_part) {
+            self.request(TabRequest::Subscribe(part));
         }
         !nothing
     }

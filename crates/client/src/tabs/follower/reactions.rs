@@ -1,5 +1,7 @@
 //! Reactive transactions of a follower: as the client's, on the mirror.
 
+use std::collections::BTreeSet;
+
 use iolite_machine::WallTime;
 use iolite_values::{Counter, TransactionId};
 
@@ -23,7 +25,7 @@ impl Follower {
 
     /// As [`crate::Client::stop`].
     pub fn stop(&mut self, id: ReactionId) -> bool {
-        self.cache.interests.settle(Demand::Reaction(id), &[]);
+        self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new());
         self.reactions.stop(id)
     }
 
@@ -65,7 +67,7 @@ impl Follower {
         let missed = self.cache.interests.demand(Demand::Reaction(id), &run);
         let unavailable = matches!(self.link, Link::Refused { .. });
         match self.reactions.finish(id, run, closed, missed) {
-            Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &[]),
+            Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new()),
             Finished::Waits if unavailable => self.outputs.push_back(FollowerOutput::Unavailable(id)),
             Finished::Done | Finished::Waits => {}
             Finished::Failed(message) => {
@@ -76,10 +78,10 @@ impl Follower {
 
     /// Compares the reactions with what changed, and asks for the run of one whose answers are others now.
     pub(super) fn react(&mut self) -> bool {
-        if std::mem::take(&mut self.compare_due) || !self.touched.is_empty() {
-            let touched = std::mem::take(&mut self.touched);
+        if std::mem::take(&mut self.compare_due) || !self.changed.is_nothing() {
+            let changed = std::mem::take(&mut self.changed);
             let mut reactions = std::mem::take(&mut self.reactions);
-            reactions.note_changes(&touched, |view: View| self.reader(view));
+            reactions.note_changes(&changed, |view: View| self.reader(view));
             self.reactions = reactions;
         }
         let Some(id) = self.reactions.next_due() else { return false };

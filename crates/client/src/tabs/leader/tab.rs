@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use iolite_machine::Instant;
 use iolite_values::Counter;
 use iolite_wire::client_storage::StoredEnd;
-use iolite_wire::message::SubscriptionId;
+use iolite_wire::message::{Declination, Declined, SubscriptionId};
 use iolite_wire::tabs::{JoinNumber, UpdateNumber};
 
 use super::{Rows, Wanted};
@@ -25,6 +25,8 @@ pub(crate) struct Tab {
     pub(crate) ended: Vec<StoredEnd>,
     pub(crate) refused: BTreeSet<Counter>,
     pub(crate) dismissed: Vec<Counter>,
+    /// What it asked for and cannot have.
+    pub(crate) declined: Vec<Declined>,
     /// Something else changed: the connection, or this is its first update.
     pub(crate) due: bool,
     /// The last update that was sent.
@@ -58,6 +60,7 @@ impl Tab {
             ended: Vec::new(),
             refused: BTreeSet::new(),
             dismissed: Vec::new(),
+            declined: Vec::new(),
             due: true,
             sent: UpdateNumber(0),
             awaited: Awaited::Nothing,
@@ -73,9 +76,15 @@ impl Tab {
         }
     }
 
+    pub(crate) fn decline(&mut self, id: SubscriptionId, reason: String) {
+        self.wanted.remove(&id);
+        self.granted.remove(&id);
+        self.declined.push(Declined { subscription: id, why: Declination::TooLarge(reason) });
+    }
+
     /// Whether there is something to tell, apart from what is wanted.
     pub(crate) fn has_news(&self) -> bool {
         let lists = !self.ended.is_empty() || !self.refused.is_empty() || !self.dismissed.is_empty();
-        self.due || lists || !self.rows.is_empty() || !self.mutations.is_empty()
+        self.due || lists || !self.declined.is_empty() || !self.rows.is_empty() || !self.mutations.is_empty()
     }
 }

@@ -1,0 +1,61 @@
+//! Interests that cannot be had, for now or at all.
+//!
+//! Invariant: whoever waits for one hears of it, and nothing that waits for others is held up.
+
+use iolite_values::Interest;
+use iolite_wire::message::{Declination, Declined, SubscriptionId};
+
+use super::Client;
+use crate::cache::{Demand, RowId};
+use crate::interface::Output;
+use crate::queue::RunState;
+use crate::reason::shortened;
+use crate::view::Changed;
+
+impl Client {
+    pub(super) fn on_declined(&mut self, declined: Declined) {
+        let Declined { subscription, why } = declined;
+        match why {
+            Declination::Later => self.want_again(subscription),
+            Declination::TooLarge(reason) => {
+                let Some((interest, demands, rows)) = self.cache.take_out(subscription) else { return };
+                self.note_lost(rows);
+                for demand in demands {
+                    self.refuse_demand(demand, &interest, &reason);
+                }
+            }
+        }
+    }
+
+    /// Asks for something again that was held, or asked for.
+    pub(super) fn want_again(&mut self, subscription: SubscriptionId) {
+        let rows = self.cache.want_again(subscription);
+        self.note_lost(rows);
+    }
+
+    /// Something is not held any more: whoever read it has to look again.
+    fn note_lost(&mut self, rows: Vec<RowId>) {
+        self.note_rows(rows);
+        self.interests_changed = true;
+        self.changed = Changed::Everything;
+        self.queue.unsettle_all();
+    }
+
+    /// What only held the data before runs again, and asks again, for it alone.
+    fn refuse_demand(&mut self, demand: Demand, interest: &Interest, reason: &str) {
+        match demand {
+            Demand::Reaction(id) => {
+                if self.reactions.give_up(id) {
+                    let message = shortened(reason.to_owned());
+                    self.outputs.push_back(Output::ReactionFailed { reaction: id, message });
+                }
+            }
+            Demand::Mutation(counter) => {
+                if self.queue.entry(counter).is_some_and(|entry| matches!(entry.state, RunState::Missing(_))) {
+                    self.give_up(counter, reason);
+                }
+            }
+            Demand::Tab(tab) => self.leader.decline(tab, interest, reason),
+        }
+    }
+}

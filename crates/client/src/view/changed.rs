@@ -1,0 +1,53 @@
+//! What may be another than when something last looked.
+
+use std::collections::BTreeSet;
+
+use iolite_values::{Read, RowKey};
+
+use crate::cache::RowId;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Changed {
+    /// These rows.
+    Rows(BTreeSet<RowId>),
+    /// Anything, and what was held may be held no more.
+    Everything,
+}
+
+impl Default for Changed {
+    fn default() -> Changed {
+        Changed::Rows(BTreeSet::new())
+    }
+}
+
+impl Changed {
+    pub(crate) fn is_nothing(&self) -> bool {
+        match self {
+            Changed::Rows(rows) => rows.is_empty(),
+            Changed::Everything => false,
+        }
+    }
+
+    pub(crate) fn add(&mut self, more: impl IntoIterator<Item = RowId>) {
+        match self {
+            Changed::Rows(rows) => rows.extend(more),
+            Changed::Everything => {}
+        }
+    }
+
+    /// Whether a read may be answered otherwise, or not at all.
+    pub(crate) fn concerns(&self, read: &Read) -> bool {
+        let rows = match self {
+            Changed::Rows(rows) => rows,
+            Changed::Everything => return true,
+        };
+        match read {
+            Read::Cell { cell, element: _ } => rows.contains(&(cell.table, cell.row.clone())),
+            Read::Range { table, range } => {
+                let lower = (*table, RowKey::bound(&range.lower));
+                let first = rows.range(lower..).next();
+                first.is_some_and(|(own, key)| own == table && range.contains(key))
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Pending mutations on a confirmed state that moves below them.
+
+mod harness;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use harness::{Harness, Stop, at, hit, hits, key, note_row, notes, title_put};
+use iolite_client::{RunOf, Transaction, View};
+use iolite_values::{CellState, Operation};
+use iolite_wire::message::{Advance, Verdict};
+
+fn count(tx: &mut Transaction<'_>, id: i64) -> Result<i64, Stop> {
+    Ok(match tx.cell(&hits(id))? {
+        Some(CellState::Counter(count)) => count,
+        _ => 0,
+    })
+}
+
+/// Knows a mutator `copy`, which adds counter 1 to counter 2, and one `hit`, which adds 1 to counter 1. Holds both counters and note 1.
+fn copying() -> (Harness, Rc<RefCell<Vec<i64>>>) {
+    let mut harness = Harness::new();
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.mutator("copy", |tx| {
+        let seen = count(tx, 1)?;
+        Ok(tx.write(hits(2), Operation::Add(seen))?)
+    });
+    harness.connect();
+    let shown = Rc::new(RefCell::new(Vec::new()));
+    let log = shown.clone();
+    harness.react(View::Optimistic, move |tx| {
+        let (_, _, copied) = (tx.row(notes(), &key(1)), count(tx, 1), count(tx, 2)?);
+        log.borrow_mut().push(copied);
+        Ok(())
+    });
+    harness.load(10, &[(notes(), key(1), note_row("a", 0))]);
+    shown.borrow_mut().clear();
+    (harness, shown)
+}
+
+#[test]
+fn a_mutation_that_waits_for_data_again_takes_its_writes_back_from_those_behind_it() {
+    let (mut harness, shown) = copying();
+    harness.mutator("hit if known", |tx| {
+        let row = tx.row(notes(), &key(1))?;
+        if row.as_ref() == Some(&note_row("b", 0)) {
+            tx.row(notes(), &key(2))?;
+        }
+        Ok(tx.write(hits(1), Operation::Add(1))?)
+    });
+    harness.mutate("hit if known");
+    harness.mutate("copy");
+    assert_eq!(*shown.borrow(), [0, 1]);
+    harness.advance(Advance { to: at(20), changes: vec![title_put(1, "b")], ..Advance::default() });
+    assert_eq!(shown.borrow().last(), Some(&0), "the first one has no effect until note 2 is there");
+    harness.load(30, &[]);
+    assert_eq!(shown.borrow().last(), Some(&1));
+}
+
+#[test]
+fn a_mutation_that_is_confirmed_as_it_ran_changes_nothing_for_those_behind_it() {
+    let (mut harness, shown) = copying();
+    let (first, second) = (harness.mutate("hit"), harness.mutate("copy"));
+    harness.runs.clear();
+    harness.decide(first, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
+    assert_eq!(harness.runs_of(RunOf::Mutation(second)), 0);
+    assert_eq!(shown.borrow().last(), Some(&1));
+    assert_eq!(harness.take_submits().last().map(|submit| submit.counter), Some(second));
+}
+
+#[test]
+fn a_mutation_that_is_confirmed_with_a_change_of_others_runs_those_behind_it_again() {
+    let (mut harness, shown) = copying();
+    let (first, second) = (harness.mutate("hit"), harness.mutate("copy"));
+    harness.runs.clear();
+    harness.decide(first, 1, 20, vec![hit(1, 1), hit(1, 5)], Verdict::Committed(at(20)));
+    assert_eq!(harness.runs_of(RunOf::Mutation(second)), 1);
+    assert_eq!(shown.borrow().last(), Some(&6));
+}
+
+#[test]
+fn a_change_that_only_looks_like_the_first_mutation_is_put_below_it() {
+    let (mut harness, shown) = copying();
+    let (first, second) = (harness.mutate("hit"), harness.mutate("copy"));
+    harness.runs.clear();
+    harness.decide(first, 1, 20, vec![hit(1, 1)], Verdict::Conflict(at(20)));
+    assert_eq!(harness.runs_of(RunOf::Mutation(second)), 1, "the first one is pending still");
+    assert_eq!(shown.borrow().last(), Some(&2));
+}
+
+#[test]
+fn a_row_that_only_confirmed_mutations_wrote_moves_with_the_confirmed_state() {
+    let (mut harness, shown) = copying();
+    let (first, _) = (harness.mutate("hit"), harness.mutate("copy"));
+    harness.decide(first, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
+    harness.advance(Advance { to: at(30), changes: vec![hit(1, 10)], ..Advance::default() });
+    assert_eq!(shown.borrow().last(), Some(&11));
+}
