@@ -161,7 +161,7 @@ impl Client {
             compare_due: false,
             changed_rows: unused,
             stored_interests: loaded.interests.into_iter().collect(),
-            interests_changed: store.is_none(),
+            interests_changed: true,
             cache_is_storable: true,
             broken: Broken::Nothing,
             leader: Leader::restored(loaded.ends),

@@ -198,8 +198,34 @@ fn what_a_closed_tab_stored_and_did_not_tell_is_adopted() {
     leader.input(Input::TabGone(TabId(1)));
     assert!(read_outbox(&mut leader));
     assert_eq!((outbox(&leader), leader.client.pending().count()), (0, 1));
+}
+
+/// A leader that has another schema than a tab, which has stored a call.
+fn refused() -> (Harness, Tab) {
+    let mut leader = counting();
+    leader.connect();
+    let json = SCHEMA.replace("\"live\":true", "\"live\":false");
+    let mut tab = Tab::with_schema(1, leader.now, &json);
+    tab.mutate(leader.now, 1, "hit");
+    tab.store(&mut leader);
+    (leader, tab)
+}
+
+#[test]
+fn what_a_tab_stored_that_the_leader_never_knew_is_adopted() {
+    let (mut leader, _) = refused();
     leader.input(Input::TabGone(TabId(1)));
-    assert!(!read_outbox(&mut leader), "it is forgotten already");
+    assert!(read_outbox(&mut leader));
+    assert_eq!((leader.client.pending().count(), outbox(&leader)), (1, 0));
+}
+
+#[test]
+fn what_a_refused_tab_stored_is_adopted() {
+    let (mut leader, tab) = refused();
+    let mut tabs = [tab];
+    exchange(&mut leader, &mut tabs);
+    assert!(matches!(tabs[0].follower.connection(), Connection::Refused { .. }));
+    assert_eq!((leader.client.pending().count(), outbox(&leader)), (1, 0));
 }
 
 #[test]

@@ -45,9 +45,8 @@ impl Client {
             }
         }
         self.session.linked(now);
-        // Whoever holds nothing lacks nothing, and a gateway that was given a token waits for what is held.
-        let holds = self.cache.interests.live().next().is_some();
-        let resume = self.store.filter(|_| holds).map(|store| Resume { store, at: self.cache.at() });
+        // Also of a cache that holds nothing any more: what was told of this history is not to be taken back.
+        let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
         self.acknowledgement.told = self.acknowledgement.noted;
         let SchemaHash(schema) = self.schema.hash();
         self.send(FromClient::Hello(Hello {
@@ -69,7 +68,8 @@ impl Client {
     }
 
     pub(super) fn on_welcome(&mut self, welcome: Welcome) {
-        if self.store != Some(welcome.store) {
+        let resumes = self.store == Some(welcome.store);
+        if !resumes {
             // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
             let rows = self.cache.clear();
             self.note_rows(rows);
@@ -79,12 +79,13 @@ impl Client {
             self.store = Some(welcome.store);
             (self.compare_due, self.interests_changed) = (true, true);
         }
-        let interests = self.fit_one_subscribe();
-        let phase = if interests.is_empty() { Phase::Open } else { Phase::Resuming };
-        self.enter(phase);
-        if phase == Phase::Resuming {
-            self.send(FromClient::Subscribe(Subscribe { held: true, interests }));
+        if !resumes {
+            return self.enter(Phase::Open);
         }
+        let interests = self.fit_one_subscribe();
+        self.enter(Phase::Resuming);
+        // Said although it may name nothing: the gateway waits for it.
+        self.send(FromClient::Subscribe(Subscribe { held: true, interests }));
     }
 
     pub(super) fn enter(&mut self, phase: Phase) {

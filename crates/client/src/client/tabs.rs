@@ -72,15 +72,11 @@ impl Client {
             return self.on_join(now, tab, join, asked);
         }
         if self.leader.tab_mut(tab).is_none_or(|known| known.join != join) {
-            if request != TabRequest::Leave {
-                self.refuse_tab(
-                    tab,
-                    join,
-                    GoodbyeReason::Unavailable,
-                    "this tab was not heard of for long: join again",
-                );
+            if request == TabRequest::Leave {
+                return self.on_tab_gone(tab);
             }
-            return;
+            let what = "this tab was not heard of for long: join again";
+            return self.refuse_tab(tab, join, GoodbyeReason::Unavailable, what);
         }
         self.leader.heard(tab, now.instant);
         self.on_request(now, tab, request);
@@ -113,21 +109,17 @@ impl Client {
 
     fn on_join(&mut self, now: Now, tab: TabId, join: JoinNumber, asked: TabJoin) {
         self.forget_tab(tab);
-        if asked.version != TAB_PROTOCOL_VERSION {
-            return self.refuse_tab(
-                tab,
-                join,
-                GoodbyeReason::Version,
-                "another version of the app leads: reload this tab",
-            );
-        }
-        if asked.schema != self.schema.hash() {
-            return self.refuse_tab(
-                tab,
-                join,
-                GoodbyeReason::Schema,
-                "an app with another schema leads: reload this tab",
-            );
+        let refused = if asked.version != TAB_PROTOCOL_VERSION {
+            Some((GoodbyeReason::Version, "another version of the app leads: reload this tab"))
+        } else if asked.schema != self.schema.hash() {
+            Some((GoodbyeReason::Schema, "an app with another schema leads: reload this tab"))
+        } else {
+            None
+        };
+        if let Some((reason, what)) = refused {
+            // It can announce nothing here, so what it stored is looked for.
+            self.read_outbox(None);
+            return self.refuse_tab(tab, join, reason, what);
         }
         let pending: Vec<Counter> = self.queue.entries().map(Entry::counter).collect();
         let refused: Vec<Counter> = self.refused.keys().copied().collect();
@@ -201,16 +193,15 @@ impl Client {
         calls.into_iter().for_each(|call| self.adopt(call));
     }
 
-    /// The tab may have stored a call and not said so.
+    /// The tab may have stored a call and not said so, also one that never got to join this leader.
     pub(super) fn on_tab_gone(&mut self, tab: TabId) {
-        if self.forget_tab(tab) {
-            self.read_outbox(None);
-        }
+        self.forget_tab(tab);
+        self.read_outbox(None);
     }
 
-    fn forget_tab(&mut self, tab: TabId) -> bool {
+    fn forget_tab(&mut self, tab: TabId) {
         self.cache.interests.settle(Demand::Tab(tab), &BTreeSet::new());
-        self.leader.leave(tab).is_some()
+        self.leader.leave(tab);
     }
 
     fn refuse_tab(&mut self, tab: TabId, join: JoinNumber, reason: GoodbyeReason, message: &str) {

@@ -55,15 +55,18 @@ impl Loaded {
         Ok(())
     }
 
-    /// The stored cache and the history that it is of, if it can be used: it was kept whole, and under the schema that the app has now.
-    /// Otherwise an empty one, and the rows that are stored in vain.
+    /// The stored cache and the history that it is of, if it was kept whole. Under another schema than the app has now its content is of no use:
+    /// then the cache is empty, and knows only how far it was. Returns also the rows that are stored in vain.
     pub(crate) fn take_cache(&mut self, schema: SchemaHash) -> (Option<StoreIncarnation>, Cache, BTreeSet<RowId>) {
         let rows = std::mem::take(&mut self.rows);
-        let usable = self.meta.as_ref().filter(|meta| meta.schema == schema);
-        match usable.and_then(|meta| meta.store.map(|store| (store, meta.at))) {
-            Some((store, at)) => (Some(store), Cache::restored(at, rows, self.interests.clone()), BTreeSet::new()),
-            None => (None, Cache::default(), rows.into_keys().collect()),
+        let Some((store, at, of)) = self.meta.as_ref().and_then(|meta| Some((meta.store?, meta.at, meta.schema)))
+        else {
+            return (None, Cache::default(), rows.into_keys().collect());
+        };
+        if of == schema {
+            return (Some(store), Cache::restored(at, rows, self.interests.clone()), BTreeSet::new());
         }
+        (Some(store), Cache::restored(at, BTreeMap::new(), Vec::new()), rows.into_keys().collect())
     }
 
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), OpenError> {

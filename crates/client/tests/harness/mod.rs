@@ -123,8 +123,9 @@ impl Harness {
     pub fn connect(&mut self) {
         self.link();
         self.welcome(1);
-        let held: Vec<_> = self.take_subscribed(true);
-        if !held.is_empty() {
+        let resumes = |message: &FromClient| matches!(message, FromClient::Subscribe(subscribe) if subscribe.held);
+        if self.sent.iter().any(resumes) {
+            self.take_subscribed(true);
             self.advance(Advance { to: self.client.at(), ..Advance::default() });
         }
     }
