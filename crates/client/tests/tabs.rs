@@ -275,6 +275,35 @@ fn a_call_can_be_taken_back_before_the_leader_knows_it() {
 }
 
 #[test]
+fn what_was_taken_back_leaves_every_tab_before_that_is_stored() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.mutator("copy", |tx| {
+        let seen = count(tx)?;
+        Ok(tx.write(hits(1), Operation::Add(10 * seen))?)
+    });
+    let seen = tabs[0].watch(View::Optimistic, count);
+    exchange(&mut leader, &mut tabs);
+    leader.load(10, &[]);
+    leader.client.go_offline();
+    let first = leader.mutate("hit");
+    leader.mutate("copy");
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(seen.borrow().last(), Some(&11));
+    leader.stores = false;
+    assert!(leader.client.cancel(first));
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(seen.borrow().last(), Some(&0), "not 1, which the leader never had");
+    let ended = |tabs: &[Tab]| {
+        let told = |output: &FollowerOutput| matches!(output, FollowerOutput::Mutation { counter, status: MutationStatus::Cancelled { .. } } if *counter == first);
+        tabs[0].other.iter().any(told)
+    };
+    assert!(!ended(&tabs));
+    leader.store();
+    exchange(&mut leader, &mut tabs);
+    assert!(ended(&tabs));
+}
+
+#[test]
 fn a_refused_call_is_listed_and_dismissed_in_every_tab() {
     let (mut leader, mut tabs) = followed(2);
     let ticket = tabs[0].mutate(leader.now, 7, "refuse");

@@ -50,6 +50,7 @@ fn update(row: RowSnapshot) -> TabUpdate {
         refused: Vec::new(),
         dismissed: Vec::new(),
         declined: Vec::new(),
+        withdrawn: Vec::new(),
     }
 }
 

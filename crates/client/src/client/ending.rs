@@ -67,6 +67,7 @@ impl Client {
         if comes_back(&entry) {
             self.persists.due = true;
             let stored_with = self.persists.last.next();
+            self.leader.note_withdrawn(counter);
             self.untold.push_back(Ended { stored_with, mutation: entry.mutation, attempt, status });
         } else {
             self.tell_end(&entry.mutation, attempt, status);

@@ -115,6 +115,13 @@ impl Leader {
         }
     }
 
+    /// It is pending no more. How it ended is told later.
+    pub(crate) fn note_withdrawn(&mut self, counter: Counter) {
+        for tab in self.tabs.values_mut() {
+            tab.withdrawn.push(counter);
+        }
+    }
+
     pub(crate) fn note_refused(&mut self, counter: Counter) {
         for tab in self.tabs.values_mut() {
             tab.refused.insert(counter);

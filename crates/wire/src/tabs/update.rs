@@ -37,6 +37,8 @@ pub struct TabUpdate {
     pub dismissed: Vec<Counter>,
     /// Interests that are asked for and cannot be had.
     pub declined: Vec<Declined>,
+    /// Mutations that are pending no more, and whose end is told with a later update.
+    pub withdrawn: Vec<Counter>,
 }
 
 /// How the leader stands to its gateway.
@@ -62,6 +64,7 @@ pub(super) fn write(update: &TabUpdate, writer: &mut Writer) -> proto::TabUpdate
         refused: update.refused.iter().map(|refused| refused.write(writer)).collect(),
         dismissed: update.dismissed.iter().map(|counter| counter.0).collect(),
         declined: update.declined.iter().map(|declined| write_declined(declined, writer)).collect(),
+        withdrawn: update.withdrawn.iter().map(|counter| counter.0).collect(),
     }
 }
 
@@ -87,6 +90,7 @@ pub(super) fn read(update: proto::TabUpdate, reader: &mut Reader) -> Result<TabU
         refused: refused.collect::<Result<_, _>>()?,
         dismissed: update.dismissed.into_iter().map(Counter).collect(),
         declined: declined.collect::<Result<_, _>>()?,
+        withdrawn: update.withdrawn.into_iter().map(Counter).collect(),
     })
 }
 

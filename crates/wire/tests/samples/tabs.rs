@@ -64,6 +64,7 @@ fn empty(number: u64, connection: TabConnection) -> TabUpdate {
         refused: Vec::new(),
         dismissed: Vec::new(),
         declined: Vec::new(),
+        withdrawn: Vec::new(),
     }
 }
 
@@ -79,6 +80,7 @@ fn full() -> TabUpdate {
         refused: vec![mutation(MutationStatus::Rejected("the budget is spent".into()), Some(TICKET))],
         dismissed: vec![Counter(40)],
         declined: super::session::declined().declined,
+        withdrawn: vec![Counter(41)],
         ..empty(8, TabConnection::Online)
     }
 }

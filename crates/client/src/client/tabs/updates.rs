@@ -47,6 +47,7 @@ impl Client {
             refused: Vec::new(),
             dismissed: Vec::new(),
             declined: Vec::new(),
+            withdrawn: Vec::new(),
         };
         let mut parts = Parts::new(empty, self.limits.tab_part_bytes);
         self.collect_data(tab, can_fetch, &mut parts);
@@ -100,6 +101,9 @@ impl Client {
         }
         for counter in std::mem::take(&mut known.dismissed) {
             parts.room(0).dismissed.push(counter);
+        }
+        for counter in std::mem::take(&mut known.withdrawn) {
+            parts.room(0).withdrawn.push(counter);
         }
         for declined in std::mem::take(&mut known.declined) {
             parts.room(0).declined.push(declined);

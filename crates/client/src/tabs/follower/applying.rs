@@ -55,6 +55,9 @@ impl Follower {
             self.changed.add(self.cache.replace(snapshot.subscription, snapshot.rows));
         }
         self.cache.advance(update.at);
+        for counter in update.withdrawn {
+            self.changed.add(self.mirror.remove(counter));
+        }
         update.ended.into_iter().for_each(|end| self.on_end(&end));
         update.pending.into_iter().for_each(|mutation| self.on_pending(mutation));
         update.refused.into_iter().for_each(|refused| self.on_refused(refused));

@@ -25,6 +25,8 @@ pub(crate) struct Tab {
     pub(crate) ended: Vec<StoredEnd>,
     pub(crate) refused: BTreeSet<Counter>,
     pub(crate) dismissed: Vec<Counter>,
+    /// Mutations that are pending no more, and whose end is not told yet.
+    pub(crate) withdrawn: Vec<Counter>,
     /// What it asked for and cannot have.
     pub(crate) declined: Vec<Declined>,
     /// Something else changed: the connection, or this is its first update.
@@ -60,6 +62,7 @@ impl Tab {
             ended: Vec::new(),
             refused: BTreeSet::new(),
             dismissed: Vec::new(),
+            withdrawn: Vec::new(),
             declined: Vec::new(),
             due: true,
             sent: UpdateNumber(0),
@@ -85,6 +88,7 @@ impl Tab {
     /// Whether there is something to tell, apart from what is wanted.
     pub(crate) fn has_news(&self) -> bool {
         let lists = !self.ended.is_empty() || !self.refused.is_empty() || !self.dismissed.is_empty();
-        self.due || lists || !self.declined.is_empty() || !self.rows.is_empty() || !self.mutations.is_empty()
+        let lists = lists || !self.declined.is_empty() || !self.withdrawn.is_empty();
+        self.due || lists || !self.rows.is_empty() || !self.mutations.is_empty()
     }
 }
