@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{CellState, ColumnId, Id, Row, Value};
+use iolite_values::{CellState, Column, ColumnId, ColumnType, Id, Row, Table, Value};
 
 use crate::error::{Abort, Result};
 
@@ -12,6 +12,8 @@ use crate::error::{Abort, Result};
 pub struct Record {
     key: Vec<Value>,
     row: Row,
+    /// Of the columns that were never written.
+    defaults: BTreeMap<ColumnId, CellState>,
 }
 
 /// A type that a scalar or register column reads as.
@@ -23,9 +25,23 @@ pub trait FromValue: Sized {
     fn from_value(value: &Value) -> Option<Self>;
 }
 
+/// What a column that was never written holds, if its schema gives it something.
+pub(crate) fn default_state(column: &Column) -> Option<CellState> {
+    let default = column.default.clone()?;
+    match column.kind {
+        ColumnType::Scalar(_) => Some(CellState::Scalar(default)),
+        ColumnType::Register(_) => Some(CellState::Register(default)),
+        ColumnType::Counter | ColumnType::Set(_) | ColumnType::List { .. } | ColumnType::Map(_) => None,
+    }
+}
+
 impl Record {
-    pub(crate) fn new(key: Vec<Value>, row: Row) -> Record {
-        Record { key, row }
+    pub(crate) fn new(table: &Table, key: Vec<Value>, row: Row) -> Record {
+        let defaults = table.data_columns().filter_map(|(name, column)| {
+            let (id, state) = (ColumnId::of(name), default_state(column)?);
+            row.cell(id).is_none().then_some((id, state))
+        });
+        Record { key, defaults: defaults.collect(), row }
     }
 
     /// The values of the key columns, in the schema's order.
@@ -33,7 +49,7 @@ impl Record {
         &self.key
     }
 
-    /// A scalar or register. A column that was never written reads as null.
+    /// A scalar or register. A column that was never written reads as its default, or as null.
     ///
     /// # Errors
     /// [`Abort::Mistake`] when the column holds another type.
@@ -96,7 +112,8 @@ impl Record {
     }
 
     fn cell(&self, column: &str) -> Option<&CellState> {
-        self.row.cell(ColumnId::of(column))
+        let column = ColumnId::of(column);
+        self.row.cell(column).or_else(|| self.defaults.get(&column))
     }
 }
 

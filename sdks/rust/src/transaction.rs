@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use iolite_client::Content;
 use iolite_values::{
-    Cell, CellState, ColumnId, ColumnType, Id, KeyRange, ListOrder, Operation, OperationError, RowKey, TableId, Value,
+    Cell, CellState, ColumnId, ColumnType, Id, KeyRange, ListOrder, Operation, OperationError, Row, RowKey, Table,
+    TableId, Value,
 };
 
 use crate::error::{Abort, Result};
 use crate::key::IntoKey;
-use crate::row::Record;
+use crate::row::{Record, default_state};
 
 /// One run of a closure, on one snapshot. Reads see the closure's own writes.
 ///
@@ -46,7 +47,7 @@ impl<'a> Transaction<'a> {
     pub fn row(&mut self, table: &str, key: impl IntoKey) -> Result<Option<Record>> {
         let (id, row_key) = (self.table(table)?, self.key(&key)?);
         let row = self.core.row(id, &row_key)?;
-        Ok(row.map(|row| Record::new(key.values(), row)))
+        row.map(|row| Ok(Record::new(self.definition(table)?, key.values(), row))).transpose()
     }
 
     /// The rows whose key begins with these values, in key order; all rows of the table for no values.
@@ -56,7 +57,7 @@ impl<'a> Transaction<'a> {
     pub fn rows(&mut self, table: &str, prefix: &[Value]) -> Result<Vec<Record>> {
         let range = KeyRange::prefix(prefix).map_err(invalid_key)?;
         let rows = self.core.range(self.table(table)?, &range, None, false)?;
-        rows.into_iter().map(|(key, row)| Ok(Record::new(key.values().map_err(invalid_key)?, row))).collect()
+        self.records(table, rows)
     }
 
     /// The first rows whose key begins with these values, or the last ones, from the end: `limit` at most. What conflicts with this read ends at the
@@ -67,7 +68,7 @@ impl<'a> Transaction<'a> {
     pub fn some_rows(&mut self, table: &str, prefix: &[Value], limit: usize, from_end: bool) -> Result<Vec<Record>> {
         let range = KeyRange::prefix(prefix).map_err(invalid_key)?;
         let rows = self.core.range(self.table(table)?, &range, Some(limit), from_end)?;
-        rows.into_iter().map(|(key, row)| Ok(Record::new(key.values().map_err(invalid_key)?, row))).collect()
+        self.records(table, rows)
     }
 
     /// Whether the row exists, without reading its columns.
@@ -79,13 +80,14 @@ impl<'a> Transaction<'a> {
         Ok(self.core.exists(self.table(table)?, &key)?)
     }
 
-    /// One column of a row, without reading the others; `None` if nothing was ever written to it.
+    /// One column of a row, without reading the others; its default, or `None`, if nothing was ever written to it.
     ///
     /// # Errors
     /// As [`Transaction::row`].
     pub fn cell(&mut self, table: &str, key: impl IntoKey, column: &str) -> Result<Option<CellState>> {
         let cell = self.cell_of(table, &key, column)?;
-        Ok(self.core.cell(&cell)?)
+        let state = self.core.cell(&cell)?;
+        Ok(state.or(self.definition(table)?.columns.get(column).and_then(default_state)))
     }
 
     /// One counter of a row, 0 if nothing was ever added to it.
@@ -264,6 +266,12 @@ impl<'a> Transaction<'a> {
         }
     }
 
+    fn records(&self, table: &str, rows: Vec<(RowKey, Row)>) -> Result<Vec<Record>> {
+        let definition = self.definition(table)?;
+        let record = |(key, row): (RowKey, Row)| Ok(Record::new(definition, key.values().map_err(invalid_key)?, row));
+        rows.into_iter().map(record).collect()
+    }
+
     fn column_type(&self, table: &str, column: &str) -> Option<ColumnType> {
         let table = self.core.schema().table(table)?;
         table.columns.get(column).map(|column| column.kind)
@@ -279,10 +287,12 @@ impl<'a> Transaction<'a> {
     }
 
     fn table(&self, name: &str) -> Result<TableId> {
-        match self.core.schema().table(name) {
-            Some(_) => Ok(TableId::of(name)),
-            None => Err(Abort::Mistake(format!("the schema has no table {name:?}"))),
-        }
+        self.definition(name).map(|_| TableId::of(name))
+    }
+
+    fn definition(&self, table: &str) -> Result<&'a Table> {
+        let definition = self.core.schema().table(table);
+        definition.ok_or_else(|| Abort::Mistake(format!("the schema has no table {table:?}")))
     }
 
     fn key(&self, key: &impl IntoKey) -> Result<RowKey> {

@@ -105,3 +105,31 @@ async fn rows_and_columns_read_back_as_they_were_written() {
     let hits = client.read(iolite::View::Confirmed, |tx| tx.get::<PageHits>("home")).await.expect("it can be read");
     assert_eq!(*hits, Some(PageHits { page: "home".into(), total: Counter(1) }));
 }
+
+#[derive(Table, Debug, PartialEq)]
+struct Member {
+    #[key]
+    name: String,
+    #[column(default = 7)]
+    rank: i64,
+    #[column(default = "guest")]
+    role: Register<String>,
+    email: Option<String>,
+}
+
+#[tokio::test]
+async fn what_was_not_given_reads_as_its_default() {
+    let server = iolite::embedded().await.expect("a server");
+    let client = server.client(schema().with::<Member>().build().expect("valid"), Options::new()).expect("in memory");
+    client.online().await.expect("let in");
+    let read = client.transact(|tx| {
+        tx.insert("member", "ada", [])?;
+        let record = tx.row("member", "ada")?.expect("it was inserted");
+        let columns = (tx.at(Member::RANK, "ada").get()?, tx.at(Member::ROLE, "ada").get()?);
+        Ok((record.get::<i64>("rank")?, columns, tx.all::<Member>()?))
+    });
+    let (rank, columns, all) = read.await.expect("committed");
+    assert_eq!((rank, columns), (7, (7, "guest".to_owned())));
+    let ada = Member { name: "ada".into(), rank: 7, role: Register("guest".into()), email: None };
+    assert_eq!(all, [ada]);
+}
