@@ -8,12 +8,14 @@
 //! - a journal's records are durable before anyone is told so.
 
 mod clock;
+mod connections;
 mod delay_proxy;
 mod duplex;
 mod event_loop;
 mod journal_thread;
 mod mailbox;
 mod metrics;
+mod open_files;
 mod origin;
 mod randomness;
 mod secret_file;
@@ -28,6 +30,7 @@ pub use event_loop::{Performer, drive};
 pub use journal_thread::{JournalNews, JournalThread, JournalWriter};
 pub use mailbox::{Inbox, Mailbox, mailbox};
 pub use metrics::{Metric, Metrics, Summary};
+pub use open_files::allow_all_open_files;
 pub use origin::is_loopback_host;
 pub use randomness::{random_id, random_seed};
 pub use secret_file::{SecretError, read_or_create_secret};

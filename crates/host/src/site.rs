@@ -12,14 +12,16 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::origin::{is_addressed_to_loopback, is_foreign};
 use crate::session::{Endpoint, SessionHandler};
-use crate::{Metrics, Stop};
+use crate::{Metrics, Stop, connections};
+
+/// What a session reads at once. Most frames are far smaller, and a session that says nothing costs no more.
+const READ_BUFFER_BYTES: usize = 8 << 10;
 
 /// Why a port cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -88,17 +90,10 @@ impl Site {
     }
 
     /// Serves until it is told to stop. Sessions close themselves then.
-    ///
-    /// # Errors
-    /// When the listener breaks.
-    pub async fn serve(self, listener: TcpListener, mut stop: Stop) -> io::Result<()> {
+    pub async fn serve(self, listener: TcpListener, stop: Stop) {
         let sniff = HeaderName::from_static("x-content-type-options");
         let router = self.router.layer(SetResponseHeaderLayer::overriding(sniff, HeaderValue::from_static("nosniff")));
-        let listener = listener.tap_io(|socket| {
-            // Frames are small and each counts: none waits for the next.
-            let _ = socket.set_nodelay(true);
-        });
-        axum::serve(listener, router).with_graceful_shutdown(async move { stop.wait().await }).await
+        connections::serve(listener, router, stop).await;
     }
 }
 
@@ -142,6 +137,6 @@ fn sync<H: SessionHandler>(endpoint: Endpoint<H>, headers: &HeaderMap, upgrade: 
         return (StatusCode::FORBIDDEN, "a page of another site may not connect\n").into_response();
     }
     let bytes_max = endpoint.frame_bytes_max();
-    let upgrade = upgrade.max_message_size(bytes_max).max_frame_size(bytes_max);
+    let upgrade = upgrade.max_message_size(bytes_max).max_frame_size(bytes_max).read_buffer_size(READ_BUFFER_BYTES);
     upgrade.on_upgrade(|socket| endpoint.serve(socket))
 }

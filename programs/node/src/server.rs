@@ -72,8 +72,6 @@ pub enum ServerError {
 /// Why a server ended by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    #[error("the listener broke: {0}")]
-    Listener(#[from] std::io::Error),
     #[error("{0}")]
     Journal(String),
 }
@@ -160,7 +158,7 @@ impl Server {
     /// Serves until it is told to stop. What was acknowledged is durable, and the data directory free, when this returns.
     ///
     /// # Errors
-    /// [`RunError`], when the disk or the listener fails.
+    /// [`RunError`], when the disk fails.
     pub async fn run(mut self, shutdown: Shutdown) -> Result<(), RunError> {
         let endpoint = Endpoint::new(GatewaySessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
@@ -176,14 +174,8 @@ impl Server {
         shutdown.begin();
         self.journal.end();
         // A request that takes longer is cut off: its sender sees a lost connection either way.
-        let served = tokio::time::timeout(LAST_REQUESTS_WITHIN, http).await;
-        match failed {
-            Some(reason) => Err(RunError::Journal(reason)),
-            None => match served {
-                Ok(served) => Ok(served.map_err(std::io::Error::other)??),
-                Err(_) => Ok(()),
-            },
-        }
+        let _ = tokio::time::timeout(LAST_REQUESTS_WITHIN, http).await;
+        failed.map_or(Ok(()), |reason| Err(RunError::Journal(reason)))
     }
 
     fn site(&self, endpoint: Endpoint<GatewaySessions>, ready: Arc<Ready>) -> Site {

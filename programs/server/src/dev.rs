@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use iolite_engine::Durability;
-use iolite_host::{Shutdown, stop_on_signals};
+use iolite_host::{Shutdown, allow_all_open_files, stop_on_signals};
 use iolite_node::{Server, ServerSettings};
 
 #[derive(Args)]
@@ -33,6 +33,7 @@ enum Class {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
+    allow_all_open_files();
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(arguments))

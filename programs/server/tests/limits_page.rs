@@ -5,6 +5,7 @@ const PAGE: &str = include_str!("../../../docs/limits.md");
 #[test]
 fn the_page_has_the_values_of_hosts_and_sdks() {
     let server = include_str!("../../node/src/server.rs");
+    let connections = include_str!("../../../crates/host/src/connections.rs");
     let session = include_str!("../../../crates/host/src/session.rs");
     let storage = include_str!("../../../sdks/rust/src/storage.rs");
     let values = include_str!("../../../sdks/bindings/wasm/src/value.rs");
@@ -13,6 +14,14 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
     let limits = [
         ("node::INBOX_BYTES_MAX", "67108864", "const INBOX_BYTES_MAX: usize = 64 << 20;", server),
         ("node::checkpoint_bytes_min", "33554432", "checkpoint_bytes_min: 32 << 20,", server),
+        ("host::CONNECTIONS_MAX", "10000", "const CONNECTIONS_MAX: usize = 10_000;", connections),
+        (
+            "host::REQUEST_WITHIN_MAX",
+            "10s",
+            "const REQUEST_WITHIN_MAX: Duration = Duration::from_secs(10);",
+            connections,
+        ),
+        ("host::REQUEST_BYTES_MAX", "65536", "const REQUEST_BYTES_MAX: usize = 64 << 10;", connections),
         ("host::FRAMES_AHEAD", "64", "const FRAMES_AHEAD: usize = 64;", session),
         ("host::CLOSE_WITHIN", "1s", "const CLOSE_WITHIN: Duration = Duration::from_secs(1);", session),
         ("rust::CHECKPOINT_BYTES_MIN", "4194304", "const CHECKPOINT_BYTES_MIN: usize = 4 << 20;", storage),

@@ -1,6 +1,7 @@
 //! `iolite dev` as a process: killed, restarted, stopped, and refused what it cannot have.
 
 #[path = "process/dev.rs"]
+#[allow(dead_code, reason = "it is shared with the tests of attacks")]
 mod dev;
 
 use std::collections::BTreeSet;

@@ -68,6 +68,26 @@ impl Dev {
         }
     }
 
+    /// As a shell starts it that lets a process have so many files and sockets.
+    pub fn start_with_files_max(data: &Path, files_max: u32, more: &[&str]) -> Dev {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("ulimit -n {files_max} && exec \"$0\" \"$@\"")).arg(PROGRAM);
+        let (child, port, token) = wait_for(shell.args(["dev", "--port", "0", "--data"]).arg(data).args(more));
+        Dev { child, data: data.to_owned(), port, token }
+    }
+
+    /// Bytes of memory that the process has at this moment.
+    pub fn resident_bytes(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("Linux tells it");
+        line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
+    }
+
+    /// Files and sockets that the process has open at this moment.
+    pub fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("it runs").count()
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -136,7 +156,12 @@ fn command(data: &Path, port: u16, more: &[&str]) -> Command {
 }
 
 fn start(data: &Path, port: u16, more: &[&str]) -> (Child, u16, String) {
-    let mut child = command(data, port, more).stdout(Stdio::piped()).spawn().expect("the program can be run");
+    wait_for(&mut command(data, port, more))
+}
+
+/// Starts it and waits until it says where it is.
+fn wait_for(command: &mut Command) -> (Child, u16, String) {
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("the program can be run");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let mut last_word = || {
         let line = lines.next().expect("it says where it is").expect("it is text");

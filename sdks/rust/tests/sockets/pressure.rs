@@ -3,7 +3,7 @@
 use iolite_values::{CellState, ColumnId, Operation, Value};
 use iolite_wire::message::{Advance, FromGateway};
 
-use crate::notes::open;
+use crate::notes::{open, schema};
 use crate::raw_session::RawSession;
 
 const WRITES: usize = 600;
@@ -30,7 +30,7 @@ async fn a_slow_reader_gets_the_latest_state_and_not_everything_in_between() {
     let writer = open(&server);
     writer.mutate("add", &("n", "a note")).expect("called").confirmed().await.expect("confirmed");
     let mut slow = RawSession::connect(server.url()).await;
-    slow.hello(server.token()).await;
+    slow.hello(server.token(), schema().hash()).await;
     assert!(matches!(slow.hear().await, Some(FromGateway::Welcome(_))));
     slow.subscribe_to_all("notes").await;
     assert!(matches!(slow.hear().await, Some(FromGateway::Advance(_))));

@@ -1,14 +1,17 @@
-//! A session without a client core, for what no client core does.
+//! A session without a client core, for what no client core does. The tests of `iolite dev` use it too.
+
+use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use iolite_values::{ClientId, Counter, Id, Interest, KeyRange, TableId};
+use iolite_values::{ClientId, Counter, Id, Interest, KeyRange, SchemaHash, TableId};
 use iolite_wire::message::{FromClient, FromGateway, Hello, ProtocolVersion, Subscribe, SubscriptionId};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use crate::notes::{PATIENCE, schema};
+/// Far more than any answer takes.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct RawSession {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
@@ -23,17 +26,8 @@ impl RawSession {
         RawSession { socket, encoder: SessionEncoder::new(), decoder: SessionDecoder::new(), bytes_received: 0 }
     }
 
-    pub async fn hello(&mut self, token: &str) {
-        self.say(&FromClient::Hello(Hello {
-            oldest_version: ProtocolVersion::OLDEST_SUPPORTED,
-            newest_version: ProtocolVersion::CURRENT,
-            token: token.to_owned(),
-            client: ClientId(Id::from_u128(42)),
-            schema: schema().hash(),
-            resume: None,
-            acknowledged: Counter(0),
-        }))
-        .await;
+    pub async fn hello(&mut self, token: &str, schema: SchemaHash) {
+        self.say(&FromClient::Hello(hello(token, schema))).await;
     }
 
     pub async fn subscribe_to_all(&mut self, table: &str) {
@@ -65,5 +59,18 @@ impl RawSession {
                 Ok(_) => {}
             }
         }
+    }
+}
+
+/// The hello of a client of this version that holds nothing.
+pub fn hello(token: &str, schema: SchemaHash) -> Hello {
+    Hello {
+        oldest_version: ProtocolVersion::OLDEST_SUPPORTED,
+        newest_version: ProtocolVersion::CURRENT,
+        token: token.to_owned(),
+        client: ClientId(Id::from_u128(42)),
+        schema,
+        resume: None,
+        acknowledged: Counter(0),
     }
 }
