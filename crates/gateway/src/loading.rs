@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use iolite_machine::Now;
-use iolite_store::{Commit, ReadReply, Request, RequestId, RowAt, TooOld};
+use iolite_store::{Commit, ReadLimit, ReadReply, Request, RequestId, RowAt, TooOld};
 use iolite_values::Timestamp;
 use iolite_wire::message::Declination;
 
@@ -16,6 +16,9 @@ use crate::limits;
 use crate::load::{AnswerSize, LoadId, News, Stage};
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, size};
+
+/// Whatever is larger is declined.
+const READ_LIMIT: ReadLimit = ReadLimit { rows: limits::ANSWER_ROWS_MAX, bytes: limits::ANSWER_BYTES_MAX };
 
 impl Gateway {
     /// Asks for all rows of a load's interests as of now.
@@ -32,7 +35,8 @@ impl Gateway {
             .collect();
         let mut asked = BTreeMap::new();
         for (name, interest) in interests {
-            let request = self.ask(Purpose::Load { session: id, load }, Request::ReadAt { interest, at });
+            let request =
+                self.ask(Purpose::Load { session: id, load }, Request::ReadAt { interest, at, limit: READ_LIMIT });
             asked.insert(request, name);
         }
         let stage = Stage::Snapshots { open: asked, read: BTreeMap::new(), answer: AnswerSize::default() };

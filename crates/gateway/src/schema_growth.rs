@@ -4,7 +4,7 @@
 
 use iolite_catalog::{Catalog, Growth};
 use iolite_machine::Now;
-use iolite_store::{Commit, CommitReply, ReadReply, Refusal, Request, TooOld};
+use iolite_store::{Commit, CommitReply, ReadLimit, ReadReply, Refusal, Request, TooOld};
 use iolite_values::{Attempt, Timestamp, Transaction, TransactionId};
 
 use crate::Gateway;
@@ -23,7 +23,7 @@ pub enum Growing {
 impl Gateway {
     pub(crate) fn read_schemas(&mut self) {
         let at = self.position();
-        self.ask(Purpose::Schemas, Request::ReadAt { interest: Catalog::interest(), at });
+        self.ask(Purpose::Schemas, Request::ReadAt { interest: Catalog::interest(), at, limit: ReadLimit::NONE });
     }
 
     pub(crate) fn on_schemas(&mut self, now: Now, reply: Result<ReadReply, TooOld>) {

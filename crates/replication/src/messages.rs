@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use iolite_store::{Commit, Completion, ReadReply, Refusal, TooOld};
+use iolite_store::{Commit, Completion, ReadLimit, ReadReply, Refusal, TooOld};
 use iolite_values::{ClientId, CoordinatorId, Counter, Interest, StoreIncarnation, Timestamp, Transaction};
 
 /// One run of a replica, from a start to the next. Differs from every earlier one's; a random number will do.
@@ -42,7 +42,7 @@ pub enum Ask {
     /// Lets nothing commit at or below `through` any more, and asks for the commits since `cursor`.
     Close { through: Timestamp, cursor: Timestamp },
     /// The rows of an interest at a resolved timestamp.
-    ReadAt { interest: Interest, at: Timestamp },
+    ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },
     /// The commits in (after, through] that touch the interests.
     Changes { interests: Vec<Interest>, after: Timestamp, through: Timestamp },
     /// The client needs no outcome up to this counter any more.

@@ -25,7 +25,7 @@ mod validate;
 use std::collections::{BTreeMap, VecDeque};
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_store::Refusal;
+use iolite_store::{ReadLimit, Refusal};
 use iolite_values::{ClientId, Counter, Interest, StoreIncarnation, Timestamp};
 
 use crate::broken::Broken;
@@ -130,9 +130,9 @@ impl Replica {
         (self.barrier_after, Answer::Opened { resolved: self.barrier })
     }
 
-    fn on_read_at(&mut self, interest: &Interest, at: Timestamp) -> (PersistId, Answer) {
+    fn on_read_at(&mut self, interest: &Interest, at: Timestamp, limit: ReadLimit) -> (PersistId, Answer) {
         let answer = match self.check_resolved(at) {
-            Ok(()) => Answer::Read(self.versions.read_at(interest, at)),
+            Ok(()) => Answer::Read(self.versions.read_at(interest, at, limit)),
             Err(refusal) => Answer::Refused(refusal),
         };
         (self.barrier_after, answer)
@@ -172,7 +172,7 @@ impl Machine for Replica {
             Ask::Open => self.on_open(),
             Ask::Prepare { transaction, at } => self.on_prepare(now, &transaction, at),
             Ask::Close { through, cursor } => self.on_close(now, through, cursor),
-            Ask::ReadAt { interest, at } => self.on_read_at(&interest, at),
+            Ask::ReadAt { interest, at, limit } => self.on_read_at(&interest, at, limit),
             Ask::Changes { interests, after, through } => self.on_changes(&interests, after, through),
             Ask::Acknowledge { client, through } => self.on_acknowledge(client, through),
         };

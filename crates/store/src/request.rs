@@ -6,13 +6,25 @@ use iolite_values::{ClientId, Counter, Interest, Timestamp, Transaction};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RequestId(pub u64);
 
+/// How much is read at most. The row that passes it is read still, and nothing behind it: so whoever gets more than this knows that there is more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadLimit {
+    pub rows: usize,
+    /// As [`iolite_values::Row::size_bytes`] counts them.
+    pub bytes: usize,
+}
+
+impl ReadLimit {
+    pub const NONE: ReadLimit = ReadLimit { rows: usize::MAX, bytes: usize::MAX };
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Validates and commits an attempt, above everything that its client has seen (`floor`). Repeating it is harmless: the answer is that of
     /// the transaction's completion record once there is one.
     Commit { transaction: Transaction, floor: Timestamp },
-    /// All rows of an interest as of `at`, which has to be resolved.
-    ReadAt { interest: Interest, at: Timestamp },
+    /// The rows of an interest as of `at`, which has to be resolved, in the order of their keys.
+    ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },
     /// The commits in (after, through] that touch any of the interests.
     Changes { interests: Vec<Interest>, after: Timestamp, through: Timestamp },
     /// The client needs no completion record up to this counter any more.

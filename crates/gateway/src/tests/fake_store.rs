@@ -30,7 +30,8 @@ impl FakeStore {
     pub fn answer(&mut self, request: Request) -> Reply {
         match request {
             Request::Commit { transaction, floor } => Reply::Commit(self.commit(transaction, floor)),
-            Request::ReadAt { interest, at } => {
+            // It reads everything, as a store that knows no limit may.
+            Request::ReadAt { interest, at, limit: _ } => {
                 assert!(at <= self.resolved, "reads are at resolved timestamps");
                 Reply::ReadAt(self.if_kept(at).map(|()| ReadReply { at, rows: self.rows(&interest, at) }))
             }

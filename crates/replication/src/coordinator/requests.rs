@@ -27,7 +27,9 @@ impl Coordinator {
     fn begin(&mut self, now: Now, id: RequestId, request: Request) {
         match request {
             Request::Commit { transaction, floor } => self.propose(now, id, Arc::new(transaction), floor),
-            Request::ReadAt { interest, at } => self.ask(now, Purpose::Read(id), Ask::ReadAt { interest, at }),
+            Request::ReadAt { interest, at, limit } => {
+                self.ask(now, Purpose::Read(id), Ask::ReadAt { interest, at, limit })
+            }
             Request::Changes { interests, after, through } => {
                 self.ask(now, Purpose::Changes(id), Ask::Changes { interests, after, through });
             }

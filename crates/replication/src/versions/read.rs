@@ -2,17 +2,17 @@
 
 use std::ops::Bound;
 
-use iolite_store::{ReadReply, RowAt, TooOld};
+use iolite_store::{ReadLimit, ReadReply, RowAt, TooOld};
 use iolite_values::{ColumnId, Interest, Row, RowKey, TableId, Timestamp};
 
 use super::{VersionedRow, Versions};
 
 impl Versions {
-    /// The rows of an interest that hold anything, as of `at`.
+    /// The rows of an interest that hold anything, as of `at`, through the one that passes the limit.
     ///
     /// # Errors
     /// [`TooOld`] below the low watermark.
-    pub fn read_at(&self, interest: &Interest, at: Timestamp) -> Result<ReadReply, TooOld> {
+    pub fn read_at(&self, interest: &Interest, at: Timestamp, limit: ReadLimit) -> Result<ReadReply, TooOld> {
         if at < self.low_watermark {
             return Err(TooOld { low_watermark: self.low_watermark });
         }
@@ -25,6 +25,11 @@ impl Versions {
                 .rows_from(*table, &range.lower)
                 .take_while(|(key, _)| range.contains(key))
                 .filter_map(|(key, row)| row_at(*table, key, row.at(at).into_owned()))
+                .scan((0, 0), |(rows, bytes), row| {
+                    let passed = *rows > limit.rows || *bytes > limit.bytes;
+                    (*rows, *bytes) = (*rows + 1, *bytes + row.row.size_bytes());
+                    (!passed).then_some(row)
+                })
                 .collect(),
         };
         Ok(ReadReply { at, rows })

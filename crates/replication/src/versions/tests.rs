@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_store::{Commit, RowAt, TooOld};
+use iolite_store::{Commit, ReadLimit, RowAt, TooOld};
 use iolite_values::{
     Cell, ColumnId, CoordinatorId, Interest, KeyRange, Operation, Read, Row, RowKey, TableId, Timestamp, TransactionId,
     Value, Write, observes,
@@ -76,7 +76,7 @@ proptest! {
     fn every_timestamp_shows_the_commits_up_to_it_whatever_order_they_came_in(commits in commits()) {
         let versions = with(&commits);
         for micros in (0..130).step_by(5) {
-            let read = versions.read_at(&everything(), at(micros)).unwrap();
+            let read = versions.read_at(&everything(), at(micros), ReadLimit::NONE).unwrap();
             prop_assert_eq!(read.rows, model(&commits, at(micros)));
         }
     }
@@ -87,7 +87,7 @@ proptest! {
         versions.collect_through(at(through));
         versions.validate();
         for micros in (0..130).step_by(5) {
-            let read = versions.read_at(&everything(), at(micros));
+            let read = versions.read_at(&everything(), at(micros), ReadLimit::NONE);
             if micros < through {
                 prop_assert_eq!(read, Err(TooOld { low_watermark: at(through) }));
             } else {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_store::{CommitReply, ReadReply, Reply, Request};
+use iolite_store::{CommitReply, ReadLimit, ReadReply, Reply, Request};
 use iolite_values::{Attempt, ClientId, Counter, Decision, Id, Read, Timestamp, Transaction, TransactionId};
 
 use super::random::Random;
@@ -96,7 +96,7 @@ impl Client {
     fn go_on(&mut self, random: &mut Random, step: u64) -> Option<Request> {
         let Doing::Reading { snapshot, reads, seen, left } = &mut self.doing else { return None };
         if let Some(read) = left.front() {
-            return Some(Request::ReadAt { interest: read.interest(), at: *snapshot });
+            return Some(Request::ReadAt { interest: read.interest(), at: *snapshot, limit: ReadLimit::NONE });
         }
         let decision = match random.below(10) {
             0 => Decision::Abort("so decided".into()),

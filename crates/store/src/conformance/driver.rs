@@ -8,7 +8,8 @@ use iolite_values::{
 };
 
 use crate::{
-    Commit, CommitReply, Completion, CompletionDecision, Event, ReadReply, Reply, Request, RequestId, Segment, Store,
+    Commit, CommitReply, Completion, CompletionDecision, Event, ReadLimit, ReadReply, Reply, Request, RequestId,
+    Segment, Store,
 };
 
 pub const TABLE: TableId = TableId(7);
@@ -121,7 +122,11 @@ impl Driver {
     }
 
     pub fn read_at(&mut self, interest: Interest, at: Timestamp) -> ReadReply {
-        match self.ask(Request::ReadAt { interest, at }) {
+        self.read_some(interest, at, ReadLimit::NONE)
+    }
+
+    pub fn read_some(&mut self, interest: Interest, at: Timestamp, limit: ReadLimit) -> ReadReply {
+        match self.ask(Request::ReadAt { interest, at, limit }) {
             Reply::ReadAt(Ok(reply)) => reply,
             other => panic!("{}: a read was answered with {other:?}", self.behaviour),
         }

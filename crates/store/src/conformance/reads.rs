@@ -4,12 +4,13 @@ use iolite_values::{Cell, CellState, Interest, KeyRange, Operation, Timestamp, V
 
 use super::Behaviour;
 use super::driver::{Driver, TABLE, cell, key, life, range, write};
-use crate::{Refusal, Reply, Request};
+use crate::{ReadLimit, Refusal, Reply, Request};
 
 pub const BEHAVIOURS: &[Behaviour] = &[
     ("an older timestamp shows the older state", older_state),
     ("a range shows its rows in key order and no others", ranges),
     ("a cell is read with the life of its row and without its other cells", cells),
+    ("a read ends with the row that passes its limit", a_read_ends_past_its_limit),
     ("what is not resolved is not read", not_resolved),
     ("changes are the feed filtered by interest", changes),
 ];
@@ -48,9 +49,27 @@ fn cells(driver: &mut Driver) {
     assert_eq!(cells, vec![(cell(1).column, &CellState::Counter(1))]);
 }
 
+fn a_read_ends_past_its_limit(driver: &mut Driver) {
+    for row in 1..5 {
+        driver.commit(vec![life(row, Operation::Create), write(row, Operation::Add(1))]);
+    }
+    let (everything, at) = (Interest::Range { table: TABLE, range: range(1, 5) }, driver.resolved());
+    let all = driver.read_at(everything.clone(), at).rows;
+    let bytes = all[0].row.size_bytes();
+    let limits = [
+        (ReadLimit { rows: 2, ..ReadLimit::NONE }, 3),
+        (ReadLimit { rows: 4, ..ReadLimit::NONE }, 4),
+        (ReadLimit { bytes, ..ReadLimit::NONE }, 2),
+        (ReadLimit { bytes: bytes - 1, ..ReadLimit::NONE }, 1),
+    ];
+    for (limit, count) in limits {
+        assert_eq!(driver.read_some(everything.clone(), at, limit).rows, all[..count], "{limit:?}");
+    }
+}
+
 fn not_resolved(driver: &mut Driver) {
     let at = Timestamp::MAX;
-    let reply = driver.ask(Request::ReadAt { interest: Interest::Cell(cell(1)), at });
+    let reply = driver.ask(Request::ReadAt { interest: Interest::Cell(cell(1)), at, limit: ReadLimit::NONE });
     assert!(matches!(reply, Reply::Refused(Refusal::NotResolved { asked, .. }) if asked == at), "{reply:?}");
 }
 

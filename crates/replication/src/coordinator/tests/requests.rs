@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iolite_store::{CommitReply, Event, ReadReply, Refusal, Reply, Request, RequestId, TooOld};
+use iolite_store::{CommitReply, Event, ReadLimit, ReadReply, Refusal, Reply, Request, RequestId, TooOld};
 use iolite_values::{CoordinatorId, Interest, KeyRange, TableId, Timestamp};
 
 use super::bench::{Bench, START_MICROS, Said, at, commit, completed, completion, own_id, prepare, transaction};
@@ -95,8 +95,8 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
     let (interest, client) = (read(), transaction(1).id.client);
     let asks = [
         (
-            Request::ReadAt { interest: interest.clone(), at: at(1) },
-            Ask::ReadAt { interest: interest.clone(), at: at(1) },
+            Request::ReadAt { interest: interest.clone(), at: at(1), limit: ReadLimit::NONE },
+            Ask::ReadAt { interest: interest.clone(), at: at(1), limit: ReadLimit::NONE },
         ),
         (
             Request::Changes { interests: vec![interest.clone()], after: at(1), through: at(2) },
@@ -120,7 +120,7 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
 #[test]
 fn a_refusal_is_passed_on() {
     let mut bench = Bench::open();
-    bench.request(1, Request::ReadAt { interest: read(), at: at(5) });
+    bench.request(1, Request::ReadAt { interest: read(), at: at(5), limit: ReadLimit::NONE });
     let refusal = Refusal::NotResolved { asked: at(5), resolved: at(1) };
     assert_eq!(bench.answer(2, Answer::Refused(refusal.clone())), [replied(1, Reply::Refused(refusal))]);
 }

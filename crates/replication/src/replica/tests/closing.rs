@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_machine::PersistId;
-use iolite_store::{Commit, TooOld};
+use iolite_store::{Commit, ReadLimit, TooOld};
 use iolite_values::{Interest, Operation, Timestamp};
 
 use super::bench::{Bench, Said, add, at, blind, cell, put, write};
@@ -44,7 +44,7 @@ fn a_stretch_waits_for_its_own_commits_only() {
     let ask = Ask::Close { through: at(5), cursor: at(1) };
     assert_eq!(bench.ask(ask), [Said::Answer(PersistId(2), closed(at(5), vec![commit(&first, at(5))]))]);
     let interest = Interest::Cell(cell(1));
-    let read = bench.ask(Ask::ReadAt { interest, at: at(5) });
+    let read = bench.ask(Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE });
     assert!(matches!(read[..], [Said::Answer(PersistId(2), Answer::Read(Ok(_)))]), "{read:?}");
     let ask = Ask::Close { through: at(9), cursor: at(5) };
     assert_eq!(bench.ask(ask), [Said::Answer(PersistId(3), closed(at(9), vec![commit(&second, at(9))]))]);
@@ -95,7 +95,10 @@ fn a_cursor_below_the_low_watermark_is_too_old() {
     let ask = Ask::Close { through: at(1_100), cursor: at(4) };
     assert_eq!(bench.answer(ask), Answer::Closed(Err(too_old)));
     let interest = Interest::Cell(cell(1));
-    assert_eq!(bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(4) }), Answer::Read(Err(too_old)));
+    assert_eq!(
+        bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(4), limit: ReadLimit::NONE }),
+        Answer::Read(Err(too_old))
+    );
     let changes = Ask::Changes { interests: vec![interest], after: at(4), through: at(9) };
     assert_eq!(bench.answer(changes), Answer::Changes(Err(too_old)));
 }

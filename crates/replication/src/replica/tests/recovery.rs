@@ -1,5 +1,6 @@
 //! Restarts.
 
+use iolite_store::ReadLimit;
 use iolite_values::{Attempt, Counter, Timestamp};
 
 use super::bench::{Bench, add, at, committed, id, put, read, reading, settings};
@@ -82,9 +83,9 @@ fn a_closed_timestamp_stays_readable_after_a_restart() {
     bench.commit(&add(1, 1), at(5));
     bench.close(at(5));
     let interest = iolite_values::Interest::Cell(super::bench::cell(1));
-    let before = bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(5) });
+    let before = bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(5), limit: ReadLimit::NONE });
     assert!(matches!(&before, Answer::Read(Ok(reply)) if reply.rows.len() == 1));
     let records = bench.records.clone();
     bench.restart(&[], &records);
-    assert_eq!(bench.answer(Ask::ReadAt { interest, at: at(5) }), before);
+    assert_eq!(bench.answer(Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE }), before);
 }
