@@ -60,21 +60,12 @@ pub struct Client {
     changed: Changed,
     counters: Counters,
     acknowledgement: Acknowledgement,
-    changes: PendingChanges,
-    persists: Persists,
-    /// Ends that are told once they are stored.
-    untold: VecDeque<Ended>,
+    disk: Disk,
     outputs: VecDeque<Output>,
     /// The pending mutations that are durable, for reactions with that view, if these are not all.
     durable: Option<Overlay>,
     /// Something may have changed since the reactions were last compared with it.
     compare_due: bool,
-    /// Rows that changed since they were last stored, and the interests as they were stored.
-    changed_rows: BTreeSet<RowId>,
-    stored_interests: BTreeSet<Interest>,
-    interests_changed: bool,
-    /// False once a row was too large to store: the stored cache is not used again then.
-    cache_is_storable: bool,
     broken: Broken,
     /// The tabs that follow.
     leader: Leader,
@@ -97,7 +88,7 @@ impl Counters {
 }
 
 /// Which outcomes the store may forget.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Acknowledgement {
     /// Noted in storage.
     noted: Counter,
@@ -106,15 +97,30 @@ struct Acknowledgement {
     due: Option<Instant>,
 }
 
-/// Storage positions, and what is known to be stored.
-#[derive(Clone, Debug, Default)]
-struct Persists {
+impl Acknowledgement {
+    fn noted(noted: Counter) -> Acknowledgement {
+        Acknowledgement { noted, told: Counter(0), due: None }
+    }
+}
+
+/// What the host's storage has, and what is on its way there.
+#[derive(Debug)]
+struct Disk {
+    changes: PendingChanges,
     last: PersistId,
     done: PersistId,
     /// A batch is to go out now, rather than when the disk is idle.
     due: bool,
     /// With each batch that is not stored yet: everything up to which counter has ended, and is stored as ended with it.
     ended: VecDeque<(PersistId, Counter)>,
+    /// Ends that are told once they are stored.
+    untold: VecDeque<Ended>,
+    /// Rows that changed since they were last stored, and the interests as they were stored.
+    changed_rows: BTreeSet<RowId>,
+    stored_interests: BTreeSet<Interest>,
+    interests_changed: bool,
+    /// False once a row was too large to store: the stored cache is not used again then.
+    cache_is_storable: bool,
 }
 
 impl Client {
@@ -149,20 +155,11 @@ impl Client {
             running: None,
             changed: Changed::default(),
             counters: Counters { last, reserved: last },
-            acknowledgement: Acknowledgement {
-                noted: meta.map_or(Counter(0), |meta| meta.acknowledged),
-                ..Default::default()
-            },
-            changes: PendingChanges::default(),
-            persists: Persists::default(),
-            untold: VecDeque::new(),
+            acknowledgement: Acknowledgement::noted(meta.map_or(Counter(0), |meta| meta.acknowledged)),
+            disk: Disk::opened(loaded.interests, unused),
             outputs: VecDeque::new(),
             durable: None,
             compare_due: false,
-            changed_rows: unused,
-            stored_interests: loaded.interests.into_iter().collect(),
-            interests_changed: true,
-            cache_is_storable: true,
             broken: Broken::Nothing,
             leader: Leader::restored(loaded.ends),
         };

@@ -86,7 +86,7 @@ impl Client {
         for snapshot in advance.snapshots {
             rows.extend(self.cache.replace(snapshot.subscription, snapshot.rows));
         }
-        self.interests_changed |= loaded;
+        self.disk.interests_changed |= loaded;
         self.cache.advance(advance.to);
         self.compare_due = true;
         for outcome in &advance.outcomes {

@@ -36,7 +36,7 @@ impl Client {
     /// Something is not held any more: whoever read it has to look again.
     fn note_lost(&mut self, rows: Vec<RowId>) {
         self.note_rows(rows);
-        self.interests_changed = true;
+        self.disk.interests_changed = true;
         self.changed = Changed::Everything;
         self.queue.unsettle_all();
     }

@@ -48,7 +48,7 @@ impl Client {
     fn note_ended(&mut self, entry: Entry, status: MutationStatus) {
         let counter = entry.counter();
         self.cache.interests.settle(Demand::Mutation(counter), &BTreeSet::new());
-        self.changes.forget_mutation(counter);
+        self.disk.changes.forget_mutation(counter);
         let refusal = match &status {
             MutationStatus::Rejected { reason } => Some((reason, true)),
             MutationStatus::Quarantined { reason } => Some((reason, false)),
@@ -65,10 +65,10 @@ impl Client {
             }
         };
         if comes_back(&entry) {
-            self.persists.due = true;
-            let stored_with = self.persists.last.next();
+            self.disk.due = true;
+            let stored_with = self.disk.last.next();
             self.leader.note_withdrawn(counter);
-            self.untold.push_back(Ended { stored_with, mutation: entry.mutation, attempt, status });
+            self.disk.untold.push_back(Ended { stored_with, mutation: entry.mutation, attempt, status });
         } else {
             self.tell_end(&entry.mutation, attempt, status);
         }
@@ -76,8 +76,8 @@ impl Client {
 
     /// Tells of the ends that are stored now.
     pub(super) fn tell_stored_ends(&mut self) {
-        while self.untold.front().is_some_and(|ended| ended.stored_with <= self.persists.done) {
-            if let Some(Ended { mutation, attempt, status, .. }) = self.untold.pop_front() {
+        while self.disk.untold.front().is_some_and(|ended| ended.stored_with <= self.disk.done) {
+            if let Some(Ended { mutation, attempt, status, .. }) = self.disk.untold.pop_front() {
                 self.tell_end(&mutation, attempt, status);
             }
         }
@@ -85,7 +85,7 @@ impl Client {
 
     /// Whether the call of a ticket has ended, and its end waits for the disk.
     pub(super) fn will_tell(&self, ticket: Ticket) -> bool {
-        self.untold.iter().any(|ended| ended.mutation.ticket == Some(ticket))
+        self.disk.untold.iter().any(|ended| ended.mutation.ticket == Some(ticket))
     }
 
     fn tell_end(&mut self, mutation: &Mutation, attempt: Attempt, status: MutationStatus) {
@@ -104,7 +104,7 @@ impl Client {
             reason: reason.into(),
             by_app,
         };
-        self.changes.refused(&stored_refused(&refused));
+        self.disk.changes.refused(&stored_refused(&refused));
         self.leader.note_refused(mutation.counter);
         self.refused.insert(mutation.counter, refused);
     }

@@ -105,20 +105,20 @@ impl Client {
     /// Forgets a refused mutation and its payload.
     pub fn dismiss(&mut self, counter: Counter) {
         if let Some(refused) = self.refused.remove(&counter) {
-            self.changes.forget_refused(counter);
+            self.disk.changes.forget_refused(counter);
             self.note_dismissed(&refused);
         }
     }
 
     pub(super) fn save_mutation(&mut self, counter: Counter) {
-        let next = self.persists.last.next();
+        let next = self.disk.last.next();
         let Some(entry) = self.queue.entry_mut(counter) else { return };
         entry.stage = Stage::Saving(next);
         if let MutationKind::Named { name, arguments } = &entry.mutation.kind {
-            self.changes.mutation(&waiting(&entry.mutation, name, arguments));
+            self.disk.changes.mutation(&waiting(&entry.mutation, name, arguments));
         }
         // A closure stores nothing, but its counter has to be reserved on disk: the batch of this position comes after that.
-        self.persists.due = true;
+        self.disk.due = true;
     }
 
     pub(super) fn restore_mutations(&mut self, mutations: Vec<StoredMutation>, refused: Vec<StoredMutation>) {

@@ -77,7 +77,7 @@ impl Client {
             self.queue.history_lost();
             self.restart_tabs();
             self.store = Some(welcome.store);
-            (self.compare_due, self.interests_changed) = (true, true);
+            (self.compare_due, self.disk.interests_changed) = (true, true);
         }
         if !resumes {
             return self.enter(Phase::Open);
@@ -143,7 +143,7 @@ impl Client {
             let (ids, interests): (Vec<_>, Vec<_>) = dropped.into_iter().unzip();
             let rows = self.cache.release(&interests);
             self.note_rows(rows);
-            self.interests_changed = true;
+            self.disk.interests_changed = true;
             self.send(FromClient::Unsubscribe(ids));
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
@@ -167,7 +167,7 @@ impl Client {
 
     pub(super) fn submit(&mut self) -> bool {
         // Before the first batch is stored, a restart would number its attempts as this life does.
-        if !self.session.is_open() || self.persists.done == PersistId::default() {
+        if !self.session.is_open() || self.disk.done == PersistId::START {
             return false;
         }
         let Some(mut submit) = self.queue.next_submission(self.cache.at()) else { return false };

@@ -3,16 +3,36 @@
 //! Invariants: a batch holds the confirmed rows, their timestamp and the queue as they are together; at most one batch of rows is on its way,
 //! so a slow disk gets fewer and larger ones; a mutation that was just called does not wait for them.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::{Now, PersistId};
-use iolite_values::Counter;
+use iolite_values::{Counter, Interest};
 use iolite_wire::client_storage::StoredMeta;
 
-use super::Client;
+use super::{Client, Disk};
 use crate::cache::RowId;
 use crate::interface::Output;
 use crate::queue::Stage;
+use crate::storage::PendingChanges;
+
+impl Disk {
+    /// Of a storage that has these interests, and these rows in vain.
+    pub(super) fn opened(interests: Vec<Interest>, unused: BTreeSet<RowId>) -> Disk {
+        Disk {
+            changes: PendingChanges::default(),
+            last: PersistId::START,
+            done: PersistId::START,
+            due: false,
+            ended: VecDeque::new(),
+            untold: VecDeque::new(),
+            changed_rows: unused,
+            stored_interests: interests.into_iter().collect(),
+            interests_changed: true,
+            cache_is_storable: true,
+        }
+    }
+}
 
 impl Client {
     /// Counters that are reserved at once.
@@ -22,45 +42,45 @@ impl Client {
 
     pub(super) fn reserve_counters(&mut self) {
         self.counters.reserved = Counter(self.counters.last.0 + Self::RESERVE);
-        self.persists.due = true;
+        self.disk.due = true;
     }
 
     pub(super) fn note_rows(&mut self, rows: Vec<RowId>) {
         self.leader.note_rows(&rows);
-        self.changed_rows.extend(rows.iter().cloned());
+        self.disk.changed_rows.extend(rows.iter().cloned());
         self.changed.add(rows);
     }
 
     /// Hands the host what is to be stored, unless only rows are and a batch is on its way already.
     pub(super) fn store_changes(&mut self) -> bool {
-        let idle = self.persists.done == self.persists.last;
-        let rows = !self.changed_rows.is_empty() || self.interests_changed || !self.changes.is_empty();
-        let due = self.persists.due || (rows && idle);
+        let idle = self.disk.done == self.disk.last;
+        let rows = !self.disk.changed_rows.is_empty() || self.disk.interests_changed || !self.disk.changes.is_empty();
+        let due = self.disk.due || (rows && idle);
         if !due {
             return false;
         }
-        self.persists.due = false;
+        self.disk.due = false;
         self.collect_rows();
-        self.changes.meta(&self.meta());
-        self.persists.last = self.persists.last.next();
-        self.persists.ended.push_back((self.persists.last, self.ended_through()));
-        self.outputs.push_back(Output::Persist { id: self.persists.last, changes: self.changes.take() });
+        self.disk.changes.meta(&self.meta());
+        self.disk.last = self.disk.last.next();
+        self.disk.ended.push_back((self.disk.last, self.ended_through()));
+        self.outputs.push_back(Output::Persist { id: self.disk.last, changes: self.disk.changes.take() });
         true
     }
 
     fn collect_rows(&mut self) {
-        for id in std::mem::take(&mut self.changed_rows) {
-            let stored = self.changes.row(&id, self.cache.row(id.0, &id.1));
-            self.cache_is_storable &= stored.is_ok();
+        for id in std::mem::take(&mut self.disk.changed_rows) {
+            let stored = self.disk.changes.row(&id, self.cache.row(id.0, &id.1));
+            self.disk.cache_is_storable &= stored.is_ok();
         }
-        if std::mem::take(&mut self.interests_changed) {
+        if std::mem::take(&mut self.disk.interests_changed) {
             let live = self.cache.interests.live().map(|(_, interest)| interest.clone()).collect();
-            let stored = std::mem::replace(&mut self.stored_interests, live);
-            for gone in stored.difference(&self.stored_interests) {
-                self.changes.interest(gone, false);
+            let stored = std::mem::replace(&mut self.disk.stored_interests, live);
+            for gone in stored.difference(&self.disk.stored_interests) {
+                self.disk.changes.interest(gone, false);
             }
-            for new in self.stored_interests.difference(&stored) {
-                self.changes.interest(new, true);
+            for new in self.disk.stored_interests.difference(&stored) {
+                self.disk.changes.interest(new, true);
             }
         }
     }
@@ -69,7 +89,7 @@ impl Client {
         StoredMeta {
             client: self.identity,
             next_counter: self.counters.reserved,
-            store: self.store.filter(|_| self.cache_is_storable),
+            store: self.store.filter(|_| self.disk.cache_is_storable),
             at: self.cache.at(),
             acknowledged: self.ended_through(),
             user: self.user.clone(),
@@ -84,12 +104,12 @@ impl Client {
     }
 
     pub(super) fn on_persisted(&mut self, now: Now, id: PersistId) {
-        self.persists.done = self.persists.done.max(id.min(self.persists.last));
-        while let Some((position, through)) = self.persists.ended.front().copied() {
-            if position > self.persists.done {
+        self.disk.done = self.disk.done.max(id.min(self.disk.last));
+        while let Some((position, through)) = self.disk.ended.front().copied() {
+            if position > self.disk.done {
                 break;
             }
-            self.persists.ended.pop_front();
+            self.disk.ended.pop_front();
             self.acknowledgement.noted = self.acknowledgement.noted.max(through);
         }
         if self.acknowledgement.noted > self.acknowledgement.told && self.acknowledgement.due.is_none() {
@@ -97,11 +117,11 @@ impl Client {
         }
         self.tell_stored_ends();
         self.note_saved();
-        self.leader.forget_adopted(self.persists.done);
+        self.leader.forget_adopted(self.disk.done);
     }
 
     fn note_saved(&mut self) {
-        let done = self.persists.done;
+        let done = self.disk.done;
         for counter in self.queue.save_through(done) {
             self.report(counter);
             self.compare_due = true;

@@ -44,8 +44,8 @@ impl Client {
         let kind = kind_of(Some(&call.name), &call.arguments);
         let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket) };
         self.queue.push(Entry::new(mutation, Stage::Called));
-        self.changes.forget_call(ticket);
-        self.leader.adopt(ticket, self.persists.last.next());
+        self.disk.changes.forget_call(ticket);
+        self.leader.adopt(ticket, self.disk.last.next());
         self.outputs.push_back(Output::Adopted { ticket, counter });
         // It was promised to be sent when it was stored, so it is saved before its closure has run.
         self.save_mutation(counter);
@@ -185,7 +185,7 @@ impl Client {
         if again {
             self.outputs.push_back(Output::ReadOutbox);
         }
-        self.leader.forget_adopted(self.persists.done);
+        self.leader.forget_adopted(self.disk.done);
     }
 
     pub(super) fn adopt_all(&mut self, mut calls: Vec<StoredMutation>) {
@@ -263,9 +263,9 @@ impl Client {
     }
 
     fn keep_end(&mut self, counter: Counter, end: StoredEnd) {
-        self.changes.end(counter, Some(&end));
+        self.disk.changes.end(counter, Some(&end));
         if let Some(gone) = self.leader.keep_end(counter, end) {
-            self.changes.end(gone, None);
+            self.disk.changes.end(gone, None);
         }
     }
 }
