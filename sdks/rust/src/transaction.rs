@@ -144,7 +144,12 @@ impl<'a> Transaction<'a> {
         columns: Vec<(&str, Vec<Operation>)>,
     ) -> Result<()> {
         let key = self.key(key)?;
-        let content: Content = columns.into_iter().map(|(column, made)| (ColumnId::of(column), made)).collect();
+        let content = columns.into_iter().map(|(column, made)| {
+            let left_empty = made.is_empty() && self.is_null_beside_a_default(table, column);
+            let made = if left_empty { vec![self.set_operation(table, column, Value::Null)?] } else { made };
+            Ok((ColumnId::of(column), made))
+        });
+        let content: Content = content.collect::<Result<_>>()?;
         Ok(self.core.insert(self.table(table)?, &key, content)?)
     }
 
@@ -270,6 +275,12 @@ impl<'a> Transaction<'a> {
         let definition = self.definition(table)?;
         let record = |(key, row): (RowKey, Row)| Ok(Record::new(definition, key.values().map_err(invalid_key)?, row));
         rows.into_iter().map(record).collect()
+    }
+
+    /// Whether a column that is left empty has to say so, because it would hold its default otherwise.
+    fn is_null_beside_a_default(&self, table: &str, column: &str) -> bool {
+        let column = self.core.schema().table(table).and_then(|table| table.columns.get(column));
+        column.is_some_and(|column| column.optional && column.default.is_some())
     }
 
     fn column_type(&self, table: &str, column: &str) -> Option<ColumnType> {

@@ -115,6 +115,8 @@ struct Member {
     #[column(default = "guest")]
     role: Register<String>,
     email: Option<String>,
+    #[column(default = "anonymous")]
+    alias: Option<String>,
 }
 
 #[tokio::test]
@@ -126,10 +128,19 @@ async fn what_was_not_given_reads_as_its_default() {
         tx.insert("member", "ada", [])?;
         let record = tx.row("member", "ada")?.expect("it was inserted");
         let columns = (tx.at(Member::RANK, "ada").get()?, tx.at(Member::ROLE, "ada").get()?);
+        let ben = Member { name: "ben".into(), rank: 1, role: Register("host".into()), email: None, alias: None };
+        tx.create(&ben)?;
         Ok((record.get::<i64>("rank")?, columns, tx.all::<Member>()?))
     });
     let (rank, columns, all) = read.await.expect("committed");
     assert_eq!((rank, columns), (7, (7, "guest".to_owned())));
-    let ada = Member { name: "ada".into(), rank: 7, role: Register("guest".into()), email: None };
-    assert_eq!(all, [ada]);
+    let ada = Member {
+        name: "ada".into(),
+        rank: 7,
+        role: Register("guest".into()),
+        email: None,
+        alias: Some("anonymous".into()),
+    };
+    let ben = Member { name: "ben".into(), rank: 1, role: Register("host".into()), email: None, alias: None };
+    assert_eq!(all, [ada, ben], "what a struct leaves empty is empty, and not its default");
 }
