@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// 128 random bits: the value of an `id` column, an incarnation. Written as 32 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+use serde::{Deserialize, Serialize};
+
+/// 128 random bits: the value of an `id` column, an incarnation. Written as 32 hexadecimal digits, in JSON too.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Id(u128);
 
 impl Id {
@@ -48,6 +51,20 @@ impl FromStr for Id {
         let plain = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let bits = if plain { u128::from_str_radix(text, 16).ok() } else { None };
         bits.map(Id).ok_or_else(|| ParseIdError(text.chars().take(64).collect()))
+    }
+}
+
+impl From<Id> for String {
+    fn from(id: Id) -> String {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for Id {
+    type Error = ParseIdError;
+
+    fn try_from(text: String) -> Result<Id, ParseIdError> {
+        text.parse()
     }
 }
 
@@ -112,12 +129,16 @@ mod tests {
         let id = Id::from_u128(0x00ab_cdef);
         assert_eq!(id.to_string().parse::<Id>(), Ok(id));
         assert_eq!(Id::from_bytes(id.to_bytes()), id);
+        let json = serde_json::to_string(&id).expect("a string");
+        assert_eq!(json, "\"00000000000000000000000000abcdef\"");
+        assert_eq!(serde_json::from_str::<Id>(&json).expect("its own"), id);
     }
 
     #[test]
     fn what_is_not_an_id_is_refused() {
         for text in ["", "12", "+0000000000000000000000000000001", "0000000000000000000000000000000g"] {
             assert!(text.parse::<Id>().is_err(), "{text:?}");
+            assert!(serde_json::from_str::<Id>(&format!("{text:?}")).is_err(), "{text:?}");
         }
     }
 }

@@ -52,7 +52,10 @@ pub enum OpenError {
         directory: PathBuf,
     },
     /// The directory cannot be made, read or written.
-    #[error("the storage of the client in {} cannot be opened: {source}", directory.display())]
+    #[error(
+        "the storage of the client in {} cannot be opened: {source}. Make it a folder that this user can write, or choose another directory",
+        directory.display()
+    )]
     Disk {
         /// The directory.
         directory: PathBuf,

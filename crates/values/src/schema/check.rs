@@ -104,7 +104,7 @@ impl Table {
             return Some(format!("it has {} values and the primary key {} columns", values.len(), self.key.len()));
         }
         let wrong = self.key_types().zip(values).zip(&self.key).find(|((scalar, value), _)| !scalar.holds(value));
-        wrong.map(|((scalar, value), column)| format!("column {column:?} is a {}, not {value:?}", scalar.name()))
+        wrong.map(|((scalar, value), column)| format!("column {column:?} is of type {}, not {value:?}", scalar.name()))
     }
 
     fn find_column(&self, name: &str, id: ColumnId) -> Result<(&str, &Column), OperationError> {
