@@ -11,7 +11,7 @@ use iolite_client::{
     Ticket, Transaction, View,
 };
 use iolite_machine::Machine;
-use iolite_values::{CellState, Counter, Operation, Row, Value};
+use iolite_values::{CellState, Counter, Id, Operation, Row, Value};
 use iolite_wire::message::{Advance, GoodbyeReason, Rejection, Verdict};
 
 const VIEWS: [View; 3] = [View::Optimistic, View::Durable, View::Confirmed];
@@ -226,6 +226,18 @@ fn what_a_refused_tab_stored_is_adopted() {
     exchange(&mut leader, &mut tabs);
     assert!(matches!(tabs[0].follower.connection(), Connection::Refused { .. }));
     assert_eq!((leader.client.pending().count(), outbox(&leader)), (1, 0));
+}
+
+#[test]
+fn a_call_that_its_tab_could_not_store_is_made_by_that_tab_once_it_leads() {
+    let (mut leader, mut tabs) = followed(1);
+    let ticket = Ticket(Id::from_u128(7));
+    let counter = leader.client.mutate_by_ticket(leader.now.wall, ticket, "hit", "{}").expect("there is room");
+    exchange(&mut leader, &mut tabs);
+    assert!(matches!(leader.client.call_status(ticket), CallStatus::Queued(queued, _) if queued == counter));
+    let shown = tabs[0].follower.mutation(counter).expect("it is pending");
+    assert_eq!((shown.ticket, shown.name.as_deref(), shown.status.durable), (Some(ticket), Some("hit"), true));
+    assert_eq!(leader.take_submits().len(), 1);
 }
 
 #[test]

@@ -38,13 +38,37 @@ impl Client {
     /// # Errors
     /// [`CallError`]; nothing was queued then.
     pub fn mutate(&mut self, now: WallTime, name: &str, arguments: &str) -> Result<Counter, CallError> {
+        self.mutate_named(now, None, name, arguments)
+    }
+
+    /// As [`Client::mutate`], of a call that has a ticket already, and is stored nowhere: its tab took the lead meanwhile.
+    ///
+    /// # Errors
+    /// As [`Client::mutate`].
+    pub fn mutate_by_ticket(
+        &mut self,
+        now: WallTime,
+        ticket: Ticket,
+        name: &str,
+        arguments: &str,
+    ) -> Result<Counter, CallError> {
+        self.mutate_named(now, Some(ticket), name, arguments)
+    }
+
+    fn mutate_named(
+        &mut self,
+        now: WallTime,
+        ticket: Option<Ticket>,
+        name: &str,
+        arguments: &str,
+    ) -> Result<Counter, CallError> {
         for (what, text, limit) in [("name", name, limits::NAME.most), ("arguments", arguments, Client::ARGUMENTS_MAX)]
         {
             if text.len() > limit {
                 return Err(CallError::TooLarge { what, limit });
             }
         }
-        self.call(now, MutationKind::Named { name: name.into(), arguments: arguments.into() })
+        self.call(now, ticket, MutationKind::Named { name: name.into(), arguments: arguments.into() })
     }
 
     /// Calls a closure, which the app keeps under the counter. It does not survive a restart, so it needs a connection.
@@ -55,10 +79,10 @@ impl Client {
         if !self.session.is_open() {
             return Err(CallError::Offline);
         }
-        self.call(now, MutationKind::Closure)
+        self.call(now, None, MutationKind::Closure)
     }
 
-    fn call(&mut self, called_at: WallTime, kind: MutationKind) -> Result<Counter, CallError> {
+    fn call(&mut self, called_at: WallTime, ticket: Option<Ticket>, kind: MutationKind) -> Result<Counter, CallError> {
         if self.running.is_some() {
             return Err(CallError::Nested);
         }
@@ -66,7 +90,7 @@ impl Client {
             return Err(CallError::QueueFull { limit: Client::PENDING_MAX });
         }
         let counter = self.next_counter();
-        self.queue.push(Entry::new(Mutation { counter, kind, called_at, ticket: None }, Stage::Called));
+        self.queue.push(Entry::new(Mutation { counter, kind, called_at, ticket }, Stage::Called));
         Ok(counter)
     }
 

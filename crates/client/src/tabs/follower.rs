@@ -168,6 +168,11 @@ impl Follower {
         self.mirror.pending()
     }
 
+    /// One of those.
+    pub fn mutation(&self, counter: Counter) -> Option<&PendingMutation> {
+        self.mirror.get(counter)
+    }
+
     /// What ended without effect and was not dismissed yet.
     pub fn refused(&self) -> impl Iterator<Item = &Refused> {
         self.refused.values()

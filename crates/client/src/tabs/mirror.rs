@@ -87,6 +87,10 @@ impl Mirror {
         self.entries.values().map(|entry| &entry.pending)
     }
 
+    pub(super) fn get(&self, counter: Counter) -> Option<&PendingMutation> {
+        self.entries.get(&counter).map(|entry| &entry.pending)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
