@@ -63,9 +63,8 @@ impl From<CallError> for Failure {
     fn from(error: CallError) -> Failure {
         let code = match error {
             CallError::Offline => "offline",
-            CallError::Nested | CallError::TooLarge { .. } | CallError::QueueFull { .. } | CallError::OtherVersion => {
-                "call"
-            }
+            CallError::OtherVersion => "not-ready",
+            CallError::Nested | CallError::TooLarge { .. } | CallError::QueueFull { .. } => "call",
         };
         Failure { code, message: error.to_string() }
     }

@@ -1,16 +1,19 @@
 //! The browser and Node binding of the client core.
 //!
-//! Thin: one class around the core's machine. What goes in and out are handles, bytes and JavaScript values; closures run in JavaScript,
+//! Thin: one class around the core's machines: the client, and the follower of one in another tab. What goes in and out are handles, bytes and JavaScript values; closures run in JavaScript,
 //! between two calls of it. Errors are thrown as a text, `code`, a line break, a message, which the package turns into its classes.
 //! Times are milliseconds: of a monotonic clock for instants, since 1970 for wall times.
 
 mod core;
 mod failure;
+mod following;
 mod layout;
+mod leading;
 mod listing;
 mod output;
 mod panic;
 mod reads;
+mod role;
 mod run;
 mod schema;
 mod value;

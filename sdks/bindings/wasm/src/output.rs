@@ -1,13 +1,16 @@
 //! What the core asks for, as arrays that begin with their kind.
 
-use iolite_client::{Connection, MutationKind, MutationStatus, Output, Pending, RunOf, StorageChange};
-use iolite_machine::Machine;
+use iolite_client::{
+    CallStatus, Connection, FollowerOutput, MutationStatus, Output, Pending, ReactionId, RunOf, StorageChange, Ticket,
+};
+use iolite_machine::{Machine, PersistId};
 use iolite_values::Counter;
 use iolite_wire::message::GoodbyeReason;
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::core::Core;
+use crate::role::Role;
 
 /// The first element of each output; what follows it is said beside it.
 #[wasm_bindgen]
@@ -34,44 +37,61 @@ pub enum OutputKind {
     /// The tab, and the message for it.
     ToTab,
     ReadOutbox,
-    /// The ticket's 16 bytes, and the counter.
+    /// The ticket, and the counter.
     Adopted,
+    /// The message for the tab that leads.
+    ToLeader,
+    /// The ticket; how far the call is: `["called"]`, `["stored"]`, `["queued", counter, status]`, `["ended", counter, status]`, or
+    /// `["confirmed-earlier"]`.
+    Call,
 }
 
 #[wasm_bindgen]
 impl Core {
     /// The next output, or `undefined`.
     pub fn poll(&mut self) -> Option<Array> {
-        let output = self.client.poll()?;
-        Some(match output {
-            Output::Connect => array(OutputKind::Connect, []),
-            Output::Disconnect => array(OutputKind::Disconnect, []),
-            Output::Send(frame) => array(OutputKind::Send, [Uint8Array::from(&frame[..]).into()]),
-            Output::Persist { id, changes } => {
-                array(OutputKind::Persist, [JsValue::from_f64(id.0 as f64), changes_to_js(changes)])
-            }
-            Output::Run(of) => self.asked_to_run(of),
-            Output::Mutation { counter, status, .. } => {
-                array(OutputKind::Mutation, [number(counter), status_to_js(&status)])
-            }
-            Output::Connection(connection) => connection_to_js(&connection),
-            Output::Unavailable(reaction) => array(OutputKind::Unavailable, [JsValue::from_f64(reaction.0 as f64)]),
-            Output::ReactionFailed { reaction, message } => {
-                array(OutputKind::ReactionFailed, [JsValue::from_f64(reaction.0 as f64), message.into()])
-            }
-            Output::ToTab(tab, message) => {
-                array(OutputKind::ToTab, [JsValue::from_f64(tab.0 as f64), Uint8Array::from(&message[..]).into()])
-            }
-            Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
-            Output::Adopted { ticket, counter } => {
-                let ticket = Uint8Array::from(&ticket.0.to_bytes()[..]).into();
-                array(OutputKind::Adopted, [ticket, number(counter)])
-            }
-        })
+        match &mut self.role {
+            Role::Leads(client) => client.poll().map(|output| self.of_leader(output)),
+            Role::Follows(follower) => follower.poll().map(|output| self.of_follower(output)),
+        }
     }
 }
 
 impl Core {
+    fn of_leader(&mut self, output: Output) -> Array {
+        match output {
+            Output::Connect => array(OutputKind::Connect, []),
+            Output::Disconnect => array(OutputKind::Disconnect, []),
+            Output::Send(frame) => array(OutputKind::Send, [bytes(&frame)]),
+            Output::Persist { id, changes } => persist(id, changes),
+            Output::Run(of) => self.asked_to_run(of),
+            Output::Mutation { counter, status, .. } => mutation(counter, &status),
+            Output::Connection(connection) => connection_to_js(&connection),
+            Output::Unavailable(reaction) => unavailable(reaction),
+            Output::ReactionFailed { reaction, message } => failed(reaction, &message),
+            Output::ToTab(tab, message) => array(OutputKind::ToTab, [JsValue::from_f64(tab.0 as f64), bytes(&message)]),
+            Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
+            Output::Adopted { ticket, counter } => {
+                array(OutputKind::Adopted, [ticket_to_js(Some(ticket)), number(counter)])
+            }
+        }
+    }
+
+    fn of_follower(&mut self, output: FollowerOutput) -> Array {
+        match output {
+            FollowerOutput::Send(message) => array(OutputKind::ToLeader, [bytes(&message)]),
+            FollowerOutput::Persist { id, changes } => persist(id, changes),
+            FollowerOutput::Run(of) => self.asked_to_run(of),
+            FollowerOutput::Call { ticket, status } => {
+                array(OutputKind::Call, [ticket_to_js(Some(ticket)), call_to_js(&status).into()])
+            }
+            FollowerOutput::Mutation { counter, status, .. } => mutation(counter, &status),
+            FollowerOutput::Connection(connection) => connection_to_js(&connection),
+            FollowerOutput::Unavailable(reaction) => unavailable(reaction),
+            FollowerOutput::ReactionFailed { reaction, message } => failed(reaction, &message),
+        }
+    }
+
     fn asked_to_run(&mut self, of: RunOf) -> Array {
         self.asked = Some(of);
         let counter = match of {
@@ -80,12 +100,26 @@ impl Core {
             }
             RunOf::Mutation(counter) => counter,
         };
-        let (name, arguments) = match self.client.mutation(counter).map(|mutation| &mutation.kind) {
-            Some(MutationKind::Named { name, arguments }) => (JsValue::from_str(name), JsValue::from_str(arguments)),
-            Some(MutationKind::Closure) | None => (JsValue::UNDEFINED, JsValue::UNDEFINED),
-        };
-        array(OutputKind::RunMutation, [number(counter), name, arguments])
+        let called = self.role.called(counter);
+        let (name, arguments) = called.map(|called| (called.name, called.arguments)).unwrap_or_default();
+        array(OutputKind::RunMutation, [number(counter), text(name.as_deref()), text(arguments.as_deref())])
     }
+}
+
+fn persist(PersistId(id): PersistId, changes: Vec<StorageChange>) -> Array {
+    array(OutputKind::Persist, [JsValue::from_f64(id as f64), changes_to_js(changes)])
+}
+
+fn mutation(counter: Counter, status: &MutationStatus) -> Array {
+    array(OutputKind::Mutation, [number(counter), status_to_js(status)])
+}
+
+fn unavailable(reaction: ReactionId) -> Array {
+    array(OutputKind::Unavailable, [JsValue::from_f64(reaction.0 as f64)])
+}
+
+fn failed(reaction: ReactionId, message: &str) -> Array {
+    array(OutputKind::ReactionFailed, [JsValue::from_f64(reaction.0 as f64), JsValue::from_str(message)])
 }
 
 fn array<const N: usize>(kind: OutputKind, rest: [JsValue; N]) -> Array {
@@ -96,6 +130,18 @@ fn array<const N: usize>(kind: OutputKind, rest: [JsValue; N]) -> Array {
     array
 }
 
+fn bytes(bytes: &[u8]) -> JsValue {
+    Uint8Array::from(bytes).into()
+}
+
+pub(crate) fn text(text: Option<&str>) -> JsValue {
+    text.map_or(JsValue::UNDEFINED, JsValue::from_str)
+}
+
+pub(crate) fn ticket_to_js(ticket: Option<Ticket>) -> JsValue {
+    text(ticket.map(|ticket| ticket.0.to_string()).as_deref())
+}
+
 fn number(Counter(counter): Counter) -> JsValue {
     JsValue::from_f64(counter as f64)
 }
@@ -104,10 +150,10 @@ fn changes_to_js(changes: Vec<StorageChange>) -> JsValue {
     let array = Array::new();
     for change in changes {
         let (key, value) = match change {
-            StorageChange::Put { key, value } => (key, Uint8Array::from(&value[..]).into()),
+            StorageChange::Put { key, value } => (key, bytes(&value)),
             StorageChange::Delete { key } => (key, JsValue::UNDEFINED),
         };
-        array.push(&Uint8Array::from(&key[..]));
+        array.push(&bytes(&key));
         array.push(&value);
     }
     array.into()
@@ -125,8 +171,23 @@ fn status_to_js(status: &MutationStatus) -> JsValue {
     }
 }
 
+pub(crate) fn call_to_js(status: &CallStatus) -> Array {
+    let state = JsValue::from_str(match status {
+        CallStatus::Called => "called",
+        CallStatus::Stored => "stored",
+        CallStatus::Queued(..) => "queued",
+        CallStatus::Ended(..) => "ended",
+        CallStatus::ConfirmedEarlier => "confirmed-earlier",
+    });
+    match status {
+        CallStatus::Called | CallStatus::Stored | CallStatus::ConfirmedEarlier => Array::of1(&state),
+        CallStatus::Queued(counter, pending) => Array::of3(&state, &number(*counter), &pending_to_js(pending)),
+        CallStatus::Ended(counter, status) => Array::of3(&state, &number(*counter), &status_to_js(status)),
+    }
+}
+
 pub(crate) fn pending_to_js(pending: &Pending) -> JsValue {
-    let would_reject = pending.would_reject.as_deref().map_or(JsValue::UNDEFINED, JsValue::from_str);
+    let would_reject = text(pending.would_reject.as_deref());
     let state = JsValue::from_str("pending");
     Array::of4(&state, &pending.durable.into(), &pending.sent.into(), &would_reject).into()
 }
@@ -146,10 +207,10 @@ fn connection_to_js(connection: &Connection) -> Array {
 
 fn refusal(reason: GoodbyeReason) -> &'static str {
     match reason {
-        GoodbyeReason::Version => "version",
         GoodbyeReason::Unauthorized => "unauthorized",
         GoodbyeReason::Schema => "schema",
-        GoodbyeReason::Protocol => "protocol",
+        // Only a leading tab refuses for good what it does not understand.
+        GoodbyeReason::Version | GoodbyeReason::Protocol => "version",
         GoodbyeReason::Limit => "limit",
         GoodbyeReason::Slow => "slow",
         GoodbyeReason::Replaced => "replaced",

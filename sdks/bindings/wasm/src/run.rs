@@ -15,7 +15,7 @@ impl Core {
     /// None was asked for.
     pub fn begin(&mut self) -> Result<(), JsValue> {
         let of = self.asked.ok_or_else(|| Failure::of_transaction("no closure was asked for"))?;
-        self.run = Some(self.client.begin(of));
+        self.run = Some(self.role.begin(of));
         Ok(())
     }
 
@@ -49,7 +49,7 @@ impl Core {
             "unknown" => Closed::Unknown,
             _ => Closed::Failed(message.to_owned()),
         };
-        self.client.finish(run, closed);
+        self.role.finish(run, closed);
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl Core {
         call: impl FnOnce(&mut Transaction<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let run = self.run.as_mut().ok_or_else(|| Failure::of_transaction("no closure runs"))?;
-        call(&mut self.client.transaction(run))
+        call(&mut self.role.transaction(run))
     }
 
     /// The same, on one table.
@@ -89,7 +89,7 @@ impl Core {
         let unknown = || Failure::of_transaction(format!("there is no table {table}"));
         let run = self.run.as_mut().ok_or_else(|| Failure::of_transaction("no closure runs"))?;
         let layout = self.layouts.get(table as usize).ok_or_else(unknown)?;
-        call(&mut self.client.transaction(run), layout)
+        call(&mut self.role.transaction(run), layout)
     }
 
     /// The same for a write. One that is stopped by missing data returns as if it had worked, so that the closure goes on and everything that

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use iolite_client::Ticket;
 use iolite_values::{CellState, ColumnType, Operation, Scalar, Value};
 use js_sys::{Array, Map, Set, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
@@ -171,4 +172,10 @@ pub(crate) fn operations_from_js(js: &JsValue, slot: &Slot, place: &Place<'_>) -
 /// Something other than a text.
 pub(crate) fn text(js: &JsValue, place: &Place<'_>) -> Result<Arc<str>, Failure> {
     js.as_string().map(Arc::from).ok_or_else(|| place.failure("the keys of a map are strings"))
+}
+
+/// # Errors
+/// It is no id.
+pub(crate) fn ticket_from_js(ticket: &str) -> Result<Ticket, Failure> {
+    ticket.parse().map(Ticket).map_err(|_| Failure::of_transaction("a call is named by an id"))
 }

@@ -21,6 +21,10 @@ export class ConnectionWatch {
     this.watched = new Watched(notifier, () => this.#state);
   }
 
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
   change(change: Partial<ConnectionState>): void {
     const entries = Object.entries(change) as [keyof ConnectionState, unknown][];
     if (entries.some(([name, value]) => this.#state[name] !== value)) {

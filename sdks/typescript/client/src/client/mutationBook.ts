@@ -1,129 +1,198 @@
-/** The mutations of one core: their handles, and the lists of what is pending and refused. */
+/**
+ * The mutations that a tab knows: their handles, and the lists of what is pending and refused. It is the same one, whichever core the tab
+ * works through.
+ *
+ * Invariant: a mutation that was called by ticket is named by that in every tab, any other one by its client and counter.
+ */
 
 import type { Closure, RunResult } from "../transaction/runClosure.js";
 import type { Core } from "../wasm/iolite_wasm.js";
 import { decodeArguments } from "./arguments.js";
 import { errorOf, Handle } from "./handle.js";
-import { callBack, type Notifier } from "./notifier.js";
-import { readStatus } from "./outputs.js";
+import type { KnownMutation, OwnCall } from "./knownMutation.js";
+import type { Notifier } from "./notifier.js";
+import { type CallStatus, readStatus } from "./outputs.js";
 import type {
   MutationId,
   MutationStatus,
   PendingMutation,
+  PendingStatus,
   RefusedMutation,
   SettledMutation,
   SettledStatus,
-  Stop,
 } from "./types.js";
 
-type Listed<Detail> = [counter: number, name: string, args: string, calledAt: number, detail: Detail];
+type Listed<Detail> = [
+  counter: number,
+  ticket: string | undefined,
+  name: string | undefined,
+  args: string | undefined,
+  calledAt: number,
+  detail: Detail,
+];
+type ListedPending = Listed<[string, ...unknown[]]>;
+type ListedRefused = Listed<[reason: string, byApp: boolean]>;
+type Called = [ticket: string | undefined, name: string | undefined, args: string | undefined];
 
-/** What the core tells about mutations at any time. */
-export type Listings = Pick<Core, "identity" | "pending" | "refused">;
+/** What a core tells about mutations at any time. */
+export type Listings = Pick<Core, "called" | "identity" | "pending" | "refused" | "refusedCount">;
 
-/** A closure without a name, and who waits for it. */
-interface OpenTransaction {
-  readonly closure: Closure;
-  value: unknown;
-  resolve(value: unknown): void;
-  reject(error: Error): void;
+/** Before there is a core. */
+const NOTHING: Listings = {
+  called: () => undefined,
+  identity: () => "",
+  pending: () => [],
+  refused: () => [],
+  refusedCount: () => 0,
+};
+
+export interface BookOptions {
+  readonly notifier: Notifier;
+  readonly development: boolean;
+  settled(mutation: SettledMutation): void;
 }
 
 export class MutationBook {
-  readonly #core: Listings;
-  readonly #identity: string;
-  readonly #notifier: Notifier;
-  readonly #handles = new Map<number, Handle>();
-  readonly #names = new Map<number, string>();
-  readonly #errors = new Map<number, Error>();
-  readonly #transactions = new Map<number, OpenTransaction>();
-  readonly #settledCallbacks: Set<(mutation: SettledMutation) => void>;
-  readonly #development: boolean;
+  readonly #options: BookOptions;
+  #core: Listings = NOTHING;
+  readonly #byCounter = new Map<number, KnownMutation>();
+  readonly #byTicket = new Map<string, KnownMutation & { readonly call: OwnCall }>();
+  #refusedCount = 0;
 
-  constructor(
-    core: Listings,
-    notifier: Notifier,
-    settledCallbacks: Set<(mutation: SettledMutation) => void>,
-    development: boolean,
-  ) {
+  constructor(options: BookOptions) {
+    this.#options = options;
+  }
+
+  /** There is another core. What it lists is known from now on; calls by ticket are followed on. */
+  attach(core: Listings): void {
     this.#core = core;
-    this.#identity = core.identity();
-    this.#notifier = notifier;
-    this.#settledCallbacks = settledCallbacks;
-    this.#development = development;
-    for (const { id, name } of this.pending()) {
-      this.#note(id, name);
+    this.#byCounter.clear();
+    for (const [counter, ticket, name, args] of core.pending() as ListedPending[]) {
+      this.#note(counter, [ticket, name, args]);
     }
   }
 
-  /** A mutator was called. */
-  begin(counter: number, name: string, cancel: () => boolean): Handle {
-    this.#names.set(counter, name);
-    const handle = new Handle(this.idOf(counter), this.#notifier, cancel);
-    this.#handles.set(counter, handle);
+  /** The core is about to end: what it lists now is shown until there is another one. */
+  detach(): void {
+    const [identity, pending, refused] = [this.#core.identity(), this.#core.pending(), this.#core.refused()];
+    this.#core = {
+      ...NOTHING,
+      identity: () => identity,
+      pending: () => pending,
+      refused: () => refused,
+      refusedCount: () => refused.length,
+    };
+  }
+
+  /** A mutator was called in the tab that leads. */
+  begin(counter: number, name: string, args: string, cancel: () => boolean): Handle {
+    const known = this.#note(counter, [undefined, name, args]);
+    return (known.handle = new Handle(known.id, this.#options.notifier, cancel));
+  }
+
+  /** A mutator was called in a tab that does not lead. */
+  beginByTicket(call: OwnCall, name: string, args: string, cancel: () => boolean): Handle {
+    const handle = new Handle(call.ticket, this.#options.notifier, cancel);
+    const known = { id: call.ticket, name, args, call, handle, transaction: undefined, error: undefined };
+    this.#byTicket.set(call.ticket, known);
     return handle;
+  }
+
+  /** The calls by ticket that have not ended, in order. */
+  get calls(): readonly (KnownMutation & { readonly call: OwnCall })[] {
+    return [...this.#byTicket.values()];
   }
 
   /** A closure without a name was called. */
   beginTransaction(counter: number, closure: Closure): Promise<unknown> {
+    const known = this.#note(counter, [undefined, undefined, undefined]);
     return new Promise((resolve, reject) => {
-      this.#transactions.set(counter, { closure, value: undefined, resolve, reject });
+      known.transaction = { closure, value: undefined, resolve, reject };
     });
   }
 
   transactionOf(counter: number): Closure | undefined {
-    return this.#transactions.get(counter)?.closure;
+    return this.#byCounter.get(counter)?.transaction?.closure;
   }
 
   ran(counter: number, result: RunResult): void {
-    this.#errors.delete(counter);
-    if (result.ended === "failed") {
-      this.#errors.set(counter, result.error);
-    }
-    const transaction = this.#transactions.get(counter);
-    if (transaction !== undefined && result.ended === "returned") {
-      transaction.value = result.value;
-    }
-  }
-
-  /** A mutation got on, or ended. */
-  became(counter: number, status: MutationStatus): void {
-    const error = this.#errors.get(counter);
-    this.#handles.get(counter)?.become(status, error);
-    if (status.state === "pending") {
+    const known = this.#knownBy(counter);
+    if (known === undefined) {
       return;
     }
-    if (this.#development && status.state === "cancelled" && error !== undefined) {
-      console.error(`mutation ${this.#names.get(counter) ?? "without a name"} failed:`, error);
-    }
-    this.#settleTransaction(counter, status, error);
-    const settled: SettledMutation = { id: this.idOf(counter), name: this.#names.get(counter), status };
-    this.#notifier.add(() => this.#settledCallbacks.forEach((callback) => callBack(callback, settled)));
-    for (const map of [this.#handles, this.#names, this.#errors, this.#transactions]) {
-      map.delete(counter);
+    known.error = result.ended === "failed" ? result.error : undefined;
+    if (known.transaction !== undefined && result.ended === "returned") {
+      known.transaction.value = result.value;
     }
   }
 
-  /** The client closes: nobody will hear of these any more. */
+  /** A mutation of any tab got on, or ended. */
+  became(counter: number, status: MutationStatus): void {
+    const known = this.#knownBy(counter);
+    if (known === undefined) {
+      // It ended before this tab heard of it.
+      return;
+    }
+    if (status.state !== "pending") {
+      return this.#settle(known, status, counter);
+    }
+    if (known.call !== undefined) {
+      known.call.counter = counter;
+    }
+    // What was in the outbox is on the disk, whatever the queue says.
+    const durable = status.durable || known.call?.stage === "stored";
+    known.handle?.become({ ...status, durable }, known.error);
+  }
+
+  /** A call that this tab made while it did not lead got on, or ended. */
+  callBecame(ticket: string, status: CallStatus): void {
+    const known = this.#byTicket.get(ticket);
+    if (known === undefined) {
+      return;
+    }
+    switch (status.state) {
+      case "called":
+        return;
+      case "stored":
+        known.call.stage = "stored";
+        return known.handle?.become(STORED, undefined);
+      case "queued":
+        if (known.call.counter !== undefined && known.call.counter !== status.counter) {
+          this.#byCounter.delete(known.call.counter);
+        }
+        this.#byCounter.set(status.counter, known);
+        return this.became(status.counter, status.status);
+      case "ended":
+        return this.#settle(known, status.status, known.call.counter);
+    }
+  }
+
+  /** The client closes, or cannot go on: nobody will hear of these any more. */
   giveUp(error: Error): void {
-    this.#handles.forEach((handle) => handle.giveUp(error));
-    this.#transactions.forEach((transaction) => transaction.reject(error));
-    this.#transactions.clear();
+    for (const known of [...this.#byCounter.values(), ...this.#byTicket.values()]) {
+      known.handle?.giveUp(error);
+      known.transaction?.reject(error);
+      known.transaction = undefined;
+    }
   }
 
   pending(): readonly PendingMutation[] {
-    return (this.#core.pending() as Listed<[string, ...unknown[]]>[]).map(([counter, name, args, calledAt, status]) => ({
-      id: this.idOf(counter),
+    const listed = (this.#core.pending() as ListedPending[]).map(([counter, ticket, name, args, calledAt, status]) => ({
+      id: this.#idOf(counter, ticket),
       name,
       args: args === undefined ? undefined : decodeArguments(args),
       calledAt,
-      status: readStatus(status) as PendingMutation["status"],
+      status: readStatus(status) as PendingStatus,
     }));
+    const ids = new Set(listed.map(({ id }) => id));
+    const unqueued = this.calls.filter(({ id }) => !ids.has(id));
+    return [...listed, ...unqueued.map(pendingCall)];
   }
 
   refused(): readonly RefusedMutation[] {
-    return (this.#core.refused() as Listed<[string, boolean]>[]).map(([counter, name, args, calledAt, [reason, byApp]]) => ({
-      id: this.idOf(counter),
+    const listed = this.#core.refused() as ListedRefused[];
+    return listed.map(([counter, ticket, name = "", args = "null", calledAt, [reason, byApp]]) => ({
+      id: this.#idOf(counter, ticket),
       name,
       args: decodeArguments(args),
       calledAt,
@@ -132,42 +201,76 @@ export class MutationBook {
     }));
   }
 
-  idOf(counter: number): MutationId {
-    return `${this.#identity}-${counter}`;
+  /** Whether one was dismissed, in any tab, since this was last asked. */
+  wasDismissed(): boolean {
+    const before = this.#refusedCount;
+    this.#refusedCount = this.#core.refusedCount();
+    return this.#refusedCount < before;
   }
 
-  /** Undefined for an id of another client. */
-  counterOf(id: MutationId): number | undefined {
-    const [identity, counter] = id.split("-");
-    return identity === this.#identity ? Number(counter) : undefined;
+  /** Undefined if there is none of this name. */
+  refusedCounterOf(id: MutationId): number | undefined {
+    const listed = this.#core.refused() as ListedRefused[];
+    return listed.find(([counter, ticket]) => this.#idOf(counter, ticket) === id)?.[0];
   }
 
-  #note(id: MutationId, name: string | undefined): void {
-    const counter = this.counterOf(id);
-    if (counter !== undefined && name !== undefined) {
-      this.#names.set(counter, name);
-    }
+  #idOf(counter: number, ticket: string | undefined): MutationId {
+    return ticket ?? `${this.#core.identity()}-${counter}`;
   }
 
-  #settleTransaction(counter: number, status: SettledStatus, error: Error | undefined): void {
-    const transaction = this.#transactions.get(counter);
-    if (transaction === undefined) {
-      return;
+  #note(counter: number, [ticket, name, args]: Called): KnownMutation {
+    const own = ticket === undefined ? undefined : this.#byTicket.get(ticket);
+    const id = this.#idOf(counter, ticket);
+    const known = own ?? { id, name, args, call: undefined, handle: undefined, transaction: undefined, error: undefined };
+    this.#byCounter.set(counter, known);
+    return known;
+  }
+
+  #knownBy(counter: number): KnownMutation | undefined {
+    const known = this.#byCounter.get(counter);
+    if (known !== undefined) {
+      return known;
     }
-    if (status.state === "confirmed") {
-      transaction.resolve(transaction.value);
-    } else {
-      transaction.reject(error ?? errorOf(status, undefined));
+    const called = (this.#core.called(counter) as Called | undefined) ?? this.#calledRefused(counter);
+    return called === undefined ? undefined : this.#note(counter, called);
+  }
+
+  #calledRefused(counter: number): Called | undefined {
+    const refused = (this.#core.refused() as ListedRefused[]).find(([own]) => own === counter);
+    return refused === undefined ? undefined : [refused[1], refused[2], refused[3]];
+  }
+
+  #settle(known: KnownMutation, status: SettledStatus, counter: number | undefined): void {
+    if (counter !== undefined) {
+      this.#byCounter.delete(counter);
     }
+    if (known.call !== undefined) {
+      this.#byTicket.delete(known.call.ticket);
+    }
+    const { id, name, args, error } = known;
+    if (this.#options.development && status.state === "cancelled" && error !== undefined) {
+      console.error(`mutation ${name ?? "without a name"} failed:`, error);
+    }
+    known.handle?.become(status, error);
+    settleTransaction(known, status);
+    const settled = { id, name, args: args === undefined ? undefined : decodeArguments(args), status };
+    this.#options.notifier.add(() => this.#options.settled(settled));
   }
 }
 
-export function settledCallbackOf(
-  callbacks: Set<(mutation: SettledMutation) => void>,
-  callback: (mutation: SettledMutation) => void,
-): Stop {
-  const own = (mutation: SettledMutation): void => callback(mutation);
-  callbacks.add(own);
-  return () => void callbacks.delete(own);
+const STORED: PendingStatus = { state: "pending", durable: true, sent: false, wouldReject: undefined };
+
+/** A call that the leader does not have yet. */
+function pendingCall({ id, name, args = "null", call }: KnownMutation & { readonly call: OwnCall }): PendingMutation {
+  const durable = call.stage === "stored";
+  return { id, name, args: decodeArguments(args), calledAt: call.calledAt, status: { ...STORED, durable } };
+}
+
+function settleTransaction({ transaction, error }: KnownMutation, status: SettledStatus): void {
+  if (status.state === "confirmed") {
+    transaction?.resolve(transaction.value);
+  } else {
+    transaction?.reject(error ?? errorOf(status, undefined));
+  }
 }
 

@@ -129,7 +129,9 @@ describe("a client of a real server", () => {
     await hit.until("durable");
     await hit.until("confirmed");
     assert.deepEqual(hit.status, { state: "confirmed" });
-    assert.deepEqual([ann.pending, settled], [[], [{ id: hit.id, name: "hit", status: { state: "confirmed" } }]]);
+    assert.deepEqual([ann.pending, settled], [[], [
+      { id: hit.id, name: "hit", args: { page: "now" }, status: { state: "confirmed" } },
+    ]]);
   });
 
   test("rejects with the reason of Abort, keeps the arguments, and forgets them when told", async () => {
@@ -162,6 +164,19 @@ describe("a client of a real server", () => {
     ann.goOnline();
     await until("the connection", () => ann.connection.status === "online");
     assert.equal(await ann.read((tx) => tx.hits.get("back")), 0);
+  });
+
+  test("begins offline when it is asked to, and connects when it is told", async () => {
+    const device = new FakeDevice();
+    const ann: App = await device.openTab({ ...options, paused: true });
+    clients.push(ann);
+    device.wake();
+    const hit = ann.mutate.hit({ page: "paused" });
+    await hit.until("durable");
+    assert.deepEqual([ann.connection.paused, ann.connection.status, device.attempts], [true, "offline", 0]);
+    ann.goOnline();
+    await hit.until("confirmed");
+    assert.equal(ann.connection.paused, false);
   });
 
   test("runs closures without a name while online, and gives their result", async () => {

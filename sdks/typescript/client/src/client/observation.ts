@@ -16,6 +16,8 @@ export class OneObservation implements Observation<unknown> {
   readonly #ended: (observation: OneObservation) => void;
   #state: Reactive<unknown> = { status: "loading", data: undefined, error: undefined };
   #failure: Error | undefined;
+  /** Whose data the state shows: while a core has not got it yet, that of the one before stays. */
+  #shown: "own" | "carried" = "own";
 
   constructor(closure: Closure, view: View, notifier: Notifier, ended: (observation: OneObservation) => void) {
     this.closure = closure;
@@ -36,13 +38,22 @@ export class OneObservation implements Observation<unknown> {
     this.#ended(this);
   }
 
+  /** Another core, or another leader, goes on with it. */
+  carryOver(): void {
+    this.#shown = "carried";
+  }
+
   /** Its closure ran. */
   ran(result: RunResult): void {
     switch (result.ended) {
       case "returned":
+        this.#shown = "own";
         this.#become({ status: "ready", data: shared(this.#state.data, result.value), error: undefined });
         break;
       case "stopped":
+        if (this.#isCarried) {
+          break;
+        }
         this.#become({ status: "loading", data: this.#state.data, error: undefined });
         break;
       case "aborted":
@@ -55,6 +66,7 @@ export class OneObservation implements Observation<unknown> {
 
   /** The core says that it failed. */
   failed(message: string): void {
+    this.#shown = "own";
     const error = this.#failure ?? new IoliteError("failed", message);
     this.#failure = undefined;
     this.#become({ status: "failed", data: this.#state.data, error });
@@ -63,9 +75,14 @@ export class OneObservation implements Observation<unknown> {
   /** Missing data cannot come, or can come again. */
   reachable(reachable: boolean): void {
     const [from, to] = reachable ? (["unavailable", "loading"] as const) : (["loading", "unavailable"] as const);
-    if (this.#state.status === from) {
+    if (this.#state.status === from || (this.#isCarried && !reachable)) {
+      this.#shown = "own";
       this.#become({ status: to, data: this.#state.data, error: undefined });
     }
+  }
+
+  get #isCarried(): boolean {
+    return this.#shown === "carried" && this.#state.status === "ready";
   }
 
   #become(state: Reactive<unknown>): void {

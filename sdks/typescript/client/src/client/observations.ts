@@ -1,5 +1,5 @@
 /**
- * All reactive transactions of a tab. Those that begin before there is a core are told to it once it is there.
+ * All reactive transactions of a tab. Those that begin before there is a core, and those of one that has ended, are told to the next.
  */
 
 import type { Closure } from "../transaction/runClosure.js";
@@ -25,9 +25,20 @@ export class Observations {
     this.#waiting.clear();
   }
 
-  /** The core is closed: nothing changes any more. */
+  /** The core ends. What is shown stays until there is another one, or for good. */
   detach(): void {
     this.#host = undefined;
+    for (const observation of this.#byReaction.values()) {
+      observation.reaction = undefined;
+      this.#waiting.add(observation);
+    }
+    this.#byReaction.clear();
+    this.carryOver();
+  }
+
+  /** What is shown stays until what another core, or another leader, has is there. */
+  carryOver(): void {
+    [...this.#byReaction.values(), ...this.#waiting].forEach((observation) => observation.carryOver());
   }
 
   begin(closure: Closure, view: View): OneObservation {

@@ -1,39 +1,51 @@
 /** Finds out whether this tab leads, and opens its client. */
 
 import type { Platform } from "../platform/platform.js";
-import { isShared } from "../storage/chooseStorage.js";
+import { chooseStorage, isShared } from "../storage/chooseStorage.js";
 import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
-import { TabClient, type TabOptions } from "./tabClient.js";
+import { type PlaceOfTab, Seat, type TabOptions } from "./seat.js";
+import { TabClient } from "./tabClient.js";
 import type { Client } from "./types.js";
 
 export async function openClient(options: TabOptions, platform: Platform): Promise<Client> {
   const name = `iolite/${encodeURIComponent(options.name)}/${encodeURIComponent(options.user)}`;
-  const [tab] = await Promise.all([placeOfTab(options, platform, name), platform.loadCore()]);
-  const client = new TabClient(options, tab.platform, name, tab.leadership);
-  if (tab.leadership.isWaiting) {
-    tab.leadership.won.then(() => client.lead()).catch((error: unknown) => {
-      tab.leadership.release();
-      client.failed(error);
+  const [place] = await Promise.all([placeOfTab(options, platform, name), platform.loadCore()]);
+  const { leadership } = place;
+  const seat = new Seat(options, place);
+  if (leadership.isWaiting) {
+    seat.follow();
+    leadership.won.then(() => seat.lead()).catch((error: unknown) => {
+      leadership.release();
+      seat.failed(error);
     });
-    return client;
+    return new TabClient(seat);
   }
   try {
-    await client.lead();
+    await seat.lead();
   } catch (error) {
     // Its storage cannot be used: another tab may try.
-    tab.leadership.release();
+    leadership.release();
     throw error;
   }
-  return client;
-}
-
-/** Where this tab stands among those that share its storage. */
-interface PlaceOfTab {
-  readonly leadership: Leadership;
-  readonly platform: Platform;
+  return new TabClient(seat);
 }
 
 async function placeOfTab({ storage = "indexeddb" }: TabOptions, platform: Platform, name: string): Promise<PlaceOfTab> {
+  const seat = await seatOf(platform, storage, name);
+  const chosen = await chooseStorage(seat.platform, storage, name);
+  if (seat.leadership.isWaiting && chosen.storage.kind === "memory") {
+    // The browser refuses this tab what the others share.
+    seat.leadership.release();
+    return { ...seat, name, chosen, leadership: ALONE };
+  }
+  return { ...seat, name, chosen };
+}
+
+async function seatOf(
+  platform: Platform,
+  storage: "indexeddb" | "memory",
+  name: string,
+): Promise<{ readonly leadership: Leadership; readonly platform: Platform }> {
   if (!isShared(platform, storage) || platform.locks === undefined) {
     return { leadership: ALONE, platform };
   }

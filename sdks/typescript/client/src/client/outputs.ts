@@ -1,14 +1,44 @@
-/** What the core asks for, in the package's own types. */
+/** What a core asks for, in the package's own types. */
 
 import type { Changes } from "../storage/storage.js";
+import type { TabId } from "../tabs/tabChannel.js";
 import { OutputKind } from "../wasm/iolite_wasm.js";
-import type { ConnectionState, MutationStatus } from "./types.js";
+import type { ConnectionState, MutationStatus, PendingStatus, SettledStatus } from "./types.js";
 
 type RawStatus = readonly [state: string, ...rest: unknown[]];
 
+/** How far a call is that this tab made while it did not lead. */
+export type CallStatus =
+  /** On its way to the disk. */
+  | { readonly state: "called" }
+  /** On the disk. */
+  | { readonly state: "stored" }
+  /** A mutation of the client that all tabs share. */
+  | { readonly state: "queued"; readonly counter: number; readonly status: PendingStatus }
+  | { readonly state: "ended"; readonly status: SettledStatus };
+
+/** What the app may want to know. */
+export type News =
+  | { readonly kind: OutputKind.Mutation; readonly counter: number; readonly status: MutationStatus }
+  | { readonly kind: OutputKind.Call; readonly ticket: string; readonly status: CallStatus }
+  | {
+      readonly kind: OutputKind.Connection;
+      readonly status: ConnectionState["status"];
+      readonly refusal: ConnectionState["refusal"];
+      readonly message: string | undefined;
+    }
+  | { readonly kind: OutputKind.Unavailable; readonly reaction: number }
+  | { readonly kind: OutputKind.ReactionFailed; readonly reaction: number; readonly message: string };
+
+/** What only a core that leads, or only one that follows, asks for. */
+export type OwnOutput =
+  | { readonly kind: OutputKind.Connect | OutputKind.Disconnect | OutputKind.ReadOutbox | OutputKind.Adopted }
+  | { readonly kind: OutputKind.Send | OutputKind.ToLeader; readonly bytes: Uint8Array }
+  | { readonly kind: OutputKind.ToTab; readonly tab: TabId; readonly bytes: Uint8Array };
+
 export type CoreOutput =
-  | { readonly kind: OutputKind.Connect | OutputKind.Disconnect }
-  | { readonly kind: OutputKind.Send; readonly frame: Uint8Array }
+  | News
+  | OwnOutput
   | { readonly kind: OutputKind.Persist; readonly id: number; readonly changes: Changes }
   | {
       readonly kind: OutputKind.RunMutation;
@@ -16,16 +46,7 @@ export type CoreOutput =
       readonly name: string | undefined;
       readonly args: string | undefined;
     }
-  | { readonly kind: OutputKind.RunReaction | OutputKind.Unavailable; readonly reaction: number }
-  | { readonly kind: OutputKind.Mutation; readonly counter: number; readonly status: MutationStatus }
-  | {
-      readonly kind: OutputKind.Connection;
-      readonly status: ConnectionState["status"];
-      readonly refusal: ConnectionState["refusal"];
-      readonly message: string | undefined;
-    }
-  | { readonly kind: OutputKind.ReactionFailed; readonly reaction: number; readonly message: string }
-  | { readonly kind: OutputKind.ToTab | OutputKind.ReadOutbox | OutputKind.Adopted };
+  | { readonly kind: OutputKind.RunReaction; readonly reaction: number };
 
 /** Reads one output; its parts are named in the core's `OutputKind`. */
 export function readOutput(raw: readonly unknown[]): CoreOutput {
@@ -33,9 +54,14 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
   switch (kind) {
     case OutputKind.Connect:
     case OutputKind.Disconnect:
+    case OutputKind.ReadOutbox:
+    case OutputKind.Adopted:
       return { kind };
     case OutputKind.Send:
-      return { kind, frame: first };
+    case OutputKind.ToLeader:
+      return { kind, bytes: first };
+    case OutputKind.ToTab:
+      return { kind, tab: first, bytes: second };
     case OutputKind.Persist:
       return { kind, id: first, changes: second };
     case OutputKind.RunMutation:
@@ -45,15 +71,12 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
       return { kind, reaction: first };
     case OutputKind.Mutation:
       return { kind, counter: first, status: readStatus(second) };
+    case OutputKind.Call:
+      return { kind, ticket: first, status: readCallStatus(second) };
     case OutputKind.Connection:
       return { kind, status: first, refusal: second, message: third };
     case OutputKind.ReactionFailed:
       return { kind, reaction: first, message: second };
-    // For tabs that follow: the core asks only once one has joined, and no tab does yet.
-    case OutputKind.ToTab:
-    case OutputKind.ReadOutbox:
-    case OutputKind.Adopted:
-      return { kind };
   }
 }
 
@@ -72,5 +95,23 @@ export function readStatus([state, ...rest]: RawStatus): MutationStatus {
       return { state, reason: String(rest[0]) };
     default:
       throw new Error(`the core has a state that this package does not know: ${state}`);
+  }
+}
+
+/** As the core's `OutputKind.Call` says. */
+export function readCallStatus(raw: readonly unknown[]): CallStatus {
+  const [state, counter, status] = raw as [string, number, RawStatus];
+  switch (state) {
+    case "called":
+    case "stored":
+      return { state };
+    case "queued":
+      return { state, counter, status: readStatus(status) as PendingStatus };
+    case "ended":
+      return { state, status: readStatus(status) as SettledStatus };
+    case "confirmed-earlier":
+      return { state: "ended", status: { state: "confirmed" } };
+    default:
+      throw new Error(`the core has a state of calls that this package does not know: ${state}`);
   }
 }

@@ -30,6 +30,8 @@ export type MutationStatus =
   /** It never began: a mistake in the closure, data that is missing while offline, or taken back. */
   | { readonly state: "cancelled"; readonly reason: string };
 
+export type PendingStatus = Extract<MutationStatus, { readonly state: "pending" }>;
+
 export type SettledStatus = Exclude<MutationStatus, { readonly state: "pending" }>;
 
 /** One call of a mutator. */
@@ -42,7 +44,10 @@ export interface MutationHandle {
    * A rejection that nobody handles is no error of the page: it is shown by `refused` too.
    */
   until(stage: "durable" | "confirmed"): Promise<void>;
-  /** Takes it back; false if it was sent already. */
+  /**
+   * Takes it back; false if it was sent already. In a tab that follows, true says only that the tab that leads is asked to: the status
+   * tells what came of it.
+   */
   cancel(): boolean;
   /** Calls back at every change of `status`. Returns the function that ends it. */
   onChange(callback: (status: MutationStatus) => void): () => void;
@@ -56,7 +61,7 @@ export interface PendingMutation {
   readonly args: unknown;
   /** Milliseconds since 1970. */
   readonly calledAt: number;
-  readonly status: Extract<MutationStatus, { readonly state: "pending" }>;
+  readonly status: PendingStatus;
 }
 
 /** A mutation that ended without effect, kept until it is dismissed. */
@@ -75,6 +80,7 @@ export interface SettledMutation {
   readonly id: MutationId;
   /** Undefined for `transact`. */
   readonly name: string | undefined;
+  readonly args: unknown;
   readonly status: SettledStatus;
 }
 
@@ -82,7 +88,10 @@ export interface SettledMutation {
 export interface ConnectionState {
   /** `refused`: the token, the schema or the version; mutations are held until the app helps. */
   readonly status: "offline" | "connecting" | "online" | "refused";
-  /** Whether this tab holds the connection, works through the tab that does, or waits for it to close. */
+  /**
+   * Whether this tab holds the connection, works through the tab that does, or can do neither: a tab with another version of the app
+   * leads, and this one is of no use until it is loaded again, or the other one is closed.
+   */
   readonly role: "leader" | "follower" | "waiting";
   /** `memory`: nothing survives this page. */
   readonly storage: "indexeddb" | "memory";
@@ -91,8 +100,8 @@ export interface ConnectionState {
   /** Why, where there is something to say: a refusal, or why there is only memory. */
   readonly message: string | undefined;
   /** What `refused` is about. */
-  readonly refusal: "unauthorized" | "schema" | "version" | "replaced" | undefined;
-  /** The app asked for silence with `goOffline`. */
+  readonly refusal: "unauthorized" | "schema" | "version" | "replaced" | "limit" | undefined;
+  /** The app asked for silence with `goOffline`, in any tab. */
   readonly paused: boolean;
 }
 
@@ -142,7 +151,10 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   ): Stop;
   /** Runs a closure once its data is here. Rejects with code `unavailable` if it is not and there is no connection. */
   read<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Promise<T>;
-  /** Runs a closure that has no name. Online only; lost if the page ends before it is confirmed. Resolves when it is. */
+  /**
+   * Runs a closure that has no name. Online only, and only in the tab that leads (elsewhere it rejects with code `not-leading`); lost if
+   * the page ends before it is confirmed. Resolves when it is.
+   */
   transact<T>(closure: (tx: WriteTransaction<S>) => T): Promise<T>;
 
   readonly connection: ConnectionState;
@@ -155,10 +167,13 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   onRefusedChange(callback: (refused: readonly RefusedMutation[]) => void): Stop;
   /** Forgets a refused mutation and its arguments. */
   dismiss(id: MutationId): void;
-  /** Calls back when a mutation ends, also one that was called before a restart. */
+  /**
+   * Calls back when a mutation ends, also one that was called before a restart, or in another tab. A tab that follows may miss one of
+   * another tab that began and ended within moments.
+   */
   onMutationSettled(callback: (mutation: SettledMutation) => void): Stop;
 
-  /** Drops the connection and stays offline until `goOnline`. */
+  /** Drops the connection, of all tabs, and stays offline until `goOnline`. */
   goOffline(): void;
   /** Connects now, rather than after the pause. */
   goOnline(): void;
@@ -182,6 +197,8 @@ export interface ClientOptions<S extends Schema, M> {
   readonly user: string;
   /** `indexeddb` if not given and where there is one; else `memory`. */
   readonly storage?: "indexeddb" | "memory";
+  /** Begins offline, as after `goOffline`. A tab that follows does as the one that leads. */
+  readonly paused?: boolean;
   /** Runs every closure twice and compares. On unless `process.env.NODE_ENV` is `production`. */
   readonly development?: boolean;
 }

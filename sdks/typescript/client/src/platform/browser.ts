@@ -1,7 +1,7 @@
 /** A page. */
 
 import loadModule from "../wasm/iolite_wasm.js";
-import type { DeviceEvents, Platform } from "./platform.js";
+import type { Channel, DeviceEvents, Platform } from "./platform.js";
 import { openWebSocketLink } from "./webSocketLink.js";
 
 let loaded: Promise<unknown> | undefined;
@@ -14,6 +14,7 @@ export const platform: Platform = {
   openLink: (url, events) => openWebSocketLink(WebSocket, url, events),
   indexedDB: globalThis.indexedDB,
   locks: globalThis.navigator?.locks,
+  openChannel: globalThis.BroadcastChannel === undefined ? undefined : openChannel,
   askForPersistence: async () => (await navigator.storage?.persist?.()) ?? false,
   onDevice: listen,
   soon: taskQueue(),
@@ -21,7 +22,7 @@ export const platform: Platform = {
   wallMs: () => Date.now(),
 };
 
-function listen({ awake, networkLost }: DeviceEvents): () => void {
+function listen({ awake, left, networkLost }: DeviceEvents): () => void {
   const seen = (): void => {
     if (document.visibilityState === "visible") {
       awake();
@@ -30,13 +31,21 @@ function listen({ awake, networkLost }: DeviceEvents): () => void {
   window.addEventListener("online", awake);
   window.addEventListener("offline", networkLost);
   window.addEventListener("pageshow", awake);
+  window.addEventListener("pagehide", left);
   document.addEventListener("visibilitychange", seen);
   return () => {
     window.removeEventListener("online", awake);
     window.removeEventListener("offline", networkLost);
     window.removeEventListener("pageshow", awake);
+    window.removeEventListener("pagehide", left);
     document.removeEventListener("visibilitychange", seen);
   };
+}
+
+function openChannel(name: string, received: (message: unknown) => void): Channel {
+  const channel = new BroadcastChannel(name);
+  channel.onmessage = ({ data }: MessageEvent<unknown>) => received(data);
+  return { post: (message) => channel.postMessage(message), close: () => channel.close() };
 }
 
 /** Tasks by messages: they come after what has arrived, and unlike timers are not held back in hidden pages. */

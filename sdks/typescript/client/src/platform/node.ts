@@ -22,6 +22,7 @@ export const platform: Platform = {
   },
   indexedDB: globalThis.indexedDB,
   locks: globalThis.navigator?.locks,
+  openChannel: undefined,
   askForPersistence: () => Promise.resolve(false),
   onDevice: () => () => undefined,
   soon: (callback) => void setImmediate(callback),

@@ -18,8 +18,16 @@ export interface LinkEvents {
 export interface DeviceEvents {
   /** There may be a network again, or somebody looks at the page again. */
   awake(): void;
+  /** The page is closed, or put aside to be shown again later. */
+  left(): void;
   /** The network is gone. */
   networkLost(): void;
+}
+
+/** Reaches all other tabs of this place that opened it under the same name. */
+export interface Channel {
+  post(message: unknown): void;
+  close(): void;
 }
 
 export interface Platform {
@@ -28,6 +36,7 @@ export interface Platform {
   openLink(url: string, events: LinkEvents): Link;
   readonly indexedDB: IDBFactory | undefined;
   readonly locks: Pick<LockManager, "request"> | undefined;
+  readonly openChannel: ((name: string, received: (message: unknown) => void) => Channel) | undefined;
   /** Asks that storage is not cleared without the user; resolves to whether it will not be. */
   askForPersistence(): Promise<boolean>;
   /** Returns the function that ends it. */

@@ -15,7 +15,8 @@ export type WantedStorage = "indexeddb" | "memory";
 
 /** Whether several tabs of this place share one storage, so that one of them has to lead. */
 export function isShared(platform: Platform, wanted: WantedStorage): boolean {
-  return wanted === "indexeddb" && platform.indexedDB !== undefined && platform.locks !== undefined;
+  const { indexedDB, locks, openChannel } = platform;
+  return wanted === "indexeddb" && indexedDB !== undefined && locks !== undefined && openChannel !== undefined;
 }
 
 export async function chooseStorage(platform: Platform, wanted: WantedStorage, name: string): Promise<ChosenStorage> {
@@ -27,6 +28,9 @@ export async function chooseStorage(platform: Platform, wanted: WantedStorage, n
   }
   if (platform.locks === undefined) {
     return inMemory("the browser has no Web Locks for this page, as it was not loaded over https or from localhost");
+  }
+  if (platform.openChannel === undefined) {
+    return inMemory("the browser has no BroadcastChannel, by which several tabs share one storage");
   }
   try {
     return { storage: await openIndexedDbStorage(platform.indexedDB, name), message: undefined };

@@ -19,6 +19,8 @@ export async function openIndexedDbStorage(factory: IDBFactory, name: string): P
   return {
     kind: "indexeddb",
     load: () => load(database),
+    loadBeginningWith: (byte) =>
+      load(database, IDBKeyRange.bound(Uint8Array.of(byte), Uint8Array.of(byte + 1), false, true)),
     write: (changes) => {
       const transaction = database.transaction(ENTRIES, "readwrite", { durability: "strict" });
       const entries = transaction.objectStore(ENTRIES);
@@ -36,9 +38,9 @@ export async function openIndexedDbStorage(factory: IDBFactory, name: string): P
   };
 }
 
-async function load(database: IDBDatabase): Promise<Uint8Array[]> {
+async function load(database: IDBDatabase, range?: IDBKeyRange): Promise<Uint8Array[]> {
   const entries = database.transaction(ENTRIES, "readonly").objectStore(ENTRIES);
-  const [keys, values] = await Promise.all([resultOf(entries.getAllKeys()), resultOf(entries.getAll())]);
+  const [keys, values] = await Promise.all([resultOf(entries.getAllKeys(range)), resultOf(entries.getAll(range))]);
   return keys.flatMap((key, index) => [new Uint8Array(key as ArrayBuffer), values[index] as Uint8Array]);
 }
 

@@ -6,6 +6,7 @@ export function memoryStorage(): Storage {
   return {
     kind: "memory",
     load: () => Promise.resolve([]),
+    loadBeginningWith: () => Promise.resolve([]),
     write: () => Promise.resolve(),
     close: () => undefined,
   };

@@ -101,36 +101,4 @@ describe("a device", () => {
     assert.equal(app.connection.storage, "memory");
     await app.close();
   });
-
-  test("shows two tabs as one client: the second waits, and goes on when the first is closed", async () => {
-    const device = new FakeDevice();
-    const first = await device.openTab(options);
-    await first.mutate.hit({ page: "tabs" }).until("confirmed");
-    assert.equal(await hitsOf(first, "tabs"), 1);
-    const second = await device.openTab(options);
-    assert.deepEqual([first.connection.role, second.connection.role], ["leader", "waiting"]);
-    assert.throws(() => second.mutate.hit({ page: "tabs" }), { code: "not-ready" });
-    const seen: (number | undefined)[] = [];
-    second.react((tx) => tx.hits.get("tabs"), {}, ({ data }) => seen.push(data));
-    device.cut = true;
-    await first.mutate.hit({ page: "tabs" }).until("durable");
-    await first.close();
-    await until("the lead", () => second.connection.role === "leader");
-    await until("the offline mutation in the other tab", () => seen.at(-1) === 2);
-    assert.equal(second.pending.length, 1);
-    device.cut = false;
-    second.goOnline();
-    await until("the confirmation", () => second.pending.length === 0);
-    await second.close();
-  });
-
-  test("lets a tab that waits close without ever leading", async () => {
-    const device = new FakeDevice();
-    const first = await device.openTab(options);
-    const [second, third] = [await device.openTab(options), await device.openTab(options)];
-    await second.close();
-    await first.close();
-    await until("the lead", () => third.connection.role === "leader");
-    await third.close();
-  });
 });

@@ -7,6 +7,8 @@ export interface Storage {
   readonly kind: "indexeddb" | "memory";
   /** Everything that is stored: keys and values in turn. */
   load(): Promise<Uint8Array[]>;
+  /** What is stored under keys that begin with this byte, in the same form. */
+  loadBeginningWith(byte: number): Promise<Uint8Array[]>;
   /** Applies changes, all or none. Resolves when a crash of the device no longer undoes them. */
   write(changes: Changes): Promise<void>;
   close(): void;

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { IDBFactory } from "fake-indexeddb";
+import { IDBFactory, IDBKeyRange } from "fake-indexeddb";
 
 import { openIndexedDbStorage } from "./indexedDbStorage.js";
 import type { Changes, Storage } from "./storage.js";
 import { WriteQueue } from "./writeQueue.js";
+
+globalThis.IDBKeyRange ??= IDBKeyRange;
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 
@@ -37,6 +39,7 @@ test("a batch is reported only when it is written, and a failed one is tried aga
   const storage: Storage = {
     kind: "memory",
     load: () => Promise.resolve([]),
+    loadBeginningWith: () => Promise.resolve([bytes(111)]),
     write: async (changes: Changes) => {
       await Promise.resolve();
       if (failures > 0) {
@@ -53,9 +56,32 @@ test("a batch is reported only when it is written, and a failed one is tried aga
   });
   queue.push(1, [bytes(1), undefined]);
   queue.push(2, [bytes(2), undefined]);
+  queue.readBeginningWith(111, ([read]) => events.push(`read ${read?.[0]}`));
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(events, ["this device cannot store data: the disk is full"]);
   context.mock.timers.tick(2000);
   await queue.close();
-  assert.deepEqual(events.slice(1), ["wrote 1", "works again", "reported 1", "wrote 2", "reported 2", "closed"]);
+  assert.deepEqual(events.slice(1), ["wrote 1", "works again", "reported 1", "wrote 2", "reported 2", "read 111", "closed"]);
+});
+
+test("while it settles a failed batch is given up with those behind it, and the storage stays open", async () => {
+  const events: string[] = [];
+  const storage: Storage = {
+    kind: "memory",
+    load: () => Promise.resolve([]),
+    loadBeginningWith: () => Promise.resolve([]),
+    write: () => Promise.reject(new Error("the disk is full")),
+    close: () => events.push("closed"),
+  };
+  const queue = new WriteQueue(storage, { written: (id) => events.push(`reported ${id}`), trouble: () => events.push("trouble") });
+  queue.push(1, []);
+  queue.push(2, []);
+  await queue.settle();
+  assert.deepEqual([events, queue.isIdle], [["trouble"], true]);
+});
+
+test("what is read by the first byte of its key is all of that, and nothing else", async () => {
+  const storage = await openIndexedDbStorage(new IDBFactory(), "a");
+  await storage.write([bytes(110, 255), bytes(1), bytes(111), bytes(2), bytes(111, 255, 255), bytes(3), bytes(112), bytes(4)]);
+  assert.deepEqual(await storage.loadBeginningWith(111), [bytes(111), bytes(2), bytes(111, 255, 255), bytes(3)]);
 });

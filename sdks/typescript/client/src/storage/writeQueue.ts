@@ -1,7 +1,7 @@
 /**
  * Writes batches one after the other.
  *
- * Invariant: a batch is written only after all before it; one that fails is tried again, and the ones behind it wait.
+ * Invariant: a batch is written only after all before it; one that fails is tried again, and what is behind it waits.
  */
 
 import type { Changes, Storage } from "./storage.js";
@@ -14,12 +14,15 @@ export interface WriteEvents {
 
 const RETRY_MS = 2000;
 
+/** Accesses the storage; what comes back is called when it worked. */
+type Step = () => Promise<() => void>;
+
 export class WriteQueue {
   readonly #storage: Storage;
   readonly #events: WriteEvents;
-  readonly #waiting: { readonly id: number; readonly changes: Changes }[] = [];
+  readonly #waiting: Step[] = [];
   #running: Promise<void> | undefined;
-  #closed = false;
+  #ending = false;
 
   constructor(storage: Storage, events: WriteEvents) {
     this.#storage = storage;
@@ -27,32 +30,57 @@ export class WriteQueue {
   }
 
   push(id: number, changes: Changes): void {
-    this.#waiting.push({ id, changes });
-    this.#running ??= this.#run();
+    this.#add(async () => {
+      await this.#storage.write(changes);
+      return () => this.#events.written(id);
+    });
   }
 
-  /** Resolves when what was pushed is written. A write that fails after this is given up. */
-  async close(): Promise<void> {
-    this.#closed = true;
+  /** Reads behind all that was pushed: what is stored under keys that begin with this byte. */
+  readBeginningWith(byte: number, read: (entries: Uint8Array[]) => void): void {
+    this.#add(async () => {
+      const entries = await this.#storage.loadBeginningWith(byte);
+      return () => read(entries);
+    });
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined;
+  }
+
+  /** Resolves when what was pushed is written. A write that fails after this is given up, with all behind it. */
+  async settle(): Promise<void> {
+    this.#ending = true;
     await this.#running;
+  }
+
+  /** The same, and closes the storage. */
+  async close(): Promise<void> {
+    await this.settle();
     this.#storage.close();
+  }
+
+  #add(step: Step): void {
+    this.#waiting.push(step);
+    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {
     let failed = false;
-    for (let batch = this.#waiting[0]; batch !== undefined; batch = this.#waiting[0]) {
+    for (let step = this.#waiting[0]; step !== undefined; step = this.#waiting[0]) {
       try {
-        await this.#storage.write(batch.changes);
+        const done = await step();
         this.#waiting.shift();
         if (failed) {
           failed = false;
           this.#events.trouble(undefined);
         }
-        this.#events.written(batch.id);
+        done();
       } catch (error) {
         failed = true;
         this.#events.trouble(`this device cannot store data: ${error instanceof Error ? error.message : String(error)}`);
-        if (this.#closed) {
+        if (this.#ending) {
+          this.#waiting.length = 0;
           break;
         }
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));

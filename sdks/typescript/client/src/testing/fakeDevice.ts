@@ -1,18 +1,23 @@
 /** One device of a test: its tabs share storage and locks, and its network can be cut. */
 
-import { IDBFactory } from "fake-indexeddb";
+import { IDBFactory, IDBKeyRange } from "fake-indexeddb";
 
 import { openClient } from "../client/openClient.js";
 import type { Client, ClientOptions } from "../client/types.js";
 import { platform as node } from "../platform/node.js";
-import type { Link, Platform } from "../platform/platform.js";
+import type { DeviceEvents, Link, Platform } from "../platform/platform.js";
 import type { Schema } from "../schema/schema.js";
+import { FakeChannels } from "./fakeChannels.js";
 import { FakeLocks } from "./fakeLocks.js";
+
+globalThis.IDBKeyRange ??= IDBKeyRange;
 
 export class FakeDevice {
   indexedDB: IDBFactory | undefined = new IDBFactory();
   locks: FakeLocks | undefined = new FakeLocks();
+  channels: FakeChannels | undefined = new FakeChannels();
   readonly #links = new Set<{ readonly link: Link; readonly lost: () => void }>();
+  readonly #listeners = new Set<DeviceEvents>();
   /** Links that were asked for. */
   attempts = 0;
   #cut = false;
@@ -29,6 +34,40 @@ export class FakeDevice {
     }
   }
 
+  /** Nobody else reads or writes a storage until the function that comes back is called. */
+  async holdStorage(name: string): Promise<() => void> {
+    const opening = (this.indexedDB as IDBFactory).open(name);
+    await new Promise((resolve) => (opening.onsuccess = resolve));
+    const entries = opening.result.transaction("entries", "readwrite").objectStore("entries");
+    let held = true;
+    const hold = (): void => {
+      if (held) {
+        entries.count().onsuccess = hold;
+      } else {
+        opening.result.close();
+      }
+    };
+    hold();
+    return () => void (held = false);
+  }
+
+  /** What tabs tell each other is lost. */
+  set deafTabs(deaf: boolean) {
+    if (this.channels !== undefined) {
+      this.channels.deaf = deaf;
+    }
+  }
+
+  /** All pages are put aside, as when one goes back in their history. */
+  putAside(): void {
+    this.#listeners.forEach(({ left }) => left());
+  }
+
+  /** All pages are looked at again. */
+  wake(): void {
+    this.#listeners.forEach(({ awake }) => awake());
+  }
+
   async openTab<S extends Schema, M>(options: ClientOptions<S, M>): Promise<Client<S, M>> {
     const client: unknown = await openClient({ development: true, ...options }, this.#platform());
     return client as Client<S, M>;
@@ -39,6 +78,11 @@ export class FakeDevice {
       ...node,
       indexedDB: this.indexedDB,
       locks: this.locks,
+      openChannel: this.channels?.open,
+      onDevice: (events) => {
+        this.#listeners.add(events);
+        return () => void this.#listeners.delete(events);
+      },
       openLink: (url, events) => {
         this.attempts += 1;
         if (this.#cut) {

@@ -90,6 +90,7 @@ export function errorOf(thrown: unknown): unknown {
     case "storage":
     case "offline":
     case "call":
+    case "not-ready":
       return new IoliteError(code, message);
     default:
       return new Error(thrown);

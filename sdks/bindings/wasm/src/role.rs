@@ -1,0 +1,169 @@
+//! What a core runs: the client itself, or a follower of the one in another tab. Both run reactions in the same way.
+
+use std::sync::Arc;
+
+use iolite_client::{
+    Client, Closed, Follower, FollowerInput, Input, MutationKind, ReactionId, Run, RunOf, Transaction, View,
+};
+use iolite_machine::{Instant, Machine, Now, PersistId};
+use iolite_values::{ClientId, Counter, Schema};
+
+use crate::failure::Failure;
+
+pub(crate) enum Role {
+    Leads(Box<Client>),
+    Follows(Box<Follower>),
+}
+
+/// A pending mutation, as it was called.
+pub(crate) struct Called {
+    /// `None` for a closure.
+    pub(crate) name: Option<String>,
+    pub(crate) arguments: Option<String>,
+    pub(crate) ticket: Option<String>,
+}
+
+impl Role {
+    /// # Errors
+    /// This core follows: the package's mistake.
+    pub(crate) fn client(&mut self) -> Result<&mut Client, Failure> {
+        match self {
+            Role::Leads(client) => Ok(client),
+            Role::Follows(_) => Err(Failure::of_transaction("this core follows another tab's")),
+        }
+    }
+
+    /// # Errors
+    /// This core leads: the package's mistake.
+    pub(crate) fn follower(&mut self) -> Result<&mut Follower, Failure> {
+        match self {
+            Role::Follows(follower) => Ok(follower),
+            Role::Leads(_) => Err(Failure::of_transaction("this core leads")),
+        }
+    }
+
+    pub(crate) fn schema(&self) -> &Schema {
+        match self {
+            Role::Leads(client) => client.schema(),
+            Role::Follows(follower) => follower.schema(),
+        }
+    }
+
+    pub(crate) fn identity(&self) -> ClientId {
+        match self {
+            Role::Leads(client) => client.identity(),
+            Role::Follows(follower) => follower.identity(),
+        }
+    }
+
+    pub(crate) fn persisted(&mut self, now: Now, id: PersistId) {
+        match self {
+            Role::Leads(client) => client.handle(now, Input::Persisted(id)),
+            Role::Follows(follower) => follower.handle(now, FollowerInput::Persisted(id)),
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self {
+            Role::Leads(client) => client.deadline(),
+            Role::Follows(follower) => follower.deadline(),
+        }
+    }
+
+    pub(crate) fn on_deadline(&mut self, now: Now) {
+        match self {
+            Role::Leads(client) => client.on_deadline(now),
+            Role::Follows(follower) => follower.on_deadline(now),
+        }
+    }
+
+    pub(crate) fn register(&mut self, view: View) -> ReactionId {
+        match self {
+            Role::Leads(client) => client.register(view),
+            Role::Follows(follower) => follower.register(view),
+        }
+    }
+
+    pub(crate) fn renew(&mut self, reaction: ReactionId) {
+        match self {
+            Role::Leads(client) => client.renew(reaction),
+            Role::Follows(follower) => follower.renew(reaction),
+        }
+    }
+
+    pub(crate) fn stop(&mut self, reaction: ReactionId) -> bool {
+        match self {
+            Role::Leads(client) => client.stop(reaction),
+            Role::Follows(follower) => follower.stop(reaction),
+        }
+    }
+
+    pub(crate) fn dismiss(&mut self, counter: Counter) {
+        match self {
+            Role::Leads(client) => client.dismiss(counter),
+            Role::Follows(follower) => follower.dismiss(counter),
+        }
+    }
+
+    pub(crate) fn go_online(&mut self, now: Instant) {
+        match self {
+            Role::Leads(client) => client.go_online(now),
+            Role::Follows(follower) => follower.go_online(),
+        }
+    }
+
+    pub(crate) fn go_offline(&mut self) {
+        match self {
+            Role::Leads(client) => client.go_offline(),
+            Role::Follows(follower) => follower.go_offline(),
+        }
+    }
+
+    pub(crate) fn set_token(&mut self, now: Instant, token: String) {
+        match self {
+            Role::Leads(client) => client.set_token(now, token),
+            Role::Follows(follower) => follower.set_token(token),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, of: RunOf) -> Run {
+        match self {
+            Role::Leads(client) => client.begin(of),
+            Role::Follows(follower) => follower.begin(of),
+        }
+    }
+
+    pub(crate) fn transaction<'a>(&'a self, run: &'a mut Run) -> Transaction<'a> {
+        match self {
+            Role::Leads(client) => client.transaction(run),
+            Role::Follows(follower) => follower.transaction(run),
+        }
+    }
+
+    pub(crate) fn finish(&mut self, run: Run, closed: Closed) {
+        match self {
+            Role::Leads(client) => client.finish(run, closed),
+            Role::Follows(follower) => follower.finish(run, closed),
+        }
+    }
+
+    pub(crate) fn called(&self, counter: Counter) -> Option<Called> {
+        match self {
+            Role::Leads(client) => {
+                let mutation = client.mutation(counter)?;
+                let (name, arguments) = match &mutation.kind {
+                    MutationKind::Named { name, arguments } => (Some(name.to_string()), Some(arguments.to_string())),
+                    MutationKind::Closure => (None, None),
+                };
+                let ticket = mutation.ticket.map(|ticket| ticket.0.to_string());
+                Some(Called { name, arguments, ticket })
+            }
+            Role::Follows(follower) => {
+                let pending = follower.mutation(counter)?;
+                let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
+                let ticket = pending.ticket.map(|ticket| ticket.0.to_string());
+                Some(Called { name: text(&pending.name), arguments: text(&pending.arguments), ticket })
+            }
+        }
+    }
+}

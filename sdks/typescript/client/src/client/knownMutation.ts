@@ -1,0 +1,39 @@
+/** One mutation as a tab knows it, from its call or from the core's list to its end. */
+
+import type { Closure } from "../transaction/runClosure.js";
+import type { Handle } from "./handle.js";
+import type { MutationId } from "./types.js";
+
+/** A closure without a name, and who waits for it. */
+export interface OpenTransaction {
+  readonly closure: Closure;
+  value: unknown;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+export interface KnownMutation {
+  readonly id: MutationId;
+  /** Undefined for a closure. */
+  readonly name: string | undefined;
+  /** In JSON; undefined for a closure. */
+  readonly args: string | undefined;
+  readonly call: OwnCall | undefined;
+  /** Of this tab's own calls. */
+  handle: Handle | undefined;
+  transaction: OpenTransaction | undefined;
+  /** What its closure threw last. */
+  error: Error | undefined;
+}
+
+/** A call that this tab made while it did not lead. */
+export interface OwnCall {
+  readonly ticket: string;
+  /** Milliseconds since 1970. */
+  readonly calledAt: number;
+  /** `kept`: no core has it yet. `called`: it is on its way to the disk. `stored`: it is there, in the outbox or in the queue. */
+  stage: "kept" | "called" | "stored";
+  /** Its counter, once it is queued. */
+  counter: number | undefined;
+  wish: "keep" | "takeBack";
+}

@@ -1,0 +1,155 @@
+/** Drives the core of the tab that leads: the link to the server, the storage, and the tabs that follow. */
+
+import { newId } from "../id.js";
+import type { Link } from "../platform/platform.js";
+import type { Storage } from "../storage/storage.js";
+import type { SharedState, TabChannel, TabMessage } from "../tabs/tabChannel.js";
+import { errorOf } from "../transaction/scope.js";
+import { Core, OutputKind } from "../wasm/iolite_wasm.js";
+import { CoreHost, type CoreHostEvents, type CoreHostOptions } from "./coreHost.js";
+import type { OwnOutput } from "./outputs.js";
+
+export interface LeaderHostOptions extends CoreHostOptions {
+  readonly url: string;
+  readonly token: string;
+  readonly user: string;
+  /** Undefined where there are no other tabs. */
+  readonly channel: TabChannel | undefined;
+  /** What all tabs are told. */
+  sharedState(): SharedState;
+}
+
+/** The first byte of the keys of calls that wait for a leader: docs/protocols/tabs.md. */
+const OUTBOX = "o".charCodeAt(0);
+
+export class LeaderHost extends CoreHost {
+  readonly role = "leader";
+  readonly #options: LeaderHostOptions;
+  readonly #stopListening: () => void;
+  #link: Link | undefined;
+
+  /** Loads what is stored and opens the core on it. */
+  static async open(storage: Storage, options: LeaderHostOptions, events: CoreHostEvents): Promise<LeaderHost> {
+    const { schema, token, user, platform } = options;
+    let core;
+    try {
+      const stored = await storage.load();
+      core = Core.open(schema.json, newId(), token, user, stored, platform.monotonicMs(), platform.wallMs());
+    } catch (thrown) {
+      storage.close();
+      throw errorOf(thrown);
+    }
+    return new LeaderHost(core, storage, options, events);
+  }
+
+  private constructor(core: Core, storage: Storage, options: LeaderHostOptions, events: CoreHostEvents) {
+    super(core, storage, options, events);
+    this.#options = options;
+    this.#stopListening = options.platform.onDevice({
+      awake: () => this.receive(() => this.#wake()),
+      left: () => undefined,
+      networkLost: () => this.#loseLink(),
+    });
+  }
+
+  /** Tells the tabs that follow who leads. They have to be heard from now on. */
+  announce(): void {
+    this.#options.channel?.post({ kind: "leads", shared: this.#options.sharedState() });
+  }
+
+  override hear(message: TabMessage): void {
+    switch (message.kind) {
+      case "toLeader":
+        return this.receive(() => this.core.toldByTab(message.from, message.bytes, ...this.now()));
+      case "gone":
+        return this.receive(() => this.core.tabGone(message.from, ...this.now()));
+      case "toTab":
+      case "leads":
+      case "paused":
+      case "token":
+        return;
+    }
+  }
+
+  override async close(): Promise<void> {
+    if (!this.isClosed) {
+      this.call((core) => core.goOffline());
+      this.end();
+    }
+    await this.writes.close();
+  }
+
+  protected override end(): void {
+    super.end();
+    this.#stopListening();
+    this.#link?.close();
+    this.#link = undefined;
+  }
+
+  protected override carryOutOwn(output: OwnOutput): void {
+    switch (output.kind) {
+      case OutputKind.Connect:
+        return this.#connect();
+      case OutputKind.Disconnect:
+        this.#link?.close();
+        this.#link = undefined;
+        return;
+      case OutputKind.Send:
+        return this.#link?.send(output.bytes);
+      case OutputKind.ToTab:
+        return this.#options.channel?.post({
+          kind: "toTab",
+          to: output.tab,
+          bytes: output.bytes,
+          shared: this.#options.sharedState(),
+        });
+      case OutputKind.ReadOutbox:
+        return this.writes.readBeginningWith(OUTBOX, (entries) =>
+          this.receive(() => this.core.outbox(entries, ...this.now())),
+        );
+      // The mutation is reported too, and the list of what is pending names its ticket.
+      case OutputKind.Adopted:
+      case OutputKind.ToLeader:
+        return;
+    }
+  }
+
+  /** A connection that the app does not want stays away. */
+  #wake(): void {
+    if (!this.#options.sharedState().paused) {
+      this.core.goOnline(this.now()[0]);
+    }
+  }
+
+  #connect(): void {
+    this.#link?.close();
+    const link: Link = this.platform.openLink(this.#options.url, {
+      opened: () => this.#receiveFrom(link, () => this.core.linked(...this.now())),
+      lost: () => this.#receiveFrom(link, () => this.#forget()),
+      frame: (bytes) => this.#receiveFrom(link, () => this.core.frame(bytes, ...this.now())),
+    });
+    this.#link = link;
+  }
+
+  #forget(): void {
+    this.#link = undefined;
+    this.core.linkLost(...this.now());
+  }
+
+  /** The device says so; the core tries again by itself. */
+  #loseLink(): void {
+    if (this.#link !== undefined) {
+      this.#link.close();
+      this.#receiveFrom(this.#link, () => this.#forget());
+    }
+  }
+
+  /** What an earlier link still has to say is of no use. */
+  #receiveFrom(link: Link, input: () => void): void {
+    this.receive(() => {
+      if (link === this.#link) {
+        input();
+      }
+    });
+  }
+}

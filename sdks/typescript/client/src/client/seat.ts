@@ -1,0 +1,347 @@
+/**
+ * The seat of a tab among those of one client: the core that it works through, and how it takes the lead.
+ *
+ * Invariant: what the app holds (observations, handles, lists) is the same object before and after that.
+ */
+
+import { IoliteError } from "../errors.js";
+import type { Mutator } from "../mutators.js";
+import type { Platform } from "../platform/platform.js";
+import type { Schema } from "../schema/schema.js";
+import type { ChosenStorage } from "../storage/chooseStorage.js";
+import type { Leadership } from "../tabs/leadership.js";
+import { TabChannel, type TabMessage } from "../tabs/tabChannel.js";
+import type { Closure } from "../transaction/runClosure.js";
+import { OutputKind } from "../wasm/iolite_wasm.js";
+import { decodeArguments } from "./arguments.js";
+import { ConnectionWatch } from "./connectionWatch.js";
+import type { CoreHostEvents } from "./coreHost.js";
+import { FollowerHost } from "./followerHost.js";
+import { LeaderHost } from "./leaderHost.js";
+import { MutationBook } from "./mutationBook.js";
+import { callBack, Notifier } from "./notifier.js";
+import { Observations } from "./observations.js";
+import type { OneObservation } from "./observation.js";
+import type { News } from "./outputs.js";
+import { takeOverCalls } from "./takeOver.js";
+import type { ClientOptions, ConnectionState, PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
+import { Watched } from "./watched.js";
+
+/** What a tab is opened with. */
+export type TabOptions = ClientOptions<Schema, unknown> & { readonly development: boolean };
+
+/** Where a tab stands among those that share its client. */
+export interface PlaceOfTab {
+  readonly platform: Platform;
+  /** The name of the storage, and of all that its tabs share. */
+  readonly name: string;
+  readonly leadership: Leadership;
+  readonly chosen: ChosenStorage;
+}
+
+export class Seat implements CoreHostEvents {
+  readonly options: TabOptions;
+  readonly place: PlaceOfTab;
+  readonly notifier = new Notifier();
+  readonly connection: ConnectionWatch;
+  readonly observations = new Observations(this.notifier);
+  readonly book: MutationBook;
+  readonly pending: Watched<readonly PendingMutation[]>;
+  readonly refused: Watched<readonly RefusedMutation[]>;
+  readonly settledCallbacks = new Set<(mutation: SettledMutation) => void>();
+  readonly #mutators: Readonly<Record<string, Mutator>>;
+  readonly #channel: TabChannel | undefined;
+  #token: string;
+  #storageMessage: string | undefined;
+  #host: LeaderHost | FollowerHost | undefined;
+  #failure: IoliteError | undefined;
+  #state: "open" | "closed" = "open";
+
+  constructor(options: TabOptions, place: PlaceOfTab) {
+    this.options = options;
+    this.place = place;
+    this.#mutators = options.mutators.byName as Record<string, Mutator>;
+    this.#token = options.token;
+    const { platform, name, chosen } = place;
+    this.#storageMessage = chosen.message;
+    this.connection = new ConnectionWatch(this.notifier, chosen.storage.kind);
+    this.connection.change({ paused: options.paused === true, message: chosen.message });
+    if (chosen.storage.kind === "indexeddb" && platform.openChannel !== undefined) {
+      this.#channel = new TabChannel(platform.openChannel, name, (message) => this.#hear(message));
+    }
+    const settled = (mutation: SettledMutation): void =>
+      this.settledCallbacks.forEach((callback) => callBack(callback, mutation));
+    this.book = new MutationBook({ notifier: this.notifier, development: options.development, settled });
+    this.pending = new Watched(this.notifier, () => this.book.pending());
+    this.refused = new Watched(this.notifier, () => this.book.refused());
+  }
+
+  /** Undefined while this tab takes the lead, and when it cannot. */
+  get host(): LeaderHost | FollowerHost | undefined {
+    return this.#host;
+  }
+
+  /** @throws once the client is closed. */
+  checkOpen(): void {
+    if (this.#state === "closed") {
+      throw new IoliteError("closed", "the client was closed");
+    }
+  }
+
+  /** @throws also when there will be no core any more. */
+  checkUsable(): void {
+    this.checkOpen();
+    if (this.#failure !== undefined) {
+      throw this.#failure;
+    }
+  }
+
+  /** Another tab leads: works through that one. */
+  follow(): void {
+    if (this.#channel === undefined) {
+      throw new Error("a tab follows where there is a channel");
+    }
+    const { schema, development } = this.options;
+    const { platform, chosen } = this.place;
+    const host = FollowerHost.open(chosen.storage, { platform, schema, development, channel: this.#channel }, this);
+    this.#host = host;
+    this.book.attach(host.listings);
+    this.connection.change({ role: "follower", status: "connecting" });
+    this.observations.attach(host);
+    host.drain();
+  }
+
+  /** This tab leads now: opens the core on what is stored, and goes on with what was there before. */
+  async lead(): Promise<void> {
+    const followed = this.#host;
+    if (followed?.role === "follower") {
+      await followed.settle();
+      if (this.#state === "closed") {
+        return;
+      }
+      this.book.detach();
+      this.observations.detach();
+      this.#host = undefined;
+      followed.end();
+    }
+    const host = await this.#openLeader();
+    if (this.#state === "closed") {
+      return host.close();
+    }
+    this.#host = host;
+    this.book.attach(host.listings);
+    takeOverCalls(this.book, host);
+    this.connection.change({ role: "leader", refusal: undefined, message: this.#storageMessage });
+    this.connection.change({ status: followed === undefined || this.connection.state.paused ? "offline" : "connecting" });
+    this.observations.attach(host);
+    if (this.connection.state.paused) {
+      host.callOnly((core) => core.goOffline());
+    }
+    host.drain();
+    host.announce();
+    this.changed();
+    if (this.connection.state.storage === "indexeddb") {
+      this.#askForPersistence();
+    }
+  }
+
+  /** This tab won the lead and cannot use it. */
+  failed(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.#failure = error instanceof IoliteError ? error : new IoliteError("storage", message);
+    this.connection.change({ role: "waiting", status: "offline", message });
+    this.book.giveUp(this.#failure);
+    this.notifier.flush();
+  }
+
+  async #openLeader(): Promise<LeaderHost> {
+    const { url, schema, user, development } = this.options;
+    const { platform, chosen } = this.place;
+    const sharedState = () => ({ paused: this.connection.state.paused, persistent: this.connection.state.persistent });
+    const options = { platform, url, token: this.#token, user, schema, development, channel: this.#channel, sharedState };
+    return LeaderHost.open(chosen.storage, options, this);
+  }
+
+  /** The app wants silence, or a connection again: in all tabs. */
+  pause(paused: boolean): void {
+    this.#channel?.post({ kind: "paused", paused });
+    this.#bePaused(paused);
+  }
+
+  setToken(token: string): void {
+    this.#channel?.post({ kind: "token", token });
+    this.#useToken(token);
+  }
+
+  async close(): Promise<void> {
+    if (this.#state === "closed") {
+      return;
+    }
+    this.#state = "closed";
+    this.observations.detach();
+    await this.#host?.close();
+    this.book.giveUp(new IoliteError("closed", "the client was closed before this was done"));
+    this.place.leadership.release();
+    this.#channel?.close();
+    this.notifier.flush();
+  }
+
+  // What the core's host asks for.
+
+  closureOf(counter: number, name: string | undefined, args: string | undefined): Closure | undefined {
+    if (name === undefined) {
+      return this.book.transactionOf(counter);
+    }
+    const mutator = Object.hasOwn(this.#mutators, name) ? this.#mutators[name] : undefined;
+    if (mutator === undefined) {
+      return undefined;
+    }
+    return (tx) => {
+      const given = decodeArguments(args ?? "null");
+      return mutator.run(tx, (mutator.parser === undefined ? given : mutator.parser.parse(given)) as never);
+    };
+  }
+
+  reactionOf(reaction: number): Closure | undefined {
+    return this.observations.of(reaction)?.closure;
+  }
+
+  mutationRan(...ran: Parameters<MutationBook["ran"]>): void {
+    this.book.ran(...ran);
+  }
+
+  reactionRan(reaction: number, result: Parameters<OneObservation["ran"]>[0]): void {
+    this.observations.of(reaction)?.ran(result);
+  }
+
+  told(output: News): void {
+    switch (output.kind) {
+      case OutputKind.Mutation:
+        this.book.became(output.counter, output.status);
+        this.#listsChanged();
+        break;
+      case OutputKind.Call:
+        this.book.callBecame(output.ticket, output.status);
+        this.#listsChanged();
+        break;
+      case OutputKind.Connection:
+        this.#connected(output);
+        break;
+      case OutputKind.Unavailable:
+        this.observations.of(output.reaction)?.reachable(false);
+        break;
+      case OutputKind.ReactionFailed:
+        this.observations.of(output.reaction)?.failed(output.message);
+        break;
+    }
+  }
+
+  storageTrouble(message: string | undefined): void {
+    this.#storageMessage = message;
+    this.connection.change({ message });
+    this.notifier.flush();
+  }
+
+  worked(): void {
+    if (this.book.wasDismissed()) {
+      this.refused.invalidate();
+    }
+    this.notifier.flush();
+  }
+
+  broke(error: unknown): void {
+    const message = `the client has a bug and stopped, load the page again: ${String(error)}`;
+    this.connection.change({ status: "offline", message });
+    this.notifier.flush();
+    throw error;
+  }
+
+  #connected({ status, refusal, message = this.#storageMessage }: News & { readonly kind: OutputKind.Connection }): void {
+    this.connection.change({ status, refusal, message });
+    if (this.#host?.role === "follower") {
+      const refused = status === "refused" && !this.#host.isFollowing;
+      this.connection.change({ role: refused ? "waiting" : "follower" });
+      // Another leader may list other mutations without telling of each.
+      this.#listsChanged();
+    }
+    this.#tellReachable(status);
+  }
+
+  #hear(message: TabMessage): void {
+    switch (message.kind) {
+      case "toTab":
+        this.connection.change(message.shared);
+        break;
+      case "leads":
+        this.connection.change(message.shared);
+        this.observations.carryOver();
+        break;
+      case "paused":
+        this.#bePaused(message.paused);
+        // So that the last word that all tabs hear of it is the same.
+        if (this.#host?.role === "leader") {
+          this.#channel?.post(message);
+        }
+        break;
+      case "token":
+        this.#useToken(message.token);
+        break;
+      case "toLeader":
+      case "gone":
+        break;
+    }
+    this.#host?.hear(message);
+    this.notifier.flush();
+  }
+
+  #bePaused(paused: boolean): void {
+    this.connection.change({ paused });
+    if (this.#host?.role === "leader") {
+      this.#host.call((core, monotonicMs) => (paused ? core.goOffline() : core.goOnline(monotonicMs)));
+    }
+    this.notifier.flush();
+  }
+
+  /** The tab that leads uses it; the others have it in case they lead. */
+  #useToken(token: string): void {
+    this.#token = token;
+    if (this.#host?.role === "leader") {
+      this.#host.call((core, monotonicMs) => core.setToken(token, monotonicMs));
+    }
+    this.notifier.flush();
+  }
+
+  /** What is pending is another list now. */
+  changed(): void {
+    this.pending.invalidate();
+    this.notifier.flush();
+  }
+
+  #listsChanged(): void {
+    this.pending.invalidate();
+    this.refused.invalidate();
+  }
+
+  #tellReachable(status: ConnectionState["status"]): void {
+    switch (status) {
+      case "online":
+        return this.observations.reachable(true);
+      case "offline":
+        // In a tab that follows the data may come from the leader's device storage: the core says which cannot.
+        return this.#host?.role === "follower" ? undefined : this.observations.reachable(false);
+      case "refused":
+        return this.observations.reachable(false);
+      case "connecting":
+        // While one retry follows another, what cannot be had stays so.
+        return;
+    }
+  }
+
+  #askForPersistence(): void {
+    const answered = (persistent: boolean): void => {
+      this.connection.change({ persistent });
+      this.notifier.flush();
+    };
+    this.place.platform.askForPersistence().then(answered, () => answered(false));
+  }
+}

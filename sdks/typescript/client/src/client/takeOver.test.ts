@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { describe, mock, test } from "node:test";
+
+import { IDBDatabase } from "fake-indexeddb";
+
+import type { MutationHandle } from "../index.js";
+import { FakeDevice } from "../testing/fakeDevice.js";
+import { type App, NotesStage } from "../testing/notesStage.js";
+import { until } from "../testing/until.js";
+import type { ConnectionState, Reactive } from "./types.js";
+
+const PAGE = "handed";
+
+describe("a tab whose leader is closed", () => {
+  const stage = new NotesStage();
+
+  async function openTwo(): Promise<[leader: App, follower: App, device: FakeDevice]> {
+    const device = new FakeDevice();
+    const leader = await stage.open(device);
+    await until("the connection", () => leader.connection.status === "online");
+    const follower = await stage.open(device);
+    await until("the leader", () => follower.connection.status === "online");
+    return [leader, follower, device];
+  }
+
+  function watch(app: App, page: string): Reactive<number>[] {
+    const states: Reactive<number>[] = [];
+    app.react((tx) => tx.hits.get(page) ?? 0, {}, (state: Reactive<number>) => states.push(state));
+    return states;
+  }
+
+  test("goes on with its calls, in whichever state they were, and each takes effect once", async () => {
+    const [leader, follower, device] = await openTwo();
+    await leader.mutate.hit({ page: PAGE }).until("confirmed");
+    const seen = watch(follower, PAGE);
+    await until("the data", () => seen.at(-1)?.data === 1);
+    device.cut = true;
+    await until("the cut", () => follower.connection.status === "offline");
+
+    const calls: MutationHandle[] = [];
+    const hit = (): MutationHandle => calls[calls.push(follower.mutate.hit({ page: PAGE })) - 1] as MutationHandle;
+    hit();
+    await until("that the leader has it", () => seen.at(-1)?.data === 2);
+    device.deafTabs = true;
+    await hit().until("durable");
+    hit();
+    const closing = leader.close();
+    device.deafTabs = false;
+    const begun = seen.length;
+    follower.onConnectionChange(({ role }: ConnectionState) => role === "leader" && calls.length === 3 && hit());
+    await closing;
+    hit();
+    await until("the lead", () => follower.connection.role === "leader");
+    await until("all calls", () => seen.at(-1)?.data === 1 + calls.length);
+    assert.ok(seen.slice(begun).every(({ status }) => status === "ready"), "nothing flickers");
+    const counts = seen.map(({ data }) => data ?? 0);
+    assert.deepEqual(counts, [...counts].sort((a, b) => a - b), "nothing that was seen goes away");
+    assert.deepEqual(follower.pending.map(({ id }) => id).sort(), calls.map(({ id }) => id).sort());
+    await Promise.all(calls.map((call) => call.until("durable")));
+
+    device.cut = false;
+    follower.goOnline();
+    await Promise.all(calls.map((call) => call.until("confirmed")));
+    assert.deepEqual(follower.pending, []);
+    assert.equal(await (await stage.open()).read((tx) => tx.hits.get(PAGE)), 1 + calls.length);
+  });
+
+  test("keeps what is called while it takes the lead, lists it, and takes it back when told", async () => {
+    const [leader, follower, device] = await openTwo();
+    device.cut = true;
+    await until("the cut", () => follower.connection.status === "offline");
+    const early = leader.mutate.hit({ page: "gap" });
+    await early.until("durable");
+    await until("the list", () => follower.pending.length === 1);
+    const release = await device.holdStorage("iolite/notes/ann");
+    await leader.close();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const [kept, gone] = [follower.mutate.hit({ page: "gap" }), follower.mutate.hit({ page: "gap" })];
+    assert.deepEqual(follower.pending.map(({ id }) => id), [early.id, kept.id, gone.id]);
+    assert.equal(gone.cancel(), true);
+    assert.equal(gone.status.state, "cancelled", "no core has it");
+    await assert.rejects(gone.until("confirmed"), { code: "cancelled", reason: "taken back" });
+    release();
+    await until("the lead", () => follower.connection.role === "leader");
+    assert.deepEqual(follower.pending.map(({ id }) => id), [early.id, kept.id]);
+    device.cut = false;
+    follower.goOnline();
+    await kept.until("confirmed");
+    assert.equal(await (await stage.open()).read((tx) => tx.hits.get("gap")), 2);
+  });
+
+  test("learns what became of calls that ended while it heard nothing", async () => {
+    const [leader, follower, device] = await openTwo();
+    await leader.mutate.hit({ page: "ended" }).until("confirmed");
+    follower.goOffline();
+    await until("the silence", () => leader.connection.status === "offline");
+    const confirmed = follower.mutate.hit({ page: "ended" });
+    const rejected = follower.mutate.claim({ page: "ended" });
+    await until("both at the leader", () => leader.pending.length === 2);
+    device.deafTabs = true;
+    leader.goOnline();
+    await until("the ends", () => leader.pending.length === 0 && leader.refused.length === 1);
+    assert.deepEqual([confirmed.status.state, rejected.status.state], ["pending", "pending"]);
+    await leader.close();
+    device.deafTabs = false;
+    await confirmed.until("confirmed");
+    await assert.rejects(rejected.until("confirmed"), { code: "rejected", reason: "ended is taken" });
+    assert.deepEqual(follower.refused.map(({ id }) => id), [rejected.id]);
+  });
+
+  test("makes the calls again that it could not store", async () => {
+    const [leader, follower] = await openTwo();
+    const original = IDBDatabase.prototype.transaction;
+    const failing = mock.method(IDBDatabase.prototype, "transaction", function (this: IDBDatabase, ...args: [string, IDBTransactionMode]) {
+      if (args[1] === "readwrite") {
+        throw new Error("the disk is full");
+      }
+      return original.apply(this, args);
+    });
+    const hit = follower.mutate.hit({ page: "unstored" });
+    await until("the trouble", () => /the disk is full/.test(follower.connection.message ?? ""));
+    assert.deepEqual(hit.status, { state: "pending", durable: false, sent: false, wouldReject: undefined });
+    await leader.close();
+    await until("the lead", () => follower.connection.role === "leader");
+    assert.deepEqual(follower.pending.map(({ id }) => id), [hit.id]);
+    failing.mock.restore();
+    await hit.until("confirmed");
+    assert.equal(await (await stage.open()).read((tx) => tx.hits.get("unstored")), 1);
+  });
+
+  test("leads itself, and a third one follows it", async () => {
+    const [first, second, device] = await openTwo();
+    const third = await stage.open(device);
+    const seen = watch(third, "third");
+    await until("the data", () => seen.at(-1)?.status === "ready");
+    await first.close();
+    await until("the lead", () => second.connection.role === "leader");
+    const hit = third.mutate.hit({ page: "third" });
+    await hit.until("confirmed");
+    await until("the effect", () => seen.at(-1)?.data === 1);
+    assert.equal(third.connection.role, "follower");
+    assert.ok(seen.slice(1).every(({ status }) => status === "ready"), "nothing flickers");
+    await second.close();
+    await until("the lead", () => third.connection.role === "leader");
+  });
+
+  test("closes without ever leading, and what it had stored without a word is sent", async () => {
+    const [leader, follower, device] = await openTwo();
+    const third = await stage.open(device);
+    leader.goOffline();
+    device.deafTabs = true;
+    await follower.mutate.hit({ page: "left" }).until("durable");
+    device.deafTabs = false;
+    await follower.close();
+    await until("the call", () => leader.pending.length === 1);
+    leader.goOnline();
+    await until("the end", () => leader.pending.length === 0);
+    await leader.close();
+    await until("the lead", () => third.connection.role === "leader");
+    assert.equal(await (await stage.open()).read((tx) => tx.hits.get("left")), 1);
+  });
+});

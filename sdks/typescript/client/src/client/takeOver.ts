@@ -1,0 +1,47 @@
+/**
+ * A tab that followed leads now: what becomes of the calls that it made before, as docs/protocols/tabs.md has it.
+ *
+ * Invariant: a call that was stored is never made again; one that was not is made once.
+ */
+
+import type { KnownMutation, OwnCall } from "./knownMutation.js";
+import type { LeaderHost } from "./leaderHost.js";
+import type { MutationBook } from "./mutationBook.js";
+import { type CallStatus, readCallStatus } from "./outputs.js";
+
+/** Follows the calls of a book on, in their order. The caller drains. */
+export function takeOverCalls(book: MutationBook, host: LeaderHost): void {
+  for (const known of book.calls) {
+    book.callBecame(known.call.ticket, known.call.stage === "stored" ? statusOf(known.call, host) : made(known, host));
+    if (known.call.wish === "takeBack") {
+      takeBack(known.call, host);
+    }
+  }
+}
+
+export const TAKEN_BACK: CallStatus = { state: "ended", status: { state: "cancelled", reason: "taken back" } };
+
+/** The core has found it in the outbox or in the queue, or it has ended. */
+function statusOf({ ticket }: OwnCall, host: LeaderHost): CallStatus {
+  return readCallStatus(host.callOnly((core) => core.callStatus(ticket)));
+}
+
+/** It is stored nowhere: it was called while no core was there, or could not be written. */
+function made({ name = "", args = "null", call }: KnownMutation & { readonly call: OwnCall }, host: LeaderHost): CallStatus {
+  if (call.wish === "takeBack") {
+    return TAKEN_BACK;
+  }
+  try {
+    const counter = host.callOnly((core, _, wallMs) => core.mutate(name, args, call.ticket, wallMs));
+    return { state: "queued", counter, status: { state: "pending", durable: false, sent: false, wouldReject: undefined } };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { state: "ended", status: { state: "cancelled", reason } };
+  }
+}
+
+function takeBack({ counter }: OwnCall, host: LeaderHost): void {
+  if (counter !== undefined) {
+    host.callOnly((core) => core.cancel(counter));
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * What the tabs of one client tell each other. Every message goes to all of them and names the tab that it is for or from; nobody hears
+ * its own.
+ */
+
+import type { Channel, Platform } from "../platform/platform.js";
+
+/** A number that no other tab of the user has. */
+export type TabId = number;
+
+/** What holds for all tabs, as the one that leads knows it. */
+export interface SharedState {
+  readonly paused: boolean;
+  readonly persistent: boolean;
+}
+
+export type TabMessage =
+  /** From the core of the tab that leads to that of one that follows. */
+  | { readonly kind: "toTab"; readonly to: TabId; readonly bytes: Uint8Array; readonly shared: SharedState }
+  /** From the core of a tab that follows to that of the one that leads. */
+  | { readonly kind: "toLeader"; readonly from: TabId; readonly bytes: Uint8Array }
+  /** The sender leads from now on. */
+  | { readonly kind: "leads"; readonly shared: SharedState }
+  /** This tab is closed, or put aside. */
+  | { readonly kind: "gone"; readonly from: TabId }
+  /** The app asked for silence, or for a connection again. */
+  | { readonly kind: "paused"; readonly paused: boolean }
+  /** The app has another token. */
+  | { readonly kind: "token"; readonly token: string };
+
+const KINDS: ReadonlySet<unknown> = new Set<TabMessage["kind"]>(["toTab", "toLeader", "leads", "gone", "paused", "token"]);
+
+export class TabChannel {
+  readonly #channel: Channel;
+  #closed = false;
+
+  /** `name`: the storage's, which only tabs of one client have in common. */
+  constructor(open: NonNullable<Platform["openChannel"]>, name: string, received: (message: TabMessage) => void) {
+    this.#channel = open(name, (message) => {
+      if (!this.#closed && isTabMessage(message)) {
+        received(message);
+      }
+    });
+  }
+
+  post(message: TabMessage): void {
+    if (!this.#closed) {
+      this.#channel.post(message);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#channel.close();
+  }
+}
+
+/** Draws a number at random, of the 53 bits that are exact. */
+export function newTabId(): TabId {
+  const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
+  return (high >>> 11) * 2 ** 32 + low;
+}
+
+/** Another release of this package may say more, which is not heard. */
+function isTabMessage(message: unknown): message is TabMessage {
+  return typeof message === "object" && message !== null && "kind" in message && KINDS.has(message.kind);
+}
