@@ -43,7 +43,7 @@ function useOpenRoom(id: string, isMissing: boolean): void {
 function NotHere() {
   const { role, message } = useConnectionState();
   if (role === "waiting") {
-    return <Notice title="Open in another tab" text="This tab takes over when that one is closed." />;
+    return <Notice title="Another version is open" text={message ?? "Reload this tab, or close the other one."} />;
   }
   const text = "It is not on this device yet, and the server cannot be reached. It opens by itself once it can be.";
   return <Notice title="Waiting for the server" text={message ?? text} />;

@@ -13,7 +13,8 @@ export function connectionWords(state: ConnectionState): ConnectionWords {
     return { title: "Cut off", detail: "By your own switch. Go on working: it will be sent later.", tone: "off" };
   }
   if (state.role === "waiting") {
-    return { title: "Another tab leads", detail: "This one takes over when that one is closed.", tone: "waiting" };
+    const detail = state.message ?? "Another tab runs another version: reload this one, or close that one.";
+    return { title: "Not in use", detail, tone: "bad" };
   }
   switch (state.status) {
     case "online":
