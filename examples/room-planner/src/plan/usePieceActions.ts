@@ -11,7 +11,12 @@ import { useUndo } from "./useUndo";
 
 export type PieceActions = ReturnType<typeof usePieceActions>;
 
-export function usePieceActions(room: Room, pieces: readonly Piece[], onSelect: (id: string | null) => void) {
+export function usePieceActions(
+  room: Room,
+  pieces: readonly Piece[],
+  onSelect: (id: string | null) => void,
+  onMove: (id: string, to: Point) => void,
+) {
   const { mutate } = useClient();
   const undo = useUndo();
   const preview = usePreview(room.id);
@@ -36,6 +41,7 @@ export function usePieceActions(room: Room, pieces: readonly Piece[], onSelect: 
     },
     move(piece: Piece, to: Point): void {
       preview.end();
+      onMove(piece.id, to);
       mutate.movePiece({ ...nameOf(piece), x: to.x, y: to.y });
       undo.remember(() => mutate.movePiece({ ...nameOf(piece), x: piece.x, y: piece.y }));
     },

@@ -7,6 +7,7 @@ import { ChatSheet } from "../chat/ChatSheet";
 import { FloorPlan } from "../plan/FloorPlan";
 import { Palette } from "../plan/Palette";
 import { PieceBar } from "../plan/PieceBar";
+import { useJustMoved } from "../plan/useJustMoved";
 import { usePieceActions } from "../plan/usePieceActions";
 import type { Piece, Room } from "../schema";
 import { connectionWords } from "../sync/connectionWords";
@@ -17,10 +18,11 @@ import { SyncPanel } from "../sync/SyncPanel";
 import { RoomFacts } from "./RoomFacts";
 import { RoomHeader } from "./RoomHeader";
 
-export function RoomPage({ room, pieces }: { room: Room; pieces: readonly Piece[] }) {
+export function RoomPage({ room, pieces: stored }: { room: Room; pieces: readonly Piece[] }) {
+  const { pieces, note } = useJustMoved(stored);
   const [selected, setSelected] = useState<string | null>(null);
   const [syncOpen, setSyncOpen] = useState(false);
-  const actions = usePieceActions(room, pieces, setSelected);
+  const actions = usePieceActions(room, pieces, setSelected, note);
   const marks = useMarks();
   const find: NameOf = (id) => pieces.find((piece) => piece.id === id)?.name;
   return (

@@ -27,6 +27,7 @@ test("two tabs show each other's edits at once, with and without a connection, a
     const { leader, follower } = await openBeside(ada);
     assert.equal(await server.metric("iolite_sessions"), 1);
 
+    const before = await ada.placeOf("lamp-10");
     await ada.press("lamp-10", "ArrowUp");
     await ada.like();
     const moved = await ada.placeOf("lamp-10");
@@ -39,8 +40,9 @@ test("two tabs show each other's edits at once, with and without a connection, a
 
     await ada.cutLink();
     await ada.press("lamp-10", "ArrowUp", "ArrowUp");
+    const offline = { x: moved.x, y: moved.y - 2 * (before.y - moved.y) };
+    await ada.untilPlace("lamp-10", offline);
     await ada.untilMark("lamp-10", "durable");
-    const offline = await ada.placeOf("lamp-10");
     await savePicture(ada, "follower-offline");
     ada.page = leader;
     await ada.untilPlace("lamp-10", offline);
