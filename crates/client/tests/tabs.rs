@@ -11,7 +11,7 @@ use iolite_client::{
     Ticket, Transaction, View,
 };
 use iolite_machine::Machine;
-use iolite_values::{CellState, Counter, Id, Operation, Row, Value};
+use iolite_values::{Cell, CellState, Counter, Id, Operation, Row, TableId, Value};
 use iolite_wire::message::{Advance, GoodbyeReason, Rejection, Verdict};
 
 const VIEWS: [View; 3] = [View::Optimistic, View::Durable, View::Confirmed];
@@ -344,6 +344,35 @@ fn a_promised_call_whose_mutator_is_unknown_is_kept_with_its_payload() {
     exchange(&mut leader, &mut tabs);
     assert!(matches!(tabs[0].last_call(ticket), CallStatus::Ended(_, MutationStatus::Quarantined { .. })));
     assert_eq!(tabs[0].follower.refused().next().map(|refused| &*refused.name), Some("unheard of"));
+}
+
+#[test]
+fn a_call_of_a_table_that_refuses_changes_offline_is_kept_as_refused_unless_there_was_a_connection() {
+    let (mut leader, mut tabs) = followed(1);
+    let cell = Cell { table: TableId::of("online"), ..hits(1) };
+    leader.mutator("count", move |tx| Ok(tx.write(cell.clone(), Operation::Add(1))?));
+    let online = tabs[0].mutate(leader.now, 7, "count");
+    exchange(&mut leader, &mut tabs);
+    leader.client.go_offline();
+    exchange(&mut leader, &mut tabs);
+    let offline = tabs[0].mutate(leader.now, 8, "count");
+    exchange(&mut leader, &mut tabs);
+    let CallStatus::Ended(counter, MutationStatus::Quarantined { reason }) = tabs[0].last_call(offline) else {
+        panic!("it is refused")
+    };
+    assert!(reason.contains("without a connection"));
+    let kept: Vec<_> = tabs[0].follower.refused().map(|refused| (refused.counter, &*refused.name)).collect();
+    assert_eq!(kept, [(*counter, "count")]);
+    assert!(matches!(tabs[0].last_call(online), CallStatus::Queued(..)));
+
+    // One that waits for a leader may have been made while there was a connection.
+    tabs[0].mutate(leader.now, 9, "count");
+    tabs[0].store(&mut leader);
+    leader.other.clear();
+    let mut next = taken_over(leader, &mut tabs);
+    add_mutators(&mut next);
+    exchange(&mut next, &mut tabs);
+    assert_eq!(next.client.pending().count(), 2);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use iolite_values::{Counter, Offline, TransactionId};
 use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output};
-use crate::queue::{GivenUp, Ran, RunResult, RunState, Stage, Step, Trail};
+use crate::queue::{GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
 use crate::reason::shortened;
 use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
@@ -73,6 +73,7 @@ impl Client {
             return self.cache.interests.settle(Demand::Mutation(counter), &BTreeSet::new());
         };
         let first = matches!(entry.stage, Stage::Called);
+        let offline_check = std::mem::replace(&mut entry.offline_check, OfflineCheck::Done);
         entry.misses = if run.is_stopped() { entry.misses + 1 } else { 0 };
         let too_many = entry.misses > Client::MISSES_MAX;
         let missed = match missed {
@@ -85,7 +86,7 @@ impl Client {
                 return self.give_up(counter, "its data is not on this device, and there is no connection");
             }
             (true, _) => RunState::Missing(missed),
-            (false, Closed::Returned) if first && self.refuses_offline(&run) => {
+            (false, Closed::Returned) if offline_check == OfflineCheck::Due && self.refuses_offline(&run) => {
                 return self.give_up(counter, "a table that it writes takes no changes without a connection");
             }
             (false, Closed::Returned) => ran(run, None),

@@ -16,7 +16,7 @@ use iolite_wire::tabs::{FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabN
 use super::Client;
 use crate::cache::{Demand, TooManyInterests};
 use crate::interface::{MutationStatus, Output, Refused};
-use crate::queue::{Entry, Mutation, Stage};
+use crate::queue::{Entry, Mutation, OfflineCheck, Stage};
 use crate::tabs::{Answer, CallStatus, TabId, Ticket, call_status, ended_as, kind_of};
 
 impl Client {
@@ -34,7 +34,7 @@ impl Client {
     }
 
     /// Takes a call that is stored in the outbox into the queue, and out of the outbox, in one batch. Adopting a ticket twice does nothing.
-    pub fn adopt(&mut self, call: StoredMutation) {
+    fn adopt(&mut self, call: StoredMutation, offline_check: OfflineCheck) {
         let Some(ticket) = call.ticket.map(Ticket) else { return };
         if self.leader.was_adopted(ticket) || self.answer(ticket) != Answer::Unknown {
             return;
@@ -43,7 +43,7 @@ impl Client {
         let called_at = WallTime::from_micros(call.called_at_micros);
         let kind = kind_of(Some(&call.name), &call.arguments);
         let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket) };
-        self.queue.push(Entry::new(mutation, Stage::Called));
+        self.queue.push(Entry { offline_check, ..Entry::new(mutation, Stage::Called) });
         self.disk.changes.forget_call(ticket);
         self.leader.adopt(ticket, self.disk.last.next());
         self.outputs.push_back(Output::Adopted { ticket, counter });
@@ -95,7 +95,8 @@ impl Client {
                 let kept: BTreeSet<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
                 self.cache.interests.settle(Demand::Tab(tab), &kept);
             }
-            TabRequest::Announce(call) => self.adopt(call),
+            // The tab stored it a moment ago.
+            TabRequest::Announce(call) => self.adopt(call, OfflineCheck::Due),
             TabRequest::Ask(tickets) => tickets.into_iter().for_each(|ticket| self.on_ask(tab, ticket)),
             TabRequest::Cancel(counter) => drop(self.cancel(counter)),
             TabRequest::Dismiss(counter) => self.dismiss(counter),
@@ -190,7 +191,8 @@ impl Client {
 
     pub(super) fn adopt_all(&mut self, mut calls: Vec<StoredMutation>) {
         calls.sort_by_key(|call| (call.called_at_micros, call.ticket));
-        calls.into_iter().for_each(|call| self.adopt(call));
+        // Nobody knows how the client stood when they were made.
+        calls.into_iter().for_each(|call| self.adopt(call, OfflineCheck::Done));
     }
 
     /// The tab may have stored a call and not said so, also one that never got to join this leader.

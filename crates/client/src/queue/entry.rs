@@ -38,6 +38,7 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// Whether something of it may have reached the store.
     pub(crate) trail: Trail,
+    pub(crate) offline_check: OfflineCheck,
     /// The number of the last attempt. Those of each life of the app have numbers of their own.
     pub(crate) attempts: Attempt,
     /// The next attempt needs a snapshot at or above this.
@@ -53,6 +54,14 @@ pub(crate) enum Trail {
     None,
     /// An attempt was sent, or an earlier life of the app may have sent one: only the store can tell how it ended.
     MaybeSent,
+}
+
+/// Whether a mutation may still be refused because a table that it writes takes no changes without a connection. That is asked once, by the
+/// first run after the call: what was called while there was a connection is sent, also if it is lost soon after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfflineCheck {
+    Due,
+    Done,
 }
 
 /// Who gave a mutation up, and why. The store records it either way, so that no earlier attempt takes effect afterwards.
@@ -133,12 +142,14 @@ impl GivenUp {
 impl Entry {
     pub(crate) fn new(mutation: Mutation, stage: Stage) -> Entry {
         let (attempts, wait_for, given_up) = (Attempt(0), Timestamp::ZERO, BTreeMap::new());
-        Entry { mutation, state: RunState::Due, stage, trail: Trail::None, attempts, wait_for, given_up, misses: 0 }
+        let (state, trail, offline_check) = (RunState::Due, Trail::None, OfflineCheck::Due);
+        Entry { mutation, state, stage, trail, offline_check, attempts, wait_for, given_up, misses: 0 }
     }
 
     /// One that an earlier life of the app stored, and may have sent. Attempts of this life are numbered from above `attempts`.
     pub(crate) fn restored(mutation: Mutation, attempts: Attempt) -> Entry {
-        Entry { trail: Trail::MaybeSent, attempts, ..Entry::new(mutation, Stage::Saved) }
+        let (trail, offline_check) = (Trail::MaybeSent, OfflineCheck::Done);
+        Entry { trail, offline_check, attempts, ..Entry::new(mutation, Stage::Saved) }
     }
 
     pub(crate) fn counter(&self) -> Counter {
