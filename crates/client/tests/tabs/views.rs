@@ -1,0 +1,82 @@
+//! What a follower sees.
+
+use super::*;
+
+#[test]
+fn a_follower_sees_each_view_as_its_leader_does() {
+    let (mut leader, mut tabs) = followed(1);
+    let seen = VIEWS.map(|view| tabs[0].watch(view, count));
+    exchange(&mut leader, &mut tabs);
+    leader.load(10, &[]);
+    exchange(&mut leader, &mut tabs);
+    let last = || seen.clone().map(|seen| *seen.borrow().last().expect("it ran"));
+    assert_eq!(last(), [0, 0, 0]);
+    leader.stores = false;
+    let counter = leader.mutate("hit");
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(last(), [1, 0, 0], "it is not on disk yet");
+    leader.store();
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(last(), [1, 1, 0]);
+    leader.decide(counter, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(last(), [1, 1, 1]);
+    assert_eq!(tabs[0].follower.pending().count(), 0);
+    assert_eq!(tabs[0].follower.at(), at(20));
+    let told = FollowerOutput::Mutation { counter, status: MutationStatus::Confirmed { at: at(20) } };
+    assert!(tabs[0].other.contains(&told));
+}
+
+#[test]
+fn offline_a_follower_says_at_once_that_data_is_missing() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.client.go_offline();
+    exchange(&mut leader, &mut tabs);
+    let id = tabs[0].react(View::Optimistic, |tx| count(tx).map(drop));
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(tabs[0].other.last(), Some(&FollowerOutput::Unavailable(id)));
+}
+
+#[test]
+fn a_follower_asks_for_nothing_that_the_leader_holds() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.react(View::Confirmed, |tx| first_note(tx).map(drop));
+    leader.load(10, &[(notes(), key(1), note_row("a", 2))]);
+    let seen = tabs[0].watch(View::Confirmed, first_note);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(seen.borrow().as_slice(), [Some(note_row("a", 2))]);
+    assert!(leader.take_subscribed(false).is_empty());
+}
+
+#[test]
+fn what_only_a_follower_reads_stays_subscribed() {
+    let (mut leader, mut tabs) = followed(1);
+    let seen = tabs[0].watch(View::Confirmed, count);
+    exchange(&mut leader, &mut tabs);
+    leader.load(10, &[]);
+    exchange(&mut leader, &mut tabs);
+    for id in 2..400 {
+        let reaction = leader.react(View::Confirmed, move |tx| tx.cell(&hits(id)).map(drop).map_err(Stop::from));
+        leader.load(10 + id as u64, &[]);
+        leader.client.stop(reaction);
+    }
+    leader.advance(Advance { to: at(1000), changes: vec![hit(1, 5)], ..Advance::default() });
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(seen.borrow().last(), Some(&5));
+}
+
+#[test]
+fn an_update_in_many_parts_is_seen_at_once() {
+    let (mut leader, mut tabs) = followed(1);
+    let all = |tx: &mut Transaction<'_>| Ok(tx.range(notes(), &iolite_values::KeyRange::all(), None, false)?.len());
+    let seen = tabs[0].watch(View::Confirmed, all);
+    exchange(&mut leader, &mut tabs);
+    let title = "x".repeat(10_000);
+    let rows: Vec<_> = (0..100).map(|id| (notes(), key(id), note_row(&title, 0))).collect();
+    leader.load(10, &rows);
+    leader.settle();
+    take_down(&mut leader, &mut tabs);
+    assert!(tabs[0].down.len() > 5, "{} messages", tabs[0].down.len());
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(*seen.borrow(), [100]);
+}
