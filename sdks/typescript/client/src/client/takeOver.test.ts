@@ -6,6 +6,7 @@ import { IDBDatabase } from "fake-indexeddb";
 import type { MutationHandle } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
+import type { TabMessage } from "../tabs/tabChannel.js";
 import { until } from "../testing/until.js";
 import type { ConnectionState, Reactive } from "./types.js";
 
@@ -128,16 +129,35 @@ describe("a tab whose leader is closed", () => {
     assert.equal(await (await stage.open()).read((tx) => tx.hits.get("unstored")), 1);
   });
 
+  test("shows what it had until it has it itself, when the disk was behind", async () => {
+    const [leader, follower, device] = await openTwo();
+    await leader.mutate.hit({ page: "behind" }).until("confirmed");
+    const seen = watch(follower, "behind");
+    await until("the data", () => seen.at(-1)?.data === 1);
+    await until("that all is written", () => leader.pending.length === 0);
+    await device.clearStorage("iolite/notes/ann");
+    const closing = leader.close();
+    await until("the lead", () => follower.connection.role === "leader");
+    await closing;
+    await follower.mutate.hit({ page: "behind" }).until("confirmed");
+    await until("what came later", () => seen.at(-1)?.data === 2);
+    assert.deepEqual(seen.map(({ status, data }) => [status, data]), [["ready", 1], ["ready", 2]]);
+  });
+
   test("leads itself, and a third one follows it", async () => {
     const [first, second, device] = await openTwo();
     const third = await stage.open(device);
+    const said = new Set<string>();
+    device.channels?.open("iolite/notes/ann", (message) => said.add((message as TabMessage).kind));
     const seen = watch(third, "third");
     await until("the data", () => seen.at(-1)?.status === "ready");
     await first.close();
     await until("the lead", () => second.connection.role === "leader");
-    const hit = third.mutate.hit({ page: "third" });
-    await hit.until("confirmed");
-    await until("the effect", () => seen.at(-1)?.data === 1);
+    await until("that it says so", () => said.has("leads"));
+    await second.mutate.hit({ page: "third" }).until("confirmed");
+    await until("the effect, without a word of its own", () => seen.at(-1)?.data === 1);
+    await third.mutate.hit({ page: "third" }).until("confirmed");
+    await until("its own effect", () => seen.at(-1)?.data === 2);
     assert.equal(third.connection.role, "follower");
     assert.ok(seen.slice(1).every(({ status }) => status === "ready"), "nothing flickers");
     await second.close();

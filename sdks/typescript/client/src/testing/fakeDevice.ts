@@ -34,6 +34,15 @@ export class FakeDevice {
     }
   }
 
+  /** A storage loses all that it had. */
+  async clearStorage(name: string): Promise<void> {
+    const opening = (this.indexedDB as IDBFactory).open(name);
+    await new Promise((resolve) => (opening.onsuccess = resolve));
+    const clearing = opening.result.transaction("entries", "readwrite").objectStore("entries").clear();
+    await new Promise((resolve) => (clearing.onsuccess = resolve));
+    opening.result.close();
+  }
+
   /** Nobody else reads or writes a storage until the function that comes back is called. */
   async holdStorage(name: string): Promise<() => void> {
     const opening = (this.indexedDB as IDBFactory).open(name);
