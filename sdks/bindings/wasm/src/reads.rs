@@ -1,9 +1,7 @@
 //! Reads of a running closure. Keys are arrays of their values; rows are arrays in the order of the table's columns.
 
-use std::sync::Arc;
-
 use iolite_client::Transaction;
-use iolite_values::{KeyRange, RowKey};
+use iolite_values::KeyRange;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
@@ -44,22 +42,30 @@ impl Core {
         Ok(self.on_table(table, |transaction, layout| Ok(transaction.exists(layout.table, &layout.row_key(key)?)?))?)
     }
 
-    /// Rows whose key begins with `prefix`, or from `from` (included) to `to` (not included).
+    /// Rows whose key begins with `prefix`, from `from` (included) or behind all that begin with `after`, to `to` (not included).
+    #[allow(clippy::too_many_arguments, reason = "JavaScript hands over no structs without making an object each time")]
     pub fn range(
         &mut self,
         table: u32,
         prefix: Option<Array>,
         from: Option<Array>,
+        after: Option<Array>,
         to: Option<Array>,
         limit: Option<u32>,
         reverse: bool,
     ) -> Result<Array, JsValue> {
         Ok(self.on_table(table, |transaction, layout| {
-            let range = match prefix {
-                Some(prefix) => KeyRange::prefix(&layout.key_values(&prefix)?)?,
-                None => bounds(layout, from, to)?,
-            };
-            rows(transaction, layout, &range, limit, reverse)
+            let within = beginning_with(layout, prefix)?;
+            let from = beginning_with(layout, from)?.lower;
+            let behind = beginning_with(layout, after)?.upper.unwrap_or_default();
+            let to = to.filter(|values| values.length() > 0);
+            let to = to.map(|values| Ok::<_, Failure>(beginning_with(layout, Some(values))?.lower)).transpose()?;
+            let lower = within.lower.max(from).max(behind);
+            let upper = [within.upper, to].into_iter().flatten().min();
+            match upper {
+                Some(upper) if upper <= lower => Ok(Array::new()),
+                upper => rows(transaction, layout, &KeyRange { lower, upper }, limit, reverse),
+            }
         })?)
     }
 
@@ -101,13 +107,9 @@ impl Core {
     }
 }
 
-fn bounds(layout: &Layout, from: Option<Array>, to: Option<Array>) -> Result<KeyRange, Failure> {
-    let bound = |values: Option<Array>| -> Result<Option<Arc<[u8]>>, Failure> {
-        let Some(values) = values.filter(|values| values.length() > 0) else { return Ok(None) };
-        let key = RowKey::new(&layout.key_values(&values)?)?;
-        Ok(Some(Arc::from(key.as_bytes())))
-    };
-    Ok(KeyRange { lower: bound(from)?.unwrap_or_else(|| Arc::from([])), upper: bound(to)? })
+/// All rows, if there are no values.
+fn beginning_with(layout: &Layout, values: Option<Array>) -> Result<KeyRange, Failure> {
+    Ok(KeyRange::prefix(&layout.key_values(&values.unwrap_or_default())?)?)
 }
 
 fn rows(

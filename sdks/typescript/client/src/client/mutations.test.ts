@@ -104,12 +104,22 @@ describe("a client of a real server", () => {
       texts(tx.messages.range({ prefix: ["kitchen"], limit: 2, reverse: true })),
       texts(tx.messages.range({ from: ["kitchen", 2], to: ["kitchen", 10] })),
       texts(tx.messages.range({ to: ["kitchen"] })),
+      texts(tx.messages.range({ prefix: ["kitchen"], after: ["kitchen", -3], limit: 1 })),
+      texts(tx.messages.range({ prefix: ["kitchen"], to: ["kitchen", 10], reverse: true })),
+      texts(tx.messages.range({ after: ["attic"], from: ["kitchen", 2] })),
+      texts(tx.messages.range({ prefix: ["attic"], after: ["kitchen"] })),
+      texts(tx.messages.range({ after: ["kitchen"] })),
     ]);
     assert.deepEqual(ranges, [
       ["attic 1", "kitchen -3", "kitchen 2", "kitchen 10"],
       ["kitchen 10", "kitchen 2"],
       ["kitchen 2"],
       ["attic 1"],
+      ["kitchen 2"],
+      ["kitchen 2", "kitchen -3"],
+      ["kitchen 2", "kitchen 10"],
+      [],
+      [],
     ]);
   });
 

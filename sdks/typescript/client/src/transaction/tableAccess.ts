@@ -35,20 +35,18 @@ export class TableAccess {
   }
 
   range(options: RangeOptions<never> = {}): readonly unknown[] {
-    const { prefix, from, to, limit, reverse = false } = options as {
+    const { prefix, from, after, to, limit, reverse = false } = options as {
       prefix?: unknown[];
       from?: unknown[];
+      after?: unknown[];
       to?: unknown[];
       limit?: number;
       reverse?: boolean;
     };
-    if (prefix !== undefined && (from !== undefined || to !== undefined)) {
-      throw new TransactionError("a range has a prefix, or bounds, but not both");
-    }
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > LIMIT_MAX)) {
       throw new RangeError(`a limit is a whole number from 0, not ${limit}`);
     }
-    const rows = this.#scope.call("range", this.#table.number, prefix, from, to, limit, reverse);
+    const rows = this.#scope.call("range", this.#table.number, prefix, from, after, to, limit, reverse);
     return rows.map((row: unknown[]) => (this.#table.live ? { key: row[LIVE_KEY_PLACE], value: row[LIVE_VALUE_PLACE] } : this.#row(row)));
   }
 

@@ -14,12 +14,14 @@ import type { CellOf, ChangesOf, NewRowOf, RowOf } from "../schema/row.js";
 import type { Schema } from "../schema/schema.js";
 import type { KeyOf, KeyPrefixOf, LiveTable, Table } from "../schema/table.js";
 
-/** Which rows to read, in the order of their keys. Bounds are the first values of a key, in an array. */
+/** Which rows to read, in the order of their keys: those that are within all bounds. A bound is the first values of a key, in an array. */
 export interface RangeOptions<T> {
-  /** Rows whose key begins with these values. Not together with `from` and `to`. */
+  /** Rows whose key begins with these values. */
   readonly prefix?: KeyPrefixOf<T>;
   /** Rows from here on, included. */
   readonly from?: KeyPrefixOf<T>;
+  /** Rows behind those whose key begins with these values: what comes after the last row of a page. */
+  readonly after?: KeyPrefixOf<T>;
   /** Rows up to here, not included. */
   readonly to?: KeyPrefixOf<T>;
   /** At most this many. */
