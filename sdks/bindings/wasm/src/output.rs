@@ -4,7 +4,7 @@ use iolite_client::{
     CallStatus, Connection, FollowerOutput, MutationStatus, Output, Pending, ReactionId, RunOf, StorageChange, Ticket,
 };
 use iolite_machine::{Machine, PersistId};
-use iolite_values::Counter;
+use iolite_values::{Attempt, Counter};
 use iolite_wire::message::GoodbyeReason;
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -26,7 +26,7 @@ pub enum OutputKind {
     RunMutation,
     /// The reaction's id.
     RunReaction,
-    /// The counter; the status, as `pending` lists it.
+    /// The counter; the status, as `pending` lists it; the attempt that was submitted last, or that took effect.
     Mutation,
     /// The state; for `refused` the reason and the message.
     Connection,
@@ -65,7 +65,7 @@ impl Core {
             Output::Send(frame) => array(OutputKind::Send, [bytes(&frame)]),
             Output::Persist { id, changes } => persist(id, changes),
             Output::Run(of) => self.asked_to_run(of),
-            Output::Mutation { counter, status, .. } => mutation(counter, &status),
+            Output::Mutation { counter, attempt, status } => mutation(counter, &status, attempt),
             Output::Connection(connection) => connection_to_js(&connection),
             Output::Unavailable(reaction) => unavailable(reaction),
             Output::ReactionFailed { reaction, message } => failed(reaction, &message),
@@ -85,7 +85,8 @@ impl Core {
             FollowerOutput::Call { ticket, status } => {
                 array(OutputKind::Call, [ticket_to_js(Some(ticket)), call_to_js(&status).into()])
             }
-            FollowerOutput::Mutation { counter, status, .. } => mutation(counter, &status),
+            // Only closures without a name want to know attempts, and they run in the tab that leads.
+            FollowerOutput::Mutation { counter, status } => mutation(counter, &status, Attempt(0)),
             FollowerOutput::Connection(connection) => connection_to_js(&connection),
             FollowerOutput::Unavailable(reaction) => unavailable(reaction),
             FollowerOutput::ReactionFailed { reaction, message } => failed(reaction, &message),
@@ -110,8 +111,8 @@ fn persist(PersistId(id): PersistId, changes: Vec<StorageChange>) -> Array {
     array(OutputKind::Persist, [JsValue::from_f64(id as f64), changes_to_js(changes)])
 }
 
-fn mutation(counter: Counter, status: &MutationStatus) -> Array {
-    array(OutputKind::Mutation, [number(counter), status_to_js(status)])
+fn mutation(counter: Counter, status: &MutationStatus, Attempt(attempt): Attempt) -> Array {
+    array(OutputKind::Mutation, [number(counter), status_to_js(status), JsValue::from_f64(f64::from(attempt))])
 }
 
 fn unavailable(reaction: ReactionId) -> Array {

@@ -1,16 +1,8 @@
 /** One mutation as a tab knows it, from its call or from the core's list to its end. */
 
-import type { Closure } from "../transaction/runClosure.js";
 import type { Handle } from "./handle.js";
+import type { OpenTransaction } from "./openTransaction.js";
 import type { MutationId } from "./types.js";
-
-/** A closure without a name, and who waits for it. */
-export interface OpenTransaction {
-  readonly closure: Closure;
-  value: unknown;
-  resolve(value: unknown): void;
-  reject(error: Error): void;
-}
 
 export interface KnownMutation {
   readonly id: MutationId;

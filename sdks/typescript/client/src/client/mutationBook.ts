@@ -11,6 +11,7 @@ import { decodeArguments } from "./arguments.js";
 import { errorOf, Handle } from "./handle.js";
 import type { KnownMutation, OwnCall } from "./knownMutation.js";
 import type { Notifier } from "./notifier.js";
+import { OpenTransaction } from "./openTransaction.js";
 import { type CallStatus, readStatus } from "./outputs.js";
 import type {
   MutationId,
@@ -106,9 +107,7 @@ export class MutationBook {
   /** A closure without a name was called. */
   beginTransaction(counter: number, closure: Closure): Promise<unknown> {
     const known = this.#note(counter, [undefined, undefined, undefined]);
-    return new Promise((resolve, reject) => {
-      known.transaction = { closure, value: undefined, resolve, reject };
-    });
+    return (known.transaction = new OpenTransaction(closure)).result;
   }
 
   transactionOf(counter: number): Closure | undefined {
@@ -121,21 +120,22 @@ export class MutationBook {
       return;
     }
     known.error = result.ended === "failed" ? result.error : undefined;
-    if (known.transaction !== undefined && result.ended === "returned") {
-      known.transaction.value = result.value;
+    if (result.ended === "returned") {
+      known.transaction?.returned(result.value);
     }
   }
 
-  /** A mutation of any tab got on, or ended. */
-  became(counter: number, status: MutationStatus): void {
+  /** A mutation of any tab got on, or ended. `attempt`: which one was submitted last, or took effect. */
+  became(counter: number, status: MutationStatus, attempt: number): void {
     const known = this.#knownBy(counter);
     if (known === undefined) {
       // It ended before this tab heard of it.
       return;
     }
     if (status.state !== "pending") {
-      return this.#settle(known, status, counter);
+      return this.#settle(known, status, counter, attempt);
     }
+    known.transaction?.submitted(attempt);
     if (known.call !== undefined) {
       known.call.counter = counter;
     }
@@ -161,9 +161,9 @@ export class MutationBook {
           this.#byCounter.delete(known.call.counter);
         }
         this.#byCounter.set(status.counter, known);
-        return this.became(status.counter, status.status);
+        return this.became(status.counter, status.status, 0);
       case "ended":
-        return this.#settle(known, status.status, known.call.counter);
+        return this.#settle(known, status.status, known.call.counter, 0);
     }
   }
 
@@ -171,7 +171,7 @@ export class MutationBook {
   giveUp(error: Error): void {
     for (const known of [...this.#byCounter.values(), ...this.#byTicket.values()]) {
       known.handle?.giveUp(error);
-      known.transaction?.reject(error);
+      known.transaction?.failed(error);
       known.transaction = undefined;
     }
   }
@@ -240,7 +240,7 @@ export class MutationBook {
     return refused === undefined ? undefined : [refused[1], refused[2], refused[3]];
   }
 
-  #settle(known: KnownMutation, status: SettledStatus, counter: number | undefined): void {
+  #settle(known: KnownMutation, status: SettledStatus, counter: number | undefined, attempt: number): void {
     if (counter !== undefined) {
       this.#byCounter.delete(counter);
     }
@@ -252,7 +252,7 @@ export class MutationBook {
       console.error(`mutation ${name ?? "without a name"} failed:`, error);
     }
     known.handle?.become(status, error);
-    settleTransaction(known, status);
+    settleTransaction(known, status, attempt);
     const settled = { id, name, args: args === undefined ? undefined : decodeArguments(args), status };
     this.#options.notifier.add(() => this.#options.settled(settled));
   }
@@ -266,11 +266,11 @@ function pendingCall({ id, name, args = "null", call }: KnownMutation & { readon
   return { id, name, args: decodeArguments(args), calledAt: call.calledAt, status: { ...STORED, durable } };
 }
 
-function settleTransaction({ transaction, error }: KnownMutation, status: SettledStatus): void {
+function settleTransaction({ transaction, error }: KnownMutation, status: SettledStatus, attempt: number): void {
   if (status.state === "confirmed") {
-    transaction?.resolve(transaction.value);
+    transaction?.tookEffect(attempt);
   } else {
-    transaction?.reject(error ?? errorOf(status, undefined));
+    transaction?.failed(error ?? errorOf(status, undefined));
   }
 }
 

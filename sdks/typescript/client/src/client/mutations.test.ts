@@ -211,6 +211,25 @@ describe("a client of a real server", () => {
     await assert.rejects(ann.transact((tx) => tx.hits.range()), { code: "offline" });
   });
 
+  test("gives each of many closures in conflict what its run returned that took effect", async () => {
+    const apps = await Promise.all([open(), open(), open()]);
+    await Promise.all(apps.map((app) => until("the connection", () => app.connection.status === "online")));
+    const seen: number[] = [];
+    const take = async (app: App): Promise<void> => {
+      for (let turn = 0; turn < 5; turn += 1) {
+        seen.push(
+          await app.transact((tx) => {
+            const number = tx.hits.get("ticket") ?? 0;
+            tx.hits.ref("ticket").increment();
+            return number;
+          }),
+        );
+      }
+    };
+    await Promise.all(apps.map(take));
+    assert.deepEqual(seen.sort((a, b) => a - b), Array.from({ length: 15 }, (_, number) => number));
+  });
+
   test("says that data is unavailable instead of waiting without a connection, and brings it when there is one", async () => {
     const device = new FakeDevice();
     device.cut = true;

@@ -19,7 +19,7 @@ export type CallStatus =
 
 /** What the app may want to know. */
 export type News =
-  | { readonly kind: OutputKind.Mutation; readonly counter: number; readonly status: MutationStatus }
+  | { readonly kind: OutputKind.Mutation; readonly counter: number; readonly status: MutationStatus; readonly attempt: number }
   | { readonly kind: OutputKind.Call; readonly ticket: string; readonly status: CallStatus }
   | {
       readonly kind: OutputKind.Connection;
@@ -70,7 +70,7 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
     case OutputKind.Unavailable:
       return { kind, reaction: first };
     case OutputKind.Mutation:
-      return { kind, counter: first, status: readStatus(second) };
+      return { kind, counter: first, status: readStatus(second), attempt: third };
     case OutputKind.Call:
       return { kind, ticket: first, status: readCallStatus(second) };
     case OutputKind.Connection:

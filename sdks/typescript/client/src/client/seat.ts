@@ -217,7 +217,7 @@ export class Seat implements CoreHostEvents {
   told(output: News): void {
     switch (output.kind) {
       case OutputKind.Mutation:
-        this.book.became(output.counter, output.status);
+        this.book.became(output.counter, output.status, output.attempt);
         this.#listsChanged();
         break;
       case OutputKind.Call:
