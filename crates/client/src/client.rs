@@ -11,6 +11,7 @@ mod declined;
 mod ending;
 mod mutations;
 mod reactions;
+mod resting;
 mod runs;
 mod sending;
 mod storing;
@@ -36,6 +37,7 @@ use crate::tabs::Leader;
 use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
 use ending::Ended;
+use resting::Rest;
 
 pub struct Client {
     schema: Arc<Schema>,
@@ -50,6 +52,7 @@ pub struct Client {
     refused: BTreeMap<Counter, Refused>,
     reactions: Reactions,
     session: Session,
+    rest: Rest,
     /// What the app was last told.
     connection: Connection,
     /// Parts of an `Advance` that is not complete yet.
@@ -79,6 +82,10 @@ struct Counters {
 }
 
 impl Counters {
+    fn after(last: Counter) -> Counters {
+        Counters { last, reserved: last }
+    }
+
     /// Below the numbers of the attempts that this life of the app makes of a mutation which it found stored: no attempt of an earlier life has one
     /// of those, or one number could have two contents. A life begins with a block of counters of its own, so their last tells lives apart.
     fn attempts_base(&self) -> Attempt {
@@ -137,7 +144,6 @@ impl Client {
         loaded.check_user(&config.user)?;
         let (store, cache, unused) = loaded.take_cache(config.schema.hash());
         let meta = loaded.meta.as_ref();
-        let last = meta.map_or(Counter(0), |meta| meta.next_counter);
         let mut client = Client {
             schema: config.schema,
             identity: meta.map_or(config.fresh_client, |meta| meta.client),
@@ -150,11 +156,12 @@ impl Client {
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
             session: Session::new(now.instant, config.seed, config.limits),
+            rest: Rest::new(config.seed),
             connection: Connection::Offline,
             partial: None,
             running: None,
             changed: Changed::default(),
-            counters: Counters { last, reserved: last },
+            counters: Counters::after(meta.map_or(Counter(0), |meta| meta.next_counter)),
             acknowledgement: Acknowledgement::noted(meta.map_or(Counter(0), |meta| meta.acknowledged)),
             disk: Disk::opened(loaded.interests, unused),
             outputs: VecDeque::new(),
@@ -250,12 +257,14 @@ impl Machine for Client {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        [self.session.deadline(), self.acknowledgement.due, self.leader.deadline()].into_iter().flatten().min()
+        let own = [self.session.deadline(), self.acknowledgement.due, self.leader.deadline(), self.rest.deadline()];
+        own.into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         self.on_session_due(now);
         self.on_acknowledgement_due(now.instant);
+        self.rest.on_due(now.instant);
         self.on_tabs_due(now);
         self.note_connection();
     }

@@ -6,15 +6,13 @@
 //!
 //! docs/protocols/session.md shows the exchange.
 
-mod backoff;
-
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now};
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
-use backoff::Backoff;
+use crate::backoff::Backoff;
 
 use crate::limits::Limits;
 
@@ -93,6 +91,9 @@ pub(crate) enum Phase {
 }
 
 impl Session {
+    /// The first pause between tries to connect, and the longest one.
+    const RETRY_FIRST: Duration = Duration::from_millis(100);
+    const RETRY_LAST: Duration = Duration::from_secs(10);
     const LINK_WITHIN: Duration = Duration::from_secs(10);
     /// Since the last ping, whatever is heard: what a gateway sends does not tell it that its client lives.
     pub(crate) const PING_AFTER: Duration = Duration::from_secs(10);
@@ -103,7 +104,7 @@ impl Session {
     /// `seed` spreads the retries of many clients.
     pub(crate) fn new(now: Instant, seed: u64, limits: Limits) -> Session {
         let state = State::Waiting { retry: now, outlook: Outlook::Good };
-        Session { state, backoff: Backoff::new(seed), limits }
+        Session { state, backoff: Backoff::new(Self::RETRY_FIRST, Self::RETRY_LAST, seed), limits }
     }
 
     pub(crate) fn connection(&self) -> Connection {

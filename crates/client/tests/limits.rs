@@ -204,7 +204,7 @@ fn the_page_has_these_values() {
 fn the_page_has_the_values_of_the_clients_own() {
     let session = include_str!("../src/session.rs");
     let storing = include_str!("../src/client/storing.rs");
-    let backoff = include_str!("../src/session/backoff.rs");
+    let resting = include_str!("../src/client/resting.rs");
     let leader = include_str!("../src/tabs/leader.rs");
     let (portions, interests) = (include_str!("../src/cache/portions.rs"), include_str!("../src/cache/interests.rs"));
     let joining = include_str!("../src/tabs/follower/joining.rs");
@@ -223,8 +223,10 @@ fn the_page_has_the_values_of_the_clients_own() {
         ("LINK_WITHIN", "10s", "LINK_WITHIN: Duration = Duration::from_secs(10);", session),
         ("PING_AFTER", "10s", "PING_AFTER: Duration = Duration::from_secs(10);", session),
         ("ANSWER_WITHIN", "15s", "ANSWER_WITHIN: Duration = Duration::from_secs(15);", session),
-        ("FIRST_MS", "100", "FIRST_MS: u64 = 100;", backoff),
-        ("LAST_MS", "10000", "LAST_MS: u64 = 10_000;", backoff),
+        ("RETRY_FIRST", "100ms", "RETRY_FIRST: Duration = Duration::from_millis(100);", session),
+        ("RETRY_LAST", "10s", "RETRY_LAST: Duration = Duration::from_secs(10);", session),
+        ("CONFLICT_FIRST", "500us", "CONFLICT_FIRST: Duration = Duration::from_micros(500);", resting),
+        ("CONFLICT_LAST", "100ms", "CONFLICT_LAST: Duration = Duration::from_millis(100);", resting),
     ];
     for (name, value, declared, source) in limits {
         assert!(source.contains(&format!("const {declared}")), "{name} is declared otherwise now");

@@ -116,6 +116,7 @@ fn the_outcome_of_an_earlier_attempt_counts() {
     harness.decide(counter, 1, 20, vec![], Verdict::Conflict(at(30)));
     assert!(harness.take_submits().is_empty(), "the snapshot is too old for another attempt");
     harness.advance(Advance { to: at(30), changes: vec![title_put(1, "b")], ..Advance::default() });
+    harness.pass(Duration::from_millis(1));
     let submits = harness.take_submits();
     assert_eq!((submits[0].attempt, submits[0].snapshot), (Attempt(2), at(30)));
     assert_eq!(submits[0].decision, Decision::Commit(vec![title_put(1, "b!")]), "it ran on the new state");

@@ -4,6 +4,7 @@ mod harness;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use harness::{Harness, Stop, at, hit, hits, key, note_row, notes, title_put};
 use iolite_client::{RunOf, Transaction, View};
@@ -95,4 +96,19 @@ fn a_row_that_only_confirmed_mutations_wrote_moves_with_the_confirmed_state() {
     harness.decide(first, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
     harness.advance(Advance { to: at(30), changes: vec![hit(1, 10)], ..Advance::default() });
     assert_eq!(shown.borrow().last(), Some(&11));
+}
+
+#[test]
+fn an_attempt_that_conflicts_is_followed_by_another_after_a_pause() {
+    let (mut harness, _) = copying();
+    let counter = harness.mutate("copy");
+    harness.take_submits();
+    harness.decide(counter, 1, 20, vec![hit(1, 7)], Verdict::Conflict(at(20)));
+    assert!(harness.take_submits().is_empty(), "whoever conflicted with it is not to meet it again at once");
+    harness.pass(Duration::from_micros(500));
+    let submits = harness.take_submits();
+    assert_eq!((submits.len(), submits[0].snapshot), (1, at(20)));
+    harness.decide(counter, 2, 30, vec![hit(2, 7)], Verdict::Committed(at(30)));
+    harness.mutate("copy");
+    assert_eq!(harness.take_submits().len(), 1, "what follows does not wait");
 }

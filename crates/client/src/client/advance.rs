@@ -45,7 +45,7 @@ impl Client {
         if more {
             self.partial = Some(whole);
         } else if self.fits_schema(&whole) && whole.to >= self.cache.at() {
-            self.on_advance(whole);
+            self.on_advance(now, whole);
         } else {
             self.leave(now);
         }
@@ -79,7 +79,7 @@ impl Client {
         snapshot.row.cells().all(fits)
     }
 
-    fn on_advance(&mut self, advance: Advance) {
+    fn on_advance(&mut self, now: Now, advance: Advance) {
         let foreseen = self.queue.foresee(&advance.outcomes, &self.cache);
         let mut rows = self.cache.apply(&advance.changes);
         let loaded = !advance.snapshots.is_empty();
@@ -90,7 +90,7 @@ impl Client {
         self.cache.advance(advance.to);
         self.compare_due = true;
         for outcome in &advance.outcomes {
-            self.on_outcome(outcome);
+            self.on_outcome(now, outcome);
         }
         let contained = self.queue.contained(self.cache.at());
         let foreseen = foreseen.filter(|foreseen| contained.iter().any(|(counter, _)| *counter == foreseen.of));
@@ -105,8 +105,14 @@ impl Client {
         self.enter(Phase::Open);
     }
 
-    fn on_outcome(&mut self, outcome: &Outcome) {
-        match self.queue.decide(outcome) {
+    fn on_outcome(&mut self, now: Now, outcome: &Outcome) {
+        let decided = self.queue.decide(outcome);
+        match &decided {
+            None => {}
+            Some(Decided::Again) => self.rest.conflicted(now.instant),
+            Some(Decided::Committed(_) | Decided::GivenUp(_) | Decided::Rejected(_)) => self.rest.end(),
+        }
+        match decided {
             Some(Decided::Committed(at)) if self.broken == Broken::RemoveAtReply => {
                 self.end(outcome.counter, MutationStatus::Confirmed { at });
             }

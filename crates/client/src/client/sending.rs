@@ -167,7 +167,7 @@ impl Client {
 
     pub(super) fn submit(&mut self) -> bool {
         // Before the first batch is stored, a restart would number its attempts as this life does.
-        if !self.session.is_open() || self.disk.done == PersistId::START {
+        if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
         let Some(mut submit) = self.queue.next_submission(self.cache.at()) else { return false };
