@@ -4,7 +4,7 @@ import { createClient, type Client } from "@iolite/client";
 
 import { mutators } from "./mutators";
 import { schema } from "./schema";
-import { stayCut } from "./sync/cutNetwork";
+import { rememberCut, wasCut } from "./sync/cutNetwork";
 
 export type PlannerClient = Client<typeof schema, (typeof mutators)["byName"]>;
 
@@ -34,8 +34,9 @@ export async function openClient(): Promise<PlannerClient> {
     mutators,
     name: "room-planner",
     user: "developer",
+    paused: wasCut(),
   });
-  stayCut(client);
+  rememberCut(client);
   renewToken(client, config.token);
   return client;
 }

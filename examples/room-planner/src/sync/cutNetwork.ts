@@ -1,4 +1,4 @@
-/** The switch that cuts this tab's network, which stays as it is over a reload. */
+/** The switch that cuts the network of all tabs of this page, which stays as it is over a reload. */
 
 import type { Client } from "@iolite/client";
 
@@ -7,7 +7,6 @@ type Switchable = Pick<Client, "goOffline" | "goOnline">;
 const KEY = "room-planner.cut";
 
 export function cutNetwork(client: Switchable, cut: boolean): void {
-  sessionStorage.setItem(KEY, String(cut));
   if (cut) {
     client.goOffline();
   } else {
@@ -15,9 +14,12 @@ export function cutNetwork(client: Switchable, cut: boolean): void {
   }
 }
 
-/** Right after the client was opened, before it is connected. */
-export function stayCut(client: Switchable): void {
-  if (sessionStorage.getItem(KEY) === "true") {
-    client.goOffline();
-  }
+/** Whether the client begins offline. */
+export function wasCut(): boolean {
+  return sessionStorage.getItem(KEY) === "true";
+}
+
+/** Any tab may turn the switch, and each one remembers it. */
+export function rememberCut(client: Pick<Client, "onConnectionChange">): void {
+  client.onConnectionChange(({ paused }) => sessionStorage.setItem(KEY, String(paused)));
 }
