@@ -9,9 +9,13 @@ mod model;
 mod mutators;
 mod watchers;
 
+use std::sync::{Arc, LazyLock};
+
 use iolite_values::Schema;
 
 pub use call::Call;
+#[cfg(test)]
+pub use handle::cell;
 pub use handle::{InClient, Stop};
 pub use model::Model;
 pub use mutators::run_call;
@@ -35,14 +39,54 @@ const SCHEMA: &str = r#"{"tables":{
   "seats":{"columns":{"group":{"type":"int"},"guest":{"type":"int"},"name":{"type":"string"},"moves":{"type":"counter"}},"key":["group","guest"]}
 }}"#;
 
-pub fn schema() -> Schema {
-    Schema::from_json(SCHEMA).expect("it is tested")
+/// What the second version adds, and the third one does without.
+const GROWN_TABLE: &str =
+    r#"{"tables":{"visits":{"columns":{"key":{"type":"int"},"value":{"type":"counter"}},"key":["key"],"live":true},"#;
+const GROWN_COLUMN: &str = r#"{"type":"list","of":"int"},"rank":{"type":"counter"},"#;
+const PRUNED_COLUMN: &str = r#","weight":{"type":"float","default":0.5}"#;
+
+static SCHEMAS: LazyLock<[Arc<Schema>; 3]> = LazyLock::new(|| {
+    let grown =
+        SCHEMA.replacen(r#"{"tables":{"#, GROWN_TABLE, 1).replacen(r#"{"type":"list","of":"int"},"#, GROWN_COLUMN, 1);
+    let pruned = grown.replacen(PRUNED_COLUMN, "", 1);
+    let read = |json: &str| Arc::new(Schema::from_json(json).expect("it is tested"));
+    [read(SCHEMA), read(&grown), read(&pruned)]
+});
+
+/// A version of the app. Clients start with the first and go on to later ones; the server's schema holds what any of them has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SchemaVersion {
+    First,
+    /// With a table and a column more.
+    Grown,
+    /// With a column less.
+    Pruned,
+}
+
+impl SchemaVersion {
+    pub fn schema(self) -> Arc<Schema> {
+        let [first, grown, pruned] = &*SCHEMAS;
+        match self {
+            SchemaVersion::First => first.clone(),
+            SchemaVersion::Grown => grown.clone(),
+            SchemaVersion::Pruned => pruned.clone(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::SchemaVersion::{First, Grown, Pruned};
+    use super::*;
+
     #[test]
-    fn the_schema_is_good() {
-        assert_eq!(super::schema().tables().count(), 5);
+    fn versions_differ_by_a_table_and_a_column() {
+        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [5, 6, 6]);
+        let columns = |version: SchemaVersion| {
+            let schema = version.schema();
+            let things = schema.table_by_id(iolite_values::TableId::of("things")).expect("it has things");
+            ["rank", "weight"].map(|name| things.column(iolite_values::ColumnId::of(name)).is_some())
+        };
+        assert_eq!([First, Grown, Pruned].map(columns), [[false, true], [true, true], [true, false]]);
     }
 }

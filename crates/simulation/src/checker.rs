@@ -4,15 +4,20 @@
 //! - each mutation's closure, run in the model just before its timestamp, comes to the writes that were committed, or to the same abort:
 //!   so every read was valid, and the history is serializable;
 //! - a mutation that was known to have ended before another was called comes before it: strictly;
+//! - mutations of one client take effect in the order of their counters;
 //! - each takes effect once, none that was acknowledged is missing, none that ended otherwise took effect;
 //! - each reactive transaction saw the model at its timestamp, with its client's pending mutations on top: serializable and causal.
 
 mod commits;
 mod last;
+mod order;
 mod real_time;
 mod replay;
+#[cfg(test)]
+mod tests;
 mod tickets;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::app::Model;
@@ -37,6 +42,7 @@ pub enum Invariant {
     Durability,
     Serializability,
     RealTime,
+    ClientOrder,
     ReactiveSnapshot,
     OwnWritesVisible,
     MonotonicReads,
@@ -56,14 +62,24 @@ impl Violation {
     }
 }
 
-/// Checks a history, and gives the state that it ends in.
+/// Checks a run. Each history of the store is held against a model of its own; the state that the last one ends in is returned.
 ///
 /// # Errors
 /// The first [`Violation`] that is found.
 pub fn check(history: &History) -> Result<Model, Violation> {
-    let commits = Commits::collect(history)?;
-    commits.check_ends(history)?;
-    tickets::check(history, &commits)?;
-    real_time::check(history, &commits)?;
-    replay::check(history, &commits)
+    let mut all = BTreeMap::new();
+    for (store, own) in &history.stores {
+        let commits = Commits::collect(history, own)?;
+        commits.check_ends(history, *store)?;
+        real_time::check(history, *store, &commits)?;
+        order::check(history, &commits)?;
+        all.insert(*store, commits);
+    }
+    tickets::check(history, &all)?;
+    replay::check_monotonic(history)?;
+    let mut model = Model::default();
+    for (store, commits) in &all {
+        model = replay::check(history, *store, commits)?;
+    }
+    Ok(model)
 }

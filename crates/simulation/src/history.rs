@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_client::{CallStatus, Ticket, View};
 use iolite_engine::Position;
 use iolite_replication::journal::JournalRecord;
-use iolite_values::{ClientId, Counter, Timestamp};
+use iolite_values::{ClientId, Counter, StoreIncarnation, Timestamp};
 
-use crate::app::{Call, Watcher};
+use crate::app::{Call, SchemaVersion, Watcher};
 
 /// A client of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -26,21 +26,61 @@ pub struct History {
     /// The calls of tabs that did not lead.
     pub tickets: BTreeMap<Ticket, TicketCall>,
     pub sightings: Vec<Sighting>,
+    /// The histories of the store, in the order in which they began. The last one goes on.
+    pub stores: BTreeMap<StoreIncarnation, StoreHistory>,
+    /// Which version of the app each client was started with last.
+    pub versions: BTreeMap<ClientIndex, SchemaVersion>,
+}
+
+/// What a store had on its disks, from its first start until its data were lost.
+#[derive(Debug, Default)]
+pub struct StoreHistory {
     /// The store's journal, as far as it survived.
     pub journal: BTreeMap<Position, JournalRecord>,
     /// The last record that was reported durable.
-    pub durable: Option<Position>,
+    durable: Option<Position>,
 }
 
 #[derive(Debug)]
 pub struct Called {
     pub call: Call,
+    pub called_as: CalledAs,
     pub at: Moment,
     /// The life of the client that queued it.
     pub life: u64,
     /// A client said that it will be sent.
     pub durable: bool,
-    pub end: Option<End>,
+    /// Somebody asked to take it back: it may be gone before anybody is told.
+    pub asked_back: bool,
+    /// The tab's name for it, if it came from one that did not lead.
+    pub ticket: Option<Ticket>,
+    /// One at most for each history of the store that the client knew; nothing is the one before the first.
+    pub ends: BTreeMap<Option<StoreIncarnation>, End>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalledAs {
+    /// By a name, so that it survives a restart of its client.
+    Named,
+    /// As a closure that goes with the client's process.
+    Closure,
+}
+
+impl Called {
+    pub fn new(call: Call, called_as: CalledAs, at: Moment, life: u64) -> Called {
+        let ends = BTreeMap::new();
+        Called { call, called_as, at, life, durable: false, asked_back: false, ticket: None, ends }
+    }
+
+    /// Ended, and was no closure.
+    pub fn has_ended_by_name(&self) -> bool {
+        self.called_as == CalledAs::Named && !self.ends.is_empty()
+    }
+
+    /// Its process ended before it did: whether it takes effect, and when, nobody promised.
+    pub fn is_lost(&self) -> bool {
+        self.called_as == CalledAs::Closure && self.ends.is_empty()
+    }
 }
 
 /// A call of a tab that did not lead.
@@ -51,6 +91,8 @@ pub struct TicketCall {
     pub at: Moment,
     /// The tab said that it will be sent.
     pub stored: bool,
+    /// The tab asked to take it back.
+    pub asked_back: bool,
     /// Under which counters it was in the queue. (More than one after a leader was lost before it had stored the first.)
     pub counters: BTreeSet<Counter>,
     /// What tabs were told of its end.
@@ -59,7 +101,7 @@ pub struct TicketCall {
 
 impl TicketCall {
     pub fn new(client: ClientIndex, call: Call, at: Moment) -> TicketCall {
-        TicketCall { client, call, at, stored: false, counters: BTreeSet::new(), told: Vec::new() }
+        TicketCall { client, call, at, stored: false, asked_back: false, counters: BTreeSet::new(), told: Vec::new() }
     }
 }
 
@@ -71,6 +113,16 @@ pub struct End {
     pub how: EndedAs,
     /// The timestamp of the client's confirmed state when it said so.
     pub confirmed_through: Timestamp,
+}
+
+impl End {
+    /// Whether a later report says the same. A client that was started again may not know an abort's reason any more.
+    pub fn is_as(&self, how: &EndedAs, life: u64) -> bool {
+        match (&self.how, how) {
+            (EndedAs::Rejected(_), EndedAs::Rejected(_)) if life != self.life => true,
+            (first, later) => first == later,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +139,10 @@ pub struct Sighting {
     pub client: ClientIndex,
     /// Which life of the client.
     pub life: u64,
+    /// The history of the store that its state was of.
+    pub store: Option<StoreIncarnation>,
+    /// The version of the app that ran.
+    pub version: SchemaVersion,
     pub watcher: Watcher,
     pub view: View,
     /// The timestamp of the confirmed state that it stood on.
@@ -106,8 +162,49 @@ pub struct PendingThen {
 }
 
 impl History {
+    /// Whether a client was told that a mutation took effect in a history of the store.
+    pub fn was_confirmed(&self, mutation: Issued, store: Option<StoreIncarnation>) -> bool {
+        let end = self.calls.get(&mutation).and_then(|called| called.ends.get(&store));
+        end.is_some_and(|end| matches!(end.how, EndedAs::Confirmed(_)))
+    }
+
+    /// Whether its client shows a mutation after a restart, in a history of the store, although it is pending no more. A closure that took effect
+    /// is shown again once the confirmed state is there: the storage may be behind, and does not have it.
+    pub fn outlives_its_process(&self, mutation: Issued, store: Option<StoreIncarnation>) -> bool {
+        self.calls.get(&mutation).is_some_and(Called::has_ended_by_name) && self.was_confirmed(mutation, store)
+    }
+
+    /// Whether somebody asked to take a mutation back.
+    pub fn was_asked_back(&self, mutation: Issued) -> bool {
+        let Some(called) = self.calls.get(&mutation) else { return false };
+        called.asked_back || called.ticket.is_some_and(|ticket| self.tickets[&ticket].asked_back)
+    }
+
+    /// A store started: again, with what its disk still holds, or as a new one.
+    pub fn recovered(&mut self, store: StoreIncarnation, next: Position, records: &[iolite_engine::RecoveredRecord]) {
+        let own = self.stores.entry(store).or_default();
+        own.recovered(next, records);
+        assert_eq!(self.stores.keys().next_back(), Some(&store), "an earlier history goes on");
+    }
+
+    /// The store that goes on wrote a record.
+    pub fn note_record(&mut self, position: Position, record: JournalRecord) {
+        self.going_on().journal.insert(position, record);
+    }
+
+    /// The store that goes on said that its records are durable up to here.
+    pub fn note_durable(&mut self, position: Position) {
+        self.going_on().durable = Some(position);
+    }
+
+    fn going_on(&mut self) -> &mut StoreHistory {
+        self.stores.values_mut().next_back().expect("a store was started")
+    }
+}
+
+impl StoreHistory {
     /// The store started again, and goes on at `next`: what was written there before is lost.
-    pub fn recovered(&mut self, next: Position, records: &[iolite_engine::RecoveredRecord]) {
+    fn recovered(&mut self, next: Position, records: &[iolite_engine::RecoveredRecord]) {
         let lost = self.journal.split_off(&next);
         if let (Some(durable), Some((first, record))) = (self.durable, lost.first_key_value()) {
             assert!(*first > durable, "a durable record is lost: {record:?} at {first:?}");

@@ -7,15 +7,21 @@
 mod app;
 mod broken;
 mod checker;
+mod counts;
 mod faults;
+mod habits;
 mod history;
+mod occasions;
 mod random;
 mod report;
+mod roughness;
 mod run;
 mod world;
 
 pub use broken::Broken;
 pub use checker::{Invariant, Violation};
-pub use faults::{Fault, FaultCounts};
+pub use counts::Counts;
+pub use faults::Fault;
+pub use occasions::Occasion;
 pub use report::Report;
 pub use run::{Outcome, run};

@@ -1,13 +1,18 @@
 //! Many seeds, one report.
 
+use std::fmt::Debug;
+
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::broken::Broken;
-use crate::faults::{Fault, FaultCounts};
+use crate::counts::Counts;
+use crate::faults::Fault;
+use crate::occasions::Occasion;
 use crate::run::{Outcome, run};
 
-/// What `iolite simulate` prints. The run as a whole fails if a seed failed, a fault of some kind was rare, or little was confirmed.
+/// What `iolite simulate` prints. The run as a whole fails if a seed failed, a fault or an
+/// occasion of some kind was rare, or little was confirmed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub seeds: u64,
@@ -15,7 +20,8 @@ pub struct Report {
     pub steps: u64,
     pub confirmed: u64,
     pub sightings: u64,
-    pub faults: FaultCounts,
+    pub faults: Counts<Fault>,
+    pub occasions: Counts<Occasion>,
     /// Equal for equal seeds.
     pub trace_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,6 +35,7 @@ pub struct Report {
 
 /// Per 300 seeds; fewer seeds need fewer, in proportion.
 const FAULTS_OF_EACH_KIND: u64 = 100;
+const OCCASIONS_OF_EACH_KIND: u64 = 50;
 const CONFIRMED: u64 = 50_000;
 const SEEDS: u64 = 300;
 
@@ -58,7 +65,8 @@ impl Report {
             steps: 0,
             confirmed: 0,
             sightings: 0,
-            faults: FaultCounts::default(),
+            faults: Counts::default(),
+            occasions: Counts::default(),
             trace_hash: String::new(),
             broken: (broken != Broken::Nothing).then(|| broken.name().to_owned()),
             violated: None,
@@ -72,6 +80,7 @@ impl Report {
         self.confirmed += outcome.confirmed;
         self.sightings += outcome.sightings;
         self.faults.merge(&outcome.faults);
+        self.occasions.merge(&outcome.occasions);
         if let Some(violation) = outcome.violation {
             self.failed_seeds.push(outcome.seed);
             self.violated.get_or_insert_with(|| format!("{:?}", violation.invariant));
@@ -92,18 +101,20 @@ impl Report {
                 .push(format!("seeds failed: {seeds:?}; replay one with `iolite simulate --seeds {0}..{0}`", seeds[0]));
         }
         let share = |whole: u64| whole * self.seeds / SEEDS;
-        for fault in Fault::ALL {
-            let (fired, wanted) = (self.faults.of(fault), share(FAULTS_OF_EACH_KIND));
-            if fired < wanted {
-                failures.push(format!("the fault {fault:?} fired {fired} times, and should have {wanted} times"));
-            }
-        }
+        failures.extend(too_rare("the fault", &self.faults, &Fault::ALL, share(FAULTS_OF_EACH_KIND)));
+        failures.extend(too_rare("the occasion", &self.occasions, &Occasion::ALL, share(OCCASIONS_OF_EACH_KIND)));
         if self.confirmed < share(CONFIRMED) {
             let wanted = share(CONFIRMED);
             failures.push(format!("{} mutations were confirmed, and should have been {wanted}", self.confirmed));
         }
         failures
     }
+}
+
+fn too_rare<Kind: Ord + Copy + Debug>(what: &str, counts: &Counts<Kind>, all: &[Kind], wanted: u64) -> Vec<String> {
+    let rare = all.iter().filter(|kind| counts.of(**kind) < wanted);
+    rare.map(|kind| format!("{what} {kind:?} came {} times, and should have {wanted} times", counts.of(*kind)))
+        .collect()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -4,15 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::broken::Broken;
 use crate::checker::{self, Invariant, Violation};
-use crate::faults::FaultCounts;
+use crate::counts::Counts;
+use crate::faults::Fault;
 use crate::history::Moment;
-use crate::world::World;
+use crate::occasions::Occasion;
+use crate::world::{ClientNode, World};
 
 const SECOND: Moment = 1_000_000_000;
 /// After this, calls are given up; a run of a few minutes is over long before.
 const WORK_AT_MOST: Moment = 120 * SECOND;
 /// How long things may take to come to rest without faults.
 const REST_AT_MOST: Moment = 180 * SECOND;
+/// When people open an app again.
+const START_AGAIN_AFTER: Moment = 60 * SECOND;
 /// How long watchers may take to see the last state once everything rests.
 const LAST_SIGHT: Moment = 30 * SECOND;
 
@@ -24,7 +28,8 @@ pub struct Outcome {
     pub steps: u64,
     pub confirmed: u64,
     pub sightings: u64,
-    pub faults: FaultCounts,
+    pub faults: Counts<Fault>,
+    pub occasions: Counts<Occasion>,
     pub trace_hash: [u8; 32],
 }
 
@@ -44,6 +49,7 @@ pub fn run(seed: u64, broken: Broken) -> Outcome {
         confirmed: checker::confirmed(&world.history),
         sightings: world.history.sightings.len() as u64,
         faults: world.faults.clone(),
+        occasions: world.occasions.clone(),
         trace_hash: world.trace_hash(),
     }
 }
@@ -54,10 +60,15 @@ fn live(world: &mut World) -> Result<(), Violation> {
     }
     world.heal();
     let end = world.moment() + REST_AT_MOST;
+    let mut start_again = world.moment() + START_AGAIN_AFTER;
     while !world.is_at_rest() {
+        if world.moment() > start_again {
+            world.restart_stranded();
+            start_again += START_AGAIN_AFTER;
+        }
         if world.moment() > end || !world.step() {
-            let pending: Vec<_> = world.clients.iter().map(|node| node.client.pending().collect::<Vec<_>>()).collect();
-            return Err(Violation::new(Invariant::Liveness, format!("still pending without faults: {pending:?}")));
+            let restless: Vec<String> = world.clients.iter().map(ClientNode::restlessness).collect();
+            return Err(Violation::new(Invariant::Liveness, format!("restless without faults: {restless:?}")));
         }
     }
     let end = world.moment() + LAST_SIGHT;

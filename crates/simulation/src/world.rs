@@ -2,6 +2,7 @@
 //!
 //! Invariant: everything that happens follows from the seed. Nothing here reads a clock, a file or a hash map's order.
 
+mod apps;
 mod client_node;
 mod device;
 mod events;
@@ -9,27 +10,31 @@ mod faults_made;
 mod front_node;
 mod handling;
 mod links;
+mod server;
+mod sessions;
 mod store_node;
 mod tab_node;
 mod tabs;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_engine::MemoryDisk;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_replication::Retention;
-use iolite_values::Schema;
 use sha2::{Digest, Sha256};
 
-use crate::app::{Call, Watcher, schema};
+use crate::app::{Call, Watcher};
 use crate::broken::Broken;
-use crate::faults::{Fault, FaultCounts, Roughness};
+use crate::counts::Counts;
+use crate::faults::Fault;
+use crate::habits::Habits;
 use crate::history::{ClientIndex, History, Moment};
+use crate::occasions::Occasion;
 use crate::random::Random;
+use crate::roughness::Roughness;
 
 pub use client_node::ClientNode;
-use events::{Event, Events};
+use events::{Event, Events, ServerEvent, TabEvent};
 use front_node::FrontNode;
 use links::Links;
 use store_node::StoreNode;
@@ -48,11 +53,11 @@ pub struct World {
     broken: Broken,
     random: Random,
     roughness: Roughness,
+    habits: Habits,
     /// Faults are over, and everything is to come to rest.
     healing: bool,
     moment: Moment,
     events: Events,
-    schema: Arc<Schema>,
     retention: Retention,
     store: Process<StoreNode, MemoryDisk>,
     fronts: Vec<Process<FrontNode, ()>>,
@@ -67,7 +72,8 @@ pub struct World {
     calls_left: Vec<u32>,
     next_element: i64,
     pub history: History,
-    pub faults: FaultCounts,
+    pub faults: Counts<Fault>,
+    pub occasions: Counts<Occasion>,
     pub steps: u64,
     trace: Sha256,
 }
@@ -83,14 +89,14 @@ pub struct Size {
 impl Size {
     fn random(random: &mut Random) -> Size {
         let (clients, fronts) = (random.between(2, 5) as usize, random.between(1, 2) as usize);
-        Size { clients, fronts, calls_each: random.between(30, 120) as u32 }
+        Size { clients, fronts, calls_each: random.between(30, 130) as u32 }
     }
 }
 
 impl World {
     pub fn new(seed: u64, broken: Broken) -> World {
         let mut random = Random::from_seed(seed);
-        let roughness = Roughness::random(&mut random);
+        let (roughness, habits) = (Roughness::random(&mut random), Habits::random(&mut random));
         let size = Size::random(&mut random);
         let retention = Retention { age: Duration::from_millis(random.between(200, 20_000)), operations_max: 5_000 };
         let mut history = History::default();
@@ -98,10 +104,10 @@ impl World {
         let mut world = World {
             broken,
             roughness,
+            habits,
             healing: false,
             moment: 0,
             events: Events::default(),
-            schema: Arc::new(schema()),
             retention,
             store: Process::Up(Box::new(store)),
             fronts: Vec::new(),
@@ -114,7 +120,8 @@ impl World {
             calls_left: vec![size.calls_each; size.clients],
             next_element: 0,
             history,
-            faults: FaultCounts::default(),
+            faults: Counts::default(),
+            occasions: Counts::default(),
             steps: 0,
             trace: Sha256::new(),
             random,
@@ -125,23 +132,26 @@ impl World {
 
     fn populate(&mut self, size: Size) {
         for number in 0..size.fronts {
-            let front = FrontNode::start(self.now_of_front(number), number as u16, self.broken, &mut self.random);
+            let (now, limits) = (self.now_of_front(number), self.habits.gateway_limits);
+            let front = FrontNode::start(now, number as u16, limits, self.broken, &mut self.random);
             self.fronts.push(Process::Up(Box::new(front)));
         }
         for index in 0..size.clients {
             let now = self.now(1 + self.fronts.len() + index);
-            let mut client = ClientNode::start(ClientIndex(index), &self.schema, now, self.broken, &mut self.random);
+            let limits = self.habits.client_limits;
+            let mut client = ClientNode::start(ClientIndex(index), limits, now, self.broken, &mut self.random);
             add_watchers(&mut |watcher, view| client.watch(watcher, view), &mut self.random);
             self.history.identities.insert(client.client.identity(), client.index);
+            self.history.versions.insert(client.index, client.version);
             self.clients.push(client);
             self.events.add(0, Event::Work(ClientIndex(index)));
             for at in [1_000_000, 40_000_000] {
-                self.events.add(at, Event::OpenTab(ClientIndex(index)));
+                self.events.add(at, Event::Tab(ClientIndex(index), TabEvent::Open));
             }
         }
         self.clients[0].call(Now::default(), 0, Call::Open, &mut self.history);
         self.plan_faults();
-        self.events.add(1_000_000, Event::Checkpoint);
+        self.events.add(1_000_000, Event::Server(ServerEvent::Checkpoint));
     }
 
     /// Lets the next thing happen. False when nothing ever will.
@@ -179,8 +189,9 @@ impl World {
         self.healing = true;
         for index in 0..self.clients.len() {
             let now = self.now_of_client(ClientIndex(index));
-            self.clients[index].client.go_online(now.instant);
+            self.clients[index].go_online(now.instant);
         }
+        self.links.speed_up();
     }
 
     /// Everything that was called has ended, and is stored as ended.
@@ -195,16 +206,21 @@ impl World {
 
     /// Adds what the disk counted.
     pub fn count_disk_faults(&mut self) {
-        use iolite_engine::CrashFault;
         let disk = match &self.store {
-            Process::Up(store) => store.disk(),
-            Process::Down(disk) => disk,
+            Process::Up(store) => store.disk().clone(),
+            Process::Down(disk) => disk.clone(),
         };
-        let fired = disk.faults_fired().clone();
+        self.count_faults_of(&disk);
+    }
+
+    fn count_faults_of(&mut self, disk: &MemoryDisk) {
+        use iolite_engine::CrashFault;
+        let fired = disk.faults_fired();
         let of = |faults: &[CrashFault]| faults.iter().filter_map(|fault| fired.get(fault)).sum();
         self.faults.add(Fault::LostUnsynced, of(&[CrashFault::LostWrites, CrashFault::LostLaterWrites]));
         let torn = [CrashFault::CutWrite, CrashFault::LostSectors, CrashFault::GarbledSectors];
         self.faults.add(Fault::TornWrite, of(&torn));
+        self.faults.add(Fault::LostNameChange, of(&[CrashFault::LostNameChange]));
     }
 
     fn now(&self, process: usize) -> Now {
@@ -278,7 +294,7 @@ impl World {
 
 fn add_watchers(watch: &mut dyn FnMut(Watcher, iolite_client::View), random: &mut Random) {
     use iolite_client::View;
-    for _ in 0..random.between(1, 4) {
+    for _ in 0..random.below(6) {
         let view = [View::Optimistic, View::Durable, View::Confirmed][random.below(3) as usize];
         watch(Watcher::random(random), view);
     }

@@ -31,7 +31,7 @@ fn parse_broken(name: &str) -> Result<Broken, String> {
     Broken::from_name(name).ok_or_else(|| format!("there is no broken variant of this name; there are: {}", known()))
 }
 
-/// Fails when a seed failed, a fault of some kind was rare, little was confirmed, or a broken variant was not found.
+/// Fails when a seed failed, a fault or an occasion of some kind was rare, little was confirmed, or a broken variant was not found.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     // A machine's failed assertion is a finding, and is told with its seed; where it was is not needed for that.
     std::panic::set_hook(Box::new(|_| {}));
@@ -60,6 +60,7 @@ fn print(report: &Report) {
     println!("confirmed    {} mutations", report.confirmed);
     println!("sightings    {} runs of reactive transactions, each checked", report.sightings);
     println!("faults       {}", report.faults);
+    println!("occasions    {}", report.occasions);
     println!("trace hash   {}", report.trace_hash);
     if let Some(violation) = &report.violation {
         println!("violated     {violation}");

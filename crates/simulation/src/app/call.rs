@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ACCOUNTS, KEYS};
+use super::{ACCOUNTS, KEYS, SchemaVersion};
 use crate::random::Random;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,15 +82,35 @@ pub enum Call {
         group: i64,
         guest: i64,
     },
+    /// Moves the first or last guest of a part of a group, or aborts if there is nobody: a bounded range, a row of it and a cell of that row.
+    Usher {
+        group: i64,
+        low: i64,
+        high: i64,
+        reverse: bool,
+    },
+    /// Assigns a column that the last version of the app does without.
+    Weigh {
+        key: i64,
+        weight: i64,
+    },
+    /// Adds to a column that the first version does not have.
+    Rank {
+        key: i64,
+    },
+    /// Adds to a counter of a table that the first version does not have, if a thing is ranked.
+    Visit {
+        key: i64,
+    },
 }
 
 impl Call {
     /// A call at random; `element` is unlike that of every other call.
-    pub fn random(random: &mut Random, element: i64) -> Call {
+    pub fn random(random: &mut Random, element: i64, version: SchemaVersion) -> Call {
         let key = random.below(KEYS as u64) as i64;
         let small = random.below(4) as i64;
         let part = ["left", "right"][random.below(2) as usize].to_owned();
-        match random.below(20) {
+        match random.below(23) {
             0..=2 => Call::Hit { key, amount: 1 + small },
             3..=5 => {
                 let from = random.below(ACCOUNTS as u64) as i64;
@@ -109,7 +129,40 @@ impl Call {
             16 => Call::Own { key, owner: element },
             17 => Call::Sit { group: key, guest: small * 2 },
             18 => Call::Leave { group: key, guest: small * 2 },
-            _ => Call::Shuffle { group: key, guest: small * 2 },
+            19 => Call::Shuffle { group: key, guest: small * 2 },
+            20 => {
+                let (low, high) = (small, small + random.between(1, 4) as i64);
+                Call::Usher { group: key, low, high, reverse: random.chance(500) }
+            }
+            21 if version != SchemaVersion::First => Call::Rank { key },
+            22 if version != SchemaVersion::First => Call::Visit { key },
+            _ if version == SchemaVersion::Pruned => Call::Hit { key, amount: small },
+            _ => Call::Weigh { key, weight: small },
+        }
+    }
+
+    /// Whether its closure can run in a version of the app.
+    pub fn runs_in(&self, version: SchemaVersion) -> bool {
+        match self {
+            Call::Weigh { .. } => version != SchemaVersion::Pruned,
+            Call::Rank { .. } | Call::Visit { .. } => version != SchemaVersion::First,
+            Call::Open
+            | Call::Hit { .. }
+            | Call::Transfer { .. }
+            | Call::Audit { .. }
+            | Call::Bump { .. }
+            | Call::Log { .. }
+            | Call::Note { .. }
+            | Call::Rewrite { .. }
+            | Call::Tag { .. }
+            | Call::Untag { .. }
+            | Call::Part { .. }
+            | Call::Double { .. }
+            | Call::Own { .. }
+            | Call::Sit { .. }
+            | Call::Leave { .. }
+            | Call::Shuffle { .. }
+            | Call::Usher { .. } => true,
         }
     }
 

@@ -44,6 +44,11 @@ pub fn row_key(key: &[i64]) -> RowKey {
     RowKey::new(&values).expect("integers are keys")
 }
 
+/// From one key to before another.
+pub fn between(lower: &[i64], upper: &[i64]) -> KeyRange {
+    KeyRange { lower: row_key(lower).as_bytes().into(), upper: Some(row_key(upper).as_bytes().into()) }
+}
+
 /// A closure that runs in a client.
 pub struct InClient<'a>(pub Transaction<'a>);
 

@@ -49,7 +49,7 @@ impl Model {
     }
 
     fn is_live(table: TableId) -> bool {
-        [TableId::of("hits"), TableId::of("things")].contains(&table)
+        [TableId::of("hits"), TableId::of("things"), TableId::of("visits")].contains(&table)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iolite_client::Content;
 use iolite_values::{Cell, CellState, ColumnId, KeyRange, ListOrder, Operation, Row, TableId, Value};
 
-use super::handle::{Handle, Stop, cell, row_key};
+use super::handle::{Handle, Stop, between, cell, row_key};
 use super::{ACCOUNTS, Call, OPENING_BALANCE, SEATS};
 
 /// Runs a call's closure.
@@ -43,6 +43,13 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
         Call::Sit { group, guest } => sit(tx, *group, *guest),
         Call::Leave { group, guest } => tx.delete(TableId::of("seats"), &row_key(&[*group, *guest])),
         Call::Shuffle { group, guest } => tx.write(cell("seats", &[*group, *guest], "moves"), Operation::Add(1)),
+        Call::Usher { group, low, high, reverse } => usher(tx, *group, *low, *high, *reverse),
+        Call::Weigh { key, weight } => tx.write(thing(*key, "weight"), Operation::Put(Value::Float(*weight as f64))),
+        Call::Rank { key } => tx.write(thing(*key, "rank"), Operation::Add(1)),
+        Call::Visit { key } => match int(tx.cell(&thing(*key, "rank"))?.as_ref()) {
+            Some(rank) => tx.write(cell("visits", &[*key], "value"), Operation::Add(rank)),
+            None => Err(Stop::Abort("not ranked".into())),
+        },
     }
 }
 
@@ -102,6 +109,16 @@ fn sit(tx: &mut dyn Handle, group: i64, guest: i64) -> Result<(), Stop> {
     }
     let content = [(ColumnId::of("name"), vec![Operation::Put(Value::from(format!("guest {guest}")))])];
     tx.insert(TableId::of("seats"), &row_key(&[group, guest]), content.into())
+}
+
+fn usher(tx: &mut dyn Handle, group: i64, low: i64, high: i64, reverse: bool) -> Result<(), Stop> {
+    let range = between(&[group, low], &[group, high]);
+    let found = tx.range(TableId::of("seats"), &range, Some(1), reverse)?;
+    let Some((key, _)) = found.first() else { return Err(Stop::Abort("nobody is there".into())) };
+    let seat = Cell { table: TableId::of("seats"), row: key.clone(), column: ColumnId::of("moves") };
+    let moves = int(tx.cell(&seat)?.as_ref()).unwrap_or(0);
+    let known = tx.row(TableId::of("seats"), key)?.is_some();
+    tx.write(seat, Operation::Add(moves % 2 + i64::from(known)))
 }
 
 fn thing(key: i64, column: &str) -> Cell {

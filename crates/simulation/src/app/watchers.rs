@@ -2,7 +2,7 @@
 
 use iolite_values::{KeyRange, TableId, Value};
 
-use super::handle::{Handle, Stop, cell, row_key};
+use super::handle::{Handle, Stop, between, cell, row_key};
 use super::mutators::int;
 use crate::random::Random;
 
@@ -18,17 +18,27 @@ pub enum Watcher {
     Pointer { key: i64 },
     /// The last two seats of a group, and whether one tag is there.
     Seats { group: i64 },
+    /// A part of a group, with the row that ends it and a cell of the row that begins it: interests that overlap.
+    Window { group: i64, low: i64, high: i64, limit: Option<usize>, reverse: bool },
+    /// Some accounts, one of them by itself, and a balance.
+    Ledger { low: i64, high: i64, limit: Option<usize>, reverse: bool },
 }
 
 impl Watcher {
     pub fn random(random: &mut Random) -> Watcher {
         let key = random.below(super::KEYS as u64) as i64;
-        match random.below(5) {
+        let (one, other) = (random.below(8) as i64, random.below(8) as i64);
+        let (low, high) = (one.min(other), one.max(other) + 1);
+        let limit = if random.chance(500) { Some(random.between(1, 3) as usize) } else { None };
+        let reverse = random.chance(500);
+        match random.below(9) {
             0 => Watcher::Bank,
             1 => Watcher::Pair { key },
             2 => Watcher::Thing { key },
             3 => Watcher::Pointer { key },
-            _ => Watcher::Seats { group: key },
+            4 => Watcher::Seats { group: key },
+            5..=7 => Watcher::Window { group: key, low, high, limit, reverse },
+            _ => Watcher::Ledger { low: low / 2, high: high / 2, limit, reverse },
         }
     }
 
@@ -62,6 +72,27 @@ impl Watcher {
                 let tag = tx.contains(&cell("things", &[group], "tags"), &Value::Int(1))?;
                 Ok(format!("{seats:?} {tag}"))
             }
+            Watcher::Window { group, low, high, limit, reverse } => {
+                overlapping(tx, ["seats", "moves"], &[group, low], &[group, high], limit, reverse)
+            }
+            Watcher::Ledger { low, high, limit, reverse } => {
+                overlapping(tx, ["accounts", "balance"], &[low], &[high], limit, reverse)
+            }
         }
     }
+}
+
+/// The rows from one key to before another, the row at that one, and a cell of the first one.
+fn overlapping(
+    tx: &mut dyn Handle,
+    [table, column]: [&str; 2],
+    low: &[i64],
+    high: &[i64],
+    limit: Option<usize>,
+    reverse: bool,
+) -> Result<String, Stop> {
+    let rows = tx.range(TableId::of(table), &between(low, high), limit, reverse)?;
+    let last = tx.row(TableId::of(table), &row_key(high))?;
+    let first = tx.cell(&cell(table, low, column))?;
+    Ok(format!("{rows:?} {last:?} {first:?}"))
 }

@@ -1,12 +1,12 @@
-//! The completion records of a run, by transaction and by timestamp.
+//! The completion records of one history of the store, by transaction and by timestamp.
 
 use std::collections::BTreeMap;
 
 use iolite_replication::journal::{CompletedDecision, JournalRecord};
-use iolite_values::{ClientId, Timestamp, TransactionId, Write};
+use iolite_values::{ClientId, StoreIncarnation, Timestamp, TransactionId, Write};
 
 use super::{Invariant, Violation};
-use crate::history::{ClientIndex, EndedAs, History, Issued};
+use crate::history::{ClientIndex, EndedAs, History, Issued, StoreHistory};
 
 #[derive(Debug, Default)]
 pub struct Commits {
@@ -17,6 +17,7 @@ pub struct Commits {
 
 #[derive(Debug)]
 pub struct Completed {
+    pub transaction: TransactionId,
     /// Nothing, for the gateways' own transactions.
     pub mutation: Option<Issued>,
     /// Nothing, for the app's own abort.
@@ -26,16 +27,17 @@ pub struct Completed {
 impl Commits {
     /// # Errors
     /// When a transaction completed twice, or two at one timestamp.
-    pub fn collect(history: &History) -> Result<Commits, Violation> {
+    pub fn collect(history: &History, store: &StoreHistory) -> Result<Commits, Violation> {
         let mut commits = Commits::default();
-        for record in history.journal.values() {
+        for record in store.journal.values() {
             let JournalRecord::Completed(completed) = record else { continue };
             let mutation = history.issued(completed.transaction);
             let writes = match &completed.decision {
                 CompletedDecision::Committed(writes) => Some(writes.clone()),
                 CompletedDecision::Aborted => None,
             };
-            let earlier = commits.by_time.insert(completed.at, Completed { mutation, writes });
+            let transaction = completed.transaction;
+            let earlier = commits.by_time.insert(completed.at, Completed { transaction, mutation, writes });
             if earlier.is_some() {
                 let what = format!("two transactions completed at {:?}", completed.at);
                 return Err(Violation::new(Invariant::ExactlyOnce, what));
@@ -50,24 +52,30 @@ impl Commits {
         Ok(commits)
     }
 
-    /// Whether every end that a client was told of is the one that the store recorded.
+    /// When a mutation completed, and whether it took effect.
+    pub fn recorded(&self, mutation: Issued) -> Option<(Timestamp, bool)> {
+        self.by_mutation.get(&mutation).map(|at| (*at, self.by_time[at].writes.is_some()))
+    }
+
+    /// Whether every end that a client was told of in this history is the one that the store recorded, and nothing completed of what a client
+    /// was told never began.
     ///
     /// # Errors
     /// The first that is not.
-    pub fn check_ends(&self, history: &History) -> Result<(), Violation> {
+    pub fn check_ends(&self, history: &History, store: StoreIncarnation) -> Result<(), Violation> {
         for (mutation, called) in &history.calls {
-            let at = self.by_mutation.get(mutation);
-            let recorded = at.map(|at| (*at, self.by_time[at].writes.is_some()));
+            let recorded = self.recorded(*mutation);
             if recorded.is_some() && !called.durable {
                 let what = format!("{mutation:?} took effect before it was durable at its client");
                 return Err(Violation::new(Invariant::Durability, what));
             }
-            let Some(end) = &called.end else { continue };
+            let never = called.ends.values().find(|end| matches!(end.how, EndedAs::Cancelled(_)));
+            let before = called.ends.get(&None);
+            let Some(end) = called.ends.get(&Some(store)).or(before).or(never) else { continue };
             let fits = match (&end.how, recorded) {
                 (EndedAs::Confirmed(told), Some((at, true))) => *told == at && at <= end.confirmed_through,
                 (EndedAs::Confirmed(_), _) => false,
                 (EndedAs::Rejected(_), Some((_, committed))) => !committed,
-
                 (EndedAs::Rejected(_), None) => false,
                 (EndedAs::Quarantined(_) | EndedAs::Cancelled(_), recorded) => recorded.is_none(),
             };
@@ -95,8 +103,8 @@ impl History {
 /// The number of mutations that took effect.
 pub fn confirmed(history: &History) -> u64 {
     let confirmed = |mutation: &&Issued| {
-        let end = history.calls.get(*mutation).and_then(|called| called.end.as_ref());
-        end.is_some_and(|end| matches!(end.how, EndedAs::Confirmed(_)))
+        let ends = history.calls[*mutation].ends.values();
+        ends.into_iter().any(|end| matches!(end.how, EndedAs::Confirmed(_)))
     };
     history.calls.keys().filter(confirmed).count() as u64
 }

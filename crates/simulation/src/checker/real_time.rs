@@ -1,15 +1,17 @@
 //! Real time: who was told of an end before another call was made comes before it in timestamp order.
 
+use iolite_values::StoreIncarnation;
+
 use super::{Commits, Invariant, Violation};
 use crate::history::{History, Issued, Moment};
 
 /// Goes through the completions in timestamp order. One that ended before a lower one was even called is out of order.
-pub fn check(history: &History, commits: &Commits) -> Result<(), Violation> {
+pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> Result<(), Violation> {
     let mut latest_call: Option<(Moment, Issued)> = None;
     for (at, completed) in &commits.by_time {
         let Some(mutation) = completed.mutation else { continue };
         let Some(called) = history.calls.get(&mutation) else { continue };
-        if let (Some(end), Some((call, earlier))) = (&called.end, latest_call)
+        if let (Some(end), Some((call, earlier))) = (called.ends.get(&Some(store)), latest_call)
             && end.at < call
         {
             let what =

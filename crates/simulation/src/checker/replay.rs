@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use iolite_client::View;
-use iolite_values::Timestamp;
+use iolite_values::{StoreIncarnation, Timestamp};
 
 use super::commits::Completed;
 use super::{Commits, Invariant, Violation};
 use crate::app::{Model, Stop, run_call};
-use crate::history::{ClientIndex, End, EndedAs, History, Sighting};
+use crate::history::{ClientIndex, End, EndedAs, History, PendingThen, Sighting};
 
 /// # Errors
 /// The first transaction or sighting that does not fit.
-pub fn check(history: &History, commits: &Commits) -> Result<Model, Violation> {
-    check_monotonic(history)?;
-    let mut sightings: Vec<&Sighting> = history.sightings.iter().collect();
+pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> Result<Model, Violation> {
+    let own = history.sightings.iter().filter(|sighting| sighting.store == Some(store));
+    let mut sightings: Vec<&Sighting> = own.collect();
     sightings.sort_by_key(|sighting| sighting.at);
     let mut sightings = sightings.into_iter().peekable();
     let mut model = Model::default();
@@ -22,15 +22,21 @@ pub fn check(history: &History, commits: &Commits) -> Result<Model, Violation> {
         while let Some(sighting) = sightings.next_if(|sighting| sighting.at < *at) {
             check_sighting(history, commits, &model, sighting)?;
         }
-        replay(history, &mut model, *at, completed)?;
+        replay(history, store, &mut model, *at, completed)?;
     }
     sightings.try_for_each(|sighting| check_sighting(history, commits, &model, sighting))?;
     Ok(model)
 }
 
-fn replay(history: &History, model: &mut Model, at: Timestamp, completed: &Completed) -> Result<(), Violation> {
-    let called = completed.mutation.and_then(|mutation| history.calls.get(&mutation));
-    let Some(called) = called else {
+fn replay(
+    history: &History,
+    store: StoreIncarnation,
+    model: &mut Model,
+    at: Timestamp,
+    completed: &Completed,
+) -> Result<(), Violation> {
+    let called = completed.mutation.and_then(|mutation| Some((mutation.0, history.calls.get(&mutation)?)));
+    let Some((client, called)) = called else {
         model.apply(completed.writes.as_deref().unwrap_or_default());
         model.take_written();
         return Ok(());
@@ -40,7 +46,9 @@ fn replay(history: &History, model: &mut Model, at: Timestamp, completed: &Compl
     let written = attempt.take_written();
     let fits = match (&result, &completed.writes) {
         (Ok(()), Some(writes)) => written == *writes,
-        (Err(Stop::Abort(reason)), None) => match called.end.as_ref() {
+        // Its client was started again with a version of the app in which it cannot run.
+        (_, None) if !called.call.runs_in(history.versions[&client]) => true,
+        (Err(Stop::Abort(reason)), None) => match called.ends.get(&Some(store)) {
             // A client that was started again counts its attempts anew, and knows the reasons of the new ones only.
             Some(End { how: EndedAs::Rejected(told), life, .. }) => told == reason || *life > called.life,
             _ => true,
@@ -50,7 +58,7 @@ fn replay(history: &History, model: &mut Model, at: Timestamp, completed: &Compl
     if !fits {
         let what = format!(
             "{:?} {:?} at {at:?} had to come to {result:?} with {written:?}, and came to {:?}, told {:?}",
-            completed.mutation, called.call, completed.writes, called.end
+            completed.mutation, called.call, completed.writes, called.ends
         );
         return Err(Violation::new(Invariant::Serializability, what));
     }
@@ -59,7 +67,7 @@ fn replay(history: &History, model: &mut Model, at: Timestamp, completed: &Compl
 }
 
 fn check_sighting(history: &History, commits: &Commits, model: &Model, sighting: &Sighting) -> Result<(), Violation> {
-    check_own_writes(commits, sighting)?;
+    check_own_writes(history, commits, sighting)?;
     let mut expected = model.clone();
     let visible = sighting.pending.iter().filter(|pending| match sighting.view {
         View::Optimistic => !pending.waits_for_data,
@@ -69,24 +77,31 @@ fn check_sighting(history: &History, commits: &Commits, model: &Model, sighting:
     for pending in visible {
         let Some(called) = history.calls.get(&(sighting.client, pending.counter)) else { continue };
         let mut attempt = expected.clone();
+        if !called.call.runs_in(sighting.version) {
+            continue;
+        }
         if run_call(&called.call, &mut attempt).is_ok() {
             expected = attempt;
         }
     }
     let text = sighting.watcher.run(&mut expected).expect("nothing is missing in a model");
     if text != sighting.text {
-        let what = format!("{sighting:?} should have seen {text}");
+        let called = |pending: &PendingThen| history.calls.get(&(sighting.client, pending.counter));
+        let calls: Vec<_> = sighting.pending.iter().filter_map(|own| Some((own.counter, called(own)?))).collect();
+        let what = format!("{sighting:?} should have seen {text}; pending were {calls:?}");
         return Err(Violation::new(Invariant::ReactiveSnapshot, what));
     }
     Ok(())
 }
 
 /// In the optimistic view a client sees every mutation of its own that it called and that did not end without effect: pending or confirmed.
-fn check_own_writes(commits: &Commits, sighting: &Sighting) -> Result<(), Violation> {
+/// What it asked to take back is not visible any more, although its end is told later.
+fn check_own_writes(history: &History, commits: &Commits, sighting: &Sighting) -> Result<(), Violation> {
     for counter in &sighting.alive {
         let pending = sighting.pending.iter().any(|pending| pending.counter == *counter);
         let contained = commits.by_mutation.get(&(sighting.client, *counter)).is_some_and(|at| *at <= sighting.at);
-        if !pending && !contained {
+        let asked_back = history.was_asked_back((sighting.client, *counter));
+        if !pending && !contained && !asked_back {
             let what = format!("{:?} {counter:?} is neither pending nor confirmed in {sighting:?}", sighting.client);
             return Err(Violation::new(Invariant::OwnWritesVisible, what));
         }
@@ -95,10 +110,10 @@ fn check_own_writes(commits: &Commits, sighting: &Sighting) -> Result<(), Violat
 }
 
 /// The confirmed state of a client's life never goes back.
-fn check_monotonic(history: &History) -> Result<(), Violation> {
-    let mut last: BTreeMap<(ClientIndex, u64), Timestamp> = BTreeMap::new();
+pub fn check_monotonic(history: &History) -> Result<(), Violation> {
+    let mut last: BTreeMap<(ClientIndex, u64, Option<StoreIncarnation>), Timestamp> = BTreeMap::new();
     for sighting in &history.sightings {
-        let at = last.entry((sighting.client, sighting.life)).or_default();
+        let at = last.entry((sighting.client, sighting.life, sighting.store)).or_default();
         if sighting.at < *at {
             let what = format!("{sighting:?} stands before {at:?}");
             return Err(Violation::new(Invariant::MonotonicReads, what));

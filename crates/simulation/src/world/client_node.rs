@@ -1,20 +1,22 @@
 //! A client's process: the client core, its storage, and the app that runs in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use iolite_client::{
     Broken as BrokenClient, Client, Closed, Config, Limits, MutationKind, MutationStatus, Output, ReactionId, RunOf,
     TabId, Ticket, View,
 };
-use iolite_machine::{Machine, Now};
-use iolite_values::{ClientId, Counter, Id, Schema};
+use iolite_machine::{Instant, Machine, Now};
+use iolite_values::{ClientId, Counter, Id, StoreIncarnation};
 
 use super::device::{Device, Entries, Job, Writer};
+use super::events::LeaderThen;
 use super::tab_node::TabNode;
-use crate::app::{Call, InClient, Stop, Watcher, run_call};
+use crate::app::{Call, InClient, SchemaVersion, Stop, Watcher, run_call};
 use crate::broken::Broken;
-use crate::history::{Called, ClientIndex, End, EndedAs, History, Moment, PendingThen, Sighting};
+use crate::counts::Counts;
+use crate::history::{Called, CalledAs, ClientIndex, End, EndedAs, History, Moment, PendingThen, Sighting};
+use crate::occasions::Occasion;
 use crate::random::Random;
 
 pub struct ClientNode {
@@ -22,6 +24,13 @@ pub struct ClientNode {
     pub client: Client,
     /// Which life of the client's process.
     pub life: u64,
+    /// Of the app. An open tab may be of an older one.
+    pub version: SchemaVersion,
+    limits: Limits,
+    /// The app asked for silence.
+    pub is_paused: bool,
+    /// The history of the store that the client's state is of.
+    store: Option<StoreIncarnation>,
     /// The storage that all tabs share.
     pub device: Device,
     /// Whether the user opens several tabs.
@@ -33,6 +42,8 @@ pub struct ClientNode {
     seen: BTreeMap<ReactionId, String>,
     /// Mutations that were called and did not end without effect.
     alive: BTreeSet<Counter>,
+    /// The closures without a name, which the process keeps.
+    closures: BTreeMap<Counter, Call>,
 }
 
 /// What leaves a client's process.
@@ -42,44 +53,93 @@ pub enum Leaving {
     Frame(Vec<u8>),
     /// Storage has work to do.
     Store,
-    ToTab(TabId, Vec<u8>),
+    ToTab(TabId, LeaderThen, Vec<u8>),
 }
 
 impl ClientNode {
-    pub fn start(
-        index: ClientIndex,
-        schema: &Arc<Schema>,
-        now: Now,
-        broken: Broken,
-        random: &mut Random,
-    ) -> ClientNode {
-        let client = open(&Entries::new(), schema, now, broken, random);
-        let (device, has_tabs, tabs) = (Device::default(), random.chance(500), BTreeMap::new());
-        let (watchers, seen, alive) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        ClientNode { index, client, life: 1, device, has_tabs, tabs, watchers, seen, alive }
+    pub fn start(index: ClientIndex, limits: Limits, now: Now, broken: Broken, random: &mut Random) -> ClientNode {
+        let version = SchemaVersion::First;
+        ClientNode {
+            index,
+            client: open(&Entries::new(), version, limits, now, broken, random),
+            life: 1,
+            version,
+            limits,
+            is_paused: false,
+            store: None,
+            device: Device::default(),
+            has_tabs: random.chance(500),
+            tabs: BTreeMap::new(),
+            watchers: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            alive: BTreeSet::new(),
+            closures: BTreeMap::new(),
+        }
     }
 
     /// The process is killed, and starts again from what was stored, or a little more.
-    pub fn restart(&mut self, schema: &Arc<Schema>, now: Now, broken: Broken, random: &mut Random, history: &History) {
+    pub fn restart(
+        &mut self,
+        now: Now,
+        broken: Broken,
+        random: &mut Random,
+        history: &History,
+        occasions: &mut Counts<Occasion>,
+    ) {
         self.device.lose(Writer::Leader(self.life), random);
         self.watchers.clear();
         self.seen.clear();
         self.life += 1;
-        self.client = open(&self.device.entries, schema, now, broken, random);
+        self.is_paused = false;
+        self.client = open(&self.device.entries, self.version, self.limits, now, broken, random);
+        self.store = self.client.store();
+        occasions.add(Occasion::ClosureLost, self.closures.len() as u64);
+        self.closures.clear();
         let pending: BTreeSet<Counter> = self.client.pending().map(|pending| pending.counter).collect();
-        let ended =
-            |counter: &Counter| history.calls.get(&(self.index, *counter)).is_some_and(|called| called.end.is_some());
+        let confirmed = |counter: &Counter| match self.store {
+            Some(store) => history.outlives_its_process((self.index, *counter), Some(store)),
+            // Another version of the app begins with nothing, and may find what it had.
+            None => history.calls.get(&(self.index, *counter)).is_some_and(Called::has_ended_by_name),
+        };
         // What was called and neither stored nor ended is gone, as the app was told that it might be.
-        self.alive.retain(|counter| pending.contains(counter) || ended(counter));
+        self.alive.retain(|counter| pending.contains(counter) || confirmed(counter));
+    }
+
+    pub fn go_offline(&mut self) {
+        self.is_paused = true;
+        self.client.go_offline();
+    }
+
+    pub fn go_online(&mut self, now: Instant) {
+        self.is_paused = false;
+        self.client.go_online(now);
     }
 
     pub fn call(&mut self, now: Now, moment: Moment, call: Call, history: &mut History) {
         let Ok(counter) = self.client.mutate(now.wall, "call", &call.to_json()) else { return };
-        self.alive.insert(counter);
-        let earlier = history
-            .calls
-            .insert((self.index, counter), Called { call, at: moment, life: self.life, durable: false, end: None });
+        self.note_call(counter, Called::new(call, CalledAs::Named, moment, self.life), history);
+    }
+
+    /// Calls a closure without a name, if there is a connection.
+    pub fn transact(&mut self, now: Now, moment: Moment, call: Call, history: &mut History) {
+        let Ok(counter) = self.client.transact(now.wall) else { return };
+        self.closures.insert(counter, call.clone());
+        self.note_call(counter, Called::new(call, CalledAs::Closure, moment, self.life), history);
+    }
+
+    fn note_call(&mut self, counter: Counter, called: Called, history: &mut History) {
+        let earlier = history.calls.insert((self.index, counter), called);
         assert!(earlier.is_none_or(|earlier| !earlier.durable), "a counter was used twice");
+        self.alive.insert(counter);
+    }
+
+    /// Takes a pending mutation back. It may come back with a restart, until the client reports its end.
+    pub fn take_back(&mut self, counter: Counter, history: &mut History) -> bool {
+        let taken = self.client.cancel(counter);
+        if let Some(called) = history.calls.get_mut(&(self.index, counter)) {
+            called.asked_back |= taken;
+        }
+        taken
     }
 
     pub fn watch(&mut self, watcher: Watcher, view: View) {
@@ -99,9 +159,10 @@ impl ClientNode {
     }
 
     /// Runs closures until the client has nothing to do, and gives what is for others.
-    pub fn settle(&mut self, moment: Moment, history: &mut History) -> Vec<Leaving> {
+    pub fn settle(&mut self, moment: Moment, history: &mut History, occasions: &mut Counts<Occasion>) -> Vec<Leaving> {
         let mut leaving = Vec::new();
         while let Some(output) = self.client.poll() {
+            self.follow_store(history, occasions);
             match output {
                 Output::Connect => leaving.push(Leaving::Connect),
                 Output::Disconnect => leaving.push(Leaving::Disconnect),
@@ -112,9 +173,14 @@ impl ClientNode {
                 }
                 Output::Run(RunOf::Mutation(counter)) => self.run_mutation(counter),
                 Output::Run(RunOf::Reaction(id)) => self.run_watcher(id, history),
-                Output::Mutation { counter, status, .. } => self.note_status(counter, status, moment, history),
+                Output::Mutation { counter, status, .. } => {
+                    self.note_status(counter, status, moment, history, occasions);
+                }
                 Output::Connection(_) | Output::Unavailable(_) => {}
-                Output::ToTab(tab, message) => leaving.push(Leaving::ToTab(tab, message)),
+                Output::ToTab(tab, message) => {
+                    let leader = LeaderThen { life: self.life, store: self.store };
+                    leaving.push(Leaving::ToTab(tab, leader, message));
+                }
                 Output::ReadOutbox => {
                     self.device.give(Writer::Leader(self.life), Job::ReadOutbox);
                     leaving.push(Leaving::Store);
@@ -128,8 +194,11 @@ impl ClientNode {
 
     fn run_mutation(&mut self, counter: Counter) {
         let kind = self.client.mutation(counter).map(|mutation| mutation.kind.clone());
-        let Some(MutationKind::Named { name: _, arguments }) = kind else { panic!("only named mutations are called") };
-        let call = Call::from_json(&arguments);
+        let call = match kind {
+            Some(MutationKind::Named { name: _, arguments }) => Call::from_json(&arguments),
+            Some(MutationKind::Closure) => self.closures[&counter].clone(),
+            None => panic!("{counter:?} is to run and is not pending"),
+        };
         let mut run = self.client.begin(RunOf::Mutation(counter));
         let ended = run_call(&call, &mut InClient(self.client.transaction(&mut run)));
         let closed = match ended {
@@ -155,19 +224,40 @@ impl ClientNode {
         self.seen.insert(id, text.clone());
         let (client, life, at) = (self.index, self.life, self.client.at());
         let alive = self.alive.clone();
-        history.sightings.push(Sighting { client, life, watcher, view, at, pending, text, alive });
+        let (store, version) = (self.store, self.version);
+        history.sightings.push(Sighting { client, life, store, version, watcher, view, at, pending, text, alive });
     }
 
     fn note_adopted(&mut self, ticket: Ticket, counter: Counter, history: &mut History) {
-        let ticket = history.tickets.get_mut(&ticket).expect("only what was called is adopted");
-        ticket.counters.insert(counter);
-        let called = Called { call: ticket.call.clone(), at: ticket.at, life: self.life, durable: false, end: None };
-        let earlier = history.calls.insert((self.index, counter), called);
-        assert!(earlier.is_none_or(|earlier| !earlier.durable), "a counter was used twice");
-        self.alive.insert(counter);
+        let own = history.tickets.get_mut(&ticket).expect("only what was called is adopted");
+        own.counters.insert(counter);
+        let called = Called::new(own.call.clone(), CalledAs::Named, own.at, self.life);
+        self.note_call(counter, Called { ticket: Some(ticket), ..called }, history);
     }
 
-    fn note_status(&mut self, counter: Counter, status: MutationStatus, moment: Moment, history: &mut History) {
+    /// Another history of the store: what was confirmed in the last one is not in it.
+    fn follow_store(&mut self, history: &History, occasions: &mut Counts<Occasion>) {
+        let store = self.client.store();
+        if store == self.store {
+            return;
+        }
+        if self.store.is_some() {
+            occasions.add(Occasion::HistoryLeft, 1);
+        }
+        self.store = store;
+        let pending: BTreeSet<Counter> = self.client.pending().map(|pending| pending.counter).collect();
+        let confirmed = |counter: &Counter| history.outlives_its_process((self.index, *counter), store);
+        self.alive.retain(|counter| pending.contains(counter) || confirmed(counter));
+    }
+
+    fn note_status(
+        &mut self,
+        counter: Counter,
+        status: MutationStatus,
+        moment: Moment,
+        history: &mut History,
+        occasions: &mut Counts<Occasion>,
+    ) {
         let called = history.calls.get_mut(&(self.index, counter)).expect("only what was called has a status");
         let how = match status {
             MutationStatus::Pending(pending) => {
@@ -182,20 +272,33 @@ impl ClientNode {
         if !matches!(how, EndedAs::Confirmed(_)) {
             self.alive.remove(&counter);
         }
-        // A client that lost its note of the end learns it again, and it has to be the same.
+        if self.closures.remove(&counter).is_some() && matches!(how, EndedAs::Confirmed(_)) {
+            occasions.add(Occasion::ClosureConfirmed, 1);
+        }
+        // A client that lost its note of the end learns it again, and it has to be the same, in one history of the store.
         let (life, confirmed_through) = (self.life, self.client.at());
-        let first = called.end.get_or_insert_with(|| End { at: moment, life, how: how.clone(), confirmed_through });
-        let same = match (&first.how, &how) {
-            // Only the life whose attempt was decided knows the closure's reason.
-            (EndedAs::Rejected(_), EndedAs::Rejected(_)) => true,
-            (first, now) => first == now,
-        };
-        assert!(same, "a mutation ended in two ways: {:?}, {how:?}", first.how);
+        let end = || End { at: moment, life, how: how.clone(), confirmed_through };
+        let first = called.ends.entry(self.store).or_insert_with(end);
+        assert!(first.is_as(&how, life), "a mutation ended in two ways: {first:?}, and then {how:?}");
     }
 
     /// What each watcher saw last.
     pub fn last_seen(&self) -> impl Iterator<Item = (Watcher, Option<&String>)> {
         self.watchers.iter().map(|(id, (watcher, _))| (*watcher, self.seen.get(id)))
+    }
+
+    /// What keeps it from being quiet, for people.
+    pub fn restlessness(&self) -> String {
+        let pending: Vec<_> = self.client.pending().collect();
+        let calls: Vec<_> = self.tabs.values().map(|tab| (tab.id, tab.follower.calls().collect::<Vec<_>>())).collect();
+        let (connection, idle) = (self.client.connection(), self.device.is_idle());
+        format!("{connection:?}, storage idle: {idle}, pending: {pending:?}, calls of tabs: {calls:?}")
+    }
+
+    /// Nothing goes on, and yet a call of a tab that closed without a word is still where the tab stored it.
+    pub fn has_stranded_calls(&self) -> bool {
+        let calls = self.tabs.values().all(TabNode::is_quiet);
+        calls && self.client.pending().next().is_none() && self.device.has_only_outbox()
     }
 
     pub fn is_quiet(&self) -> bool {
@@ -204,14 +307,21 @@ impl ClientNode {
     }
 }
 
-fn open(storage: &Entries, schema: &Arc<Schema>, now: Now, broken: Broken, random: &mut Random) -> Client {
+fn open(
+    storage: &Entries,
+    version: SchemaVersion,
+    limits: Limits,
+    now: Now,
+    broken: Broken,
+    random: &mut Random,
+) -> Client {
     let config = Config {
-        schema: schema.clone(),
+        schema: version.schema(),
         fresh_client: ClientId(Id::from_u128(random.id())),
         token: super::front_node::TOKEN.into(),
         user: "simulated".into(),
         seed: random.bits(),
-        limits: Limits::default(),
+        limits,
     };
     let stored: Vec<(Vec<u8>, Vec<u8>)> = storage.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     let mut client = Client::open(config, stored, now).expect("what a client stored it can read");

@@ -43,6 +43,10 @@ impl Device {
         self.jobs.is_empty() && self.outbox().is_empty()
     }
 
+    pub fn has_only_outbox(&self) -> bool {
+        self.jobs.is_empty() && !self.outbox().is_empty()
+    }
+
     /// Finishes the oldest job.
     pub fn next(&mut self) -> Option<(Writer, Done)> {
         let (writer, job) = self.jobs.pop_front()?;

@@ -6,6 +6,7 @@ use iolite_client::TabId;
 use iolite_gateway::SessionId;
 use iolite_machine::PersistId;
 use iolite_replication::messages::{FromReplica, ToReplica};
+use iolite_values::StoreIncarnation;
 
 use super::links::LinkId;
 use crate::history::{ClientIndex, Moment};
@@ -14,13 +15,17 @@ use crate::history::{ClientIndex, Moment};
 pub enum Event {
     /// The app of a client does something.
     Work(ClientIndex),
-    ToReplica(Box<ToReplica>),
-    /// To a life of a front.
-    ToFront {
-        front: usize,
-        life: u64,
-        message: Box<FromReplica>,
-    },
+    Session(SessionEvent),
+    Server(ServerEvent),
+    Tab(ClientIndex, TabEvent),
+    /// The storage of a client's device finishes a job.
+    Stored(ClientIndex),
+    Fault(PlannedFault),
+}
+
+/// What happens between a client and a gateway.
+#[derive(Clone, Debug)]
+pub enum SessionEvent {
     LinkUp(LinkId),
     LinkFails {
         client: ClientIndex,
@@ -42,52 +47,88 @@ pub enum Event {
         life: u64,
         session: SessionId,
     },
+    /// Both ends are told that a half-open link is gone.
+    ResetArrives(LinkId),
+}
+
+/// What happens behind the gateways.
+#[derive(Clone, Debug)]
+pub enum ServerEvent {
+    ToReplica(Box<ToReplica>),
+    /// To a life of a front.
+    ToFront {
+        front: usize,
+        life: u64,
+        message: Box<FromReplica>,
+    },
     SyncEnds {
         boot: u64,
     },
-    /// The storage of a client's device finishes a job.
-    Stored {
-        client: ClientIndex,
+    Checkpoint,
+    StartStore,
+    StartFront(usize),
+}
+
+/// What happens between the tabs of one client.
+#[derive(Clone, Debug)]
+pub enum TabEvent {
+    Open,
+    /// A tab is told what its leader says, in a life of the leader that stood on a history of the store.
+    FromLeader {
+        tab: TabId,
+        leader: LeaderThen,
+        message: Vec<u8>,
     },
+    ToLeader {
+        tab: TabId,
+        message: Vec<u8>,
+    },
+    LeaderChanged(TabId),
+    /// The leader hears that a tab was closed.
+    Gone(TabId),
     /// A frozen tab learns that something is stored.
-    TabStored {
-        client: ClientIndex,
-        tab: TabId,
-        persist: PersistId,
-    },
-    ToTab {
-        client: ClientIndex,
-        tab: TabId,
-        leader_life: u64,
-        message: Vec<u8>,
-    },
-    FromTab {
-        client: ClientIndex,
-        tab: TabId,
-        message: Vec<u8>,
-    },
-    LeaderChanged {
-        client: ClientIndex,
-        tab: TabId,
-    },
-    TabGone {
-        client: ClientIndex,
-        tab: TabId,
-    },
-    OpenTab(ClientIndex),
+    Stored(TabId, PersistId),
     /// A frozen tab goes on.
     Thaw,
-    Checkpoint,
+    /// The user reloads a tab of an old version of the app.
+    Reload(TabId),
+}
+
+/// The leader at the moment at which it said something.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaderThen {
+    pub life: u64,
+    pub store: Option<StoreIncarnation>,
+}
+
+/// A fault that comes again and again.
+#[derive(Clone, Copy, Debug)]
+pub enum PlannedFault {
     Disconnect,
+    HalfOpen,
+    SlowSocket,
     CrashStore,
-    StartStore,
     CrashFront,
-    StartFront(usize),
     CrashClient,
     LoseLeader,
     CloseTab,
     FreezeTab,
     JumpClock,
+}
+
+impl PlannedFault {
+    pub const ALL: [PlannedFault; 10] = [
+        PlannedFault::Disconnect,
+        PlannedFault::HalfOpen,
+        PlannedFault::SlowSocket,
+        PlannedFault::CrashStore,
+        PlannedFault::CrashFront,
+        PlannedFault::CrashClient,
+        PlannedFault::LoseLeader,
+        PlannedFault::CloseTab,
+        PlannedFault::FreezeTab,
+        PlannedFault::JumpClock,
+    ];
 }
 
 impl Event {

@@ -1,12 +1,13 @@
 //! The faults, as they are made.
 
-use iolite_machine::Machine;
+use iolite_engine::MemoryDisk;
 
-use super::client_node::ClientNode;
-use super::events::Event;
+use super::events::{Event, PlannedFault, ServerEvent, SessionEvent};
 use super::front_node::FrontNode;
+use super::links::{LinkId, Slow, Way};
 use super::store_node::StoreNode;
 use super::{Process, World};
+use crate::app::Call;
 use crate::faults::Fault;
 use crate::history::{ClientIndex, Moment};
 
@@ -14,66 +15,85 @@ const MILLISECOND: Moment = 1_000_000;
 
 impl World {
     pub(super) fn plan_faults(&mut self) {
-        let all = [
-            Event::Disconnect,
-            Event::CrashStore,
-            Event::CrashFront,
-            Event::CrashClient,
-            Event::LoseLeader,
-            Event::CloseTab,
-            Event::FreezeTab,
-            Event::JumpClock,
-        ];
-        for event in all {
-            self.plan(event);
+        for fault in PlannedFault::ALL {
+            self.plan(fault);
         }
     }
 
     /// Plans the next fault of a kind, if the run has that kind.
-    fn plan(&mut self, event: Event) {
-        let every_ms = match &event {
-            Event::Disconnect => self.roughness.disconnect_every_ms,
-            Event::CrashStore => self.roughness.server_restart_every_ms,
-            Event::CrashFront => self.roughness.gateway_restart_every_ms,
-            Event::CrashClient => self.roughness.client_restart_every_ms,
-            Event::LoseLeader => self.roughness.leader_lost_every_ms,
-            Event::CloseTab => self.roughness.tab_closed_every_ms,
-            Event::FreezeTab => self.roughness.tab_frozen_every_ms,
-            Event::JumpClock => self.roughness.clock_jump_every_ms,
-            other => unreachable!("{other:?} is no fault"),
+    fn plan(&mut self, fault: PlannedFault) {
+        let every_ms = match fault {
+            PlannedFault::Disconnect => self.roughness.disconnect_every_ms,
+            PlannedFault::HalfOpen => self.roughness.half_open_every_ms,
+            PlannedFault::SlowSocket => self.roughness.slow_socket_every_ms,
+            PlannedFault::CrashStore => self.roughness.server_restart_every_ms,
+            PlannedFault::CrashFront => self.roughness.gateway_restart_every_ms,
+            PlannedFault::CrashClient => self.roughness.client_restart_every_ms,
+            PlannedFault::LoseLeader => self.roughness.leader_lost_every_ms,
+            PlannedFault::CloseTab => self.roughness.tab_closed_every_ms,
+            PlannedFault::FreezeTab => self.roughness.tab_frozen_every_ms,
+            PlannedFault::JumpClock => self.roughness.clock_jump_every_ms,
         };
         if every_ms > 0 && !self.healing {
             let wait = self.random.between(1, 2 * every_ms) * MILLISECOND;
-            self.events.add(self.moment + wait, event);
+            self.events.add(self.moment + wait, Event::Fault(fault));
         }
     }
 
-    pub(super) fn make_fault(&mut self, event: Event) {
+    pub(super) fn make_fault(&mut self, fault: PlannedFault) {
         if self.healing {
             return;
         }
-        match &event {
-            Event::Disconnect => self.disconnect(),
-            Event::CrashStore => self.crash_store(),
-            Event::CrashFront => self.crash_front(),
-            Event::CrashClient => self.crash_client(),
-            Event::LoseLeader => self.lose_leader(),
-            Event::CloseTab => self.close_tab(),
-            Event::FreezeTab => self.freeze_tab(),
-            Event::JumpClock => self.jump_clock(),
-            other => unreachable!("{other:?} is no fault"),
+        match fault {
+            PlannedFault::Disconnect => self.disconnect(),
+            PlannedFault::HalfOpen => self.open_half(),
+            PlannedFault::SlowSocket => self.slow_socket(),
+            PlannedFault::CrashStore => self.crash_store(),
+            PlannedFault::CrashFront => self.crash_front(),
+            PlannedFault::CrashClient => self.crash_client(),
+            PlannedFault::LoseLeader => self.lose_leader(),
+            PlannedFault::CloseTab => self.close_tab(),
+            PlannedFault::FreezeTab => self.freeze_tab(),
+            PlannedFault::JumpClock => self.jump_clock(),
         }
-        self.plan(event);
+        self.plan(fault);
+    }
+
+    fn some_link(&mut self) -> Option<LinkId> {
+        let links = self.links.ids();
+        let place = self.random.below(links.len().max(1) as u64) as usize;
+        links.get(place).copied()
     }
 
     fn disconnect(&mut self) {
-        let links = self.links.ids();
-        if links.is_empty() {
-            return;
-        }
-        let id = links[self.random.below(links.len() as u64) as usize];
+        let Some(id) = self.some_link() else { return };
         self.faults.add(Fault::Disconnect, 1);
         self.break_link(id, true, true);
+    }
+
+    /// Frames vanish, upward, downward or both ways. Sometimes a reset tells both ends after a while.
+    fn open_half(&mut self) {
+        let Some(id) = self.some_link() else { return };
+        self.faults.add(Fault::HalfOpen, 1);
+        let lost = if self.random.chance(500) { Way::Swallowed } else { Way::Stuck };
+        let (up, down) = match self.random.below(3) {
+            0 => (Way::Swallowed, Way::Whole),
+            1 => (Way::Whole, lost),
+            _ => (Way::Swallowed, lost),
+        };
+        self.links.open_half(id, up, down);
+        if self.random.chance(350) {
+            let at = self.moment + self.random.between(50, 5_000) * MILLISECOND;
+            self.events.add(at, Event::Session(SessionEvent::ResetArrives(id)));
+        }
+    }
+
+    fn slow_socket(&mut self) {
+        let Some(id) = self.some_link() else { return };
+        self.faults.add(Fault::SlowSocket, 1);
+        let until = self.moment + self.random.between(100, 8_000) * MILLISECOND;
+        let pause = self.random.between(5, 3_000) * MILLISECOND;
+        self.links.slow_down(id, Slow { until, pause });
     }
 
     /// Whole server, or the store alone, with the power or without.
@@ -81,11 +101,18 @@ impl World {
         let Process::Up(_) = &self.store else { return };
         self.faults.add(Fault::ServerRestart, 1);
         let power_cut = self.random.chance(700);
-        let all = self.random.chance(600);
+        let history_lost = self.random.chance(self.roughness.history_lost);
+        let all = self.random.chance(600) || history_lost;
         let Process::Up(store) = std::mem::replace(&mut self.store, Process::Down(Default::default())) else { return };
-        self.store = Process::Down(store.crash(power_cut, &mut self.random));
+        let mut disk = store.crash(power_cut, &mut self.random);
+        if history_lost {
+            self.faults.add(Fault::HistoryLost, 1);
+            self.count_faults_of(&disk);
+            disk = MemoryDisk::new();
+        }
+        self.store = Process::Down(disk);
         let down = self.random.between(1, 400) * MILLISECOND;
-        self.events.add(self.moment + down, Event::StartStore);
+        self.events.add(self.moment + down, Event::Server(ServerEvent::StartStore));
         if all {
             for front in 0..self.fronts.len() {
                 self.stop_front(front, down);
@@ -97,8 +124,13 @@ impl World {
         let Process::Down(disk) = &mut self.store else { return };
         let disk = std::mem::take(disk);
         self.boots += 1;
+        let histories = self.history.stores.len();
         let store = StoreNode::start(disk, self.boots, self.retention, self.broken, &mut self.history);
         self.store = Process::Up(Box::new(store));
+        if self.history.stores.len() > histories {
+            let now = self.now_of_client(ClientIndex(0));
+            self.clients[0].call(now, self.moment, Call::Open, &mut self.history);
+        }
     }
 
     fn crash_front(&mut self) {
@@ -117,20 +149,24 @@ impl World {
         for link in self.links.of_front(front) {
             self.break_link(link, true, false);
         }
-        self.events.add(self.moment + down, Event::StartFront(front));
+        self.events.add(self.moment + down, Event::Server(ServerEvent::StartFront(front)));
     }
 
     pub(super) fn start_front(&mut self, front: usize) {
         let now = self.now_of_front(front);
-        let node = FrontNode::start(now, front as u16, self.broken, &mut self.random);
+        let limits = self.habits.gateway_limits;
+        let node = FrontNode::start(now, front as u16, limits, self.broken, &mut self.random);
         self.fronts[front] = Process::Up(Box::new(node));
     }
 
     fn crash_client(&mut self) {
         self.faults.add(Fault::ClientRestart, 1);
-        let index = ClientIndex(self.random.below(self.clients.len() as u64) as usize);
-        self.restart_client(index);
-        let node: &mut ClientNode = &mut self.clients[index.0];
+        let client = ClientIndex(self.random.below(self.clients.len() as u64) as usize);
+        if self.random.chance(self.habits.upgrade) {
+            self.upgrade(client);
+        }
+        self.restart_client(client);
+        let node = &mut self.clients[client.0];
         super::add_watchers(&mut |watcher, view| node.watch(watcher, view), &mut self.random);
     }
 
@@ -138,21 +174,5 @@ impl World {
         self.faults.add(Fault::ClockJump, 1);
         let process = self.random.below(self.skews.len() as u64) as usize;
         self.skews[process] = super::skew(&mut self.random);
-    }
-
-    /// Ends a link, and tells the ends that live on.
-    pub(super) fn break_link(&mut self, id: super::links::LinkId, tell_client: bool, tell_front: bool) {
-        let Some(link) = self.links.remove(id) else { return };
-        if tell_client && self.clients[link.client.0].life == link.client_life {
-            let now = self.now_of_client(link.client);
-            self.clients[link.client.0].client.handle(now, iolite_client::Input::LinkLost);
-        }
-        let now = self.now_of_front(link.front);
-        if let Process::Up(front) = &mut self.fronts[link.front]
-            && tell_front
-            && self.front_lives[link.front] == link.front_life
-        {
-            front.closed(now, id.session());
-        }
     }
 }

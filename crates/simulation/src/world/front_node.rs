@@ -9,10 +9,12 @@ use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::messages::{FromReplica, Life, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
 use iolite_values::{ClientId, CoordinatorId, Id, Timestamp};
-use iolite_wire::message::{Advance, FromClient, FromGateway};
+use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
 use crate::broken::Broken;
+use crate::counts::Counts;
+use crate::occasions::Occasion;
 use crate::random::Random;
 
 pub const TOKEN: &str = "simulated";
@@ -39,7 +41,7 @@ pub enum Leaving {
 }
 
 impl FrontNode {
-    pub fn start(now: Now, number: u16, broken: Broken, random: &mut Random) -> FrontNode {
+    pub fn start(now: Now, number: u16, limits: Limits, broken: Broken, random: &mut Random) -> FrontNode {
         let rule = match broken {
             Broken::PublishPastResolved => iolite_gateway::Broken::PublishPastResolved,
             Broken::Nothing
@@ -52,7 +54,7 @@ impl FrontNode {
             client: ClientId(Id::from_u128(random.id())),
             access: Access::Development(DevelopmentToken::new(TOKEN)),
             schemas: SchemaPolicy::Grow,
-            limits: Limits::default(),
+            limits,
             broken: rule,
         });
         let id = CoordinatorId::new(number).expect("few gateways");
@@ -77,10 +79,13 @@ impl FrontNode {
         }
     }
 
-    pub fn frame(&mut self, now: Now, session: SessionId, frame: &[u8]) {
+    pub fn frame(&mut self, now: Now, session: SessionId, frame: &[u8], occasions: &mut Counts<Occasion>) {
         let Some(codec) = self.sessions.get_mut(&session) else { return };
         let input = match codec.decoder.decode(frame) {
-            Ok(message) => Input::Message(session, message),
+            Ok(message) => {
+                note_request(&message, occasions);
+                Input::Message(session, message)
+            }
             Err(error) => Input::Garbled(session, error.to_string()),
         };
         self.gateway.handle(now, input);
@@ -106,12 +111,15 @@ impl FrontNode {
     }
 
     /// Carries what gateway and coordinator say to each other, until both are silent.
-    pub fn settle(&mut self, now: Now, random: &mut Random) -> Vec<Leaving> {
+    pub fn settle(&mut self, now: Now, random: &mut Random, occasions: &mut Counts<Occasion>) -> Vec<Leaving> {
         let mut leaving = Vec::new();
         loop {
             if let Some(output) = self.gateway.poll() {
                 match output {
-                    Output::Message(session, message) => self.say(session, message, random, &mut leaving),
+                    Output::Message(session, message) => {
+                        note_answer(&message, occasions);
+                        self.say(session, message, random, &mut leaving);
+                    }
                     Output::Close(session) => {
                         self.sessions.remove(&session);
                         leaving.push(Leaving::Close(session));
@@ -152,5 +160,32 @@ impl FrontNode {
     pub fn validate(&self) {
         self.gateway.validate();
         self.coordinator.validate();
+    }
+}
+
+fn note_request(message: &FromClient, occasions: &mut Counts<Occasion>) {
+    match message {
+        FromClient::Subscribe(subscribe) if subscribe.held => occasions.add(Occasion::Resumed, 1),
+        FromClient::Unsubscribe(_) => occasions.add(Occasion::Unsubscribed, 1),
+        FromClient::Subscribe(_)
+        | FromClient::Hello(_)
+        | FromClient::Schema(_)
+        | FromClient::Submit(_)
+        | FromClient::Acknowledge(_)
+        | FromClient::Ping(_) => {}
+    }
+}
+
+fn note_answer(message: &FromGateway, occasions: &mut Counts<Occasion>) {
+    match message {
+        FromGateway::Advance(advance) if advance.more => occasions.add(Occasion::AdvanceInParts, 1),
+        FromGateway::Goodbye(goodbye) if goodbye.reason == GoodbyeReason::Slow => {
+            occasions.add(Occasion::SaidSlow, 1);
+        }
+        FromGateway::Advance(_)
+        | FromGateway::Goodbye(_)
+        | FromGateway::Welcome(_)
+        | FromGateway::SchemaWanted
+        | FromGateway::Pong(_) => {}
     }
 }

@@ -22,8 +22,8 @@ pub struct StoreNode {
 }
 
 /// Small, so that a run has many checkpoints and segments.
-const CHECKPOINT_AFTER_BYTES: u64 = 6_000;
-const SEGMENT_BYTES_MAX: u64 = 20_000;
+const CHECKPOINT_AFTER_BYTES: u64 = 1_000;
+const SEGMENT_BYTES_MAX: u64 = 1_500;
 const CHUNK_BYTES: usize = 600;
 
 impl StoreNode {
@@ -36,9 +36,11 @@ impl StoreNode {
         history: &mut History,
     ) -> StoreNode {
         let options = Options { durability: Durability::Fsync, segment_bytes_max: SEGMENT_BYTES_MAX };
-        let (journal, recovery) = Journal::open(disk, options, Incarnation(7)).expect("no synced byte was harmed");
+        let (journal, recovery) = Journal::open(disk, options, Incarnation(history.stores.len() as u128 + 1))
+            .expect("no synced byte was harmed");
         let next = journal.position_of(PersistId(1));
-        history.recovered(next, &recovery.records);
+        let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
+        history.recovered(store, next, &recovery.records);
         let rule = match broken {
             Broken::SkipReadValidation => iolite_replication::Broken::SkipReadValidation,
             Broken::NoCompletionRecords => iolite_replication::Broken::NoCompletionRecords,
@@ -46,7 +48,6 @@ impl StoreNode {
                 iolite_replication::Broken::Nothing
             }
         };
-        let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
         let settings = ReplicaSettings { store, boot: Boot(boot), retention, broken: rule };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
@@ -62,7 +63,7 @@ impl StoreNode {
                     let own = self.journal.append(&record).expect("the disk works");
                     assert_eq!(id, own, "replica and journal count alike");
                     let record = JournalRecord::decode(&record).expect("its own record");
-                    history.journal.insert(self.journal.position_of(own), record);
+                    history.note_record(self.journal.position_of(own), record);
                 }
                 ReplicaOutput::Reply { after: _, message } if self.broken == Broken::AcknowledgeBeforeFsync => {
                     leaving.push(message);
@@ -87,7 +88,7 @@ impl StoreNode {
     pub fn end_sync(&mut self, history: &mut History) -> Vec<FromReplica> {
         self.sync_is_running = false;
         let durable = self.journal.sync().expect("the disk works");
-        history.durable = Some(self.journal.position_of(durable));
+        history.note_durable(self.journal.position_of(durable));
         self.gate.advance(durable);
         std::iter::from_fn(|| self.gate.release()).collect()
     }

@@ -1,17 +1,17 @@
 //! A tab that follows, and the app that runs in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use iolite_client::{
     CallStatus, Closed, Follower, FollowerConfig, FollowerInput, FollowerOutput, Limits, MutationStatus, ReactionId,
     RunOf, StorageChange, TabId, Ticket, View,
 };
 use iolite_machine::{Machine, Now, PersistId};
-use iolite_values::{Counter, Id, Schema, Timestamp};
+use iolite_values::{Counter, Id, StoreIncarnation, Timestamp};
 
-use crate::app::{Call, InClient, Watcher};
-use crate::history::{ClientIndex, EndedAs, History, Moment, PendingThen, Sighting, TicketCall};
+use super::events::LeaderThen;
+use crate::app::{Call, InClient, SchemaVersion, Watcher};
+use crate::history::{ClientIndex, History, Moment, PendingThen, Sighting, TicketCall};
 use crate::random::Random;
 
 pub struct TabNode {
@@ -27,6 +27,10 @@ pub struct TabNode {
     lives: u64,
     /// The leader's life that its state came from last.
     leader_life: u64,
+    /// The history of the store that its state is of.
+    store: Option<StoreIncarnation>,
+    /// Of the app.
+    pub version: SchemaVersion,
     pub watchers: BTreeMap<ReactionId, (Watcher, View)>,
     seen: BTreeMap<ReactionId, String>,
     /// Mutations that it saw pending and that did not end without effect.
@@ -40,8 +44,8 @@ pub enum Leaving {
 }
 
 impl TabNode {
-    pub fn open(id: TabId, client: ClientIndex, schema: &Arc<Schema>, now: Now) -> TabNode {
-        let config = FollowerConfig { schema: schema.clone(), limits: Limits::default() };
+    pub fn open(id: TabId, client: ClientIndex, version: SchemaVersion, limits: Limits, now: Now) -> TabNode {
+        let config = FollowerConfig { schema: version.schema(), limits };
         TabNode {
             id,
             client,
@@ -51,6 +55,8 @@ impl TabNode {
             down_until: 0,
             lives: 0,
             leader_life: 0,
+            store: None,
+            version,
             watchers: BTreeMap::new(),
             seen: BTreeMap::new(),
             alive: BTreeSet::new(),
@@ -72,7 +78,7 @@ impl TabNode {
     }
 
     /// A message of a life of the leader arrives.
-    pub fn take(&mut self, now: Now, message: Vec<u8>, leader_life: u64, history: &History) {
+    pub fn take(&mut self, now: Now, message: Vec<u8>, leader: LeaderThen, history: &History) {
         let (before, followed) = (self.follower.at(), self.follower.is_following());
         self.follower.handle(now, FollowerInput::FromLeader(message));
         let at = self.follower.at();
@@ -81,10 +87,12 @@ impl TabNode {
             return;
         }
         if at < before {
-            assert!(leader_life > self.leader_life, "a tab went back from {before:?} to {at:?} under one leader");
+            let other = leader.life > self.leader_life || leader.store != self.store;
+            assert!(other, "a tab went back from {before:?} to {at:?} under one leader");
             self.lives += 1;
         }
-        self.leader_life = self.leader_life.max(leader_life);
+        self.leader_life = self.leader_life.max(leader.life);
+        self.store = leader.store;
         if !followed {
             self.forget_unsaved(history);
         }
@@ -93,10 +101,7 @@ impl TabNode {
     /// It joined again: what was not on a lost leader's disk is gone, as the app was told that it might be, and what ended meanwhile was not told.
     fn forget_unsaved(&mut self, history: &History) {
         let pending: BTreeSet<Counter> = self.follower.pending().map(|pending| pending.counter).collect();
-        let confirmed = |counter: &Counter| {
-            let end = history.calls.get(&(self.client, *counter)).and_then(|called| called.end.as_ref());
-            end.is_some_and(|end| matches!(end.how, EndedAs::Confirmed(_)))
-        };
+        let confirmed = |counter: &Counter| history.outlives_its_process((self.client, *counter), self.store);
         self.alive.retain(|counter| pending.contains(counter) || confirmed(counter));
     }
 
@@ -146,7 +151,8 @@ impl TabNode {
         self.seen.insert(id, text.clone());
         let (client, life, at): (_, _, Timestamp) = (self.client, self.life(), self.follower.at());
         let alive = self.alive.clone();
-        history.sightings.push(Sighting { client, life, watcher, view, at, pending, text, alive });
+        let (store, version) = (self.store, self.version);
+        history.sightings.push(Sighting { client, life, store, version, watcher, view, at, pending, text, alive });
     }
 
     /// Apart from the lives of the leader and of other tabs.

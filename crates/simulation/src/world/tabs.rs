@@ -5,24 +5,40 @@ use iolite_machine::Machine;
 
 use super::World;
 use super::device::{Done, Job, Writer};
-use super::events::Event;
+use super::events::{Event, LeaderThen, TabEvent};
 use super::tab_node::{Leaving, TabNode, note_call};
+use crate::app::SchemaVersion;
 use crate::faults::Fault;
 use crate::history::{ClientIndex, Moment};
+use crate::occasions::Occasion;
 
 const MILLISECOND: Moment = 1_000_000;
 /// Tabs of one client at once, besides the one that leads.
 const TABS_MAX: usize = 2;
 
 impl World {
-    pub(super) fn open_tab(&mut self, client: ClientIndex) {
+    pub(super) fn on_tab_event(&mut self, client: ClientIndex, event: TabEvent) {
+        match event {
+            TabEvent::Open => self.open_tab(client),
+            TabEvent::FromLeader { tab, leader, message } => self.tab_takes(client, tab, leader, message),
+            TabEvent::ToLeader { tab, message } => self.tell_leader(client, Input::FromTab(tab, message)),
+            TabEvent::LeaderChanged(tab) => self.tell_tab(client, tab, FollowerInput::LeaderChanged),
+            TabEvent::Gone(tab) => self.tell_leader(client, Input::TabGone(tab)),
+            TabEvent::Stored(tab, persist) => self.tell_tab(client, tab, FollowerInput::Persisted(persist)),
+            TabEvent::Thaw => {}
+            TabEvent::Reload(tab) => self.reload_tab(client, tab),
+        }
+    }
+
+    fn open_tab(&mut self, client: ClientIndex) {
         if !self.clients[client.0].has_tabs || self.clients[client.0].tabs.len() >= TABS_MAX {
             return;
         }
         self.last_tab += 1;
         let id = TabId(self.last_tab);
         let now = self.now_of_client(client);
-        let mut tab = TabNode::open(id, client, &self.schema, now);
+        let version = self.clients[client.0].version;
+        let mut tab = TabNode::open(id, client, version, self.habits.client_limits, now);
         super::add_watchers(&mut |watcher, view| tab.watch(watcher, view), &mut self.random);
         self.clients[client.0].tabs.insert(id, tab);
     }
@@ -31,15 +47,27 @@ impl World {
     pub(super) fn close_tab(&mut self) {
         let Some((client, id)) = self.some_tab() else { return };
         self.faults.add(Fault::TabClosed, 1);
+        self.end_tab(client, id);
+    }
+
+    /// The user reloads a tab of an old version of the app.
+    fn reload_tab(&mut self, client: ClientIndex, id: TabId) {
+        let node = &self.clients[client.0];
+        if node.tabs.get(&id).is_some_and(|tab| tab.version != node.version) {
+            self.end_tab(client, id);
+        }
+    }
+
+    fn end_tab(&mut self, client: ClientIndex, id: TabId) {
         let node = &mut self.clients[client.0];
         node.tabs.remove(&id);
         node.device.lose(Writer::Tab(id), &mut self.random);
         if self.random.chance(700) {
             let at = self.moment + self.random.between(1, 100) * MILLISECOND;
-            self.events.add(at, Event::TabGone { client, tab: id });
+            self.events.add(at, Event::Tab(client, TabEvent::Gone(id)));
         }
         let at = self.moment + self.random.between(1, 500) * MILLISECOND;
-        self.events.add(at, Event::OpenTab(client));
+        self.events.add(at, Event::Tab(client, TabEvent::Open));
     }
 
     pub(super) fn freeze_tab(&mut self) {
@@ -49,15 +77,16 @@ impl World {
         if let Some(tab) = self.clients[client.0].tabs.get_mut(&id) {
             tab.frozen_until = until;
         }
-        self.events.add(until, Event::Thaw);
+        self.events.add(until, Event::Tab(client, TabEvent::Thaw));
     }
 
     /// The leading tab is closed, and one that followed leads.
     pub(super) fn lose_leader(&mut self) {
         let Some((client, id)) = self.some_tab() else { return };
         self.faults.add(Fault::LeaderLost, 1);
+        self.settle_tab(client, id);
         let Some(heir) = self.clients[client.0].tabs.remove(&id) else { return };
-        // It waits for its own writes before it opens the storage.
+        // It asks for what it has to write, and waits for that before it opens the storage.
         self.clients[client.0].device.flush(Writer::Tab(id));
         self.restart_client(client);
         let node = &mut self.clients[client.0];
@@ -66,7 +95,7 @@ impl World {
         }
         heir.watchers.values().for_each(|(watcher, view)| node.watch(*watcher, *view));
         let at = self.moment + self.random.between(1, 500) * MILLISECOND;
-        self.events.add(at, Event::OpenTab(client));
+        self.events.add(at, Event::Tab(client, TabEvent::Open));
     }
 
     /// The leading tab's process ends, and another one opens the storage. The other tabs hear of it after a while.
@@ -76,13 +105,40 @@ impl World {
         }
         let now = self.now_of_client(client);
         let node = &mut self.clients[client.0];
-        node.restart(&self.schema, now, self.broken, &mut self.random, &self.history);
+        node.restart(now, self.broken, &mut self.random, &self.history, &mut self.occasions);
         // A client that had stored nothing yet is another one now.
         self.history.identities.insert(node.client.identity(), client);
+        self.history.versions.insert(client, node.version);
         let tabs: Vec<TabId> = node.tabs.keys().copied().collect();
         for tab in tabs {
             let at = self.moment + self.random.between(1, 300) * MILLISECOND;
-            self.events.add(at, Event::LeaderChanged { client, tab });
+            self.events.add(at, Event::Tab(client, TabEvent::LeaderChanged(tab)));
+        }
+    }
+
+    /// The app of a client is another version from its next start on. Its open tabs are of the old one until the user reloads them.
+    pub(super) fn upgrade(&mut self, client: ClientIndex) {
+        let node = &mut self.clients[client.0];
+        let (next, occasion) = match node.version {
+            SchemaVersion::First => (SchemaVersion::Grown, Occasion::SchemaGrown),
+            SchemaVersion::Grown => (SchemaVersion::Pruned, Occasion::SchemaPruned),
+            SchemaVersion::Pruned => return,
+        };
+        node.version = next;
+        self.occasions.add(occasion, 1);
+        let tabs: Vec<TabId> = node.tabs.keys().copied().collect();
+        for tab in tabs {
+            let at = self.moment + self.random.between(1, 2_000) * MILLISECOND;
+            self.events.add(at, Event::Tab(client, TabEvent::Reload(tab)));
+        }
+    }
+
+    /// Starts clients again whose storage holds calls of tabs that closed without a word before they had joined a leader: the next start
+    /// takes them, as docs/protocols/tabs.md says.
+    pub fn restart_stranded(&mut self) {
+        let stranded = self.clients.iter().filter(|node| node.has_stranded_calls()).map(|node| node.index);
+        for client in stranded.collect::<Vec<_>>() {
+            self.restart_client(client);
         }
     }
 
@@ -93,7 +149,7 @@ impl World {
         tabs.get(place).copied()
     }
 
-    pub(super) fn tab_takes(&mut self, client: ClientIndex, id: TabId, leader_life: u64, message: Vec<u8>) {
+    fn tab_takes(&mut self, client: ClientIndex, id: TabId, leader: LeaderThen, message: Vec<u8>) {
         let now = self.now_of_client(client);
         let moment = self.moment;
         let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
@@ -101,19 +157,19 @@ impl World {
             // A frozen tab takes its messages when it goes on, and may have lost some.
             let until = tab.frozen_until;
             if !self.random.chance(20) {
-                self.events.add(until, Event::ToTab { client, tab: id, leader_life, message });
+                self.events.add(until, Event::Tab(client, TabEvent::FromLeader { tab: id, leader, message }));
             }
             return;
         }
-        tab.take(now, message, leader_life, &self.history);
+        tab.take(now, message, leader, &self.history);
     }
 
-    pub(super) fn leader_takes(&mut self, client: ClientIndex, tab: TabId, message: Vec<u8>) {
+    fn tell_leader(&mut self, client: ClientIndex, input: Input) {
         let now = self.now_of_client(client);
-        self.clients[client.0].client.handle(now, Input::FromTab(tab, message));
+        self.clients[client.0].client.handle(now, input);
     }
 
-    pub(super) fn tell_tab(&mut self, client: ClientIndex, id: TabId, input: FollowerInput) {
+    fn tell_tab(&mut self, client: ClientIndex, id: TabId, input: FollowerInput) {
         let now = self.now_of_client(client);
         let moment = self.moment;
         let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
@@ -123,9 +179,11 @@ impl World {
         let until = tab.frozen_until;
         match input {
             FollowerInput::Persisted(persist) => {
-                self.events.add(until, Event::TabStored { client, tab: id, persist });
+                self.events.add(until, Event::Tab(client, TabEvent::Stored(id, persist)));
             }
-            FollowerInput::LeaderChanged => self.events.add(until, Event::LeaderChanged { client, tab: id }),
+            FollowerInput::LeaderChanged => {
+                self.events.add(until, Event::Tab(client, TabEvent::LeaderChanged(id)));
+            }
             FollowerInput::FromLeader(_) => unreachable!("messages go another way"),
         }
     }
@@ -133,17 +191,21 @@ impl World {
     pub(super) fn settle_tabs(&mut self, client: ClientIndex) {
         let ids: Vec<TabId> = self.clients[client.0].tabs.keys().copied().collect();
         for id in ids {
-            let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { continue };
-            if tab.frozen_until > self.moment {
-                continue;
+            let awake = self.clients[client.0].tabs.get(&id).is_some_and(|tab| tab.frozen_until <= self.moment);
+            if awake {
+                self.settle_tab(client, id);
             }
-            for leaving in tab.settle(&mut self.history) {
-                match leaving {
-                    Leaving::ToLeader(message) => self.send_to_leader(client, id, message),
-                    Leaving::Store(persist, changes) => {
-                        self.clients[client.0].device.give(Writer::Tab(id), Job::Batch(persist, changes));
-                        self.plan_storing(client);
-                    }
+        }
+    }
+
+    fn settle_tab(&mut self, client: ClientIndex, id: TabId) {
+        let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
+        for leaving in tab.settle(&mut self.history) {
+            match leaving {
+                Leaving::ToLeader(message) => self.send_to_leader(client, id, message),
+                Leaving::Store(persist, changes) => {
+                    self.clients[client.0].device.give(Writer::Tab(id), Job::Batch(persist, changes));
+                    self.plan_storing(client);
                 }
             }
         }
@@ -153,15 +215,14 @@ impl World {
         let at = self.channel_arrival();
         let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
         tab.up_until = at.max(tab.up_until + 1);
-        self.events.add(tab.up_until, Event::FromTab { client, tab: id, message });
+        self.events.add(tab.up_until, Event::Tab(client, TabEvent::ToLeader { tab: id, message }));
     }
 
-    pub(super) fn send_to_tab(&mut self, client: ClientIndex, id: TabId, message: Vec<u8>) {
+    pub(super) fn send_to_tab(&mut self, client: ClientIndex, id: TabId, leader: LeaderThen, message: Vec<u8>) {
         let at = self.channel_arrival();
-        let leader_life = self.clients[client.0].life;
         let Some(tab) = self.clients[client.0].tabs.get_mut(&id) else { return };
         tab.down_until = at.max(tab.down_until + 1);
-        self.events.add(tab.down_until, Event::ToTab { client, tab: id, leader_life, message });
+        self.events.add(tab.down_until, Event::Tab(client, TabEvent::FromLeader { tab: id, leader, message }));
     }
 
     fn channel_arrival(&mut self) -> Moment {
@@ -170,7 +231,7 @@ impl World {
 
     pub(super) fn plan_storing(&mut self, client: ClientIndex) {
         let takes = self.random.between(50_000, self.roughness.store_delay_ms * MILLISECOND);
-        self.events.add(self.moment + takes, Event::Stored { client });
+        self.events.add(self.moment + takes, Event::Stored(client));
     }
 
     /// The storage of a client's device finishes its oldest job.

@@ -1,0 +1,61 @@
+//! What hosts and apps of a run are like, besides faults, and the limits that they have. Drawn from the seed.
+
+use std::time::Duration;
+
+use crate::random::Random;
+
+#[derive(Clone, Debug)]
+pub struct Habits {
+    /// How often a host hands a client another input before it takes what came of the last one, in thousandths.
+    pub batch: u64,
+    /// What apps do instead of a call of a named mutation, in thousandths.
+    pub take_back: u64,
+    pub dismiss: u64,
+    pub closure: u64,
+    /// Of restarts of a client: those with another version of the app, in thousandths.
+    pub upgrade: u64,
+    pub client_limits: iolite_client::Limits,
+    pub gateway_limits: iolite_gateway::Limits,
+}
+
+impl Habits {
+    pub fn random(random: &mut Random) -> Habits {
+        let mut sometimes = |most: u64| if random.chance(600) { random.between(1, most) } else { 0 };
+        let (batch, take_back, dismiss) = (sometimes(700), sometimes(100), sometimes(50));
+        let closure = sometimes(200);
+        let upgrade = if random.chance(900) { random.between(700, 1_000) } else { 0 };
+        let (client_limits, gateway_limits) = (client_limits(random), gateway_limits(random));
+        Habits { batch, take_back, dismiss, closure, upgrade, client_limits, gateway_limits }
+    }
+}
+
+/// Those of every app, or small ones.
+fn client_limits(random: &mut Random) -> iolite_client::Limits {
+    if random.chance(400) {
+        return iolite_client::Limits::default();
+    }
+    iolite_client::Limits {
+        idle_interests_max: random.below(6) as usize,
+        subscribe_part: random.between(1, 6) as usize,
+        tab_part_bytes: random.between(1, 2_000) as usize,
+        ping_after: Duration::from_millis(random.between(300, 5_000)),
+        answer_within: Duration::from_millis(random.between(500, 15_000)),
+    }
+}
+
+/// Those of every server, or small ones. What clients promise of their pings holds: silence is longer.
+fn gateway_limits(random: &mut Random) -> iolite_gateway::Limits {
+    if random.chance(400) {
+        return iolite_gateway::Limits::default();
+    }
+    let undrained_bytes_max = random.between(60, 800) as usize;
+    iolite_gateway::Limits {
+        silence_max: Duration::from_millis(random.between(12_000, 60_000)),
+        slow_time_max: Duration::from_millis(random.between(100, 1_000)),
+        undrained_bytes_max,
+        catch_up_undrained_bytes: random.below(undrained_bytes_max as u64) as usize,
+        catch_up_changes_bytes_max: random.below(1_000) as usize,
+        advance_part_bytes: random.between(1, 1_000) as usize,
+        load_buffer_bytes_max: random.below(400) as usize,
+    }
+}

@@ -1,0 +1,50 @@
+//! What runs have to meet besides faults: paths that only some calls, small limits or old links lead to.
+
+use serde::Serialize;
+
+/// Something that a run would prove little without, so it is counted like a fault.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occasion {
+    /// An advance came in parts.
+    AdvanceInParts,
+    /// A client gave up interests that nobody needed any more.
+    Unsubscribed,
+    /// A client came back with a resume token and what it held.
+    Resumed,
+    /// A gateway said goodbye to a session whose socket took too little.
+    SaidSlow,
+    /// A client dropped a half-open link by itself.
+    HalfOpenLeft,
+    /// A client learned that the store's history is another one.
+    HistoryLeft,
+    /// A pending mutation was taken back.
+    TakenBack,
+    /// The app forgot a mutation that had ended without effect.
+    Dismissed,
+    /// A closure without a name took effect, as its client was told.
+    ClosureConfirmed,
+    /// A closure without a name was pending when its client's process ended.
+    ClosureLost,
+    /// A client started again with a table and a column more.
+    SchemaGrown,
+    /// A client started again with a column less.
+    SchemaPruned,
+}
+
+impl Occasion {
+    pub const ALL: [Occasion; 12] = [
+        Occasion::AdvanceInParts,
+        Occasion::Unsubscribed,
+        Occasion::Resumed,
+        Occasion::SaidSlow,
+        Occasion::HalfOpenLeft,
+        Occasion::HistoryLeft,
+        Occasion::TakenBack,
+        Occasion::Dismissed,
+        Occasion::ClosureConfirmed,
+        Occasion::ClosureLost,
+        Occasion::SchemaGrown,
+        Occasion::SchemaPruned,
+    ];
+}

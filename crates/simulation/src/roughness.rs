@@ -1,0 +1,59 @@
+//! How rough a run is.
+
+use crate::random::Random;
+
+/// How often faults of each kind come. Drawn from the seed, so that some runs are calm and others are rough in one way.
+#[derive(Clone, Debug)]
+pub struct Roughness {
+    /// Of a message between coordinator and replica, in thousandths.
+    pub drop: u64,
+    pub duplicate: u64,
+    pub reorder: u64,
+    /// Milliseconds between faults of a kind, on average; zero is never.
+    pub disconnect_every_ms: u64,
+    pub half_open_every_ms: u64,
+    pub slow_socket_every_ms: u64,
+    pub server_restart_every_ms: u64,
+    /// Of the restarts of the store, in thousandths: those on an empty disk.
+    pub history_lost: u64,
+    pub gateway_restart_every_ms: u64,
+    pub client_restart_every_ms: u64,
+    pub leader_lost_every_ms: u64,
+    pub tab_closed_every_ms: u64,
+    pub tab_frozen_every_ms: u64,
+    pub clock_jump_every_ms: u64,
+    /// Milliseconds that a message takes at most, of a session and within the server.
+    pub session_delay_ms: u64,
+    pub server_delay_ms: u64,
+    pub sync_delay_ms: u64,
+    pub store_delay_ms: u64,
+}
+
+impl Roughness {
+    pub fn random(random: &mut Random) -> Roughness {
+        let mut sometimes = |most: u64| if random.chance(700) { random.between(1, most) } else { 0 };
+        let (drop, duplicate, reorder) = (sometimes(150), sometimes(150), sometimes(300));
+        let history_lost = if random.chance(600) { random.between(80, 450) } else { 0 };
+        let mut every = |low: u64, high: u64| if random.chance(750) { random.between(low, high) } else { 0 };
+        Roughness {
+            drop,
+            duplicate,
+            reorder,
+            disconnect_every_ms: every(300, 4000),
+            half_open_every_ms: every(500, 5000),
+            slow_socket_every_ms: every(300, 4000),
+            server_restart_every_ms: every(250, 2000),
+            history_lost,
+            gateway_restart_every_ms: every(1000, 8000),
+            client_restart_every_ms: every(500, 6000),
+            leader_lost_every_ms: every(500, 4000),
+            tab_closed_every_ms: every(500, 4000),
+            tab_frozen_every_ms: every(500, 4000),
+            clock_jump_every_ms: every(500, 4000),
+            session_delay_ms: random.between(1, 80),
+            server_delay_ms: random.between(1, 10),
+            sync_delay_ms: random.between(1, 20),
+            store_delay_ms: random.between(1, 20),
+        }
+    }
+}
