@@ -8,8 +8,8 @@ use std::rc::Rc;
 use harness::tab::{Tab, exchange};
 use harness::{Harness, Stop, at, hits, key, note_row, notes};
 use iolite_client::{Connection, FollowerOutput, MutationStatus, Output, ReactionId, Transaction, View};
-use iolite_values::{KeyRange, Operation};
-use iolite_wire::message::{Advance, Declination, Declined, FromClient, Snapshot, Verdict};
+use iolite_values::{CellState, ColumnId, KeyRange, Operation, Row, TableId};
+use iolite_wire::message::{Advance, Declination, Declined, FromClient, Snapshot, SubscriptionId, Verdict};
 
 const REASON: &str = "more rows than a session gets";
 
@@ -189,4 +189,56 @@ fn a_tab_that_follows_hears_that_it_asks_for_too_much() {
     exchange(&mut leader, &mut tabs);
     let failed = FollowerOutput::ReactionFailed { reaction, message: REASON.into() };
     assert!(tabs[0].other.contains(&failed), "{:?}", tabs[0].other);
+}
+
+/// A leader that holds counter 1, and a tab that shows it. Returns also the subscription, and what the tab showed.
+fn shown_in_a_tab() -> (Harness, Vec<Tab>, SubscriptionId, Rc<RefCell<Vec<i64>>>) {
+    let mut leader = Harness::new();
+    leader.connect();
+    let mut tabs = vec![Tab::new(1, leader.now)];
+    exchange(&mut leader, &mut tabs);
+    let seen = tabs[0].watch(View::Confirmed, |tx| match tx.cell(&hits(1))? {
+        Some(CellState::Counter(count)) => Ok(count),
+        _ => Ok(0),
+    });
+    exchange(&mut leader, &mut tabs);
+    let subscription = leader.sent.iter().find_map(first_subscription).expect("it is asked for");
+    let row = Row::from_parts(false, [(ColumnId::of("value"), CellState::Counter(5))].into());
+    leader.load(10, &[(TableId::of("hits"), key(1), row)]);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(*seen.borrow(), [5]);
+    (leader, tabs, subscription, seen)
+}
+
+fn first_subscription(message: &FromClient) -> Option<SubscriptionId> {
+    match message {
+        FromClient::Subscribe(subscribe) => subscribe.interests.first().map(|(id, _)| *id),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_tab_does_not_show_as_gone_what_its_leader_holds_no_more() {
+    for why in [Declination::Later, too_large()] {
+        let (mut leader, mut tabs, subscription, seen) = shown_in_a_tab();
+        let declined = vec![Declined { subscription, why }];
+        leader.advance(Advance { to: at(20), declined, ..Advance::default() });
+        exchange(&mut leader, &mut tabs);
+        assert_eq!(*seen.borrow(), [5], "nobody set it to zero");
+        assert_eq!(leader.take_subscribed(false).len(), 1, "the tab asked again");
+    }
+}
+
+#[test]
+fn screens_that_came_and_went_offline_leave_nothing_to_give_up() {
+    let mut harness = Harness::new();
+    for id in 0..5000 {
+        let reaction =
+            harness.react(View::Optimistic, move |tx| tx.row(notes(), &key(id)).map(drop).map_err(Stop::from));
+        harness.client.stop(reaction);
+    }
+    harness.connect();
+    assert_eq!(harness.connection(), Connection::Online);
+    let given_up = |message: &FromClient| matches!(message, FromClient::Unsubscribe(_));
+    assert!(!harness.take_sent().iter().any(given_up), "nothing was ever asked for");
 }

@@ -132,8 +132,13 @@ impl Interests {
         }
         let Some(subscribed) = self.by_interest.get_mut(interest) else { return };
         subscribed.demands.remove(&demand);
-        if subscribed.demands.is_empty() {
-            self.idle.insert((subscribed.used, subscribed.id), interest.clone());
+        match (subscribed.demands.is_empty(), subscribed.progress) {
+            (false, _) => {}
+            // Nothing of it is here, or on its way.
+            (true, Progress::Wanted) => drop(self.remove(interest)),
+            (true, Progress::Requested | Progress::Live) => {
+                self.idle.insert((subscribed.used, subscribed.id), interest.clone());
+            }
         }
     }
 
@@ -186,6 +191,15 @@ impl Interests {
         for interest in requested {
             self.set_progress(&interest, Progress::Wanted);
         }
+        self.drop_idle_wanted();
+    }
+
+    /// What nobody needs is not asked for again.
+    fn drop_idle_wanted(&mut self) {
+        let idle = self.idle.iter().filter(|((_, id), _)| self.wanted.contains(id));
+        for interest in idle.map(|(_, interest)| interest.clone()).collect::<Vec<_>>() {
+            self.remove(&interest);
+        }
     }
 
     pub(crate) fn all_wanted_again(&mut self) {
@@ -194,6 +208,7 @@ impl Interests {
             subscribed.progress = Progress::Wanted;
         }
         self.wanted = self.by_id.keys().copied().collect();
+        self.drop_idle_wanted();
     }
 
     /// The interest that has this number, which is live from now on.
@@ -207,6 +222,7 @@ impl Interests {
     pub(super) fn want_again(&mut self, id: SubscriptionId) -> Option<Interest> {
         let interest = self.by_id.get(&id)?.clone();
         self.set_progress(&interest, Progress::Wanted);
+        self.drop_idle_wanted();
         Some(interest)
     }
 
@@ -214,10 +230,14 @@ impl Interests {
     pub(super) fn take_out(&mut self, id: SubscriptionId) -> Option<(Interest, BTreeSet<Demand>)> {
         let interest = self.by_id.get(&id)?.clone();
         let demands = self.by_interest.get(&interest)?.demands.clone();
+        // What was requested may be idle by now, and then nothing else takes it out.
+        self.set_progress(&interest, Progress::Wanted);
+        if demands.is_empty() {
+            self.remove(&interest);
+        }
         for demand in &demands {
             self.release(&interest, *demand);
         }
-        self.remove(&interest);
         Some((interest, demands))
     }
 
@@ -310,6 +330,7 @@ impl Interests {
             assert_eq!(self.by_id.get(&own.id), Some(interest));
             assert_eq!(self.wanted.contains(&own.id), own.progress == Progress::Wanted);
             assert_eq!(self.idle.contains_key(&(own.used, own.id)), own.demands.is_empty());
+            assert!(!own.demands.is_empty() || own.progress != Progress::Wanted, "somebody needs what is wanted");
             let known = |demand| self.by_demand.get(demand).is_some_and(|all| all.contains(interest));
             assert!(own.demands.iter().all(known), "a demand knows its interests");
         }

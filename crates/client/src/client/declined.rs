@@ -35,6 +35,9 @@ impl Client {
 
     /// Something is not held any more: whoever read it has to look again.
     fn note_lost(&mut self, rows: Vec<RowId>) {
+        // First, or the tabs would be told of these rows as empty.
+        let interests = &self.cache.interests;
+        self.leader.take_back(|interest| interests.holds(interest));
         self.note_rows(rows);
         self.disk.interests_changed = true;
         self.changed = Changed::Everything;

@@ -144,7 +144,9 @@ impl Client {
             let rows = self.cache.release(&interests);
             self.note_rows(rows);
             self.disk.interests_changed = true;
-            self.send(FromClient::Unsubscribe(ids));
+            for part in ids.chunks(self.limits.subscribe_part) {
+                self.send(FromClient::Unsubscribe(part.to_vec()));
+            }
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
             self.send(FromClient::Subscribe(Subscribe { held: false, interests }));

@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use iolite_machine::{Now, WallTime};
 use iolite_values::{Counter, Id, Interest};
 use iolite_wire::client_storage::{EndedAs, MutationStatus as StoredStatus, StoredEnd, StoredMutation};
-use iolite_wire::message::{Goodbye, GoodbyeReason, SubscriptionId};
+use iolite_wire::message::{Declination, Goodbye, GoodbyeReason, SubscriptionId};
 use iolite_wire::tabs::{FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab};
 
 use super::Client;
 use crate::cache::{Demand, TooManyInterests};
 use crate::interface::{MutationStatus, Output, Refused};
 use crate::queue::{Entry, Mutation, OfflineCheck, Stage};
-use crate::tabs::{Answer, CallStatus, TabId, Ticket, call_status, ended_as, kind_of};
+use crate::tabs::{Answer, CallStatus, News, TabId, Ticket, call_status, ended_as, kind_of};
 
 impl Client {
     /// How far the call of a ticket is. Ask once every call of this tab is known to be stored, or not to be: what is neither pending nor
@@ -95,8 +95,7 @@ impl Client {
                 let kept: BTreeSet<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
                 self.cache.interests.settle(Demand::Tab(tab), &kept);
             }
-            // The tab stored it a moment ago.
-            TabRequest::Announce(call) => self.adopt(call, OfflineCheck::Due),
+            TabRequest::Announce(call) => self.on_announce(tab, call),
             TabRequest::Ask(tickets) => tickets.into_iter().for_each(|ticket| self.on_ask(tab, ticket)),
             TabRequest::Cancel(counter) => drop(self.cancel(counter)),
             TabRequest::Dismiss(counter) => self.dismiss(counter),
@@ -135,12 +134,27 @@ impl Client {
         let Some(known) = self.leader.tab_mut(tab) else { return };
         for (id, interest) in interests {
             if !self.cache.interests.has_room_for(std::iter::once(&interest)) {
-                known.decline(id, TooManyInterests.to_string());
+                known.decline(id, Declination::TooLarge(TooManyInterests.to_string()));
                 continue;
             }
             self.cache.interests.require(&interest, Demand::Tab(tab));
             known.granted.remove(&id);
             known.wanted.insert(id, interest);
+        }
+    }
+
+    /// The tab stored this call a moment ago.
+    fn on_announce(&mut self, tab: TabId, call: StoredMutation) {
+        let Some(ticket) = call.ticket else { return };
+        match self.leader.tab_mut(tab).map(|known| known.news) {
+            None => {}
+            Some(News::Trusted) => self.adopt(call, OfflineCheck::Due),
+            Some(News::LookedUp) => {
+                if self.answer(Ticket(ticket)) == Answer::Unknown {
+                    self.leader.note_announced(Ticket(ticket));
+                }
+                self.on_ask(tab, ticket);
+            }
         }
     }
 
@@ -178,6 +192,7 @@ impl Client {
         self.adopt_all(calls.collect());
         let (answered, again) = self.leader.outbox_read();
         for (tab, ticket) in answered {
+            self.leader.take_announced(Ticket(ticket));
             match self.answer(Ticket(ticket)) {
                 Answer::Pending(_) | Answer::Ended(_) => self.on_ask(tab, ticket),
                 Answer::Unknown => self.answer_end(tab, confirmed_earlier(ticket)),
@@ -191,8 +206,11 @@ impl Client {
 
     pub(super) fn adopt_all(&mut self, mut calls: Vec<StoredMutation>) {
         calls.sort_by_key(|call| (call.called_at_micros, call.ticket));
-        // Nobody knows how the client stood when they were made.
-        calls.into_iter().for_each(|call| self.adopt(call, OfflineCheck::Done));
+        for call in calls {
+            let announced = call.ticket.is_some_and(|ticket| self.leader.take_announced(Ticket(ticket)));
+            // Of the others nobody knows how the client stood when they were made.
+            self.adopt(call, if announced { OfflineCheck::Due } else { OfflineCheck::Done });
+        }
     }
 
     /// The tab may have stored a call and not said so, also one that never got to join this leader.

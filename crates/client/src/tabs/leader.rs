@@ -13,14 +13,14 @@ use std::time::Duration;
 use iolite_machine::{Instant, PersistId};
 use iolite_values::{Counter, Id, Interest};
 use iolite_wire::client_storage::StoredEnd;
-use iolite_wire::message::SubscriptionId;
+use iolite_wire::message::{Declination, SubscriptionId};
 use iolite_wire::tabs::{JoinNumber, UpdateNumber};
 
 use super::{TabId, Ticket};
 use crate::cache::RowId;
 use crate::reason::shortened;
 
-pub(crate) use tab::{Awaited, Tab};
+pub(crate) use tab::{Awaited, News, Tab};
 
 #[derive(Debug, Default)]
 pub(crate) struct Leader {
@@ -31,6 +31,8 @@ pub(crate) struct Leader {
     /// Tickets that tabs asked about: answered by the reading that runs, and by the next.
     asked: Vec<(TabId, Id)>,
     asked_later: Vec<(TabId, Id)>,
+    /// Those of them that tabs stored a moment ago.
+    announced: BTreeSet<Ticket>,
     /// Ends of calls by ticket that neither the queue nor the list of what was refused tells.
     ends: BTreeMap<Counter, StoredEnd>,
 }
@@ -67,7 +69,11 @@ impl Leader {
     }
 
     pub(crate) fn join(&mut self, tab: TabId, join: JoinNumber, now: Instant) -> &mut Tab {
-        self.tabs.insert(tab, Tab::new(join, now));
+        let news = match self.reading {
+            Reading::Idle => News::Trusted,
+            Reading::Runs | Reading::RunsAndAgain => News::LookedUp,
+        };
+        self.tabs.insert(tab, Tab::new(join, now, news));
         self.tabs.get_mut(&tab).expect("it was just put there")
     }
 
@@ -94,12 +100,23 @@ impl Leader {
         }
     }
 
+    /// What the client does not hold any more, no tab does: each has to ask for it again.
+    pub(crate) fn take_back(&mut self, holds: impl Fn(&Interest) -> bool) {
+        for tab in self.tabs.values_mut() {
+            let lost: Vec<SubscriptionId> =
+                tab.granted.iter().filter(|(_, interest)| !holds(interest)).map(|(id, _)| *id).collect();
+            for id in lost {
+                tab.decline(id, Declination::Later);
+            }
+        }
+    }
+
     /// What a tab waits for cannot be had.
     pub(crate) fn decline(&mut self, tab: TabId, interest: &Interest, reason: &str) {
         let Some(tab) = self.tabs.get_mut(&tab) else { return };
         let waiting = tab.wanted.iter().filter(|(_, wanted)| interest.covers(wanted));
         for id in waiting.map(|(id, _)| *id).collect::<Vec<_>>() {
-            tab.decline(id, shortened(reason.to_owned()));
+            tab.decline(id, Declination::TooLarge(shortened(reason.to_owned())));
         }
     }
 
@@ -169,6 +186,9 @@ impl Leader {
 
     /// Notes a question that only the outbox can answer. True when a reading is to begin now.
     pub(crate) fn ask_outbox(&mut self, question: Option<(TabId, Id)>) -> bool {
+        for tab in self.tabs.values_mut() {
+            tab.news = News::LookedUp;
+        }
         match self.reading {
             Reading::Idle => {
                 self.asked.extend(question);
@@ -181,6 +201,15 @@ impl Leader {
                 false
             }
         }
+    }
+
+    pub(crate) fn note_announced(&mut self, ticket: Ticket) {
+        self.announced.insert(ticket);
+    }
+
+    /// Whether a tab said that it had just stored this call, which a reading has found now.
+    pub(crate) fn take_announced(&mut self, ticket: Ticket) -> bool {
+        self.announced.remove(&ticket)
     }
 
     /// A reading has ended: the questions that it answers, and whether another one is to begin.

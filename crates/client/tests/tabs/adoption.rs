@@ -126,14 +126,14 @@ fn a_call_that_its_tab_could_not_store_is_made_by_that_tab_once_it_leads() {
 fn a_reading_that_still_shows_an_adopted_call_does_not_bring_it_back() {
     let (mut leader, mut tabs) = followed(2);
     leader.disconnect();
+    // One reading runs, and another one follows it.
+    leader.input(Input::TabGone(TabId(2)));
     leader.input(Input::TabGone(TabId(2)));
     let ticket = tabs[0].mutate(leader.now, 7, "hit");
     tabs[0].store(&mut leader);
     let shown: Vec<_> = leader.storage.clone().into_iter().filter(|(key, _)| key[0] == OUTBOX).collect();
     assert_eq!(shown.len(), 1);
-    for message in std::mem::take(&mut tabs[0].up) {
-        leader.input(Input::FromTab(TabId(1), message));
-    }
+    leader.input(Input::Outbox(shown.clone()));
     let CallStatus::Queued(counter, _) = leader.client.call_status(ticket) else { panic!("it is queued") };
     assert!(leader.client.cancel(counter));
     leader.settle();
@@ -177,16 +177,38 @@ fn so_many_ends_are_kept_for_tabs_that_were_not_there() {
 #[test]
 fn a_reading_that_still_shows_a_confirmed_call_does_not_bring_it_back() {
     let (mut leader, mut tabs) = followed(2);
+    // One reading runs, and another one follows it.
+    leader.input(Input::TabGone(TabId(2)));
     leader.input(Input::TabGone(TabId(2)));
     let ticket = tabs[0].mutate(leader.now, 7, "hit");
     tabs[0].store(&mut leader);
     let shown: Vec<_> = leader.storage.clone().into_iter().filter(|(key, _)| key[0] == OUTBOX).collect();
-    for message in std::mem::take(&mut tabs[0].up) {
-        leader.input(Input::FromTab(TabId(1), message));
-    }
+    leader.input(Input::Outbox(shown.clone()));
     let counter = leader.take_submits()[0].counter;
     leader.decide(counter, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
     assert_eq!(leader.client.call_status(ticket), CallStatus::ConfirmedEarlier, "nothing tells of it any more");
     leader.input(Input::Outbox(shown));
     assert_eq!(leader.client.pending().count(), 0, "it would take effect twice");
+}
+
+#[test]
+fn a_call_that_a_reading_found_before_its_tab_told_of_it_is_made_once() {
+    let (mut leader, mut tabs) = followed(1);
+    let ticket = tabs[0].mutate(leader.now, 7, "hit");
+    // It is on the disk, and the page is too busy to hear of that.
+    let (id, changes) = tabs[0].unstored.pop().expect("a batch");
+    for change in changes {
+        let StorageChange::Put { key, value } = change else { panic!("a call is put") };
+        leader.storage.insert(key, value);
+    }
+    leader.input(Input::TabGone(TabId(9)));
+    assert!(read_outbox(&mut leader));
+    leader.settle();
+    let counter = leader.take_submits()[0].counter;
+    leader.decide(counter, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
+    assert_eq!(leader.client.pending().count(), 0);
+    tabs[0].input(leader.now, FollowerInput::Persisted(id));
+    exchange(&mut leader, &mut tabs);
+    assert_eq!((leader.client.pending().count(), leader.take_submits().len()), (0, 0), "it took effect already");
+    assert!(matches!(tabs[0].last_call(ticket), CallStatus::Ended(..) | CallStatus::ConfirmedEarlier));
 }

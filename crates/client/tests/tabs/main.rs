@@ -13,8 +13,8 @@ use std::time::Duration;
 use harness::tab::{Tab, exchange, read_outbox, take_down};
 use harness::{Harness, SCHEMA, Stop, at, hit, hits, key, note, note_row, notes, title_put};
 use iolite_client::{
-    CallError, CallStatus, Connection, FollowerInput, FollowerOutput, Input, MutationStatus, OUTBOX, Output, TabId,
-    Ticket, Transaction, View,
+    CallError, CallStatus, Connection, FollowerInput, FollowerOutput, Input, MutationStatus, OUTBOX, Output,
+    StorageChange, TabId, Ticket, Transaction, View,
 };
 use iolite_machine::Machine;
 use iolite_values::{Cell, CellState, Counter, Id, Operation, Row, TableId, Value};

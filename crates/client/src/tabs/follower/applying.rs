@@ -91,8 +91,12 @@ impl Follower {
         let Declined { subscription, why } = declined;
         let reason = match why {
             Declination::TooLarge(reason) => reason,
-            // The leader asks again by itself.
-            Declination::Later => return,
+            // The leader held it, and does not any more.
+            Declination::Later => {
+                self.cache.want_again(subscription);
+                self.changed = Changed::Everything;
+                return;
+            }
         };
         let Some((_, demands, _)) = self.cache.take_out(subscription) else { return };
         self.changed = Changed::Everything;

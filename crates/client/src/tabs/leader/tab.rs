@@ -35,6 +35,16 @@ pub(crate) struct Tab {
     pub(crate) sent: UpdateNumber,
     pub(crate) awaited: Awaited,
     pub(crate) heard: Instant,
+    pub(crate) news: News,
+}
+
+/// Whether a call that this tab announces is certainly new to the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// The leader has not read the outbox since the tab joined.
+    Trusted,
+    /// It has, so it may have found the call there before the tab heard that it was stored. Only the outbox tells whether it is new.
+    LookedUp,
 }
 
 /// What the leader waits for. `since` is noted with the next input, for only inputs tell the time.
@@ -51,7 +61,7 @@ pub(crate) enum Awaited {
 }
 
 impl Tab {
-    pub(super) fn new(join: JoinNumber, now: Instant) -> Tab {
+    pub(super) fn new(join: JoinNumber, now: Instant, news: News) -> Tab {
         Tab {
             join,
             wanted: Wanted::new(),
@@ -68,6 +78,7 @@ impl Tab {
             sent: UpdateNumber(0),
             awaited: Awaited::Nothing,
             heard: now,
+            news,
         }
     }
 
@@ -79,10 +90,10 @@ impl Tab {
         }
     }
 
-    pub(crate) fn decline(&mut self, id: SubscriptionId, reason: String) {
+    pub(crate) fn decline(&mut self, id: SubscriptionId, why: Declination) {
         self.wanted.remove(&id);
         self.granted.remove(&id);
-        self.declined.push(Declined { subscription: id, why: Declination::TooLarge(reason) });
+        self.declined.push(Declined { subscription: id, why });
     }
 
     /// Whether there is something to tell, apart from what is wanted.
