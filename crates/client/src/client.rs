@@ -231,6 +231,8 @@ impl Machine for Client {
     type Output = Output;
 
     fn handle(&mut self, now: Now, input: Input) {
+        // The timers of a hidden page come late, and frames may come before them.
+        self.rest.on_due(now.instant);
         match input {
             Input::Linked => self.on_linked(now),
             Input::LinkLost => self.on_link_lost(now),

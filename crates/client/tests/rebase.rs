@@ -112,3 +112,14 @@ fn an_attempt_that_conflicts_is_followed_by_another_after_a_pause() {
     harness.mutate("copy");
     assert_eq!(harness.take_submits().len(), 1, "what follows does not wait");
 }
+
+#[test]
+fn a_pause_is_over_when_its_time_is_although_the_timer_comes_late() {
+    let (mut harness, _) = copying();
+    let counter = harness.mutate("copy");
+    harness.take_submits();
+    harness.decide(counter, 1, 20, vec![hit(1, 7)], Verdict::Conflict(at(20)));
+    harness.now.instant = harness.now.instant + Duration::from_secs(5);
+    harness.advance(Advance { to: at(30), ..Advance::default() });
+    assert_eq!(harness.take_submits().len(), 1);
+}
