@@ -3,6 +3,7 @@
 //! Invariants:
 //! - a connection that does not send a whole request in time is closed, also between two requests. (What becomes a session has the
 //!   deadlines of its machine instead.)
+//! - nor does one stay that takes nothing of what is written to it;
 //! - there are never so many that no file can be opened any more: a journal that cannot open its next segment ends the server.
 
 use std::io;
@@ -18,6 +19,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::Sleep;
 
 use crate::Stop;
 use crate::open_files::sockets_max;
@@ -26,6 +28,8 @@ use crate::open_files::sockets_max;
 const CONNECTIONS_MAX: usize = 10_000;
 /// From one request, or the beginning, until the next one is there.
 const REQUEST_WITHIN_MAX: Duration = Duration::from_secs(10);
+/// How long bytes wait that the peer does not take.
+const WRITE_WITHIN_MAX: Duration = Duration::from_secs(30);
 /// Bytes of a request before its body.
 const REQUEST_BYTES_MAX: usize = 64 << 10;
 /// How long nobody is accepted after the operating system would not accept.
@@ -59,7 +63,7 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Socket {
             Ok((stream, _)) => {
                 // Frames are small and each counts: none waits for the next.
                 let _ = stream.set_nodelay(true);
-                return Socket { stream, _permit: permit };
+                return Socket::new(stream, permit);
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -89,7 +93,26 @@ async fn serve_one(socket: Socket, router: Router, mut stop: Stop) {
 /// A connection's socket, which makes room for another when it is dropped: by a request's connection, or by the session that it became.
 struct Socket {
     stream: TcpStream,
+    write_within: Duration,
+    /// While the peer takes nothing: when that has lasted too long.
+    stuck: Option<Pin<Box<Sleep>>>,
     _permit: OwnedSemaphorePermit,
+}
+
+impl Socket {
+    fn new(stream: TcpStream, permit: OwnedSemaphorePermit) -> Socket {
+        Socket { stream, write_within: WRITE_WITHIN_MAX, stuck: None, _permit: permit }
+    }
+
+    /// Passes on what came of writing, unless that has waited too long.
+    fn watched<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stuck = None;
+            return written;
+        }
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.write_within)));
+        stuck.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
 }
 
 impl AsyncRead for Socket {
@@ -100,7 +123,9 @@ impl AsyncRead for Socket {
 
 impl AsyncWrite for Socket {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+        let own = self.get_mut();
+        let written = Pin::new(&mut own.stream).poll_write(context, bytes);
+        own.watched(context, written)
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -116,10 +141,34 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write_vectored(context, parts)
+        let own = self.get_mut();
+        let written = Pin::new(&mut own.stream).poll_write_vectored(context, parts);
+        own.watched(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    /// A connection, from both ends.
+    async fn connected() -> (Socket, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let peer = TcpStream::connect(listener.local_addr().expect("bound")).await.expect("it listens");
+        (accept(&listener, &Arc::new(Semaphore::new(1))).await, peer)
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_takes_nothing_is_given_up() {
+        let (mut socket, _peer) = connected().await;
+        socket.write_within = Duration::from_millis(50);
+        let error = socket.write_all(&vec![0; 64 << 20]).await.expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -21,6 +21,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
             "const REQUEST_WITHIN_MAX: Duration = Duration::from_secs(10);",
             connections,
         ),
+        ("host::WRITE_WITHIN_MAX", "30s", "const WRITE_WITHIN_MAX: Duration = Duration::from_secs(30);", connections),
         ("host::REQUEST_BYTES_MAX", "65536", "const REQUEST_BYTES_MAX: usize = 64 << 10;", connections),
         ("host::FRAMES_AHEAD", "64", "const FRAMES_AHEAD: usize = 64;", session),
         ("host::CLOSE_WITHIN", "1s", "const CLOSE_WITHIN: Duration = Duration::from_secs(1);", session),

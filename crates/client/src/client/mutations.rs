@@ -41,7 +41,8 @@ impl Client {
         self.mutate_named(now, None, name, arguments)
     }
 
-    /// As [`Client::mutate`], of a call that has a ticket already, and is stored nowhere: its tab took the lead meanwhile.
+    /// As [`Client::mutate`], of a call that has a ticket already: its tab took the lead meanwhile. If it was found stored after all, and adopted,
+    /// it is the same mutation.
     ///
     /// # Errors
     /// As [`Client::mutate`].
@@ -52,7 +53,10 @@ impl Client {
         name: &str,
         arguments: &str,
     ) -> Result<Counter, CallError> {
-        self.mutate_named(now, Some(ticket), name, arguments)
+        match self.queue.of_ticket(ticket) {
+            Some(counter) => Ok(counter),
+            None => self.mutate_named(now, Some(ticket), name, arguments),
+        }
     }
 
     fn mutate_named(

@@ -212,3 +212,14 @@ fn a_call_that_a_reading_found_before_its_tab_told_of_it_is_made_once() {
     assert_eq!((leader.client.pending().count(), leader.take_submits().len()), (0, 0), "it took effect already");
     assert!(matches!(tabs[0].last_call(ticket), CallStatus::Ended(..) | CallStatus::ConfirmedEarlier));
 }
+
+#[test]
+fn a_call_that_was_found_stored_is_not_made_again_by_its_ticket() {
+    let (mut leader, mut tabs) = followed(1);
+    let ticket = tabs[0].mutate(leader.now, 7, "hit");
+    tabs[0].store(&mut leader);
+    let mut next = taken_over(leader, &mut []);
+    let adopted = next.client.pending().next().expect("it was adopted").counter;
+    assert_eq!(next.client.mutate_by_ticket(next.now.wall, ticket, "hit", "{}"), Ok(adopted));
+    assert_eq!(next.client.pending().count(), 1);
+}
