@@ -102,7 +102,8 @@ fn check_own_writes(history: &History, commits: &Commits, sighting: &Sighting) -
         let contained = commits.by_mutation.get(&(sighting.client, *counter)).is_some_and(|at| *at <= sighting.at);
         let asked_back = history.was_asked_back((sighting.client, *counter));
         if !pending && !contained && !asked_back {
-            let what = format!("{:?} {counter:?} is neither pending nor confirmed in {sighting:?}", sighting.client);
+            let called = history.calls.get(&(sighting.client, *counter));
+            let what = format!("{called:?} is neither pending nor confirmed in {sighting:?}");
             return Err(Violation::new(Invariant::OwnWritesVisible, what));
         }
     }
