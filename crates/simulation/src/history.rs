@@ -22,6 +22,8 @@ pub type Moment = u64;
 #[derive(Debug, Default)]
 pub struct History {
     pub calls: BTreeMap<Issued, Called>,
+    /// Somebody asked to take these back: they may be gone before anybody is told. (Also before anybody is told that they were adopted.)
+    pub asked_back: BTreeSet<Issued>,
     pub identities: BTreeMap<ClientId, ClientIndex>,
     /// The calls of tabs that did not lead.
     pub tickets: BTreeMap<Ticket, TicketCall>,
@@ -50,8 +52,6 @@ pub struct Called {
     pub life: u64,
     /// A client said that it will be sent.
     pub durable: bool,
-    /// Somebody asked to take it back: it may be gone before anybody is told.
-    pub asked_back: bool,
     /// The tab's name for it, if it came from one that did not lead.
     pub ticket: Option<Ticket>,
     /// One at most for each history of the store that the client knew; nothing is the one before the first.
@@ -69,7 +69,7 @@ pub enum CalledAs {
 impl Called {
     pub fn new(call: Call, called_as: CalledAs, at: Moment, life: u64) -> Called {
         let ends = BTreeMap::new();
-        Called { call, called_as, at, life, durable: false, asked_back: false, ticket: None, ends }
+        Called { call, called_as, at, life, durable: false, ticket: None, ends }
     }
 
     /// Ended, and was no closure.
@@ -177,7 +177,7 @@ impl History {
     /// Whether somebody asked to take a mutation back.
     pub fn was_asked_back(&self, mutation: Issued) -> bool {
         let Some(called) = self.calls.get(&mutation) else { return false };
-        called.asked_back || called.ticket.is_some_and(|ticket| self.tickets[&ticket].asked_back)
+        self.asked_back.contains(&mutation) || called.ticket.is_some_and(|ticket| self.tickets[&ticket].asked_back)
     }
 
     /// A store started: again, with what its disk still holds, or as a new one.

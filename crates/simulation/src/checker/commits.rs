@@ -38,8 +38,8 @@ impl Commits {
             };
             let transaction = completed.transaction;
             let earlier = commits.by_time.insert(completed.at, Completed { transaction, mutation, writes });
-            if earlier.is_some() {
-                let what = format!("two transactions completed at {:?}", completed.at);
+            if let Some(earlier) = earlier {
+                let what = format!("{:?}: {earlier:?} and {completed:?}", completed.at);
                 return Err(Violation::new(Invariant::ExactlyOnce, what));
             }
             if let Some(mutation) = mutation

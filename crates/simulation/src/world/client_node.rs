@@ -136,8 +136,8 @@ impl ClientNode {
     /// Takes a pending mutation back. It may come back with a restart, until the client reports its end.
     pub fn take_back(&mut self, counter: Counter, history: &mut History) -> bool {
         let taken = self.client.cancel(counter);
-        if let Some(called) = history.calls.get_mut(&(self.index, counter)) {
-            called.asked_back |= taken;
+        if taken {
+            history.asked_back.insert((self.index, counter));
         }
         taken
     }
