@@ -74,7 +74,7 @@ pub struct Replica {
     /// Commits above the barrier, and their records.
     open_commits: BTreeMap<Timestamp, PersistId>,
     ceiling: Timestamp,
-    /// The highest timestamp at which something that was read was found true.
+    /// The highest timestamp at which something that was read was found true, or something was aborted.
     reads_through: Timestamp,
     /// The last record that was handed out.
     persisted: PersistId,

@@ -56,10 +56,12 @@ impl Replica {
             }
             Decision::Abort(_) => CompletionDecision::Aborted,
         };
-        let completion = Completion { attempt: transaction.attempt, at, decision };
-        if !transaction.reads.is_empty() {
+        // An abort leaves no version that says that its timestamp was given.
+        let leaves_none = decision == CompletionDecision::Aborted;
+        if leaves_none || !transaction.reads.is_empty() {
             self.reads_through = self.reads_through.max(at);
         }
+        let completion = Completion { attempt: transaction.attempt, at, decision };
         self.attempts.forget(transaction.id);
         if self.settings.broken != Broken::NoCompletionRecords {
             self.clients.complete(transaction.id, completion.clone());

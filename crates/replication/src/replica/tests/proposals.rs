@@ -80,6 +80,14 @@ fn a_timestamp_is_given_once() {
     let mut bench = Bench::new();
     bench.commit(&add(1, 1), at(5));
     assert_eq!(bench.prepare(&add(2, 2), at(5)), Prepared::Retry { above: at(5) });
+    let aborted = |counter| {
+        let decision = Decision::Abort("no".into());
+        iolite_values::Transaction { decision, ..blind(counter, Vec::new()) }
+    };
+    assert_eq!(bench.prepare(&aborted(3), at(5)), Prepared::Retry { above: at(5) });
+    let completed = Prepared::Completed(completion(1, at(6), CompletionDecision::Aborted));
+    assert_eq!(bench.prepare(&aborted(3), at(6)), completed);
+    assert_eq!(bench.prepare(&add(2, 2), at(6)), Prepared::Retry { above: at(6) }, "also if nothing was written there");
 }
 
 #[test]
