@@ -1,5 +1,9 @@
 //! What a follower sees.
 
+use iolite_client::{Client, Config, Limits};
+use iolite_values::{ColumnId, KeyRange};
+
+use super::harness::config;
 use super::*;
 
 #[test]
@@ -79,4 +83,30 @@ fn an_update_in_many_parts_is_seen_at_once() {
     assert!(tabs[0].down.len() > 5, "{} messages", tabs[0].down.len());
     exchange(&mut leader, &mut tabs);
     assert_eq!(*seen.borrow(), [100]);
+}
+
+#[test]
+fn what_a_tab_was_given_out_of_a_wider_interest_stays_while_the_tab_looks_at_it() {
+    let mut leader = Harness::new();
+    let limits = Limits { idle_interests_max: 0, ..Limits::default() };
+    leader.client = Client::open(Config { limits, ..config("ann") }, Vec::new(), leader.now).expect("it is empty");
+    leader.connect();
+    let mut tabs = vec![Tab::new(1, leader.now)];
+    exchange(&mut leader, &mut tabs);
+    // The tab asks first, for one cell; the leader's own screen looks at the whole table, and that is there first.
+    let seen = tabs[0].watch(View::Confirmed, count);
+    exchange(&mut leader, &mut tabs);
+    let cell = leader.take_subscribed(false);
+    assert_eq!(cell.len(), 1);
+    let screen = leader.react(View::Confirmed, |tx| {
+        tx.range(TableId::of("hits"), &KeyRange::all(), None, false).map(drop).map_err(Stop::from)
+    });
+    let row = Row::from_parts(false, [(ColumnId::of("value"), CellState::Counter(5))].into());
+    leader.load(10, &[(TableId::of("hits"), key(1), row)]);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(*seen.borrow(), [5]);
+    leader.client.stop(screen);
+    leader.advance(Advance { to: at(20), ..Advance::default() });
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(*seen.borrow(), [5], "nobody set it to zero");
 }

@@ -5,6 +5,7 @@ use iolite_wire::message::{Goodbye, GoodbyeReason, RowSnapshot};
 use iolite_wire::tabs::{TabConnection, TabMutation, TabNotice, TabUpdate, UpdateNumber};
 
 use super::stored_refused;
+use crate::cache::Demand;
 use crate::client::Client;
 use crate::queue::{Entry, MutationKind, RunState};
 use crate::reason::shortened;
@@ -70,6 +71,8 @@ impl Client {
         }
         for (id, interest) in std::mem::take(&mut known.wanted) {
             if self.cache.interests.holds(&interest) {
+                // Perhaps by another interest than the one that was asked for: that one has to stay, too.
+                self.cache.interests.require(&interest, Demand::Tab(tab));
                 parts.snapshot(id, self.cache.snapshot(&interest));
                 known.unavailable.remove(&id);
                 known.granted.insert(id, interest);
