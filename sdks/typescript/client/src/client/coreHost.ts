@@ -77,7 +77,7 @@ export abstract class CoreHost {
     try {
       return use(this.core, ...this.now());
     } catch (thrown) {
-      throw errorOf(thrown);
+      throw thrown instanceof WebAssembly.RuntimeError ? this.#broke(thrown) : errorOf(thrown);
     }
   }
 
@@ -91,23 +91,26 @@ export abstract class CoreHost {
       return;
     }
     this.#state = "working";
-    try {
+    this.#guard(() => {
       for (let raw = this.core.poll(); raw !== undefined; raw = this.core.poll()) {
         this.#carryOut(readOutput(raw));
       }
-      this.#state = "idle";
       this.#setTimer();
-    } catch (error) {
-      this.end();
-      this.events.broke(error);
-    }
+    });
+    this.#state = "idle";
   }
 
   /** Another tab said something. */
   abstract hear(message: TabMessage): void;
 
-  /** Ends everything; resolves when all is stored. */
+  /** Ends everything; resolves when all is stored. Not for while the core works. */
   abstract close(): Promise<void>;
+
+  /** The same without a word to the core, which may be broken. */
+  async abandon(): Promise<void> {
+    this.end();
+    await this.writes.close();
+  }
 
   /** What only this host's kind of core asks for. */
   protected abstract carryOutOwn(output: OwnOutput): void;
@@ -115,10 +118,6 @@ export abstract class CoreHost {
   protected end(): void {
     this.#state = "closed";
     clearTimeout(this.#timer);
-  }
-
-  protected get isClosed(): boolean {
-    return this.#state === "closed";
   }
 
   protected now(): [monotonicMs: number, wallMs: number] {
@@ -138,9 +137,24 @@ export abstract class CoreHost {
     if (this.#state === "closed" || inputs.length === 0) {
       return;
     }
-    inputs.forEach((input) => input());
+    this.#guard(() => inputs.forEach((input) => input()));
     this.drain();
     this.events.worked();
+  }
+
+  /** Nothing that the core does by itself fails but for a bug. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      throw this.#broke(error);
+    }
+  }
+
+  #broke(error: unknown): unknown {
+    this.end();
+    this.events.broke(error);
+    return error;
   }
 
   #carryOut(output: CoreOutput): void {
@@ -192,7 +206,7 @@ export abstract class CoreHost {
     }
     const wait = Math.min(Math.max(0, Math.ceil(deadline - this.now()[0])), TIMER_MAX_MS);
     this.#timer = setTimeout(() => {
-      this.core.onDeadline(...this.now());
+      this.#guard(() => this.core.onDeadline(...this.now()));
       this.drain();
       this.events.worked();
     }, wait);

@@ -56,8 +56,8 @@ export class FollowerHost extends CoreHost {
   }
 
   /**
-   * This tab takes the lead: resolves when each of its calls is stored, or is known not to be, and the core knows it. What is called
-   * while that lasts is stored too.
+   * This tab takes the lead: resolves when each of its calls is stored, or is known not to be, and the core knows it. Nothing is called
+   * while that lasts.
    */
   async settle(): Promise<void> {
     do {
@@ -72,11 +72,12 @@ export class FollowerHost extends CoreHost {
     this.#stopListening();
   }
 
-  override async close(): Promise<void> {
-    if (!this.isClosed) {
-      this.end();
-    }
-    await this.writes.close();
+  override close(): Promise<void> {
+    return this.abandon();
+  }
+
+  override async abandon(): Promise<void> {
+    await super.abandon();
     this.#leave();
   }
 

@@ -18,6 +18,8 @@ export class Handle implements MutationHandle {
   #status: MutationStatus = { state: "pending", durable: false, sent: false, wouldReject: undefined };
   #error: Error | undefined;
   #waiting: Waiting[] = [];
+  /** Why nobody will hear of it any more. */
+  #givenUp: Error | undefined;
 
   constructor(id: MutationId, notifier: Notifier, cancel: () => boolean) {
     this.id = id;
@@ -57,9 +59,8 @@ export class Handle implements MutationHandle {
 
   /** Nobody will hear of it any more. What is durable is sent by the next client of this device. */
   giveUp(error: Error): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    waiting.forEach((each) => each.reject(error));
+    this.#givenUp = error;
+    this.#settle();
   }
 
   #settle(): void {
@@ -69,10 +70,12 @@ export class Handle implements MutationHandle {
     for (const each of waiting) {
       if (status.state === "confirmed" || (status.state === "pending" && status.durable && each.stage === "durable")) {
         each.resolve();
-      } else if (status.state === "pending") {
-        this.#waiting.push(each);
-      } else {
+      } else if (status.state !== "pending") {
         each.reject(errorOf(status, this.#error));
+      } else if (this.#givenUp !== undefined) {
+        each.reject(this.#givenUp);
+      } else {
+        this.#waiting.push(each);
       }
     }
   }

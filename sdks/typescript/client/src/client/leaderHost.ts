@@ -28,15 +28,13 @@ export class LeaderHost extends CoreHost {
   readonly #stopListening: () => void;
   #link: Link | undefined;
 
-  /** Loads what is stored and opens the core on it. */
-  static async open(storage: Storage, options: LeaderHostOptions, events: CoreHostEvents): Promise<LeaderHost> {
+  /** Opens the core on what is stored. */
+  static open(storage: Storage, stored: Uint8Array[], options: LeaderHostOptions, events: CoreHostEvents): LeaderHost {
     const { schema, token, user, platform } = options;
     let core;
     try {
-      const stored = await storage.load();
       core = Core.open(schema.json, newId(), token, user, stored, platform.monotonicMs(), platform.wallMs());
     } catch (thrown) {
-      storage.close();
       throw errorOf(thrown);
     }
     return new LeaderHost(core, storage, options, events);
@@ -72,11 +70,11 @@ export class LeaderHost extends CoreHost {
   }
 
   override async close(): Promise<void> {
-    if (!this.isClosed) {
+    try {
       this.call((core) => core.goOffline());
-      this.end();
+    } finally {
+      await this.abandon();
     }
-    await this.writes.close();
   }
 
   protected override end(): void {

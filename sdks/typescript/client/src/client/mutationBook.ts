@@ -75,14 +75,7 @@ export class MutationBook {
 
   /** The core is about to end: what it lists now is shown until there is another one. */
   detach(): void {
-    const [identity, pending, refused] = [this.#core.identity(), this.#core.pending(), this.#core.refused()];
-    this.#core = {
-      ...NOTHING,
-      identity: () => identity,
-      pending: () => pending,
-      refused: () => refused,
-      refusedCount: () => refused.length,
-    };
+    this.#core = lastWordsOf(this.#core);
   }
 
   /** A mutator was called in the tab that leads. */
@@ -255,6 +248,22 @@ export class MutationBook {
     settleTransaction(known, status, attempt);
     const settled = { id, name, args: args === undefined ? undefined : decodeArguments(args), status };
     this.#options.notifier.add(() => this.#options.settled(settled));
+  }
+}
+
+function lastWordsOf(core: Listings): Listings {
+  try {
+    const [identity, pending, refused] = [core.identity(), core.pending(), core.refused()];
+    return {
+      ...NOTHING,
+      identity: () => identity,
+      pending: () => pending,
+      refused: () => refused,
+      refusedCount: () => refused.length,
+    };
+  } catch {
+    // A core that is broken lists nothing.
+    return NOTHING;
   }
 }
 

@@ -72,6 +72,13 @@ export class OneObservation implements Observation<unknown> {
     this.#become({ status: "failed", data: this.#state.data, error });
   }
 
+  /** There will be no core any more: what is shown stays, and what is missing will never come. */
+  giveUp(error: Error): void {
+    if (this.#state.status === "loading") {
+      this.#become({ status: "failed", data: this.#state.data, error });
+    }
+  }
+
   /** Missing data cannot come, or can come again. */
   reachable(reachable: boolean): void {
     const [from, to] = reachable ? (["unavailable", "loading"] as const) : (["loading", "unavailable"] as const);

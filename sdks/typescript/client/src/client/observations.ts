@@ -13,6 +13,7 @@ export class Observations {
   readonly #byReaction = new Map<number, OneObservation>();
   readonly #waiting = new Set<OneObservation>();
   #host: CoreHost | undefined;
+  #givenUp: Error | undefined;
 
   constructor(notifier: Notifier) {
     this.#notifier = notifier;
@@ -41,9 +42,17 @@ export class Observations {
     [...this.#byReaction.values(), ...this.#waiting].forEach((observation) => observation.carryOver());
   }
 
+  /** The last core has ended. */
+  giveUp(error: Error): void {
+    this.#givenUp = error;
+    this.#waiting.forEach((observation) => observation.giveUp(error));
+  }
+
   begin(closure: Closure, view: View): OneObservation {
     const observation = new OneObservation(closure, view, this.#notifier, (ended) => this.#end(ended));
-    if (this.#host === undefined) {
+    if (this.#givenUp !== undefined) {
+      observation.giveUp(this.#givenUp);
+    } else if (this.#host === undefined) {
       this.#waiting.add(observation);
     } else {
       this.#register(this.#host, observation);

@@ -1,58 +1,40 @@
 /** Finds out whether this tab leads, and opens its client. */
 
 import type { Platform } from "../platform/platform.js";
-import { chooseStorage, isShared } from "../storage/chooseStorage.js";
-import { ALONE, type Leadership, seekLeadership } from "../tabs/leadership.js";
+import { chooseStorage, inMemory } from "../storage/chooseStorage.js";
+import { ALONE, seekLeadership } from "../tabs/leadership.js";
 import { type PlaceOfTab, Seat, type TabOptions } from "./seat.js";
 import { TabClient } from "./tabClient.js";
 import type { Client } from "./types.js";
 
 export async function openClient(options: TabOptions, platform: Platform): Promise<Client> {
-  const name = `iolite/${encodeURIComponent(options.name)}/${encodeURIComponent(options.user)}`;
-  const [place] = await Promise.all([placeOfTab(options, platform, name), platform.loadCore()]);
-  const { leadership } = place;
-  const seat = new Seat(options, place);
-  if (leadership.isWaiting) {
+  const seat = new Seat(options, await placeOfTab(options, platform));
+  if (seat.place.leadership.isWaiting) {
     seat.follow();
-    leadership.won.then(() => seat.lead()).catch((error: unknown) => {
-      leadership.release();
-      seat.failed(error);
-    });
     return new TabClient(seat);
   }
   try {
     await seat.lead();
   } catch (error) {
     // Its storage cannot be used: another tab may try.
-    leadership.release();
+    await seat.close();
     throw error;
   }
   return new TabClient(seat);
 }
 
-async function placeOfTab({ storage = "indexeddb" }: TabOptions, platform: Platform, name: string): Promise<PlaceOfTab> {
-  const seat = await seatOf(platform, storage, name);
-  const chosen = await chooseStorage(seat.platform, storage, name);
-  if (seat.leadership.isWaiting && chosen.storage.kind === "memory") {
-    // The browser refuses this tab what the others share.
-    seat.leadership.release();
-    return { ...seat, name, chosen, leadership: ALONE };
-  }
-  return { ...seat, name, chosen };
-}
-
-async function seatOf(
-  platform: Platform,
-  storage: "indexeddb" | "memory",
-  name: string,
-): Promise<{ readonly leadership: Leadership; readonly platform: Platform }> {
-  if (!isShared(platform, storage) || platform.locks === undefined) {
-    return { leadership: ALONE, platform };
+/** Only a tab that could work, with a core and a storage that others share, seeks the lead: nobody takes it from one that cannot. */
+async function placeOfTab({ name: app, user, storage = "indexeddb" }: TabOptions, platform: Platform): Promise<PlaceOfTab> {
+  const name = `iolite/${encodeURIComponent(app)}/${encodeURIComponent(user)}`;
+  const [chosen] = await Promise.all([chooseStorage(platform, storage, name), platform.loadCore()]);
+  if (chosen.storage.kind === "memory" || platform.locks === undefined) {
+    return { platform, name, chosen, leadership: ALONE };
   }
   try {
-    return { leadership: await seekLeadership(platform.locks, name), platform };
+    return { platform, name, chosen, leadership: await seekLeadership(platform.locks, name) };
   } catch {
-    // The browser has locks, but not for this page, such as one in a sandboxed frame: nor may it share a storage then.
-    return { leadership: ALONE, platform: { ...platform, locks: undefined } };
+    chosen.storage.close();
+    // Such as in a sandboxed frame.
+    return { platform, name, chosen: inMemory("the browser forbids Web Locks for this page"), leadership: ALONE };
   }
 }

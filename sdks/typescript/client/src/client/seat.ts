@@ -54,8 +54,11 @@ export class Seat implements CoreHostEvents {
   #token: string;
   #storageMessage: string | undefined;
   #host: LeaderHost | FollowerHost | undefined;
+  /** What has to end before the storage is closed and the lead given back. */
+  #takingOver: Promise<void> | undefined;
+  #abandoning: Promise<void> | undefined;
   #failure: IoliteError | undefined;
-  #state: "open" | "closed" = "open";
+  #closing: Promise<void> | undefined;
 
   constructor(options: TabOptions, place: PlaceOfTab) {
     this.options = options;
@@ -74,16 +77,22 @@ export class Seat implements CoreHostEvents {
     this.book = new MutationBook({ notifier: this.notifier, development: options.development, settled });
     this.pending = new Watched(this.notifier, () => this.book.pending());
     this.refused = new Watched(this.notifier, () => this.book.refused());
+    void chosen.storage.lost.then((reason) => this.#fail(new IoliteError("storage", reason)));
   }
 
-  /** Undefined while this tab takes the lead, and when it cannot. */
+  /** Undefined while this tab takes the lead, and once it is over. */
   get host(): LeaderHost | FollowerHost | undefined {
     return this.#host;
   }
 
+  /** Whether there will be no core any more. */
+  get isOver(): boolean {
+    return this.#closing !== undefined || this.#failure !== undefined;
+  }
+
   /** @throws once the client is closed. */
   checkOpen(): void {
-    if (this.#state === "closed") {
+    if (this.#closing !== undefined) {
       throw new IoliteError("closed", "the client was closed");
     }
   }
@@ -96,7 +105,7 @@ export class Seat implements CoreHostEvents {
     }
   }
 
-  /** Another tab leads: works through that one. */
+  /** Another tab leads: works through that one, and leads when it is gone. */
   follow(): void {
     if (this.#channel === undefined) {
       throw new Error("a tab follows where there is a channel");
@@ -109,30 +118,35 @@ export class Seat implements CoreHostEvents {
     this.connection.change({ role: "follower", status: "connecting" });
     this.observations.attach(host);
     host.drain();
+    void this.place.leadership.won.then(() => {
+      if (!this.isOver) {
+        this.#takingOver = this.lead().catch((error: unknown) => this.#fail(error));
+      }
+    });
   }
 
-  /** This tab leads now: opens the core on what is stored, and goes on with what was there before. */
+  /**
+   * This tab leads now: opens the core on what is stored, and goes on with what was there before. What is called until then is kept, since
+   * a call that the core which ends would store could be stored, and made again.
+   */
   async lead(): Promise<void> {
-    const followed = this.#host;
+    const followed = this.#vacate();
     if (followed?.role === "follower") {
       await followed.settle();
-      if (this.#state === "closed") {
-        return;
-      }
-      this.book.detach();
-      this.observations.detach();
-      this.#host = undefined;
       followed.end();
     }
-    const host = await this.#openLeader();
-    if (this.#state === "closed") {
-      return host.close();
+    const stored = await this.place.chosen.storage.load();
+    if (!this.isOver) {
+      this.#goOn(this.#openLeader(stored), followed === undefined ? "first" : "again");
     }
+  }
+
+  #goOn(host: LeaderHost, time: "first" | "again"): void {
     this.#host = host;
     this.book.attach(host.listings);
     takeOverCalls(this.book, host);
     this.connection.change({ role: "leader", refusal: undefined, message: this.#storageMessage });
-    this.connection.change({ status: followed === undefined || this.connection.state.paused ? "offline" : "connecting" });
+    this.connection.change({ status: time === "first" || this.connection.state.paused ? "offline" : "connecting" });
     this.observations.attach(host);
     if (this.connection.state.paused) {
       host.callOnly((core) => core.goOffline());
@@ -145,21 +159,40 @@ export class Seat implements CoreHostEvents {
     }
   }
 
-  /** This tab won the lead and cannot use it. */
-  failed(error: unknown): void {
+  /** This tab can work no more, until its page is loaded again. Another one may lead. */
+  #fail(error: unknown): void {
+    if (this.isOver) {
+      return;
+    }
     const message = error instanceof Error ? error.message : String(error);
-    this.#failure = error instanceof IoliteError ? error : new IoliteError("storage", message);
-    this.connection.change({ role: "waiting", status: "offline", message });
-    this.book.giveUp(this.#failure);
-    this.notifier.flush();
+    this.#failure = error instanceof IoliteError ? error : new IoliteError("storage", message, { cause: error });
+    this.#abandoning = this.#abandon(this.#vacate());
+    this.connection.change({ role: "waiting", status: "offline", refusal: undefined, message });
+    this.#giveUp(this.#failure);
   }
 
-  async #openLeader(): Promise<LeaderHost> {
+  async #abandon(host: LeaderHost | FollowerHost | undefined): Promise<void> {
+    await host?.abandon();
+    this.#letGo();
+  }
+
+  /** From now on there is no core: what is called and observed is kept for the next one, if there is one. */
+  #vacate(): LeaderHost | FollowerHost | undefined {
+    const host = this.#host;
+    if (host !== undefined) {
+      this.book.detach();
+      this.observations.detach();
+      this.#host = undefined;
+    }
+    return host;
+  }
+
+  #openLeader(stored: Uint8Array[]): LeaderHost {
     const { url, schema, user, development } = this.options;
     const { platform, chosen } = this.place;
     const sharedState = () => ({ paused: this.connection.state.paused, persistent: this.connection.state.persistent });
     const options = { platform, url, token: this.#token, user, schema, development, channel: this.#channel, sharedState };
-    return LeaderHost.open(chosen.storage, options, this);
+    return LeaderHost.open(chosen.storage, stored, options, this);
   }
 
   /** The app wants silence, or a connection again: in all tabs. */
@@ -173,17 +206,35 @@ export class Seat implements CoreHostEvents {
     this.#useToken(token);
   }
 
-  async close(): Promise<void> {
-    if (this.#state === "closed") {
-      return;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    // Waits also where there is nothing to wait for: a closure may have asked for this, and the core has to end its work first.
+    await this.#takingOver;
+    await this.#abandoning;
+    try {
+      await this.#vacate()?.close();
+    } finally {
+      this.#giveUp(new IoliteError("closed", "the client was closed before this was done"));
+      this.#letGo();
+      this.#channel?.close();
     }
-    this.#state = "closed";
-    this.observations.detach();
-    await this.#host?.close();
-    this.book.giveUp(new IoliteError("closed", "the client was closed before this was done"));
-    this.place.leadership.release();
-    this.#channel?.close();
+  }
+
+  /** Nobody hears any more of what is not done yet. */
+  #giveUp(error: IoliteError): void {
+    this.book.giveUp(error);
+    this.observations.giveUp(error);
     this.notifier.flush();
+  }
+
+  /** Not before all is written: who leads next reads the storage. */
+  #letGo(): void {
+    this.place.chosen.storage.close();
+    this.place.leadership.release();
   }
 
   // What the core's host asks for.
@@ -238,8 +289,10 @@ export class Seat implements CoreHostEvents {
 
   storageTrouble(message: string | undefined): void {
     this.#storageMessage = message;
-    this.connection.change({ message });
-    this.notifier.flush();
+    if (this.#failure === undefined) {
+      this.connection.change({ message });
+      this.notifier.flush();
+    }
   }
 
   worked(): void {
@@ -251,9 +304,7 @@ export class Seat implements CoreHostEvents {
 
   broke(error: unknown): void {
     const message = `the client has a bug and stopped, load the page again: ${String(error)}`;
-    this.connection.change({ status: "offline", message });
-    this.notifier.flush();
-    throw error;
+    this.#fail(new IoliteError("failed", message, { cause: error }));
   }
 
   #connected({ status, refusal, message = this.#storageMessage }: News & { readonly kind: OutputKind.Connection }): void {

@@ -80,7 +80,7 @@ export class TabClient implements Client {
   }
 
   async #transact<T>(closure: Closure): Promise<T> {
-    this.#seat.checkOpen();
+    this.#seat.checkUsable();
     const host = this.#seat.host;
     if (host?.role !== "leader") {
       throw new IoliteError(
@@ -167,7 +167,7 @@ export class TabClient implements Client {
 
   #callLeading(host: LeaderHost, name: string, json: string): MutationHandle {
     const counter = host.callOnly((core, _, wallMs) => core.mutate(name, json, undefined, wallMs));
-    return this.#seat.book.begin(counter, name, json, () => this.#cancelled(host, counter));
+    return this.#seat.book.begin(counter, name, json, () => this.#cancelled(counter));
   }
 
   /** In a tab that follows. While it takes the lead there is no core: the next one gets the call. */
@@ -186,8 +186,11 @@ export class TabClient implements Client {
 
   #takeBack(call: OwnCall): boolean {
     const host = this.#seat.host;
+    if (this.#seat.isOver) {
+      return false;
+    }
     if (host?.role === "leader") {
-      return call.counter !== undefined && this.#cancelled(host, call.counter);
+      return call.counter !== undefined && this.#cancelled(call.counter);
     }
     call.wish = "takeBack";
     if (call.stage === "kept") {
@@ -198,8 +201,10 @@ export class TabClient implements Client {
     return true;
   }
 
-  #cancelled(host: LeaderHost, counter: number): boolean {
-    const cancelled = host.call((core) => core.cancel(counter));
+  /** In a tab that leads; not any more once its core has ended. */
+  #cancelled(counter: number): boolean {
+    const host = this.#seat.host;
+    const cancelled = host?.role === "leader" && host.call((core) => core.cancel(counter));
     this.#seat.notifier.flush();
     return cancelled;
   }

@@ -157,6 +157,20 @@ describe("two tabs of one user", () => {
     await until("the lead", () => other.connection.role === "leader");
   });
 
+  test("are not harmed by messages of another release that lack parts", async () => {
+    const [leader, follower, device] = await openTwo();
+    const channel = device.channels?.open("iolite/notes/ann", () => undefined);
+    const bytes = Uint8Array.of(1);
+    const shared = { paused: true };
+    for (const kind of ["toTab", "toLeader", "leads", "gone", "paused", "token", "constructor", 7, undefined]) {
+      [{ kind }, { kind, from: "1", bytes }, { kind, to: 1, bytes, shared }].forEach((message) => channel?.post(message));
+    }
+    channel?.post(null);
+    await follower.mutate.hit({ page: "foreign" }).until("confirmed");
+    channel?.close();
+    assert.deepEqual([leader.connection.status, leader.connection.paused, follower.connection.paused], ["online", false, false]);
+  });
+
   test("are one again after the one that follows was put aside, and shown again", async () => {
     const [leader, follower, device] = await openTwo();
     const seen = watchHits(follower, "aside");

@@ -11,6 +11,9 @@ import { until } from "../testing/until.js";
 import type { ConnectionState, Reactive } from "./types.js";
 
 const PAGE = "handed";
+const STORAGE = "iolite/notes/ann";
+
+const moment = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
 
 describe("a tab whose leader is closed", () => {
   const stage = new NotesStage();
@@ -162,6 +165,75 @@ describe("a tab whose leader is closed", () => {
     assert.ok(seen.slice(1).every(({ status }) => status === "ready"), "nothing flickers");
     await second.close();
     await until("the lead", () => third.connection.role === "leader");
+  });
+
+  test("makes a call once that was made when the one before was stored, during the hand-over", async () => {
+    const [leader, follower, device] = await openTwo();
+    await leader.mutate.hit({ page: "chain" }).until("confirmed");
+    const release = await device.holdStorage(STORAGE);
+    const first = follower.mutate.hit({ page: "chain" });
+    const second = first.until("durable").then(() => follower.mutate.hit({ page: "chain" }));
+    await leader.close();
+    await moment();
+    release();
+    await until("the lead", () => follower.connection.role === "leader");
+    await Promise.all([first.until("confirmed"), (await second).until("confirmed")]);
+    await until("the end", () => follower.pending.length === 0);
+    assert.equal(await (await stage.open()).read((tx) => tx.hits.get("chain")), 3);
+  });
+
+  test("gives the lead back when it is closed while it takes it, but only when it is done with the storage", async () => {
+    const [leader, follower, device] = await openTwo();
+    const release = await device.holdStorage(STORAGE);
+    await leader.close();
+    await moment();
+    const order: string[] = [];
+    const closing = Promise.all([follower.close(), follower.close()]).then(() => order.push("closed"));
+    const lock = device.locks?.request(STORAGE, () => order.push("lock given"));
+    await moment();
+    order.push("storage free");
+    release();
+    await Promise.all([closing, lock]);
+    assert.equal(order.shift(), "storage free");
+    assert.deepEqual(order.sort(), ["closed", "lock given"]);
+  });
+
+  test("uses a token that it is given while it takes the lead", async () => {
+    const device = new FakeDevice();
+    const bad = { token: "0".repeat(32) };
+    const [leader, follower] = [await stage.open(device, bad), await stage.open(device, bad)];
+    await until("the refusal", () => follower.connection.refusal === "unauthorized");
+    const release = await device.holdStorage(STORAGE);
+    await leader.close();
+    await moment();
+    follower.setToken(stage.options.token);
+    release();
+    await until("the connection", () => follower.connection.role === "leader" && follower.connection.status === "online");
+  });
+
+  test("that cannot take the lead says so, answers what waits, and gives the lead to another one", async () => {
+    const [leader, follower, device] = await openTwo();
+    device.deafTabs = true;
+    const stuck = follower.mutate.hit({ page: "stuck" });
+    await stuck.until("durable");
+    const reading = follower.read((tx) => tx.hits.get("never seen"));
+    const failing = mock.method(IDBDatabase.prototype, "transaction", () => {
+      throw new Error("the disk is gone");
+    });
+    await leader.close();
+    device.deafTabs = false;
+    await until("the failure", () => follower.connection.role === "waiting");
+    failing.mock.restore();
+    assert.match(follower.connection.message ?? "", /the disk is gone/);
+    const failure = { code: "storage", message: "the disk is gone" };
+    await assert.rejects(reading, failure);
+    await assert.rejects(follower.read((tx) => tx.hits.get("stuck")), failure);
+    await assert.rejects(stuck.until("confirmed"), failure);
+    assert.equal(stuck.cancel(), false);
+    assert.throws(() => follower.mutate.hit({ page: "stuck" }), failure);
+    const third = await stage.open(device, { paused: true });
+    assert.equal(third.connection.role, "leader");
+    assert.deepEqual(third.pending.map(({ id }) => id), [stuck.id]);
   });
 
   test("closes without ever leading, and what it had stored without a word is sent", async () => {

@@ -45,7 +45,7 @@ export interface MutationHandle {
    */
   until(stage: "durable" | "confirmed"): Promise<void>;
   /**
-   * Takes it back; false if it was sent already. In a tab that follows, true says only that the tab that leads is asked to: the status
+   * Takes it back; false if it was sent already, or the client is closed. In a tab that follows, true says only that the tab that leads is asked to: the status
    * tells what came of it.
    */
   cancel(): boolean;
@@ -90,7 +90,8 @@ export interface ConnectionState {
   readonly status: "offline" | "connecting" | "online" | "refused";
   /**
    * Whether this tab holds the connection, works through the tab that does, or can do neither: a tab with another version of the app
-   * leads, and this one is of no use until it is loaded again, or the other one is closed.
+   * leads, and this one is of no use until it is loaded again, or the other one is closed. Also after its storage was lost, or the
+   * client broke: `message` says so, calls are refused, and only loading the page again helps.
    */
   readonly role: "leader" | "follower" | "waiting";
   /** `memory`: nothing survives this page. */

@@ -13,12 +13,6 @@ export interface ChosenStorage {
 
 export type WantedStorage = "indexeddb" | "memory";
 
-/** Whether several tabs of this place share one storage, so that one of them has to lead. */
-export function isShared(platform: Platform, wanted: WantedStorage): boolean {
-  const { indexedDB, locks, openChannel } = platform;
-  return wanted === "indexeddb" && indexedDB !== undefined && locks !== undefined && openChannel !== undefined;
-}
-
 export async function chooseStorage(platform: Platform, wanted: WantedStorage, name: string): Promise<ChosenStorage> {
   if (wanted === "memory") {
     return { storage: memoryStorage(), message: undefined };
@@ -39,6 +33,6 @@ export async function chooseStorage(platform: Platform, wanted: WantedStorage, n
   }
 }
 
-function inMemory(reason: string): ChosenStorage {
+export function inMemory(reason: string): ChosenStorage {
   return { storage: memoryStorage(), message: `data is kept in memory only, ${reason}` };
 }

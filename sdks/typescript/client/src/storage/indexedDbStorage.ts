@@ -14,10 +14,9 @@ export async function openIndexedDbStorage(factory: IDBFactory, name: string): P
   const opening = factory.open(name, VERSION);
   opening.onupgradeneeded = () => opening.result.createObjectStore(ENTRIES);
   const database = await resultOf(opening);
-  // A newer page wants another version: it gets the database, and writes here fail from now on.
-  database.onversionchange = () => database.close();
   return {
     kind: "indexeddb",
+    lost: lossOf(database),
     load: () => load(database),
     loadBeginningWith: (byte) =>
       load(database, IDBKeyRange.bound(Uint8Array.of(byte), Uint8Array.of(byte + 1), false, true)),
@@ -42,6 +41,18 @@ async function load(database: IDBDatabase, range?: IDBKeyRange): Promise<Uint8Ar
   const entries = database.transaction(ENTRIES, "readonly").objectStore(ENTRIES);
   const [keys, values] = await Promise.all([resultOf(entries.getAllKeys(range)), resultOf(entries.getAll(range))]);
   return keys.flatMap((key, index) => [new Uint8Array(key as ArrayBuffer), values[index] as Uint8Array]);
+}
+
+/** The user or the app deletes the database, or a newer page wants another version of it: they get it. */
+function lossOf(database: IDBDatabase): Promise<string> {
+  return new Promise((resolve) => {
+    const lose = (): void => resolve("the storage of this page was deleted, or taken by a newer page: load the page again");
+    database.onversionchange = () => {
+      database.close();
+      lose();
+    };
+    database.onclose = lose;
+  });
 }
 
 function resultOf<T>(request: IDBRequest<T>): Promise<T> {

@@ -5,6 +5,7 @@ import type { Storage } from "./storage.js";
 export function memoryStorage(): Storage {
   return {
     kind: "memory",
+    lost: new Promise(() => undefined),
     load: () => Promise.resolve([]),
     loadBeginningWith: () => Promise.resolve([]),
     write: () => Promise.resolve(),

@@ -5,6 +5,8 @@ export type Changes = readonly (Uint8Array | undefined)[];
 
 export interface Storage {
   readonly kind: "indexeddb" | "memory";
+  /** Resolves, to a reason, when nothing can be read or written any more although nobody here closed it. */
+  readonly lost: Promise<string>;
   /** Everything that is stored: keys and values in turn. */
   load(): Promise<Uint8Array[]>;
   /** What is stored under keys that begin with this byte, in the same form. */

@@ -38,6 +38,7 @@ test("a batch is reported only when it is written, and a failed one is tried aga
   let failures = 1;
   const storage: Storage = {
     kind: "memory",
+    lost: new Promise(() => undefined),
     load: () => Promise.resolve([]),
     loadBeginningWith: () => Promise.resolve([bytes(111)]),
     write: async (changes: Changes) => {
@@ -68,6 +69,7 @@ test("while it settles a failed batch is given up with those behind it, and the 
   const events: string[] = [];
   const storage: Storage = {
     kind: "memory",
+    lost: new Promise(() => undefined),
     load: () => Promise.resolve([]),
     loadBeginningWith: () => Promise.resolve([]),
     write: () => Promise.reject(new Error("the disk is full")),

@@ -28,7 +28,23 @@ export type TabMessage =
   /** The app has another token. */
   | { readonly kind: "token"; readonly token: string };
 
-const KINDS: ReadonlySet<unknown> = new Set<TabMessage["kind"]>(["toTab", "toLeader", "leads", "gone", "paused", "token"]);
+type IsPart = (value: unknown) => boolean;
+
+const isNumber: IsPart = (value) => typeof value === "number";
+const isBoolean: IsPart = (value) => typeof value === "boolean";
+const isString: IsPart = (value) => typeof value === "string";
+const isBytes: IsPart = (value) => value instanceof Uint8Array;
+const isShared: IsPart = (value) => hasParts(value, { paused: isBoolean, persistent: isBoolean });
+
+/** The parts of each kind of message. */
+const PARTS: { readonly [K in TabMessage["kind"]]: Record<Exclude<keyof Extract<TabMessage, { kind: K }>, "kind">, IsPart> } = {
+  toTab: { to: isNumber, bytes: isBytes, shared: isShared },
+  toLeader: { from: isNumber, bytes: isBytes },
+  leads: { shared: isShared },
+  gone: { from: isNumber },
+  paused: { paused: isBoolean },
+  token: { token: isString },
+};
 
 export class TabChannel {
   readonly #channel: Channel;
@@ -61,7 +77,15 @@ export function newTabId(): TabId {
   return (high >>> 11) * 2 ** 32 + low;
 }
 
-/** Another release of this package may say more, which is not heard. */
+/** Another release of this package may say more, or say it otherwise, which is not heard. */
 function isTabMessage(message: unknown): message is TabMessage {
-  return typeof message === "object" && message !== null && "kind" in message && KINDS.has(message.kind);
+  const kind = hasParts(message, { kind: isString }) ? String(message["kind"]) : "";
+  return Object.hasOwn(PARTS, kind) && hasParts(message, PARTS[kind as TabMessage["kind"]]);
+}
+
+function hasParts(value: unknown, parts: Record<string, IsPart>): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) {
+    return false;
+  }
+  return Object.entries(parts).every(([name, isPart]) => isPart((value as Record<string, unknown>)[name]));
 }

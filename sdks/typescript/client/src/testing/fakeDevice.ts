@@ -16,6 +16,7 @@ export class FakeDevice {
   indexedDB: IDBFactory | undefined = new IDBFactory();
   locks: FakeLocks | undefined = new FakeLocks();
   channels: FakeChannels | undefined = new FakeChannels();
+  loadCore = node.loadCore;
   readonly #links = new Set<{ readonly link: Link; readonly lost: () => void }>();
   readonly #listeners = new Set<DeviceEvents>();
   /** Links that were asked for. */
@@ -85,6 +86,7 @@ export class FakeDevice {
   #platform(): Platform {
     return {
       ...node,
+      loadCore: this.loadCore,
       indexedDB: this.indexedDB,
       locks: this.locks,
       openChannel: this.channels?.open,
