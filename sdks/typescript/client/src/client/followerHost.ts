@@ -51,6 +51,7 @@ export class FollowerHost extends CoreHost {
       case "gone":
       case "paused":
       case "token":
+      case "offer":
         return;
     }
   }

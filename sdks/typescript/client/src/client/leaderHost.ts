@@ -65,6 +65,7 @@ export class LeaderHost extends CoreHost {
       case "leads":
       case "paused":
       case "token":
+      case "offer":
         return;
     }
   }

@@ -11,6 +11,7 @@ import type { Schema } from "../schema/schema.js";
 import type { ChosenStorage } from "../storage/chooseStorage.js";
 import type { Leadership } from "../tabs/leadership.js";
 import { TabChannel, type TabMessage } from "../tabs/tabChannel.js";
+import { Tokens } from "../tabs/tokens.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { OutputKind } from "../wasm/iolite_wasm.js";
 import { decodeArguments } from "./arguments.js";
@@ -51,7 +52,7 @@ export class Seat implements CoreHostEvents {
   readonly settledCallbacks = new Set<(mutation: SettledMutation) => void>();
   readonly #mutators: Readonly<Record<string, Mutator>>;
   readonly #channel: TabChannel | undefined;
-  #token: string;
+  readonly #tokens: Tokens;
   #storageMessage: string | undefined;
   #host: LeaderHost | FollowerHost | undefined;
   /** What has to end before the storage is closed and the lead given back. */
@@ -64,7 +65,7 @@ export class Seat implements CoreHostEvents {
     this.options = options;
     this.place = place;
     this.#mutators = options.mutators.byName as Record<string, Mutator>;
-    this.#token = options.token;
+    this.#tokens = new Tokens(options.token);
     const { platform, name, chosen } = place;
     this.#storageMessage = chosen.message;
     this.connection = new ConnectionWatch(this.notifier, chosen.storage.kind);
@@ -191,7 +192,7 @@ export class Seat implements CoreHostEvents {
     const { url, schema, user, development } = this.options;
     const { platform, chosen } = this.place;
     const sharedState = () => ({ paused: this.connection.state.paused, persistent: this.connection.state.persistent });
-    const options = { platform, url, token: this.#token, user, schema, development, channel: this.#channel, sharedState };
+    const options = { platform, url, token: this.#tokens.current, user, schema, development, channel: this.#channel, sharedState };
     return LeaderHost.open(chosen.storage, stored, options, this);
   }
 
@@ -316,6 +317,21 @@ export class Seat implements CoreHostEvents {
       this.#listsChanged();
     }
     this.#tellReachable(status);
+    if (refusal === "unauthorized") {
+      this.#helpWithToken();
+    }
+  }
+
+  /** The tab that leads tries what the others have. */
+  #helpWithToken(): void {
+    if (this.#host?.role === "follower") {
+      this.#channel?.post({ kind: "offer", token: this.#tokens.current });
+      return;
+    }
+    const token = this.#tokens.next();
+    if (token !== undefined) {
+      this.#host?.call((core, monotonicMs) => core.setToken(token, monotonicMs));
+    }
   }
 
   #hear(message: TabMessage): void {
@@ -337,6 +353,12 @@ export class Seat implements CoreHostEvents {
       case "token":
         this.#useToken(message.token);
         break;
+      case "offer":
+        this.#tokens.offer(message.token);
+        if (this.#host?.role === "leader" && this.connection.state.refusal === "unauthorized") {
+          this.#helpWithToken();
+        }
+        break;
       case "toLeader":
       case "gone":
         break;
@@ -355,7 +377,7 @@ export class Seat implements CoreHostEvents {
 
   /** The tab that leads uses it; the others have it in case they lead. */
   #useToken(token: string): void {
-    this.#token = token;
+    this.#tokens.set(token);
     if (this.#host?.role === "leader") {
       this.#host.call((core, monotonicMs) => core.setToken(token, monotonicMs));
     }

@@ -127,6 +127,19 @@ describe("two tabs of one user", () => {
     assert.equal(leader.connection.status, "online");
   });
 
+  test("are accepted when one of them is opened with a good token, or is given one after bad ones", async () => {
+    const device = new FakeDevice();
+    const leader = await stage.open(device, { token: "0".repeat(32) });
+    await until("the refusal", () => leader.connection.refusal === "unauthorized");
+    const bad = await stage.open(device, { token: "1".repeat(32) });
+    await until("the attempt with its token", () => device.attempts === 2);
+    await until("its refusal", () => leader.connection.status === "refused" && bad.connection.status === "refused");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.equal(device.attempts, 2, "no token is tried twice");
+    const good = await stage.open(device);
+    await until("the connection", () => [leader, bad, good].every(({ connection }) => connection.status === "online"));
+  });
+
   test("run closures without a name only in the one that leads, and say why", async () => {
     const [, follower] = await openTwo();
     await assert.rejects(follower.transact((tx) => tx.hits.range()), { code: "not-leading" });
@@ -162,7 +175,7 @@ describe("two tabs of one user", () => {
     const channel = device.channels?.open("iolite/notes/ann", () => undefined);
     const bytes = Uint8Array.of(1);
     const shared = { paused: true };
-    for (const kind of ["toTab", "toLeader", "leads", "gone", "paused", "token", "constructor", 7, undefined]) {
+    for (const kind of ["toTab", "toLeader", "leads", "gone", "paused", "token", "offer", "constructor", 7, undefined]) {
       [{ kind }, { kind, from: "1", bytes }, { kind, to: 1, bytes, shared }].forEach((message) => channel?.post(message));
     }
     channel?.post(null);

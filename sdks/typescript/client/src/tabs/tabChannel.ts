@@ -26,7 +26,9 @@ export type TabMessage =
   /** The app asked for silence, or for a connection again. */
   | { readonly kind: "paused"; readonly paused: boolean }
   /** The app has another token. */
-  | { readonly kind: "token"; readonly token: string };
+  | { readonly kind: "token"; readonly token: string }
+  /** The token of the tab that leads is refused, and the sender has this one. */
+  | { readonly kind: "offer"; readonly token: string };
 
 type IsPart = (value: unknown) => boolean;
 
@@ -44,6 +46,7 @@ const PARTS: { readonly [K in TabMessage["kind"]]: Record<Exclude<keyof Extract<
   gone: { from: isNumber },
   paused: { paused: isBoolean },
   token: { token: isString },
+  offer: { token: isString },
 };
 
 export class TabChannel {
