@@ -1,9 +1,8 @@
-/** Finds out whether this tab leads, and opens its client. */
+/** Opens the client of a tab, which leads, or follows the one that does. */
 
 import type { Platform } from "../platform/platform.js";
-import { chooseStorage, inMemory } from "../storage/chooseStorage.js";
-import { ALONE, seekLeadership } from "../tabs/leadership.js";
-import { type PlaceOfTab, Seat, type TabOptions } from "./seat.js";
+import { placeOfTab, type TabOptions } from "./placeOfTab.js";
+import { Seat } from "./seat.js";
 import { TabClient } from "./tabClient.js";
 import type { Client } from "./types.js";
 
@@ -21,20 +20,4 @@ export async function openClient(options: TabOptions, platform: Platform): Promi
     throw error;
   }
   return new TabClient(seat);
-}
-
-/** Only a tab that could work, with a core and a storage that others share, seeks the lead: nobody takes it from one that cannot. */
-async function placeOfTab({ name: app, user, storage = "indexeddb" }: TabOptions, platform: Platform): Promise<PlaceOfTab> {
-  const name = `iolite/${encodeURIComponent(app)}/${encodeURIComponent(user)}`;
-  const [chosen] = await Promise.all([chooseStorage(platform, storage, name), platform.loadCore()]);
-  if (chosen.storage.kind === "memory" || platform.locks === undefined) {
-    return { platform, name, chosen, leadership: ALONE };
-  }
-  try {
-    return { platform, name, chosen, leadership: await seekLeadership(platform.locks, name) };
-  } catch {
-    chosen.storage.close();
-    // Such as in a sandboxed frame.
-    return { platform, name, chosen: inMemory("the browser forbids Web Locks for this page"), leadership: ALONE };
-  }
 }

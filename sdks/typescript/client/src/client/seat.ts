@@ -6,15 +6,11 @@
 
 import { IoliteError } from "../errors.js";
 import type { Mutator } from "../mutators.js";
-import type { Platform } from "../platform/platform.js";
-import type { Schema } from "../schema/schema.js";
-import type { ChosenStorage } from "../storage/chooseStorage.js";
-import type { Leadership } from "../tabs/leadership.js";
 import { TabChannel, type TabMessage } from "../tabs/tabChannel.js";
 import { Tokens } from "../tabs/tokens.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { OutputKind } from "../wasm/iolite_wasm.js";
-import { decodeArguments } from "./arguments.js";
+import { closureOfCall } from "./closureOfCall.js";
 import { ConnectionWatch } from "./connectionWatch.js";
 import type { CoreHostEvents } from "./coreHost.js";
 import { FollowerHost } from "./followerHost.js";
@@ -24,21 +20,10 @@ import { callBack, Notifier } from "./notifier.js";
 import { Observations } from "./observations.js";
 import type { OneObservation } from "./observation.js";
 import type { News } from "./outputs.js";
+import type { PlaceOfTab, TabOptions } from "./placeOfTab.js";
 import { takeOverCalls } from "./takeOver.js";
-import type { ClientOptions, ConnectionState, PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
+import type { ConnectionState, PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
 import { Watched } from "./watched.js";
-
-/** What a tab is opened with. */
-export type TabOptions = ClientOptions<Schema, unknown> & { readonly development: boolean };
-
-/** Where a tab stands among those that share its client. */
-export interface PlaceOfTab {
-  readonly platform: Platform;
-  /** The name of the storage, and of all that its tabs share. */
-  readonly name: string;
-  readonly leadership: Leadership;
-  readonly chosen: ChosenStorage;
-}
 
 export class Seat implements CoreHostEvents {
   readonly options: TabOptions;
@@ -245,13 +230,7 @@ export class Seat implements CoreHostEvents {
       return this.book.transactionOf(counter);
     }
     const mutator = Object.hasOwn(this.#mutators, name) ? this.#mutators[name] : undefined;
-    if (mutator === undefined) {
-      return undefined;
-    }
-    return (tx) => {
-      const given = decodeArguments(args ?? "null");
-      return mutator.run(tx, (mutator.parser === undefined ? given : mutator.parser.parse(given)) as never);
-    };
+    return mutator === undefined ? undefined : closureOfCall(mutator, args);
   }
 
   reactionOf(reaction: number): Closure | undefined {
