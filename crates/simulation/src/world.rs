@@ -194,6 +194,10 @@ impl World {
         self.links.speed_up();
     }
 
+    pub fn has_half_open_links(&self) -> bool {
+        self.links.has_half_open()
+    }
+
     /// Everything that was called has ended, and is stored as ended.
     pub fn is_at_rest(&self) -> bool {
         self.clients.iter().all(ClientNode::is_quiet)

@@ -84,6 +84,10 @@ impl Links {
         self.links.iter().filter(|(_, link)| link.front == front).map(|(id, _)| *id).collect()
     }
 
+    pub fn has_half_open(&self) -> bool {
+        self.links.values().any(Link::is_half_open)
+    }
+
     pub fn ids(&self) -> Vec<LinkId> {
         self.links.keys().copied().collect()
     }
