@@ -26,7 +26,7 @@ export function Chat({ room, marks, open, onUnread }: ChatProps) {
   const list = useRef<HTMLOListElement>(null);
   const { atEnd, stick, onScroll, toEnd } = useStickToEnd(list);
   const { messages, hasEarlier, showEarlier } = useMessages(room, atEnd);
-  useScrollAfterChange(list, stick, messages[0]?.id, messages.at(-1)?.id);
+  useScrollAfterChange(list, stick, messages[0]?.id);
   const [author, rename] = useAuthor();
   const { count, marker } = useUnread(room, messages, author.by, open && atEnd);
   useEffect(() => onUnread(count), [count, onUnread]);

@@ -42,7 +42,6 @@ export function useScrollAfterChange(
   list: RefObject<HTMLElement | null>,
   stick: RefObject<boolean>,
   oldest: string | undefined,
-  newest: string | undefined,
 ): void {
   const before = useRef({ oldest, height: 0 });
   useLayoutEffect(() => {
@@ -50,11 +49,13 @@ export function useScrollAfterChange(
     if (!element) {
       return;
     }
-    if (stick.current) {
+    // Whoever has just scrolled away is not at the end, although the event that says so comes later.
+    const wasNear = before.current.height - element.scrollTop - element.clientHeight < NEAR;
+    if (stick.current && wasNear) {
       element.scrollTop = element.scrollHeight;
     } else if (before.current.oldest !== oldest) {
       element.scrollTop += element.scrollHeight - before.current.height;
     }
     before.current = { oldest, height: element.scrollHeight };
-  }, [list, stick, oldest, newest]);
+  });
 }

@@ -81,7 +81,8 @@ test("the page's own switch cuts it off, also over a reload, and back", () =>
     await cut.click();
     await untilSessions(server, 1);
     await ada.like();
-    await ada.untilPending(1);
+    // What is only in the page does not survive a reload.
+    await ada.page.locator("small", { hasText: "saved on this device, not sent yet" }).waitFor();
     await ada.page.reload();
     await ada.untilReady();
     await ada.untilPending(1);
