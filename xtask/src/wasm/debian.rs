@@ -26,7 +26,8 @@ pub fn is_installed(root: &Path) -> bool {
 }
 
 pub fn install(root: &Path) -> Result<()> {
-    process::run(Command::new(apt_install(root)).args(PACKAGES))?;
+    process::run(Command::new(apt_install(root)).args(PACKAGES))
+        .context("a recent compiler comes with Debian's security updates: see that /etc/apt names them as a source")?;
     process::run(Command::new(apt_install(root)).arg(linker_package()?))
 }
 
