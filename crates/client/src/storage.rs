@@ -7,6 +7,7 @@
 
 mod load;
 mod pending_changes;
+mod refused;
 
 use iolite_wire::DecodeError;
 

@@ -37,21 +37,7 @@ fn row(length: usize) -> Row {
 }
 
 fn update(row: RowSnapshot) -> TabUpdate {
-    TabUpdate {
-        number: UpdateNumber(1),
-        more: false,
-        at: Timestamp::ZERO,
-        connection: TabConnection::Online,
-        rows: vec![row],
-        snapshots: Vec::new(),
-        unavailable: Vec::new(),
-        pending: Vec::new(),
-        ended: Vec::new(),
-        refused: Vec::new(),
-        dismissed: Vec::new(),
-        declined: Vec::new(),
-        withdrawn: Vec::new(),
-    }
+    TabUpdate { rows: vec![row], ..TabUpdate::empty(UpdateNumber(1), Timestamp::ZERO, TabConnection::Online) }
 }
 
 fn submit(decision: Decision) -> FromClient {

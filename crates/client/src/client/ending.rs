@@ -8,7 +8,6 @@ use iolite_machine::PersistId;
 use iolite_values::{Attempt, Counter, Timestamp};
 
 use super::Client;
-use super::tabs::stored_refused;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
 use crate::queue::{Entry, Foreseen, Mutation, MutationKind, Stage, Trail};
@@ -104,7 +103,7 @@ impl Client {
             reason: reason.into(),
             by_app,
         };
-        self.disk.changes.refused(&stored_refused(&refused));
+        self.disk.changes.refused(&refused.to_stored());
         self.leader.note_refused(mutation.counter);
         self.refused.insert(mutation.counter, refused);
     }

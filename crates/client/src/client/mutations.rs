@@ -156,16 +156,8 @@ impl Client {
             let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
             self.queue.push(Entry::restored(Mutation { counter, kind, called_at, ticket: ticket.map(Ticket) }, base));
         }
-        for StoredMutation { counter, name, arguments, called_at_micros, status, ticket } in refused {
-            let called_at = WallTime::from_micros(called_at_micros);
-            let (reason, by_app) = match status {
-                StoredStatus::Rejected(reason) => (reason, true),
-                StoredStatus::Quarantined(reason) => (reason, false),
-                StoredStatus::Waiting => continue,
-            };
-            let (name, arguments, ticket) = (name.into(), arguments.into(), ticket.map(Ticket));
-            self.refused.insert(counter, Refused { counter, name, arguments, called_at, ticket, reason, by_app });
-        }
+        let refused = refused.into_iter().filter_map(Refused::from_stored);
+        self.refused.extend(refused.map(|refused| (refused.counter, refused)));
     }
 
     pub(super) fn next_counter(&mut self) -> Counter {

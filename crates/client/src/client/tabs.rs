@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use iolite_machine::{Now, WallTime};
 use iolite_values::{Counter, Id, Interest};
-use iolite_wire::client_storage::{EndedAs, MutationStatus as StoredStatus, StoredEnd, StoredMutation};
+use iolite_wire::client_storage::{EndedAs, StoredEnd, StoredMutation};
 use iolite_wire::message::{Declination, Goodbye, GoodbyeReason, SubscriptionId};
 use iolite_wire::tabs::{FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab};
 
@@ -287,19 +287,6 @@ impl Client {
         if let Some(gone) = self.leader.keep_end(counter, end) {
             self.disk.changes.end(gone, None);
         }
-    }
-}
-
-pub(super) fn stored_refused(refused: &Refused) -> StoredMutation {
-    let reason = refused.reason.clone();
-    let status = if refused.by_app { StoredStatus::Rejected(reason) } else { StoredStatus::Quarantined(reason) };
-    StoredMutation {
-        counter: refused.counter,
-        name: refused.name.to_string(),
-        arguments: refused.arguments.to_string(),
-        called_at_micros: refused.called_at.as_micros(),
-        ticket: refused.ticket.map(Id::from),
-        status,
     }
 }
 

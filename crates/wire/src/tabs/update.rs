@@ -41,6 +41,27 @@ pub struct TabUpdate {
     pub withdrawn: Vec<Counter>,
 }
 
+impl TabUpdate {
+    /// One that tells nothing but these.
+    pub fn empty(number: UpdateNumber, at: Timestamp, connection: TabConnection) -> TabUpdate {
+        TabUpdate {
+            number,
+            more: false,
+            at,
+            connection,
+            rows: Vec::new(),
+            snapshots: Vec::new(),
+            unavailable: Vec::new(),
+            pending: Vec::new(),
+            ended: Vec::new(),
+            refused: Vec::new(),
+            dismissed: Vec::new(),
+            declined: Vec::new(),
+            withdrawn: Vec::new(),
+        }
+    }
+}
+
 /// How the leader stands to its gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TabConnection {

@@ -51,21 +51,7 @@ fn goodbye() -> Goodbye {
 }
 
 fn empty(number: u64, connection: TabConnection) -> TabUpdate {
-    TabUpdate {
-        number: UpdateNumber(number),
-        more: false,
-        at: time(7),
-        connection,
-        rows: Vec::new(),
-        snapshots: Vec::new(),
-        unavailable: Vec::new(),
-        pending: Vec::new(),
-        ended: Vec::new(),
-        refused: Vec::new(),
-        dismissed: Vec::new(),
-        declined: Vec::new(),
-        withdrawn: Vec::new(),
-    }
+    TabUpdate::empty(UpdateNumber(number), time(7), connection)
 }
 
 fn full() -> TabUpdate {

@@ -4,7 +4,6 @@ use iolite_values::Id;
 use iolite_wire::message::{Goodbye, GoodbyeReason, RowSnapshot};
 use iolite_wire::tabs::{TabConnection, TabMutation, TabNotice, TabUpdate, UpdateNumber};
 
-use super::stored_refused;
 use crate::cache::Demand;
 use crate::client::Client;
 use crate::queue::{Entry, MutationKind, RunState};
@@ -35,21 +34,7 @@ impl Client {
         known.awaited = Awaited::Applied { since: None };
         known.due = false;
         let join = known.join;
-        let empty = TabUpdate {
-            number: UpdateNumber(0),
-            more: false,
-            at: self.cache.at(),
-            connection,
-            rows: Vec::new(),
-            snapshots: Vec::new(),
-            unavailable: Vec::new(),
-            pending: Vec::new(),
-            ended: Vec::new(),
-            refused: Vec::new(),
-            dismissed: Vec::new(),
-            declined: Vec::new(),
-            withdrawn: Vec::new(),
-        };
+        let empty = TabUpdate::empty(UpdateNumber(0), self.cache.at(), connection);
         let mut parts = Parts::new(empty, self.limits.tab_part_bytes);
         self.collect_data(tab, can_fetch, &mut parts);
         self.collect_mutations(tab, &mut parts);
@@ -99,7 +84,7 @@ impl Client {
         }
         for counter in std::mem::take(&mut known.refused) {
             if let Some(refused) = self.refused.get(&counter) {
-                parts.room(refused.arguments.len()).refused.push(stored_refused(refused));
+                parts.room(refused.arguments.len()).refused.push(refused.to_stored());
             }
         }
         for counter in std::mem::take(&mut known.dismissed) {

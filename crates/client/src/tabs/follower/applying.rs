@@ -2,8 +2,8 @@
 //!
 //! Invariant: nothing of an update is to be seen before its last part is there.
 
-use iolite_machine::{Instant, WallTime};
-use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredEnd, StoredMutation};
+use iolite_machine::Instant;
+use iolite_wire::client_storage::StoredEnd;
 use iolite_wire::message::{Declination, Declined};
 use iolite_wire::tabs::{TabConnection, TabMutation, TabUpdate, UpdateNumber};
 
@@ -60,7 +60,8 @@ impl Follower {
         }
         update.ended.into_iter().for_each(|end| self.on_end(&end));
         update.pending.into_iter().for_each(|mutation| self.on_pending(mutation));
-        update.refused.into_iter().for_each(|refused| self.on_refused(refused));
+        let refused = update.refused.into_iter().filter_map(Refused::from_stored);
+        self.refused.extend(refused.map(|refused| (refused.counter, refused)));
         for counter in update.dismissed {
             self.refused.remove(&counter);
         }
@@ -133,24 +134,6 @@ impl Follower {
         if let Some(ticket) = end.ticket {
             self.on_call_ended(Ticket(ticket), call_status(end));
         }
-    }
-
-    fn on_refused(&mut self, stored: StoredMutation) {
-        let (reason, by_app) = match stored.status {
-            StoredStatus::Rejected(reason) => (reason, true),
-            StoredStatus::Quarantined(reason) => (reason, false),
-            StoredStatus::Waiting => return,
-        };
-        let refused = Refused {
-            counter: stored.counter,
-            name: stored.name.into(),
-            arguments: stored.arguments.into(),
-            called_at: WallTime::from_micros(stored.called_at_micros),
-            ticket: stored.ticket.map(Ticket),
-            reason,
-            by_app,
-        };
-        self.refused.insert(refused.counter, refused);
     }
 }
 
