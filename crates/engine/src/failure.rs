@@ -91,14 +91,14 @@ impl fmt::Display for Damage {
 pub enum AppendError {
     #[error("a record of {bytes} bytes is over the limit of {RECORD_BYTES_MAX}; split it")]
     RecordTooLarge { bytes: usize },
-    #[error("the journal has failed and takes no more calls ({0}); restart the process, which recovers from disk")]
+    #[error("the journal has failed and takes no more calls ({0}); mend the disk and restart the process")]
     Failed(#[from] DiskFailure),
 }
 
 /// Why records could not be written or made durable.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SyncError {
-    #[error("the journal has failed and takes no more calls ({0}); restart the process, which recovers from disk")]
+    #[error("the journal has failed and takes no more calls ({0}); mend the disk and restart the process")]
     Failed(#[from] DiskFailure),
 }
 
@@ -111,6 +111,6 @@ pub enum CheckpointError {
     NotBegun,
     #[error("a chunk of {bytes} bytes is over the limit of {RECORD_BYTES_MAX}; split it")]
     ChunkTooLarge { bytes: usize },
-    #[error("the journal has failed and takes no more calls ({0}); restart the process, which recovers from disk")]
+    #[error("the journal has failed and takes no more calls ({0}); mend the disk and restart the process")]
     Failed(#[from] DiskFailure),
 }

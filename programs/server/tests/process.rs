@@ -77,6 +77,31 @@ async fn nothing_acknowledged_is_lost_when_the_server_is_killed_under_load() {
     assert_eq!(found.len(), 1200);
 }
 
+/// A write that fails ends the server, which says why. What it had acknowledged is there afterwards, and what was on its
+/// way is done then.
+#[tokio::test]
+async fn a_server_whose_disk_is_full_stops_and_nothing_acknowledged_is_lost() {
+    let folder = Folder::new("full");
+    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
+    let errors = folder.0.join("errors.txt");
+    let mut server = Dev::start_with_file_blocks_max(&folder.0.join("data"), 64, &errors);
+    let client = open(&server);
+    let marking = tokio::spawn(mark_many(client.clone(), 0));
+    let mut connection = client.connection();
+    let online = connection.wait_for(|state| *state == Connection::Online);
+    drop(tokio::time::timeout(PATIENCE, online).await.expect("it connects").expect("the client is open"));
+    let offline = connection.wait_for(|state| *state == Connection::Offline);
+    drop(tokio::time::timeout(PATIENCE, offline).await.expect("the server ends").expect("the client is open"));
+    assert!(!server.wait_for_end().success());
+    let said = std::fs::read_to_string(&errors).expect("it said why");
+    assert!(said.contains("cannot write") && said.contains("restart the process"), "{said}");
+    assert!(!marking.is_finished(), "the limit was met before the load ended");
+    server.restart();
+    let acknowledged = tokio::time::timeout(PATIENCE, marking).await.expect("it goes on").expect("it did not panic");
+    assert_eq!(acknowledged.len(), 400);
+    assert_eq!(marks(&open(&server)).await, acknowledged);
+}
+
 #[tokio::test]
 async fn a_client_comes_back_by_itself_after_a_restart_of_the_server() {
     let folder = Folder::new("back");

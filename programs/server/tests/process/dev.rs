@@ -76,6 +76,22 @@ impl Dev {
         Dev { child, data: data.to_owned(), port, token }
     }
 
+    /// As a shell starts it that lets no file grow over so many blocks of 512 bytes: to the program as good as a full disk.
+    /// What it says of errors goes to the file `errors`.
+    pub fn start_with_file_blocks_max(data: &Path, blocks_max: u32, errors: &Path) -> Dev {
+        let mut shell = Command::new("sh");
+        // A signal tells the limit too, and ends who does not ignore it.
+        shell.arg("-c").arg(format!("trap '' XFSZ && ulimit -f {blocks_max} && exec \"$0\" \"$@\"")).arg(PROGRAM);
+        shell.stderr(std::fs::File::create(errors).expect("it can be written"));
+        let (child, port, token) = wait_for(shell.args(["dev", "--port", "0", "--data"]).arg(data));
+        Dev { child, data: data.to_owned(), port, token }
+    }
+
+    /// How it ended by itself.
+    pub fn wait_for_end(&mut self) -> ExitStatus {
+        self.child.wait().expect("it ends")
+    }
+
     /// Bytes of memory that the process has at this moment.
     pub fn resident_bytes(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
