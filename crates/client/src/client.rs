@@ -219,9 +219,9 @@ impl Client {
             self.connection = connection.clone();
             self.leader.note_connection();
             self.outputs.push_back(Output::Connection(connection));
-            if !self.session.can_fetch() {
-                self.outputs.extend(self.reactions.missing().map(Output::Unavailable));
-            }
+        }
+        if self.session.has_lost_hope() {
+            self.outputs.extend(self.reactions.missing().map(Output::Unavailable));
         }
     }
 }

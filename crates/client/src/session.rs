@@ -34,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) state: State,
     backoff: Backoff,
     limits: Limits,
+    /// Whether missing data was likely to come when that was last looked at.
+    could_fetch: bool,
 }
 
 #[derive(Debug)]
@@ -104,7 +106,8 @@ impl Session {
     /// `seed` spreads the retries of many clients.
     pub(crate) fn new(now: Instant, seed: u64, limits: Limits) -> Session {
         let state = State::Waiting { retry: now, outlook: Outlook::Good };
-        Session { state, backoff: Backoff::new(Self::RETRY_FIRST, Self::RETRY_LAST, seed), limits }
+        let backoff = Backoff::new(Self::RETRY_FIRST, Self::RETRY_LAST, seed);
+        Session { state, backoff, limits, could_fetch: true }
     }
 
     pub(crate) fn connection(&self) -> Connection {
@@ -128,6 +131,12 @@ impl Session {
             State::Waiting { outlook, .. } => *outlook == Outlook::Good,
             State::Paused | State::Refused { .. } => false,
         }
+    }
+
+    /// Whether missing data was likely to come when this was last asked, and is not now.
+    pub(crate) fn has_lost_hope(&mut self) -> bool {
+        let can_fetch = self.can_fetch();
+        std::mem::replace(&mut self.could_fetch, can_fetch) && !can_fetch
     }
 
     pub(crate) fn link_mut(&mut self) -> Option<&mut Link> {

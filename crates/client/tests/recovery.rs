@@ -256,3 +256,15 @@ fn a_link_that_is_reported_twice_stays() {
     assert_eq!(harness.connection(), Connection::Online);
     assert!(!harness.other.contains(&Output::Disconnect));
 }
+
+#[test]
+fn a_reaction_that_waits_hears_that_the_app_wants_silence() {
+    let mut harness = Harness::new();
+    harness.connect();
+    harness.disconnect();
+    let reaction = harness.react(View::Optimistic, |tx| tx.cell(&hits(1)).map(drop).map_err(Stop::from));
+    assert!(!harness.other.contains(&Output::Unavailable(reaction)), "the next try is likely to bring it");
+    harness.client.go_offline();
+    harness.settle();
+    assert!(harness.other.contains(&Output::Unavailable(reaction)));
+}

@@ -91,6 +91,7 @@ impl Client {
                 for id in &ids {
                     known.wanted.remove(id);
                     known.granted.remove(id);
+                    known.unavailable.remove(id);
                 }
                 let kept: BTreeSet<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
                 self.cache.interests.settle(Demand::Tab(tab), &kept);

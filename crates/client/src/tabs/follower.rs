@@ -12,7 +12,7 @@ mod calls;
 mod joining;
 mod reactions;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
@@ -86,6 +86,8 @@ pub struct Follower {
     join: JoinNumber,
     /// The interests that the join asked for.
     asked: Vec<SubscriptionId>,
+    /// The interests of which the leader said that they cannot come at the moment.
+    unavailable: BTreeSet<SubscriptionId>,
     /// Parts of an update that is not complete yet.
     partial: Option<TabUpdate>,
     heard: Instant,
@@ -118,6 +120,7 @@ impl Follower {
             link: Link::Joining { again: now.instant },
             join: JoinNumber(0),
             asked: Vec::new(),
+            unavailable: BTreeSet::new(),
             partial: None,
             heard: now.instant,
             leaders: Connection::Connecting,

@@ -42,6 +42,30 @@ fn offline_a_follower_says_at_once_that_data_is_missing() {
 }
 
 #[test]
+fn offline_a_follower_says_it_again_to_whoever_asks_next() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.client.go_offline();
+    exchange(&mut leader, &mut tabs);
+    let first = tabs[0].react(View::Optimistic, |tx| count(tx).map(drop));
+    exchange(&mut leader, &mut tabs);
+    let second = tabs[0].react(View::Optimistic, |tx| count(tx).map(drop));
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(tabs[0].other.last(), Some(&FollowerOutput::Unavailable(second)));
+    tabs[0].follower.stop(first);
+    tabs[0].follower.stop(second);
+    let third = tabs[0].react(View::Optimistic, |tx| count(tx).map(drop));
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(tabs[0].other.last(), Some(&FollowerOutput::Unavailable(third)));
+    let now = leader.now.instant;
+    leader.client.go_online(now);
+    leader.pass(Duration::ZERO);
+    exchange(&mut leader, &mut tabs);
+    tabs[0].react(View::Optimistic, |tx| count(tx).map(drop));
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(tabs[0].other.last(), Some(&FollowerOutput::Connection(Connection::Connecting)), "it may come now");
+}
+
+#[test]
 fn a_follower_asks_for_nothing_that_the_leader_holds() {
     let (mut leader, mut tabs) = followed(1);
     leader.react(View::Confirmed, |tx| first_note(tx).map(drop));

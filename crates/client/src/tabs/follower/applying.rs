@@ -4,7 +4,7 @@
 
 use iolite_machine::Instant;
 use iolite_wire::client_storage::StoredEnd;
-use iolite_wire::message::{Declination, Declined};
+use iolite_wire::message::{Declination, Declined, SubscriptionId};
 use iolite_wire::tabs::{TabConnection, TabMutation, TabUpdate, UpdateNumber};
 
 use super::joining::Link;
@@ -68,10 +68,7 @@ impl Follower {
         self.mirror.settle(&self.cache);
         self.compare_due = true;
         self.leaders = connection(update.connection);
-        for subscription in update.unavailable {
-            let waiting = self.cache.interests.interest(subscription).map(|own| self.reactions.waiting_for(own));
-            self.outputs.extend(waiting.unwrap_or_default().into_iter().map(FollowerOutput::Unavailable));
-        }
+        self.note_unavailable(update.unavailable);
         update.declined.into_iter().for_each(|declined| self.on_declined(declined));
         if first {
             self.doubt_calls();
@@ -85,7 +82,21 @@ impl Follower {
         self.mirror.clear();
         self.changed = Changed::Everything;
         self.refused.clear();
+        self.unavailable.clear();
         self.cache.interests.mark_requested(&self.asked);
+    }
+
+    /// These cannot come before the leader has a connection again.
+    fn note_unavailable(&mut self, subscriptions: Vec<SubscriptionId>) {
+        match self.leaders {
+            Connection::Connecting | Connection::Online => self.unavailable.clear(),
+            Connection::Offline | Connection::Refused { .. } => {}
+        }
+        for subscription in subscriptions {
+            self.unavailable.insert(subscription);
+            let waiting = self.cache.interests.interest(subscription).map(|own| self.reactions.waiting_for(own));
+            self.outputs.extend(waiting.unwrap_or_default().into_iter().map(FollowerOutput::Unavailable));
+        }
     }
 
     fn on_declined(&mut self, declined: Declined) {

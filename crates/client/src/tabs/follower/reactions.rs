@@ -65,15 +65,21 @@ impl Follower {
         assert_eq!(self.running.take(), Some(run.of), "a host finishes the run that it began");
         let RunOf::Reaction(id) = run.of else { return };
         let missed = self.cache.interests.demand(Demand::Reaction(id), &run);
-        let unavailable = matches!(self.link, Link::Refused { .. });
         match self.reactions.finish(id, run, closed, missed) {
             Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new()),
-            Finished::Waits if unavailable => self.outputs.push_back(FollowerOutput::Unavailable(id)),
+            Finished::Waits if self.cannot_come(id) => self.outputs.push_back(FollowerOutput::Unavailable(id)),
             Finished::Done | Finished::Waits => {}
             Finished::Failed(message) => {
                 self.outputs.push_back(FollowerOutput::ReactionFailed { reaction: id, message });
             }
         }
+    }
+
+    /// Whether the leader said so of something that this reaction waits for.
+    fn cannot_come(&self, id: ReactionId) -> bool {
+        let interests = self.unavailable.iter().filter_map(|own| self.cache.interests.interest(*own));
+        let mut waiting = interests.map(|interest| self.reactions.waiting_for(interest));
+        matches!(self.link, Link::Refused { .. }) || waiting.any(|waiting| waiting.contains(&id))
     }
 
     /// Compares the reactions with what changed, and asks for the run of one whose answers are others now.
