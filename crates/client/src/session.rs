@@ -61,6 +61,8 @@ pub(crate) enum State {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) phase: Phase,
+    /// The token that its hello said.
+    pub(crate) token: String,
     pub(crate) encoder: SessionEncoder<FromClient>,
     pub(crate) decoder: SessionDecoder<FromGateway>,
     pub(crate) heard: Instant,
@@ -146,9 +148,11 @@ impl Session {
         }
     }
 
-    pub(crate) fn linked(&mut self, now: Now) {
+    /// `token`: what the hello says.
+    pub(crate) fn linked(&mut self, now: Now, token: String) {
         self.state = State::Linked(Link {
             phase: Phase::Greeting,
+            token,
             encoder: SessionEncoder::new(),
             decoder: SessionDecoder::new(),
             heard: now.instant,

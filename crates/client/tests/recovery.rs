@@ -258,6 +258,25 @@ fn a_link_that_is_reported_twice_stays() {
 }
 
 #[test]
+fn a_token_that_was_set_meanwhile_is_tried_when_the_one_before_it_is_refused() {
+    let goodbye = |retry_after| Goodbye { reason: GoodbyeReason::Unauthorized, message: "expired".into(), retry_after };
+    let mut harness = Harness::new();
+    harness.connect();
+    let now = harness.now.instant;
+    harness.client.set_token(now, "newer".into());
+    harness.settle();
+    harness.tell(FromGateway::Goodbye(goodbye(None)));
+    assert_eq!(harness.connection(), Connection::Offline, "nobody has refused the newer one");
+    harness.take_sent();
+    harness.link();
+    let sent = harness.take_sent();
+    let [FromClient::Hello(hello)] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!(hello.token, "newer");
+    harness.tell(FromGateway::Goodbye(goodbye(None)));
+    assert!(matches!(harness.connection(), Connection::Refused { .. }), "now it was");
+}
+
+#[test]
 fn a_reaction_that_waits_hears_that_the_app_wants_silence() {
     let mut harness = Harness::new();
     harness.connect();

@@ -44,7 +44,7 @@ impl Client {
                 return self.outputs.push_back(Output::Disconnect);
             }
         }
-        self.session.linked(now);
+        self.session.linked(now, self.token.clone());
         // Also of a cache that holds nothing any more: what was told of this history is not to be taken back.
         let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
         self.acknowledgement.told = self.acknowledgement.noted;
@@ -98,8 +98,14 @@ impl Client {
     }
 
     pub(super) fn on_goodbye(&mut self, now: Now, goodbye: &Goodbye) {
+        let outdated = self.session.link_mut().is_some_and(|link| link.token != self.token);
         self.drop_link();
         match goodbye.reason {
+            // The app has another token by now, which nobody has refused.
+            GoodbyeReason::Unauthorized if outdated => {
+                self.session.lost(now.instant, None);
+                self.session.retry_now(now.instant);
+            }
             GoodbyeReason::Unauthorized | GoodbyeReason::Schema | GoodbyeReason::Version | GoodbyeReason::Replaced => {
                 self.session.refused(goodbye.reason, goodbye.message.clone());
             }
