@@ -12,7 +12,8 @@ export interface IoliteProviderProps {
 }
 
 export function IoliteProvider({ client, children }: IoliteProviderProps): ReactElement {
-  return <ClientContext value={client}>{children}</ClientContext>;
+  // React 18 knows no shorter form.
+  return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
 }
 
 /** The client of the nearest `IoliteProvider`. */
