@@ -15,6 +15,7 @@ test("arguments come back as they were given", () => {
   };
   assert.deepEqual(decodeArguments(encodeArguments(args)), args);
   assert.equal(decodeArguments(encodeArguments(undefined)), undefined);
+  assert.equal(decodeArguments(encodeArguments(null)), null);
   assert.deepEqual(decodeArguments(encodeArguments({ a: 1, left: undefined })), { a: 1 });
 });
 

@@ -1,19 +1,28 @@
 /**
  * Arguments of mutations as JSON, since they are stored. Besides plain data they may hold bigints and bytes, which JSON lacks:
- * `{"$bigint": "1"}` and `{"$bytes": "AQ=="}`; a name of the caller's own that begins with `$` gets another one in front.
+ * `{"$bigint": "1"}` and `{"$bytes": "AQ=="}`; a name of the caller's own that begins with `$` gets another one in front. No arguments
+ * are stored as `null`, so a `null` that is the only argument is `{"$null": true}`.
  */
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** @throws TypeError for what cannot be stored, such as a Date, a class or a function. */
 export function encodeArguments(args: unknown): string {
+  if (args === null) {
+    return JSON.stringify(NULL);
+  }
   return JSON.stringify(args === undefined ? null : encode(args, "the arguments"));
 }
 
 export function decodeArguments(json: string): unknown {
-  const args: unknown = decode(JSON.parse(json) as Json);
-  return args === null ? undefined : args;
+  const stored = JSON.parse(json) as Json;
+  if (stored === null) {
+    return undefined;
+  }
+  return typeof stored === "object" && !Array.isArray(stored) && stored["$null"] === NULL.$null ? null : decode(stored);
 }
+
+const NULL = { $null: true };
 
 function encode(value: unknown, place: string): Json {
   switch (typeof value) {
