@@ -4,7 +4,7 @@
  * Invariant: one write is one transaction, with strict durability, and is reported only when that is complete.
  */
 
-import type { Storage } from "./storage.js";
+import type { Changes, Storage } from "./storage.js";
 
 const VERSION = 1;
 const ENTRIES = "entries";
@@ -22,19 +22,28 @@ export async function openIndexedDbStorage(factory: IDBFactory, name: string): P
       load(database, IDBKeyRange.bound(Uint8Array.of(byte), Uint8Array.of(byte + 1), false, true)),
     write: (changes) => {
       const transaction = database.transaction(ENTRIES, "readwrite", { durability: "strict" });
-      const entries = transaction.objectStore(ENTRIES);
-      for (let at = 0; at < changes.length; at += 2) {
-        const [key, value] = [changes[at] as Uint8Array<ArrayBuffer>, changes[at + 1]];
-        if (value === undefined) {
-          entries.delete(key);
-        } else {
-          entries.put(value, key);
-        }
+      try {
+        change(transaction.objectStore(ENTRIES), changes);
+      } catch (error) {
+        // What was asked for before it would be stored by itself.
+        transaction.abort();
+        throw error;
       }
       return completionOf(transaction);
     },
     close: () => database.close(),
   };
+}
+
+function change(entries: IDBObjectStore, changes: Changes): void {
+  for (let at = 0; at < changes.length; at += 2) {
+    const [key, value] = [changes[at] as Uint8Array<ArrayBuffer>, changes[at + 1]];
+    if (value === undefined) {
+      entries.delete(key);
+    } else {
+      entries.put(value, key);
+    }
+  }
 }
 
 async function load(database: IDBDatabase, range?: IDBKeyRange): Promise<Uint8Array[]> {

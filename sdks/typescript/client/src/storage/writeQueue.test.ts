@@ -21,6 +21,13 @@ test("what was written is loaded, and what was deleted is not", async () => {
   assert.deepEqual(loaded, [bytes(1), bytes(11), bytes(3), bytes()]);
 });
 
+test("a write of which a part is refused at once writes nothing", async () => {
+  const storage = await openIndexedDbStorage(new IDBFactory(), "a");
+  const refused = {} as Uint8Array;
+  await assert.rejects(async () => storage.write([bytes(1), bytes(1), refused, bytes(2)]), { name: "DataError" });
+  assert.deepEqual(await storage.load(), []);
+});
+
 test("every write asks for strict durability, and is one transaction", async () => {
   const factory = new IDBFactory();
   const storage = await openIndexedDbStorage(factory, "a");
