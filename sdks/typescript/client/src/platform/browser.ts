@@ -5,11 +5,19 @@ import type { Channel, DeviceEvents, Platform } from "./platform.js";
 import { openWebSocketLink } from "./webSocketLink.js";
 
 let loaded: Promise<unknown> | undefined;
+/** Made when it is first used, so that this module can be imported where there are no channels. */
+let soon: Platform["soon"] | undefined;
 
 export const platform: Platform = {
   loadCore: async () => {
     loaded ??= loadModule();
-    await loaded;
+    try {
+      await loaded;
+    } catch (error) {
+      // It may be there the next time.
+      loaded = undefined;
+      throw error;
+    }
   },
   openLink: (url, events) => openWebSocketLink(WebSocket, url, events),
   indexedDB: globalThis.indexedDB,
@@ -17,7 +25,7 @@ export const platform: Platform = {
   openChannel: globalThis.BroadcastChannel === undefined ? undefined : openChannel,
   askForPersistence: async () => (await navigator.storage?.persist?.()) ?? false,
   onDevice: listen,
-  soon: taskQueue(),
+  soon: (callback) => (soon ??= taskQueue())(callback),
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
 };
