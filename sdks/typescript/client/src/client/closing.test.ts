@@ -53,6 +53,22 @@ describe("a client that is closed", () => {
     assert.equal(await next.read((tx) => tx.hits.get("left")), 1);
   });
 
+  test("stores what waited behind another write", async () => {
+    const device = new FakeDevice();
+    const app = await stage.open(device);
+    await app.mutate.claim({ page: "twice" }).until("confirmed");
+    await assert.rejects(app.mutate.claim({ page: "twice" }).until("confirmed"), { code: "rejected" });
+    const release = await device.holdStorage("iolite/notes/ann");
+    app.mutate.hit({ page: "held" });
+    app.refused.forEach(({ id }) => app.dismiss(id));
+    const closing = app.close();
+    release();
+    await closing;
+    const next = await stage.open(device, { paused: true });
+    assert.deepEqual([next.pending.length, next.refused.length], [1, 0]);
+    await next.close();
+  });
+
   test("answers who waits for a read, and refuses further ones", async () => {
     const device = new FakeDevice();
     const app = await stage.open(device, { paused: false });

@@ -112,6 +112,14 @@ export abstract class CoreHost {
     await this.writes.close();
   }
 
+  /** Resolves when what the core wants stored is stored, or is known not to be, and the core knows it. Nothing is called while that lasts. */
+  async settle(): Promise<void> {
+    do {
+      await this.writes.settle();
+      this.takeIn();
+    } while (!this.writes.isIdle);
+  }
+
   /** What only this host's kind of core asks for. */
   protected abstract carryOutOwn(output: OwnOutput): void;
 

@@ -56,17 +56,6 @@ export class FollowerHost extends CoreHost {
     }
   }
 
-  /**
-   * This tab takes the lead: resolves when each of its calls is stored, or is known not to be, and the core knows it. Nothing is called
-   * while that lasts.
-   */
-  async settle(): Promise<void> {
-    do {
-      await this.writes.settle();
-    } while (!this.writes.isIdle);
-    this.takeIn();
-  }
-
   /** Ends the core without closing the storage, which the core that leads goes on with. */
   override end(): void {
     super.end();

@@ -73,6 +73,7 @@ export class LeaderHost extends CoreHost {
   override async close(): Promise<void> {
     try {
       this.call((core) => core.goOffline());
+      await this.settle();
     } finally {
       await this.abandon();
     }
