@@ -35,6 +35,8 @@ export interface CoreHostEvents {
   told(output: News): void;
   /** Storing fails, or (undefined) works again. */
   storageTrouble(message: string | undefined): void;
+  /** Why no link can be made. */
+  linkTrouble(message: string): void;
   /** The host did something by itself: deliver what is news. */
   worked(): void;
   /** The core is broken, which is a bug in it. Nothing works any more until the page is loaded again. */
@@ -45,6 +47,7 @@ export interface CoreHostEvents {
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export abstract class CoreHost {
+  abstract readonly role: "leader" | "follower";
   protected readonly core: Core;
   protected readonly platform: Platform;
   protected readonly events: CoreHostEvents;

@@ -125,14 +125,17 @@ export class LeaderHost extends CoreHost {
     this.#link?.close();
     const link: Link = this.platform.openLink(this.#options.url, {
       opened: () => this.#receiveFrom(link, () => this.core.linked(...this.now())),
-      lost: () => this.#receiveFrom(link, () => this.#forget()),
+      lost: (reason) => this.#receiveFrom(link, () => this.#forget(reason)),
       frame: (bytes) => this.#receiveFrom(link, () => this.core.frame(bytes, ...this.now())),
     });
     this.#link = link;
   }
 
-  #forget(): void {
+  #forget(reason?: string): void {
     this.#link = undefined;
+    if (reason !== undefined) {
+      this.events.linkTrouble(reason);
+    }
     this.core.linkLost(...this.now());
   }
 

@@ -6,7 +6,7 @@ import type { Closure } from "../transaction/runClosure.js";
 import type { CoreHost } from "./coreHost.js";
 import type { Notifier } from "./notifier.js";
 import { OneObservation } from "./observation.js";
-import type { View } from "./types.js";
+import type { ConnectionState, View } from "./types.js";
 
 export class Observations {
   readonly #notifier: Notifier;
@@ -66,7 +66,22 @@ export class Observations {
   }
 
   /** Missing data cannot come, or can come again. */
-  reachable(reachable: boolean): void {
+  connected(status: ConnectionState["status"], role: CoreHost["role"] | undefined): void {
+    switch (status) {
+      case "online":
+        return this.#reachable(true);
+      case "offline":
+        // In a tab that follows the data may come from the leader's device storage: the core says which cannot.
+        return role === "follower" ? undefined : this.#reachable(false);
+      case "refused":
+        return this.#reachable(false);
+      case "connecting":
+        // While one retry follows another, what cannot be had stays so.
+        return;
+    }
+  }
+
+  #reachable(reachable: boolean): void {
     this.#byReaction.forEach((observation) => observation.reachable(reachable));
   }
 

@@ -22,7 +22,7 @@ import type { OneObservation } from "./observation.js";
 import type { News } from "./outputs.js";
 import type { PlaceOfTab, TabOptions } from "./placeOfTab.js";
 import { takeOverCalls } from "./takeOver.js";
-import type { ConnectionState, PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
+import type { PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
 import { Watched } from "./watched.js";
 
 export class Seat implements CoreHostEvents {
@@ -39,6 +39,7 @@ export class Seat implements CoreHostEvents {
   readonly #channel: TabChannel | undefined;
   readonly #tokens: Tokens;
   #storageMessage: string | undefined;
+  #linkMessage: string | undefined;
   #host: LeaderHost | FollowerHost | undefined;
   /** What has to end before the storage is closed and the lead given back. */
   #takingOver: Promise<void> | undefined;
@@ -275,6 +276,10 @@ export class Seat implements CoreHostEvents {
     }
   }
 
+  linkTrouble(message: string): void {
+    this.#linkMessage = message;
+  }
+
   worked(): void {
     if (this.book.wasDismissed()) {
       this.refused.invalidate();
@@ -287,15 +292,16 @@ export class Seat implements CoreHostEvents {
     this.#fail(new IoliteError("failed", message, { cause: error }));
   }
 
-  #connected({ status, refusal, message = this.#storageMessage }: News & { readonly kind: OutputKind.Connection }): void {
-    this.connection.change({ status, refusal, message });
+  #connected({ status, refusal, message }: News & { readonly kind: OutputKind.Connection }): void {
+    this.#linkMessage = status === "online" ? undefined : this.#linkMessage;
+    this.connection.change({ status, refusal, message: message ?? this.#linkMessage ?? this.#storageMessage });
     if (this.#host?.role === "follower") {
       const refused = status === "refused" && !this.#host.isFollowing;
       this.connection.change({ role: refused ? "waiting" : "follower" });
       // Another leader may list other mutations without telling of each.
       this.#listsChanged();
     }
-    this.#tellReachable(status);
+    this.observations.connected(status, this.#host?.role);
     if (refusal === "unauthorized") {
       this.#helpWithToken();
     }
@@ -372,21 +378,6 @@ export class Seat implements CoreHostEvents {
   #listsChanged(): void {
     this.pending.invalidate();
     this.refused.invalidate();
-  }
-
-  #tellReachable(status: ConnectionState["status"]): void {
-    switch (status) {
-      case "online":
-        return this.observations.reachable(true);
-      case "offline":
-        // In a tab that follows the data may come from the leader's device storage: the core says which cannot.
-        return this.#host?.role === "follower" ? undefined : this.observations.reachable(false);
-      case "refused":
-        return this.observations.reachable(false);
-      case "connecting":
-        // While one retry follows another, what cannot be had stays so.
-        return;
-    }
   }
 
   #askForPersistence(): void {

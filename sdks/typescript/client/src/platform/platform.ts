@@ -9,8 +9,8 @@ export interface Link {
 
 export interface LinkEvents {
   opened(): void;
-  /** It ended, or could not be made. */
-  lost(): void;
+  /** It ended, or could not be made. `reason`: why it never can be. */
+  lost(reason?: string): void;
   frame(bytes: Uint8Array): void;
 }
 

@@ -8,7 +8,15 @@ export interface WebSocketClass {
 }
 
 export function openWebSocketLink(implementation: WebSocketClass, url: string, events: LinkEvents): Link {
-  const socket = new implementation(url);
+  let socket: WebSocket;
+  try {
+    socket = new implementation(url);
+  } catch (error) {
+    // Such as ws:// from a page that came by https.
+    const reason = error instanceof Error ? error.message : String(error);
+    queueMicrotask(() => events.lost(`the browser forbids this address of a server: ${reason}`));
+    return { send: () => undefined, close: () => undefined };
+  }
   let open = true;
   const lose = (): void => {
     if (open) {

@@ -94,6 +94,20 @@ describe("a device", () => {
     assert.deepEqual(await (await openIndexedDbStorage(factory, "iolite/notes/ann")).load(), entry);
   });
 
+  test("whose browser forbids the address works offline, and says why", async () => {
+    const device = new FakeDevice();
+    device.forbidden = new DOMException("an insecure connection from a secure page", "SecurityError");
+    const app = await device.openTab(options);
+    await until("the reason", () => app.connection.message !== undefined);
+    assert.match(app.connection.message ?? "", /forbids this address.*insecure connection/);
+    await app.mutate.hit({ page: "forbidden" }).until("durable");
+    device.forbidden = undefined;
+    app.goOnline();
+    await until("the end", () => app.pending.length === 0);
+    assert.equal(app.connection.message, undefined);
+    await app.close();
+  });
+
   test("where locks are forbidden works in memory", async () => {
     const device = new FakeDevice();
     device.locks = { request: () => Promise.reject(new DOMException("no", "SecurityError")) } as never;

@@ -6,6 +6,7 @@ import { openClient } from "../client/openClient.js";
 import type { Client, ClientOptions } from "../client/types.js";
 import { platform as node } from "../platform/node.js";
 import type { DeviceEvents, Link, Platform } from "../platform/platform.js";
+import { openWebSocketLink } from "../platform/webSocketLink.js";
 import type { Schema } from "../schema/schema.js";
 import { FakeChannels } from "./fakeChannels.js";
 import { FakeLocks } from "./fakeLocks.js";
@@ -19,6 +20,8 @@ export class FakeDevice {
   loadCore = node.loadCore;
   readonly #links = new Set<{ readonly link: Link; readonly lost: () => void }>();
   readonly #listeners = new Set<DeviceEvents>();
+  /** Why the browser does not even try to make a link. */
+  forbidden: Error | undefined;
   /** Links that were asked for. */
   attempts = 0;
   #cut = false;
@@ -99,6 +102,13 @@ export class FakeDevice {
         if (this.#cut) {
           queueMicrotask(events.lost);
           return { send: () => undefined, close: () => undefined };
+        }
+        const { forbidden } = this;
+        if (forbidden !== undefined) {
+          const implementation = function (): never {
+            throw forbidden;
+          };
+          return openWebSocketLink(implementation as never, url, events);
         }
         const link = node.openLink(url, events);
         this.#links.add({ link, lost: events.lost });
