@@ -6,9 +6,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use harness::{Harness, Stop, at, hit, hits, key, note_row, notes, title_put};
+use harness::{Harness, Stop, at, hit, hits, key, note, note_row, notes, title_put};
 use iolite_client::{RunOf, Transaction, View};
-use iolite_values::{CellState, Operation};
+use iolite_values::{Cell, CellState, ColumnId, Element, Operation, Read, Value, Write};
 use iolite_wire::message::{Advance, Verdict};
 
 fn count(tx: &mut Transaction<'_>, id: i64) -> Result<i64, Stop> {
@@ -96,6 +96,44 @@ fn a_row_that_only_confirmed_mutations_wrote_moves_with_the_confirmed_state() {
     harness.decide(first, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
     harness.advance(Advance { to: at(30), changes: vec![hit(1, 10)], ..Advance::default() });
     assert_eq!(shown.borrow().last(), Some(&11));
+}
+
+#[test]
+fn a_mutation_that_reads_what_it_wrote_runs_again_only_for_changes_of_others() {
+    let (mut harness, _) = copying();
+    let votes = |tx: &mut Transaction<'_>| {
+        tx.write(note(1, "votes"), Operation::Add(1))?;
+        tx.cell(&note(1, "votes")).map(drop).map_err(Stop::from)
+    };
+    harness.mutator("vote", votes);
+    let vote = harness.mutate("vote");
+    harness.runs.clear();
+    harness.advance(Advance { to: at(20), changes: vec![title_put(1, "b")], ..Advance::default() });
+    assert_eq!(harness.runs_of(RunOf::Mutation(vote)), 0, "the votes below it are as they were");
+    let others = Write { cell: note(1, "votes"), operation: Operation::Add(1) };
+    harness.advance(Advance { to: at(30), changes: vec![others], ..Advance::default() });
+    assert_eq!(harness.runs_of(RunOf::Mutation(vote)), 1);
+}
+
+#[test]
+fn a_mutation_reads_of_a_row_that_it_makes_only_that_there_is_none() {
+    let (mut harness, _) = copying();
+    harness.react(View::Confirmed, |tx| tx.exists(notes(), &key(9)).map(drop).map_err(Stop::from));
+    harness.load(20, &[]);
+    harness.mutator("make", |tx| {
+        let content = [("title", vec![Operation::Put(Value::from("new"))]), ("votes", vec![])];
+        let content = content.map(|(column, operations)| (ColumnId::of(column), operations));
+        tx.insert(notes(), &key(9), content.into())?;
+        tx.write(note(9, "votes"), Operation::Add(1))?;
+        tx.cell(&note(9, "title"))?;
+        assert_eq!(tx.row(notes(), &key(9))?, Some(note_row("new", 1)));
+        Ok(())
+    });
+    harness.mutate("make");
+    assert_eq!(harness.take_subscribed(false).len(), 0);
+    let life = Read::Cell { cell: Cell::row(notes(), key(9)), element: Element::Whole };
+    let reads: Vec<_> = harness.take_submits().into_iter().map(|submit| submit.reads).collect();
+    assert_eq!(reads, [vec![life]]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use iolite_values::{Cell, CellState, ColumnId, Element, KeyRange, Read, Row, RowKey, TableId, Value};
+use iolite_values::{Cell, CellState, Element, KeyRange, Operation, Read, Row, RowKey, TableId, Value, Write};
 use iolite_wire::limits;
 
 use super::{Run, RunError, Transaction};
@@ -129,7 +129,7 @@ impl Transaction<'_> {
     fn note_held(&mut self, read: &Read) -> Result<(), RunError> {
         self.schema.check_read(read)?;
         let interest = read.interest();
-        if !self.reader.holds(&interest) {
+        if !self.is_own(read) && !self.reader.holds(&interest) {
             self.run.note_missed(interest)?;
         }
         self.run.check_going()
@@ -152,11 +152,10 @@ impl Transaction<'_> {
 
     /// Whether the answer rests on this transaction's writes alone, because it created the row.
     fn is_own(&self, read: &Read) -> bool {
-        let Read::Cell { cell, element: _ } = read else { return false };
-        self.run.writes.iter().any(|write| {
-            let creates = write.operation == iolite_values::Operation::Create;
-            let life = creates && write.cell.column == ColumnId::ROW;
-            life && (write.cell.table, &write.cell.row) == (cell.table, &cell.row)
+        let mut created = self.run.writes.iter().filter(|write| write.operation == Operation::Create);
+        created.any(|Write { cell: Cell { table, row, .. }, .. }| match read {
+            Read::Cell { cell, element: _ } => (cell.table, &cell.row) == (*table, row),
+            Read::Range { table: own, range } => own == table && *range == KeyRange::one(row),
         })
     }
 
