@@ -5,9 +5,10 @@ mod harness;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use harness::{Harness, Stop, key, note, note_row, notes};
-use iolite_client::{CallError, Client, MutationStatus, View};
+use harness::{Harness, Stop, at, key, note, note_row, notes};
+use iolite_client::{CallError, Client, MutationStatus, RunOf, View};
 use iolite_values::{Decision, Operation};
+use iolite_wire::message::{Advance, Snapshot};
 
 /// A client that is connected, holds note 1, and has a mutator `vote` that votes for it.
 fn holding_a_note() -> Harness {
@@ -61,6 +62,26 @@ fn a_closure_that_goes_on_after_it_was_stopped_has_all_that_it_misses_fetched_at
     assert_eq!(harness.take_subscribed(false).len(), 90);
     assert!(harness.take_submits().is_empty());
     assert!(matches!(harness.last_status(counter), MutationStatus::Pending(_)));
+}
+
+#[test]
+fn a_closure_runs_again_only_when_all_that_it_missed_is_there() {
+    let mut harness = Harness::new();
+    harness.mutator("both", |tx| {
+        let rows = (tx.row(notes(), &key(1)), tx.row(notes(), &key(2)));
+        rows.0.and(rows.1).map(drop).map_err(Stop::from)
+    });
+    harness.connect();
+    let both = harness.mutate("both");
+    assert_eq!(harness.runs_of(RunOf::Mutation(both)), 1);
+    let asked = harness.take_subscribed(false);
+    assert_eq!(asked.len(), 2);
+    for (to, (subscription, _)) in (10..).zip(asked) {
+        assert_eq!(harness.runs_of(RunOf::Mutation(both)), 0);
+        let snapshots = vec![Snapshot { subscription, rows: vec![] }];
+        harness.advance(Advance { to: at(to), snapshots, ..Advance::default() });
+    }
+    assert_eq!(harness.runs_of(RunOf::Mutation(both)), 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use harness::{Harness, Stop, at, config, hit, hits, key, note, note_row, notes, title_put};
-use iolite_client::{CallError, Client, Connection, MutationStatus, OpenError, RunOf, View};
+use iolite_client::{CallError, Client, Connection, Input, MutationStatus, OpenError, RunOf, View};
 use iolite_values::{Attempt, CellState, Counter, Decision, Operation, Timestamp, Value};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Outcome, Rejection, Verdict};
 
@@ -114,6 +114,7 @@ fn the_outcome_of_an_earlier_attempt_counts() {
     let counter = harness.mutate("shout");
     harness.take_sent();
     harness.decide(counter, 1, 20, vec![], Verdict::Conflict(at(30)));
+    harness.pass(Duration::from_secs(1));
     assert!(harness.take_submits().is_empty(), "the snapshot is too old for another attempt");
     harness.advance(Advance { to: at(30), changes: vec![title_put(1, "b")], ..Advance::default() });
     harness.pass(Duration::from_millis(1));
@@ -263,6 +264,25 @@ fn acknowledgements_ride_with_the_next_submission_or_follow_alone() {
     assert_eq!(harness.take_sent(), []);
     harness.pass(Duration::from_secs(1));
     assert_eq!(harness.take_sent(), [FromClient::Acknowledge(second)]);
+}
+
+#[test]
+fn only_what_is_stored_as_ended_is_acknowledged() {
+    let mut harness = counting();
+    harness.connect();
+    let first = harness.mutate("hit");
+    harness.stores = false;
+    harness.mutate("hit");
+    harness.decide(first, 1, 20, vec![], Verdict::Committed(at(20)));
+    harness.mutate("hit");
+    let [earlier, later] = harness.unstored[..] else { panic!("{:?}", harness.unstored) };
+    harness.take_sent();
+    harness.input(Input::Persisted(earlier));
+    harness.pass(Duration::from_secs(1));
+    assert!(matches!(&harness.take_sent()[..], [FromClient::Submit(submit)] if submit.acknowledged.is_none()));
+    harness.input(Input::Persisted(later));
+    harness.pass(Duration::from_secs(1));
+    assert_eq!(harness.take_sent(), [FromClient::Acknowledge(first)]);
 }
 
 #[test]

@@ -191,16 +191,52 @@ fn a_reading_that_still_shows_a_confirmed_call_does_not_bring_it_back() {
     assert_eq!(leader.client.pending().count(), 0, "it would take effect twice");
 }
 
-#[test]
-fn a_call_that_a_reading_found_before_its_tab_told_of_it_is_made_once() {
-    let (mut leader, mut tabs) = followed(1);
-    let ticket = tabs[0].mutate(leader.now, 7, "hit");
-    // It is on the disk, and the page is too busy to hear of that.
-    let (id, changes) = tabs[0].unstored.pop().expect("a batch");
+/// The last call of a tab is on the disk, and the page is too busy to hear of that.
+fn store_unheard(tab: &mut Tab, leader: &mut Harness) -> PersistId {
+    let (id, changes) = tab.unstored.pop().expect("a batch");
     for change in changes {
         let StorageChange::Put { key, value } = change else { panic!("a call is put") };
         leader.storage.insert(key, value);
     }
+    id
+}
+
+#[test]
+fn a_call_that_the_next_leader_found_before_its_tab_knew_it_stored_is_made_once() {
+    let (mut leader, mut tabs) = followed(1);
+    let ticket = tabs[0].mutate(leader.now, 7, "hit");
+    let id = store_unheard(&mut tabs[0], &mut leader);
+    leader.other.clear();
+    let mut next = taken_over(leader, &mut tabs);
+    next.connect();
+    let counter = next.take_submits()[0].counter;
+    next.decide(counter, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
+    exchange(&mut next, &mut tabs);
+    tabs[0].input(next.now, FollowerInput::Persisted(id));
+    exchange(&mut next, &mut tabs);
+    assert_eq!((next.client.pending().count(), next.take_submits().len()), (0, 0), "it took effect already");
+    assert_eq!(tabs[0].last_call(ticket), &CallStatus::ConfirmedEarlier);
+}
+
+#[test]
+fn whoever_asks_about_a_call_hears_of_its_end_once_a_restart_cannot_bring_it_back() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.stores = false;
+    let ticket = tabs[0].mutate(leader.now, 7, "unknown");
+    exchange(&mut leader, &mut tabs);
+    tabs[0].input(leader.now, FollowerInput::LeaderChanged);
+    exchange(&mut leader, &mut tabs);
+    assert!(!matches!(tabs[0].last_call(ticket), CallStatus::Ended(..)), "a crash brings it back");
+    leader.store();
+    exchange(&mut leader, &mut tabs);
+    assert!(matches!(tabs[0].last_call(ticket), CallStatus::Ended(_, MutationStatus::Quarantined { .. })));
+}
+
+#[test]
+fn a_call_that_a_reading_found_before_its_tab_told_of_it_is_made_once() {
+    let (mut leader, mut tabs) = followed(1);
+    let ticket = tabs[0].mutate(leader.now, 7, "hit");
+    let id = store_unheard(&mut tabs[0], &mut leader);
     leader.input(Input::TabGone(TabId(9)));
     assert!(read_outbox(&mut leader));
     leader.settle();

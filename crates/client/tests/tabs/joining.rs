@@ -1,5 +1,7 @@
 //! How a tab finds its leader, loses it, and is lost.
 
+use iolite_values::KeyRange;
+
 use super::*;
 
 #[test]
@@ -36,6 +38,23 @@ fn an_update_that_was_lost_is_found_out_and_made_good() {
 
 #[test]
 fn an_update_is_not_applied_over_a_gap() {
+    let (mut leader, mut tabs) = followed(1);
+    let all = |tx: &mut Transaction<'_>| Ok(tx.range(notes(), &KeyRange::all(), None, false)?.len());
+    let seen = tabs[0].watch(View::Confirmed, all);
+    exchange(&mut leader, &mut tabs);
+    let title = "x".repeat(10_000);
+    let rows: Vec<_> = (0..50).map(|id| (notes(), key(id), note_row(&title, 0))).collect();
+    leader.load(10, &rows);
+    take_down(&mut leader, &mut tabs);
+    let parts = tabs[0].down.len();
+    assert!(parts > 3, "{parts} parts");
+    tabs[0].down.remove(parts / 2);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(*seen.borrow(), [50], "it has joined again");
+}
+
+#[test]
+fn an_update_that_came_twice_is_not_applied_twice() {
     let (mut leader, mut tabs) = followed(1);
     let seen = tabs[0].watch(View::Confirmed, count);
     exchange(&mut leader, &mut tabs);

@@ -16,7 +16,7 @@ use iolite_client::{
     CallError, CallStatus, Connection, FollowerInput, FollowerOutput, Input, MutationStatus, OUTBOX, Output,
     StorageChange, TabId, Ticket, Transaction, View,
 };
-use iolite_machine::Machine;
+use iolite_machine::{Machine, PersistId};
 use iolite_values::{Cell, CellState, Counter, Id, Operation, Row, TableId, Value};
 use iolite_wire::message::{Advance, GoodbyeReason, Rejection, Verdict};
 
