@@ -4,7 +4,7 @@
 //! It is a crate of its own because its dependencies take longer to compile than the rest of `xtask`: only
 //! `cargo xtask wasm` pays for them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -32,5 +32,12 @@ fn generate() -> Result<()> {
     bindgen.typescript(true).omit_default_module_path(false);
     // Nobody reads these in a browser, and every page load would pay for them.
     bindgen.remove_name_section(true).remove_producers_section(true);
-    bindgen.generate(&out_dir).with_context(context)
+    bindgen.generate(&out_dir).with_context(context)?;
+    name_library(&out_dir.join("iolite_wasm.d.ts")).with_context(context)
+}
+
+/// The declarations use `Symbol.dispose`, which apps that check the types of their packages need not have otherwise.
+fn name_library(declarations: &Path) -> Result<()> {
+    let written = std::fs::read_to_string(declarations)?;
+    Ok(std::fs::write(declarations, format!("/// <reference lib=\"esnext.disposable\" />\n{written}"))?)
 }

@@ -1,8 +1,13 @@
 /** A page. */
 
+import { IoliteError } from "../errors.js";
 import loadModule from "../wasm/iolite_wasm.js";
 import type { Channel, DeviceEvents, Platform } from "./platform.js";
 import { openWebSocketLink } from "./webSocketLink.js";
+
+const NOT_LOADED =
+  "iolite_wasm_bg.wasm could not be loaded from beside the script that asks for it " +
+  '(in development with Vite before version 8, its settings need optimizeDeps: { exclude: ["@iolite/client"] })';
 
 let loaded: Promise<unknown> | undefined;
 /** Made when it is first used, so that this module can be imported where there are no channels. */
@@ -16,7 +21,8 @@ export const platform: Platform = {
     } catch (error) {
       // It may be there the next time.
       loaded = undefined;
-      throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new IoliteError("failed", `${NOT_LOADED}: ${why}`, { cause: error });
     }
   },
   openLink: (url, events) => openWebSocketLink(WebSocket, url, events),
