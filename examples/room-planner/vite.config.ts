@@ -29,8 +29,8 @@ function serviceWorker(): Plugin {
       const built = Object.keys(bundle).filter((file) => file !== "index.html" && !file.endsWith(".map"));
       const files = [...built, ...COPIED].map((file) => `/${file}`).sort();
       const template = read("src/offline/serviceWorker.js");
-      // The names of the built files hold hashes of their content; what is copied is hashed here.
-      const content = [template, ...files, ...COPIED.map((file) => read(`public/${file}`))];
+      // The names of the built files hold hashes of their content; what is copied, and the page that names them, is hashed here.
+      const content = [template, read("index.html"), ...files, ...COPIED.map((file) => read(`public/${file}`))];
       const version = createHash("sha256").update(content.join("\n")).digest("hex").slice(0, 12);
       const source = template.replace('["__FILES__"]', JSON.stringify(files, null, 2)).replace("__VERSION__", version);
       this.emitFile({ type: "asset", fileName: "service-worker.js", source });

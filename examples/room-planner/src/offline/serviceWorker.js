@@ -1,7 +1,7 @@
 /**
  * Keeps the page on this device, so that it opens without a server. `VERSION` and `FILES` are filled in by vite.config.ts.
- * The page itself and the server's answer for development are asked for first and kept for later; all other files are of one version,
- * so what is kept is never old.
+ * The page itself and the server's answer for development are asked for first. All files that are kept are of one version, the page
+ * too: one from the network may be newer, and would name files that are not here.
  */
 
 const VERSION = "__VERSION__";
@@ -50,7 +50,9 @@ async function networkFirst(request, key) {
   try {
     const response = await fetch(request);
     if (response.ok) {
-      await cache.put(key, response.clone());
+      if (key === CONFIG) {
+        await cache.put(key, response.clone());
+      }
       return response;
     }
     return (await cache.match(key)) ?? response;
