@@ -97,8 +97,8 @@ impl Replica {
 
     /// What committed on this cell above `at`.
     fn later_on<'a>(&'a self, cell: &'a Cell, at: Timestamp) -> impl Iterator<Item = (Timestamp, &'a Operation)> {
-        let versions = self.versions.row(cell.table, &cell.row).map_or(&[][..], |row| row.history_above(at));
-        let own = versions.iter().filter(|version| version.write().cell.column == cell.column);
+        let versions = self.versions.row(cell.table, &cell.row).into_iter().flat_map(move |row| row.history_above(at));
+        let own = versions.filter(|version| version.write().cell.column == cell.column);
         own.map(|version| (version.at, &version.write().operation))
     }
 }

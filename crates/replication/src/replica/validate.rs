@@ -91,7 +91,7 @@ impl Replica {
     fn place_among_writes(&self, writes: &[Write], at: Timestamp) -> Place {
         let conflicts = writes.iter().filter_map(|write| {
             let row = self.versions.row(write.cell.table, &write.cell.row)?;
-            let mut newest_first = row.history_above(at).iter().rev();
+            let mut newest_first = row.history_above(at).rev();
             newest_first
                 .find(|version| writes_commute(write, version.write()) == Commutativity::Conflict)
                 .map(|version| Place::Above(version.at))

@@ -44,7 +44,7 @@ impl Versions {
         }
         let change = match read {
             Read::Cell { cell, element: _ } => self.row(cell.table, &cell.row).and_then(|row| {
-                let mut newest_first = row.history_above(snapshot).iter().rev();
+                let mut newest_first = row.history_above(snapshot).rev();
                 newest_first.find(|version| observes(read, version.write())).map(|version| version.at)
             }),
             Read::Range { .. } => {

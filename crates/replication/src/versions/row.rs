@@ -4,6 +4,7 @@
 //! latest state. Without history the latest state is the base.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use iolite_values::{Row, Timestamp, TypeMismatch, Write};
@@ -42,7 +43,8 @@ pub struct VersionedRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Past {
     base: Row,
-    history: Vec<Version>,
+    /// It grows at one end and is forgotten at the other: both cost the same, however long it is.
+    history: VecDeque<Version>,
 }
 
 impl VersionedRow {
@@ -63,14 +65,14 @@ impl VersionedRow {
         self.base_at
     }
 
-    pub fn history(&self) -> &[Version] {
-        self.past.as_ref().map_or(&[], |past| &past.history)
+    /// The versions above the base, oldest first.
+    pub fn history(&self) -> impl DoubleEndedIterator<Item = &Version> {
+        self.past.iter().flat_map(|past| &past.history)
     }
 
     /// The versions above `at`, oldest first.
-    pub fn history_above(&self, at: Timestamp) -> &[Version] {
-        let history = self.history();
-        &history[history.partition_point(|version| version.at <= at)..]
+    pub fn history_above(&self, at: Timestamp) -> impl DoubleEndedIterator<Item = &Version> {
+        self.past.iter().flat_map(move |past| past.history.range(past.count_through(at)..))
     }
 
     /// Not below what the latest state takes in a checkpoint.
@@ -88,7 +90,8 @@ impl VersionedRow {
 
     /// Whether the write at this place of the transaction that committed at `at` has been applied already.
     pub fn reflects(&self, at: Timestamp, index: usize) -> bool {
-        at <= self.base_at || self.history().binary_search_by_key(&(at, index), Version::place).is_ok()
+        let in_history = |past: &Past| past.history.binary_search_by_key(&(at, index), Version::place).is_ok();
+        at <= self.base_at || self.past.as_ref().is_some_and(in_history)
     }
 
     /// Adds a version, wherever in the history it belongs.
@@ -96,37 +99,43 @@ impl VersionedRow {
     /// # Errors
     /// An operation of another type than its cell's; the row is as before.
     pub fn insert(&mut self, version: Version) -> Result<(), TypeMismatch> {
-        let history = self.history();
-        let index = history.partition_point(|other| other.place() < version.place());
-        let base = if self.past.is_none() { self.latest.clone() } else { Row::default() };
-        if index == history.len() {
+        let Some(past) = &mut self.past else {
+            let base = self.latest.clone();
+            apply(&mut self.latest, &version)?;
+            self.count_growth(version.write());
+            self.past = Some(Past { base, history: [version].into() });
+            return Ok(());
+        };
+        let index = past.history.partition_point(|other| other.place() < version.place());
+        if index == past.history.len() {
             apply(&mut self.latest, &version)?;
         } else {
-            let (before, after) = history.split_at(index);
-            self.latest = fold(self.base(), before.iter().chain([&version]).chain(after))?;
+            let (before, after) = (past.history.range(..index), past.history.range(index..));
+            self.latest = fold(&past.base, before.chain([&version]).chain(after))?;
         }
+        past.history.insert(index, version.clone());
         self.count_growth(version.write());
-        let past = self.past.get_or_insert_with(|| Past { base, history: Vec::new() });
-        past.history.insert(index, version);
         Ok(())
     }
 
     /// The row as of `at`, which is not below the base.
     pub fn at(&self, at: Timestamp) -> Cow<'_, Row> {
-        let history = self.history();
-        let count = history.partition_point(|version| version.at <= at);
-        if count == history.len() {
+        let Some(past) = &self.past else { return Cow::Borrowed(&self.latest) };
+        let count = past.count_through(at);
+        if count == past.history.len() {
             return Cow::Borrowed(&self.latest);
         }
-        Cow::Owned(fold(self.base(), &history[..count]).expect("these operations fitted when they were inserted"))
+        Cow::Owned(
+            fold(&past.base, past.history.range(..count)).expect("these operations fitted when they were inserted"),
+        )
     }
 
     /// Moves everything at or below `through` from the history into the base. Returns how many operations that were.
     pub fn fold_through(&mut self, through: Timestamp) -> usize {
         let Some(past) = &mut self.past else { return 0 };
-        let count = past.history.partition_point(|version| version.at <= through);
+        let count = past.count_through(through);
         if count == past.history.len() {
-            self.base_at = past.history.last().map_or(self.base_at, |version| version.at);
+            self.base_at = past.history.back().map_or(self.base_at, |version| version.at);
             self.past = None;
             return count;
         }
@@ -148,9 +157,15 @@ impl VersionedRow {
         let Some(past) = &self.past else { return };
         assert!(!past.history.is_empty(), "a base apart from the latest state without anything in between");
         assert!(past.history[0].at > self.base_at, "the history reaches below the base");
-        let sorted = past.history.is_sorted_by(|a, b| a.place() < b.place());
+        let sorted = past.history.iter().is_sorted_by(|a, b| a.place() < b.place());
         assert!(sorted, "the history is out of order");
         assert_eq!(fold(&past.base, &past.history).as_ref(), Ok(&self.latest), "the latest state is another one");
+    }
+}
+
+impl Past {
+    fn count_through(&self, at: Timestamp) -> usize {
+        self.history.partition_point(|version| version.at <= at)
     }
 }
 

@@ -143,3 +143,18 @@ proptest! {
         prop_assert!(kept <= operations_max || next.is_none_or(|next| next > at(resolved)), "what is too much is collected");
     }
 }
+
+/// Forgetting a version once cost as much as there were others: then this takes more than a minute, and a server with one hot cell stands still.
+#[test]
+fn a_cell_that_changes_all_the_time_is_forgotten_as_fast_as_it_changes() {
+    let cell = Cell { table: TABLE, row: key(1), column: ColumnId(2) };
+    let writes: Arc<[Write]> = [Write { cell, operation: Operation::Add(1) }].into();
+    let mut versions = Versions::default();
+    for micros in 1..=500_000 {
+        let transaction = TransactionId::default();
+        versions.apply(Commit { at: at(micros), transaction, writes: writes.clone() }).unwrap();
+    }
+    versions.collect_through(at(499_999));
+    let row = versions.row(TABLE, &key(1)).unwrap();
+    assert_eq!((row.history().count(), row.base_at()), (1, at(499_999)));
+}
