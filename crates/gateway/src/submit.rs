@@ -90,8 +90,11 @@ impl Gateway {
         let Some(in_flight) = self.finish_in_flight(client) else { return };
         match refusal {
             Refusal::Type { .. } | Refusal::TransactionTooLarge { .. } | Refusal::RowTooLarge { .. } => {
-                let refused = Waiting::refused(in_flight.waiting.transaction, shortened(refusal.to_string()));
-                self.lanes.entry(client).or_default().push_front(refused);
+                // A session that is gone sends it again when it is back.
+                if self.open(in_flight.session).is_some() {
+                    let refused = Waiting::refused(in_flight.waiting.transaction, shortened(refusal.to_string()));
+                    self.lanes.entry(client).or_default().push_front(refused);
+                }
             }
             Refusal::NotResolved { .. } | Refusal::TooFarAhead { .. } => {
                 self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string()));

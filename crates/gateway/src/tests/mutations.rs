@@ -310,6 +310,21 @@ fn what_does_not_fit_the_store_is_rejected_and_the_next_one_goes_on() {
 }
 
 #[test]
+fn what_the_store_refuses_after_its_session_is_gone_is_left_to_whoever_sends_it_again() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, submit(1, vec![add(7, 1)]));
+    world.input(Input::SessionClosed(SessionId(1)));
+    refuse(&mut world, Refusal::TransactionTooLarge { bytes_max: 10 });
+    assert_eq!(world.gateway.lanes.len(), 0, "nothing is kept for a client that is not there");
+    world.take();
+    world.join(1);
+    world.say(1, submit(1, vec![add(7, 1)]));
+    refuse(&mut world, Refusal::TransactionTooLarge { bytes_max: 10 });
+    assert!(rejected(&mut world).contains("more than 10 bytes"));
+}
+
+#[test]
 fn a_refusal_that_is_not_the_mutations_fault_is_no_outcome() {
     let mut world = World::new();
     world.join(1);
