@@ -51,6 +51,16 @@ fn a_stretch_waits_for_its_own_commits_only() {
 }
 
 #[test]
+fn who_opens_the_store_is_told_of_a_barrier_that_a_crash_does_not_take_back() {
+    let mut bench = Bench::new();
+    bench.close(at(1));
+    bench.commit(&add(1, 1), at(5));
+    bench.close(at(5));
+    let opened = Answer::Opened { resolved: at(5) };
+    assert_eq!(bench.ask(Ask::Open), [Said::Answer(PersistId(2), opened)]);
+}
+
+#[test]
 fn a_slower_coordinator_learns_as_far_as_another_closed() {
     let mut bench = Bench::new();
     bench.close(at(9));
