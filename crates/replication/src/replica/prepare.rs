@@ -31,7 +31,8 @@ impl Replica {
         match self.validate_proposal(now, transaction, at) {
             Verdict::Accept(record) => Answer::Prepared(Prepared::Completed(self.decide(transaction, at, record))),
             Verdict::Retry { above } => {
-                self.attempts.note(id, attempt, transaction.snapshot);
+                // Nobody has looked at the snapshot of a transaction that read nothing.
+                self.attempts.note(id, attempt, transaction.snapshot.min(self.barrier));
                 Answer::Prepared(Prepared::Retry { above })
             }
             Verdict::Conflict { at_least } => {

@@ -153,6 +153,18 @@ fn a_proposal_of_a_clock_far_ahead_is_refused() {
     bench.commit(&add(1, 1), at(11_000));
 }
 
+/// A mutation without reads may come with any snapshot: nobody looks at it.
+#[test]
+fn an_earlier_attempt_is_told_of_no_snapshot_beyond_what_is_resolved() {
+    let mut bench = Bench::new();
+    bench.close(at(5));
+    let earlier = add(1, 1);
+    let mut later = earlier.clone();
+    (later.attempt, later.snapshot) = (Attempt(2), Timestamp::MAX);
+    assert_eq!(bench.prepare(&later, at(5)), Prepared::Retry { above: at(5) });
+    assert_eq!(bench.prepare(&earlier, at(6)), Prepared::Conflict { at_least: at(5) });
+}
+
 #[test]
 fn an_earlier_attempt_does_not_commit_once_a_later_one_conflicted() {
     let mut bench = Bench::new();
