@@ -85,3 +85,33 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_else(|| "a panic".into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::Model;
+
+    fn at_its_end() -> World {
+        let mut world = World::new(1, Broken::Nothing);
+        live(&mut world).expect("the seed passes");
+        world
+    }
+
+    #[test]
+    fn a_watcher_that_missed_the_last_state_is_found() {
+        let violation = checker::check_last(&at_its_end(), &Model::default()).err();
+        assert_eq!(violation.map(|violation| violation.invariant), Some(Invariant::LastState));
+    }
+
+    #[test]
+    fn a_durable_mutation_that_never_ended_is_found() {
+        let mut world = at_its_end();
+        let model = checker::check(&world.history).expect("the seed passes");
+        assert_eq!(checker::check_last(&world, &model), Ok(()));
+        let mut calls = world.history.calls.values_mut();
+        let called = calls.find(|called| called.has_ended_by_name() && called.durable).expect("there are some");
+        called.ends.clear();
+        let violation = checker::check_last(&world, &model).err();
+        assert_eq!(violation.map(|violation| violation.invariant), Some(Invariant::Durability));
+    }
+}

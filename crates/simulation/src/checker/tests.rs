@@ -1,14 +1,15 @@
-//! Histories made by hand, each with one thing wrong that no broken variant makes.
+//! Histories made by hand, each with one thing wrong: every check of the checker fails when it should, and by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use iolite_client::{CallStatus, Ticket, View};
 use iolite_engine::Position;
 use iolite_values::{ClientId, Counter, Id, Operation, StoreIncarnation, Timestamp, TransactionId, Write};
 use iolite_wire::journal::{Completed, CompletedDecision, JournalRecord};
 
 use super::{Invariant, check};
-use crate::app::Call;
-use crate::history::{Called, CalledAs, ClientIndex, End, EndedAs, History};
+use crate::app::{Call, Model, SchemaVersion, Watcher};
+use crate::history::{Called, CalledAs, ClientIndex, End, EndedAs, History, Moment, PendingThen, Sighting, TicketCall};
 
 const CLIENT: ClientIndex = ClientIndex(0);
 
@@ -28,7 +29,7 @@ fn at(micros: u64) -> Timestamp {
 fn history(calls: &[(u64, CalledAs)]) -> History {
     let mut history = History::default();
     history.identities.insert(client(), CLIENT);
-    history.versions.insert(CLIENT, crate::app::SchemaVersion::First);
+    history.versions.insert(CLIENT, SchemaVersion::First);
     for (counter, called_as) in calls {
         let call = Call::Hit { key: 0, amount: 1 };
         let called = Called { durable: true, ..Called::new(call, *called_as, 0, 1) };
@@ -37,10 +38,23 @@ fn history(calls: &[(u64, CalledAs)]) -> History {
     history
 }
 
+fn hit(amount: i64) -> Write {
+    Write { cell: crate::app::cell("hits", &[0], "value"), operation: Operation::Add(amount) }
+}
+
 fn commit(history: &mut History, of: StoreIncarnation, counter: u64, micros: u64) {
-    let transaction = TransactionId { client: client(), counter: Counter(counter) };
-    let write = Write { cell: crate::app::cell("hits", &[0], "value"), operation: Operation::Add(1) };
-    let decision = CompletedDecision::Committed(vec![write]);
+    add_record(history, of, TransactionId { client: client(), counter: Counter(counter) }, Some(hit(1)), micros);
+}
+
+/// Without a write it is an abort.
+fn add_record(
+    history: &mut History,
+    of: StoreIncarnation,
+    transaction: TransactionId,
+    write: Option<Write>,
+    micros: u64,
+) {
+    let decision = write.map_or(CompletedDecision::Aborted, |write| CompletedDecision::Committed(vec![write]));
     let completed = Completed { transaction, attempt: iolite_values::Attempt(1), at: at(micros), decision };
     let journal = &mut history.stores.entry(of).or_default().journal;
     journal.insert(Position(journal.len() as u64), JournalRecord::Completed(completed));
@@ -107,4 +121,165 @@ fn an_end_is_compared_with_the_history_that_it_was_told_in() {
     assert_eq!(violated(&history), None);
     end(&mut history, Some(store(2)), 1, EndedAs::Confirmed(at(10)));
     assert_eq!(violated(&history), Some(Invariant::Durability));
+}
+
+fn of_other_client(history: &mut History, called_at: Moment, micros: u64) {
+    let (index, own) = (ClientIndex(1), ClientId(Id::from_u128(78)));
+    history.identities.insert(own, index);
+    history.versions.insert(index, SchemaVersion::First);
+    let call = Call::Hit { key: 0, amount: 1 };
+    let called = Called { durable: true, ..Called::new(call, CalledAs::Named, called_at, 1) };
+    history.calls.insert((index, Counter(1)), called);
+    add_record(history, store(1), TransactionId { client: own, counter: Counter(1) }, Some(hit(1)), micros);
+}
+
+#[test]
+fn a_mutation_that_comes_before_one_that_had_ended_is_found() {
+    let with_call_at = |moment| {
+        let mut history = history(&[(1, CalledAs::Named)]);
+        commit(&mut history, store(1), 1, 20);
+        end(&mut history, Some(store(1)), 1, EndedAs::Confirmed(at(20)));
+        of_other_client(&mut history, moment, 10);
+        history
+    };
+    assert_eq!(violated(&with_call_at(1)), None, "they were concurrent");
+    assert_eq!(violated(&with_call_at(2)), Some(Invariant::RealTime));
+}
+
+#[test]
+fn writes_that_a_closure_would_not_have_made_are_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    let transaction = TransactionId { client: client(), counter: Counter(1) };
+    add_record(&mut history, store(1), transaction, Some(hit(2)), 10);
+    assert_eq!(violated(&history), Some(Invariant::Serializability));
+}
+
+#[test]
+fn an_abort_of_a_closure_that_would_have_committed_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    let transaction = TransactionId { client: client(), counter: Counter(1) };
+    add_record(&mut history, store(1), transaction, None, 10);
+    assert_eq!(violated(&history), Some(Invariant::Serializability));
+}
+
+#[test]
+fn an_effect_of_what_was_not_durable_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    history.calls.get_mut(&(CLIENT, Counter(1))).expect("it was called").durable = false;
+    assert_eq!(violated(&history), Some(Invariant::Durability));
+}
+
+const HITS: Watcher = Watcher::Pair { key: 0 };
+
+/// What the watcher sees after so many hits.
+fn text(hits: usize) -> String {
+    let mut model = Model::default();
+    (0..hits).for_each(|_| model.apply(&[hit(1)]));
+    HITS.run(&mut model).expect("nothing is missing in a model")
+}
+
+fn sighting(view: View, micros: u64, hits: usize) -> Sighting {
+    Sighting {
+        client: CLIENT,
+        life: 1,
+        store: Some(store(1)),
+        version: SchemaVersion::First,
+        watcher: HITS,
+        view,
+        at: at(micros),
+        pending: Vec::new(),
+        text: text(hits),
+        alive: BTreeSet::new(),
+    }
+}
+
+#[test]
+fn a_snapshot_of_another_moment_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    for (micros, hits) in [(9, 0), (10, 1)] {
+        history.sightings = vec![sighting(View::Confirmed, micros, hits)];
+        assert_eq!(violated(&history), None);
+        history.sightings = vec![sighting(View::Confirmed, micros, 1 - hits)];
+        assert_eq!(violated(&history), Some(Invariant::ReactiveSnapshot));
+    }
+}
+
+#[test]
+fn a_view_without_a_pending_mutation_that_belongs_to_it_is_found() {
+    let mut history = history(&[(1, CalledAs::Named), (2, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    for (view, durable, hits) in
+        [(View::Optimistic, false, 2), (View::Durable, false, 1), (View::Durable, true, 2), (View::Confirmed, true, 1)]
+    {
+        let pending = PendingThen { counter: Counter(2), durable, waits_for_data: false };
+        let seen = |hits| Sighting { pending: vec![pending.clone()], ..sighting(view, 10, hits) };
+        history.sightings = vec![seen(hits)];
+        assert_eq!(violated(&history), None);
+        history.sightings = vec![seen(3 - hits)];
+        assert_eq!(violated(&history), Some(Invariant::ReactiveSnapshot));
+    }
+}
+
+#[test]
+fn a_mutation_that_its_own_client_does_not_see_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    let seen = |micros, hits| Sighting { alive: [Counter(1)].into(), ..sighting(View::Optimistic, micros, hits) };
+    history.sightings = vec![seen(10, 1)];
+    assert_eq!(violated(&history), None);
+    history.sightings = vec![seen(9, 0)];
+    assert_eq!(violated(&history), Some(Invariant::OwnWritesVisible));
+}
+
+#[test]
+fn a_state_that_goes_back_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    let in_life = |life, micros, hits| Sighting { life, ..sighting(View::Confirmed, micros, hits) };
+    history.sightings = vec![in_life(1, 10, 1), in_life(2, 9, 0)];
+    assert_eq!(violated(&history), None, "another life may begin behind");
+    history.sightings = vec![in_life(1, 10, 1), in_life(1, 9, 0)];
+    assert_eq!(violated(&history), Some(Invariant::MonotonicReads));
+}
+
+fn ticket(history: &mut History, counters: &[u64], told: Vec<CallStatus>) {
+    let call = Call::Hit { key: 0, amount: 1 };
+    let mut called = TicketCall::new(CLIENT, call, 0);
+    called.counters = counters.iter().copied().map(Counter).collect();
+    (called.stored, called.told) = (true, told);
+    history.tickets.insert(Ticket(Id::from_u128(5)), called);
+}
+
+#[test]
+fn a_call_of_a_tab_that_takes_effect_twice_is_found() {
+    let mut history = history(&[(1, CalledAs::Named), (2, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    ticket(&mut history, &[1, 2], vec![CallStatus::ConfirmedEarlier]);
+    assert_eq!(violated(&history), None);
+    commit(&mut history, store(1), 2, 20);
+    assert_eq!(violated(&history), Some(Invariant::ExactlyOnce));
+}
+
+#[test]
+fn a_call_of_a_tab_that_is_lost_or_told_a_wrong_end_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    history.stores.insert(store(1), Default::default());
+    ticket(&mut history, &[], Vec::new());
+    assert_eq!(violated(&history), Some(Invariant::Durability), "stored, and nobody heard of it again");
+    ticket(&mut history, &[1], vec![CallStatus::ConfirmedEarlier]);
+    assert_eq!(violated(&history), Some(Invariant::Durability), "told confirmed, and it is not");
+    commit(&mut history, store(1), 1, 10);
+    assert_eq!(violated(&history), None);
+}
+
+#[test]
+#[should_panic(expected = "a durable record is lost")]
+fn a_journal_that_comes_back_without_a_durable_record_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    history.recovered(store(1), Position(1), &[]);
+    history.note_record(Position(1), JournalRecord::Ceiling(at(1)));
+    history.note_durable(Position(1));
+    history.recovered(store(1), Position(1), &[]);
 }
