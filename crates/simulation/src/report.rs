@@ -120,3 +120,53 @@ fn too_rare<Kind: Ord + Copy + Debug>(what: &str, counts: &Counts<Kind>, all: &[
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As much as 300 seeds have to meet, and no more.
+    fn enough() -> Report {
+        let mut report = Report::empty(Broken::Nothing);
+        (report.seeds, report.confirmed) = (300, 50_000);
+        Fault::ALL.into_iter().for_each(|fault| report.faults.add(fault, 100));
+        Occasion::ALL.into_iter().for_each(|occasion| report.occasions.add(occasion, 50));
+        report
+    }
+
+    /// All of `all` but `missing`, and one less of that.
+    fn short_of<Kind: Ord + Copy>(all: &[Kind], missing: Kind, enough: u64) -> Counts<Kind> {
+        let mut counts = Counts::default();
+        all.iter().for_each(|kind| counts.add(*kind, enough - u64::from(*kind == missing)));
+        counts
+    }
+
+    #[test]
+    fn a_run_fails_when_a_fault_or_an_occasion_was_rare_or_little_was_confirmed() {
+        assert_eq!(enough().failures(), Vec::<String>::new());
+        for fault in Fault::ALL {
+            let failures = Report { faults: short_of(&Fault::ALL, fault, 100), ..enough() }.failures();
+            assert_eq!(failures, [format!("the fault {fault:?} came 99 times, and should have 100 times")]);
+        }
+        for occasion in Occasion::ALL {
+            let failures = Report { occasions: short_of(&Occasion::ALL, occasion, 50), ..enough() }.failures();
+            assert_eq!(failures, [format!("the occasion {occasion:?} came 49 times, and should have 50 times")]);
+        }
+        let few = Report { confirmed: 49_999, ..enough() }.failures();
+        assert_eq!(few, ["49999 mutations were confirmed, and should have been 50000"]);
+    }
+
+    #[test]
+    fn a_failed_seed_fails_the_run_and_is_named_with_the_command_that_replays_it() {
+        let failures = Report { failed_seeds: vec![7, 9], ..enough() }.failures();
+        assert_eq!(failures, ["seeds failed: [7, 9]; replay one with `iolite simulate --seeds 7..7`"]);
+    }
+
+    #[test]
+    fn a_broken_variant_fails_the_run_unless_a_seed_finds_it() {
+        let found = Report { failed_seeds: vec![7], ..Report::empty(Broken::RemoveAtReply) };
+        assert_eq!(found.failures(), Vec::<String>::new());
+        let missed = Report { seeds: 300, ..Report::empty(Broken::RemoveAtReply) };
+        assert_eq!(missed.failures(), ["the broken variant remove-at-reply was not found"]);
+    }
+}

@@ -56,7 +56,8 @@ pub fn run(seed: u64, broken: Broken) -> Outcome {
     }
 }
 
-fn live(world: &mut World) -> Result<(), Violation> {
+/// Lives a world to its end, and checks it.
+pub(crate) fn live(world: &mut World) -> Result<(), Violation> {
     while !world.work_is_done() && world.moment() < WORK_AT_MOST {
         world.step();
     }

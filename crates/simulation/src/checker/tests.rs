@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_client::{CallStatus, Ticket, View};
-use iolite_engine::Position;
+use iolite_client::{CallStatus, MutationStatus, Ticket, View};
+use iolite_engine::{Position, RecoveredRecord};
 use iolite_values::{ClientId, Counter, Id, Operation, StoreIncarnation, Timestamp, TransactionId, Write};
 use iolite_wire::journal::{Completed, CompletedDecision, JournalRecord};
 
@@ -282,4 +282,56 @@ fn a_journal_that_comes_back_without_a_durable_record_is_found() {
     history.note_record(Position(1), JournalRecord::Ceiling(at(1)));
     history.note_durable(Position(1));
     history.recovered(store(1), Position(1), &[]);
+}
+
+#[test]
+fn two_transactions_at_one_timestamp_are_found() {
+    let mut history = history(&[(1, CalledAs::Named), (2, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    commit(&mut history, store(1), 2, 10);
+    assert_eq!(violated(&history), Some(Invariant::ExactlyOnce));
+}
+
+#[test]
+fn a_confirmation_ahead_of_the_state_that_contains_it_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 1_001);
+    end(&mut history, Some(store(1)), 1, EndedAs::Confirmed(at(1_001)));
+    assert_eq!(violated(&history), Some(Invariant::Durability), "the client's state was at 1,000 then");
+}
+
+#[test]
+fn a_rejection_of_what_took_effect_or_was_never_decided_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    history.stores.insert(store(1), Default::default());
+    end(&mut history, Some(store(1)), 1, EndedAs::Rejected("no".into()));
+    assert_eq!(violated(&history), Some(Invariant::Durability), "nothing says that it cannot take effect yet");
+    commit(&mut history, store(1), 1, 10);
+    assert_eq!(violated(&history), Some(Invariant::Durability));
+}
+
+#[test]
+fn a_tab_that_is_told_of_another_end_than_the_recorded_one_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    let confirmed = MutationStatus::Confirmed { at: at(10) };
+    let rejected = MutationStatus::Rejected { reason: "no".into() };
+    for (counter, status, expected) in [
+        (1, confirmed.clone(), None),
+        (2, confirmed, Some(Invariant::Durability)),
+        (1, rejected, Some(Invariant::Durability)),
+    ] {
+        ticket(&mut history, &[1], vec![CallStatus::Ended(Counter(counter), status)]);
+        assert_eq!(violated(&history), expected);
+    }
+}
+
+#[test]
+#[should_panic(expected = "a record changed on the disk")]
+fn a_journal_that_comes_back_with_another_record_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    history.recovered(store(1), Position(1), &[]);
+    history.note_record(Position(1), JournalRecord::Ceiling(at(1)));
+    let bytes = JournalRecord::Ceiling(at(2)).encode().expect("it is short");
+    history.recovered(store(1), Position(2), &[RecoveredRecord { position: Position(1), bytes }]);
 }
