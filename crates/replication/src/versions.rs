@@ -9,6 +9,7 @@
 
 mod checkpoint;
 mod collect;
+mod landmarks;
 mod log;
 mod read;
 mod row;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use iolite_values::{Row, Timestamp, TypeMismatch, Write};
 
+use super::landmarks::Landmarks;
 use crate::journal::{ROW_BYTES_MAX, growth_bytes, row_bytes};
 
 /// One operation of a row's history: a write of a commit, shared with the log.
@@ -40,11 +41,12 @@ pub struct VersionedRow {
     bytes_bound: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Past {
     base: Row,
     /// It grows at one end and is forgotten at the other: both cost the same, however long it is.
     history: VecDeque<Version>,
+    landmarks: Landmarks,
 }
 
 impl VersionedRow {
@@ -103,13 +105,19 @@ impl VersionedRow {
             let base = self.latest.clone();
             apply(&mut self.latest, &version)?;
             self.count_growth(version.write());
-            self.past = Some(Past { base, history: [version].into() });
+            self.past = Some(Past { base, history: [version].into(), landmarks: Landmarks::default() });
             return Ok(());
         };
         let index = past.history.partition_point(|other| other.place() < version.place());
         if index == past.history.len() {
+            // The writes of one commit belong together.
+            match past.history.back() {
+                Some(last) if last.at < version.at => past.landmarks.pass(last.at, &self.latest),
+                Some(_) | None => {}
+            }
             apply(&mut self.latest, &version)?;
         } else {
+            past.landmarks.drop_from(version.at);
             let (before, after) = (past.history.range(..index), past.history.range(index..));
             self.latest = fold(&past.base, before.chain([&version]).chain(after))?;
         }
@@ -125,9 +133,7 @@ impl VersionedRow {
         if count == past.history.len() {
             return Cow::Borrowed(&self.latest);
         }
-        Cow::Owned(
-            fold(&past.base, past.history.range(..count)).expect("these operations fitted when they were inserted"),
-        )
+        Cow::Owned(past.first(count, at).expect("these operations fitted when they were inserted"))
     }
 
     /// Moves everything at or below `through` from the history into the base. Returns how many operations that were.
@@ -139,6 +145,7 @@ impl VersionedRow {
             self.past = None;
             return count;
         }
+        past.landmarks.drop_through(through);
         for version in past.history.drain(..count) {
             apply(&mut past.base, &version).expect("this operation fitted when it was inserted");
             self.base_at = version.at;
@@ -160,6 +167,11 @@ impl VersionedRow {
         let sorted = past.history.iter().is_sorted_by(|a, b| a.place() < b.place());
         assert!(sorted, "the history is out of order");
         assert_eq!(fold(&past.base, &past.history).as_ref(), Ok(&self.latest), "the latest state is another one");
+        for landmark in past.landmarks.all() {
+            let before = past.history.range(..past.count_through(landmark.at));
+            assert_eq!(fold(&past.base, before).as_ref(), Ok(&landmark.row), "a landmark is another state");
+            assert!(landmark.at > self.base_at, "a landmark below the base");
+        }
     }
 }
 
@@ -167,7 +179,24 @@ impl Past {
     fn count_through(&self, at: Timestamp) -> usize {
         self.history.partition_point(|version| version.at <= at)
     }
+
+    /// The row after the first `count` versions, which are those through `at`.
+    fn first(&self, count: usize, at: Timestamp) -> Result<Row, TypeMismatch> {
+        match self.landmarks.before(at) {
+            Some(landmark) => fold(&landmark.row, self.history.range(self.count_through(landmark.at)..count)),
+            None => fold(&self.base, self.history.range(..count)),
+        }
+    }
 }
+
+/// Landmarks are where a row's versions happened to come; they say nothing of their own.
+impl PartialEq for Past {
+    fn eq(&self, other: &Past) -> bool {
+        self.base == other.base && self.history == other.history
+    }
+}
+
+impl Eq for Past {}
 
 fn fold<'a>(base: &Row, versions: impl IntoIterator<Item = &'a Version>) -> Result<Row, TypeMismatch> {
     let mut row = base.clone();
