@@ -25,6 +25,7 @@ pub mod limits;
 mod load;
 mod loading;
 mod pressure;
+mod reading;
 mod schema_growth;
 mod session;
 mod size;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use iolite_store::ReadLimit;
 use iolite_wire::limits as wire;
 
 /// From the opening of a connection to its welcome. A client that cannot say who it is in this time holds a connection for nothing.
@@ -42,6 +43,9 @@ pub const ANSWER_ROWS_MAX: usize = 100_000;
 
 /// Bytes of these rows.
 pub const ANSWER_BYTES_MAX: usize = 32 << 20;
+
+/// Interests of a session that are read at one time, each up to its share of these rows and bytes. What is larger is read again, one at a time.
+pub const READS_OPEN_MAX: usize = 64;
 
 /// Bytes of one row that is sent whole. With what the buffer adds to it, it has to fit a frame.
 pub const ROW_BYTES_MAX: usize = 2 << 20;
@@ -90,6 +94,10 @@ pub struct Limits {
     pub advance_part_bytes: usize,
     /// [`LOAD_BUFFER_BYTES_MAX`].
     pub load_buffer_bytes_max: usize,
+    /// [`READS_OPEN_MAX`].
+    pub reads_open_max: usize,
+    /// What each of these reads at first: together they are not more than a session may be sent.
+    pub read_share: ReadLimit,
 }
 
 impl Default for Limits {
@@ -102,6 +110,8 @@ impl Default for Limits {
             catch_up_changes_bytes_max: CATCH_UP_CHANGES_BYTES_MAX,
             advance_part_bytes: ADVANCE_PART_BYTES,
             load_buffer_bytes_max: LOAD_BUFFER_BYTES_MAX,
+            reads_open_max: READS_OPEN_MAX,
+            read_share: ReadLimit { rows: ANSWER_ROWS_MAX / READS_OPEN_MAX, bytes: ANSWER_BYTES_MAX / READS_OPEN_MAX },
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_store::{Commit, ReadReply, RequestId, RowAt};
+use iolite_store::{Commit, RequestId, RowAt};
 use iolite_values::{Row, RowKey, TableId, Write};
 use iolite_wire::message::{Declination, Declined, RowSnapshot, Snapshot, SubscriptionId};
 
@@ -13,6 +13,7 @@ use crate::SessionId;
 use crate::coalesce::coalesce;
 use crate::index::{InterestIndex, Target};
 use crate::limits;
+use crate::reading::Reading;
 use crate::session::Subscription;
 use crate::size;
 
@@ -41,11 +42,7 @@ pub enum Stage {
     /// Not asked for: the session is behind.
     Idle,
     /// All rows are read.
-    Snapshots {
-        open: BTreeMap<RequestId, SubscriptionId>,
-        read: BTreeMap<SubscriptionId, Vec<RowAt>>,
-        answer: AnswerSize,
-    },
+    Snapshots(Reading),
     /// Only what changed since the client was told is read.
     Changes { request: RequestId },
     /// It has been.
@@ -110,16 +107,16 @@ impl Load {
     pub fn answer_size(&self) -> AnswerSize {
         match &self.stage {
             Stage::Idle | Stage::Changes { .. } | Stage::Changed(_) => AnswerSize::default(),
-            Stage::Snapshots { answer, .. } => *answer,
+            Stage::Snapshots(reading) => reading.size(),
         }
     }
 
-    /// Takes one interest's rows.
-    pub fn take_rows(&mut self, request: RequestId, reply: ReadReply) {
-        let Stage::Snapshots { open, read, answer } = &mut self.stage else { return };
-        let Some(subscription) = open.remove(&request) else { return };
-        *answer = answer.plus(AnswerSize::of(&reply.rows));
-        read.insert(subscription, reply.rows);
+    /// Its rows, while they are read.
+    pub fn reading(&mut self) -> Option<&mut Reading> {
+        match &mut self.stage {
+            Stage::Idle | Stage::Changes { .. } | Stage::Changed(_) => None,
+            Stage::Snapshots(reading) => Some(reading),
+        }
     }
 
     /// Takes the commits since the client was told. Returns false if their changes are past `bytes_max`: snapshots are better then.
@@ -138,17 +135,9 @@ impl Load {
         fits
     }
 
-    /// The interest whose rows this request asked for, if they are waited for.
-    pub fn subscription_of(&self, request: RequestId) -> Option<SubscriptionId> {
-        match &self.stage {
-            Stage::Idle | Stage::Changed(_) | Stage::Changes { .. } => None,
-            Stage::Snapshots { open, .. } => open.get(&request).copied(),
-        }
-    }
-
     pub fn waits_for_changes(&self, request: RequestId) -> bool {
         match &self.stage {
-            Stage::Idle | Stage::Changed(_) | Stage::Snapshots { .. } => false,
+            Stage::Idle | Stage::Changed(_) | Stage::Snapshots(_) => false,
             Stage::Changes { request: own } => *own == request,
         }
     }
@@ -156,7 +145,7 @@ impl Load {
     pub fn is_answered(&self) -> bool {
         match &self.stage {
             Stage::Idle | Stage::Changes { .. } => false,
-            Stage::Snapshots { open, .. } => open.is_empty(),
+            Stage::Snapshots(reading) => reading.is_answered(),
             Stage::Changed(_) => true,
         }
     }
@@ -164,9 +153,8 @@ impl Load {
     /// Leaves an interest out. Its rows need not be waited for.
     pub fn leave_out(&mut self, subscription: SubscriptionId) {
         self.subscriptions.remove(&subscription);
-        if let Stage::Snapshots { open, read, .. } = &mut self.stage {
-            open.retain(|_, own| *own != subscription);
-            read.remove(&subscription);
+        if let Some(reading) = self.reading() {
+            reading.leave_out(subscription);
         }
     }
 
@@ -192,9 +180,11 @@ impl Load {
                 let wanted = all.filter(|write| index.has_match(&write.cell));
                 News { changes: coalesce(wanted.collect()), snapshots: Vec::new(), declined: self.declined }
             }
-            Stage::Snapshots { open: _, read, answer: _ } => {
-                News { changes: Vec::new(), snapshots: fold(read, &index, &self.buffer), declined: self.declined }
-            }
+            Stage::Snapshots(reading) => News {
+                changes: Vec::new(),
+                snapshots: fold(reading.into_rows(), &index, &self.buffer),
+                declined: self.declined,
+            },
         }
     }
 

@@ -5,42 +5,45 @@
 //! - while a session catches up, nothing else is sent to it: answers and outcomes that are ready wait;
 //! - one `Subscribe` has one answer.
 
-use std::collections::BTreeMap;
-
 use iolite_machine::Now;
-use iolite_store::{Commit, ReadLimit, ReadReply, Request, RequestId, RowAt, TooOld};
+use iolite_store::{Commit, ReadReply, Request, RequestId, RowAt, TooOld};
 use iolite_values::Timestamp;
-use iolite_wire::message::Declination;
+use iolite_wire::message::{Declination, SubscriptionId};
 
 use crate::limits;
-use crate::load::{AnswerSize, LoadId, News, Stage};
+use crate::load::{AnswerSize, Load, LoadId, News, Stage};
+use crate::reading::{Amount, Reading};
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, size};
 
-/// Whatever is larger is declined.
-const READ_LIMIT: ReadLimit = ReadLimit { rows: limits::ANSWER_ROWS_MAX, bytes: limits::ANSWER_BYTES_MAX };
-
 impl Gateway {
-    /// Asks for all rows of a load's interests as of now.
+    /// Reads all rows of a load's interests as of now.
     pub(crate) fn read_snapshots(&mut self, id: SessionId, load: LoadId) {
         let at = self.position();
-        let Some(open) = self.open(id) else { return };
-        let Some(own) = open.loads.get(&load) else { return };
-        let interests: Vec<_> = own
-            .subscriptions
-            .iter()
-            .map(|name| {
-                (*name, open.subscriptions.get(name).expect("a load is made of subscriptions").interest.clone())
-            })
-            .collect();
-        let mut asked = BTreeMap::new();
-        for (name, interest) in interests {
-            let request =
-                self.ask(Purpose::Load { session: id, load }, Request::ReadAt { interest, at, limit: READ_LIMIT });
-            asked.insert(request, name);
-        }
-        let stage = Stage::Snapshots { open: asked, read: BTreeMap::new(), answer: AnswerSize::default() };
+        let Some(own) = self.open(id).and_then(|open| open.loads.get(&load)) else { return };
+        let stage = Stage::Snapshots(Reading::new(at, self.settings.limits.read_share, own.subscriptions.clone()));
         self.restart_load(id, load, stage);
+        self.ask_for_rows(id);
+    }
+
+    /// Asks for as much of what a session's loads still lack as may be read at one time.
+    fn ask_for_rows(&mut self, id: SessionId) {
+        for (amount, most) in [(Amount::Share, self.settings.limits.reads_open_max), (Amount::Whole, 1)] {
+            while let Some((load, name)) = self.open_mut(id).and_then(|open| open.next_read(amount, most)) {
+                self.ask_for(id, load, name, amount);
+            }
+        }
+    }
+
+    fn ask_for(&mut self, id: SessionId, load: LoadId, name: SubscriptionId, amount: Amount) {
+        let Some(open) = self.open_mut(id) else { return };
+        let interest = open.subscriptions.get(&name).expect("a load is made of subscriptions").interest.clone();
+        let Some(reading) = open.loads.get_mut(&load).and_then(Load::reading) else { return };
+        let read = Request::ReadAt { interest, at: reading.at(), limit: reading.limit(amount) };
+        let request = self.ask(Purpose::Load { session: id, load }, read);
+        if let Some(reading) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)).and_then(Load::reading) {
+            reading.asked(request, name, amount);
+        }
     }
 
     /// Asks for what happened to a load's interests since `after`.
@@ -68,13 +71,15 @@ impl Gateway {
         let Some(open) = self.open_mut(id) else { return };
         let so_far = open.answer_size();
         let Some(own) = open.loads.get_mut(&load) else { return };
-        let Some(subscription) = own.subscription_of(request) else { return };
+        let Some(reading) = own.reading().filter(|reading| reading.waits_for(request)) else { return };
         let Ok(reply) = reply else {
             return self.read_snapshots(id, load);
         };
-        match why_declined(&reply.rows, so_far) {
-            None => own.take_rows(request, reply),
-            Some(why) => self.decline(id, load, subscription, why),
+        if let Some(subscription) = reading.take(request, &reply) {
+            match why_declined(&reply.rows, so_far) {
+                None => reading.keep(subscription, reply.rows),
+                Some(why) => self.decline(id, load, subscription, why),
+            }
         }
         self.finish_loads(now, id);
     }
@@ -97,8 +102,9 @@ impl Gateway {
         self.finish_loads(now, id);
     }
 
-    /// Sends every answer that is whole and may be sent, and the outcomes that waited.
+    /// Sends every answer that is whole and may be sent, and the outcomes that waited; and reads on.
     pub(crate) fn finish_loads(&mut self, now: Now, id: SessionId) {
+        self.ask_for_rows(id);
         while let Some(open) = self.open_mut(id) {
             let Some(load) = open.take_answered() else { break };
             let answer = load.answer(&open.subscriptions);

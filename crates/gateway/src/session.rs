@@ -8,6 +8,7 @@ use iolite_wire::message::{FromGateway, Hello, Outcome, SubscriptionId};
 
 use crate::limits::{GREETING_TIME_MAX, Limits};
 use crate::load::{AnswerSize, Load, LoadId};
+use crate::reading::Amount;
 use crate::size;
 
 #[derive(Debug)]
@@ -150,6 +151,15 @@ impl Open {
     /// What all loads have read so far.
     pub fn answer_size(&self) -> AnswerSize {
         self.loads.values().map(Load::answer_size).fold(AnswerSize::default(), AnswerSize::plus)
+    }
+
+    /// The next interest of a load that is to be read by this amount, unless as many as may be are open: `most`.
+    pub fn next_read(&mut self, amount: Amount, most: usize) -> Option<(LoadId, SubscriptionId)> {
+        let open: usize = self.loads.values_mut().filter_map(Load::reading).map(|reading| reading.open(amount)).sum();
+        if open >= most {
+            return None;
+        }
+        self.loads.iter_mut().find_map(|(load, own)| Some((*load, own.reading()?.next(amount)?)))
     }
 
     pub fn buffer_bytes(&self) -> usize {

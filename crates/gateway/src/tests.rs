@@ -10,6 +10,7 @@ mod page;
 mod pressure;
 mod quiescence;
 mod reader;
+mod reading;
 mod real_store;
 mod resumption;
 mod schemas;

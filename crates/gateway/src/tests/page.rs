@@ -144,6 +144,7 @@ fn values() -> Vec<(&'static str, String)> {
         RANGE_BOUND_BYTES_MAX,
         ANSWER_ROWS_MAX,
         ANSWER_BYTES_MAX,
+        READS_OPEN_MAX,
         ROW_BYTES_MAX,
         LOAD_BUFFER_BYTES_MAX,
         SUBMITS_OPEN_MAX,

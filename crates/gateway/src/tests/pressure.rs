@@ -227,10 +227,6 @@ fn what_is_too_much_only_beside_the_others_of_its_answer_may_be_asked_for_again(
     world.store.write((0..2 * half).map(|row| add(row, 1)).collect());
     world.publish();
     world.join(1);
-    let range = |from: i64, to: i64| Interest::Range {
-        table: TableId::of(TABLE),
-        range: KeyRange { lower: key(from).as_bytes().into(), upper: Some(key(to).as_bytes().into()) },
-    };
     world.subscribe(1, vec![(1, range(0, half)), (2, range(half, 2 * half))]);
     world.answer_all();
     assert_eq!(declined(&mut world).0, Declination::Later);
@@ -251,6 +247,11 @@ fn what_was_declined_is_told_although_the_rest_was_left_meanwhile() {
     world.say(1, unsubscribe(&[2]));
     world.answer_all();
     assert!(matches!(declined(&mut world), (Declination::TooLarge(_), snapshots) if snapshots.is_empty()));
+}
+
+fn range(from: i64, to: i64) -> Interest {
+    let range = KeyRange { lower: key(from).as_bytes().into(), upper: Some(key(to).as_bytes().into()) };
+    Interest::Range { table: TableId::of(TABLE), range }
 }
 
 fn advances(said: Vec<Said>) -> Vec<Advance> {

@@ -1,0 +1,124 @@
+//! The rows of one load while they are read: a few interests at a time, each first up to a share of what a session may be sent.
+//!
+//! Invariants:
+//! - what the store reads for a session at one time is bounded, however many interests it has and however large they are;
+//! - all rows of a load are read as of one timestamp.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_store::{ReadLimit, ReadReply, RequestId, RowAt};
+use iolite_values::Timestamp;
+use iolite_wire::message::SubscriptionId;
+
+use crate::limits;
+use crate::load::AnswerSize;
+
+/// How much of an interest is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So little that all of a session's reads together are not too much.
+    Share,
+    /// As much as a session may be sent. One read of a session at a time.
+    Whole,
+}
+
+#[derive(Debug)]
+pub struct Reading {
+    at: Timestamp,
+    share: ReadLimit,
+    /// Not asked for yet.
+    waiting: BTreeSet<SubscriptionId>,
+    open: BTreeMap<RequestId, (SubscriptionId, Amount)>,
+    /// More than a share.
+    large: BTreeSet<SubscriptionId>,
+    read: BTreeMap<SubscriptionId, Vec<RowAt>>,
+    size: AnswerSize,
+}
+
+impl Reading {
+    pub fn new(at: Timestamp, share: ReadLimit, subscriptions: BTreeSet<SubscriptionId>) -> Reading {
+        Reading {
+            at,
+            share,
+            waiting: subscriptions,
+            open: BTreeMap::new(),
+            large: BTreeSet::new(),
+            read: BTreeMap::new(),
+            size: AnswerSize::default(),
+        }
+    }
+
+    /// As of when everything is read.
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    pub fn limit(&self, amount: Amount) -> ReadLimit {
+        match amount {
+            Amount::Share => self.share,
+            Amount::Whole => ReadLimit { rows: limits::ANSWER_ROWS_MAX, bytes: limits::ANSWER_BYTES_MAX },
+        }
+    }
+
+    /// How many reads of an amount are open.
+    pub fn open(&self, amount: Amount) -> usize {
+        self.open.values().filter(|(_, own)| *own == amount).count()
+    }
+
+    /// What is to be read next by this amount.
+    pub fn next(&mut self, amount: Amount) -> Option<SubscriptionId> {
+        match amount {
+            Amount::Share => self.waiting.pop_first(),
+            // The others first: they tell how much room is left.
+            Amount::Whole if self.waiting.is_empty() && self.open.is_empty() => self.large.pop_first(),
+            Amount::Whole => None,
+        }
+    }
+
+    pub fn asked(&mut self, request: RequestId, subscription: SubscriptionId, amount: Amount) {
+        self.open.insert(request, (subscription, amount));
+    }
+
+    /// The interest whose rows these are, if they are all; one that needs more than its share is read again later.
+    pub fn take(&mut self, request: RequestId, reply: &ReadReply) -> Option<SubscriptionId> {
+        let (subscription, amount) = self.open.remove(&request)?;
+        if amount == Amount::Share && passes(self.share, &reply.rows) {
+            self.large.insert(subscription);
+            return None;
+        }
+        Some(subscription)
+    }
+
+    pub fn keep(&mut self, subscription: SubscriptionId, rows: Vec<RowAt>) {
+        self.size = self.size.plus(AnswerSize::of(&rows));
+        self.read.insert(subscription, rows);
+    }
+
+    pub fn waits_for(&self, request: RequestId) -> bool {
+        self.open.contains_key(&request)
+    }
+
+    pub fn is_answered(&self) -> bool {
+        self.waiting.is_empty() && self.open.is_empty() && self.large.is_empty()
+    }
+
+    pub fn size(&self) -> AnswerSize {
+        self.size
+    }
+
+    pub fn leave_out(&mut self, subscription: SubscriptionId) {
+        self.waiting.remove(&subscription);
+        self.large.remove(&subscription);
+        self.open.retain(|_, (own, _)| *own != subscription);
+        self.read.remove(&subscription);
+    }
+
+    pub fn into_rows(self) -> BTreeMap<SubscriptionId, Vec<RowAt>> {
+        self.read
+    }
+}
+
+/// Whether there may be more than these rows.
+fn passes(limit: ReadLimit, rows: &[RowAt]) -> bool {
+    rows.len() > limit.rows || rows.iter().map(|row| row.row.size_bytes()).sum::<usize>() > limit.bytes
+}
