@@ -68,7 +68,11 @@ fn what_needs_more_than_its_share_is_read_again_one_at_a_time_as_of_the_same_mom
     let begun = world.position();
     world.join(1);
     world.subscribe(1, vec![(1, rows_from(0, each)), (2, rows_from(each, 2 * each)), (3, one_cell(1))]);
-    (0..3).for_each(|_| world.answer(0));
+    for left in [2, 1, 0] {
+        world.answer(0);
+        let whole = open_reads(&world).into_iter().filter(|limit| limit.rows == limits::ANSWER_ROWS_MAX).count();
+        assert_eq!(whole, usize::from(left == 0), "the others come first: they tell how much room is left");
+    }
     let to = world.commit(vec![add(0, 1)]);
     for _ in 0..2 {
         let [(_, Request::ReadAt { at, limit, .. })] = world.asked.make_contiguous() else { panic!("one at a time") };
