@@ -52,7 +52,7 @@ pub(crate) async fn run(client: Weak<Shared>, url: String, clock: Clock, wake: A
         if (due || !inputs.is_empty())
             && let Some(shared) = client.upgrade()
         {
-            shared.happened(inputs);
+            shared.heard(inputs);
         }
     }
     link.close().await;

@@ -6,7 +6,7 @@ use iolite_client::{
     Client as Core, Closed, Connection, Input, MutationKind, MutationStatus, Output, ReactionId, Run, RunOf,
 };
 use iolite_host::Clock;
-use iolite_machine::{Instant, Machine};
+use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{Attempt, Counter};
 use tokio::sync::{mpsc, watch};
 
@@ -74,6 +74,16 @@ impl Inner {
             storage,
             orders: Vec::new(),
             compare,
+        }
+    }
+
+    /// Hands the core what happened, and its deadline if that is over.
+    pub(crate) fn take_in(&mut self, now: Now, inputs: impl IntoIterator<Item = Input>) {
+        for input in inputs {
+            self.core.handle(now, input);
+        }
+        if self.core.deadline().is_some_and(|deadline| deadline <= now.instant) {
+            self.core.on_deadline(now);
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::client::Settled;
 use crate::closure::runs_inside;
 use crate::mutation::MutationHandle;
-use crate::pump::{Inner, LinkWork};
+use crate::pump::{Inner, LinkOrder, LinkWork};
 use crate::reaction::Reactive;
 use crate::traffic::TrafficCounters;
 use crate::transact::Transactional;
@@ -99,16 +99,19 @@ impl Shared {
         receiver
     }
 
-    /// Hands in what happened on the link, all of it before anything is done about it.
+    /// Hands in what happened, all of it before anything is done about it.
     pub(crate) fn happened(&self, inputs: impl IntoIterator<Item = Input>) {
         let now = self.clock.now();
+        self.with(|inner| inner.take_in(now, inputs));
+    }
+
+    /// The same, of the link's task. While that has not taken the order to drop its link, it hears one that the core has given up.
+    pub(crate) fn heard(&self, inputs: Vec<Input>) {
+        let now = self.clock.now();
         self.with(|inner| {
-            for input in inputs {
-                inner.core.handle(now, input);
-            }
-            if inner.core.deadline().is_some_and(|deadline| deadline <= now.instant) {
-                inner.core.on_deadline(now);
-            }
+            let given_up = |order: &LinkOrder| matches!(order, LinkOrder::Connect | LinkOrder::Disconnect);
+            let outdated = inner.orders.iter().any(given_up);
+            inner.take_in(now, if outdated { Vec::new() } else { inputs });
         });
     }
 
@@ -171,5 +174,42 @@ pub(crate) const CALLED: Pending = Pending { durable: false, sent: false, would_
 pub(crate) fn tell_persisted(client: &Weak<Shared>, through: PersistId) {
     if let Some(client) = client.upgrade() {
         client.persisted(through);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use iolite_client::{Client as Core, Config, Limits};
+    use iolite_values::{ClientId, Schema};
+
+    use super::*;
+    use crate::mutators::Mutators;
+    use crate::options::Closures;
+    use crate::storage::StorageWriter;
+
+    fn open() -> Shared {
+        let clock = Clock::start();
+        let (token, user, limits) = ("token".into(), "ann".into(), Limits::default());
+        let schema = Arc::new(Schema::from_json(r#"{"tables":{}}"#).expect("no tables"));
+        let config = Config { schema, fresh_client: ClientId::default(), token, user, seed: 1, limits };
+        let core = Core::open(config, [], clock.now()).expect("nothing is stored");
+        let inner = Inner::new(core, Mutators::default(), Closures::Once, StorageWriter::Memory);
+        Shared::new(inner, clock, Arc::new(Notify::new()))
+    }
+
+    #[test]
+    fn a_link_that_came_about_after_it_was_given_up_is_not_greeted() {
+        let shared = open();
+        shared.happened([]);
+        assert_eq!(shared.take_link_work().orders, [LinkOrder::Connect]);
+        shared.with(|inner| inner.core.go_offline());
+        shared.with(|inner| inner.core.go_online(shared.clock.now().instant));
+        shared.happened([]);
+        shared.heard(vec![Input::Linked]);
+        assert_eq!(shared.take_link_work().orders, [LinkOrder::Disconnect, LinkOrder::Connect]);
+        shared.heard(vec![Input::Linked]);
+        assert!(matches!(shared.take_link_work().orders[..], [LinkOrder::Send(_)]));
     }
 }
