@@ -3,8 +3,10 @@ import { test } from "node:test";
 
 import { container } from "./testing/page.js";
 
+import type { Reactive } from "@iolite/client";
 import { act, type ReactNode, StrictMode } from "react";
-import { createRoot, type Root } from "react-dom/client";
+import { createRoot, hydrateRoot, type Root } from "react-dom/client";
+import { renderToString } from "react-dom/server";
 
 import {
   IoliteProvider,
@@ -74,6 +76,29 @@ test("useReactive shows data that is there at the first render", async () => {
   const { seen, Show } = observer();
   const root = await render(client, <Show id={1} />);
   assert.equal(seen[0]?.data, "cached");
+  await act(async () => root.unmount());
+});
+
+test("useReactive shows on a server, and while its page is taken over, that data is on its way", async () => {
+  const begun = (state: Reactive<unknown>): FakeClient => {
+    const client = new FakeClient();
+    const observe = client.observe.bind(client);
+    client.observe = (...args) => Object.assign(observe(...args), { state });
+    return client;
+  };
+  function Show() {
+    const { data, isLoading } = useReactive(() => "any" as unknown, []);
+    return <p>{isLoading ? "loading" : String(data)}</p>;
+  }
+  const page = (client: FakeClient): ReactNode => <IoliteProvider client={client.asClient}><Show /></IoliteProvider>;
+  const place = container();
+  place.innerHTML = renderToString(page(begun({ status: "loading", data: undefined, error: undefined })));
+  assert.equal(place.textContent, "loading");
+  const errors: unknown[] = [];
+  const root = await act(async () =>
+    hydrateRoot(place, page(begun(ready("cached"))), { onRecoverableError: (error) => errors.push(error) }),
+  );
+  assert.deepEqual([place.textContent, errors], ["cached", []]);
   await act(async () => root.unmount());
 });
 

@@ -9,13 +9,15 @@ import type { Observation, Reactive } from "@iolite/client";
 
 import type { ReactiveResult } from "./useReactive.js";
 
+const LOADING = { data: undefined, isLoading: true, isUnavailable: false, error: undefined } as const;
+
 export class ReactiveStore<T> {
   /** How long an observation lives without a subscriber. */
   static readonly idleMs = 1000;
 
   #observation: Observation<T> | undefined;
   #shown: Reactive<T> | undefined;
-  #result: ReactiveResult<T> = { data: undefined, isLoading: true, isUnavailable: false, error: undefined };
+  #result: ReactiveResult<T> = LOADING;
   #subscribers = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
@@ -29,6 +31,9 @@ export class ReactiveStore<T> {
     }
     return this.#result;
   };
+
+  /** What a server renders, and so the first thing that a page shows which takes a server's HTML over: neither has the other's data. */
+  readonly onServer = (): ReactiveResult<T> => LOADING;
 
   readonly subscribe = (changed: () => void): (() => void) => {
     this.#subscribers += 1;

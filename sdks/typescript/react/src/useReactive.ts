@@ -31,5 +31,5 @@ export function useReactive<T>(
   const view = options.view ?? "optimistic";
   // The closure itself is another function at every render: `deps` say when it means something else.
   const store = useMemo(() => new ReactiveStore<T>(() => client.observe(closure, { view })), [client, view, ...deps]);
-  return useSyncExternalStore(store.subscribe, store.current, store.current);
+  return useSyncExternalStore(store.subscribe, store.current, store.onServer);
 }
