@@ -40,7 +40,8 @@ export interface MutationHandle {
   readonly status: MutationStatus;
   /**
    * Resolves once the mutation is on this device's disk, or has taken effect; rejects with `MutationError` if it ends otherwise, and with
-   * code `closed` if the client is closed before.
+   * code `closed` if the client is closed before. It waits as long as that takes: for `confirmed`, and for data that the closure lacks, until
+   * there is a connection.
    * A rejection that nobody handles is no error of the page: it is shown by `refused` too.
    */
   until(stage: "durable" | "confirmed"): Promise<void>;
