@@ -9,6 +9,9 @@
 use std::io;
 
 /// One directory of files that only grow at the end, are cut, or are removed.
+///
+/// # Errors
+/// Those of the operating system. A caller takes each as final.
 pub trait Disk {
     /// The names of all files, sorted.
     fn list(&self) -> io::Result<Vec<String>>;

@@ -128,6 +128,9 @@ impl<D: Disk> Journal<D> {
     /// Takes a record into the buffer. It reaches the disk with the next [`Journal::flush`] or [`Journal::sync`].
     ///
     /// Returns its place among the records of this opening: 1 for the first, as a [`iolite_machine::Machine`] counts.
+    ///
+    /// # Errors
+    /// A record longer than [`RECORD_BYTES_MAX`], of which nothing is kept; or an earlier failure of the disk.
     pub fn append(&mut self, record: &[u8]) -> Result<PersistId, AppendError> {
         self.check()?;
         if record.len() > RECORD_BYTES_MAX {
@@ -140,6 +143,9 @@ impl<D: Disk> Journal<D> {
 
     /// Hands what is buffered to the disk without making it durable. [`Journal::sync`] does so too; a host that models the
     /// time which a sync takes calls this at its start.
+    ///
+    /// # Errors
+    /// As [`Journal::sync`].
     pub fn flush(&mut self) -> Result<(), SyncError> {
         self.attempt(|journal| journal.segment.flush(&mut journal.disk))?;
         Ok(())
@@ -161,6 +167,9 @@ impl<D: Disk> Journal<D> {
     /// The caller then hands over its state with [`Journal::checkpoint_chunk`], while it goes on appending and applying
     /// records. So a chunk may reflect records that recovery replays again: *applying a record to a state that already
     /// reflects it, or that reflects a later one, must change nothing.*
+    ///
+    /// # Errors
+    /// When one is being written already. A failure of the disk is final, as in [`Journal::sync`].
     pub fn begin_checkpoint(&mut self) -> Result<(), CheckpointError> {
         self.check()?;
         if self.checkpoint.is_some() {
@@ -177,6 +186,9 @@ impl<D: Disk> Journal<D> {
     }
 
     /// Writes a piece of the state. Recovery returns the pieces in this order.
+    ///
+    /// # Errors
+    /// A chunk longer than [`RECORD_BYTES_MAX`], or one without a checkpoint; nothing is written then. A failure of the disk is final.
     pub fn checkpoint_chunk(&mut self, chunk: &[u8]) -> Result<(), CheckpointError> {
         self.check()?;
         if chunk.len() > RECORD_BYTES_MAX {
@@ -194,6 +206,9 @@ impl<D: Disk> Journal<D> {
     ///
     /// All records are synced first, since the state may reflect them: a checkpoint never holds the half of a record whose
     /// other half is lost.
+    ///
+    /// # Errors
+    /// When none is being written. A failure of the disk is final: either this checkpoint is whole then, or the one before it is.
     pub fn finish_checkpoint(&mut self) -> Result<PersistId, CheckpointError> {
         self.check()?;
         let Some(writer) = self.checkpoint.take() else {

@@ -52,6 +52,9 @@ pub enum NativeDiskError {
 
 impl NativeDisk {
     /// Opens `directory`, creating it if it is missing, and locks it until this value is dropped.
+    ///
+    /// # Errors
+    /// [`NativeDiskError`]: another process has it, or the operating system does not let this one.
     pub fn open(directory: impl Into<PathBuf>) -> Result<NativeDisk, NativeDiskError> {
         let directory = directory.into();
         match open_and_lock(&directory) {

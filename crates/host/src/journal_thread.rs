@@ -123,10 +123,19 @@ impl JournalWriter {
     }
 }
 
-struct Worker<D, T> {
+struct Worker<D: Disk, T: FnMut(JournalNews)> {
     journal: Journal<D>,
     syncs: Summary,
     tell: T,
+}
+
+/// After a panic nobody would hear from the journal any more, and everybody would wait for it.
+impl<D: Disk, T: FnMut(JournalNews)> Drop for Worker<D, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.tell)(JournalNews::Failed("the journal's thread has panicked; restart the process".into()));
+        }
+    }
 }
 
 /// What a batch of commands leaves to do.
@@ -234,6 +243,21 @@ mod tests {
         let finished = |piece: &JournalNews| matches!(piece, JournalNews::CheckpointFinished { .. });
         assert_eq!(all.iter().filter(|piece| **piece == JournalNews::ChunkTaken).count(), 2);
         assert_eq!(all.iter().filter(|piece| finished(piece)).count(), 1);
+    }
+
+    #[test]
+    fn a_panic_of_the_thread_is_told_as_a_failure() {
+        let (failed, failures) = channel();
+        let tell = move |piece| match piece {
+            JournalNews::Failed(reason) => drop(failed.send(reason)),
+            JournalNews::Synced { .. } | JournalNews::ChunkTaken | JournalNews::CheckpointFinished { .. } => {
+                panic!("as a bug would")
+            }
+        };
+        let thread = JournalThread::start(journal(), Summary::default(), tell).expect("a thread");
+        thread.writer().append(vec![1]);
+        thread.end();
+        assert_eq!(failures.iter().count(), 1, "or everybody would wait for it for good");
     }
 
     #[test]
