@@ -39,6 +39,22 @@ describe("closures", () => {
     assert.match(String(printed.at(0)?.[0]), /mutation wait failed/);
   });
 
+  test("may return what holds itself, which is new after each run", async () => {
+    interface Tree {
+      readonly hits: number;
+      self?: Tree;
+    }
+    const seen: (Tree | undefined)[] = [];
+    const grow = (tx: { readonly hits: { get(page: string): number | undefined } }): Tree => {
+      const tree: Tree = { hits: tx.hits.get("cyclic") ?? 0 };
+      return Object.assign(tree, { self: tree });
+    };
+    app.react(grow, {}, ({ data }) => seen.push(data));
+    await app.mutate.hit({ page: "cyclic" }).until("confirmed");
+    await until("the hit", () => seen.at(-1)?.self?.self?.hits === 1);
+    assert.equal(app.connection.role, "leader");
+  });
+
   test("that use another source of chance or time than their transaction are found", async () => {
     for (const handle of [app.mutate.roll(), app.mutate.stamp()]) {
       await assert.rejects(handle.until("durable"), ({ cause }: MutationError) => {

@@ -25,3 +25,28 @@ test("what did not change keeps its identity", () => {
   assert.notEqual(shared([1, 2], [1]), undefined);
   assert.deepEqual(shared([1, 2], [1]), [1]);
 });
+
+test("what cannot be walked through is no error, and never taken for what was before", () => {
+  const circle = (name: string): unknown => {
+    const own: Record<string, unknown> = { name };
+    return Object.assign(own, { own, map: new Map([["own", own]]) });
+  };
+  const next = circle("b");
+  assert.equal(shared(circle("a"), next), next);
+  const map = new Map([["key", circle("b")]]);
+  assert.equal(shared(new Map([["key", circle("b")]]), map), map);
+  assert.ok(!areEqual(circle("a"), circle("b")));
+  assert.ok(areEqual(circle("a"), circle("a")));
+  const thrower = { get part(): never { throw new Error("mine"); } };
+  assert.equal(shared({ part: 1 }, thrower), thrower);
+});
+
+test("an object of a class of the app's is never taken for the one before it, wherever it is", () => {
+  class Point {
+    constructor(readonly x: number) {}
+  }
+  const before = { list: [new Point(1)], map: new Map([["a", new Point(1)]]), set: new Set([new Point(1)]) };
+  const next = { list: [new Point(2)], map: new Map([["a", new Point(2)]]), set: new Set([new Point(2)]) };
+  assert.deepEqual(shared(before, next), next);
+  assert.ok(areEqual(before, next), "two runs make two of them");
+});

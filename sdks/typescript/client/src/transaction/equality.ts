@@ -5,57 +5,63 @@ function isPlain(value: object): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-function areEqualArrays(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((value, index) => areEqual(value, b[index]));
+/** Says of two functions, or objects of classes that are not known here, whether they count as equal. */
+type Others = (a: object, b: object) => boolean;
+
+/** They are made anew by every run, and say nothing about what they hold. */
+const ofOneKind: Others = (a, b) => typeof a === typeof b && Object.getPrototypeOf(a) === Object.getPrototypeOf(b);
+
+/** What they hold may have changed. */
+const never: Others = () => false;
+
+function areEqualArrays(a: readonly unknown[], b: readonly unknown[], others: Others): boolean {
+  return a.length === b.length && a.every((value, index) => equal(value, b[index], others));
 }
 
-function areEqualObjects(a: object, b: object): boolean {
+function areEqualObjects(a: object, b: object, others: Others): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
-    return areEqualArrays(a, b);
+    return areEqualArrays(a, b, others);
   }
   if (a instanceof Uint8Array && b instanceof Uint8Array) {
     return a.length === b.length && a.every((byte, index) => byte === b[index]);
   }
   if ((a instanceof Set && b instanceof Set) || (a instanceof Map && b instanceof Map)) {
-    return areEqualArrays(Array.from(a), Array.from(b));
+    return areEqualArrays(Array.from(a), Array.from(b), others);
   }
   if (a instanceof Date && b instanceof Date) {
     return a.getTime() === b.getTime();
   }
   if (isPlain(a) && isPlain(b)) {
     const keys = Object.keys(a);
-    return areEqualArrays(keys, Object.keys(b)) && keys.every((key) => areEqual(a[key], b[key]));
+    return areEqualArrays(keys, Object.keys(b), others) && keys.every((key) => equal(a[key], b[key], others));
   }
-  // Other classes and functions are made anew by every run, and say nothing about what they hold.
-  return Object.getPrototypeOf(a) === Object.getPrototypeOf(b);
+  return others(a, b);
 }
 
-export function areEqual(a: unknown, b: unknown): boolean {
+function equal(a: unknown, b: unknown, others: Others): boolean {
   if (Object.is(a, b)) {
     return true;
   }
-  return typeof a === "object" && typeof b === "object" && a !== null && b !== null
-    ? areEqualObjects(a, b)
-    : typeof a === "function" && typeof b === "function";
+  if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) {
+    return areEqualObjects(a, b, others);
+  }
+  return typeof a === "function" && typeof b === "function" && others(a, b);
 }
 
-/**
- * `next`, with every part that equals the same part of `previous` replaced by that one, so that what did not change keeps its identity.
- */
-export function shared(previous: unknown, next: unknown): unknown {
+function sharing(previous: unknown, next: unknown): unknown {
   if (Object.is(previous, next) || typeof previous !== "object" || typeof next !== "object" || !previous || !next) {
     return next;
   }
   if (Array.isArray(previous) && Array.isArray(next)) {
-    const parts = next.map((value: unknown, index) => shared(previous[index], value));
+    const parts = next.map((value: unknown, index) => sharing(previous[index], value));
     return isSame(previous, parts) ? previous : parts;
   }
   if (isPlain(previous) && isPlain(next)) {
-    const parts = Object.fromEntries(Object.entries(next).map(([key, value]) => [key, shared(previous[key], value)]));
-    const same = areEqualArrays(Object.keys(previous), Object.keys(parts));
+    const parts = Object.fromEntries(Object.entries(next).map(([key, value]) => [key, sharing(previous[key], value)]));
+    const same = isSame(Object.keys(previous), Object.keys(parts));
     return same && isSame(Object.values(previous), Object.values(parts)) ? previous : parts;
   }
-  return isData(next) && areEqual(previous, next) ? previous : next;
+  return isData(next) && equal(previous, next, never) ? previous : next;
 }
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
@@ -64,4 +70,26 @@ function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
 
 function isData(value: object): boolean {
   return value instanceof Set || value instanceof Map || value instanceof Uint8Array || value instanceof Date;
+}
+
+/** What an app's values do when they are walked through is the app's: they may hold themselves, or have getters that throw. */
+function walked<T>(walk: () => T): T | undefined {
+  try {
+    return walk();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether two values hold the same. Of those that cannot be walked through nobody can say that they differ. */
+export function areEqual(a: unknown, b: unknown): boolean {
+  return walked(() => equal(a, b, ofOneKind)) ?? true;
+}
+
+/**
+ * `next`, with every part that equals the same part of `previous` replaced by that one, so that what did not change keeps its identity.
+ * If it cannot be walked through: as it is.
+ */
+export function shared(previous: unknown, next: unknown): unknown {
+  return walked(() => sharing(previous, next)) ?? next;
 }
