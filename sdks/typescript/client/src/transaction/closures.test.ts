@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { asId, type ClientOf, IntegerRangeError, type MutationError, newId, TransactionError } from "../index.js";
+import { Abort, asId, type ClientOf, IntegerRangeError, type MutationError, newId, TransactionError } from "../index.js";
 import { type DevServer, startDevServer } from "../testing/devServer.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { mutators, schema } from "../testing/notesApp.js";
@@ -53,6 +53,16 @@ describe("closures", () => {
     await app.mutate.hit({ page: "cyclic" }).until("confirmed");
     await until("the hit", () => seen.at(-1)?.self?.self?.hits === 1);
     assert.equal(app.connection.role, "leader");
+  });
+
+  test("may throw anything", async () => {
+    const message = Object.defineProperty(new Error(), "message", { value: 7 });
+    for (const thrown of [undefined, Symbol("mine"), Object.create(null), message, new Abort(undefined as never)] as unknown[]) {
+      await assert.rejects(app.read(() => {
+        throw thrown;
+      }));
+    }
+    await app.mutate.hit({ page: "afterwards" }).until("confirmed");
   });
 
   test("that use another source of chance or time than their transaction are found", async () => {

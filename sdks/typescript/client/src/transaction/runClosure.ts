@@ -70,7 +70,16 @@ function outcomeOf(run: () => unknown): RunResult {
     if (thrown instanceof Abort) {
       return { ended: "aborted", error: thrown };
     }
-    return { ended: "failed", error: thrown instanceof Error ? thrown : new Error(String(thrown)) };
+    return { ended: "failed", error: thrown instanceof Error ? thrown : new Error(textOf(thrown)) };
+  }
+}
+
+/** Apps may throw what has no text, and errors whose message is none. */
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return "something that has no text was thrown";
   }
 }
 
@@ -106,10 +115,10 @@ function finish(core: Core, result: RunResult): RunResult {
       core.finish("returned", "");
       return result;
     case "aborted":
-      core.finish("aborted", result.error.reason);
+      core.finish("aborted", textOf(result.error.reason));
       return result;
     case "failed":
-      core.finish("failed", result.error.message);
+      core.finish("failed", textOf(result.error.message));
       return result;
   }
 }
