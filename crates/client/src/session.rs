@@ -1,7 +1,7 @@
 //! The connection to a gateway: greeting, resuming, staying alive, coming back.
 //!
 //! Invariants:
-//! - nothing but the greeting and the held interests is sent before the gateway has brought everything held to one timestamp;
+//! - nothing but the greeting, the held interests and pings is sent before the gateway has brought everything held to one timestamp;
 //! - a lost link is retried for ever, with growing pauses; a refusal that only people can lift is not.
 //!
 //! docs/protocols/session.md shows the exchange.

@@ -12,6 +12,7 @@ export type {
   MutationStatus,
   Observation,
   PendingMutation,
+  PendingStatus,
   Reactive,
   ReactOptions,
   RefusedMutation,
