@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let after = read_state(&server, arguments.workload)?;
     let findings = verify(arguments.workload, &measured.results, &before, &after);
     let report = report(arguments.workload, &measured, findings, &text);
-    report.print(arguments.json)?;
+    iolite_host::print(&report.text(arguments.json)?)?;
     Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

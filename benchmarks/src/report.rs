@@ -46,15 +46,14 @@ impl Report {
         self.lost_updates == 0 && self.violations == 0 && self.committed > 0 && known
     }
 
-    pub fn print(&self, json: bool) -> anyhow::Result<()> {
+    /// One line of JSON, or a line for each field.
+    pub fn text(&self, json: bool) -> anyhow::Result<String> {
         let value = serde_json::to_value(self)?;
         if json {
-            println!("{value}");
-            return Ok(());
+            return Ok(format!("{value}\n"));
         }
         let fields = value.as_object().into_iter().flatten();
-        fields.for_each(|(name, value)| println!("{name:<20} {value}"));
-        Ok(())
+        Ok(fields.map(|(name, value)| format!("{name:<20} {value}\n")).collect())
     }
 }
 

@@ -22,6 +22,7 @@ mod secret_file;
 mod session;
 mod shutdown;
 mod site;
+mod standard_streams;
 
 pub use clock::Clock;
 pub use delay_proxy::DelayProxy;
@@ -37,3 +38,4 @@ pub use secret_file::{SecretError, read_or_create_secret};
 pub use session::{Codec, Endpoint, SessionEvent, SessionHandler, SessionNumber};
 pub use shutdown::{Shutdown, Stop, stop_on_signals};
 pub use site::{BindError, Probes, Site, bind};
+pub use standard_streams::{print, warn};

@@ -1,6 +1,5 @@
 //! `iolite dev`: a server for development.
 
-use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -66,5 +65,5 @@ fn tell(server: &Server, durability: Durability) {
         text += "Durability is `memory`: a power cut loses what was acknowledged\n";
     }
     // Whoever started it may not listen: it serves all the same.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let _ = iolite_host::print(&text);
 }

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Command::BenchClient(arguments) => iolite_benchmarks::run_client(&arguments).map(|()| ExitCode::SUCCESS),
     };
     ended.unwrap_or_else(|error| {
-        eprintln!("error: {}", explained(&error));
+        iolite_host::warn(&format!("error: {}", explained(&error)));
         ExitCode::FAILURE
     })
 }

@@ -33,36 +33,40 @@ fn parse_broken(name: &str) -> Result<Broken, String> {
 
 /// Fails when a seed failed, a fault or an occasion of some kind was rare, little was confirmed, or a broken variant was not found.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    // A machine's failed assertion is a finding, and is told with its seed; where it was is not needed for that.
-    std::panic::set_hook(Box::new(|_| {}));
-    let report = Report::of(arguments.seeds.clone(), arguments.broken.unwrap_or_default(), tell_failure);
+    let report = run_seeds(arguments);
+    iolite_host::print(&if arguments.json { serde_json::to_string_pretty(&report)? + "\n" } else { text(&report) })?;
     let failures = report.failures();
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        print(&report);
-    }
     for failure in &failures {
-        eprintln!("error: {failure}");
+        iolite_host::warn(&format!("error: {failure}"));
     }
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// A machine's failed assertion is a finding, and is told with its seed; where it was is not needed for that.
+fn run_seeds(arguments: &Arguments) -> Report {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let report = Report::of(arguments.seeds.clone(), arguments.broken.unwrap_or_default(), tell_failure);
+    std::panic::set_hook(usual);
+    report
+}
+
 fn tell_failure(outcome: &Outcome) {
     if let Some(violation) = &outcome.violation {
-        eprintln!("seed {}: {violation}", outcome.seed);
+        iolite_host::warn(&format!("seed {}: {violation}", outcome.seed));
     }
 }
 
-fn print(report: &Report) {
-    println!("seeds        {} ({} failed)", report.seeds, report.failed_seeds.len());
-    println!("steps        {}", report.steps);
-    println!("confirmed    {} mutations", report.confirmed);
-    println!("sightings    {} runs of reactive transactions, each checked", report.sightings);
-    println!("faults       {}", report.faults);
-    println!("occasions    {}", report.occasions);
-    println!("trace hash   {}", report.trace_hash);
-    if let Some(violation) = &report.violation {
-        println!("violated     {violation}");
-    }
+fn text(report: &Report) -> String {
+    let mut lines = vec![
+        format!("seeds        {} ({} failed)", report.seeds, report.failed_seeds.len()),
+        format!("steps        {}", report.steps),
+        format!("confirmed    {} mutations", report.confirmed),
+        format!("sightings    {} runs of reactive transactions, each checked", report.sightings),
+        format!("faults       {}", report.faults),
+        format!("occasions    {}", report.occasions),
+        format!("trace hash   {}", report.trace_hash),
+    ];
+    lines.extend(report.violation.as_ref().map(|violation| format!("violated     {violation}")));
+    lines.join("\n") + "\n"
 }
