@@ -13,7 +13,7 @@ pub struct Arguments {
     /// The address of a running server, like http://127.0.0.1:7777
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// How many clients, each a process
+    /// How many clients, each a process; `propagate` is one that calls and one that listens
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub clients: u32,
     /// How long to measure
@@ -23,7 +23,7 @@ pub struct Arguments {
     #[arg(long, default_value = "fsync")]
     pub durability: Durability,
     /// The round trip that every link gets in addition, in milliseconds
-    #[arg(long, default_value_t = 0, value_name = "MS")]
+    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = clap::value_parser!(u32).range(..=60_000))]
     pub delay_ms: u32,
     /// Print one line of JSON
     #[arg(long)]

@@ -29,6 +29,11 @@ pub struct Measured {
 /// # Errors
 /// When server or clients do not start or fail. What the run found wrong is in the exit code.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if arguments.workload == Workload::Propagate && arguments.clients > 1 {
+        iolite_host::warn(
+            "note: propagate measures one client that calls and one that listens, whatever --clients says",
+        );
+    }
     let mut server = Server::of(arguments)?;
     prepare(&server, arguments.workload)?;
     let before = read_state(&server, arguments.workload)?;

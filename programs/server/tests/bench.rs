@@ -42,6 +42,16 @@ fn class_memory_and_a_delay_are_what_was_asked_for() {
 }
 
 #[test]
+fn senseless_numbers_are_refused_and_clients_that_are_not_used_are_named() {
+    for (option, number) in [("--delay-ms", "4294967295"), ("--clients", "0"), ("--seconds", "0")] {
+        let (good, said) = bench(&["counter", "--embedded", option, number]);
+        assert!(!good && said.contains(option) && said.contains("is not in"), "{said}");
+    }
+    let (good, said) = bench(&["propagate", "--embedded", "--clients", "8", "--seconds", "1", "--json"]);
+    assert!(good && said.contains("note: propagate measures one client that calls"), "{said}");
+}
+
+#[test]
 fn a_bench_needs_something_to_measure() {
     let (good, said) = bench(&["counter"]);
     assert!(!good && said.contains("--embedded") && said.contains("--target"), "{said}");
