@@ -1,6 +1,6 @@
 /** Opens the client of this page: where the server is, with which token, and whose data it is. */
 
-import { createClient, type Client } from "@iolite/client";
+import { createClient, developmentServer, type Client } from "@iolite/client";
 
 import { mutators } from "./mutators";
 import { schema } from "./schema";
@@ -14,22 +14,10 @@ declare module "@iolite/react" {
   }
 }
 
-/** What `iolite dev` serves beside the page. The service worker keeps the last answer for when there is no server. */
-interface ServerConfig {
-  readonly token: string;
-  /** Where sessions begin, from the page's own address. */
-  readonly url: string;
-}
-
-const CONFIG = "/iolite.json";
-
 export async function openClient(): Promise<PlannerClient> {
-  const config = await readConfig();
-  const url = new URL(config.url, location.href);
-  url.protocol = url.protocol.replace("http", "ws");
+  const server = await developmentServer();
   const client = await createClient({
-    url: url.href,
-    token: config.token,
+    ...server,
     schema,
     mutators,
     name: "room-planner",
@@ -37,7 +25,7 @@ export async function openClient(): Promise<PlannerClient> {
     paused: wasCut(),
   });
   rememberCut(client);
-  renewToken(client, config.token);
+  renewToken(client, server.token);
   return client;
 }
 
@@ -46,10 +34,10 @@ function renewToken(client: PlannerClient, first: string): void {
   let token = first;
   client.onConnectionChange(({ refusal }) => {
     if (refusal === "unauthorized") {
-      readConfig().then(
-        (config) => {
-          if (config.token !== token) {
-            token = config.token;
+      developmentServer().then(
+        (server) => {
+          if (server.token !== token) {
+            token = server.token;
             client.setToken(token);
           }
         },
@@ -57,12 +45,4 @@ function renewToken(client: PlannerClient, first: string): void {
       );
     }
   });
-}
-
-async function readConfig(): Promise<ServerConfig> {
-  const response = await fetch(CONFIG, { cache: "no-store" });
-  if (!response.ok) {
-    throw new Error(`${CONFIG} answered ${response.status}: is this page served by \`iolite dev --app\`?`);
-  }
-  return (await response.json()) as ServerConfig;
 }

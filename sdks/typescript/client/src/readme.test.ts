@@ -19,7 +19,7 @@ test("the README's example is the one in examples/", async () => {
 test("the README's example runs against a server", async () => {
   const server = await startDevServer();
   try {
-    const arguments_ = [path("./examples/counter.js"), server.url, server.token];
+    const arguments_ = [path("./examples/counter.js"), server.url.replace("ws:", "http:")];
     const { stdout } = await promisify(execFile)(process.execPath, arguments_, { timeout: 20_000 });
     assert.match(stdout, /(^|\n)1\n$/);
   } finally {
