@@ -89,9 +89,7 @@ impl Reactions {
         let too_many = reaction.misses > crate::Client::MISSES_MAX;
         let (state, finished) = match (missed, closed) {
             (Err(error), _) => (ReactionState::Failed, Finished::Failed(error.to_string())),
-            (Ok(_), _) if too_many => {
-                (ReactionState::Failed, Finished::Failed("the closure never stops missing data".into()))
-            }
+            (Ok(_), _) if too_many => (ReactionState::Failed, Finished::Failed(crate::Client::MISSES_TOO_MANY.into())),
             (Ok(missed), _) if run.is_stopped() => (ReactionState::Missing(missed), Finished::Waits),
             (Ok(_), Closed::Returned) => (ReactionState::Done(run.reads.into_iter().collect()), Finished::Done),
             // It runs again when what it read changes: an app that trips over some data recovers with the data.

@@ -17,6 +17,8 @@ use crate::view::{Reader, View};
 impl Client {
     /// Runs of one closure in a row that may stop for missing data.
     pub const MISSES_MAX: u32 = 32;
+    pub(crate) const MISSES_TOO_MANY: &str =
+        "the closure never stops missing data: does it ask for another key at every run?";
 
     /// Begins the run that [`Output::Run`] asked for.
     ///
@@ -81,7 +83,7 @@ impl Client {
             Err(error) => return self.give_up(counter, &error.to_string()),
         };
         let state = match (run.is_stopped(), closed) {
-            (true, _) if too_many => return self.give_up(counter, "its closure never stops missing data"),
+            (true, _) if too_many => return self.give_up(counter, Client::MISSES_TOO_MANY),
             (true, _) if first && !can_fetch => {
                 return self.give_up(counter, "its data is not on this device, and there is no connection");
             }

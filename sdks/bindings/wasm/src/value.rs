@@ -42,7 +42,10 @@ fn show(js: &JsValue) -> String {
     match js.as_string() {
         Some(text) => format!("{:?}", text.chars().take(64).collect::<String>()),
         None if js.is_object() => "an object".into(),
-        None => format!("{js:?}"),
+        None => {
+            let shown = format!("{js:?}");
+            shown.strip_prefix("JsValue(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(&shown).to_owned()
+        }
     }
 }
 
