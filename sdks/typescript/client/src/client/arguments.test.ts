@@ -30,3 +30,9 @@ test("what cannot be stored is refused, and the message says where it is", () =>
     assert.throws(() => encodeArguments(args), message);
   }
 });
+
+test("arguments that hold themselves are refused", () => {
+  const circle: Record<string, unknown> = {};
+  circle["self"] = circle;
+  assert.throws(() => encodeArguments(circle), { name: "TypeError", message: /hold themselves/ });
+});

@@ -11,7 +11,12 @@ export function encodeArguments(args: unknown): string {
   if (args === null) {
     return JSON.stringify(NULL);
   }
-  return JSON.stringify(args === undefined ? null : encode(args, "the arguments"));
+  try {
+    return JSON.stringify(args === undefined ? null : encode(args, "the arguments"));
+  } catch (thrown) {
+    // The stack was too short for them.
+    throw thrown instanceof RangeError ? new TypeError("the arguments hold themselves, or are nested too deeply") : thrown;
+  }
 }
 
 export function decodeArguments(json: string): unknown {

@@ -3,7 +3,8 @@
 import { platform } from "#platform";
 
 import { IoliteError } from "../errors.js";
-import type { Schema } from "../schema/schema.js";
+import { Mutators } from "../mutators.js";
+import { Schema } from "../schema/schema.js";
 import { openClient } from "./openClient.js";
 import type { Client, ClientOptions } from "./types.js";
 
@@ -13,6 +14,7 @@ import type { Client, ClientOptions } from "./types.js";
  */
 export async function createClient<S extends Schema, M>(options: ClientOptions<S, M>): Promise<Client<S, M>> {
   checkAddress(options.url);
+  checkOptions(options);
   const development = options.development ?? isDevelopment();
   const client: unknown = await openClient({ ...options, development }, platform);
   return client as Client<S, M>;
@@ -22,6 +24,29 @@ function checkAddress(url: string): void {
   const protocol = URL.canParse(url) ? new URL(url).protocol : "";
   if (protocol !== "ws:" && protocol !== "wss:") {
     throw new IoliteError("call", `the address of a server begins with ws:// or wss://, not ${JSON.stringify(url)}`);
+  }
+  if (new URL(url).pathname === "/") {
+    throw new IoliteError("call", `the address ${JSON.stringify(url)} has no path: ${new URL("/sync", url).href} is where \`iolite dev\` listens`);
+  }
+}
+
+/** What the compiler says too, for those who have none. */
+function checkOptions({ token, name, user, schema, mutators, storage }: ClientOptions<Schema, unknown>): void {
+  const texts = Object.entries({ token, name, user }).filter(([, value]) => typeof value !== "string");
+  if (texts.length > 0) {
+    throw new IoliteError("call", `createClient needs a string for ${texts.map(([option]) => option).join(", ")}`);
+  }
+  if (!(schema instanceof Schema)) {
+    throw new IoliteError("call", "createClient needs the schema that defineSchema returned");
+  }
+  if (!(mutators instanceof Mutators)) {
+    throw new IoliteError("call", "createClient needs the mutators that defineMutators returned");
+  }
+  if (mutators.schema.json !== schema.json) {
+    throw new IoliteError("call", "the mutators are for another schema: pass the one that defineMutators got");
+  }
+  if (storage !== undefined && storage !== "indexeddb" && storage !== "memory") {
+    throw new IoliteError("call", `the storage is indexeddb or memory, not ${JSON.stringify(storage)}`);
   }
 }
 

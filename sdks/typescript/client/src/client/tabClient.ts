@@ -49,6 +49,9 @@ export class TabClient implements Client {
   }
 
   react<T>(closure: Closure, options: ReactOptions, callback: (state: Reactive<T>) => void): Stop {
+    if (typeof callback !== "function") {
+      throw new TypeError("react(closure, options, callback) needs a callback: without one, observe(closure, options)");
+    }
     const observation: Observation<T> = this.observe(closure, options);
     observation.onChange(callback);
     this.#seat.notifier.flush();

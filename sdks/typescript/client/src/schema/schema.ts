@@ -1,8 +1,8 @@
 /** The schema of an app: its tables, and their canonical JSON, which every client and server hashes alike. */
 
 import { SchemaError } from "../errors.js";
-import type { Column, ColumnJson } from "./column.js";
-import { type AnyTable, LIVE_KEY, LIVE_VALUE, LiveTable } from "./table.js";
+import { Column, type ColumnJson } from "./column.js";
+import { type AnyTable, LIVE_KEY, LIVE_VALUE, LiveTable, Table } from "./table.js";
 
 export type Tables = { readonly [name: string]: AnyTable };
 
@@ -35,13 +35,16 @@ export function defineSchema<const T extends Tables>(tables: T): Schema<T> {
 // Keys stand in alphabetical order, and defaults are written out: that makes it canonical.
 function tableJson(name: string, definition: AnyTable): unknown {
   const live = definition instanceof LiveTable;
+  if (!live && !(definition instanceof Table)) {
+    throw new SchemaError(`table ${JSON.stringify(name)}: make it with table({...}) or live(...)`);
+  }
   const columns = live ? { [LIVE_KEY]: definition.keyColumn, [LIVE_VALUE]: definition.value } : definition.columns;
   const key = live ? [LIVE_KEY] : definition.keyColumns;
   if (key.length === 0) {
     throw new SchemaError(`table ${JSON.stringify(name)} needs a primary key: a column id, or .key("column", ...)`);
   }
   return {
-    columns: Object.fromEntries(sorted(columns).map(([column, { json }]) => [column, columnJson(name, column, json)])),
+    columns: Object.fromEntries(sorted(columns).map(([column, each]) => [column, columnJson(name, column, each)])),
     consistency: "strong",
     isolation: "strict-serializable",
     key,
@@ -50,7 +53,12 @@ function tableJson(name: string, definition: AnyTable): unknown {
   };
 }
 
-function columnJson(table: string, name: string, column: ColumnJson): Record<string, unknown> {
+function columnJson(table: string, name: string, definition: Column): Record<string, unknown> {
+  if (!(definition instanceof Column)) {
+    const place = `table ${JSON.stringify(table)}, column ${JSON.stringify(name)}`;
+    throw new SchemaError(`${place}: make it with a type of s, such as s.string()`);
+  }
+  const column = definition.json;
   const json: Record<string, unknown> = {};
   if (column.default !== undefined) {
     json["default"] = defaultJson(table, name, column);

@@ -103,6 +103,20 @@ describe("closures", () => {
     await other.close();
   });
 
+  test("that write into a row that they read are told so in development", async () => {
+    const id = newId();
+    await app.mutate.addNote({ id, title: "read" }).until("confirmed");
+    const writing = app.transact((tx) => {
+      (tx.notes.get(id) as { title: string }).title = "written";
+    });
+    await assert.rejects(writing, /read only property 'title'/);
+  });
+
+  test("are told which value does not fit a column", async () => {
+    const wrong = app.transact((tx) => tx.notes.insert({ id: newId(), title: 5 as never }));
+    await assert.rejects(wrong, { message: 'table "notes", column "title": it is a column of type string, and 5 was given' });
+  });
+
   test("that never stop missing data end with an error", async () => {
     await assert.rejects(app.read((tx) => tx.notes.get(newId())), /never stops missing/);
   });
@@ -150,7 +164,7 @@ describe("closures", () => {
       [app.transact((tx) => tx.notes.update(asId("0".repeat(32)), { size: 1 })), /no row/],
       [app.transact((tx) => tx.notes.insert({ id, title: "again" })), /already has a row/],
       [app.transact((tx) => tx.notes.update(id, { title: 5 as never })), /column "title".*type string/],
-      [app.transact((tx) => tx.notes.update(id, { titel: "x" } as never)), /no column titel/],
+      [app.transact((tx) => tx.notes.update(id, { titel: "x" } as never)), /no column "titel"/],
       [app.transact((tx) => tx.notes.ref(id).log.set(3, 1)), /none at index 3/],
     ];
     for (const [promise, message] of failing) {

@@ -50,6 +50,11 @@ export class Scope {
     this.#trace = options.traced ? [] : undefined;
   }
 
+  /** Whether mistakes are looked for, at some cost. */
+  get isChecked(): boolean {
+    return this.#trace !== undefined;
+  }
+
   call<N extends CallName>(name: N, ...args: Parameters<Core[N]>): ReturnType<Core[N]> {
     const core = this.#core;
     if (core === undefined) {

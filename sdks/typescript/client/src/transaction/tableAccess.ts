@@ -1,8 +1,9 @@
 /** One table within one run. */
 
-import { ListColumn, MapColumn, SetColumn } from "../schema/column.js";
+import { ListColumn, MapColumn, RegisterColumn, ScalarColumn, SetColumn } from "../schema/column.js";
 import { TransactionError } from "../errors.js";
 import { LIVE_KEY_PLACE, LIVE_VALUE_PLACE, type TableBinding } from "./binding.js";
+import { withKnownNames } from "./knownNames.js";
 import { refTo } from "./refs.js";
 import type { Scope } from "./scope.js";
 import type { RangeOptions } from "./types.js";
@@ -66,7 +67,7 @@ export class TableAccess {
         Object.defineProperty(refs, name, { enumerable: true, get: () => refOf(index) });
       }
     });
-    return refs;
+    return withKnownNames(refs, (name) => this.#noColumn(name));
   }
 
   insert(row: Row): void {
@@ -87,16 +88,25 @@ export class TableAccess {
     const values = this.#key(key);
     for (const [name, value] of Object.entries(changes)) {
       if (this.#table.key.includes(name)) {
-        throw new TransactionError(`table ${this.#table.name}: column ${name} is in the primary key, which stays`);
+        throw this.#wrongColumn(name, "is in the primary key, which stays");
       }
       if (value !== undefined) {
-        this.#scope.call("put", this.#table.number, values, this.#column(name), value);
+        const index = this.#column(name);
+        const column = this.#table.definitions[index];
+        if (!(column instanceof ScalarColumn || column instanceof RegisterColumn)) {
+          throw this.#wrongColumn(name, `is a ${column?.json.type}: change it through ref(key).${name}`);
+        }
+        this.#scope.call("put", this.#table.number, values, index, value);
       }
     }
   }
 
   delete(key: unknown): void {
     this.#scope.call("delete", this.#table.number, this.#key(key));
+  }
+
+  #wrongColumn(name: string, why: string): TransactionError {
+    return new TransactionError(`table ${JSON.stringify(this.#table.name)}: column ${JSON.stringify(name)} ${why}`);
   }
 
   #key(key: unknown): unknown[] {
@@ -106,9 +116,16 @@ export class TableAccess {
   #column(name: string): number {
     const index = this.#table.columns.indexOf(name);
     if (index < 0) {
-      throw new TransactionError(`table ${this.#table.name} has no column ${name}`);
+      throw this.#noColumn(name);
     }
     return index;
+  }
+
+  #noColumn(name: string): TransactionError {
+    if (this.#table.key.includes(name)) {
+      return this.#wrongColumn(name, "is in the primary key, and has no cell");
+    }
+    return new TransactionError(`table ${JSON.stringify(this.#table.name)} has no column ${JSON.stringify(name)}`);
   }
 
   /** A live table's row is its value. */
@@ -124,7 +141,8 @@ export class TableAccess {
     this.#table.columns.forEach((name, index) => {
       row[name] = values[index];
     });
-    return row;
+    // Whoever writes into a row means `update`, and would wonder that nothing happens.
+    return this.#scope.isChecked ? Object.freeze(row) : row;
   }
 
   /** Collections go to the core as arrays. */

@@ -1,6 +1,8 @@
 /** The object that a closure gets. */
 
+import { TransactionError } from "../errors.js";
 import type { TableBinding } from "./binding.js";
+import { withKnownNames } from "./knownNames.js";
 import type { Scope } from "./scope.js";
 import { TableAccess } from "./tableAccess.js";
 
@@ -16,5 +18,5 @@ export function transactionOf(scope: Scope, tables: readonly TableBinding[]): ob
     const get = (): TableAccess => (access ??= new TableAccess(scope, table));
     Object.defineProperty(transaction, table.name, { enumerable: true, get });
   }
-  return transaction;
+  return withKnownNames(transaction, (name) => new TransactionError(`the schema has no table ${JSON.stringify(name)}`));
 }

@@ -1,0 +1,64 @@
+/** Mistakes that a compiler would find, made by those who have none. */
+
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import { asId, createClient, defineMutators, defineSchema, mutator, s, table } from "../index.js";
+import { schema, mutators } from "../testing/notesApp.js";
+
+const options = { url: "ws://127.0.0.1:1/sync", token: "", name: "mistakes", user: "ada", schema, mutators, paused: true };
+const open = (wrong: object) => createClient({ ...options, ...wrong } as typeof options);
+
+test("createClient names the option that is missing or wrong", async () => {
+  const call = (message: RegExp) => ({ code: "call", message });
+  await assert.rejects(open({ url: "http://127.0.0.1/sync" }), call(/begins with ws/));
+  await assert.rejects(open({ url: "ws://127.0.0.1:7777" }), call(/no path: ws:\/\/127\.0\.0\.1:7777\/sync/));
+  await assert.rejects(open({ token: undefined, user: 5 }), call(/a string for token, user$/));
+  await assert.rejects(open({ schema: undefined }), call(/defineSchema/));
+  await assert.rejects(open({ mutators: {} }), call(/defineMutators/));
+  await assert.rejects(open({ storage: "sqlite" }), call(/"sqlite"/));
+  const others = defineSchema({ others: table({ id: s.id() }) });
+  await assert.rejects(open({ mutators: defineMutators(others, {}) }), call(/another schema/));
+});
+
+test("a schema and mutators name what was not made by their functions", () => {
+  const define = defineSchema as (tables: object) => unknown;
+  assert.throws(() => define({ notes: { id: s.id() } }), /table "notes": make it with table/);
+  assert.throws(() => define({ notes: table({ id: s.id } as never) }), /table "notes", column "id": make it with a type of s/);
+  assert.throws(() => defineMutators(schema, { go: (() => 1) as never }), /mutator "go": wrap its function/);
+});
+
+const NOBODY = asId("0".repeat(32));
+
+const mistaken = defineMutators(schema, {
+  // @ts-expect-error there is no such table
+  misspeltTable: mutator((tx) => tx.ntoes.range()),
+  // @ts-expect-error there is no such column
+  misspeltColumn: mutator((tx) => tx.notes.ref(NOBODY).tilte.get()),
+  // @ts-expect-error keys have no cells
+  keyColumn: mutator((tx) => tx.notes.ref(NOBODY).id.get()),
+  // @ts-expect-error counters are incremented
+  setCounter: mutator((tx) => tx.notes.update(NOBODY, { votes: 5 })),
+});
+
+test("a closure that misspells a name, or puts what is changed otherwise, is told so", async () => {
+  // Failures of closures are shown to developers.
+  mock.method(console, "error", () => undefined);
+  const client = await createClient({ ...options, mutators: mistaken });
+  const reason = (name: keyof typeof client.mutate): string => {
+    const { status } = client.mutate[name]();
+    return status.state === "cancelled" ? status.reason : status.state;
+  };
+  assert.equal(reason("misspeltTable"), 'the schema has no table "ntoes"');
+  assert.equal(reason("misspeltColumn"), 'table "notes" has no column "tilte"');
+  assert.equal(reason("keyColumn"), 'table "notes": column "id" is in the primary key, and has no cell');
+  assert.equal(reason("setCounter"), 'table "notes": column "votes" is a counter: change it through ref(key).votes');
+  await client.close();
+});
+
+test("react without a callback is refused at once", async () => {
+  const client = await open({});
+  // @ts-expect-error the callback is missing
+  assert.throws(() => client.react(() => 1, {}), /needs a callback/);
+  await client.close();
+});
