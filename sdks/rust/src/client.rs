@@ -50,7 +50,8 @@ impl Client {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn connect(url: &str, token: &str, schema: Schema, options: Options) -> Result<Client, OpenError> {
-        if !url.starts_with("ws://") {
+        let path = url.strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map(|(_, path)| path);
+        if path.is_none_or(str::is_empty) {
             return Err(OpenError::Url { url: url.to_owned() });
         }
         let clock = Clock::start();

@@ -59,6 +59,8 @@ async fn a_page_of_another_site_may_not_connect() {
 
 #[test]
 fn an_address_that_is_none_is_refused_at_once() {
-    let error = Client::connect("127.0.0.1:7777", "", schema(), options()).expect_err("no scheme");
-    assert!(error.to_string().contains("ws://"), "{error}");
+    for wrong in ["127.0.0.1:7777", "http://127.0.0.1:7777/sync", "ws://127.0.0.1:7777", "ws://127.0.0.1:7777/"] {
+        let error = Client::connect(wrong, "", schema(), options()).expect_err("no scheme, or no path");
+        assert!(error.to_string().contains("begins with ws:// and ends with /sync"), "{error}");
+    }
 }
