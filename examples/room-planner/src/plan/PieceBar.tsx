@@ -3,6 +3,7 @@
 import type { Piece } from "../schema";
 import { DraftInput } from "../styles/DraftInput";
 import { Icon } from "../styles/Icon";
+import { useMedia } from "../styles/useMedia";
 import { COLOURS } from "./catalogue";
 import { overlaps } from "./geometry";
 import type { PieceActions } from "./usePieceActions";
@@ -26,9 +27,11 @@ export function PieceBar({ piece, pieces, actions }: PieceBarProps) {
 }
 
 function Hint({ pieces }: { pieces: readonly Piece[] }) {
+  const hasKeyboard = useMedia("(any-pointer: fine)");
   const [first, ...more] = overlaps(pieces);
   if (first === undefined) {
-    return <p className="hint">Drag furniture, or use the arrow keys. R turns, D duplicates, Delete removes.</p>;
+    const keys = "Drag furniture, or use the arrow keys. R turns, D duplicates, Delete removes.";
+    return <p className="hint">{hasKeyboard ? keys : "Drag furniture, or tap it to turn, colour or remove it."}</p>;
   }
   const others = more.length === 0 ? "" : `, and ${more.length} more`;
   return <p className="hint warning">{`${first[0].name} and ${first[1].name} overlap${others}.`}</p>;
