@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use axum::extract::ws::{Message, WebSocket};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::{Duplex, DuplexEvent, Mailbox, Metric, Metrics, Stop};
 
@@ -93,6 +94,8 @@ const FRAMES_AHEAD: usize = 64;
 const TELL_DRAINED: usize = 64;
 /// Bytes after which it is told at once.
 const TELL_DRAINED_BYTES: usize = 64 << 10;
+/// Time after which it is told in any case: what is little on the wire may count for much with the machine, which then waits to hear of it.
+const TELL_DRAINED_WITHIN: Duration = Duration::from_secs(1);
 /// How long a closing session may take to send its last messages.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -152,6 +155,7 @@ impl<H: SessionHandler> Endpoint<H> {
             duplex: Duplex::new(socket),
             untold_bytes: 0,
             untold: 0,
+            tell_at: Instant::now(),
         };
         session.run(messages).await;
         self.outboxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
@@ -177,6 +181,8 @@ struct Session<'a, H: SessionHandler> {
     /// Bytes and messages that the socket took and the machine was not told of.
     untold_bytes: usize,
     untold: usize,
+    /// When it is told of these, if no more come.
+    tell_at: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,9 +216,10 @@ impl<H: SessionHandler> Session<'_, H> {
                     _ => self.take(&mut batch),
                 },
                 event = self.duplex.event() => self.on_event(event).await,
+                () = tokio::time::sleep_until(self.tell_at), if self.untold > 0 => Step::GoOn,
             };
             match step {
-                Step::GoOn => self.tell_drained(),
+                Step::GoOn => self.note_drained(),
                 Step::Close => return self.close().await,
                 Step::Gone => return,
             }
@@ -268,9 +275,14 @@ impl<H: SessionHandler> Session<'_, H> {
         }
     }
 
-    fn tell_drained(&mut self) {
-        self.untold += self.duplex.take_taken();
-        if self.untold >= TELL_DRAINED || (self.untold > 0 && self.untold_bytes >= TELL_DRAINED_BYTES) {
+    fn note_drained(&mut self) {
+        let taken = self.duplex.take_taken();
+        if self.untold == 0 && taken > 0 {
+            self.tell_at = Instant::now() + TELL_DRAINED_WITHIN;
+        }
+        self.untold += taken;
+        let many = self.untold >= TELL_DRAINED || self.untold_bytes >= TELL_DRAINED_BYTES;
+        if self.untold > 0 && (many || Instant::now() >= self.tell_at) {
             let drained = std::mem::take(&mut self.untold);
             self.untold_bytes = 0;
             self.endpoint.mailbox.send(self.input(SessionEvent::Drained(drained)));

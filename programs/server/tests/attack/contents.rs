@@ -38,7 +38,7 @@ fn submit(counter: u64, cell: Cell, operation: Operation) -> Submit {
 }
 
 /// A session that was let in.
-async fn enter(server: &Dev) -> RawSession {
+pub async fn enter(server: &Dev) -> RawSession {
     let mut session = RawSession::connect(&server.sync_url()).await;
     session.hello(&server.token(), schema().hash()).await;
     assert!(matches!(session.hear().await, Some(FromGateway::Welcome(_))));
@@ -46,7 +46,7 @@ async fn enter(server: &Dev) -> RawSession {
 }
 
 /// The outcome that comes next.
-async fn outcome(session: &mut RawSession) -> Outcome {
+pub async fn outcome(session: &mut RawSession) -> Outcome {
     loop {
         match session.hear().await {
             Some(FromGateway::Advance(advance)) => {

@@ -13,4 +13,5 @@ mod raw_session;
 mod connections;
 mod contents;
 mod frames;
+mod readers;
 mod witness;
