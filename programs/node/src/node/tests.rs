@@ -1,15 +1,18 @@
 //! Nothing leaves a node before what it tells is durable, and its page says what it does.
 
 use iolite_access::{Access, DevelopmentToken};
-use iolite_catalog::SchemaPolicy;
+use iolite_catalog::{Catalog, SchemaPolicy};
+use iolite_engine::{Incarnation, Journal, MemoryDisk, Options};
 use iolite_gateway::{Broken, Input, Limits, Settings};
 use iolite_machine::WallTime;
+use iolite_replication::journal::JournalRecord;
 use iolite_replication::messages::{Boot, Life};
 use iolite_replication::{CoordinatorSettings, ReplicaSettings, Retention};
-use iolite_values::{ClientId, CoordinatorId, Counter, Id, Schema, StoreIncarnation};
+use iolite_values::{ClientId, CoordinatorId, Counter, Id, RowKey, Schema, StoreIncarnation, Value};
 use iolite_wire::message::{FromClient, Hello, ProtocolVersion};
 
 use super::*;
+use crate::recovery::recover;
 
 const NOW: Now = Now { instant: Instant::from_nanos(1), wall: WallTime::from_micros(1_700_000_000_000_000) };
 const SESSION: SessionId = SessionId(1);
@@ -114,6 +117,49 @@ fn a_checkpoint_is_handed_over_chunk_by_chunk_behind_the_records_before_it() {
     assert!(chunks > 0);
     node.handle(NOW, NodeInput::CheckpointFinished { bytes_since_checkpoint: 0 });
     assert_eq!(outputs(&mut node, None), []);
+}
+
+/// Does what the journal's thread does.
+fn perform(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
+    while let Some(output) = node.poll() {
+        let news = match output {
+            NodeOutput::Message(..) | NodeOutput::Close(_) => continue,
+            NodeOutput::Append(record) => {
+                journal.append(&record).expect("short");
+                let through = journal.sync().expect("the disk works");
+                NodeInput::Synced { through, bytes_since_checkpoint: journal.journal_bytes_since_checkpoint() }
+            }
+            NodeOutput::BeginCheckpoint => {
+                journal.begin_checkpoint().expect("one at a time");
+                NodeInput::ChunkTaken
+            }
+            NodeOutput::CheckpointChunk(chunk) => {
+                journal.checkpoint_chunk(&chunk).expect("short");
+                NodeInput::ChunkTaken
+            }
+            NodeOutput::FinishCheckpoint => {
+                journal.finish_checkpoint().expect("it was begun");
+                NodeInput::CheckpointFinished { bytes_since_checkpoint: 0 }
+            }
+        };
+        node.handle(NOW, news);
+    }
+}
+
+#[test]
+fn what_only_a_checkpoint_holds_is_there_after_a_restart() {
+    let open = |disk| Journal::open(disk, Options::default(), Incarnation(2)).expect("whole");
+    let (mut journal, _) = open(MemoryDisk::new());
+    let mut node = node(1);
+    perform(&mut node, &mut journal);
+    greet(&mut node);
+    perform(&mut node, &mut journal);
+    let (_, recovery) = open(journal.into_disk());
+    let is_commit = |record: &[u8]| matches!(JournalRecord::decode(record), Ok(JournalRecord::Completed(_)));
+    assert!(!recovery.records.iter().any(|record| is_commit(&record.bytes)), "the checkpoint replaced it");
+    let replica = recover(&recovery).expect("its own journal");
+    let first_version = RowKey::new(&[Value::Int(1)]).expect("short");
+    assert!(replica.versions().row(Catalog::table(), &first_version).is_some());
 }
 
 #[test]
