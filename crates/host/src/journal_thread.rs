@@ -245,6 +245,23 @@ mod tests {
         assert_eq!(all.iter().filter(|piece| finished(piece)).count(), 1);
     }
 
+    /// A checkpoint syncs what came before it, and nobody else may tell of that.
+    #[test]
+    fn records_that_a_checkpoint_made_durable_are_told_of() {
+        let (told, news) = channel();
+        let mut worker = Worker { journal: journal(), syncs: Summary::default(), tell: |piece| drop(told.send(piece)) };
+        let mut synced_by = |commands: Vec<Command>| {
+            assert!(matches!(worker.take(commands.into_iter()), Ok(After::GoOn)));
+            let through = |piece| match piece {
+                JournalNews::Synced { through, .. } => Some(through),
+                JournalNews::ChunkTaken | JournalNews::CheckpointFinished { .. } | JournalNews::Failed(_) => None,
+            };
+            news.try_iter().filter_map(through).last()
+        };
+        assert_eq!(synced_by(vec![Command::Append(vec![1]), Command::BeginCheckpoint]), Some(PersistId(1)));
+        assert_eq!(synced_by(vec![Command::Append(vec![2]), Command::FinishCheckpoint]), Some(PersistId(2)));
+    }
+
     #[test]
     fn a_panic_of_the_thread_is_told_as_a_failure() {
         let (failed, failures) = channel();
