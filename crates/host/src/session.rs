@@ -306,3 +306,80 @@ impl<H: SessionHandler> Session<'_, H> {
         let _ = tokio::time::timeout(CLOSE_WITHIN, sent).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+    use crate::{Inbox, Probes, Shutdown, Site, bind, mailbox};
+
+    #[derive(Clone)]
+    struct Bytes;
+
+    impl Codec for Bytes {
+        type Incoming = Vec<u8>;
+        type Outgoing = Vec<u8>;
+
+        fn decode(&mut self, frame: &[u8]) -> Result<Vec<u8>, String> {
+            Ok(frame.to_vec())
+        }
+
+        fn encode(&mut self, message: &Vec<u8>) -> Result<Vec<u8>, String> {
+            Ok(message.clone())
+        }
+    }
+
+    impl SessionHandler for Bytes {
+        type Codec = Bytes;
+        type Input = SessionEvent<Vec<u8>>;
+
+        fn codec(&self) -> Bytes {
+            Bytes
+        }
+
+        fn input(&self, _session: SessionNumber, event: SessionEvent<Vec<u8>>) -> SessionEvent<Vec<u8>> {
+            event
+        }
+
+        fn frame_bytes_max(&self) -> usize {
+            100
+        }
+    }
+
+    impl Probes for Bytes {
+        fn is_ready(&self) -> bool {
+            true
+        }
+    }
+
+    const UPGRADE: &str = "GET /sync HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+    async fn next(inbox: &mut Inbox<SessionEvent<Vec<u8>>>) -> Vec<SessionEvent<Vec<u8>>> {
+        assert!(inbox.wait().await);
+        inbox.take().collect()
+    }
+
+    #[tokio::test]
+    async fn a_session_whose_connection_breaks_without_a_word_is_closed() {
+        let (mailbox, mut inbox) = mailbox(1000);
+        let (metrics, shutdown) = (Metrics::default(), Shutdown::new());
+        let endpoint = Endpoint::new(Bytes, mailbox, &metrics, shutdown.listen());
+        let listener = bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        tokio::spawn(Site::new(endpoint, metrics, Arc::new(Bytes)).serve(listener, shutdown.listen()));
+        let mut socket = TcpStream::connect(address).await.expect("it listens");
+        socket.write_all(UPGRADE.as_bytes()).await.expect("it reads");
+        let mut answer = [0; 12];
+        socket.read_exact(&mut answer).await.expect("it answers");
+        assert_eq!(answer, *b"HTTP/1.1 101");
+        assert_eq!(next(&mut inbox).await, [SessionEvent::Opened]);
+        drop(socket);
+        let closed = tokio::time::timeout(CLOSE_WITHIN * 10, next(&mut inbox)).await;
+        assert_eq!(closed.expect("it is told"), [SessionEvent::Closed]);
+    }
+}
