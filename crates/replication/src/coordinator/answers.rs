@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_machine::Now;
-use iolite_store::{CommitReply, CompletionDecision, Event, Refusal, Reply, RequestId};
+use iolite_store::{CommitReply, Event, Refusal, Reply, RequestId};
 use iolite_values::{StoreIncarnation, Timestamp, Transaction};
 
 use super::questions::Purpose;
@@ -66,9 +66,8 @@ impl Coordinator {
                 return self.propose(now, request, transaction, floor);
             }
             Prepared::Completed(completion) => {
-                if completion.decision == CompletionDecision::Committed {
-                    self.feed.want(completion.at);
-                }
+                // An abort has no writes, but its outcome waits for the feed as well.
+                self.feed.want(completion.at);
                 CommitReply::Completed(completion)
             }
             Prepared::Conflict { at_least } => {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use iolite_store::{Commit, Event, Segment};
+use iolite_store::{Commit, Completion, CompletionDecision, Event, Segment};
 use iolite_values::Timestamp;
 
-use super::bench::{Bench, Said, at, closed, commit, completed, transaction};
-use crate::messages::{Answer, Ask, Closed};
+use super::bench::{Bench, Said, at, closed, commit, completed, completion, transaction};
+use crate::messages::{Answer, Ask, Closed, Prepared};
 
 fn segment(from: Timestamp, to: Timestamp, commits: Vec<Commit>) -> Said {
     Said::Event(Event::Feed(Segment { from, to, commits }))
@@ -29,6 +29,15 @@ fn one_close_is_open_at_a_time_and_the_next_follows_at_once() {
         bench.answer(5, Answer::Closed(Ok(answer))),
         [segment(Timestamp::ZERO, first, vec![done]), Said::Asks(6, Ask::Close { through: second, cursor: first }),]
     );
+}
+
+#[test]
+fn an_abort_is_fetched_like_a_commit_because_its_outcome_waits_for_the_feed() {
+    let mut bench = Bench::open();
+    bench.request(1, commit(1));
+    let aborted = Completion { decision: CompletionDecision::Aborted, ..completion(at(0)) };
+    let said = bench.answer(2, Answer::Prepared(Prepared::Completed(aborted)));
+    assert_eq!(said[1..], [Said::Asks(3, Ask::Close { through: at(0), cursor: Timestamp::ZERO })]);
 }
 
 #[test]
