@@ -275,6 +275,16 @@ fn a_call_of_a_tab_that_is_lost_or_told_a_wrong_end_is_found() {
 }
 
 #[test]
+fn a_call_of_a_tab_may_vanish_when_the_app_asked_to_take_it_back() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    history.stores.insert(store(1), Default::default());
+    ticket(&mut history, &[1], Vec::new());
+    assert_eq!(violated(&history), Some(Invariant::Durability));
+    history.asked_back.insert((CLIENT, Counter(1)));
+    assert_eq!(violated(&history), None, "by the counter that it had in the queue");
+}
+
+#[test]
 #[should_panic(expected = "a durable record is lost")]
 fn a_journal_that_comes_back_without_a_durable_record_is_found() {
     let mut history = history(&[(1, CalledAs::Named)]);

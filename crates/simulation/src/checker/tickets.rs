@@ -18,7 +18,10 @@ pub fn check(history: &History, commits: &BTreeMap<StoreIncarnation, Commits>) -
             return Err(Violation::new(Invariant::ExactlyOnce, what));
         }
         let ended = |counter: &Counter| !history.calls[&(called.client, *counter)].ends.is_empty();
-        if called.stored && called.told.is_empty() && !called.asked_back && !called.counters.iter().any(ended) {
+        // By the tab itself, or by the app of the one that leads.
+        let asked_back = |counter: &Counter| history.was_asked_back((called.client, *counter));
+        let over = called.asked_back || called.counters.iter().any(|counter| ended(counter) || asked_back(counter));
+        if called.stored && called.told.is_empty() && !over {
             let what = format!("{ticket:?} {called:?} was stored and never ended");
             return Err(Violation::new(Invariant::Durability, what));
         }
