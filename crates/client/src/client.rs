@@ -273,7 +273,7 @@ impl Machine for Client {
 
     fn validate(&self) {
         self.cache.validate();
-        self.queue.validate();
+        self.queue.validate(&self.cache);
         self.leader.validate();
         assert!(self.counters.last <= self.counters.reserved, "a counter is used only when reserved");
         assert!(

@@ -13,11 +13,11 @@ mod lane;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use iolite_values::{Counter, Row};
+use iolite_values::{Counter, Read, Row};
 
 use iolite_wire::message::Outcome;
 
-use crate::cache::{Cache, RowId};
+use crate::cache::{Cache, Demand, RowId};
 use crate::tabs::Ticket;
 use crate::view::{Changed, Overlay, Reader};
 
@@ -206,9 +206,12 @@ impl Queue {
         std::mem::take(&mut self.touched)
     }
 
-    pub(crate) fn validate(&self) {
+    pub(crate) fn validate(&self, cache: &Cache) {
         for (counter, entry) in &self.entries {
             assert_eq!(*counter, entry.counter());
+            let held = |read: &Read| cache.interests.holds_for(Demand::Mutation(*counter), &read.interest());
+            let stands = *counter > self.settled || entry.reads().all(held);
+            assert!(stands, "what a settled mutation read is held, or nobody would tell that it changed");
         }
         let sent = |entry: &&Entry| matches!(entry.stage, Stage::Submitted(_) | Stage::Unanswered(_));
         assert!(self.entries.values().filter(sent).count() <= 1, "a lane submits one mutation at a time");

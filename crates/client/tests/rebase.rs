@@ -6,10 +6,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use harness::{Harness, Stop, at, hit, hits, key, note, note_row, notes, title_put};
-use iolite_client::{RunOf, Transaction, View};
-use iolite_values::{Cell, CellState, ColumnId, Element, Operation, Read, Value, Write};
-use iolite_wire::message::{Advance, Verdict};
+use harness::{Harness, Stop, at, config, hit, hits, key, note, note_row, notes, title_put};
+use iolite_client::{Client, Config, Limits, RunOf, Transaction, View};
+use iolite_values::{Cell, CellState, ColumnId, Decision, Element, Operation, Read, Value, Write};
+use iolite_wire::message::{Advance, FromClient, Verdict};
 
 fn count(tx: &mut Transaction<'_>, id: i64) -> Result<i64, Stop> {
     Ok(match tx.cell(&hits(id))? {
@@ -160,4 +160,31 @@ fn a_pause_is_over_when_its_time_is_although_the_timer_comes_late() {
     harness.now.instant = harness.now.instant + Duration::from_secs(5);
     harness.advance(Advance { to: at(30), ..Advance::default() });
     assert_eq!(harness.take_submits().len(), 1);
+}
+
+#[test]
+fn a_mutation_that_looked_for_a_row_learns_of_it_although_whoever_held_the_row_is_gone() {
+    let mut harness = Harness::new();
+    let limits = Limits { idle_interests_max: 0, ..Limits::default() };
+    let config = Config { limits, ..config("ann") };
+    harness.client = Client::open(config, Vec::new(), harness.now).expect("nothing is there");
+    harness.mutator("claim", |tx| match tx.exists(notes(), &key(1))? {
+        true => Err(Stop::Abort("taken")),
+        false => Ok(tx.write(hits(1), Operation::Add(1))?),
+    });
+    harness.connect();
+    let reaction = harness.react(View::Confirmed, |tx| tx.cell(&note(1, "title")).map(drop).map_err(Stop::from));
+    harness.load(10, &[]);
+    // The life of a row comes with any cell of it.
+    let claim = harness.mutate("claim");
+    assert!(harness.client.stop(reaction));
+    harness.advance(Advance { to: at(20), ..Advance::default() });
+    let unsubscribed = |message: &FromClient| matches!(message, FromClient::Unsubscribe(_));
+    assert!(!harness.sent.iter().any(unsubscribed), "the mutation stands on it");
+    let first = harness.take_submits().pop().expect("it was sent");
+    let create = Write { cell: Cell::row(notes(), key(1)), operation: Operation::Create };
+    harness.decide(claim, first.attempt.0, 30, vec![create], Verdict::Conflict(at(30)));
+    harness.pass(std::time::Duration::from_secs(1));
+    let again = harness.take_submits().pop().expect("it was sent again");
+    assert_eq!(again.decision, Decision::Abort("taken".into()));
 }

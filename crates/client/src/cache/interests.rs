@@ -246,7 +246,7 @@ impl Interests {
     /// Whether everything of `interest` is held.
     pub(crate) fn holds(&self, interest: &Interest) -> bool {
         let exact = self.by_interest.get(interest).is_some_and(|subscribed| subscribed.progress == Progress::Live);
-        exact || self.live_ranges.covering(interest).is_some() || self.life_is_held(interest)
+        exact || self.live_ranges.covering(interest).is_some() || self.holder_of_life(interest).is_some()
     }
 
     /// Whether a cell changes with what is live here. (The life of a row does, for each live cell of the row.)
@@ -262,26 +262,34 @@ impl Interests {
         self.holds(&Interest::Cell(cell.clone()))
     }
 
+    /// Whether `interest` is held for as long as `demand` needs it.
+    pub(crate) fn holds_for(&self, demand: Demand, interest: &Interest) -> bool {
+        let own = self.by_demand.get(&demand).into_iter().flatten();
+        let own = own.filter(|own| own.covers(interest) || covers_one_of(own, &[interest.clone()].into()));
+        own.into_iter().any(|own| self.by_interest[own].progress == Progress::Live)
+    }
+
     /// Any live cell of a row brings the row's life with it.
-    fn life_is_held(&self, interest: &Interest) -> bool {
-        let Interest::Cell(cell) = interest else { return false };
+    fn holder_of_life(&self, interest: &Interest) -> Option<&Interest> {
+        let Interest::Cell(cell) = interest else { return None };
         if cell.column != ColumnId::ROW {
-            return false;
+            return None;
         }
-        let from = Interest::Cell(cell.clone());
-        let of_row = self.by_interest.range(from..).take_while(|(own, _)| match own {
+        let of_row = self.by_interest.range(interest..).take_while(|(own, _)| match own {
             Interest::Cell(own) => (own.table, &own.row) == (cell.table, &cell.row),
             Interest::Range { .. } => false,
         });
-        of_row.into_iter().any(|(_, subscribed)| subscribed.progress == Progress::Live)
+        of_row.into_iter().find(|(_, subscribed)| subscribed.progress == Progress::Live).map(|(own, _)| own)
     }
 
     /// What has this interest asked for, or held, already. What is held comes before what is on its way.
     fn covering(&self, interest: &Interest) -> Option<Interest> {
         let own = self.by_interest.get(interest);
-        let is_live = own.is_some_and(|subscribed| subscribed.progress == Progress::Live);
-        let range = if is_live { None } else { self.live_ranges.covering(interest) };
-        range.or_else(|| own.map(|_| interest.clone()))
+        if own.is_some_and(|subscribed| subscribed.progress == Progress::Live) {
+            return Some(interest.clone());
+        }
+        let held = self.live_ranges.covering(interest).or_else(|| self.holder_of_life(interest).cloned());
+        held.or_else(|| own.map(|_| interest.clone()))
     }
 
     fn insert(&mut self, interest: Interest) {
@@ -348,7 +356,14 @@ impl Interests {
 }
 
 fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
-    let Interest::Range { table, range } = own else { return others.contains(own) };
+    let (table, range) = match own {
+        Interest::Range { table, range } => (table, range),
+        // With any cell comes the life of its row.
+        Interest::Cell(cell) => {
+            let life = Interest::Cell(Cell::row(cell.table, cell.row.clone()));
+            return others.contains(own) || others.contains(&life);
+        }
+    };
     let first_cell = Cell { table: *table, row: RowKey::bound(&range.lower), column: ColumnId(0) };
     let first_range = KeyRange { lower: range.lower.clone(), upper: None };
     let begins_in = |other: &&Interest| match other {

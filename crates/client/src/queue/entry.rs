@@ -193,6 +193,15 @@ impl Entry {
         }
     }
 
+    /// What its last run saw.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &Read> {
+        let ran = match &self.state {
+            RunState::Done(ran) => Some(ran),
+            RunState::Due | RunState::Missing(_) => None,
+        };
+        ran.into_iter().flat_map(|ran| &ran.reads).map(|(read, _)| read)
+    }
+
     /// The rows that its last run wrote.
     pub(crate) fn rows(&self) -> impl Iterator<Item = RowId> {
         self.writes().iter().map(|write| (write.cell.table, write.cell.row.clone()))
