@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use iolite_simulation::{Broken, Outcome, Report};
 
 #[derive(Args)]
@@ -12,7 +13,7 @@ pub struct Arguments {
     #[arg(long, value_parser = parse_seeds)]
     seeds: RangeInclusive<u64>,
     /// Take one rule out, to see that the checks find it; stops at the first seed that does
-    #[arg(long, value_parser = parse_broken)]
+    #[arg(long, value_name = "RULE", value_parser = broken())]
     broken: Option<Broken>,
     /// Print the report as JSON
     #[arg(long)]
@@ -26,9 +27,9 @@ fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
     if seeds.is_empty() { Err("the first seed is at most the last".into()) } else { Ok(seeds) }
 }
 
-fn parse_broken(name: &str) -> Result<Broken, String> {
-    let known = || Broken::ALL.map(Broken::name).join(", ");
-    Broken::from_name(name).ok_or_else(|| format!("there is no broken variant of this name; there are: {}", known()))
+fn broken() -> impl TypedValueParser<Value = Broken> {
+    PossibleValuesParser::new(Broken::ALL.map(Broken::name))
+        .map(|name| Broken::from_name(&name).expect("it is one of the names"))
 }
 
 /// Fails when a seed failed, a fault or an occasion of some kind was rare, little was confirmed, or a broken variant was not found.
