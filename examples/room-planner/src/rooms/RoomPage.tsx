@@ -1,6 +1,6 @@
 /** One room: the plan with its tools, and the chat beside it. */
 
-import { useConnectionState, usePending, useRefused } from "@iolite/react";
+import { useConnectionState, usePending } from "@iolite/react";
 import { useState } from "react";
 
 import { ChatSheet } from "../chat/ChatSheet";
@@ -56,10 +56,9 @@ export function RoomPage({ room, pieces: stored }: { room: Room; pieces: readonl
 function SyncChip({ open, onToggle }: { open: boolean; onToggle: () => void }) {
   const { title, tone } = connectionWords(useConnectionState());
   const waiting = usePending().length;
-  const refused = useRefused().length;
   return (
     <button type="button" className="sync-chip" aria-expanded={open} aria-controls="sync" onClick={onToggle}>
-      <span className={`connection tone-${refused > 0 ? "bad" : tone}`}>{title}</span>
+      <span className={`connection tone-${tone}`}>{title}</span>
       {waiting > 0 && <span className="count">{waiting}</span>}
     </button>
   );
