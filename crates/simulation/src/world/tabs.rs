@@ -75,7 +75,8 @@ impl World {
         self.faults.add(Fault::TabFrozen, 1);
         let until = self.moment + self.random.between(20, 3_000) * MILLISECOND;
         if let Some(tab) = self.clients[client.0].tabs.get_mut(&id) {
-            tab.frozen_until = until;
+            // Never shorter: what waits already comes at the end that it was given, and later messages would overtake it.
+            tab.frozen_until = tab.frozen_until.max(until);
         }
         self.events.add(until, Event::Tab(client, TabEvent::Thaw));
     }
