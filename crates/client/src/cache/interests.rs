@@ -264,9 +264,8 @@ impl Interests {
 
     /// Whether `interest` is held for as long as `demand` needs it.
     pub(crate) fn holds_for(&self, demand: Demand, interest: &Interest) -> bool {
-        let own = self.by_demand.get(&demand).into_iter().flatten();
-        let own = own.filter(|own| own.covers(interest) || covers_one_of(own, &[interest.clone()].into()));
-        own.into_iter().any(|own| self.by_interest[own].progress == Progress::Live)
+        let mut own = self.by_demand.get(&demand).into_iter().flatten();
+        own.any(|own| brings(own, interest) && self.by_interest[own].progress == Progress::Live)
     }
 
     /// Any live cell of a row brings the row's life with it.
@@ -353,6 +352,15 @@ impl Interests {
             "an interest knows its demands"
         );
     }
+}
+
+/// Whether all of `interest` comes with `own`. With any cell comes the life of its row.
+fn brings(own: &Interest, interest: &Interest) -> bool {
+    own.covers(interest)
+        || match (own, interest) {
+            (Interest::Cell(own), Interest::Cell(life)) => *life == Cell::row(own.table, own.row.clone()),
+            (Interest::Cell(_) | Interest::Range { .. }, Interest::Cell(_) | Interest::Range { .. }) => false,
+        }
 }
 
 fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
