@@ -274,11 +274,11 @@ impl Interests {
         if cell.column != ColumnId::ROW {
             return None;
         }
-        let of_row = self.by_interest.range(interest..).take_while(|(own, _)| match own {
+        let mut of_row = self.by_interest.range(interest..).take_while(|(own, _)| match own {
             Interest::Cell(own) => (own.table, &own.row) == (cell.table, &cell.row),
             Interest::Range { .. } => false,
         });
-        of_row.into_iter().find(|(_, subscribed)| subscribed.progress == Progress::Live).map(|(own, _)| own)
+        of_row.find(|(_, subscribed)| subscribed.progress == Progress::Live).map(|(own, _)| own)
     }
 
     /// What has this interest asked for, or held, already. What is held comes before what is on its way.
@@ -354,13 +354,12 @@ impl Interests {
     }
 }
 
-/// Whether all of `interest` comes with `own`. With any cell comes the life of its row.
+/// Whether all of `interest` comes with `own`: with any cell, the life of its row.
 fn brings(own: &Interest, interest: &Interest) -> bool {
-    own.covers(interest)
-        || match (own, interest) {
-            (Interest::Cell(own), Interest::Cell(life)) => *life == Cell::row(own.table, own.row.clone()),
-            (Interest::Cell(_) | Interest::Range { .. }, Interest::Cell(_) | Interest::Range { .. }) => false,
-        }
+    match interest {
+        Interest::Cell(cell) => own.includes(cell),
+        Interest::Range { .. } => own.covers(interest),
+    }
 }
 
 fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
