@@ -31,11 +31,20 @@ fn history(calls: &[(u64, CalledAs)]) -> History {
     history.identities.insert(client(), CLIENT);
     history.versions.insert(CLIENT, SchemaVersion::First);
     for (counter, called_as) in calls {
-        let call = Call::Hit { key: 0, amount: 1 };
-        let called = Called { durable: true, ..Called::new(call, *called_as, 0, 1) };
-        history.calls.insert((CLIENT, Counter(*counter)), called);
+        history.calls.insert((CLIENT, Counter(*counter)), called(*called_as, 0));
     }
     history
+}
+
+const ONE_HIT: Call = Call::Hit { key: 0, amount: 1 };
+
+/// A call that is durable.
+fn called(called_as: CalledAs, at: Moment) -> Called {
+    Called { durable: true, ..Called::new(ONE_HIT, called_as, at, 1) }
+}
+
+fn issued(counter: u64) -> TransactionId {
+    TransactionId { client: client(), counter: Counter(counter) }
 }
 
 fn hit(amount: i64) -> Write {
@@ -43,7 +52,7 @@ fn hit(amount: i64) -> Write {
 }
 
 fn commit(history: &mut History, of: StoreIncarnation, counter: u64, micros: u64) {
-    add_record(history, of, TransactionId { client: client(), counter: Counter(counter) }, Some(hit(1)), micros);
+    add_record(history, of, issued(counter), Some(hit(1)), micros);
 }
 
 /// Without a write it is an abort.
@@ -127,9 +136,7 @@ fn of_other_client(history: &mut History, called_at: Moment, micros: u64) {
     let (index, own) = (ClientIndex(1), ClientId(Id::from_u128(78)));
     history.identities.insert(own, index);
     history.versions.insert(index, SchemaVersion::First);
-    let call = Call::Hit { key: 0, amount: 1 };
-    let called = Called { durable: true, ..Called::new(call, CalledAs::Named, called_at, 1) };
-    history.calls.insert((index, Counter(1)), called);
+    history.calls.insert((index, Counter(1)), called(CalledAs::Named, called_at));
     add_record(history, store(1), TransactionId { client: own, counter: Counter(1) }, Some(hit(1)), micros);
 }
 
@@ -149,16 +156,14 @@ fn a_mutation_that_comes_before_one_that_had_ended_is_found() {
 #[test]
 fn writes_that_a_closure_would_not_have_made_are_found() {
     let mut history = history(&[(1, CalledAs::Named)]);
-    let transaction = TransactionId { client: client(), counter: Counter(1) };
-    add_record(&mut history, store(1), transaction, Some(hit(2)), 10);
+    add_record(&mut history, store(1), issued(1), Some(hit(2)), 10);
     assert_eq!(violated(&history), Some(Invariant::Serializability));
 }
 
 #[test]
 fn an_abort_of_a_closure_that_would_have_committed_is_found() {
     let mut history = history(&[(1, CalledAs::Named)]);
-    let transaction = TransactionId { client: client(), counter: Counter(1) };
-    add_record(&mut history, store(1), transaction, None, 10);
+    add_record(&mut history, store(1), issued(1), None, 10);
     assert_eq!(violated(&history), Some(Invariant::Serializability));
 }
 
@@ -245,8 +250,7 @@ fn a_state_that_goes_back_is_found() {
 }
 
 fn ticket(history: &mut History, counters: &[u64], told: Vec<CallStatus>) {
-    let call = Call::Hit { key: 0, amount: 1 };
-    let mut called = TicketCall::new(CLIENT, call, 0);
+    let mut called = TicketCall::new(CLIENT, ONE_HIT, 0);
     called.counters = counters.iter().copied().map(Counter).collect();
     (called.stored, called.told) = (true, told);
     history.tickets.insert(Ticket(Id::from_u128(5)), called);

@@ -26,13 +26,14 @@ fn seen_of(table: &str, mark: &str) -> Cell {
     Cell { table: TableId::of(table), row, column: ColumnId::of("seen") }
 }
 
-fn submit(counter: u64, cell: Cell, operation: Operation) -> Submit {
+/// A first attempt that read nothing.
+pub fn submit(counter: u64, writes: Vec<Write>) -> Submit {
     Submit {
         counter: Counter(counter),
         attempt: Attempt(1),
         snapshot: Timestamp::ZERO,
         reads: Vec::new(),
-        decision: Decision::Commit(vec![Write { cell, operation }]),
+        decision: Decision::Commit(writes),
         acknowledged: None,
     }
 }
@@ -72,7 +73,7 @@ async fn unknown_tables_and_wrong_types_are_rejected_by_name_and_change_nothing(
         (Cell { column: ColumnId::of("hidden"), ..seen_of("marks", "mark 0") }, Operation::Put(Value::Int(1))),
     ];
     for (counter, (cell, operation)) in (1..).zip(wrong) {
-        session.say(&FromClient::Submit(submit(counter, cell, operation.clone()))).await;
+        session.say(&FromClient::Submit(submit(counter, vec![Write { cell, operation: operation.clone() }]))).await;
         let Outcome { verdict, .. } = outcome(&mut session).await;
         let Verdict::Rejected(Rejection::Invalid(reason)) = verdict else { panic!("{operation:?}: {verdict:?}") };
         assert!(!reason.is_empty());
@@ -91,7 +92,8 @@ async fn a_clock_ten_years_ahead_moves_nobody_elses() {
     let server = Dev::start(&folder.0);
     let mut witness = Witness::arrive(&server).await;
     let mut session = enter(&server).await;
-    let mut early = submit(1, seen_of("marks", "mark 0"), Operation::Put(Value::Int(1)));
+    let write = Write { cell: seen_of("marks", "mark 0"), operation: Operation::Put(Value::Int(1)) };
+    let mut early = submit(1, vec![write]);
     early.snapshot = in_ten_years();
     early.reads = vec![Read::Cell { cell: seen_of("marks", "mark 0"), element: Element::Whole }];
     session.say(&FromClient::Submit(early)).await;

@@ -1,11 +1,9 @@
 //! A session that takes everything at once is never behind, however much larger its messages are in memory than on the wire.
 
-use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Operation, RowKey, TableId, Timestamp, Value, Write,
-};
-use iolite_wire::message::{FromClient, FromGateway, Hello, Submit, Verdict};
+use iolite_values::{Cell, ClientId, ColumnId, Id, Operation, RowKey, TableId, Value, Write};
+use iolite_wire::message::{FromClient, FromGateway, Hello, Verdict};
 
-use crate::contents::{enter, outcome};
+use crate::contents::{enter, outcome, submit};
 use crate::dev::{Dev, Folder};
 use crate::raw_session::{RawSession, hello};
 use crate::witness::{Witness, schema};
@@ -15,17 +13,6 @@ const TABLE: &str = "marks";
 /// A row whose key is so long that its cell has a number on the wire, and so takes a hundredth of what it takes in memory.
 fn row(number: usize) -> RowKey {
     RowKey::new(&[Value::from(format!("{number:0900}"))]).expect("short enough")
-}
-
-fn submit(counter: u64, writes: Vec<Write>) -> FromClient {
-    FromClient::Submit(Submit {
-        counter: Counter(counter),
-        attempt: Attempt(1),
-        snapshot: Timestamp::ZERO,
-        reads: Vec::new(),
-        decision: Decision::Commit(writes),
-        acknowledged: None,
-    })
 }
 
 fn create(number: usize) -> Write {
@@ -47,11 +34,12 @@ async fn who_takes_everything_at_once_is_told_everything() {
     let of_reader = Hello { client: ClientId(Id::from_u128(43)), ..hello(&server.token(), schema().hash()) };
     reader.say(&FromClient::Hello(of_reader)).await;
     assert!(matches!(reader.hear().await, Some(FromGateway::Welcome(_))));
-    writer.say(&submit(1, (0..400).map(create).collect())).await;
+    writer.say(&FromClient::Submit(submit(1, (0..400).map(create).collect()))).await;
     assert!(matches!(outcome(&mut writer).await.verdict, Verdict::Committed(_)));
     reader.subscribe_to_all(TABLE).await;
     for value in 1..=30 {
-        writer.say(&submit(1 + value, (0..400).map(|number| put(number, value as i64)).collect())).await;
+        let writes = (0..400).map(|number| put(number, value as i64)).collect();
+        writer.say(&FromClient::Submit(submit(1 + value, writes))).await;
         assert!(matches!(outcome(&mut writer).await.verdict, Verdict::Committed(_)));
         loop {
             let Some(FromGateway::Advance(advance)) = reader.hear().await else { panic!("it is sent away at {value}") };
