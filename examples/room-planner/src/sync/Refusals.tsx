@@ -9,10 +9,11 @@ import { mutationWords, type NameOf } from "./mutationWords";
 /** Of more than these, only the latest are shown: the plan has to stay in sight. */
 const SHOWN = 2;
 
+/** Refusals that read the same. */
 interface Alike {
   readonly words: string;
   readonly reason: string;
-  readonly all: readonly RefusedMutation[];
+  readonly all: RefusedMutation[];
 }
 
 export function Refusals({ nameOf }: { nameOf: NameOf }) {
@@ -50,7 +51,7 @@ function Dismiss({ label, onClick }: { label: string; onClick: () => void }) {
 }
 
 function grouped(refused: readonly RefusedMutation[], nameOf: NameOf): readonly Alike[] {
-  const groups = new Map<string, { words: string; reason: string; all: RefusedMutation[] }>();
+  const groups = new Map<string, Alike>();
   for (const mutation of refused) {
     const words = mutationWords(mutation.name, mutation.args, nameOf);
     const key = JSON.stringify([words, mutation.reason]);

@@ -52,3 +52,17 @@ test("who moves a piece that somebody has locked meanwhile is told so", () =>
     assert.match(await refusal.innerText(), /Somebody has locked “Desk”\./);
     await ben.untilPlace("desk-6", before);
   }));
+
+test("the same refusal several times over is told once, and dismissed at once", () =>
+  onStage(async ({ person }) => {
+    const ada = await person("Ada");
+    await ada.untilReady();
+    await ada.add("sofa");
+    await ada.page.click("[data-add=sofa]");
+    await ada.page.click("[data-add=sofa]");
+    const refusal = ada.page.locator("[data-refused=addPiece]");
+    await refusal.filter({ hasText: "Not done: Add Sofa, 2 times" }).waitFor({ timeout: 30_000 });
+    assert.equal(await refusal.count(), 1);
+    await refusal.getByRole("button", { name: "Dismiss" }).click();
+    await refusal.waitFor({ state: "detached" });
+  }));
