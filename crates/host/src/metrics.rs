@@ -1,5 +1,6 @@
 //! Counters, gauges and summaries, shown as Prometheus text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,8 @@ const RECENT_MAX: usize = 4096;
 #[derive(Debug)]
 struct Entry {
     name: &'static str,
+    /// As they are shown, with their braces; empty without any.
+    labels: String,
     help: &'static str,
     value: Kind,
 }
@@ -58,6 +61,16 @@ impl Metrics {
         metric
     }
 
+    /// One counter of several that share a name. Asking again with equal labels gives the same one.
+    pub fn counter_of(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Metric {
+        self.one_of(name, help, labels, Kind::Counter)
+    }
+
+    /// One gauge of several that share a name; likewise.
+    pub fn gauge_of(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Metric {
+        self.one_of(name, help, labels, Kind::Gauge)
+    }
+
     pub fn summary(&self, name: &'static str, help: &'static str) -> Summary {
         let summary = Summary::default();
         self.add(name, help, Kind::Summary(summary.clone()));
@@ -68,17 +81,49 @@ impl Metrics {
         self.add(name, help, Kind::Fact(label, value.into()));
     }
 
-    /// The text that a Prometheus server reads.
+    /// The text that a Prometheus server reads. What shares a name stands together.
     pub fn render(&self) -> String {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut order: Vec<&'static str> = Vec::new();
+        let mut named: BTreeMap<&'static str, Vec<&Entry>> = BTreeMap::new();
+        for entry in entries.iter() {
+            let same = named.entry(entry.name).or_default();
+            if same.is_empty() {
+                order.push(entry.name);
+            }
+            same.push(entry);
+        }
         let mut text = String::new();
-        for entry in self.entries.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            entry.render(&mut text).expect("a string takes whatever is written to it");
+        for name in order {
+            render(&named[name], &mut text).expect("a string takes whatever is written to it");
         }
         text
     }
 
     fn add(&self, name: &'static str, help: &'static str, value: Kind) {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(Entry { name, help, value });
+        let entry = Entry { name, labels: String::new(), help, value };
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    }
+
+    fn one_of(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+        kind: fn(Metric) -> Kind,
+    ) -> Metric {
+        let labels = shown(labels);
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = entries.iter().filter(|entry| entry.name == name && entry.labels == labels);
+        let known = known.find_map(|entry| match &entry.value {
+            Kind::Counter(metric) | Kind::Gauge(metric) => Some(metric.clone()),
+            Kind::Summary(_) | Kind::Fact(..) => None,
+        });
+        known.unwrap_or_else(|| {
+            let metric = Metric::default();
+            entries.push(Entry { name, labels, help, value: kind(metric.clone()) });
+            metric
+        })
     }
 }
 
@@ -127,21 +172,29 @@ impl Summary {
     }
 }
 
-impl Entry {
-    fn render(&self, text: &mut String) -> std::fmt::Result {
-        let Entry { name, help, value } = self;
-        let kind = match value {
-            Kind::Counter(_) => "counter",
-            Kind::Gauge(_) | Kind::Fact(..) => "gauge",
-            Kind::Summary(_) => "summary",
-        };
-        writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}")?;
+fn shown(labels: &[(&'static str, &str)]) -> String {
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let shown: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    format!("{{{}}}", shown.join(","))
+}
+
+/// Those of one name.
+fn render(entries: &[&Entry], text: &mut String) -> std::fmt::Result {
+    let Some(Entry { name, help, value, .. }) = entries.first() else { return Ok(()) };
+    let kind = match value {
+        Kind::Counter(_) => "counter",
+        Kind::Gauge(_) | Kind::Fact(..) => "gauge",
+        Kind::Summary(_) => "summary",
+    };
+    writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}")?;
+    for Entry { labels, value, .. } in entries {
         match value {
-            Kind::Counter(metric) | Kind::Gauge(metric) => writeln!(text, "{name} {}", metric.get()),
-            Kind::Summary(summary) => summary.render(name, text),
-            Kind::Fact(label, fact) => writeln!(text, "{name}{{{label}=\"{fact}\"}} 1"),
+            Kind::Counter(metric) | Kind::Gauge(metric) => writeln!(text, "{name}{labels} {}", metric.get())?,
+            Kind::Summary(summary) => summary.render(name, text)?,
+            Kind::Fact(label, fact) => writeln!(text, "{name}{{{label}=\"{fact}\"}} 1")?,
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -162,5 +215,18 @@ mod tests {
         assert!(text.contains("c{class=\"fsync\"} 1\n"), "{text}");
         assert!(text.contains("d_seconds{quantile=\"0.5\"} 0.051\n"), "{text}");
         assert!(text.contains("d_seconds_count 100\n"), "{text}");
+    }
+
+    #[test]
+    fn what_shares_a_name_stands_together_under_one_help() {
+        let metrics = Metrics::default();
+        metrics.counter_of("a_total", "Things.", &[("peer", "x"), ("reason", "say \"no\"")]).add(1);
+        metrics.counter("b_total", "Others.");
+        metrics.counter_of("a_total", "Things.", &[("peer", "y"), ("reason", "full")]).add(2);
+        metrics.counter_of("a_total", "Things.", &[("peer", "y"), ("reason", "full")]).add(3);
+        let text = metrics.render();
+        let together = "# HELP a_total Things.\n# TYPE a_total counter\n\
+            a_total{peer=\"x\",reason=\"say \\\"no\\\"\"} 1\na_total{peer=\"y\",reason=\"full\"} 5\n# HELP b_total";
+        assert!(text.starts_with(together), "{text}");
     }
 }
