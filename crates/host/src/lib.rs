@@ -7,12 +7,14 @@
 //! - what waits for a machine or for a socket is bounded in bytes;
 //! - a journal's records are durable before anyone is told so.
 
+mod certificates;
 mod clock;
 mod connections;
 mod delay_proxy;
 mod duplex;
 mod event_loop;
 mod journal_thread;
+mod links;
 mod mailbox;
 mod metrics;
 mod open_files;
@@ -24,11 +26,16 @@ mod shutdown;
 mod site;
 mod standard_streams;
 
+pub use certificates::{Authority, AuthorityError, TlsFiles, TlsFilesError};
 pub use clock::Clock;
 pub use delay_proxy::DelayProxy;
 pub use duplex::{Duplex, DuplexEvent};
 pub use event_loop::{Performer, drive};
 pub use journal_thread::{JournalNews, JournalThread, JournalWriter};
+pub use links::{
+    LinkEvent, LinkHandler, LinkLimits, LinkNumber, LinkPeer, LinkSecurity, LinkSettings, LinkSide, Links, LinksError,
+    NodeName, NodeNameError,
+};
 pub use mailbox::{Inbox, Mailbox, mailbox};
 pub use metrics::{Metric, Metrics, Summary};
 pub use open_files::allow_all_open_files;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// Bytes that a letter counts for at least: its own place, and the machine's work.
-const LETTER_BYTES_MIN: usize = 256;
+pub(crate) const LETTER_BYTES_MIN: usize = 256;
 
 /// The sending half. Cheap to clone.
 #[derive(Debug)]
@@ -47,10 +47,38 @@ impl<I> Mailbox<I> {
 
     /// Sends what came from outside, once there is room for it. A letter that is larger than the box waits until it is empty.
     pub async fn send_sized(&self, bytes: usize, input: I) {
-        let wanted = bytes.clamp(LETTER_BYTES_MIN.min(self.bytes_max), self.bytes_max);
-        let wanted = u32::try_from(wanted).expect("the box has no more than u32::MAX bytes");
+        let wanted = self.wanted(bytes);
         let room = self.room.clone().acquire_many_owned(wanted).await.expect("the box's room is never closed");
         let _ = self.sender.send(Letter { input, _room: Some(room) });
+    }
+
+    /// Sends several letters that came together, if there is room for `bytes` at once: the sum of what each counts for. Tells whether it did;
+    /// if not, the letters are still in `inputs`.
+    pub(crate) fn try_send_all(&self, bytes: usize, inputs: &mut Vec<I>) -> bool {
+        let room = self.room.clone().try_acquire_many_owned(self.wanted(bytes));
+        room.map(|room| self.put_all(room, inputs)).is_ok()
+    }
+
+    /// Sends them once there is room for all.
+    pub(crate) async fn send_all(&self, bytes: usize, mut inputs: Vec<I>) {
+        let room = self.room.clone().acquire_many_owned(self.wanted(bytes)).await;
+        self.put_all(room.expect("the box's room is never closed"), &mut inputs);
+    }
+
+    /// The last letter holds the room of all: what is taken is taken from the front.
+    fn put_all(&self, room: OwnedSemaphorePermit, inputs: &mut Vec<I>) {
+        let last = inputs.pop();
+        for input in inputs.drain(..) {
+            self.send(input);
+        }
+        if let Some(input) = last {
+            let _ = self.sender.send(Letter { input, _room: Some(room) });
+        }
+    }
+
+    fn wanted(&self, bytes: usize) -> u32 {
+        let wanted = bytes.clamp(LETTER_BYTES_MIN.min(self.bytes_max), self.bytes_max);
+        u32::try_from(wanted).expect("the box has no more than u32::MAX bytes")
     }
 }
 
@@ -94,6 +122,29 @@ mod tests {
         second.await.expect("it did not panic");
         assert!(inbox.wait().await);
         assert_eq!(inbox.take().collect::<Vec<_>>(), [2]);
+    }
+
+    #[tokio::test]
+    async fn letters_that_came_together_take_their_room_together_and_give_it_back_with_the_last() {
+        let (mailbox, mut inbox) = mailbox(1000);
+        let mut batch: Vec<u32> = (1..=300).collect();
+        assert!(mailbox.try_send_all(600, &mut batch) && batch.is_empty());
+        let mut next = vec![301, 302];
+        assert!(!mailbox.try_send_all(600, &mut next));
+        assert_eq!(next, [301, 302]);
+        let later = tokio::spawn({
+            let mailbox = mailbox.clone();
+            async move { mailbox.send_all(600, next).await }
+        });
+        assert!(inbox.wait().await);
+        assert_eq!(inbox.take().collect::<Vec<_>>(), (1..=256).collect::<Vec<_>>());
+        tokio::task::yield_now().await;
+        assert!(!later.is_finished(), "the room is taken until the last letter is");
+        assert!(inbox.wait().await);
+        assert_eq!(inbox.take().collect::<Vec<_>>(), (257..=300).collect::<Vec<_>>());
+        later.await.expect("it did not panic");
+        assert!(inbox.wait().await);
+        assert_eq!(inbox.take().collect::<Vec<_>>(), [301, 302]);
     }
 
     #[tokio::test]

@@ -26,22 +26,28 @@ pub fn read_or_create_secret(file: &Path) -> Result<String, SecretError> {
         Ok(text) => Ok(text.trim().to_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let secret = format!("{:032x}", random_id());
-            create(file, &secret).map_err(failed)?;
+            write_secret(file, &format!("{secret}\n")).map_err(failed)?;
             Ok(secret)
         }
         Err(error) => Err(failed(error)),
     }
 }
 
-/// Under another name first, so that a crash leaves no half of a secret.
-fn create(file: &Path, secret: &str) -> io::Result<()> {
-    let unfinished = file.with_extension("new");
+/// Writes a file for its owner only. Under another name first, so that a crash leaves no half of a secret.
+pub(crate) fn write_secret(file: &Path, contents: &str) -> io::Result<()> {
+    let mut unfinished = file.as_os_str().to_owned();
+    unfinished.push(".new");
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // One that a crash has left, perhaps with other rights.
+    match std::fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
     let mut handle = options.open(&unfinished)?;
-    writeln!(handle, "{secret}")?;
+    handle.write_all(contents.as_bytes())?;
     handle.sync_all()?;
     std::fs::rename(unfinished, file)
 }

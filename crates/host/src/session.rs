@@ -42,6 +42,15 @@ pub trait Codec: Send + 'static {
     /// # Errors
     /// Why the message cannot be sent. The session is closed, since its other side would miss something.
     fn encode(&mut self, message: &Self::Outgoing) -> Result<Vec<u8>, String>;
+
+    /// Appends what [`Codec::encode`] gives to bytes that wait to be sent. To be written where many small messages are worth it.
+    ///
+    /// # Errors
+    /// As [`Codec::encode`]. What was appended by then is taken off again.
+    fn encode_into(&mut self, message: &Self::Outgoing, bytes: &mut Vec<u8>) -> Result<(), String> {
+        bytes.extend_from_slice(&self.encode(message)?);
+        Ok(())
+    }
 }
 
 /// What sessions are made with.

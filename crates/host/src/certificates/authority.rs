@@ -1,0 +1,160 @@
+//! The authority of a cluster, and what it issues.
+//!
+//! Whoever has the authority's key can make a node of the cluster. So it stays where certificates are issued, and goes to no node.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+
+use super::TlsFiles;
+use crate::links::NodeName;
+use crate::secret_file::write_secret;
+
+/// Signs the certificates of a cluster's nodes.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    /// What every node trusts.
+    certificate_pem: String,
+}
+
+/// Why there is no authority, or no certificate of it.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorityError {
+    #[error(
+        "there is an authority in {} already: use it, or choose another folder. A new one would cut off every node that has a \
+         certificate of this one", folder.display()
+    )]
+    Exists { folder: PathBuf },
+    #[error(
+        "the authority's file {} cannot be read: {source}. Make an authority first, or correct the path", file.display()
+    )]
+    Unreadable { file: PathBuf, source: io::Error },
+    #[error("the authority's file {} holds no private key that can sign: {problem}. Restore it from a copy", file.display())]
+    Key { file: PathBuf, problem: String },
+    #[error("the file {} cannot be written: {source}. Make its folder writable for this user", file.display())]
+    Unwritable { file: PathBuf, source: io::Error },
+    #[error("the certificate cannot be made: {0}")]
+    Signing(String),
+}
+
+impl Authority {
+    /// How long an authority's certificate is valid: replacing it means visiting every node.
+    pub const VALID: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+    /// How long a node's is, where nobody says otherwise.
+    pub const NODE_VALID: Duration = Duration::from_secs(365 * 24 * 3600);
+    /// Certificates are valid from so long ago: the clocks of nodes differ.
+    const VALID_BEFORE: Duration = Duration::from_secs(3600);
+
+    const CERTIFICATE: &'static str = "authority.crt";
+    const KEY: &'static str = "authority.key";
+
+    /// Makes an authority, and its two files in a folder, which is made if it is missing.
+    ///
+    /// # Errors
+    /// [`AuthorityError::Exists`], when the folder has one; and what can go wrong with files.
+    pub fn create(folder: &Path) -> Result<Authority, AuthorityError> {
+        let (certificate_file, key_file) = (folder.join(Authority::CERTIFICATE), folder.join(Authority::KEY));
+        if key_file.exists() || certificate_file.exists() {
+            return Err(AuthorityError::Exists { folder: folder.to_owned() });
+        }
+        make_folder(folder)?;
+        let key = KeyPair::generate().map_err(signing)?;
+        let mut params = authority_params(&key);
+        validity(&mut params, SystemTime::now() + Authority::VALID);
+        let certificate_pem = params.self_signed(&key).map_err(signing)?.pem();
+        // The certificate last: where it is, the authority is whole.
+        write(&key_file, &key.serialize_pem())?;
+        write(&certificate_file, &certificate_pem)?;
+        Ok(Authority { issuer: Issuer::new(authority_params(&key), key), certificate_pem })
+    }
+
+    /// Reads the authority of a folder.
+    ///
+    /// # Errors
+    /// [`AuthorityError::Unreadable`] and [`AuthorityError::Key`], with the file.
+    pub fn open(folder: &Path) -> Result<Authority, AuthorityError> {
+        let certificate_pem = read(&folder.join(Authority::CERTIFICATE))?;
+        let key_file = folder.join(Authority::KEY);
+        let problem = |error: rcgen::Error| AuthorityError::Key { file: key_file.clone(), problem: error.to_string() };
+        let key = KeyPair::from_pem(&read(&key_file)?).map_err(problem)?;
+        Ok(Authority { issuer: Issuer::new(authority_params(&key), key), certificate_pem })
+    }
+
+    /// Makes a certificate for a node with a new key, and puts all that the node needs into a folder, which is made if it is missing. What is
+    /// there from before is replaced, file by file: a node that runs takes the new ones for its next link.
+    ///
+    /// # Errors
+    /// [`AuthorityError::Unwritable`] and [`AuthorityError::Signing`].
+    pub fn issue(&self, name: &NodeName, valid: Duration, folder: &Path) -> Result<TlsFiles, AuthorityError> {
+        self.issue_until(name, SystemTime::now() + valid, folder)
+    }
+
+    pub(crate) fn issue_until(
+        &self,
+        name: &NodeName,
+        not_after: SystemTime,
+        folder: &Path,
+    ) -> Result<TlsFiles, AuthorityError> {
+        make_folder(folder)?;
+        let key = KeyPair::generate().map_err(signing)?;
+        let mut params = CertificateParams::new([name.to_string()]).map_err(signing)?;
+        params.distinguished_name = common_name(name.to_string());
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        // Every node dials and is dialled.
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.use_authority_key_identifier_extension = true;
+        validity(&mut params, not_after);
+        let certificate = params.signed_by(&key, &self.issuer).map_err(signing)?;
+        let files = TlsFiles::in_folder(folder);
+        write(&files.authority, &self.certificate_pem)?;
+        write(&files.key, &key.serialize_pem())?;
+        write(&files.certificate, &certificate.pem())?;
+        Ok(files)
+    }
+}
+
+/// The same for the same key, so that an authority needs no more than its files.
+fn authority_params(key: &KeyPair) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    // Part of the key tells the authorities of two clusters apart, also where names are compared before signatures.
+    let number: String = key.public_key_raw().iter().rev().take(8).map(|byte| format!("{byte:02x}")).collect();
+    params.distinguished_name = common_name(format!("Iolite cluster authority {number}"));
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
+}
+
+fn common_name(name: String) -> DistinguishedName {
+    let mut distinguished = DistinguishedName::new();
+    distinguished.push(DnType::CommonName, name);
+    distinguished
+}
+
+fn validity(params: &mut CertificateParams, not_after: SystemTime) {
+    params.not_before = (SystemTime::now() - Authority::VALID_BEFORE).into();
+    params.not_after = not_after.into();
+}
+
+fn make_folder(folder: &Path) -> Result<(), AuthorityError> {
+    std::fs::create_dir_all(folder).map_err(|source| AuthorityError::Unwritable { file: folder.to_owned(), source })
+}
+
+fn write(file: &Path, contents: &str) -> Result<(), AuthorityError> {
+    write_secret(file, contents).map_err(|source| AuthorityError::Unwritable { file: file.to_owned(), source })
+}
+
+fn read(file: &Path) -> Result<String, AuthorityError> {
+    std::fs::read_to_string(file).map_err(|source| AuthorityError::Unreadable { file: file.to_owned(), source })
+}
+
+fn signing(error: rcgen::Error) -> AuthorityError {
+    AuthorityError::Signing(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

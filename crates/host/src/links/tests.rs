@@ -1,0 +1,12 @@
+//! Nodes with real sockets on loopback, and whoever else may connect to them.
+
+use super::LinkSecurity;
+
+mod bed;
+mod exchange;
+mod hostile;
+mod lifetime;
+mod page;
+mod slowness;
+mod throughput;
+mod trust;
