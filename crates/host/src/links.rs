@@ -35,7 +35,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use self::handshake::Terms;
-use self::identity::Identity;
+use self::identity::{CertificateMetrics, Identity};
 use self::registry::Registry;
 use self::shared::Shared;
 use self::traffic::Traffic;
@@ -245,11 +245,7 @@ impl<H: LinkHandler> Links<H> {
         let LinkSettings { name, security, delay, limits } = settings;
         let identity = match security {
             LinkSecurity::PlainOnLoopback => None,
-            LinkSecurity::Tls(files) => {
-                let help = "Changed files of certificates that could not be used.";
-                let failures = metrics.counter("iolite_certificate_failures_total", help);
-                Some(Identity::load(name.clone(), files, failures)?)
-            }
+            LinkSecurity::Tls(files) => Some(Identity::load(name.clone(), files, CertificateMetrics::new(metrics))?),
         };
         let terms = Terms { name, handler, identity };
         let (registry, traffic) = (Registry::new(), Traffic::new(metrics));

@@ -72,3 +72,42 @@ impl Ord for Alarm {
         (self.at, self.order).cmp(&(other.at, other.order))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::Wake;
+    use std::time::Duration;
+
+    use super::*;
+
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Woken>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn each_is_woken_at_its_time_whatever_the_order_in_which_they_were_set() {
+        let begun = Instant::now();
+        let set = |millis| {
+            let woken = Arc::new(Woken(AtomicBool::new(false)));
+            let at = begun + Duration::from_millis(millis);
+            wake_at(at, woken.clone().into());
+            (at, woken)
+        };
+        let mut waiting: Vec<_> = [40, 10, 25, 0, 25].map(set).into();
+        while !waiting.is_empty() {
+            waiting.retain(|(at, woken)| {
+                let is_woken = woken.0.load(Ordering::SeqCst);
+                assert!(!is_woken || Instant::now() >= *at, "too early");
+                !is_woken
+            });
+            assert!(begun.elapsed() < Duration::from_secs(30), "too late");
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}

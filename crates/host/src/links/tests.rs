@@ -10,3 +10,4 @@ mod page;
 mod slowness;
 mod throughput;
 mod trust;
+mod weather;

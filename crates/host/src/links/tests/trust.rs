@@ -281,6 +281,22 @@ async fn a_new_link_uses_the_new_files_and_an_old_one_goes_on() {
 }
 
 #[tokio::test]
+async fn when_the_certificate_expires_is_a_metric_that_follows_the_files() {
+    let mut cluster = Cluster::start().await;
+    let now = UnixTime::now().as_secs();
+    let expires = || cluster.other().metric("iolite_certificate_expires_timestamp_seconds");
+    let year = Authority::NODE_VALID.as_secs();
+    assert!((now + year - 60..now + year + 60).contains(&expires()), "{}", expires());
+    let week = Duration::from_secs(7 * 24 * 3600);
+    cluster.authority.issue(&name("other"), week, &cluster.folder.0.join("other")).expect("it can be issued");
+    let third = tls(cluster.folder.issue(&cluster.authority, "third"), "third").start().await;
+    third.dial("other", cluster.other());
+    cluster.other.0.opened("third").await;
+    let expires = cluster.other().metric("iolite_certificate_expires_timestamp_seconds");
+    assert!((now + week.as_secs() - 60..now + week.as_secs() + 60).contains(&expires), "{expires}");
+}
+
+#[tokio::test]
 async fn new_files_that_cannot_be_used_replace_nothing() {
     let mut cluster = Cluster::start().await;
     let files = TlsFiles::in_folder(&cluster.folder.0.join("other"));
@@ -311,7 +327,8 @@ fn files_that_no_other_node_would_accept_are_refused_at_the_start_with_what_to_d
     let expired = SystemTime::now() - Duration::from_secs(60);
     let expired = authority.issue_until(&name("one"), expired, &folder.0.join("expired")).expect("it can be issued");
     let problem = |files: TlsFiles| {
-        let loaded = identity::Identity::load(name("one"), files, crate::Metric::default());
+        let loaded =
+            identity::Identity::load(name("one"), files, identity::CertificateMetrics::new(&Metrics::default()));
         loaded.map(|_| ()).map_err(|error| error.to_string()).expect_err("they are wrong")
     };
     let missing = problem(TlsFiles { key: folder.0.join("none"), ..good.clone() });
