@@ -87,9 +87,11 @@ pub(crate) enum End {
 impl<H: LinkHandler> Link<H> {
     /// Serves the link to its end.
     pub async fn run(&mut self, mut stop: Stop) -> End {
+        let post = self.post.clone();
         let end = tokio::select! {
             biased;
             () = stop.wait() => End::Stopped,
+            () = post.outbox.closing() => End::Closed,
             end = poll_fn(|context| self.poll(context)) => end,
         };
         match &end {

@@ -8,6 +8,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use tokio::sync::Notify;
+
 use super::frames::{FrameKind, GOODBYE_BYTES_MAX, HEADER_BYTES, header};
 use crate::Codec;
 
@@ -21,6 +23,8 @@ pub(crate) struct Outbox<C> {
     bytes_max: usize,
     /// What the peer takes.
     frame_bytes_max: usize,
+    /// Told once, also while the link's task waits for its peer.
+    closing: Notify,
 }
 
 #[derive(Debug)]
@@ -63,7 +67,7 @@ pub(crate) enum Sent {
 impl<C: Codec> Outbox<C> {
     pub fn new(codec: C, bytes_max: usize, frame_bytes_max: usize) -> Outbox<C> {
         let queue = Queue { codec, waiting: Waiting::default(), taken: 0, state: State::Open, waker: None };
-        Outbox { queue: Mutex::new(queue), bytes_max, frame_bytes_max }
+        Outbox { queue: Mutex::new(queue), bytes_max, frame_bytes_max, closing: Notify::new() }
     }
 
     pub fn send(&self, message: &C::Outgoing) -> Sent {
@@ -91,9 +95,13 @@ impl<C: Codec> Outbox<C> {
             queue.state = State::Closed;
             queue.append_goodbye(goodbye);
         }
-        let waker = queue.waker.take();
         drop(queue);
-        waker.into_iter().for_each(Waker::wake);
+        self.closing.notify_one();
+    }
+
+    /// Returns once the link is to be closed. For the link's task alone.
+    pub async fn closing(&self) {
+        self.closing.notified().await;
     }
 
     /// Exchanges what waits for an empty buffer, once something does; `None` when nothing will any more. Everything taken before has been

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::super::frames::{FrameKind, header};
 use super::super::hello::Hello;
 use super::super::*;
 use super::bed::*;
@@ -80,12 +81,34 @@ async fn what_waits_is_sent_before_a_link_is_closed() {
 #[tokio::test]
 async fn a_link_to_a_peer_that_takes_nothing_closes_in_time() {
     let mut one = plain("one").start().await;
-    let _deaf = greeted(&one, "deaf").await;
+    let mut deaf = greeted(&one, "deaf").await;
     let (link, _) = one.opened("deaf").await;
+    // It lives, so that it is not given up for its silence.
+    let living = tokio::spawn(async move {
+        while deaf.write_all(&header(FrameKind::KeepAlive, 0)).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
     // More than the sockets hold, so that its goodbye never gets away.
     (0..20_000).for_each(|_| one.links.send(link, &vec![7; 1000]));
+    tokio::time::sleep(Duration::from_millis(100)).await;
     one.links.close(link, "enough");
     one.closed(link).await;
+    living.await.expect("its connection broke");
+}
+
+#[tokio::test]
+async fn a_peer_that_is_not_listened_to_is_not_taken_for_silent() {
+    let mut other = impatient("other");
+    other.inbox_bytes_max = 5000;
+    let ((mut one, link), (mut other, others)) = linked(impatient("one"), other).await;
+    (0..20_000_u32).for_each(|number| one.links.send(link, &number.to_le_bytes().to_vec()));
+    // Its machine is busy for longer than the peer may be silent.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for number in 0..20_000_u32 {
+        assert_eq!(other.message(others).await, number.to_le_bytes());
+    }
+    one.exchange(link, &mut other, others).await;
 }
 
 #[tokio::test]
