@@ -1,12 +1,15 @@
 //! The options of `iolite bench`.
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use crate::transactions::{TransactionOptions, TransactionWorkload};
+
 #[derive(Args, Debug)]
-#[command(group(clap::ArgGroup::new("server").args(["embedded", "target"]).required(true)))]
+#[command(group(clap::ArgGroup::new("server").args(["embedded", "target"])))]
 pub struct Arguments {
     /// What every client does
-    pub workload: Workload,
+    pub workload: AnyWorkload,
     /// Start a server for this run, with a data directory of its own
     #[arg(long)]
     pub embedded: bool,
@@ -28,6 +31,17 @@ pub struct Arguments {
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub transactions: TransactionOptions,
+}
+
+/// Everything that can be measured, by one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnyWorkload {
+    /// The whole client, each a process, with a server.
+    OfClients(Workload),
+    /// Transactions of a store, beside those of other systems.
+    Transactions(TransactionWorkload),
 }
 
 /// What the parent tells a client's process.
@@ -78,6 +92,29 @@ pub enum Role {
     Reader,
     /// A fresh session that reads everything at the end.
     Verify,
+}
+
+impl ValueEnum for AnyWorkload {
+    fn value_variants<'a>() -> &'a [AnyWorkload] {
+        const {
+            &[
+                AnyWorkload::OfClients(Workload::Counter),
+                AnyWorkload::OfClients(Workload::Rmw),
+                AnyWorkload::OfClients(Workload::Bank),
+                AnyWorkload::OfClients(Workload::Append),
+                AnyWorkload::OfClients(Workload::Propagate),
+                AnyWorkload::Transactions(TransactionWorkload::RetwisTapir),
+                AnyWorkload::Transactions(TransactionWorkload::YcsbT),
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            AnyWorkload::OfClients(workload) => workload.to_possible_value(),
+            AnyWorkload::Transactions(workload) => workload.to_possible_value(),
+        }
+    }
 }
 
 impl Workload {

@@ -14,12 +14,14 @@ mod measure;
 mod metrics;
 mod propagate;
 mod report;
+mod run;
 mod schema;
 mod server;
 mod talk;
+mod transactions;
 mod verify;
 mod workloads;
 
 pub use arguments::{Arguments, ClientArguments};
 pub use client::run_client;
-pub use measure::run;
+pub use run::run;

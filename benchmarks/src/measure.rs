@@ -28,24 +28,26 @@ pub struct Measured {
 ///
 /// # Errors
 /// When server or clients do not start or fail. What the run found wrong is in the exit code.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    if arguments.workload == Workload::Propagate && arguments.clients > 1 {
+pub fn run(arguments: &Arguments, workload: Workload) -> anyhow::Result<ExitCode> {
+    if workload == Workload::Propagate && arguments.clients > 1 {
         iolite_host::warn(
             "note: propagate measures one client that calls and one that listens, whatever --clients says",
         );
     }
     let mut server = Server::of(arguments)?;
-    prepare(&server, arguments.workload)?;
-    let before = read_state(&server, arguments.workload)?;
-    let measured = match arguments.workload {
-        Workload::Propagate => propagate::run(&server, arguments)?,
-        Workload::Counter | Workload::Rmw | Workload::Bank | Workload::Append => run_load(&server, arguments)?,
+    prepare(&server, workload)?;
+    let before = read_state(&server, workload)?;
+    let measured = match workload {
+        Workload::Propagate => propagate::run(&server, arguments, workload)?,
+        Workload::Counter | Workload::Rmw | Workload::Bank | Workload::Append => {
+            run_load(&server, arguments, workload)?
+        }
     };
     let text = server.metrics()?;
     server.restart()?;
-    let after = read_state(&server, arguments.workload)?;
-    let findings = verify(arguments.workload, &measured.results, &before, &after);
-    let report = report(arguments.workload, &measured, findings, &text);
+    let after = read_state(&server, workload)?;
+    let findings = verify(workload, &measured.results, &before, &after);
+    let report = report(workload, &measured, findings, &text);
     iolite_host::print(&report.text(arguments.json)?)?;
     Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -65,9 +67,9 @@ fn read_state(server: &Server, workload: Workload) -> anyhow::Result<State> {
     }
 }
 
-fn run_load(server: &Server, arguments: &Arguments) -> anyhow::Result<Measured> {
+fn run_load(server: &Server, arguments: &Arguments, workload: Workload) -> anyhow::Result<Measured> {
     let address = server.clients_address();
-    let start = |number| ClientProcess::start(&address, arguments.workload, Role::Load, number);
+    let start = |number| ClientProcess::start(&address, workload, Role::Load, number);
     let mut clients = (1..=arguments.clients).map(start).collect::<anyhow::Result<Vec<_>>>()?;
     for client in &mut clients {
         client.expect_ready()?;

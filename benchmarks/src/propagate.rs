@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::arguments::{Arguments, Role};
+use crate::arguments::{Arguments, Role, Workload};
 use crate::child::ClientProcess;
 use crate::measure::Measured;
 use crate::server::Server;
@@ -15,10 +15,10 @@ use crate::talk::{Called, FromClient, RunResult, ToClient};
 /// Calls before the first that counts.
 const WARM_UP: u32 = 20;
 
-pub fn run(server: &Server, arguments: &Arguments) -> anyhow::Result<Measured> {
+pub fn run(server: &Server, arguments: &Arguments, workload: Workload) -> anyhow::Result<Measured> {
     let address = server.clients_address();
-    let mut writer = ClientProcess::start(&address, arguments.workload, Role::Writer, 1)?;
-    let mut reader = ClientProcess::start(&address, arguments.workload, Role::Reader, 2)?;
+    let mut writer = ClientProcess::start(&address, workload, Role::Writer, 1)?;
+    let mut reader = ClientProcess::start(&address, workload, Role::Reader, 2)?;
     writer.expect_ready()?;
     reader.expect_ready()?;
     let mut measured = Measured::default();

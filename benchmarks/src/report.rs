@@ -57,6 +57,26 @@ impl Report {
     }
 }
 
+/// What scripts know, of every workload.
+#[cfg(test)]
+pub const KEYS: [&str; 15] = [
+    "workload",
+    "seconds",
+    "throughput_per_s",
+    "latency_ms",
+    "commit_latency_ms",
+    "committed",
+    "aborts",
+    "retries",
+    "unknown",
+    "lost_updates",
+    "violations",
+    "bytes_up_per_op",
+    "bytes_down_per_op",
+    "durability",
+    "fsync_ms",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,23 +119,7 @@ mod tests {
     fn the_keys_are_those_that_scripts_know() {
         let value = serde_json::to_value(report()).expect("plain data");
         let keys: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
-        let mut known = vec![
-            "workload",
-            "seconds",
-            "throughput_per_s",
-            "latency_ms",
-            "commit_latency_ms",
-            "committed",
-            "aborts",
-            "retries",
-            "unknown",
-            "lost_updates",
-            "violations",
-            "bytes_up_per_op",
-            "bytes_down_per_op",
-            "durability",
-            "fsync_ms",
-        ];
+        let mut known = KEYS.to_vec();
         known.sort_unstable();
         assert_eq!(keys, known);
     }

@@ -1,0 +1,70 @@
+//! Interactive transactions, measured the same way on every system: `iolite bench retwis-tapir|ycsb-t --beside ...`.
+//!
+//! Workloads are data (`workload`), a system is a driver behind one trait (`system`), and everything else is one code for all: the closed
+//! loop (`client`), what it costs (`accounting`, `ledger`, `durable`), and whether anything was lost (`history`).
+//! Source: TAPIR (TOCS 2018) 7.
+
+mod accounting;
+mod client;
+mod cluster;
+mod durable;
+mod etcd;
+mod history;
+mod ledger;
+mod measure;
+#[cfg(test)]
+mod memory;
+mod options;
+mod peer;
+mod postgres;
+mod probe;
+mod redis;
+mod report;
+mod system;
+mod tally;
+mod workload;
+
+pub use options::TransactionOptions;
+pub use workload::TransactionWorkload;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use iolite_host::{Shutdown, stop_on_signals};
+
+use crate::arguments::Arguments;
+use report::{Report, Table};
+
+/// Measures a workload on every system that is asked for, one after the other, and prints one table.
+///
+/// # Errors
+/// When a system is not installed, does not start, or breaks. What a run found wrong is in the exit code.
+pub fn run(arguments: &Arguments, workload: TransactionWorkload) -> anyhow::Result<ExitCode> {
+    let course = arguments.transactions.course(arguments, workload)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // Servers die with the thread that starts them, so it is this one.
+    let table = runtime.block_on(async {
+        let shutdown = Shutdown::new();
+        let mut stop = shutdown.listen();
+        stop_on_signals(shutdown)?;
+        tokio::select! {
+            () = stop.wait() => bail!("stopped before the end"),
+            table = measure_all(arguments, &course) => table,
+        }
+    })?;
+    iolite_host::print(&table.text(arguments.json)?)?;
+    Ok(if table.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn measure_all(arguments: &Arguments, course: &measure::Course) -> anyhow::Result<Table> {
+    let mut beside = Vec::new();
+    for peer in &arguments.transactions.beside {
+        let sync_ms = probe::sync_ms(course.setup.durability)?;
+        let measured = peer.measure(course).await?;
+        if let Some(reason) = &measured.tally.first_unknown {
+            iolite_host::warn(&format!("note: {}: an outcome is unknown: {reason}", measured.about.name));
+        }
+        beside.push(Report::of(course, measured, sync_ms));
+    }
+    Ok(Table::of(course, beside))
+}

@@ -1,0 +1,116 @@
+//! The options of `iolite bench` that only transactions have.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::measure::Course;
+use super::peer::Peer;
+use super::system::Setup;
+use super::workload::{KEYS_OF_TRANSACTION, TransactionWorkload, Zipf};
+use crate::arguments::Arguments;
+
+#[derive(Args, Debug)]
+pub struct TransactionOptions {
+    /// Shards and replicas of Iolite, like 1x3
+    #[arg(long, value_name = "SxN")]
+    pub cluster: Option<ClusterShape>,
+    /// A system to measure in the same run, with servers of its own; several with commas or again
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub beside: Vec<Peer>,
+    /// How many keys there are [default: 100000 for retwis-tapir, 1000000 for ycsb-t]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(KEYS_OF_TRANSACTION..=100_000_000))]
+    pub keys: Option<u64>,
+    /// How uneven keys are chosen, 0 being even [default: 0.75 for retwis-tapir, 0 for ycsb-t]
+    #[arg(long, value_name = "EXPONENT", value_parser = exponent)]
+    pub zipf: Option<f64>,
+    /// Which transactions are run: equal seeds run equal ones, on every system
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// How long clients run before anything is measured
+    #[arg(long, default_value_t = 2, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=3600))]
+    pub warm_up: u32,
+}
+
+/// Shards by replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterShape {
+    pub shards: u16,
+    pub replicas: u16,
+}
+
+impl TransactionOptions {
+    /// What was asked for that only transactions have.
+    pub fn name_of_any(&self) -> Option<&'static str> {
+        let asked = [
+            ("--cluster", self.cluster.is_some()),
+            ("--beside", !self.beside.is_empty()),
+            ("--keys", self.keys.is_some()),
+            ("--zipf", self.zipf.is_some()),
+        ];
+        asked.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name))
+    }
+
+    /// # Errors
+    /// When there is nothing to measure.
+    pub fn course(&self, arguments: &Arguments, workload: TransactionWorkload) -> anyhow::Result<Course> {
+        if arguments.embedded || arguments.target.is_some() {
+            bail!("{} is measured on clusters: name some with --beside, not --embedded or --target", workload.name());
+        }
+        if let Some(ClusterShape { shards, replicas }) = self.cluster {
+            bail!(
+                "--cluster {shards}x{replicas}: Iolite does not run as a cluster yet; name other systems with --beside"
+            );
+        }
+        if self.beside.is_empty() {
+            bail!("nothing to measure: name systems with --beside, like --beside etcd,postgres,redis");
+        }
+        let keys = self.keys.unwrap_or_else(|| workload.default_keys());
+        Ok(Course {
+            workload,
+            zipf: Arc::new(Zipf::new(keys, self.zipf.unwrap_or_else(|| workload.default_zipf()))),
+            seed: self.seed,
+            warm_up: Duration::from_secs(u64::from(self.warm_up)),
+            seconds: Duration::from_secs(u64::from(arguments.seconds)),
+            setup: Setup {
+                durability: arguments.durability,
+                delay: Duration::from_millis(u64::from(arguments.delay_ms)),
+                clients: u16::try_from(arguments.clients).context("too many clients")?,
+            },
+        })
+    }
+}
+
+impl FromStr for ClusterShape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ClusterShape, String> {
+        let numbers =
+            text.split_once('x').and_then(|(shards, replicas)| Some((shards.parse().ok()?, replicas.parse().ok()?)));
+        match numbers {
+            Some((shards, replicas)) if shards > 0 && replicas > 0 => Ok(ClusterShape { shards, replicas }),
+            Some(_) | None => Err("a cluster is shards by replicas, like 1x3".to_owned()),
+        }
+    }
+}
+
+fn exponent(text: &str) -> Result<f64, String> {
+    let exponent: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if (0.0..=5.0).contains(&exponent) { Ok(exponent) } else { Err("it is not between 0 and 5".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_shards_by_replicas() {
+        assert_eq!("2x3".parse(), Ok(ClusterShape { shards: 2, replicas: 3 }));
+        for wrong in ["", "3", "0x3", "1x0", "1x3x5", "ax3"] {
+            assert!(wrong.parse::<ClusterShape>().is_err(), "{wrong}");
+        }
+    }
+}

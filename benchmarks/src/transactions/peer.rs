@@ -1,0 +1,28 @@
+//! The systems that are measured beside Iolite, by name.
+
+use clap::ValueEnum;
+
+use super::etcd::Etcd;
+use super::measure::{Course, Measured, measure};
+use super::postgres::Postgres;
+use super::redis::Redis;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Peer {
+    /// Three nodes; compare-and-swap on revisions
+    Etcd,
+    /// SERIALIZABLE; a primary and two synchronous standbys, of which one has to answer
+    Postgres,
+    /// WATCH, MULTI, EXEC and WAIT 1; a primary and two replicas
+    Redis,
+}
+
+impl Peer {
+    pub async fn measure(self, course: &Course) -> anyhow::Result<Measured> {
+        match self {
+            Peer::Etcd => measure::<Etcd>(course).await,
+            Peer::Postgres => measure::<Postgres>(course).await,
+            Peer::Redis => measure::<Redis>(course).await,
+        }
+    }
+}
