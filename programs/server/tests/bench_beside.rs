@@ -1,0 +1,76 @@
+//! `iolite bench --beside` brings up real clusters of other systems, measures them, and checks that they lost nothing.
+//!
+//! Needs what `make setup` installs from Debian.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+fn bench(arguments: &[&str]) -> (bool, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_iolite")).arg("bench").args(arguments).output();
+    let output = output.expect("the program can be run");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The records of all three systems, which are good.
+fn records(arguments: &[&str]) -> Vec<Value> {
+    let always = ["--beside", "etcd,postgres,redis", "--clients", "3", "--seconds", "1", "--warm-up", "0", "--json"];
+    let (good, report, said) = bench(&[arguments, &always].concat());
+    assert!(good, "{report}{said}");
+    let mut table: Value = serde_json::from_str(&report).expect("it is JSON");
+    let Value::Array(records) = table["beside"].take() else { panic!("no records in {report}") };
+    let systems: Vec<&str> = records.iter().filter_map(|record| record["system"].as_str()).collect();
+    assert_eq!(systems, ["etcd", "postgres", "redis"]);
+    for record in &records {
+        assert!(record["committed"].as_u64() > Some(0), "{record}");
+        for zero in ["lost_updates", "violations", "unknown"] {
+            assert_eq!(record[zero], 0, "{record}");
+        }
+        assert!(record["busiest_node"]["cpu_us_per_op"].as_f64() > Some(0.0), "{record}");
+        let nodes = record["nodes"].as_array().expect("there are nodes");
+        assert_eq!(nodes.len(), 3, "{record}");
+        for node in nodes {
+            assert!(node["peer_segments_per_op"].as_f64() > Some(0.0), "all nodes replicate: {record}");
+        }
+    }
+    records
+}
+
+#[test]
+fn every_system_syncs_what_it_acknowledges_and_has_all_of_it_after_a_kill() {
+    for record in records(&["ycsb-t", "--keys", "100"]) {
+        assert_eq!(record["durability"], "fsync", "{record}");
+        assert_eq!(record["durability_verified"], "counted", "{record}");
+        assert!(record["fsync_ms"]["p50"].as_f64() > Some(0.0), "{record}");
+        let messages = record["nodes"].as_array().into_iter().flatten();
+        let messages: f64 = messages.filter_map(|node| node["client_messages_per_op"].as_f64()).sum();
+        assert!((4.0..8.0).contains(&messages), "a read and a commit, each asked and answered: {record}");
+    }
+}
+
+#[test]
+fn a_delay_is_on_the_links_between_servers_too() {
+    let delayed = ["retwis-tapir", "--keys", "1000", "--delay-ms", "20", "--durability", "memory"];
+    for record in records(&delayed) {
+        assert_eq!(record["durability_verified"], "not promised", "{record}");
+        let p50 = record["write_commit_latency_ms"]["p50"].as_f64().expect("it is a number");
+        assert!((40.0..80.0).contains(&p50), "a round trip to the first server and one from it to another: {record}");
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused_with_what_would() {
+    for (arguments, words) in [
+        (&["ycsb-t"][..], "--beside"),
+        (&["ycsb-t", "--embedded"], "--beside"),
+        (&["retwis-tapir", "--cluster", "1x3"], "does not run as a cluster yet"),
+        (&["counter", "--embedded", "--beside", "etcd"], "--beside"),
+        (&["ycsb-t", "--beside", "mysql"], "etcd"),
+        (&["ycsb-t", "--beside", "etcd", "--keys", "9"], "--keys"),
+        (&["ycsb-t", "--beside", "etcd", "--zipf", "NaN"], "between 0 and 5"),
+    ] {
+        let (good, _, said) = bench(arguments);
+        assert!(!good && said.contains(words), "{arguments:?}: {said}");
+    }
+}
