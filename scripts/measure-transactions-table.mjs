@@ -1,0 +1,56 @@
+// The table of scripts/measure-transactions: a row for each point of the grid and system, the median of its runs.
+// Usage: node scripts/measure-transactions-table.mjs RUNS
+import { readFileSync } from "node:fs";
+
+const runs = readFileSync(process.argv[2], "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+
+/** @param {number[]} numbers */
+const median = (numbers) => numbers.toSorted((left, right) => left - right)[Math.floor(numbers.length / 2)] ?? 0;
+
+/** @param {number} number */
+const short = (number) => (number >= 100 ? number.toFixed(0) : number >= 10 ? number.toFixed(1) : number.toFixed(2));
+
+/** How far the runs of a point are apart, as a share of their median. @param {number[]} numbers */
+const spread = (numbers) => `${Math.round((100 * (Math.max(...numbers) - Math.min(...numbers))) / median(numbers))} %`;
+
+const groups = new Map();
+for (const { workload, keys, delay_ms, clients, beside } of runs) {
+    for (const record of beside) {
+        const name = JSON.stringify([workload, keys, delay_ms, clients, record.system]);
+        groups.set(name, [...(groups.get(name) ?? []), record]);
+    }
+}
+
+const columns = [
+    ["a second", (of) => short(of((record) => record.throughput_per_s))],
+    ["apart", (_, records) => spread(records.map((record) => record.throughput_per_s))],
+    ["ms p50", (of) => short(of((record) => record.latency_ms.p50))],
+    ["p99", (of) => short(of((record) => record.latency_ms.p99))],
+    ["write commit ms p50", (of) => short(of((record) => record.write_commit_latency_ms.p50))],
+    ["p99", (of) => short(of((record) => record.write_commit_latency_ms.p99))],
+    ["aborts in 100", (of) => short(of((record) => (100 * record.aborts) / (record.aborts + record.committed)))],
+    ["unknown", (_, records) => String(records.reduce((sum, record) => sum + record.unknown, 0))],
+    ["lost", (_, records) => String(records.reduce((sum, record) => sum + record.lost_updates + record.violations, 0))],
+    ["CPU us, busiest", (of) => short(of((record) => record.busiest_node.cpu_us_per_op))],
+    ["messages, busiest", (of) => short(of((record) => record.busiest_node.messages_per_op))],
+    ["projected peak", (of) => short(of((record) => record.busiest_node.projected_peak_per_s))],
+    ["client CPU us", (of) => short(of((record) => record.client_cpu_us_per_op))],
+    ["syncs a write, all nodes", (of) => short(of(syncs))],
+    ["disk's sync ms", (of) => short(of((record) => record.fsync_ms.p50 ?? 0))],
+];
+
+/** Of all nodes together. */
+function syncs(record) {
+    return (record.syncs_per_write ?? []).reduce((sum, node) => sum + node.syncs, 0);
+}
+
+const heads = ["workload", "keys", "delay ms", "clients", "system", ...columns.map(([head]) => head)];
+console.log(`| ${heads.join(" | ")} |`);
+console.log(`|${heads.map((_, index) => (index === 0 || index === 4 ? "---|" : "---:|")).join("")}`);
+for (const [name, records] of groups) {
+    const of = (field) => median(records.map(field));
+    console.log(`| ${[...JSON.parse(name), ...columns.map(([, text]) => text(of, records))].join(" | ")} |`);
+}
