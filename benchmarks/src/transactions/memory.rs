@@ -172,7 +172,8 @@ mod tests {
         for workload in [TransactionWorkload::YcsbT, TransactionWorkload::RetwisTapir] {
             let report = run::<Right>(workload).await;
             assert!(report.is_good(), "{report:?}");
-            assert!(report.retries > 0 && report.aborts >= report.retries, "{report:?}");
+            // At each end of the measured stretch, each of the 4 clients may be between the two.
+            assert!(report.retries > 0 && report.aborts.abs_diff(report.retries) <= 8, "{report:?}");
             assert!(report.latency_ms.p99 >= report.commit_latency_ms.p50 && report.throughput_per_s > 0.0);
         }
     }
