@@ -34,8 +34,8 @@ impl Channel {
     }
 }
 
-/// Says the last words and waits until the peer has had a chance to read them: a socket that is closed over bytes that nobody has read resets the
-/// connection, and takes the words with it.
+/// Says the last words, ends in order, and waits until the peer has had a chance to read them: a socket that is closed over bytes that nobody has
+/// read resets the connection, and on some systems that takes the words with it.
 pub(crate) async fn leave(mut channel: impl AsyncRead + AsyncWrite + Unpin, last_words: &[u8]) {
     let leaving = async {
         if channel.write_all(last_words).await.is_ok() && channel.shutdown().await.is_ok() {

@@ -56,7 +56,7 @@ impl<H: LinkHandler> Terms<H> {
                 return Err(refused);
             }
         };
-        channel.write_all(&self.own_hello().encode()).await.map_err(Refused::of)?;
+        channel.write_all(&self.own_hello()?).await.map_err(Refused::of)?;
         channel.flush().await.map_err(Refused::of)?;
         Ok(agreed(channel, hello, LinkSide::Accepted))
     }
@@ -74,7 +74,7 @@ impl<H: LinkHandler> Terms<H> {
                 Channel::Tls(Box::new(stream.into()))
             }
         };
-        channel.write_all(&self.own_hello().encode()).await.map_err(Refused::of)?;
+        channel.write_all(&self.own_hello()?).await.map_err(Refused::of)?;
         channel.flush().await.map_err(Refused::of)?;
         let hello = read_hello(&mut channel).await?;
         if hello.name != *expected {
@@ -111,9 +111,10 @@ impl<H: LinkHandler> Terms<H> {
         self.handler.admit(&peer(hello, side)).map_err(Refused::Unwelcome)
     }
 
-    fn own_hello(&self) -> Hello {
+    fn own_hello(&self) -> Result<Vec<u8>, Refused> {
         let frame_bytes_max = u32::try_from(self.handler.frame_bytes_max()).unwrap_or(u32::MAX);
-        Hello { name: self.name.clone(), frame_bytes_max, said: self.handler.said() }
+        let hello = Hello { name: self.name.clone(), frame_bytes_max, said: self.handler.said() };
+        hello.encode().map_err(Refused::SaysTooMuch)
     }
 }
 
@@ -151,7 +152,7 @@ fn is_told(refused: &Refused) -> bool {
         | Refused::Certificate(_)
         | Refused::Tls(_)
         | Refused::ByPeer(_)
-        | Refused::Files(_)
+        | Refused::SaysTooMuch(_)
         | Refused::BeyondLoopback(_) => false,
     }
 }

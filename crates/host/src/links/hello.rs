@@ -64,17 +64,19 @@ pub(crate) enum HelloError {
 }
 
 impl Hello {
-    /// # Panics
-    /// When the program says more than [`SAID_BYTES_MAX`] bytes.
-    pub fn encode(&self) -> Vec<u8> {
-        assert!(self.said.len() <= SAID_BYTES_MAX, "a hello says at most {SAID_BYTES_MAX} bytes");
+    /// # Errors
+    /// When the program says more than [`SAID_BYTES_MAX`] bytes: how many.
+    pub fn encode(&self) -> Result<Vec<u8>, usize> {
+        if self.said.len() > SAID_BYTES_MAX {
+            return Err(self.said.len());
+        }
         let name = self.name.as_str().as_bytes();
         let name_bytes = u8::try_from(name.len()).expect("a name has at most 63 bytes");
         let mut body = vec![name_bytes];
         body.extend_from_slice(name);
         body.extend_from_slice(&self.frame_bytes_max.to_le_bytes());
         body.extend_from_slice(&self.said);
-        with_preamble(HELLO_MAGIC, &body)
+        Ok(with_preamble(HELLO_MAGIC, &body))
     }
 
     /// # Errors

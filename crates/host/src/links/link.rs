@@ -103,6 +103,12 @@ impl<H: LinkHandler> Link<H> {
         end
     }
 
+    /// Counts what was to be sent and will not be.
+    pub fn abandon(&self) {
+        let begun = if self.writing.frames.bytes.is_empty() { 0 } else { self.writing.frames.messages };
+        self.post.traffic.down.add(begun + self.post.outbox.abandon());
+    }
+
     /// Hands over what was received before the end.
     pub async fn finish(&mut self, mut stop: Stop) {
         tokio::select! {

@@ -126,6 +126,13 @@ impl<C: Codec> Outbox<C> {
         Poll::Ready(Some(()))
     }
 
+    /// Ends it: tells how many messages it still held, which are lost.
+    pub fn abandon(&self) -> u64 {
+        let mut queue = self.lock();
+        queue.state = State::Closed;
+        std::mem::take(&mut queue.waiting).messages
+    }
+
     /// Adds a sign of life, unless something waits that is one.
     pub fn keep_alive(&self) {
         let mut queue = self.lock();
@@ -230,6 +237,16 @@ mod tests {
         assert_eq!(outbox.send(&vec![1]), Sent::Closed);
         assert_eq!(take(&outbox), Poll::Ready(Some(b"\x01\0\0\0\x01\x01\x03\0\0\0\x03bye".to_vec())));
         assert_eq!(take(&outbox), Poll::Ready(None));
+    }
+
+    #[test]
+    fn what_an_abandoned_link_held_is_told_and_nothing_comes_to_it() {
+        let outbox = Outbox::new(Bytes, 1000, 20);
+        outbox.keep_alive();
+        (0..3).for_each(|_| assert_eq!(outbox.send(&vec![1]), Sent::Queued));
+        assert_eq!(outbox.abandon(), 3);
+        assert_eq!(outbox.abandon(), 0);
+        assert_eq!(outbox.send(&vec![1]), Sent::Closed);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use std::io;
 
 use rustls::{CertificateError, Error as TlsError};
 
-use super::hello::HelloError;
-use crate::TlsFilesError;
+use super::hello::{HelloError, SAID_BYTES_MAX};
 
 /// Ends one connection before it is a link. Others do not notice.
 #[derive(Debug, thiserror::Error)]
@@ -46,8 +45,10 @@ pub(crate) enum Refused {
     ByPeer(String),
     #[error("there is no room: {0}")]
     Full(&'static str),
-    #[error("{0}")]
-    Files(#[from] TlsFilesError),
+    #[error(
+        "this node's own protocol says {0} bytes of itself, at most {SAID_BYTES_MAX}: that is a bug of this program"
+    )]
+    SaysTooMuch(usize),
     #[error("{0} is not a loopback address, and this node is configured to speak plain TCP: configure certificates")]
     BeyondLoopback(std::net::SocketAddr),
 }
@@ -70,7 +71,7 @@ pub(crate) const REASONS: [&str; 18] = [
     "unwelcome",
     "by-peer",
     "full",
-    "files",
+    "says-too-much",
     "beyond-loopback",
 ];
 
@@ -94,7 +95,7 @@ impl Refused {
             Refused::Unwelcome(_) => 13,
             Refused::ByPeer(_) => 14,
             Refused::Full(_) => 15,
-            Refused::Files(_) => 16,
+            Refused::SaysTooMuch(_) => 16,
             Refused::BeyondLoopback(_) => 17,
         }
     }

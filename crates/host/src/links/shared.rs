@@ -55,8 +55,18 @@ impl<H: LinkHandler> Shared<H> {
     pub async fn run(&self, open: OpenLink<H>) -> End {
         let OpenLink { post, number, channel, peer } = open;
         let handler = self.terms.handler.clone();
+        let opened = handler.input(number, LinkEvent::Opened(peer.clone()));
+        let mut stop = self.stop.clone();
+        // What the peer says is not small, and it could come again and again: so it waits for room as messages do.
+        tokio::select! {
+            biased;
+            () = stop.wait() => {
+                self.registry.closed(&peer, number);
+                return End::Stopped;
+            }
+            () = self.mailbox.send_sized(peer.said.len(), opened) => {}
+        }
         self.traffic.open(peer.side).add(1);
-        self.mailbox.send(handler.input(number, LinkEvent::Opened(peer.clone())));
         let mut link = Link {
             number,
             decoder: handler.codec(&peer),
@@ -72,6 +82,7 @@ impl<H: LinkHandler> Shared<H> {
         };
         let end = link.run(self.stop.clone()).await;
         self.registry.closed(&peer, number);
+        link.abandon();
         self.traffic.open(peer.side).subtract(1);
         link.finish(self.stop.clone()).await;
         self.mailbox.send(self.terms.handler.input(number, LinkEvent::Closed));

@@ -56,6 +56,31 @@ async fn a_message_larger_than_the_peer_takes_is_dropped_and_the_next_one_is_not
 }
 
 #[tokio::test]
+async fn a_protocol_that_says_too_much_of_itself_gets_no_link_and_is_told() {
+    let mut one = plain("one");
+    one.handler.said = vec![7; 4097];
+    let (one, other) = (one.start().await, plain("other").start().await);
+    one.dial("other", &other);
+    one.until_refused("dialled", "says-too-much").await;
+    other.dial("one", &one);
+    one.until_refused("accepted", "says-too-much").await;
+}
+
+#[tokio::test]
+async fn what_a_lost_link_still_held_is_counted_as_dropped() {
+    let ((mut one, link), (other, _)) = linked(plain("one"), plain("other")).await;
+    // More than the sockets hold, to a node that reads little of it before it is gone.
+    (0..3000).for_each(|_| one.links.send(link, &vec![7; 10_000]));
+    other.shutdown.begin();
+    one.closed(link).await;
+    let of = |metric: &str| one.metric(&format!("iolite_link_{metric}"));
+    let sent = of("messages_sent_total{peer=\"other\"}");
+    let dropped = of("dropped_total{peer=\"other\",reason=\"down\"}");
+    assert!(dropped > 0, "{sent} sent");
+    assert_eq!(sent + dropped + of("dropped_total{peer=\"other\",reason=\"full\"}"), 3000);
+}
+
+#[tokio::test]
 async fn messages_to_nobody_are_dropped_and_counted() {
     let one = plain("one").start().await;
     one.links.send(7, &vec![1]);

@@ -92,7 +92,7 @@ async fn noise_at_a_port_of_tls_is_refused() {
 async fn a_hello_that_announces_more_than_one_has_is_refused_before_it_is_waited_for() {
     beside_a_good_link(plain("victim"), async |victim| {
         for bytes in [HELLO_BYTES_MAX as u32 + 1, u32::MAX] {
-            let mut hello = Hello { name: name("liar"), frame_bytes_max: 1, said: vec![] }.encode();
+            let mut hello = Hello { name: name("liar"), frame_bytes_max: 1, said: vec![] }.encode().expect("short");
             hello[12..16].copy_from_slice(&bytes.to_le_bytes());
             let mut socket = connected(victim).await;
             socket.write_all(&hello).await.expect("it reads");
@@ -142,7 +142,7 @@ async fn who_says_hello_a_byte_at_a_time_is_cut_off_in_time() {
     let mut victim = plain("victim");
     victim.settings.limits.hello_within = Duration::from_millis(300);
     beside_a_good_link(victim, async |victim| {
-        let hello = Hello { name: name("slow"), frame_bytes_max: 1, said: vec![7; 4000] }.encode();
+        let hello = Hello { name: name("slow"), frame_bytes_max: 1, said: vec![7; 4000] }.encode().expect("short");
         let attackers: Vec<_> = (0..50)
             .map(|_| {
                 let (address, hello) = (victim.address, hello.clone());
@@ -169,7 +169,8 @@ async fn who_says_hello_a_byte_at_a_time_is_cut_off_in_time() {
 #[tokio::test]
 async fn connections_that_end_at_any_byte_of_a_hello_are_nothing_special() {
     beside_a_good_link(plain("victim"), async |victim| {
-        let hello = Hello { name: name("broken"), frame_bytes_max: 1, said: b"epoch".to_vec() }.encode();
+        let hello =
+            Hello { name: name("broken"), frame_bytes_max: 1, said: b"epoch".to_vec() }.encode().expect("short");
         for end in 0..hello.len() {
             let mut socket = connected(victim).await;
             socket.write_all(&hello[..end]).await.expect("it reads");
@@ -218,7 +219,7 @@ async fn so_many_links_are_open_and_the_next_node_is_told_so() {
             sockets.push(greeted(victim, own).await);
             links.push(victim.opened(own).await.0);
         }
-        let hello = Hello { name: name("d"), frame_bytes_max: 1, said: vec![] }.encode();
+        let hello = Hello { name: name("d"), frame_bytes_max: 1, said: vec![] }.encode().expect("short");
         let answer = say(connected(victim).await, &hello).await;
         assert!(answer.starts_with(b"IOLITEX\n"));
         assert!(String::from_utf8_lossy(&answer).contains("as many links are open as may be"));
@@ -239,7 +240,7 @@ async fn so_many_links_are_open_and_the_next_node_is_told_so() {
 #[tokio::test]
 async fn a_node_of_a_later_version_only_is_refused_and_told_which_ones_there_are() {
     beside_a_good_link(plain("victim"), async |victim| {
-        let mut hello = Hello { name: name("later"), frame_bytes_max: 1, said: vec![] }.encode();
+        let mut hello = Hello { name: name("later"), frame_bytes_max: 1, said: vec![] }.encode().expect("short");
         hello[8..12].copy_from_slice(&[2, 0, 3, 0]);
         let answer = say(connected(victim).await, &hello).await;
         assert_eq!(answer[..12], *b"IOLITEX\n\x01\0\x01\0");
@@ -250,6 +251,20 @@ async fn a_node_of_a_later_version_only_is_refused_and_told_which_ones_there_are
         assert!(say(connected(victim).await, &hello).await.starts_with(b"IOLITEL\n"));
         let (link, _) = victim.opened("later").await;
         victim.closed(link).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refused_node_that_has_sent_more_already_can_still_read_why() {
+    beside_a_good_link(plain("victim"), async |victim| {
+        let mut bytes = Hello { name: name("victim"), frame_bytes_max: 1, said: vec![] }.encode().expect("short");
+        bytes.resize(50_000, 7);
+        let mut socket = connected(victim).await;
+        socket.write_all(&bytes).await.expect("it reads");
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).await.expect("it is closed in order, and not reset");
+        assert!(String::from_utf8_lossy(&answer).contains("both nodes are called victim"));
     })
     .await;
 }

@@ -151,7 +151,7 @@ async fn a_peer_that_falls_silent_is_given_up_and_dialled_again() {
     for _ in 0..3 {
         let (mut socket, _) = listener.accept().await.expect("it is dialled");
         let hello = Hello { name: name("silent"), frame_bytes_max: 1000, said: vec![] };
-        socket.write_all(&hello.encode()).await.expect("it reads");
+        socket.write_all(&hello.encode().expect("short")).await.expect("it reads");
         sockets.push(socket);
         let (link, _) = one.opened("silent").await;
         one.closed(link).await;
@@ -198,7 +198,7 @@ async fn pauses_between_tries_grow_to_a_limit_and_differ() {
 pub async fn greeted(node: &TestNode, own: &str) -> TcpStream {
     let mut socket = TcpStream::connect(node.address).await.expect("it listens");
     let hello = Hello { name: name(own), frame_bytes_max: 1000, said: vec![] };
-    socket.write_all(&hello.encode()).await.expect("it reads");
+    socket.write_all(&hello.encode().expect("short")).await.expect("it reads");
     let mut answer = vec![0; 16 + 1 + node.links.shared.terms.name.as_str().len() + 4];
     socket.read_exact(&mut answer).await.expect("it answers");
     assert!(answer.starts_with(b"IOLITEL\n"));
