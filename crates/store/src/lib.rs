@@ -8,14 +8,17 @@
 //! - a transaction takes effect at most once, whatever is submitted under its id;
 //! - a reply and the feed tell only what is durable in the store's class.
 
+mod attempts;
 pub mod conformance;
 mod reply;
 mod request;
+pub mod size;
 
 use std::sync::Arc;
 
 use iolite_values::{StoreIncarnation, Timestamp, TransactionId, Write};
 
+pub use attempts::{ATTEMPTS_MAX, Attempts};
 pub use reply::{CommitReply, Completion, CompletionDecision, ReadReply, Refusal, Reply, RowAt, TooOld};
 pub use request::{ReadLimit, Request, RequestId};
 
