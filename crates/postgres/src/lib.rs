@@ -1,0 +1,30 @@
+//! The store over PostgreSQL: several gateways commit, read and follow one feed through a database that they share.
+//!
+//! Source: Iolite's own. Validation is that of the replica (data-type OCC, Zhang 2017, 3.4); the locks, the timestamps and the feed are described,
+//! with the reasons why they are right, in docs/protocols/postgres.md.
+
+mod collect;
+mod commit;
+mod connection;
+mod error;
+mod facts;
+mod feed;
+mod follower;
+pub mod limits;
+mod locks;
+mod log;
+mod numbers;
+mod read;
+mod records;
+mod rows;
+mod settings;
+mod shared;
+mod stamps;
+mod store;
+mod tables;
+mod validate;
+
+pub use error::OpenError;
+pub use facts::Malformed;
+pub use settings::{Broken, Clock, PostgresSettings, Retention, SchemaName, SchemaNameError};
+pub use store::PostgresStore;

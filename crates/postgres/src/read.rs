@@ -1,0 +1,201 @@
+//! Reading rows and changes, as of what is resolved.
+//!
+//! Invariant: all statements of one request see one moment (REPEATABLE READ), so nothing is collected between two of them.
+
+use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RowAt, TooOld};
+use iolite_values::{ColumnId, Interest, KeyRange, Row, RowKey, TableId, Timestamp};
+use tokio_postgres::{Client, Error, Statement};
+
+use crate::error::WorkError;
+use crate::facts::{Malformed, RowId};
+use crate::numbers::{timestamp_from_column, timestamp_to_column};
+use crate::records;
+use crate::rows::Rows;
+use crate::shared::Shared;
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+const LOW_WATERMARK: &str = "SELECT low_watermark FROM history";
+
+/// Some rows of a range, in the order of their keys. They may turn out to hold nothing.
+const KEYS: &str = "
+(SELECT DISTINCT key FROM states WHERE tbl = $1 AND key >= $2 AND key < $3 ORDER BY key LIMIT $4)
+UNION (SELECT DISTINCT key FROM touches WHERE tbl = $1 AND key >= $2 AND key < $3 ORDER BY key LIMIT $4)
+ORDER BY key LIMIT $4";
+
+const CHANGES: &str = "
+SELECT at, record FROM commits WHERE at IN (
+  SELECT t.at FROM unnest($1::int8[], $2::bytea[], $3::bytea[]) AS r(tbl, lower, upper)
+  JOIN touches t ON t.tbl = r.tbl AND t.key >= r.lower AND t.key < r.upper AND t.at > $4 AND t.at <= $5
+) ORDER BY at";
+
+/// Above every key: no key begins with it.
+const AFTER_ALL: &[u8] = &[0xff];
+
+/// So many rows are fetched at first, then twice as many, and so on.
+const PAGE: i64 = 64;
+const PAGE_LAST: i64 = 1024;
+
+/// A connection on which is read.
+pub(crate) struct Reader {
+    client: Client,
+    rows: Rows,
+    low_watermark: Statement,
+    keys: Statement,
+    changes: Statement,
+}
+
+impl Reader {
+    pub async fn new(client: Client) -> Result<Reader, Error> {
+        Ok(Reader {
+            rows: Rows::prepare(&client).await?,
+            low_watermark: client.prepare(LOW_WATERMARK).await?,
+            keys: client.prepare(KEYS).await?,
+            changes: client.prepare(CHANGES).await?,
+            client,
+        })
+    }
+
+    /// Ends whatever is open, so that the connection can be used again.
+    pub async fn clear(&self) -> Result<(), Error> {
+        self.client.batch_execute("ROLLBACK").await
+    }
+
+    pub async fn read_at(
+        &self,
+        shared: &Shared,
+        interest: &Interest,
+        at: Timestamp,
+        limit: ReadLimit,
+    ) -> Result<Reply, WorkError> {
+        if let Err(refusal) = check_resolved(shared, at) {
+            return Ok(Reply::Refused(refusal));
+        }
+        if let Some(too_old) = self.begin(at).await? {
+            self.clear().await?;
+            return Ok(Reply::ReadAt(Err(too_old)));
+        }
+        let rows = match interest {
+            Interest::Cell(cell) => self.one(shared, (cell.table, cell.row.clone()), cell.column, at).await?,
+            Interest::Range { table, range } => self.range(shared, *table, range, at, limit).await?,
+        };
+        self.clear().await?;
+        Ok(Reply::ReadAt(Ok(ReadReply { at, rows })))
+    }
+
+    pub async fn changes(
+        &self,
+        shared: &Shared,
+        interests: &[Interest],
+        after: Timestamp,
+        through: Timestamp,
+    ) -> Result<Reply, WorkError> {
+        if let Err(refusal) = check_resolved(shared, through) {
+            return Ok(Reply::Refused(refusal));
+        }
+        let too_old = self.begin(after).await?;
+        let changes = match too_old {
+            Some(too_old) => Err(too_old),
+            None => Ok(self.changes_between(interests, after, through).await?),
+        };
+        self.clear().await?;
+        Ok(Reply::Changes(changes))
+    }
+
+    /// Begins at one moment; says if what was at `at` is forgotten then.
+    async fn begin(&self, at: Timestamp) -> Result<Option<TooOld>, Error> {
+        let (begun, row) = tokio::join!(
+            biased;
+            self.client.batch_execute(BEGIN),
+            self.client.query_one(&self.low_watermark, &[])
+        );
+        begun?;
+        let low_watermark = timestamp_from_column(row?.get(0));
+        Ok((at < low_watermark).then_some(TooOld { low_watermark }))
+    }
+
+    async fn one(&self, shared: &Shared, id: RowId, column: ColumnId, at: Timestamp) -> Result<Vec<RowAt>, WorkError> {
+        let rows = self.rows.fetch(&self.client, &[(id, Timestamp::MAX)], at).await?;
+        shared.note_long(&rows);
+        Ok(rows.into_iter().filter_map(|(id, facts)| row_at(id, cell_of(&facts.latest, column))).collect())
+    }
+
+    /// Page by page, through the row that passes the limit.
+    async fn range(
+        &self,
+        shared: &Shared,
+        table: TableId,
+        range: &KeyRange,
+        at: Timestamp,
+        limit: ReadLimit,
+    ) -> Result<Vec<RowAt>, WorkError> {
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        let upper = range.upper.as_deref().unwrap_or(AFTER_ALL);
+        let mut lower = range.lower.to_vec();
+        let mut page = PAGE;
+        loop {
+            let answer = self.client.query(&self.keys, &[&i64::from(table.0), &&lower[..], &upper, &page]).await?;
+            let keys: Result<Vec<RowKey>, _> = answer.iter().map(|row| RowKey::from_bytes(row.get(0))).collect();
+            let keys = keys.map_err(|_| Malformed::Unexpected("a key that is none"))?;
+            let wanted: Vec<_> = keys.iter().map(|key| ((table, key.clone()), Timestamp::MAX)).collect();
+            let rows = self.rows.fetch(&self.client, &wanted, at).await?;
+            shared.note_long(&rows);
+            for row in rows.into_iter().filter_map(|(id, facts)| row_at(id, facts.latest)) {
+                if found.len() > limit.rows || bytes > limit.bytes {
+                    return Ok(found);
+                }
+                bytes += row.row.size_bytes();
+                found.push(row);
+            }
+            let full = i64::try_from(keys.len()).is_ok_and(|count| count == page);
+            let Some(last) = keys.last().filter(|_| full) else { return Ok(found) };
+            lower = last.as_bytes().iter().copied().chain([0]).collect();
+            page = (page * 2).min(PAGE_LAST);
+        }
+    }
+
+    async fn changes_between(
+        &self,
+        interests: &[Interest],
+        after: Timestamp,
+        through: Timestamp,
+    ) -> Result<Vec<Commit>, WorkError> {
+        let ranges: Vec<(TableId, KeyRange)> = interests.iter().map(extent_of).collect();
+        let tables: Vec<i64> = ranges.iter().map(|(table, _)| i64::from(table.0)).collect();
+        let lowers: Vec<&[u8]> = ranges.iter().map(|(_, range)| &range.lower[..]).collect();
+        let uppers: Vec<&[u8]> = ranges.iter().map(|(_, range)| range.upper.as_deref().unwrap_or(AFTER_ALL)).collect();
+        let (after, through) = (timestamp_to_column(after), timestamp_to_column(through));
+        let answer = self.client.query(&self.changes, &[&tables, &lowers, &uppers, &after, &through]).await?;
+        let mut commits = Vec::new();
+        for line in answer {
+            let commit = records::decode(timestamp_from_column(line.get(0)), line.get(1))?;
+            commits.extend(commit.filter(|commit| {
+                commit.writes.iter().any(|write| interests.iter().any(|interest| interest.includes(&write.cell)))
+            }));
+        }
+        Ok(commits)
+    }
+}
+
+fn check_resolved(shared: &Shared, asked: Timestamp) -> Result<(), Refusal> {
+    let resolved = shared.resolved();
+    if asked <= resolved { Ok(()) } else { Err(Refusal::NotResolved { asked, resolved }) }
+}
+
+/// The rows that the interest is about.
+fn extent_of(interest: &Interest) -> (TableId, KeyRange) {
+    match interest {
+        Interest::Cell(cell) => (cell.table, KeyRange::one(&cell.row)),
+        Interest::Range { table, range } => (*table, range.clone()),
+    }
+}
+
+/// The row with that cell only.
+fn cell_of(row: &Row, column: ColumnId) -> Row {
+    let cell = row.cell(column).map(|state| (column, state.clone()));
+    Row::from_parts(row.exists(), cell.into_iter().collect())
+}
+
+fn row_at((table, key): RowId, row: Row) -> Option<RowAt> {
+    (!row.is_empty()).then_some(RowAt { table, key, row })
+}

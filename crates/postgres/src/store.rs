@@ -1,0 +1,200 @@
+//! The store as its host sees it: requests in, events out, and tasks in between.
+
+use std::sync::Arc;
+
+use iolite_store::{Event, Reply, Request, RequestId};
+use tokio::sync::{Mutex, mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::collect::Collector;
+use crate::commit::Committer;
+use crate::connection::{BackOff, connect, in_time};
+use crate::error::{OpenError, Remedy, WorkError};
+use crate::feed::Feed;
+use crate::read::Reader;
+use crate::settings::PostgresSettings;
+use crate::shared::Shared;
+use crate::tables;
+
+/// A store over PostgreSQL, for one gateway. Others may have theirs on the same database.
+///
+/// It works in tasks of the runtime in which it was opened, until it is dropped. Every request is answered exactly once, if need be after the
+/// database has come back; dropping the store leaves open requests without an answer, and what became of them is found out by asking again.
+#[derive(Debug)]
+pub struct PostgresStore {
+    commits: mpsc::UnboundedSender<Job>,
+    reads: mpsc::UnboundedSender<Job>,
+    events: mpsc::UnboundedReceiver<Event>,
+    /// Ends the tasks when it is dropped.
+    _tasks: JoinSet<()>,
+}
+
+type Job = (RequestId, Request);
+type Jobs = Arc<Mutex<mpsc::UnboundedReceiver<Job>>>;
+
+impl PostgresStore {
+    /// Sees to it that the tables are there, and begins to work.
+    ///
+    /// # Errors
+    /// [`OpenError`]: nothing was changed, unless the database was lost in between. Connections that are lost later are made anew.
+    pub async fn open(settings: PostgresSettings) -> Result<PostgresStore, OpenError> {
+        let client = connect(&settings, None).await?;
+        tables::set_up(&client, &settings).await?;
+        Ok(PostgresStore::start(settings))
+    }
+
+    fn start(settings: PostgresSettings) -> PostgresStore {
+        let (commit_connections, read_connections) = (settings.commit_connections, settings.read_connections);
+        let (shared, ends) = Shared::new(settings);
+        let shared = Arc::new(shared);
+        let (opened, is_open) = watch::channel(false);
+        let (commits, commit_jobs) = mpsc::unbounded_channel();
+        let (reads, read_jobs) = mpsc::unbounded_channel();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(Feed::new(shared.clone(), ends.wanted, opened).run());
+        tasks.spawn(Collector::new(shared.clone(), ends.long).run());
+        for (kind, count, jobs) in
+            [(Kind::Commit, commit_connections, commit_jobs), (Kind::Read, read_connections, read_jobs)]
+        {
+            let jobs: Jobs = Arc::new(Mutex::new(jobs));
+            for _ in 0..count.max(1) {
+                let worker = Worker { kind, shared: shared.clone(), jobs: jobs.clone() };
+                tasks.spawn(worker.run(is_open.clone()));
+            }
+        }
+        PostgresStore { commits, reads, events: ends.events, _tasks: tasks }
+    }
+
+    /// Begins a request. `id` is the caller's, and comes back with the reply.
+    pub fn request(&self, id: RequestId, request: Request) {
+        let jobs = match &request {
+            Request::Commit { .. } | Request::Acknowledge { .. } => &self.commits,
+            Request::ReadAt { .. } | Request::Changes { .. } => &self.reads,
+        };
+        jobs.send((id, request)).expect("workers live as long as the store");
+    }
+
+    /// The next event. Cancelling the wait loses none.
+    pub async fn next_event(&mut self) -> Event {
+        self.events.recv().await.expect("the feed lives as long as the store")
+    }
+
+    /// The next event, if there is one.
+    pub fn try_next_event(&mut self) -> Option<Event> {
+        self.events.try_recv().ok()
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Commit,
+    Read,
+}
+
+/// One connection and who works on it.
+struct Worker {
+    kind: Kind,
+    shared: Arc<Shared>,
+    jobs: Jobs,
+}
+
+enum Session {
+    Commit(Committer),
+    Read(Reader),
+}
+
+impl Worker {
+    /// Works until the store is dropped.
+    async fn run(self, mut is_open: watch::Receiver<bool>) {
+        // Requests wait until it is known which history is there.
+        if is_open.wait_for(|open| *open).await.is_err() {
+            return;
+        }
+        let mut session = None;
+        let mut back_off = BackOff::new();
+        loop {
+            let job = self.jobs.lock().await.recv().await;
+            let Some((id, request)) = job else { return };
+            loop {
+                match self.serve(&mut session, &request).await {
+                    Ok(reply) => {
+                        back_off.reset();
+                        self.shared.answer(id, reply);
+                        break;
+                    }
+                    Err(error) => self.recover(&mut session, &mut back_off, &error).await,
+                }
+            }
+        }
+    }
+
+    async fn serve(&self, session: &mut Option<Session>, request: &Request) -> Result<Reply, WorkError> {
+        let work = async {
+            let session = match session {
+                Some(session) => session,
+                none => none.insert(self.connect().await?),
+            };
+            session.serve(&self.shared, request).await
+        };
+        in_time(work).await
+    }
+
+    async fn connect(&self) -> Result<Session, WorkError> {
+        let client = connect(&self.shared.settings, None).await?;
+        Ok(match self.kind {
+            Kind::Commit => Session::Commit(Committer::new(client).await?),
+            Kind::Read => Session::Read(Reader::new(client).await?),
+        })
+    }
+
+    /// Leaves a session on which the request can be tried again, or none.
+    async fn recover(&self, session: &mut Option<Session>, back_off: &mut BackOff, error: &WorkError) {
+        match error.remedy() {
+            Remedy::Again => {
+                tracing::debug!("a request came in the way of others and is tried again: {error}");
+                let cleared = match session {
+                    Some(open) => open.clear().await.is_ok(),
+                    None => true,
+                };
+                if !cleared {
+                    *session = None;
+                }
+            }
+            Remedy::Reconnect => {
+                tracing::warn!("a request is tried again on a new connection: {error}");
+                *session = None;
+            }
+        }
+        back_off.wait().await;
+    }
+}
+
+impl Session {
+    async fn serve(&self, shared: &Shared, request: &Request) -> Result<Reply, WorkError> {
+        match (self, request) {
+            (Session::Commit(committer), Request::Commit { transaction, floor }) => {
+                committer.commit(shared, transaction, *floor).await
+            }
+            (Session::Commit(committer), Request::Acknowledge { client, through }) => {
+                committer.acknowledge(shared, *client, *through).await
+            }
+            (Session::Read(reader), Request::ReadAt { interest, at, limit }) => {
+                reader.read_at(shared, interest, *at, *limit).await
+            }
+            (Session::Read(reader), Request::Changes { interests, after, through }) => {
+                reader.changes(shared, interests, *after, *through).await
+            }
+            (Session::Commit(_), Request::ReadAt { .. } | Request::Changes { .. })
+            | (Session::Read(_), Request::Commit { .. } | Request::Acknowledge { .. }) => {
+                unreachable!("requests go to the connections of their kind")
+            }
+        }
+    }
+
+    async fn clear(&self) -> Result<(), tokio_postgres::Error> {
+        match self {
+            Session::Commit(committer) => committer.clear().await,
+            Session::Read(reader) => reader.clear().await,
+        }
+    }
+}

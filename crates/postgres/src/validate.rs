@@ -1,0 +1,120 @@
+//! Validation: what becomes of a transaction, given what it found while it holds its locks.
+//!
+//! Invariant: the rule is the replica's (docs/protocols/replica.md): reads are compared with every commit since the snapshot, by the table of
+//! commutativity. A timestamp is chosen above everything, so none has to be refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_store::size::{ROW_BYTES_MAX, row_bytes};
+use iolite_store::{CommitReply, Refusal};
+use iolite_values::{CellState, Operation, Read, Row, Timestamp, Transaction, Write, observes};
+
+use crate::facts::{Facts, RowId};
+use crate::locks::Plan;
+use crate::settings::Broken;
+
+/// What comes of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be decided, at a timestamp above everything.
+    Accept,
+    Reply(CommitReply),
+    Refuse(Refusal),
+    /// Nothing can be said before these rows are locked exclusively, too.
+    Lock(BTreeSet<RowId>),
+}
+
+pub fn validate(transaction: &Transaction, facts: &Facts, plan: &Plan, broken: Broken) -> Verdict {
+    if let Some(completion) = &facts.client.completion {
+        return Verdict::Reply(CommitReply::Completed(completion.clone()));
+    }
+    if transaction.id.counter <= facts.client.acknowledged {
+        return Verdict::Reply(CommitReply::Forgotten);
+    }
+    let resolved = facts.standing.highest;
+    if !transaction.reads.is_empty() && transaction.snapshot > resolved {
+        return Verdict::Refuse(Refusal::NotResolved { asked: transaction.snapshot, resolved });
+    }
+    if broken != Broken::SkipReadValidation
+        && let Some(at_least) = conflict(transaction, facts)
+    {
+        return Verdict::Reply(CommitReply::Conflict { at_least });
+    }
+    let lacking = plan.lacking(transaction, |id| facts.rows.get(id).map(|row| &row.latest));
+    if !lacking.is_empty() && broken != Broken::SkipLocks {
+        return Verdict::Lock(lacking);
+    }
+    match check_effects(transaction.writes(), facts) {
+        Ok(()) => Verdict::Accept,
+        Err(Unfit::NoSuchElement) => Verdict::Reply(CommitReply::Conflict { at_least: facts.standing.highest }),
+        Err(Unfit::Refused(refusal)) => Verdict::Refuse(refusal),
+    }
+}
+
+/// The last commit that changed something that was read, after it was read.
+fn conflict(transaction: &Transaction, facts: &Facts) -> Option<Timestamp> {
+    if transaction.reads.is_empty() {
+        return None;
+    }
+    if transaction.snapshot < facts.standing.low_watermark {
+        // Nobody can tell any more: run again on a snapshot of which it can be told.
+        return Some(facts.standing.highest);
+    }
+    let cells = transaction.reads.iter().filter_map(|read| change_of(read, transaction.snapshot, facts));
+    cells.chain(facts.range_change).max()
+}
+
+fn change_of(read: &Read, snapshot: Timestamp, facts: &Facts) -> Option<Timestamp> {
+    let Read::Cell { cell, element: _ } = read else { return None };
+    let row = facts.rows.get(&(cell.table, cell.row.clone()))?;
+    let mut newest_first = row.commits.iter().rev().take_while(|commit| commit.at > snapshot);
+    let change = newest_first.find(|commit| commit.writes.iter().any(|write| observes(read, write)));
+    change.map(|commit| commit.at)
+}
+
+enum Unfit {
+    Refused(Refusal),
+    /// A list is not as long as the transaction takes it to be.
+    NoSuchElement,
+}
+
+/// Applies the writes to what the rows hold now, and sees whether they can be.
+fn check_effects(writes: &[Write], facts: &Facts) -> Result<(), Unfit> {
+    let mut rows: BTreeMap<RowId, Row> = BTreeMap::new();
+    for write in writes {
+        let id = (write.cell.table, write.cell.row.clone());
+        let latest = || facts.rows.get(&id).map(|row| row.latest.clone()).unwrap_or_default();
+        let row = rows.entry(id.clone()).or_insert_with(latest);
+        if let Operation::SetAt { index, .. } = write.operation {
+            check_index(row.cell(write.cell.column), index)?;
+        }
+        row.apply(write.cell.column, &write.operation)
+            .map_err(|mismatch| Unfit::Refused(Refusal::Type { cell: write.cell.clone(), mismatch }))?;
+    }
+    for ((table, key), row) in rows {
+        if row_bytes(&row) > ROW_BYTES_MAX {
+            return Err(Unfit::Refused(Refusal::RowTooLarge { table, key, bytes_max: ROW_BYTES_MAX }));
+        }
+    }
+    Ok(())
+}
+
+/// A cell of another type is for the check of types to report.
+fn check_index(state: Option<&CellState>, index: u32) -> Result<(), Unfit> {
+    let length = match state {
+        Some(CellState::List(list)) => list.len(),
+        None => 0,
+        Some(
+            CellState::Row(_)
+            | CellState::Scalar(_)
+            | CellState::Register(_)
+            | CellState::Counter(_)
+            | CellState::Set(_)
+            | CellState::Map(_),
+        ) => return Ok(()),
+    };
+    if (index as usize) < length { Ok(()) } else { Err(Unfit::NoSuchElement) }
+}
+
+#[cfg(test)]
+mod tests;
