@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 
+use anyhow::anyhow;
+
 use super::accounting::Pid;
 use super::system::{About, Interrupted, Node, Outcome, Session, Setup, System};
 use super::workload::{KeyNumber, Mode, Value};
@@ -14,6 +16,8 @@ pub trait Wrong: std::fmt::Debug + Send + Sync + 'static {
     const VALIDATES: bool;
     /// Every so manyth commit is acknowledged and thrown away; 0 is none.
     const DROPS_EVERY: u64;
+    /// Every so manyth commit has no known outcome, and happened every other time; every so manyth get breaks the session.
+    const BREAKS_EVERY: u64 = 0;
 }
 
 #[derive(Debug)]
@@ -22,6 +26,9 @@ pub struct Right;
 pub struct Unvalidated;
 #[derive(Debug)]
 pub struct Forgetful;
+/// It breaks no promise: it is only hard to reach.
+#[derive(Debug)]
+pub struct Faint;
 
 impl Wrong for Right {
     const VALIDATES: bool = true;
@@ -31,6 +38,12 @@ impl Wrong for Right {
 impl Wrong for Unvalidated {
     const VALIDATES: bool = false;
     const DROPS_EVERY: u64 = 0;
+}
+
+impl Wrong for Faint {
+    const VALIDATES: bool = true;
+    const DROPS_EVERY: u64 = 0;
+    const BREAKS_EVERY: u64 = 500;
 }
 
 impl Wrong for Forgetful {
@@ -49,6 +62,7 @@ pub struct Memory<W> {
 struct Store {
     values: BTreeMap<KeyNumber, Value>,
     commits: u64,
+    gets: u64,
 }
 
 #[derive(Debug)]
@@ -56,6 +70,7 @@ pub struct MemorySession<W> {
     store: Arc<Mutex<Store>>,
     reads: Vec<(KeyNumber, Value)>,
     puts: Vec<(KeyNumber, Value)>,
+    broken: bool,
     wrong: std::marker::PhantomData<W>,
 }
 
@@ -85,7 +100,8 @@ impl<W: Wrong> System for Memory<W> {
 
     async fn connect(&self) -> anyhow::Result<MemorySession<W>> {
         let store = self.store.clone();
-        Ok(MemorySession { store, reads: Vec::new(), puts: Vec::new(), wrong: std::marker::PhantomData })
+        let (reads, puts) = (Vec::new(), Vec::new());
+        Ok(MemorySession { store, reads, puts, broken: false, wrong: std::marker::PhantomData })
     }
 
     async fn restart(&mut self) -> anyhow::Result<()> {
@@ -112,12 +128,21 @@ impl<W: Wrong> Session for MemorySession<W> {
     }
 
     fn begin(&mut self, _: Mode) {
+        assert!(!self.broken, "a session that broke is not used again");
         self.reads.clear();
         self.puts.clear();
     }
 
     async fn get(&mut self, key: KeyNumber) -> Result<Value, Interrupted> {
-        let value = self.store.lock().expect("nobody panics").values[&key];
+        let value = {
+            let mut store = self.store.lock().expect("nobody panics");
+            store.gets += 1;
+            self.broken = is_turn(store.gets, W::BREAKS_EVERY);
+            store.values[&key]
+        };
+        if self.broken {
+            return Err(Interrupted::Broken(anyhow!("out of reach")));
+        }
         self.reads.push((key, value));
         // Others get their turn between a read and a commit.
         tokio::task::yield_now().await;
@@ -134,11 +159,22 @@ impl<W: Wrong> Session for MemorySession<W> {
             return Outcome::Aborted;
         }
         store.commits += 1;
-        if W::DROPS_EVERY == 0 || !store.commits.is_multiple_of(W::DROPS_EVERY) {
+        let is_unknown = is_turn(store.commits, W::BREAKS_EVERY);
+        let is_dropped =
+            is_turn(store.commits, W::DROPS_EVERY) || is_unknown && (store.commits / W::BREAKS_EVERY).is_multiple_of(2);
+        if !is_dropped {
             store.values.extend(self.puts.drain(..));
+        }
+        if is_unknown {
+            self.broken = true;
+            return Outcome::Unknown(anyhow!("out of reach"));
         }
         Outcome::Committed
     }
+}
+
+fn is_turn(count: u64, every: u64) -> bool {
+    every > 0 && count.is_multiple_of(every)
 }
 
 mod tests {
@@ -192,6 +228,15 @@ mod tests {
         for workload in [TransactionWorkload::YcsbT, TransactionWorkload::RetwisTapir] {
             let report = run::<Forgetful>(workload).await;
             assert!(report.lost_updates > 0 && !report.is_good(), "{report:?}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_unknown_outcome_counts_as_unknown_and_never_as_lost_or_failed() {
+        for workload in [TransactionWorkload::YcsbT, TransactionWorkload::RetwisTapir] {
+            let report = run::<Faint>(workload).await;
+            assert!(report.unknown > 0 && report.unknown < report.committed / 100, "{report:?}");
+            assert!(report.is_good(), "{report:?}");
         }
     }
 
