@@ -40,8 +40,6 @@ pub enum Enough {
 
 /// How long is counted, at most.
 const STRETCH: Duration = Duration::from_secs(2);
-/// Nodes that have a transaction on disk when it is acknowledged: as many as may fail, and one.
-const COPIES: u64 = 2;
 
 /// Counts for a while what all nodes sync.
 pub async fn count_syncs<S: System>(
@@ -63,9 +61,10 @@ pub async fn count_syncs<S: System>(
 }
 
 impl Syncs {
-    pub fn verdict(self, clients: u16) -> Verdict {
+    /// `copies` are the nodes that have a transaction on disk when it is acknowledged.
+    pub fn verdict(self, clients: u16, copies: u64) -> Verdict {
         let syncs: u64 = self.of_nodes.iter().map(|(_, count)| count).sum();
-        let enough = if syncs * u64::from(clients) >= COPIES * self.writes { Enough::Yes } else { Enough::No };
+        let enough = if syncs * u64::from(clients) >= copies * self.writes { Enough::Yes } else { Enough::No };
         match self.writes {
             0 => Verdict::NotCounted { why: "no transaction wrote meanwhile".to_owned() },
             _ => Verdict::Counted { syncs: self, enough },
@@ -85,7 +84,7 @@ mod tests {
 
     fn enough(of_nodes: [u64; 3], writes: u64, clients: u16) -> Enough {
         let of_nodes = ["a", "b", "c"].map(String::from).into_iter().zip(of_nodes).collect();
-        match (Syncs { of_nodes, writes }).verdict(clients) {
+        match (Syncs { of_nodes, writes }).verdict(clients, 2) {
             Verdict::Counted { enough, .. } => enough,
             other => panic!("{other:?}"),
         }
@@ -102,6 +101,6 @@ mod tests {
     #[test]
     fn nothing_written_is_nothing_verified() {
         let idle = Syncs { of_nodes: vec![("a".into(), 5)], writes: 0 };
-        assert!(matches!(idle.verdict(1), Verdict::NotCounted { .. }));
+        assert!(matches!(idle.verdict(1, 2), Verdict::NotCounted { .. }));
     }
 }

@@ -81,6 +81,7 @@ impl System for Etcd {
     fn about(&self) -> About {
         About {
             name: "etcd",
+            copies: 2,
             version: self.settings.version.clone(),
             isolation: "strictly serializable",
             setting: match self.settings.durability {

@@ -86,7 +86,7 @@ async fn drive<S: System>(system: &Arc<S>, course: &Course) -> anyhow::Result<Dr
         Durability::Fsync => {
             let folder = ClusterDirectory::new(Durability::Fsync)?;
             match count_syncs(&**system, folder.path(), course.seconds, progress).await {
-                Ok(syncs) => syncs.verdict(course.setup.clients),
+                Ok(syncs) => syncs.verdict(course.setup.clients, system.about().copies),
                 Err(error) => Verdict::NotCounted { why: format!("{error:#}") },
             }
         }

@@ -83,7 +83,7 @@ impl<W: Wrong> System for Memory<W> {
     }
 
     fn about(&self) -> About {
-        About { name: "memory", version: "1".into(), isolation: "none", setting: "none" }
+        About { name: "memory", version: "1".into(), isolation: "none", setting: "none", copies: 1 }
     }
 
     fn nodes(&self) -> Vec<Node> {

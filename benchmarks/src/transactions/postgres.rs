@@ -69,6 +69,7 @@ impl System for Postgres {
     fn about(&self) -> About {
         About {
             name: "postgres",
+            copies: 2,
             version: self.servers.version().to_owned(),
             isolation: "serializable",
             setting: match self.durability {

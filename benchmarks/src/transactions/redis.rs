@@ -73,6 +73,7 @@ impl System for Redis {
     fn about(&self) -> About {
         About {
             name: "redis",
+            copies: 2,
             version: self.settings.version.clone(),
             isolation: "strict at the primary; not replicated by consensus",
             setting: match self.settings.durability {

@@ -29,8 +29,10 @@ pub struct About {
     pub version: String,
     /// What its transactions promise of each other.
     pub isolation: &'static str,
-    /// The setting that makes acknowledged writes durable, and on how many nodes.
+    /// The setting that makes acknowledged writes durable.
     pub setting: &'static str,
+    /// Nodes that have a write, as durable as the class says, when it is acknowledged.
+    pub copies: u64,
 }
 
 /// One server of a system: all processes below one root.

@@ -2,18 +2,20 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::Report;
 use crate::transactions::measure::Course;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Table {
     pub workload: String,
     pub keys: u64,
     pub clients: u16,
     pub delay_ms: u64,
     pub seed: u64,
+    /// Iolite's record; `None` where only others were measured.
+    pub own: Option<Report>,
     /// A record for each system, in the order in which they ran.
     pub beside: Vec<Report>,
 }
@@ -56,36 +58,61 @@ const LINES: &[Line] = &[
 ];
 
 impl Table {
-    pub fn of(course: &Course, beside: Vec<Report>) -> Table {
+    pub fn of(course: &Course, own: Option<Report>, beside: Vec<Report>) -> Table {
         Table {
             workload: course.workload.name(),
             keys: course.zipf.keys(),
             clients: course.setup.clients,
             delay_ms: u64::try_from(course.setup.delay.as_millis()).unwrap_or(u64::MAX),
             seed: course.seed,
+            own,
             beside,
         }
     }
 
     pub fn is_good(&self) -> bool {
-        self.beside.iter().all(Report::is_good)
+        self.all().all(Report::is_good)
     }
 
     /// One line of JSON, or a table with a column for each system.
     pub fn text(&self, json: bool) -> anyhow::Result<String> {
         if json {
-            return Ok(format!("{}\n", serde_json::to_string(self)?));
+            return Ok(format!("{}\n", self.json()?));
         }
-        let Table { workload, keys, clients, delay_ms, seed, beside } = self;
+        let Table { workload, keys, clients, delay_ms, seed, own: _, beside: _ } = self;
         let mut text = format!("{workload}, {keys} keys, {clients} clients, delay {delay_ms} ms, seed {seed}\n");
-        row(&mut text, "", beside.iter().map(|report| report.system.to_owned()))?;
+        row(&mut text, "", self.all().map(|report| report.system.to_owned()))?;
         for (name, of) in LINES {
-            row(&mut text, name, beside.iter().map(of))?;
+            row(&mut text, name, self.all().map(of))?;
         }
-        for report in beside {
+        for report in self.all() {
             writeln!(text, "{}: {}; {}", report.system, report.isolation, report.durability_setting)?;
         }
         Ok(text)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Report> {
+        self.own.iter().chain(&self.beside)
+    }
+
+    /// Iolite's own record, as of every workload, and beside it the others'.
+    fn json(&self) -> serde_json::Result<Value> {
+        let own = self.own.as_ref().map(serde_json::to_value).transpose()?;
+        let mut table = match own {
+            Some(Value::Object(own)) => own,
+            Some(_) | None => Map::new(),
+        };
+        let Table { workload, keys, clients, delay_ms, seed, own: _, beside } = self;
+        let settings = [
+            ("workload", json!(workload)),
+            ("keys", json!(keys)),
+            ("clients", json!(clients)),
+            ("delay_ms", json!(delay_ms)),
+            ("seed", json!(seed)),
+            ("beside", serde_json::to_value(beside)?),
+        ];
+        table.extend(settings.map(|(name, value)| (name.to_owned(), value)));
+        Ok(Value::Object(table))
     }
 }
 
@@ -123,7 +150,7 @@ mod tests {
     use crate::transactions::report::tests::report;
 
     fn table(beside: Vec<Report>) -> Table {
-        Table { workload: "ycsb-t".into(), keys: 10, clients: 1, delay_ms: 0, seed: 1, beside }
+        Table { workload: "ycsb-t".into(), keys: 10, clients: 1, delay_ms: 0, seed: 1, own: None, beside }
     }
 
     #[test]
@@ -143,5 +170,19 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
         assert_eq!(value["beside"].as_array().map(Vec::len), Some(2));
         assert_eq!(value["beside"][0]["syncs_per_write"][0]["syncs"], 1.0);
+    }
+
+    #[test]
+    fn iolites_own_record_is_the_object_itself_and_its_column_the_first() {
+        let own = Report { system: "iolite", committed: 7, ..report() };
+        let table = Table { own: Some(own), ..table(vec![report()]) };
+        let value = table.json().expect("it is plain");
+        assert_eq!((&value["system"], &value["committed"], &value["keys"]), (&json!("iolite"), &json!(7), &json!(10)));
+        assert_eq!(value["beside"].as_array().map(Vec::len), Some(1));
+        let text = table.text(false).expect("it is plain");
+        let heads = text.lines().nth(1).expect("it is there");
+        assert_eq!(heads.split_whitespace().collect::<Vec<_>>(), ["iolite", "memory"]);
+        let bad = Report { violations: 1, ..report() };
+        assert!(table.is_good() && !Table { own: Some(bad), ..table }.is_good());
     }
 }
