@@ -16,6 +16,22 @@ use crate::links::NodeName;
 use crate::secret_file::write_secret;
 
 /// Signs the certificates of a cluster's nodes.
+///
+/// ```
+/// use iolite_host::{Authority, LinkSecurity, LinkSettings, NodeName, TlsFiles};
+///
+/// # let folder = std::env::temp_dir().join(format!("iolite-example-{}", std::process::id()));
+/// // Once for a cluster, where certificates are issued:
+/// let authority = Authority::create(&folder.join("authority"))?;
+/// // For each node, into a folder that is brought to it. Again before it expires: the node takes the new files by itself.
+/// let name = NodeName::new("store-0-2")?;
+/// authority.issue(&name, Authority::NODE_VALID, &folder.join("store-0-2"))?;
+/// // At the node:
+/// let files = TlsFiles::in_folder(&folder.join("store-0-2"));
+/// let settings = LinkSettings::new(name, LinkSecurity::Tls(files));
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// What every node trusts.
@@ -53,22 +69,28 @@ impl Authority {
     const CERTIFICATE: &'static str = "authority.crt";
     const KEY: &'static str = "authority.key";
 
-    /// Makes an authority, and its two files in a folder, which is made if it is missing.
+    /// Makes an authority, and its two files in a folder, which is made if it is missing. A key without a certificate is what an attempt before
+    /// has left, or somebody has removed the other: the certificate is made again, and what was issued stays valid.
     ///
     /// # Errors
     /// [`AuthorityError::Exists`], when the folder has one; and what can go wrong with files.
     pub fn create(folder: &Path) -> Result<Authority, AuthorityError> {
         let (certificate_file, key_file) = (folder.join(Authority::CERTIFICATE), folder.join(Authority::KEY));
-        if key_file.exists() || certificate_file.exists() {
+        if certificate_file.exists() {
             return Err(AuthorityError::Exists { folder: folder.to_owned() });
         }
         make_folder(folder)?;
-        let key = KeyPair::generate().map_err(signing)?;
+        let key = if key_file.exists() {
+            read_key(&key_file)?
+        } else {
+            let key = KeyPair::generate().map_err(signing)?;
+            write(&key_file, &key.serialize_pem())?;
+            key
+        };
         let mut params = authority_params(&key);
         validity(&mut params, SystemTime::now() + Authority::VALID);
         let certificate_pem = params.self_signed(&key).map_err(signing)?.pem();
         // The certificate last: where it is, the authority is whole.
-        write(&key_file, &key.serialize_pem())?;
         write(&certificate_file, &certificate_pem)?;
         Ok(Authority { issuer: Issuer::new(authority_params(&key), key), certificate_pem })
     }
@@ -79,9 +101,7 @@ impl Authority {
     /// [`AuthorityError::Unreadable`] and [`AuthorityError::Key`], with the file.
     pub fn open(folder: &Path) -> Result<Authority, AuthorityError> {
         let certificate_pem = read(&folder.join(Authority::CERTIFICATE))?;
-        let key_file = folder.join(Authority::KEY);
-        let problem = |error: rcgen::Error| AuthorityError::Key { file: key_file.clone(), problem: error.to_string() };
-        let key = KeyPair::from_pem(&read(&key_file)?).map_err(problem)?;
+        let key = read_key(&folder.join(Authority::KEY))?;
         Ok(Authority { issuer: Issuer::new(authority_params(&key), key), certificate_pem })
     }
 
@@ -150,6 +170,11 @@ fn write(file: &Path, contents: &str) -> Result<(), AuthorityError> {
 
 fn read(file: &Path) -> Result<String, AuthorityError> {
     std::fs::read_to_string(file).map_err(|source| AuthorityError::Unreadable { file: file.to_owned(), source })
+}
+
+fn read_key(file: &Path) -> Result<KeyPair, AuthorityError> {
+    let problem = |error: rcgen::Error| AuthorityError::Key { file: file.to_owned(), problem: error.to_string() };
+    KeyPair::from_pem(&read(file)?).map_err(problem)
 }
 
 fn signing(error: rcgen::Error) -> AuthorityError {

@@ -281,6 +281,47 @@ async fn a_new_link_uses_the_new_files_and_an_old_one_goes_on() {
 }
 
 #[tokio::test]
+async fn a_cluster_moves_to_another_authority_one_node_after_another() {
+    let folder = Folder::new();
+    let (old, new) = (folder.authority(), another_authority(&folder));
+    let (one, other) = (folder.issue(&old, "one"), folder.issue(&new, "other"));
+    let read = |file: &std::path::Path| std::fs::read_to_string(file).expect("readable");
+    let both = read(&one.authority) + &read(&other.authority);
+    for files in [&one, &other] {
+        std::fs::write(&files.authority, &both).expect("writable");
+    }
+    let ((mut one, link), (mut other, others)) = linked(tls(one, "one"), tls(other, "other")).await;
+    one.exchange(link, &mut other, others).await;
+    other.dial("one", &one);
+    let (back, _) = other.opened("one").await;
+    let (ones, _) = one.opened("other").await;
+    other.exchange(back, &mut one, ones).await;
+}
+
+#[test]
+fn an_authority_whose_certificate_is_lost_makes_it_again_and_what_it_issued_stays_valid() {
+    let folder = Folder::new();
+    let authority = folder.authority();
+    let files = folder.issue(&authority, "one");
+    let own = folder.0.join("authority");
+    std::fs::remove_file(own.join("authority.crt")).expect("it is there");
+    Authority::create(&own).expect("its key is there");
+    let files = TlsFiles { authority: own.join("authority.crt"), ..files };
+    identity::Identity::load(name("one"), files, identity::CertificateMetrics::new(&Metrics::default()))
+        .map(|_| ())
+        .expect("valid");
+    let later = Authority::open(&own).expect("it is whole").issue(
+        &name("other"),
+        Authority::NODE_VALID,
+        &folder.0.join("other"),
+    );
+    let files = TlsFiles { authority: folder.0.join("one/authority.crt"), ..later.expect("it can be issued") };
+    identity::Identity::load(name("other"), files, identity::CertificateMetrics::new(&Metrics::default()))
+        .map(|_| ())
+        .expect("valid");
+}
+
+#[tokio::test]
 async fn when_the_certificate_expires_is_a_metric_that_follows_the_files() {
     let mut cluster = Cluster::start().await;
     let now = UnixTime::now().as_secs();
