@@ -70,6 +70,8 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-uniffi", Anything),
     ("iolite-benchmarks", Anything),
     ("iolite-tests", Anything),
+    // It judges what clients saw, and must not take the store's word for anything.
+    ("iolite-histories", Only(&[])),
     ("xtask", Only(&[])),
     ("xtask-bindgen", Only(&[])),
 ];
