@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::refused::{REASONS, Refused};
@@ -24,6 +24,8 @@ pub(crate) struct Traffic {
     /// Messages to a link that is gone, or to a node that nobody knows.
     pub nowhere: Metric,
     peers: Mutex<BTreeMap<NodeName, PeerTraffic>>,
+    /// Of those beyond [`METERED_PEERS_MAX`], once there are any.
+    others: OnceLock<PeerTraffic>,
     lines: Mutex<Lines>,
 }
 
@@ -63,6 +65,7 @@ impl Traffic {
             dialled: SideTraffic::new(metrics, LinkSide::Dialled),
             nowhere: metrics.counter_of("iolite_link_dropped_total", dropped, &[("peer", "none"), ("reason", "down")]),
             peers: Mutex::default(),
+            others: OnceLock::new(),
             lines: Mutex::new(Lines { since: Instant::now(), written: 0, left_out: 0 }),
             metrics: metrics.clone(),
         }
@@ -73,11 +76,11 @@ impl Traffic {
         if let Some(known) = peers.get(name) {
             return known.clone();
         }
-        let is_metered = peers.len() < METERED_PEERS_MAX;
-        let traffic = PeerTraffic::new(&self.metrics, if is_metered { name.as_str() } else { "others" });
-        if is_metered {
-            peers.insert(name.clone(), traffic.clone());
+        if peers.len() >= METERED_PEERS_MAX {
+            return self.others.get_or_init(|| PeerTraffic::new(&self.metrics, "others")).clone();
         }
+        let traffic = PeerTraffic::new(&self.metrics, name.as_str());
+        peers.insert(name.clone(), traffic.clone());
         traffic
     }
 
