@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_store::Event;
+use iolite_store::{Attempts, Event};
 use iolite_values::{StoreIncarnation, Timestamp};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
@@ -97,6 +97,9 @@ impl Feed {
     /// Finds out which history is there and whether the feed can go on in it.
     async fn open(&mut self, session: &Session) -> Result<(), WorkError> {
         let (mut incarnation, mut extent) = in_time(session.look()).await?;
+        while let Ok(at) = self.wanted.try_recv() {
+            self.want(at);
+        }
         if self.incarnation == Some(incarnation) && self.follower.known() > extent.highest {
             // What was told is not there any more: the database was set back. From here on it is another history.
             tracing::error!("the database has lost what it had acknowledged: its history begins anew");
@@ -105,6 +108,10 @@ impl Feed {
         }
         if self.incarnation != Some(incarnation) || self.follower.cursor() < extent.low_watermark {
             session.drain(&self.shared).await?;
+            if self.incarnation != Some(incarnation) {
+                // What was told of another history sends nobody anywhere in this one.
+                *self.shared.attempts() = Attempts::default();
+            }
             self.incarnation = Some(incarnation);
             self.follower.begin(extent.highest);
             let ready = Event::Ready { store: incarnation, resolved: extent.highest };

@@ -25,8 +25,8 @@ pub struct PostgresStore {
     commits: mpsc::UnboundedSender<Job>,
     reads: mpsc::UnboundedSender<Job>,
     events: mpsc::UnboundedReceiver<Event>,
-    /// Ends the tasks when it is dropped.
-    _tasks: JoinSet<()>,
+    /// They end when it is dropped.
+    tasks: JoinSet<()>,
 }
 
 type Job = (RequestId, Request);
@@ -62,7 +62,7 @@ impl PostgresStore {
                 tasks.spawn(worker.run(is_open.clone()));
             }
         }
-        PostgresStore { commits, reads, events: ends.events, _tasks: tasks }
+        PostgresStore { commits, reads, events: ends.events, tasks }
     }
 
     /// Begins a request. `id` is the caller's, and comes back with the reply.
@@ -75,8 +75,14 @@ impl PostgresStore {
     }
 
     /// The next event. Cancelling the wait loses none.
+    ///
+    /// # Panics
+    /// When one of the store's tasks has: what it found must not be, and the others could not go on without it.
     pub async fn next_event(&mut self) -> Event {
-        self.events.recv().await.expect("the feed lives as long as the store")
+        tokio::select! {
+            event = self.events.recv() => event.expect("tasks that send events live as long as the store"),
+            Some(ended) = self.tasks.join_next() => panic!("a task of the store has ended: {ended:?}"),
+        }
     }
 
     /// The next event, if there is one.

@@ -1,98 +1,26 @@
-//! What a store makes of its database: tables, versions, history, notifications, and who else uses it.
+//! What a store makes of its database: tables, versions, history and notifications.
 
 #[path = "gateways/gateway.rs"]
 mod gateway;
 mod server;
+mod writer;
 
 use std::time::Duration;
 
 use gateway::{Gateway, Told};
 use iolite_postgres::{OpenError, PostgresSettings, PostgresStore, Retention};
-use iolite_store::{CommitReply, Completion, CompletionDecision, ReadLimit, ReadReply, Reply, Request, RowAt, TooOld};
-use iolite_values::{
-    Attempt, Cell, CellState, ClientId, ColumnId, CoordinatorId, Counter, Decision, Id, Interest, KeyRange, Operation,
-    RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
-};
+use iolite_store::{Reply, Request, TooOld};
+use iolite_values::{Cell, CellState, Operation, RowKey, Write};
 use server::Server;
-use tokio_postgres::Client;
-
-const TABLE: TableId = TableId(7);
-const COLUMN: ColumnId = ColumnId(1);
-/// The lock of the store in schema `iolite`: releases that share a database have to agree on it.
-const STORE_LOCK: i64 = 2022840986473724343;
-
-fn settings(server: &Server, coordinator: u16) -> PostgresSettings {
-    let coordinator = CoordinatorId::new(coordinator).expect("few");
-    // Far apart, so that what comes sooner was notified.
-    PostgresSettings { poll_every: Duration::from_secs(600), ..PostgresSettings::new(server.database(), coordinator) }
-}
+use writer::{TABLE, Writer, counts, in_time, key, number, raw, read_all, settings, write};
 
 /// History that is forgotten as soon as it is resolved.
 fn forgetful() -> Retention {
     Retention { age: Duration::ZERO, operations_max: 0, collect_every: Duration::from_millis(20) }
 }
 
-async fn raw(server: &Server) -> Client {
-    let (client, connection) = server.database().connect(tokio_postgres::NoTls).await.expect("the server runs");
-    tokio::spawn(connection);
-    client
-}
-
-async fn number(client: &Client, query: &str) -> i64 {
-    client.query_one(query, &[]).await.expect("a query").get(0)
-}
-
-fn key(row: i64) -> RowKey {
-    RowKey::new(&[Value::Int(row)]).expect("an int is a key")
-}
-
-fn write(row: i64, operation: Operation) -> Write {
-    Write { cell: Cell { table: TABLE, row: key(row), column: COLUMN }, operation }
-}
-
 fn life(row: i64, operation: Operation) -> Write {
     Write { cell: Cell::row(TABLE, key(row)), operation }
-}
-
-/// The transactions of one client.
-struct Writer<'a> {
-    gateway: &'a Gateway,
-    client: u128,
-    last: u64,
-}
-
-impl<'a> Writer<'a> {
-    fn at(gateway: &'a Gateway, client: u128) -> Writer<'a> {
-        Writer { gateway, client, last: 0 }
-    }
-
-    async fn commit(&mut self, writes: Vec<Write>) -> Timestamp {
-        self.last += 1;
-        let id = TransactionId { client: ClientId(Id::from_u128(self.client)), counter: Counter(self.last) };
-        let decision = Decision::Commit(writes);
-        let transaction =
-            Transaction { id, attempt: Attempt(1), snapshot: Timestamp::ZERO, reads: Vec::new(), decision };
-        match self.gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO }).await {
-            Reply::Commit(CommitReply::Completed(Completion {
-                at,
-                decision: CompletionDecision::Committed,
-                attempt: _,
-            })) => at,
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-async fn read_all(gateway: &Gateway, at: Timestamp) -> Result<Vec<RowAt>, TooOld> {
-    let interest = Interest::Range { table: TABLE, range: KeyRange::all() };
-    match gateway.ask(Request::ReadAt { interest, at, limit: ReadLimit::NONE }).await {
-        Reply::ReadAt(reply) => reply.map(|ReadReply { rows, .. }| rows),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn counts(rows: &[RowAt]) -> Vec<Option<&CellState>> {
-    rows.iter().map(|row| row.row.cell(COLUMN)).collect()
 }
 
 /// Asks again until it is so.
@@ -104,10 +32,6 @@ async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("it does not come to be that {what}");
-}
-
-async fn in_time<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), work).await.expect("it comes in time")
 }
 
 #[tokio::test]
@@ -181,47 +105,6 @@ async fn without_notifications_others_find_a_commit_by_polling() {
     let (one, other) = (Gateway::open(polling(1)).await, Gateway::open(polling(2)).await);
     let at = Writer::at(&one, 1).commit(vec![write(1, Operation::Add(1))]).await;
     in_time(other.reach(at)).await;
-}
-
-#[tokio::test]
-async fn the_feed_waits_for_who_is_under_way_and_not_for_others() {
-    let server = Server::start();
-    let gateway = Gateway::open(settings(&server, 1)).await;
-    let (mut own, mut strange) = (raw(&server).await, raw(&server).await);
-    // Somebody else's transaction, which has written something and does not end.
-    let long = strange.transaction().await.expect("a transaction");
-    long.batch_execute("CREATE TABLE strange (number int8); SELECT pg_current_xact_id()").await.expect("allowed");
-    let mut writer = Writer::at(&gateway, 1);
-    let at = writer.commit(vec![write(1, Operation::Add(1))]).await;
-    in_time(gateway.reach(at)).await;
-    // A store's transaction that has looked and not ended.
-    let under_way = own.transaction().await.expect("a transaction");
-    under_way.execute("SELECT pg_advisory_xact_lock_shared($1)", &[&STORE_LOCK]).await.expect("allowed");
-    let next = writer.commit(vec![write(1, Operation::Add(1))]).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(gateway.resolved(), at, "nobody knows yet what that one will commit");
-    under_way.commit().await.expect("it ends");
-    in_time(gateway.reach(next)).await;
-}
-
-#[tokio::test]
-async fn a_long_stretch_of_the_feed_comes_in_pieces() {
-    let server = Server::start();
-    let gateway = Gateway::open(settings(&server, 1)).await;
-    let mut own = raw(&server).await;
-    let under_way = own.transaction().await.expect("a transaction");
-    under_way.execute("SELECT pg_advisory_xact_lock_shared($1)", &[&STORE_LOCK]).await.expect("allowed");
-    let mut writer = Writer::at(&gateway, 1);
-    let large = |row| write(row, Operation::Put(Value::bytes(vec![7; 1_000_000])));
-    let mut last = Timestamp::ZERO;
-    for _ in 0..3 {
-        last = writer.commit(vec![large(1), large(2)]).await;
-    }
-    under_way.commit().await.expect("it ends");
-    in_time(gateway.reach(last)).await;
-    let told = gateway.told();
-    assert_eq!((told.commits.len(), told.violation), (3, None));
-    assert!(told.segments > 1, "six megabytes at once");
 }
 
 #[tokio::test]
