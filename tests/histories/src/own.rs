@@ -1,9 +1,8 @@
 //! Our own checker: knows every type of object, and reads no code of the other one.
 //!
 //! It infers who must come before whom from what reads saw, looks for cycles, and where commit timestamps are known replays the history in
-//! their order. Everything that it reports is a proof: no order of the transactions agrees with what clients saw and with real time. It is
-//! complete for histories with timestamps, and for lists; where it is not (blind writes of registers that overlap, sums that several choices
-//! explain) `docs/histories.md` says so.
+//! their order. Everything that it reports is a proof: no order of the transactions agrees with what clients saw and with real time. What it
+//! can miss (blind writes of registers that overlap, sums that several choices explain) stands on the page `docs/histories.md`.
 //!
 //! Invariant: time and memory grow with the size of the history times a logarithm, as long as the history is valid.
 

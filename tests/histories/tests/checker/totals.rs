@@ -45,7 +45,8 @@ fn a_transaction_is_in_a_total_if_it_is_in_a_list() {
     both().committed(20, 30, [counter(1, 5), list(1, &[7])]).is_valid();
     both().committed(20, 30, [counter(1, 0), list(1, &[])]).is_valid();
     both().committed(20, 30, [counter(1, 5), list(1, &[])]).finds(&[Class::ImpossibleTotal]);
-    both().committed(20, 30, [counter(1, 0), list(1, &[7])]).finds(&[Class::ImpossibleTotal]);
+    let torn = both().committed(20, 30, [counter(1, 0), list(1, &[7])]).finds(&[Class::ImpossibleTotal]);
+    assert!(torn.explained[0].explanation.contains("other objects say that T0 comes before it"), "{torn}");
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Impossible {
     certain: i128,
     open: Vec<i64>,
     since: Option<TransactionNumber>,
+    /// Transactions of which other objects tell whether they come before the read.
+    told: Vec<(TransactionNumber, Part)>,
 }
 
 impl Finding {
@@ -41,11 +43,19 @@ impl Impossible {
         };
         let Impossible { certain, since, .. } = self;
         let from = since.map_or(String::new(), |since| format!(" after what T{} had read", since.0));
+        let told = self.told.iter().map(|(number, part)| match part {
+            Part::Always => format!("; other objects say that T{} comes before it", number.0),
+            Part::Never => format!("; other objects say that T{} comes after it", number.0),
+            Part::Either => String::new(),
+        });
         let what = format!(
-            "T{} read {} from {object}{from} (without its own additions): {certain} is certain, {open}",
-            sight.by.0, sight.total
+            "T{} read {} from {object}{from} (without its own additions): {certain} is certain, {open}{}",
+            sight.by.0,
+            sight.total,
+            told.collect::<String>()
         );
-        let about: Vec<TransactionNumber> = since.iter().copied().chain([sight.by]).collect();
+        let told = self.told.iter().map(|(number, _)| *number);
+        let about: Vec<TransactionNumber> = since.iter().copied().chain(told).chain([sight.by]).collect();
         explain::fact(index, Class::ImpossibleTotal, what, &about)
     }
 }
@@ -118,7 +128,9 @@ impl<'a, 'h> Sweep<'a, 'h> {
         let undecided: Vec<usize> = places_of(&parts_of, Part::Either).collect();
         let amounts: Vec<i64> = undecided.iter().map(|&place| additions[place].amount).collect();
         let Some(decided) = parts(&amounts, sight.total - certain) else {
-            return Finding { sight, parts: Err(Impossible { certain, open: amounts, since: None }) };
+            let told = parts_of.iter().filter(|(_, part)| *part != Part::Either);
+            let told = told.map(|&(place, part)| (additions[place].by, part)).collect();
+            return Finding { sight, parts: Err(Impossible { certain, open: amounts, since: None, told }) };
         };
         let mut decisions = decided.iter();
         for (_, part) in parts_of.iter_mut().filter(|(_, part)| *part == Part::Either) {
@@ -141,7 +153,7 @@ impl<'a, 'h> Sweep<'a, 'h> {
         let least = self.bounds.0 + wide().filter(|amount| *amount < 0).sum::<i128>();
         let greatest = self.bounds.1 + wide().filter(|amount| *amount > 0).sum::<i128>();
         let is_possible = (least..=greatest).contains(&(sight.total - self.certain));
-        let impossible = || Impossible { certain: self.certain, open: amounts.clone(), since: None };
+        let impossible = || Impossible { certain: self.certain, open: amounts.clone(), since: None, told: Vec::new() };
         Finding { sight, parts: is_possible.then(Vec::new).ok_or_else(impossible) }
     }
 
@@ -193,7 +205,12 @@ impl<'a, 'h> Sweep<'a, 'h> {
         let came = sight.total - before.sight.total;
         match parts(&open, came - certain) {
             Some(_) => None,
-            None => Some(Impossible { certain: before.sight.total + certain, open, since: Some(before.sight.by) }),
+            None => Some(Impossible {
+                certain: before.sight.total + certain,
+                open,
+                since: Some(before.sight.by),
+                told: Vec::new(),
+            }),
         }
     }
 
