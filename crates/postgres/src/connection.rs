@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tokio_postgres::{AsyncMessage, Client, NoTls};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::TlsStream;
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Socket};
 
+use crate::encryption::{Encryption, Tls};
 use crate::error::WorkError;
 use crate::settings::PostgresSettings;
 
@@ -25,24 +28,41 @@ pub(crate) async fn connect(
     settings: &PostgresSettings,
     notified: Option<mpsc::UnboundedSender<String>>,
 ) -> Result<Client, tokio_postgres::Error> {
-    let (client, mut connection) = settings.database.connect(NoTls).await?;
-    // Ends with the client, or when the connection breaks; the client then says so to whoever uses it.
-    tokio::spawn(async move {
-        loop {
-            match poll_fn(|context| connection.poll_message(context)).await {
-                Some(Ok(AsyncMessage::Notification(notification))) => {
-                    if let Some(notified) = &notified {
-                        // Nobody listens any more: the client is about to go, too.
-                        let _ = notified.send(notification.payload().to_owned());
-                    }
-                }
-                Some(Ok(_)) => {}
-                Some(Err(_)) | None => return,
-            }
+    // Drivers end with the client, or when the connection breaks; the client then says so to whoever uses it.
+    let client = match &settings.encryption {
+        Encryption::None => {
+            let (client, connection) = settings.database.connect(NoTls).await?;
+            tokio::spawn(drive(connection, notified));
+            client
         }
-    });
+        Encryption::Tls(config) => {
+            let mut database = settings.database.clone();
+            database.ssl_mode(SslMode::Require);
+            let (client, connection) = database.connect(Tls(config.clone())).await?;
+            tokio::spawn(drive(connection, notified));
+            client
+        }
+    };
     client.batch_execute(&session_settings(settings)).await?;
     Ok(client)
+}
+
+async fn drive<T: TlsStream + Unpin>(
+    mut connection: Connection<Socket, T>,
+    notified: Option<mpsc::UnboundedSender<String>>,
+) {
+    loop {
+        match poll_fn(|context| connection.poll_message(context)).await {
+            Some(Ok(AsyncMessage::Notification(notification))) => {
+                if let Some(notified) = &notified {
+                    // Nobody listens any more: the client is about to go, too.
+                    let _ = notified.send(notification.payload().to_owned());
+                }
+            }
+            Some(Ok(_)) => {}
+            Some(Err(_)) | None => return,
+        }
+    }
 }
 
 /// Every statement goes by an index, so the planner, which knows nothing of tables that have just been filled, is not asked for others. What is

@@ -6,6 +6,7 @@
 mod collect;
 mod commit;
 mod connection;
+mod encryption;
 mod error;
 mod facts;
 mod feed;
@@ -24,6 +25,7 @@ mod store;
 mod tables;
 mod validate;
 
+pub use encryption::Encryption;
 pub use error::OpenError;
 pub use facts::Malformed;
 pub use settings::{Broken, Clock, PostgresSettings, Retention, SchemaName, SchemaNameError};

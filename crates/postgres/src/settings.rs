@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use iolite_values::CoordinatorId;
 
+use crate::encryption::Encryption;
+
 /// What a store is started with.
 #[derive(Clone, Debug)]
 pub struct PostgresSettings {
     /// Where the database is, and as whom: `host=... user=... dbname=...`, or a `postgresql://` address.
     pub database: tokio_postgres::Config,
+    pub encryption: Encryption,
     /// The schema that holds the store's tables. It is created when it is not there.
     pub schema: SchemaName,
     /// Nobody else who uses the same database has it at the same time.
@@ -39,6 +42,7 @@ impl PostgresSettings {
     pub fn new(database: tokio_postgres::Config, coordinator: CoordinatorId) -> PostgresSettings {
         PostgresSettings {
             database,
+            encryption: Encryption::None,
             schema: SchemaName::default(),
             coordinator,
             retention: Retention::default(),

@@ -1,21 +1,17 @@
 //! Transactions that are under way: who waits for them and who does not, and what becomes of them when their connections break.
 
-#[path = "gateways/gateway.rs"]
-mod gateway;
-mod server;
-mod writer;
-
 use std::time::Duration;
 
-use gateway::Gateway;
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{
     Attempt, CellState, ClientId, Counter, Decision, Element, Id, Operation, Read, Timestamp, Transaction,
     TransactionId, Value,
 };
-use server::Server;
 use tokio_postgres::Client;
-use writer::{Writer, counts, in_time, number, raw, read_all, settings, write};
+
+use crate::gateway::Gateway;
+use crate::server::Server;
+use crate::writer::{Writer, counts, in_time, number, raw, read_all, settings, write};
 
 /// The lock of the store in schema `iolite`: releases that share a database have to agree on it.
 const STORE_LOCK: i64 = 2022840986473724343;

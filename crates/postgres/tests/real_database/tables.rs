@@ -1,18 +1,14 @@
 //! What a store makes of its database: tables, versions, history and notifications.
 
-#[path = "gateways/gateway.rs"]
-mod gateway;
-mod server;
-mod writer;
-
 use std::time::Duration;
 
-use gateway::{Gateway, Told};
 use iolite_postgres::{OpenError, PostgresSettings, PostgresStore, Retention};
 use iolite_store::{Reply, Request, TooOld};
 use iolite_values::{Cell, CellState, Operation, RowKey, Write};
-use server::Server;
-use writer::{TABLE, Writer, counts, in_time, key, number, raw, read_all, settings, write};
+
+use crate::gateway::{Gateway, Told};
+use crate::server::Server;
+use crate::writer::{TABLE, Writer, counts, in_time, key, number, raw, read_all, settings, write};
 
 /// History that is forgotten as soon as it is resolved.
 fn forgetful() -> Retention {

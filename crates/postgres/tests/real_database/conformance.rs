@@ -1,15 +1,13 @@
 //! The store over a real PostgreSQL passes the suite that every store passes, and the suite finds broken ones.
 
-mod blocking;
-mod server;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use blocking::Blocking;
 use iolite_postgres::{Broken, PostgresSettings, SchemaName};
 use iolite_store::conformance;
 use iolite_values::CoordinatorId;
-use server::Server;
+
+use crate::blocking::Blocking;
+use crate::server::Server;
 
 /// Each behaviour gets a schema of its own in the same database.
 fn run(server: &Server, broken: Broken) {

@@ -2,32 +2,25 @@
 //!
 //! A failure names its seed. Timing is the machine's, so a seed gives the same transactions and not the same interleaving.
 
-#[path = "gateways/checker.rs"]
 mod checker;
-#[path = "gateways/client.rs"]
 mod client;
-#[path = "gateways/gateway.rs"]
-mod gateway;
-#[path = "gateways/history.rs"]
 mod history;
-#[path = "gateways/random.rs"]
 mod random;
-mod server;
-#[path = "gateways/workload.rs"]
 mod workload;
 
 use std::time::Duration;
 
-use client::Client;
-use gateway::Gateway;
-use history::{History, Inner};
 use iolite_postgres::{Broken, Clock, PostgresSettings, Retention, SchemaName};
 use iolite_store::{Reply, Request};
 use iolite_values::{
     Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Interest, KeyRange, Timestamp, Transaction, TransactionId,
 };
-use server::Server;
-use workload::{ACCOUNTS, COUNTERS, LISTS, TOKENS, View};
+
+use self::client::Client;
+use self::history::{History, Inner};
+use self::workload::{ACCOUNTS, COUNTERS, LISTS, TOKENS, View};
+use crate::gateway::Gateway;
+use crate::server::Server;
 
 const GATEWAYS: u16 = 3;
 const CLIENTS: u64 = 18;
@@ -54,7 +47,7 @@ enum Connections {
 
 const CALM: Run = Run {
     seed: 1,
-    transactions: 60,
+    transactions: 40,
     broken: Broken::Nothing,
     retention: Retention {
         age: Duration::from_secs(60),
@@ -191,7 +184,7 @@ fn connections_that_are_killed_in_the_middle_lose_and_double_nothing() {
 
 #[test]
 fn a_database_that_crashes_loses_and_doubles_nothing() {
-    let history = assert_whole(Run { seed: 3, transactions: 50, connections: Connections::Crash, ..CALM });
+    let history = assert_whole(Run { seed: 3, connections: Connections::Crash, ..CALM });
     assert!(history.disturbances > 1, "it crashed {} times", history.disturbances);
 }
 

@@ -7,8 +7,8 @@ use iolite_values::{
     CellState, Decision, Interest, Operation, Row, RowKey, TableId, Timestamp, TransactionId, observes,
 };
 
+use super::history::{Inner, Outcome, Seen};
 use crate::gateway::Told;
-use crate::history::{Inner, Outcome, Seen};
 
 pub fn check(history: &Inner, told: &[Told]) -> Result<(), String> {
     if let Some(violation) = history.violations.first() {

@@ -1,6 +1,7 @@
 //! A real PostgreSQL for a test: fresh, durable (fsync on), reached by a Unix socket, and gone when the test is, however it ends.
 
-use std::os::unix::fs::{MetadataExt, chown};
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,20 +10,25 @@ use std::time::{Duration, Instant};
 
 /// Debian's packages, which `scripts/setup` installs.
 const BINARIES: &str = "/usr/lib/postgresql/15/bin";
-const USER: &str = "iolite";
+pub const USER: &str = "iolite";
 
 /// The shell stays between: when this process is gone, however it ended, its input ends, and it stops the server and removes the folder.
 const RUN: &str = r#"
-"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c max_connections=200 -c log_min_messages=warning 2>"$2/log" >&2 &
+binaries=$1
+folder=$2
+shift 2
+"$binaries/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=200 -c log_min_messages=warning "$@" \
+    2>"$folder/log" >&2 &
 server=$!
 cat >/dev/null
 kill -INT $server
 wait $server
-rm -rf "$2"
+rm -rf "$folder"
 "#;
 
 pub struct Server {
     folder: PathBuf,
+    port: u16,
     shell: Child,
 }
 
@@ -34,6 +40,11 @@ struct Account {
 
 impl Server {
     pub fn start() -> Server {
+        Server::start_with(5432, &[], &[])
+    }
+
+    /// With these files in its folder, which only it may read, and these settings.
+    pub fn start_with(port: u16, files: &[(&str, &str)], settings: &[&str]) -> Server {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("iolite-postgres-{}-{number}", std::process::id()));
@@ -48,15 +59,24 @@ impl Server {
         let created = as_account(&mut create, account.as_ref()).status();
         let created = created.unwrap_or_else(|error| panic!("{BINARIES}/initdb: {error}: run scripts/setup"));
         assert!(created.success(), "initdb failed");
-        let shell = Server::run(&folder, account.as_ref());
-        let server = Server { folder, shell };
+        for (name, content) in files {
+            let file = folder.join("data").join(name);
+            std::fs::write(&file, content).expect("the folder can be written");
+            std::fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("its own file");
+            if let Some(account) = &account {
+                chown(&file, Some(account.uid), Some(account.gid)).expect("root may give files away");
+            }
+        }
+        let shell = Server::run(&folder, port, settings, account.as_ref());
+        let server = Server { folder, port, shell };
         server.wait_until_it_answers();
         server
     }
 
-    fn run(folder: &Path, account: Option<&Account>) -> Child {
+    fn run(folder: &Path, port: u16, settings: &[&str], account: Option<&Account>) -> Child {
         let mut shell = Command::new("sh");
         shell.args(["-c", RUN, "postgres", BINARIES]).arg(folder).stdin(Stdio::piped());
+        shell.args(["-p", &port.to_string()]).args(settings.iter().flat_map(|setting| ["-c", setting]));
         as_account(&mut shell, account).process_group(0).spawn().expect("there is a shell")
     }
 
@@ -64,7 +84,7 @@ impl Server {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let mut ask = Command::new(format!("{BINARIES}/pg_isready"));
-            ask.arg("--quiet").arg("--host").arg(&self.folder);
+            ask.arg("--quiet").args(["--port", &self.port.to_string()]).arg("--host").arg(&self.folder);
             if ask.status().is_ok_and(|status| status.success()) {
                 return;
             }
@@ -75,7 +95,7 @@ impl Server {
 
     pub fn database(&self) -> tokio_postgres::Config {
         let mut config = tokio_postgres::Config::new();
-        config.host_path(&self.folder).user(USER).dbname("postgres");
+        config.host_path(&self.folder).port(self.port).user(USER).dbname("postgres");
         config
     }
 
@@ -85,7 +105,6 @@ impl Server {
     }
 
     /// Kills a backend. The server then ends all others, forgets what it had in memory, and recovers from what it had synced.
-    #[allow(dead_code, reason = "not every test file crashes it")]
     pub fn crash(&self, backend: i32) {
         let killed = Command::new("kill").args(["-KILL", &backend.to_string()]).status().expect("there is kill");
         assert!(killed.success());

@@ -6,9 +6,9 @@ use iolite_values::{
     Timestamp, Value, Write,
 };
 
+use super::history::{History, Seen};
+use super::random::Random;
 use crate::gateway::Gateway;
-use crate::history::{History, Seen};
-use crate::random::Random;
 
 pub const ACCOUNTS: TableId = TableId(1);
 pub const COUNTERS: TableId = TableId(2);

@@ -45,7 +45,6 @@ impl Gateway {
         reply.await.expect("every request is answered")
     }
 
-    #[allow(dead_code, reason = "some tests only wait for it")]
     pub fn resolved(&self) -> Timestamp {
         *self.resolved.borrow()
     }

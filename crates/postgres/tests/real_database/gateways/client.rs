@@ -3,10 +3,10 @@
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{Attempt, ClientId, Counter, Id, Timestamp, Transaction, TransactionId};
 
+use super::history::{History, Outcome};
+use super::random::Random;
+use super::workload::{Task, View};
 use crate::gateway::Gateway;
-use crate::history::{History, Outcome};
-use crate::random::Random;
-use crate::workload::{Task, View};
 
 pub struct Client<'a> {
     id: ClientId,
