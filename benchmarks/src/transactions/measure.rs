@@ -51,12 +51,11 @@ pub async fn measure<S: System>(course: &Course) -> anyhow::Result<Measured> {
     let mut system = Arc::new(S::start(course.setup).await?);
     let about = system.about();
     load(&system, course.zipf.keys()).await.with_context(|| format!("{} cannot be loaded", about.name))?;
-    system.settle().await?;
+    owned(&mut system)?.settle().await?;
     let driven = drive(&system, course).await.with_context(|| format!("{} broke", about.name))?;
     match course.setup.durability {
         Durability::Fsync => {
-            let owned = Arc::get_mut(&mut system).context("a client is left")?;
-            owned.restart().await.with_context(|| format!("{} does not start again", about.name))?;
+            owned(&mut system)?.restart().await.with_context(|| format!("{} does not start again", about.name))?;
         }
         // What is in memory alone does not survive the processes.
         Durability::Memory => {}
@@ -65,6 +64,11 @@ pub async fn measure<S: System>(course: &Course) -> anyhow::Result<Measured> {
     let findings = verify(&driven.tally.writes, &found);
     let Driven { tally, costs, verdict } = driven;
     Ok(Measured { about, tally, seconds: course.seconds, costs, verdict, findings })
+}
+
+/// Between runs of clients.
+fn owned<S: System>(system: &mut Arc<S>) -> anyhow::Result<&mut S> {
+    Arc::get_mut(system).context("a client is left")
 }
 
 struct Driven {

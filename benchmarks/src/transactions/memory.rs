@@ -94,7 +94,7 @@ impl<W: Wrong> System for Memory<W> {
         Vec::new()
     }
 
-    async fn settle(&self) -> anyhow::Result<()> {
+    async fn settle(&mut self) -> anyhow::Result<()> {
         Ok(())
     }
 

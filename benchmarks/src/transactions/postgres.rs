@@ -96,7 +96,7 @@ impl System for Postgres {
         vec![self.for_standbys]
     }
 
-    async fn settle(&self) -> anyhow::Result<()> {
+    async fn settle(&mut self) -> anyhow::Result<()> {
         let client = connect(self.primary, Arc::default()).await?;
         // Each by itself: VACUUM runs in no transaction.
         for command in ["VACUUM (ANALYZE) kv", "CHECKPOINT"] {

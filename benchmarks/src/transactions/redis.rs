@@ -98,7 +98,7 @@ impl System for Redis {
         vec![self.for_replicas]
     }
 
-    async fn settle(&self) -> anyhow::Result<()> {
+    async fn settle(&mut self) -> anyhow::Result<()> {
         Ok(())
     }
 

@@ -58,7 +58,7 @@ pub trait System: Sized + Send + Sync + 'static {
     fn between(&self) -> Vec<std::net::SocketAddr>;
 
     /// Does after loading what an operator would, so that none of it is measured.
-    fn settle(&self) -> impl Future<Output = anyhow::Result<()>>;
+    fn settle(&mut self) -> impl Future<Output = anyhow::Result<()>>;
 
     fn connect(&self) -> impl Future<Output = anyhow::Result<Self::Session>> + Send;
 
