@@ -20,6 +20,23 @@ use crate::tables;
 ///
 /// It works in tasks of the runtime in which it was opened, until it is dropped. Every request is answered exactly once, if need be after the
 /// database has come back; dropping the store leaves open requests without an answer, and what became of them is found out by asking again.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use iolite_postgres::{PostgresSettings, PostgresStore};
+/// use iolite_store::{Event, ReadLimit, Request, RequestId};
+/// use iolite_values::{CoordinatorId, Interest, KeyRange, TableId};
+///
+/// let database = "host=/run/postgresql user=iolite dbname=app".parse()?;
+/// let mut store = PostgresStore::open(PostgresSettings::new(database, CoordinatorId::default())).await?;
+/// // Ready comes first, and says up to where the store can be read.
+/// if let Event::Ready { resolved: at, .. } = store.next_event().await {
+///     let interest = Interest::Range { table: TableId::of("rooms"), range: KeyRange::all() };
+///     store.request(RequestId(1), Request::ReadAt { interest, at, limit: ReadLimit::NONE });
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct PostgresStore {
     commits: mpsc::UnboundedSender<Job>,

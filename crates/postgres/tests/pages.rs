@@ -1,8 +1,8 @@
 //! The pages speak of every setting and error that there is, and of the numbers that the code uses.
 
-use iolite_postgres::{Broken, OpenError, Retention, SchemaName, limits};
+use iolite_postgres::{Broken, OpenError, PostgresSettings, Retention, SchemaName, limits};
 use iolite_store::{ATTEMPTS_MAX, size};
-use iolite_values::Operation;
+use iolite_values::{CoordinatorId, Operation};
 
 const PAGE: &str = include_str!("../../../docs/protocols/postgres.md");
 const LIMITS: &str = include_str!("../../../docs/limits.md");
@@ -41,8 +41,11 @@ fn the_page_speaks_of_every_error_broken_rule_and_operation_that_shares_a_row() 
 #[test]
 fn the_page_gives_the_numbers_of_the_code() {
     let Retention { age, operations_max: _, collect_every } = Retention::default();
+    let settings = PostgresSettings::new(tokio_postgres::Config::new(), CoordinatorId::default());
     let numbers = [
         format!("more than {} locks", limits::LOCKS_MAX),
+        format!("{} that decide, {} that read", settings.commit_connections, settings.read_connections),
+        format!("up to {} connections", settings.commit_connections + settings.read_connections + 2),
         "more than 4,096 bytes".into(),
         "pieces of 4,096 commits or 4 MiB".into(),
         format!("version {}.", limits::TABLES_VERSION),
