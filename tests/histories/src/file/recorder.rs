@@ -14,6 +14,22 @@ use crate::history::{Client, Commit, Fault, History, Moment, Outcome, Setup, Tra
 ///
 /// The runner records each transaction when its client knows the outcome, and before [`Recorder::finish`] every one that is still open, as
 /// unknown: a write that is not in the file looks as if nobody had made it.
+///
+/// ```
+/// use iolite_histories::{Client, Moment, Operation, Outcome, Recorder, Register, Setup, Transaction, Value, judge, read};
+///
+/// let mut recorder = Recorder::begin(Vec::new(), &Setup::default())?;
+/// recorder.transaction(&Transaction {
+///     client: Client(1),
+///     invoked: Moment(1_000),
+///     completed: Moment(9_000),
+///     operations: vec![Operation::Write { register: Register(0), value: Value(7) }],
+///     outcome: Outcome::Unknown,
+/// })?;
+/// let file = recorder.finish()?;
+/// assert!(judge(&read(file.as_slice())?)?.is_clean());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Recorder<W: Write> {
     sink: W,
