@@ -5,7 +5,7 @@
 pub const KEPT_OF_A_CLUSTER: usize = 256;
 
 /// Edges that the search for short cycles follows, in all. Past it the cycle may be longer than need be, and its class weaker.
-pub const SEARCH_STEPS: u64 = 30_000_000;
+pub const SEARCH_STEPS: u64 = 10_000_000;
 /// Cycles of a class that are shown and counted.
 pub const CYCLES_OF_A_CLASS: usize = 100;
 

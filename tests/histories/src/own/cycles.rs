@@ -15,9 +15,8 @@ use crate::class::Class;
 use crate::explain::{self, Link};
 use crate::violation::{Findings, TransactionNumber};
 
-/// A class of cycles: one edge of a kind, and a way back.
+/// Cycles of a class: one edge of a kind, and a way back.
 struct Shape {
-    class: Class,
     first: EdgeKind,
     back: &'static [EdgeKind],
     basis: Basis,
@@ -25,39 +24,19 @@ struct Shape {
 
 use EdgeKind::{ReadWrite, RealTime, WriteRead, WriteWrite};
 
-/// From the worst on.
+/// From the worst class on: g0, g1c, g-single and g2, then the same in real time.
 const SHAPES: [Shape; 10] = [
-    Shape { class: Class::G0, first: WriteWrite, back: &[WriteWrite], basis: Basis::Data },
-    Shape { class: Class::G1c, first: WriteRead, back: &[WriteWrite, WriteRead], basis: Basis::Data },
-    Shape { class: Class::GSingle, first: ReadWrite, back: &[WriteWrite, WriteRead], basis: Basis::Data },
-    Shape { class: Class::G2, first: ReadWrite, back: &[WriteWrite, WriteRead, ReadWrite], basis: Basis::Data },
-    Shape { class: Class::G0RealTime, first: WriteWrite, back: &[WriteWrite, RealTime], basis: Basis::RealTime },
-    Shape {
-        class: Class::G1cRealTime,
-        first: WriteRead,
-        back: &[WriteWrite, WriteRead, RealTime],
-        basis: Basis::RealTime,
-    },
-    Shape {
-        class: Class::GSingleRealTime,
-        first: ReadWrite,
-        back: &[WriteWrite, WriteRead, RealTime],
-        basis: Basis::Versions,
-    },
-    Shape {
-        class: Class::G2RealTime,
-        first: ReadWrite,
-        back: &[WriteWrite, WriteRead, ReadWrite, RealTime],
-        basis: Basis::Versions,
-    },
+    Shape { first: WriteWrite, back: &[WriteWrite], basis: Basis::Data },
+    Shape { first: WriteRead, back: &[WriteWrite, WriteRead], basis: Basis::Data },
+    Shape { first: ReadWrite, back: &[WriteWrite, WriteRead], basis: Basis::Data },
+    Shape { first: ReadWrite, back: &[WriteWrite, WriteRead, ReadWrite], basis: Basis::Data },
+    Shape { first: WriteWrite, back: &[WriteWrite, RealTime], basis: Basis::RealTime },
+    Shape { first: WriteRead, back: &[WriteWrite, WriteRead, RealTime], basis: Basis::RealTime },
+    Shape { first: ReadWrite, back: &[WriteWrite, WriteRead, RealTime], basis: Basis::Versions },
+    Shape { first: ReadWrite, back: &[WriteWrite, WriteRead, ReadWrite, RealTime], basis: Basis::Versions },
     // What is left has no reads of overwritten values: the order of values alone makes the cycle.
-    Shape { class: Class::G0RealTime, first: WriteWrite, back: &[WriteWrite, RealTime], basis: Basis::Versions },
-    Shape {
-        class: Class::G1cRealTime,
-        first: WriteRead,
-        back: &[WriteWrite, WriteRead, RealTime],
-        basis: Basis::Versions,
-    },
+    Shape { first: WriteWrite, back: &[WriteWrite, RealTime], basis: Basis::Versions },
+    Shape { first: WriteRead, back: &[WriteWrite, WriteRead, RealTime], basis: Basis::Versions },
 ];
 
 impl Shape {
@@ -67,6 +46,12 @@ impl Shape {
 
     fn is_first(&self, edge: &Edge) -> bool {
         edge.basis <= self.basis && edge.kind == self.first
+    }
+
+    /// Whether an edge within a component may have no way back, so that looking for one may take long and find nothing. What is given up
+    /// here is found in a weaker class.
+    fn may_fail(&self) -> bool {
+        !self.back.contains(&self.first)
     }
 }
 
@@ -92,10 +77,44 @@ pub fn check(index: &Index<'_>, graph: &Graph, findings: &mut Findings) {
                 Search { graph, within: &within, component, shape, steps: &mut steps }.shortest(index, members),
             );
         }
-        for cycle in found {
+        for mut cycle in found {
+            if shape.basis > Basis::Data {
+                shorten(index, &mut cycle);
+            }
             shown.extend(cycle.iter().map(|link| link.from));
-            findings.add(shape.class, || explain::cycle(index, shape.class, cycle));
+            let class = class_of(&cycle);
+            findings.add(class, || explain::cycle(index, class, cycle));
         }
+    }
+}
+
+/// Leaves out what lies between two transactions of which one had ended before the other began. A search that was cut short may have gone a
+/// long way round.
+fn shorten(index: &Index<'_>, cycle: &mut Vec<Link>) {
+    for _ in 0..cycle.len() {
+        // From the end of the first link, as far on as time alone leads.
+        let from = cycle[0].to;
+        let reaches = |link: &Link| index.acknowledged(from) < index.invoked(link.to);
+        if let Some(last) = (2..cycle.len()).rev().find(|&last| reaches(&cycle[last])) {
+            let link = Link { from, to: cycle[last].to, kind: RealTime, basis: Basis::RealTime, about: None };
+            cycle.splice(1..=last, [link]);
+        }
+        cycle.rotate_left(1);
+    }
+}
+
+fn class_of(cycle: &[Link]) -> Class {
+    let count = |kind| cycle.iter().filter(|link| link.kind == kind).count();
+    let in_real_time = cycle.iter().any(|link| link.basis > Basis::Data);
+    match (count(ReadWrite), count(WriteRead), in_real_time) {
+        (0, 0, false) => Class::G0,
+        (0, _, false) => Class::G1c,
+        (1, _, false) => Class::GSingle,
+        (_, _, false) => Class::G2,
+        (0, 0, true) => Class::G0RealTime,
+        (0, _, true) => Class::G1cRealTime,
+        (1, _, true) => Class::GSingleRealTime,
+        (_, _, true) => Class::G2RealTime,
     }
 }
 
@@ -119,7 +138,7 @@ impl Search<'_> {
         let mut best: Option<Vec<Link>> = None;
         for (from, edge) in self.first_edges(index, members) {
             let most = best.as_ref().map_or(usize::MAX, |best| best.len() - 1);
-            if most < 2 || (*self.steps == 0 && best.is_some()) {
+            if most < 2 || (*self.steps == 0 && (best.is_some() || self.shape.may_fail())) {
                 break;
             }
             if let Some(way) = self.back(edge.to, from, most) {

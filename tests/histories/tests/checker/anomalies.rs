@@ -227,6 +227,20 @@ fn a_cycle_over_objects_of_two_types_is_found_by_ours_only() {
 }
 
 #[test]
+fn the_order_of_a_list_tells_the_order_of_a_register() {
+    let passed_over = Build::default()
+        .committed(0, 10, [write(1, 5), append(1, 5)])
+        .committed(0, 10, [write(1, 6), append(1, 6)])
+        .committed(0, 10, [read(1, 5), list(1, &[5, 6])]);
+    adya_finds_nothing(&passed_over.finds(&[Class::GSingle]));
+    let overwritten_before = Build::default()
+        .committed(0, 10, [write(1, 5), append(1, 5), list(2, &[6])])
+        .committed(0, 10, [write(1, 6), append(2, 6)])
+        .committed(0, 10, [read(1, 6), list(1, &[5])]);
+    adya_finds_nothing(&overwritten_before.finds(&[Class::G1c]));
+}
+
+#[test]
 fn an_unknown_write_may_come_at_any_later_time_or_never() {
     for seen in [&[][..], &[5]] {
         let late = Build::default().unknown(0, 10, [append(1, 5)]).committed(20, 30, [list(1, &[])]).committed(

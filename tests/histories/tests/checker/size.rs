@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use iolite_histories::{History, Report, judge};
+use iolite_histories::{Class, History, Report, judge};
 
+use super::build::{append, committed, list};
 use super::faults;
 use super::serial::{Kinds, Shape, Stamps, history};
 
@@ -48,4 +49,26 @@ fn a_fault_in_a_large_history_is_found_and_explained_without_taking_much_longer(
         assert!(!report.violations.is_empty(), "{made:?}");
         assert!(took < Duration::from_secs(60), "{made:?}: {took:?}");
     }
+}
+
+/// Everything lies between two reads that miss what the other's side appended: one large component, and no cycle of a worse class in it.
+#[test]
+fn a_cycle_around_a_large_history_is_found_in_bounded_time() {
+    let shape = Shape { transactions: 20_000, ..Shape::small(Kinds::Lists, Stamps::None) };
+    let mut history = history(4711, Shape { rotation: 1000, unknown: 0, ..shape });
+    let (begin, end) = (history.transactions[0].invoked.0, history.last[0].invoked.0);
+    let around = [
+        committed(0, 1, vec![append(1_000_001, 1)]),
+        committed(end - 1, end, vec![list(1_000_001, &[1]), list(1_000_002, &[])]),
+        committed(0, end, vec![append(1_000_002, 2)]),
+        committed(0, end, vec![list(1_000_002, &[2]), list(1_000_003, &[])]),
+        committed(0, end, vec![append(1_000_003, 3)]),
+        committed(2, begin - 1, vec![list(1_000_003, &[3])]),
+    ];
+    history.transactions.extend(around);
+    let (report, took) = timed(&history);
+    assert_eq!(report.violations.keys().copied().collect::<Vec<_>>(), [Class::G2RealTime], "{report}");
+    assert_eq!(report.explained[0].transactions.len(), 5, "{report}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
+    println!("{took:?}\n{report}");
 }
