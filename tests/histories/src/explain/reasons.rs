@@ -39,6 +39,7 @@ pub fn reason(index: &Index<'_>, link: &Link) -> String {
     };
     match link.basis {
         Basis::Data | Basis::RealTime => said,
+        Basis::Elsewhere => format!("{said}, as the order of who wrote it elsewhere and who saw it says"),
         Basis::Versions => format!("{said}, as the times of who saw which value say"),
     }
 }

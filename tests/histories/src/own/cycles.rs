@@ -25,16 +25,19 @@ struct Shape {
 use EdgeKind::{ReadWrite, RealTime, WriteRead, WriteWrite};
 
 /// From the worst class on: g0, g1c, g-single and g2, then the same in real time.
-const SHAPES: [Shape; 10] = [
+const SHAPES: [Shape; 12] = [
     Shape { first: WriteWrite, back: &[WriteWrite], basis: Basis::Data },
     Shape { first: WriteRead, back: &[WriteWrite, WriteRead], basis: Basis::Data },
-    Shape { first: ReadWrite, back: &[WriteWrite, WriteRead], basis: Basis::Data },
-    Shape { first: ReadWrite, back: &[WriteWrite, WriteRead, ReadWrite], basis: Basis::Data },
+    Shape { first: ReadWrite, back: &[WriteWrite, WriteRead], basis: Basis::Elsewhere },
+    Shape { first: ReadWrite, back: &[WriteWrite, WriteRead, ReadWrite], basis: Basis::Elsewhere },
+    // What is left has no reads of overwritten values: the order of values alone makes the cycle.
+    Shape { first: WriteWrite, back: &[WriteWrite], basis: Basis::Elsewhere },
+    Shape { first: WriteRead, back: &[WriteWrite, WriteRead], basis: Basis::Elsewhere },
     Shape { first: WriteWrite, back: &[WriteWrite, RealTime], basis: Basis::RealTime },
     Shape { first: WriteRead, back: &[WriteWrite, WriteRead, RealTime], basis: Basis::RealTime },
     Shape { first: ReadWrite, back: &[WriteWrite, WriteRead, RealTime], basis: Basis::Versions },
     Shape { first: ReadWrite, back: &[WriteWrite, WriteRead, ReadWrite, RealTime], basis: Basis::Versions },
-    // What is left has no reads of overwritten values: the order of values alone makes the cycle.
+    // Likewise.
     Shape { first: WriteWrite, back: &[WriteWrite, RealTime], basis: Basis::Versions },
     Shape { first: WriteRead, back: &[WriteWrite, WriteRead, RealTime], basis: Basis::Versions },
 ];
@@ -78,7 +81,7 @@ pub fn check(index: &Index<'_>, graph: &Graph, findings: &mut Findings) {
             );
         }
         for mut cycle in found {
-            if shape.basis > Basis::Data {
+            if shape.basis > Basis::Elsewhere {
                 shorten(index, &mut cycle);
             }
             shown.extend(cycle.iter().map(|link| link.from));
@@ -105,7 +108,7 @@ fn shorten(index: &Index<'_>, cycle: &mut Vec<Link>) {
 
 fn class_of(cycle: &[Link]) -> Class {
     let count = |kind| cycle.iter().filter(|link| link.kind == kind).count();
-    let in_real_time = cycle.iter().any(|link| link.basis > Basis::Data);
+    let in_real_time = cycle.iter().any(|link| link.basis > Basis::Elsewhere);
     match (count(ReadWrite), count(WriteRead), in_real_time) {
         (0, 0, false) => Class::G0,
         (0, _, false) => Class::G1c,

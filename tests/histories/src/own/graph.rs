@@ -32,6 +32,8 @@ pub enum EdgeKind {
 pub enum Basis {
     /// What was read and written alone.
     Data,
+    /// The order of their writers elsewhere.
+    Elsewhere,
     /// Who ended before whom began.
     RealTime,
     /// The times of all who saw a value, which order it among others.

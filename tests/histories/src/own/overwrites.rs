@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::bounds::KEPT_OF_A_CLUSTER;
-use super::graph::{Builder, EdgeKind, Reason};
+use super::graph::{Basis, Builder, EdgeKind, Reason};
 use super::index::Index;
 use crate::operation::{Object, Operation, Register, Value};
 use crate::violation::TransactionNumber;
@@ -19,7 +19,7 @@ pub fn add(index: &Index<'_>, graph: &mut Builder) {
         let Some(writes) = touched.writes.get(&from) else { continue };
         for (register, value) in writes {
             let object = Object::Register(*register);
-            let reason = |kind| Reason { kind, basis: edge.basis, about: Some(object) };
+            let reason = |kind| Reason { kind, basis: edge.basis.max(Basis::Elsewhere), about: Some(object) };
             if touched.writes.get(&to).is_some_and(|written| written.contains_key(register)) {
                 let readers = touched.readers.get(&(*register, *value)).into_iter().flatten().take(KEPT_OF_A_CLUSTER);
                 found.extend(readers.map(|&reader| (reader, to, reason(EdgeKind::ReadWrite))));

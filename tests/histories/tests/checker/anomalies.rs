@@ -233,11 +233,18 @@ fn the_order_of_a_list_tells_the_order_of_a_register() {
         .committed(0, 10, [write(1, 6), append(1, 6)])
         .committed(0, 10, [read(1, 5), list(1, &[5, 6])]);
     adya_finds_nothing(&passed_over.finds(&[Class::GSingle]));
-    let overwritten_before = Build::default()
+    let torn = Build::default()
         .committed(0, 10, [write(1, 5), append(1, 5), list(2, &[6])])
         .committed(0, 10, [write(1, 6), append(2, 6)])
         .committed(0, 10, [read(1, 6), list(1, &[5])]);
-    adya_finds_nothing(&overwritten_before.finds(&[Class::G1c]));
+    is_called(&torn.finds(&[Class::GSingle]), Pattern::TornRead);
+    // The first has to be overwritten by the second, which it comes after by way of the third.
+    let around = Build::default()
+        .committed(0, 10, [write(1, 5), append(1, 5), list(3, &[7])])
+        .committed(0, 10, [write(1, 6), append(2, 6)])
+        .committed(0, 10, [list(2, &[6]), append(3, 7)])
+        .committed(0, 10, [read(1, 6), list(1, &[5])]);
+    adya_finds_nothing(&around.finds(&[Class::G1c]));
 }
 
 #[test]
