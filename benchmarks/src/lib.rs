@@ -4,6 +4,9 @@
 //!
 //! The program starts itself again with a hidden subcommand for every client. Parent and client speak JSON lines over the client's standard
 //! input and output, so that nothing but the sockets that are measured connects a client with the server.
+//!
+//! Transactions of a store are measured beside those of other systems (`transactions`): there all clients are in one process, since what is
+//! compared is servers.
 
 mod arguments;
 mod child;
