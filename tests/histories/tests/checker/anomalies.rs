@@ -248,6 +248,23 @@ fn the_order_of_a_list_tells_the_order_of_a_register() {
 }
 
 #[test]
+fn what_begins_at_the_moment_at_which_another_ends_is_concurrent_to_it() {
+    for seen in [&[][..], &[5]] {
+        Build::default().committed(0, 10, [append(1, 5)]).committed(10, 20, [list(1, seen)]).is_valid();
+    }
+    let later = Build::default().committed(0, 10, [append(1, 5)]).committed(11, 20, [list(1, &[])]);
+    adya_finds(&later.finds(&[Class::GSingleRealTime]), "realtime");
+}
+
+#[test]
+fn a_set_read_that_misses_an_acknowledged_value_is_stale_to_both() {
+    let stale = Build::default().committed(0, 10, [insert(1, 5)]).committed(20, 30, [set(1, &[])]);
+    let report = stale.finds(&[Class::GSingleRealTime]);
+    is_called(&report, Pattern::StaleRead);
+    adya_finds(&report, "G-single-item-realtime");
+}
+
+#[test]
 fn an_unknown_write_may_come_at_any_later_time_or_never() {
     for seen in [&[][..], &[5]] {
         let late = Build::default().unknown(0, 10, [append(1, 5)]).committed(20, 30, [list(1, &[])]).committed(

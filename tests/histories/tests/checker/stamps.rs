@@ -90,6 +90,13 @@ fn an_unknown_removal_explains_what_a_later_timestamp_misses() {
 }
 
 #[test]
+fn what_one_total_holds_the_next_by_timestamp_holds_too() {
+    let adds = || Build::default().unknown(0, 5, [add(1, 5)]).unknown(0, 5, [add(1, 5)]);
+    adds().at(0, 50, 20, [counter(1, 5)]).at(0, 50, 30, [counter(1, 10)]).is_valid();
+    adds().at(0, 50, 20, [counter(1, 5)]).at(0, 50, 30, [counter(1, 0)]).finds(&[Class::Replay]);
+}
+
+#[test]
 fn without_all_timestamps_nothing_is_replayed_and_the_report_says_so() {
     let partly = Build::default().at(0, 10, 10, [write(1, 5)]).committed(20, 30, [write(2, 6)]);
     let report = partly.is_valid();
