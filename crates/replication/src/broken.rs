@@ -13,4 +13,6 @@ pub enum Broken {
     PublishPastResolved,
     /// A write may go below a committed one that it does not commute with, as in the published rule (TAPIR, TOCS 2018, Figure 9).
     AcceptBelowWrites,
+    /// A FINALIZE of an earlier view is obeyed (flaw 6).
+    FinaliseWithoutView,
 }

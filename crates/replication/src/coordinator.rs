@@ -1,55 +1,80 @@
-//! The coordinator: serves a gateway's requests from a replica that it reaches by messages only, and follows the feed.
+//! The coordinator: serves a gateway's requests from the groups of all shards, which it reaches by messages only, and follows the feed.
 //!
 //! Invariants:
 //! - every request is answered exactly once, however often its messages are lost, repeated or late;
+//! - a transaction is called committed only when every shard that it touches has decided OK for the same proposal;
 //! - the feed's segments join from `Ready` on, without gap or overlap;
-//! - no timestamp is proposed twice.
+//! - no timestamp is proposed twice, in any life.
 //!
 //! Source: the client half of TAPIR (TOCS 2018, section 5); the feed is Iolite's. docs/protocols/coordinator.md has the states and inputs.
 
 mod answers;
+mod backup;
+mod close;
+mod decide;
 mod feed;
+mod members;
+mod opening;
+mod pauses;
 mod proposals;
 mod questions;
+mod reading;
 mod requests;
+mod timers;
+mod transactions;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now};
-use iolite_store::{Event, Request, RequestId};
-use iolite_values::{CoordinatorId, StoreIncarnation};
+use iolite_store::{Event, Reply, Request, RequestId};
+use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
 
-use crate::messages::{Ask, Boot, FromReplica, Life, ToReplica};
+use crate::ir::Quorums;
+use crate::node::{Ask, FromReplica, Life, Outcome, ProposalId, ReplicaId, ShardId, Term, ToReplica, View};
+use crate::shards::ShardMap;
 
+use backup::Backups;
+use close::Closer;
 use feed::Feed;
 pub use feed::IDLE_CLOSE_BEHIND;
+use members::Members;
+use opening::Opening;
 use proposals::Proposals;
-use questions::{Purpose, Questions};
+use questions::{Purpose, Questions, Target};
+use reading::Readings;
+use requests::Acknowledging;
+use timers::{Timer, Timers};
+use transactions::Transactions;
 
 /// What a coordinator is started with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CoordinatorSettings {
     /// Nobody else has it at the same time.
     pub id: CoordinatorId,
     pub life: Life,
+    pub shards: ShardMap,
     /// A question without an answer is asked again after this long, then after twice as long, and so on.
     pub resend_after: Duration,
     pub resend_after_max: Duration,
     /// Without any commit to ask for, the feed is asked after this long, then after twice as long, and so on.
     pub idle_close_after: Duration,
     pub idle_close_after_max: Duration,
+    /// A proposal that stays undecided for this long is taken over.
+    pub backup_after: Duration,
 }
 
 impl CoordinatorSettings {
-    pub fn new(id: CoordinatorId, life: Life) -> CoordinatorSettings {
+    pub fn new(id: CoordinatorId, life: Life, shards: ShardMap) -> CoordinatorSettings {
         CoordinatorSettings {
             id,
             life,
+            shards,
             resend_after: Duration::from_millis(100),
             resend_after_max: Duration::from_secs(2),
             idle_close_after: Duration::from_millis(250),
             idle_close_after_max: Duration::from_secs(1),
+            backup_after: Duration::from_millis(250),
         }
     }
 }
@@ -67,16 +92,17 @@ pub enum CoordinatorOutput {
     /// For the gateway.
     Event(Event),
     /// To be sent; it may get lost.
-    ToReplica(ToReplica),
+    ToReplica { to: ReplicaId, message: ToReplica },
+    /// Another process has registered under this coordinator's id: this one has to end.
+    Superseded { term: Term },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Session {
     /// Which history this is, or where it stands, is not known (any more): requests wait.
-    Opening,
+    Opening(Opening),
     Open {
         store: StoreIncarnation,
-        boot: Boot,
     },
 }
 
@@ -85,9 +111,22 @@ enum Session {
 pub struct Coordinator {
     settings: CoordinatorSettings,
     session: Session,
+    term: Term,
+    /// The latest view of each shard that was heard of.
+    views: BTreeMap<ShardId, View>,
+    members: Members,
     proposals: Proposals,
     questions: Questions,
+    transactions: Transactions,
+    backups: Backups,
+    readings: Readings,
+    acknowledging: Acknowledging,
+    closers: BTreeMap<ShardId, Closer>,
     feed: Feed,
+    /// What became of proposals that the feed has not reached.
+    decided: BTreeMap<ProposalId, Outcome>,
+    /// When transactions, backups and closers want to be looked at.
+    timers: Timers,
     /// Requests that came while opening.
     waiting: VecDeque<(RequestId, Request)>,
     outputs: VecDeque<CoordinatorOutput>,
@@ -95,16 +134,27 @@ pub struct Coordinator {
 
 impl Coordinator {
     pub fn new(now: Now, settings: CoordinatorSettings) -> Coordinator {
+        let closers = settings.shards.groups().map(|group| (group.shard, Closer::new(&settings)));
         let mut coordinator = Coordinator {
-            settings,
-            session: Session::Opening,
+            session: Session::Opening(Opening::default()),
+            term: Term(0),
+            views: BTreeMap::new(),
+            members: Members::new(&settings.shards),
             proposals: Proposals::new(settings.id),
-            questions: Questions::new(settings),
-            feed: Feed::new(now.instant, settings),
+            questions: Questions::new(&settings),
+            transactions: Transactions::default(),
+            backups: Backups::default(),
+            readings: Readings::default(),
+            acknowledging: Acknowledging::new(),
+            closers: closers.collect(),
+            feed: Feed::default(),
+            decided: BTreeMap::new(),
+            timers: Timers::default(),
             waiting: VecDeque::new(),
             outputs: VecDeque::new(),
+            settings,
         };
-        coordinator.ask(now, Purpose::Open, Ask::Open);
+        coordinator.open(now);
         coordinator
     }
 
@@ -116,24 +166,64 @@ impl Coordinator {
 
     /// Requests that are not answered yet.
     pub fn open_requests(&self) -> usize {
-        self.waiting.len() + self.questions.requests()
+        self.waiting.len() + self.transactions.len() + self.readings.len() + self.acknowledging.len()
     }
 
-    fn ask(&mut self, now: Now, purpose: Purpose, ask: Ask) {
-        let number = self.questions.add(now.instant, purpose, ask);
+    fn view(&self, shard: ShardId) -> View {
+        let first = self.settings.shards.group(shard).map(|group| View { epoch: group.epoch, number: 0 });
+        self.views.get(&shard).copied().max(first).unwrap_or_default()
+    }
+
+    fn quorums(&self, shard: ShardId) -> Quorums {
+        Quorums::of(self.settings.shards.group(shard).expect("questions are about shards of the map"))
+    }
+
+    fn replicas(&self, shard: ShardId) -> Vec<ReplicaId> {
+        self.settings.shards.group(shard).map_or_else(Vec::new, |group| group.members().to_vec())
+    }
+
+    fn ask(&mut self, now: Now, to: Target, purpose: Purpose, ask: Ask) -> u64 {
+        let number = self.questions.add(now.instant, to, purpose, ask);
         self.send(number);
+        number
+    }
+
+    /// Asks every replica of a shard.
+    fn ask_all(&mut self, now: Now, shard: ShardId, purpose: &Purpose, ask: &Ask) -> Vec<u64> {
+        let all = self.replicas(shard).into_iter();
+        all.map(|replica| self.ask(now, Target { shard, replica }, purpose.clone(), ask.clone())).collect()
     }
 
     fn send(&mut self, number: u64) {
-        let Some((id, ask)) = self.questions.message(number) else { return };
-        let store = match self.session {
-            Session::Opening => None,
-            Session::Open { store, boot: _ } => Some(store),
-        };
+        let Some((to, id, ask)) = self.questions.message(number) else { return };
         // While opening anew, other questions wait: their turn comes when the history is known.
-        if store.is_some() || ask == Ask::Open {
-            self.emit(CoordinatorOutput::ToReplica(ToReplica { from: self.settings.id, id, store, ask }));
+        let opens = matches!(ask, Ask::Open | Ask::Begin);
+        if opens || matches!(self.session, Session::Open { .. }) {
+            self.post(to, id.number, ask);
         }
+    }
+
+    /// Says something that is not answered.
+    fn say(&mut self, to: Target, ask: Ask) {
+        self.post(to, 0, ask);
+    }
+
+    fn post(&mut self, to: Target, number: u64, ask: Ask) {
+        let store = match &self.session {
+            Session::Opening(opening) => opening.store(),
+            Session::Open { store } => Some(*store),
+        };
+        let view = self.view(to.shard);
+        let message = ToReplica {
+            from: self.settings.id,
+            term: self.term,
+            id: crate::node::MessageId { life: self.settings.life, number },
+            store,
+            shard: to.shard,
+            view,
+            ask,
+        };
+        self.emit(CoordinatorOutput::ToReplica { to: to.replica, message });
     }
 
     fn send_all_again(&mut self, now: Now) {
@@ -142,8 +232,25 @@ impl Coordinator {
         }
     }
 
+    fn set_timer(&mut self, at: Instant, timer: Timer) {
+        self.timers.set(at, timer);
+    }
+
     fn emit(&mut self, output: CoordinatorOutput) {
         self.outputs.push_back(output);
+    }
+
+    fn reply(&mut self, request: RequestId, reply: Reply) {
+        self.emit(CoordinatorOutput::Event(Event::Reply(request, reply)));
+    }
+
+    fn on_timer(&mut self, now: Now, timer: Timer) {
+        match timer {
+            Timer::Transaction(key) => self.press_transaction(now, key),
+            Timer::Backup(id) => self.press_backup(now, id),
+            Timer::Closer(shard) => self.press_closer(now, shard),
+            Timer::Reading(request, part) => self.ask_next(now, request, part),
+        }
     }
 }
 
@@ -164,26 +271,34 @@ impl Machine for Coordinator {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let idle = match self.session {
-            Session::Opening => None,
-            Session::Open { .. } => self.feed.idle_deadline(),
+        let timer = match self.session {
+            Session::Opening(_) => None,
+            Session::Open { .. } => self.timers.next(),
         };
-        [self.questions.deadline(), idle].into_iter().flatten().min()
+        [self.questions.deadline(), timer].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         for number in self.questions.due(now.instant) {
             self.send(number);
         }
-        self.close_when_idle(now);
+        if matches!(self.session, Session::Open { .. }) {
+            while let Some(timer) = self.timers.take_due(now.instant) {
+                self.on_timer(now, timer);
+            }
+            self.drive_feed(now);
+        }
     }
 
     fn validate(&self) {
         self.questions.validate();
-        self.feed.validate(&self.questions);
-        if self.session == Session::Opening {
-            assert_eq!(self.questions.count(|purpose| *purpose == Purpose::Open), 1, "one question opens the store");
-        } else {
+        self.transactions.validate();
+        let position = self.feed.position();
+        for closer in self.closers.values() {
+            closer.validate(position);
+        }
+        assert!(self.decided.keys().all(|id| id.at > position), "what the feed has passed is remembered");
+        if matches!(self.session, Session::Open { .. }) {
             assert!(self.waiting.is_empty(), "a request waits although the store is open");
         }
     }
@@ -191,3 +306,8 @@ impl Machine for Coordinator {
 
 #[cfg(test)]
 mod tests;
+
+/// The lowest timestamp of some; zero of none.
+fn lowest(of: impl Iterator<Item = Timestamp>) -> Timestamp {
+    of.min().unwrap_or_default()
+}

@@ -7,10 +7,11 @@
 use iolite_store::{Commit, Completion, CompletionDecision};
 use iolite_values::{CellState, Row, Write};
 use iolite_wire::journal as wire;
+use iolite_wire::node::Proposal;
 
 pub use wire::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
-    JournalRecord,
+    JournalRecord, SnapshotPart,
 };
 
 /// The longest record, far below what journals take.
@@ -53,12 +54,11 @@ pub fn commit_bytes(commit: &Commit) -> usize {
     WRITE_BYTES + commit.writes.iter().map(write_bytes).sum::<usize>()
 }
 
-pub fn commit_to_wire(commit: &Commit) -> CheckpointCommit {
-    CheckpointCommit { at: commit.at, transaction: commit.transaction, writes: commit.writes.to_vec() }
-}
-
-pub fn commit_from_wire(commit: CheckpointCommit) -> Commit {
-    Commit { at: commit.at, transaction: commit.transaction, writes: commit.writes.into() }
+/// About what a proposal takes.
+pub fn proposal_bytes(proposal: &Proposal) -> usize {
+    let write_bytes = |write: &Write| write.cell.row.as_bytes().len() + write.operation.size_bytes() + WRITE_BYTES;
+    let reads = proposal.reads.iter().map(|read| read.size_bytes() + WRITE_BYTES);
+    2 * WRITE_BYTES + proposal.writes().iter().map(write_bytes).sum::<usize>() + reads.sum::<usize>()
 }
 
 pub fn completion_to_wire(completion: &Completion) -> wire::Completion {

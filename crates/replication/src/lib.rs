@@ -1,21 +1,26 @@
-//! The replicated store: replica, coordinator, multi-version rows and the feed.
+//! The replicated store: replicas, coordinators, multi-version rows and the feed.
 //!
 //! Source: TAPIR and IR (Zhang, TOCS 2018), data-type OCC (Zhang 2017, 3.4). The deviations and their reasons are in
-//! docs/protocols/replica.md; the feed and the resolved timestamp (docs/protocols/feed.md) are Iolite's.
+//! docs/protocols/{ir,tapir,replica}.md; the feed and the resolved timestamp (docs/protocols/feed.md) are Iolite's.
 //!
-//! This is a group of one replica (f = 0): it decides alone, what it journals is decided.
+//! A shard is kept by a group of 2f + 1 replicas. The embedded server is a group of one: what it journals is decided.
 
 mod broken;
 mod coordinator;
+mod ir;
 pub mod journal;
 pub mod limits;
 mod local;
-pub mod messages;
 mod replica;
+mod shards;
+mod tapir;
 mod versions;
+
+pub use iolite_wire::node;
 
 pub use broken::Broken;
 pub use coordinator::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
 pub use local::Local;
-pub use replica::{RecoverError, Replica, ReplicaOutput, ReplicaSettings};
-pub use versions::{Retention, Version, VersionedRow, Versions};
+pub use replica::{RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+pub use shards::{Place, ShardMap, ShardMapError};
+pub use versions::{Logged, Retention, Version, VersionedRow, Versions};

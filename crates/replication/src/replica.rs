@@ -1,49 +1,68 @@
-//! The replica: validates, decides, keeps and shows what commits. At f = 0 its word is the group's.
+//! The replica: votes on proposals, keeps what commits, and shows it.
 //!
 //! Invariants:
-//! - nothing commits at or below the barrier, and the barrier never passes the ceiling that is in the journal;
-//! - commit timestamps are unique;
+//! - nothing new is voted OK at or below the barrier, and the barrier never passes the ceiling that is in the journal;
+//! - two proposals that conflict are not both prepared;
+//! - everything that committed at or below the complete point is here, and nothing else;
 //! - a transaction has one completion record, which comes with its effect, and is kept until its client acknowledges it;
 //! - what an answer tells is durable before it leaves.
 //!
 //! Source: TAPIR (TOCS 2018) sections 3 and 5, with the strict validation rule instead of its Figure 9. docs/protocols/replica.md has the
 //! states, the rules and the reasons.
 
+mod alone;
 mod attempts;
+mod catch_up;
 mod ceiling;
 mod checkpoint;
 mod clients;
 mod close;
+mod finalise;
 mod lists;
+mod outcome;
 mod outgoing;
 mod prepare;
+mod reading;
 mod record;
 mod recover;
+mod resolved;
+mod standing;
+mod state_transfer;
+mod terms;
 mod types;
 mod validate;
+mod view_change;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_store::{ReadLimit, Refusal};
-use iolite_values::{ClientId, Counter, Interest, StoreIncarnation, Timestamp};
+use iolite_values::{StoreIncarnation, Timestamp};
 
 use crate::broken::Broken;
-use crate::journal::JournalRecord;
-use crate::messages::{Answer, Ask, Boot, FromReplica, ToReplica};
+use crate::ir::{Quorums, Record};
+use crate::node::{Answer, Ask, BetweenReplicas, Boot, ClosedList, FromReplica, Group, ReplicaId, ShardId, ToReplica};
+use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
 
 pub use attempts::ATTEMPTS_MAX;
 use attempts::Attempts;
+use catch_up::CatchUp;
+pub use catch_up::{FETCH_AGAIN_AFTER, SEGMENT_WRITES_MAX, STATE_TRIES_MAX};
 pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};
 use checkpoint::Checkpoint;
 use clients::Clients;
 pub use close::CLOSED_WRITES_MAX;
 pub use recover::RecoverError;
+use standing::Standing;
+pub use state_transfer::{STATE_CHUNK_BYTES_MAX, STATE_HELD_FOR};
+use terms::Terms;
+pub use view_change::{PART_BYTES_MAX, VIEW_CHANGE_AGAIN_AFTER, VIEW_CHANGE_PATIENCE};
 
 /// What a replica is started with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ReplicaSettings {
+    pub id: ReplicaId,
+    pub group: Group,
     pub store: StoreIncarnation,
     pub boot: Boot,
     pub retention: Retention,
@@ -51,30 +70,63 @@ pub struct ReplicaSettings {
     pub broken: Broken,
 }
 
+impl ReplicaSettings {
+    /// Of a replica that is the whole group of the only shard.
+    pub fn alone(store: StoreIncarnation, boot: Boot, retention: Retention) -> ReplicaSettings {
+        let id = ReplicaId::default();
+        let group = Group::alone(ShardId::default(), id);
+        ReplicaSettings { id, group, store, boot, retention, broken: Broken::Nothing }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplicaInput {
+    FromCoordinator(ToReplica),
+    FromPeer(BetweenReplicas),
+}
+
 /// What a replica asks of its host. The host writes records in the order in which they come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaOutput {
-    /// Append this record (a [`JournalRecord`], encoded); `id` is its place among the records since the start, from 1.
+    /// Append this record (a [`crate::journal::JournalRecord`], encoded); `id` is its place among the records since the start, from 1.
     Persist { id: PersistId, record: Vec<u8> },
     /// Send this once everything up to `after` is durable.
     Reply { after: PersistId, message: FromReplica },
+    /// Likewise, to another replica of the group.
+    ToPeer { after: PersistId, message: BetweenReplicas },
 }
 
 /// One replica of a shard.
 #[derive(Debug)]
 pub struct Replica {
     settings: ReplicaSettings,
+    quorums: Quorums,
+    standing: Standing,
     versions: Versions,
     clients: Clients,
     attempts: Attempts,
-    /// Nothing commits at or below this any more.
+    record: Record,
+    /// What is voted OK and has no outcome.
+    prepared: ProposalIndex,
+    /// What committed above the barrier and read something.
+    readers: ProposalIndex,
+    closed_lists: Vec<ClosedList>,
+    terms: Terms,
+    /// Everything that committed at or below this is here, as far as this replica was told.
+    complete: Timestamp,
+    /// Everything at or below this is settled in every shard: only then it may be forgotten, for another shard may have to ask.
+    settled: Timestamp,
+    catch_up: CatchUp,
+    /// A peer takes the state: the history that it needs is kept until then.
+    state_held_until: Option<Instant>,
+    /// Nothing new is voted OK at or below this any more.
     barrier: Timestamp,
     /// Everything at or below the barrier, and the barrier itself, is durable when this is.
     barrier_after: PersistId,
-    /// Commits above the barrier, and their records.
+    /// What this replica decided alone above the barrier, and its records.
     open_commits: BTreeMap<Timestamp, PersistId>,
     ceiling: Timestamp,
-    /// The highest timestamp at which something that was read was found true, or something was aborted.
+    /// Of what was recovered: the highest timestamp at which something may have been read.
     reads_through: Timestamp,
     /// The last record that was handed out.
     persisted: PersistId,
@@ -87,13 +139,24 @@ pub struct Replica {
 pub const COLLECTED_EACH_TIME: usize = 64;
 
 impl Replica {
-    /// A replica with an empty store.
+    /// A replica with an empty store, in the first view of its group.
     pub fn new(settings: ReplicaSettings) -> Replica {
         Replica {
+            quorums: Quorums::of(&settings.group),
+            standing: Standing::normal_from_the_start(&settings.group),
             settings,
             versions: Versions::default(),
             clients: Clients::default(),
             attempts: Attempts::default(),
+            record: Record::default(),
+            prepared: ProposalIndex::default(),
+            readers: ProposalIndex::default(),
+            closed_lists: Vec::new(),
+            terms: Terms::default(),
+            complete: Timestamp::ZERO,
+            settled: Timestamp::ZERO,
+            catch_up: CatchUp::default(),
+            state_held_until: None,
             barrier: Timestamp::ZERO,
             barrier_after: PersistId::START,
             open_commits: BTreeMap::new(),
@@ -105,9 +168,22 @@ impl Replica {
         }
     }
 
-    /// Nothing commits at or below this any more.
-    pub fn resolved(&self) -> Timestamp {
-        self.barrier
+    pub fn id(&self) -> ReplicaId {
+        self.settings.id
+    }
+
+    pub fn group(&self) -> &Group {
+        &self.settings.group
+    }
+
+    /// Everything that committed at or below this is here; and nothing else commits there any more.
+    pub fn complete(&self) -> Timestamp {
+        if !self.is_alone() {
+            return self.complete;
+        }
+        // Who is the whole group knows all that commits, but for what it waits to hear of other shards.
+        let undecided = self.prepared.ids().next().map(|id| Timestamp::from_u64(id.at.as_u64() - 1));
+        undecided.map_or(self.barrier, |before| before.min(self.barrier))
     }
 
     /// Below this nothing can be read any more.
@@ -120,66 +196,93 @@ impl Replica {
         &self.versions
     }
 
+    /// How many proposals are not settled yet.
+    pub fn record_len(&self) -> usize {
+        self.record.len()
+    }
+
+    fn is_alone(&self) -> bool {
+        self.settings.group.members().len() == 1
+    }
+
     /// The highest timestamp of anything here.
     fn highest(&self) -> Timestamp {
         let last_commit = self.versions.last_commit().unwrap_or_default();
-        self.barrier.max(self.reads_through).max(last_commit)
+        let last_prepared = self.prepared.ids().next_back().map(|id| id.at).unwrap_or_default();
+        self.barrier.max(self.reads_through).max(last_commit).max(last_prepared)
     }
 
-    fn on_open(&mut self) -> (PersistId, Answer) {
-        (self.barrier_after, Answer::Opened { resolved: self.barrier })
+    /// The answer, and what has to be durable before it; none while a question has to wait, which is to be asked again then.
+    fn answer(&mut self, now: Now, message: ToReplica) -> Option<(PersistId, Answer)> {
+        let ToReplica { from, term, id, store: _, shard: _, view: _, ask } = message;
+        Some(match ask {
+            Ask::Open => self.on_open(from),
+            Ask::ReadAt { interest, at, limit } => self.on_read_at(&interest, at, limit),
+            Ask::Changes { interests, after, through } => self.on_changes(&interests, after, through),
+            _ if !self.standing.is_normal() => return None,
+            Ask::Begin => self.on_begin(from, term, id.life),
+            Ask::Prepare { proposal, after } => match self.superseded(from, term, id.life) {
+                None => self.on_prepare(now, proposal, after),
+                Some(answer) => (PersistId::START, answer),
+            },
+            Ask::Finalise { id, view, ballot, vote, proposal } => self.on_finalise(id, view, ballot, vote, proposal),
+            Ask::Poll { id, ballot } => self.on_poll(id, ballot),
+            Ask::Outcome { id, outcome, proposal } => {
+                self.on_outcome(id, outcome, proposal);
+                return None;
+            }
+            Ask::Close { through, cursor, settled, detail } => {
+                self.settled = self.settled.max(settled.min(self.complete()));
+                self.on_close(now, through, cursor, detail)
+            }
+            Ask::CloseList { view, through, may_commit } => return self.on_close_list(view, through, &may_commit),
+            Ask::Resolved { from, through, commits } => {
+                self.on_resolved(now, from, through, &commits);
+                return None;
+            }
+            Ask::Validate { snapshot, reads } => self.on_validate(snapshot, &reads),
+            Ask::Acknowledge { client, through } => self.on_acknowledge(client, through),
+        })
     }
 
-    fn on_read_at(&mut self, interest: &Interest, at: Timestamp, limit: ReadLimit) -> (PersistId, Answer) {
-        let answer = match self.check_resolved(at) {
-            Ok(()) => Answer::Read(self.versions.read_at(interest, at, limit)),
-            Err(refusal) => Answer::Refused(refusal),
-        };
-        (self.barrier_after, answer)
-    }
-
-    fn on_changes(&mut self, interests: &[Interest], after: Timestamp, through: Timestamp) -> (PersistId, Answer) {
-        let answer = match self.check_resolved(through) {
-            Ok(()) => Answer::Changes(self.versions.changes(interests, after, through)),
-            Err(refusal) => Answer::Refused(refusal),
-        };
-        (self.barrier_after, answer)
-    }
-
-    fn on_acknowledge(&mut self, client: ClientId, through: Counter) -> (PersistId, Answer) {
-        if self.clients.acknowledge(client, through) {
-            self.attempts.forget_through(client, through);
-            self.persist(&JournalRecord::Acknowledged { client, through });
+    fn on_coordinator(&mut self, now: Now, message: ToReplica) {
+        let (to, id, group) = (message.from, message.id, &self.settings.group);
+        if message.ask != Ask::Open && message.store != Some(self.settings.store) {
+            return self.reply(now, to, id, PersistId::START, Answer::WrongStore);
         }
-        (self.persisted, Answer::Acknowledged)
+        if message.shard != group.shard || message.view.epoch != group.epoch {
+            let own = (message.shard == group.shard).then(|| group.clone());
+            return self.reply(now, to, id, PersistId::START, Answer::WrongEpoch(own));
+        }
+        if message.view > self.standing.view() {
+            self.join(now, message.view);
+        }
+        let answer = self.answer(now, message);
+        self.collect(now);
+        if let Some((after, answer)) = answer {
+            self.reply(now, to, id, after, answer);
+        }
     }
 
-    fn check_resolved(&self, asked: Timestamp) -> Result<(), Refusal> {
-        if asked <= self.barrier { Ok(()) } else { Err(Refusal::NotResolved { asked, resolved: self.barrier }) }
+    fn collect(&mut self, now: Now) {
+        if self.is_alone() {
+            self.forget_settled(self.complete());
+        }
+        if !self.is_writing_commits() && !self.holds_history(now.instant) {
+            self.versions.collect(self.settings.retention, self.settled, COLLECTED_EACH_TIME);
+        }
     }
 }
 
 impl Machine for Replica {
-    type Input = ToReplica;
+    type Input = ReplicaInput;
     type Output = ReplicaOutput;
 
-    fn handle(&mut self, now: Now, input: ToReplica) {
-        let ToReplica { from, id, store, ask } = input;
-        if ask != Ask::Open && store != Some(self.settings.store) {
-            return self.reply(now, from, id, PersistId::START, Answer::WrongStore);
+    fn handle(&mut self, now: Now, input: ReplicaInput) {
+        match input {
+            ReplicaInput::FromCoordinator(message) => self.on_coordinator(now, message),
+            ReplicaInput::FromPeer(message) => self.on_peer(now, message),
         }
-        let (after, answer) = match ask {
-            Ask::Open => self.on_open(),
-            Ask::Prepare { transaction, at } => self.on_prepare(now, &transaction, at),
-            Ask::Close { through, cursor } => self.on_close(now, through, cursor),
-            Ask::ReadAt { interest, at, limit } => self.on_read_at(&interest, at, limit),
-            Ask::Changes { interests, after, through } => self.on_changes(&interests, after, through),
-            Ask::Acknowledge { client, through } => self.on_acknowledge(client, through),
-        };
-        if !self.is_writing_commits() {
-            self.versions.collect(self.settings.retention, self.barrier, COLLECTED_EACH_TIME);
-        }
-        self.reply(now, from, id, after, answer);
     }
 
     fn poll(&mut self) -> Option<ReplicaOutput> {
@@ -188,24 +291,27 @@ impl Machine for Replica {
 
     /// A replica of one waits for nothing.
     fn deadline(&self) -> Option<Instant> {
-        None
+        [self.catch_up.deadline(), self.standing.deadline()].into_iter().flatten().min()
     }
 
-    fn on_deadline(&mut self, _now: Now) {}
+    fn on_deadline(&mut self, now: Now) {
+        self.fetch_again(now);
+        self.press_view_change(now);
+    }
 
     fn validate(&self) {
         self.versions.validate();
         self.clients.validate();
         assert!(self.barrier <= self.ceiling, "the barrier passed the ceiling");
-        assert!(self.versions.low_watermark() <= self.barrier, "history was forgotten that is not resolved");
+        assert!(self.complete() <= self.barrier, "the complete point passed the barrier");
+        assert!(self.versions.low_watermark() <= self.complete(), "history was forgotten that is not settled");
         assert!(self.barrier_after <= self.persisted, "the barrier waits for a record that was not handed out");
         for (at, id) in &self.open_commits {
             assert!(*at > self.barrier, "a commit at or below the barrier is still open");
             assert!(self.versions.has_commit_at(*at), "an open commit is not in the log");
             assert!(*id <= self.persisted, "an open commit waits for a record that was not handed out");
         }
-        let last = self.versions.last_commit().filter(|last| *last > self.barrier);
-        assert_eq!(self.open_commits.keys().next_back().copied(), last, "the last commit above the barrier is open");
+        self.validate_record();
     }
 }
 

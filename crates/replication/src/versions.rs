@@ -11,23 +11,24 @@ mod checkpoint;
 mod collect;
 mod landmarks;
 mod log;
+mod logged;
 mod read;
 mod row;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use iolite_store::Commit;
 use iolite_values::{RowKey, TableId, Timestamp, TypeMismatch, Write};
 
 pub use collect::Retention;
+pub use logged::Logged;
 pub use row::{Version, VersionedRow};
 
 /// All rows of a replica.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
     tables: BTreeMap<TableId, BTreeMap<RowKey, VersionedRow>>,
-    recent: BTreeMap<Timestamp, Commit>,
+    recent: BTreeMap<Timestamp, Logged>,
     low_watermark: Timestamp,
     /// Operations in all histories.
     history_operations: usize,
@@ -47,19 +48,25 @@ impl Versions {
         self.recent.contains_key(&at)
     }
 
+    /// What was decided at this timestamp, if that is remembered.
+    pub fn logged_at(&self, at: Timestamp) -> Option<&Logged> {
+        self.recent.get(&at)
+    }
+
     pub fn last_commit(&self) -> Option<Timestamp> {
         self.recent.keys().next_back().copied()
     }
 
-    /// Applies a commit, in whatever order of timestamps they come. One that the state already reflects changes nothing.
+    /// Applies what was decided, in whatever order of timestamps they come. One that the state already reflects changes nothing.
     ///
     /// # Errors
     /// An operation that does not fit the type of its cell: what validation rejects before, or a journal of another schema.
-    pub fn apply(&mut self, commit: Commit) -> Result<(), TypeMismatch> {
+    pub fn apply(&mut self, logged: Logged) -> Result<(), TypeMismatch> {
+        let commit = &logged.commit;
         for index in 0..commit.writes.len() {
             self.apply_write(commit.at, &commit.writes, index)?;
         }
-        self.recent.entry(commit.at).or_insert(commit);
+        self.recent.entry(commit.at).or_insert(logged);
         Ok(())
     }
 
@@ -78,7 +85,7 @@ impl Versions {
     /// When an invariant of this module is broken.
     pub fn validate(&self) {
         assert!(self.recent.keys().all(|at| *at > self.low_watermark), "the log reaches below the low watermark");
-        assert!(self.recent.iter().all(|(at, commit)| *at == commit.at), "the log files a commit elsewhere");
+        assert!(self.recent.iter().all(|(at, logged)| *at == logged.commit.at), "the log files a commit elsewhere");
         let mut operations = 0;
         for (table, rows) in &self.tables {
             for (key, row) in rows {
@@ -89,13 +96,16 @@ impl Versions {
                     let write = version.write();
                     assert!(write.cell.table == *table && write.cell.row == *key, "a version of another row");
                     let logged = self.recent.get(&version.at).expect("a version whose commit is not in the log");
-                    assert!(logged.writes.get(version.index) == Some(write), "a version that its commit does not have");
+                    assert!(
+                        logged.commit.writes.get(version.index) == Some(write),
+                        "a version that its commit does not have"
+                    );
                     operations += 1;
                 }
             }
         }
         assert_eq!(operations, self.history_operations, "the count of operations in histories");
-        let logged: usize = self.recent.values().map(|commit| commit.writes.len()).sum();
+        let logged: usize = self.recent.values().map(|logged| logged.commit.writes.len()).sum();
         assert_eq!(operations, logged, "every write of a recent commit is in its row's history, once");
     }
 }

@@ -1,9 +1,10 @@
 //! The pages of docs/protocols speak of every input and state that the machines have, and of the numbers that they use.
 
-use iolite_replication::messages::{Answer, Ask, Prepared};
-use iolite_replication::{Broken, CoordinatorInput, ReplicaOutput};
+use iolite_replication::node::{Answer, Ask, Objection, Peer};
+use iolite_replication::{Broken, CoordinatorInput, CoordinatorOutput, ReplicaInput, ReplicaOutput};
 
 const REPLICA: &str = include_str!("../../../docs/protocols/replica.md");
+const IR: &str = include_str!("../../../docs/protocols/ir.md");
 const COORDINATOR: &str = include_str!("../../../docs/protocols/coordinator.md");
 const FEED: &str = include_str!("../../../docs/protocols/feed.md");
 
@@ -28,27 +29,39 @@ fn assert_names(page: &str, names: &[&str]) {
 
 #[test]
 fn the_replicas_page_speaks_of_every_input_output_and_answer() {
-    assert_names(REPLICA, &names!(Ask: Open, Prepare, Close, ReadAt, Changes, Acknowledge));
-    assert_names(REPLICA, &names!(ReplicaOutput: Persist, Reply));
-    assert_names(REPLICA, &names!(Prepared: Completed, Retry, Conflict, Forgotten));
     assert_names(
         REPLICA,
-        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites)[1..],
+        &names!(Ask: Open, Begin, Prepare, Finalise, Poll, Outcome, Close, CloseList, Resolved, ReadAt, Changes, Validate, Acknowledge),
+    );
+    assert_names(REPLICA, &names!(ReplicaInput: FromCoordinator, FromPeer));
+    assert_names(REPLICA, &names!(ReplicaOutput: Persist, Reply, ToPeer));
+    assert_names(REPLICA, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
+    assert_names(
+        IR,
+        &names!(Peer: Fetch, Segment, FetchedTooOld, FetchState, StateChunk, StartViewChange, DoViewChange, StartView),
+    );
+    assert_names(
+        REPLICA,
+        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, FinaliseWithoutView)
+            [1..],
     );
 }
 
 #[test]
 fn the_coordinators_page_speaks_of_every_input_and_answer() {
     assert_names(COORDINATOR, &names!(CoordinatorInput: Request, FromReplica));
-    assert_names(COORDINATOR, &names!(Prepared: Completed, Retry, Conflict, Forgotten));
-    let answers = names!(Answer: Opened, Prepared, Closed, Read, Changes, Acknowledged, Refused, WrongStore);
-    assert_names(COORDINATOR, &answers[6..]);
+    assert_names(COORDINATOR, &names!(CoordinatorOutput: Event, ToReplica, Superseded));
+    assert_names(COORDINATOR, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
+    assert_names(
+        COORDINATOR,
+        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Listed, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Superseded),
+    );
 }
 
 #[test]
 fn the_pages_give_the_numbers_of_the_code() {
-    use iolite_replication::{CoordinatorSettings, Retention, limits};
-    let settings = CoordinatorSettings::new(Default::default(), Default::default());
+    use iolite_replication::{CoordinatorSettings, Retention, ShardMap, limits};
+    let settings = CoordinatorSettings::new(Default::default(), Default::default(), ShardMap::alone());
     let millis = |time: std::time::Duration| format!("{} ms", time.as_millis());
     let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
     assert!(COORDINATOR.contains(&millis(settings.resend_after)));
@@ -73,6 +86,14 @@ fn the_page_of_all_limits_gives_them_too() {
         ("CHUNK_BYTES_MAX", limits::CHUNK_BYTES_MAX.to_string()),
         ("CLOSED_WRITES_MAX", limits::CLOSED_WRITES_MAX.to_string()),
         ("COLLECTED_EACH_TIME", limits::COLLECTED_EACH_TIME.to_string()),
+        ("SEGMENT_WRITES_MAX", limits::SEGMENT_WRITES_MAX.to_string()),
+        ("STATE_CHUNK_BYTES_MAX", limits::STATE_CHUNK_BYTES_MAX.to_string()),
+        ("STATE_HELD_FOR", format!("{:?}", limits::STATE_HELD_FOR)),
+        ("STATE_TRIES_MAX", limits::STATE_TRIES_MAX.to_string()),
+        ("FETCH_AGAIN_AFTER", format!("{:?}", limits::FETCH_AGAIN_AFTER)),
+        ("PART_BYTES_MAX", limits::PART_BYTES_MAX.to_string()),
+        ("VIEW_CHANGE_AGAIN_AFTER", format!("{:?}", limits::VIEW_CHANGE_AGAIN_AFTER)),
+        ("VIEW_CHANGE_PATIENCE", format!("{:?}", limits::VIEW_CHANGE_PATIENCE)),
         ("ATTEMPTS_MAX", limits::ATTEMPTS_MAX.to_string()),
         ("Retention::age", format!("{age:?}")),
         ("Retention::operations_max", operations_max.to_string()),

@@ -59,6 +59,6 @@ pub struct Segment {
 pub struct Commit {
     pub at: Timestamp,
     pub transaction: TransactionId,
-    /// In the order in which the transaction made them.
+    /// Those of one row in the order in which the transaction made them.
     pub writes: Arc<[Write]>,
 }

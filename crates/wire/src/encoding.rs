@@ -5,6 +5,7 @@
 
 mod cell;
 mod interest;
+pub(crate) mod node;
 mod operation;
 mod read;
 mod reader;

@@ -11,12 +11,12 @@ pub use checkpoint::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completion, HistoryEntry,
     Settled,
 };
-pub use record::{Completed, CompletedDecision, JournalRecord};
+pub use record::{Completed, CompletedDecision, JournalRecord, SnapshotPart};
 
 use crate::DecodeError;
 
-/// The version of the format that is written here. All versions from 1 to this one are read.
-pub const JOURNAL_VERSION: u32 = 1;
+/// The newest version of the format. All versions from 1 to this one are read; what a record or chunk is written in is the first that has it.
+pub const JOURNAL_VERSION: u32 = 2;
 
 fn check_version(version: u32) -> Result<(), DecodeError> {
     match version {

@@ -12,6 +12,7 @@ mod generated;
 pub mod journal;
 pub mod limits;
 pub mod message;
+pub mod node;
 mod session;
 pub mod tabs;
 

@@ -139,7 +139,9 @@ fn frames_of_every_kind_have_a_length() {
     frame_is_limited(limits::JOURNAL_RECORD.bytes, |length| {
         let decision = CompletedDecision::Committed(put(length));
         let (transaction, attempt) = (Default::default(), Attempt(1));
-        JournalRecord::Completed(Completed { transaction, attempt, at: Timestamp::ZERO, decision }).encode().map(drop)
+        JournalRecord::Completed(Completed { transaction, attempt, at: Timestamp::ZERO, decision, is_home: true })
+            .encode()
+            .map(drop)
     });
     frame_is_limited(limits::CHECKPOINT_CHUNK.bytes, |length| {
         let (table, base_at, history) = (TableId(1), Timestamp::ZERO, Vec::new());

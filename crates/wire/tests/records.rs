@@ -57,6 +57,7 @@ fn the_largest_submission_fits_into_the_journal() {
         attempt: Attempt(1),
         at: Timestamp::MAX,
         decision: CompletedDecision::Committed(writes.collect()),
+        is_home: true,
     });
     let bytes = record.encode().expect("it fits");
     assert!(bytes.len() + limits::FROM_CLIENT.bytes.most < limits::JOURNAL_RECORD.bytes.most);

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use iolite_gateway::{Gateway, Input, Output, SessionId};
 use iolite_machine::{Gate, Instant, Machine, Now, PersistId};
-use iolite_replication::messages::FromReplica;
-use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, Replica, ReplicaOutput};
+use iolite_replication::node::FromReplica;
+use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, Replica, ReplicaInput, ReplicaOutput};
 use iolite_wire::message::FromGateway;
 
 use crate::checkpoints::{Checkpoints, Step};
@@ -90,7 +90,12 @@ impl Node {
                     CoordinatorOutput::Event(event) => {
                         self.gateway.handle(self.now, Input::Store(event));
                     }
-                    CoordinatorOutput::ToReplica(message) => self.replica.handle(self.now, message),
+                    CoordinatorOutput::ToReplica { to: _, message } => {
+                        self.replica.handle(self.now, ReplicaInput::FromCoordinator(message));
+                    }
+                    CoordinatorOutput::Superseded { term } => {
+                        unreachable!("the only coordinator of this data directory met another one, of {term:?}")
+                    }
                 }
             }
             while let Some(output) = self.replica.poll() {
@@ -98,6 +103,7 @@ impl Node {
                 match output {
                     ReplicaOutput::Persist { id: _, record } => self.outputs.push_back(NodeOutput::Append(record)),
                     ReplicaOutput::Reply { after, message } => self.gate.hold(after, message),
+                    ReplicaOutput::ToPeer { after: _, message } => unreachable!("it is alone: {message:?}"),
                 }
             }
             while let Some(message) = self.gate.release() {

@@ -2,16 +2,12 @@
 
 use iolite_engine::Recovery;
 use iolite_host::random_seed;
-use iolite_replication::messages::Boot;
-use iolite_replication::{Broken, RecoverError, Replica, ReplicaSettings, Retention};
+use iolite_replication::node::Boot;
+use iolite_replication::{RecoverError, Replica, ReplicaSettings, Retention};
 use iolite_values::{Id, StoreIncarnation};
 
 pub(crate) fn recover(recovery: &Recovery) -> Result<Replica, RecoverError> {
-    let settings = ReplicaSettings {
-        store: StoreIncarnation(Id::from_u128(recovery.incarnation.0)),
-        boot: Boot(random_seed()),
-        retention: Retention::default(),
-        broken: Broken::Nothing,
-    };
+    let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
+    let settings = ReplicaSettings::alone(store, Boot(random_seed()), Retention::default());
     Replica::recover(settings, &recovery.checkpoint_chunks, recovery.records.iter().map(|record| &record.bytes))
 }

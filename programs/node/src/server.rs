@@ -15,8 +15,8 @@ use iolite_host::{
     Shutdown, Site, bind, drive, mailbox, random_id, random_seed,
 };
 use iolite_machine::Now;
-use iolite_replication::messages::Life;
-use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError};
+use iolite_replication::node::Life;
+use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError, ShardMap};
 use iolite_values::{ClientId, CoordinatorId, Id};
 use tokio::net::TcpListener;
 
@@ -209,7 +209,8 @@ fn gateway(token: &str) -> Gateway {
 }
 
 fn coordinator(now: Now) -> Coordinator {
-    Coordinator::new(now, CoordinatorSettings::new(CoordinatorId::default(), Life(random_seed())))
+    let life = Life(random_seed());
+    Coordinator::new(now, CoordinatorSettings::new(CoordinatorId::default(), life, ShardMap::alone()))
 }
 
 /// Takes the journal's news to the node.

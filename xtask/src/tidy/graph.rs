@@ -22,9 +22,9 @@ const STORE_AND_BELOW: &[&str] = &["iolite-store", "iolite-values", "iolite-wire
 
 const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-values", Only(&[])),
-    ("iolite-wire", Only(&["iolite-values"])),
+    ("iolite-wire", Only(&["iolite-store", "iolite-values"])),
     ("iolite-machine", Only(&["iolite-values"])),
-    ("iolite-store", Only(&["iolite-values", "iolite-wire", "iolite-machine"])),
+    ("iolite-store", Only(&["iolite-values"])),
     ("iolite-replication", Only(STORE_AND_BELOW)),
     ("iolite-postgres", Only(STORE_AND_BELOW)),
     ("iolite-causal", Only(STORE_AND_BELOW)),

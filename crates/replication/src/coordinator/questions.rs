@@ -3,24 +3,40 @@
 //! Invariant: a question is answered at most once: its number leaves with the answer, and is not used again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::Instant;
 use iolite_store::RequestId;
-use iolite_values::{Timestamp, Transaction};
+use iolite_values::Timestamp;
 
 use super::CoordinatorSettings;
-use crate::messages::{Answer, Ask, Life, MessageId};
+use crate::node::{Answer, Ask, Life, MessageId, ProposalId, ReplicaId, ShardId};
+
+/// Who is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Target {
+    pub shard: ShardId,
+    pub replica: ReplicaId,
+}
 
 /// Who wants the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Open,
+    Begin,
     Close,
-    Commit { request: RequestId, transaction: Arc<Transaction>, floor: Timestamp },
-    Read(RequestId),
-    Changes(RequestId),
+    CloseList,
+    /// The vote on a transaction's proposal at this timestamp.
+    Vote {
+        transaction: u64,
+        at: Timestamp,
+    },
+    Backup(ProposalId),
+    /// A part of a request, by its number.
+    Reading {
+        request: RequestId,
+        part: usize,
+    },
     Acknowledge(RequestId),
 }
 
@@ -28,11 +44,17 @@ impl Purpose {
     /// Whether an answer is one to such a question. No replica of ours sends another kind; the question then stays open.
     pub fn accepts(&self, answer: &Answer) -> bool {
         match self {
-            Purpose::Open => matches!(answer, Answer::Opened { .. }),
+            Purpose::Open => matches!(answer, Answer::Opened(_)),
+            Purpose::Begin => matches!(answer, Answer::Begun),
             Purpose::Close => matches!(answer, Answer::Closed(_)),
-            Purpose::Commit { .. } => matches!(answer, Answer::Prepared(_) | Answer::Refused(_)),
-            Purpose::Read(_) => matches!(answer, Answer::Read(_) | Answer::Refused(_)),
-            Purpose::Changes(_) => matches!(answer, Answer::Changes(_) | Answer::Refused(_)),
+            Purpose::CloseList => matches!(answer, Answer::Listed),
+            Purpose::Vote { .. } | Purpose::Backup(_) => {
+                matches!(answer, Answer::Voted(_) | Answer::Unknown | Answer::TooOld { .. })
+            }
+            Purpose::Reading { .. } => matches!(
+                answer,
+                Answer::Read(_) | Answer::Changes(_) | Answer::Valid(_) | Answer::Behind { .. } | Answer::Refused(_)
+            ),
             Purpose::Acknowledge(_) => matches!(answer, Answer::Acknowledged),
         }
     }
@@ -49,15 +71,17 @@ pub(super) struct Questions {
 }
 
 #[derive(Debug)]
-struct Question {
-    purpose: Purpose,
+pub(super) struct Question {
+    pub to: Target,
+    pub purpose: Purpose,
+    pub asked_at: Instant,
     ask: Ask,
     again_at: Instant,
     wait: Duration,
 }
 
 impl Questions {
-    pub fn new(settings: CoordinatorSettings) -> Questions {
+    pub fn new(settings: &CoordinatorSettings) -> Questions {
         Questions {
             life: settings.life,
             resend_after: settings.resend_after,
@@ -68,18 +92,18 @@ impl Questions {
         }
     }
 
-    pub fn add(&mut self, now: Instant, purpose: Purpose, ask: Ask) -> u64 {
+    pub fn add(&mut self, now: Instant, to: Target, purpose: Purpose, ask: Ask) -> u64 {
         self.last_number += 1;
         let again_at = now + self.resend_after;
-        self.open.insert(self.last_number, Question { purpose, ask, again_at, wait: self.resend_after });
+        let question = Question { to, purpose, ask, asked_at: now, again_at, wait: self.resend_after };
+        self.open.insert(self.last_number, question);
         self.timers.insert((again_at, self.last_number));
         self.last_number
     }
 
-    /// Whether an answer is one of this life's, and to which open question.
-    pub fn find(&self, id: MessageId) -> Option<&Purpose> {
-        let question = self.open.get(&id.number)?;
-        (id.life == self.life).then_some(&question.purpose)
+    /// The open question that an answer of this life belongs to.
+    pub fn find(&self, id: MessageId) -> Option<&Question> {
+        self.open.get(&id.number).filter(|_| id.life == self.life)
     }
 
     pub fn is_own(&self, id: MessageId) -> bool {
@@ -87,25 +111,27 @@ impl Questions {
     }
 
     /// Ends a question.
-    pub fn take(&mut self, id: MessageId) -> Option<Purpose> {
-        self.find(id)?;
-        let question = self.open.remove(&id.number)?;
-        self.timers.remove(&(question.again_at, id.number));
-        Some(question.purpose)
+    pub fn take(&mut self, number: u64) -> Option<Question> {
+        let question = self.open.remove(&number)?;
+        self.timers.remove(&(question.again_at, number));
+        Some(question)
     }
 
-    /// Ends all questions of one purpose.
-    pub fn drop_all(&mut self, purpose: &Purpose) {
-        let numbers: Vec<u64> =
-            self.open.iter().filter(|(_, question)| question.purpose == *purpose).map(|(number, _)| *number).collect();
+    pub fn drop_all(&mut self, numbers: impl IntoIterator<Item = u64>) {
         for number in numbers {
-            self.take(MessageId { life: self.life, number });
+            self.take(number);
         }
     }
 
-    pub fn message(&self, number: u64) -> Option<(MessageId, Ask)> {
+    /// Ends all questions for which this holds.
+    pub fn drop_each(&mut self, which: impl Fn(&Question) -> bool) {
+        let those = self.open.iter().filter(|(_, question)| which(question)).map(|(number, _)| *number);
+        self.drop_all(those.collect::<Vec<_>>());
+    }
+
+    pub fn message(&self, number: u64) -> Option<(Target, MessageId, Ask)> {
         let question = self.open.get(&number)?;
-        Some((MessageId { life: self.life, number }, question.ask.clone()))
+        Some((question.to, MessageId { life: self.life, number }, question.ask.clone()))
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -128,22 +154,27 @@ impl Questions {
 
     /// All questions, to be asked anew, as if for the first time.
     pub fn restart(&mut self, now: Instant) -> Vec<u64> {
-        self.timers.clear();
-        for (number, question) in &mut self.open {
+        let all: Vec<u64> = self.open.keys().copied().collect();
+        self.restart_these(now, &all);
+        all
+    }
+
+    /// The questions to one replica, likewise.
+    pub fn restart_for(&mut self, now: Instant, replica: ReplicaId) -> Vec<u64> {
+        let own = self.open.iter().filter(|(_, question)| question.to.replica == replica);
+        let own: Vec<u64> = own.map(|(number, _)| *number).collect();
+        self.restart_these(now, &own);
+        own
+    }
+
+    fn restart_these(&mut self, now: Instant, numbers: &[u64]) {
+        for number in numbers {
+            let question = self.open.get_mut(number).expect("it is open");
+            self.timers.remove(&(question.again_at, *number));
             question.wait = self.resend_after;
             question.again_at = now + question.wait;
             self.timers.insert((question.again_at, *number));
         }
-        self.open.keys().copied().collect()
-    }
-
-    pub fn count(&self, which: impl Fn(&Purpose) -> bool) -> usize {
-        self.open.values().filter(|question| which(&question.purpose)).count()
-    }
-
-    /// Questions that a request waits for.
-    pub fn requests(&self) -> usize {
-        self.open.len() - self.count(|purpose| matches!(purpose, Purpose::Open | Purpose::Close))
     }
 
     /// # Panics

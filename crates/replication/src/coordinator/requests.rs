@@ -1,19 +1,22 @@
-//! The gateway's requests, made into questions.
+//! The gateway's requests.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_machine::Now;
-use iolite_store::{Request, RequestId};
-use iolite_values::{Timestamp, Transaction};
+use iolite_store::{Reply, Request, RequestId};
 
-use super::questions::Purpose;
+use super::questions::{Purpose, Target};
 use super::{Coordinator, Session};
-use crate::messages::Ask;
+use crate::node::{Ask, ReplicaId};
+
+/// Acknowledgements that wait for a majority.
+pub(super) type Acknowledging = BTreeMap<RequestId, BTreeSet<ReplicaId>>;
 
 impl Coordinator {
     pub(super) fn on_request(&mut self, now: Now, id: RequestId, request: Request) {
         match self.session {
-            Session::Opening => self.waiting.push_back((id, request)),
+            Session::Opening(_) => self.waiting.push_back((id, request)),
             Session::Open { .. } => self.begin(now, id, request),
         }
     }
@@ -26,24 +29,29 @@ impl Coordinator {
 
     fn begin(&mut self, now: Now, id: RequestId, request: Request) {
         match request {
-            Request::Commit { transaction, floor } => self.propose(now, id, Arc::new(transaction), floor),
-            Request::ReadAt { interest, at, limit } => {
-                self.ask(now, Purpose::Read(id), Ask::ReadAt { interest, at, limit })
+            Request::Commit { transaction, floor } => {
+                self.begin_transaction(now, id, Arc::new(transaction), floor);
             }
+            Request::ReadAt { interest, at, limit } => self.begin_read(now, id, &interest, at, limit),
             Request::Changes { interests, after, through } => {
-                self.ask(now, Purpose::Changes(id), Ask::Changes { interests, after, through });
+                self.begin_changes(now, id, &interests, after, through);
             }
             Request::Acknowledge { client, through } => {
-                self.ask(now, Purpose::Acknowledge(id), Ask::Acknowledge { client, through });
+                let shard = self.settings.shards.of_client(client);
+                self.acknowledging.insert(id, BTreeSet::new());
+                self.ask_all(now, shard, &Purpose::Acknowledge(id), &Ask::Acknowledge { client, through });
             }
         }
     }
 
-    /// Proposes a new timestamp. A late answer to an earlier proposal of the same transaction finds no question any more; what it would have
-    /// said is said again, since it is on record.
-    pub(super) fn propose(&mut self, now: Now, request: RequestId, transaction: Arc<Transaction>, floor: Timestamp) {
-        let at = self.proposals.next(now, floor);
-        let purpose = Purpose::Commit { request, transaction: transaction.clone(), floor };
-        self.ask(now, purpose, Ask::Prepare { transaction, at });
+    /// Done when a majority has it. The others are asked on: what they keep does no harm, but takes room.
+    pub(super) fn on_acknowledged(&mut self, request: RequestId, from: Target) {
+        let majority = self.quorums(from.shard).majority();
+        let Some(replicas) = self.acknowledging.get_mut(&request) else { return };
+        replicas.insert(from.replica);
+        if replicas.len() >= majority {
+            self.acknowledging.remove(&request);
+            self.reply(request, Reply::Acknowledged);
+        }
     }
 }

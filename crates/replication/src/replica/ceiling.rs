@@ -35,6 +35,7 @@ impl Replica {
             return;
         }
         self.barrier = through;
+        self.readers.remove_through(through);
         let open = self.open_commits.split_off(&through);
         let closed = std::mem::replace(&mut self.open_commits, open);
         let at_barrier = self.open_commits.remove(&through);

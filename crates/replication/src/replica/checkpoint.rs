@@ -5,14 +5,25 @@
 use iolite_values::{ClientId, Counter, RowKey, TableId, Timestamp};
 
 use super::Replica;
-use crate::journal::{CHUNK_BYTES_MAX, COMPLETION_BYTES, CheckpointChunk, CheckpointMeta};
+use crate::journal::{
+    CHUNK_BYTES_MAX, COMPLETION_BYTES, CheckpointChunk, CheckpointMeta, JournalRecord, proposal_bytes,
+};
+use crate::node::RecordPart;
 
 /// How far a checkpoint is.
 #[derive(Clone, Debug)]
 pub(super) enum Checkpoint {
-    Commits { after: Timestamp },
-    Rows { after: Option<(TableId, RowKey)> },
-    Clients { after: Option<(ClientId, Counter)> },
+    /// What the protocol stood at in the beginning.
+    Records(Vec<JournalRecord>),
+    Commits {
+        after: Timestamp,
+    },
+    Rows {
+        after: Option<(TableId, RowKey)>,
+    },
+    Clients {
+        after: Option<(ClientId, Counter)>,
+    },
     Meta,
 }
 
@@ -20,31 +31,45 @@ impl Replica {
     /// Starts a checkpoint, at the place in the journal behind every record that was handed out. The host has appended these, and begins
     /// its own at that place, before it hands in another input. A checkpoint that was under way is given up.
     pub fn begin_checkpoint(&mut self) {
-        self.checkpoint = Some(Checkpoint::Commits { after: Timestamp::ZERO });
+        self.checkpoint = Some(Checkpoint::Records(self.standing_records()));
     }
 
     /// The next part (a [`CheckpointChunk`], encoded), of about `bytes_max` bytes; a single row or commit may be more. After the last there is
     /// none, and the checkpoint is complete.
     pub fn next_chunk(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
         let bytes_max = bytes_max.min(CHUNK_BYTES_MAX);
+        let step = self.checkpoint.take()?;
+        let (chunk, next) = self.chunk_from(step, bytes_max)?;
+        self.checkpoint = next;
+        chunk.map(|chunk| chunk.encode().expect("rows and commits that would not fit are refused before"))
+    }
+
+    /// The next chunk from a place on, and where the one after it is from. Steps that have nothing left are passed over.
+    pub(super) fn chunk_from(
+        &self,
+        step: Checkpoint,
+        bytes_max: usize,
+    ) -> Option<(Option<CheckpointChunk>, Option<Checkpoint>)> {
+        let mut step = Some(step);
         loop {
-            let (chunk, next) = match self.checkpoint.take()? {
+            let (chunk, next) = match step? {
+                Checkpoint::Records(records) => chunk_of_records(records, bytes_max),
                 Checkpoint::Commits { after } => self.chunk_of_commits(after, bytes_max),
                 Checkpoint::Rows { after } => self.chunk_of_rows(after, bytes_max),
                 Checkpoint::Clients { after } => self.chunk_of_clients(after, bytes_max),
                 Checkpoint::Meta => (Some(self.chunk_of_meta()), None),
             };
-            self.checkpoint = next;
-            if let Some(chunk) = chunk {
-                return Some(chunk.encode().expect("rows and commits that would not fit are refused before"));
+            if chunk.is_some() {
+                return Some((chunk, next));
             }
+            step = next;
         }
     }
 
     /// Nothing is collected meanwhile: were a commit written and a later one of the same row collected, and with it perhaps the row, before it is
     /// written too, then recovery would find the first without the second.
     pub(super) fn is_writing_commits(&self) -> bool {
-        matches!(self.checkpoint, Some(Checkpoint::Commits { .. }))
+        matches!(self.checkpoint, Some(Checkpoint::Records(_) | Checkpoint::Commits { .. }))
     }
 
     fn chunk_of_commits(&self, after: Timestamp, bytes_max: usize) -> (Option<CheckpointChunk>, Option<Checkpoint>) {
@@ -96,4 +121,48 @@ impl Replica {
             reads_through: self.reads_through,
         })
     }
+
+    /// The records that lead from nothing to where the protocol stands. Rows and completion records are not among it.
+    fn standing_records(&self) -> Vec<JournalRecord> {
+        if self.is_alone() && self.record.len() == 0 && self.terms.is_empty() {
+            return Vec::new();
+        }
+        let terms = self.terms.iter().map(|(coordinator, (term, life))| JournalRecord::Term {
+            coordinator: *coordinator,
+            term: *term,
+            life: *life,
+        });
+        let master = RecordPart {
+            view: self.standing.last_normal(),
+            complete: self.complete,
+            barrier: self.barrier,
+            number: 0,
+            parts: 1,
+            entries: Vec::new(),
+            closed_lists: self.closed_lists.clone(),
+        };
+        let entries = self.record.iter().map(|(id, entry)| JournalRecord::Entry(entry.recorded(id)));
+        let joined = (!self.standing.is_normal()).then(|| JournalRecord::Joined(self.standing.view()));
+        terms.chain([JournalRecord::Master(master)]).chain(entries).chain(joined).collect()
+    }
+}
+
+fn chunk_of_records(records: Vec<JournalRecord>, bytes_max: usize) -> (Option<CheckpointChunk>, Option<Checkpoint>) {
+    let mut records = records.into_iter();
+    let mut some = Vec::new();
+    let mut bytes = 0;
+    for record in records.by_ref() {
+        bytes += match &record {
+            JournalRecord::Entry(entry) => entry.proposal.as_ref().map_or(0, |proposal| proposal_bytes(proposal)),
+            _ => 0,
+        } + COMPLETION_BYTES;
+        some.push(record);
+        if bytes >= bytes_max {
+            break;
+        }
+    }
+    if some.is_empty() {
+        return (None, Some(Checkpoint::Commits { after: Timestamp::ZERO }));
+    }
+    (Some(CheckpointChunk::Records(some)), Some(Checkpoint::Records(records.collect())))
 }

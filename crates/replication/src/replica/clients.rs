@@ -86,6 +86,18 @@ impl Clients {
         parts
     }
 
+    /// Takes everything that another replica knows.
+    pub fn absorb(&mut self, other: Clients) {
+        for (client, Client { acknowledged, completions }) in other.clients {
+            if acknowledged > Counter(0) {
+                self.acknowledge(client, acknowledged);
+            }
+            for (counter, completion) in completions {
+                self.complete(TransactionId { client, counter }, completion);
+            }
+        }
+    }
+
     /// Takes a part from a checkpoint.
     pub fn restore(&mut self, part: CheckpointClient) {
         if part.acknowledged > Counter(0) {

@@ -1,37 +1,93 @@
-//! Close: lets nothing commit at or below a timestamp any more, and tells what did.
+//! Close: nothing new is voted OK at or below a timestamp any more; and what committed there, or may yet.
 //!
-//! Source: Iolite's own (docs/protocols/feed.md), for a group of one.
+//! Invariants: the barrier is raised before the answer is made; an answer names every OK without outcome at or below what it closes, and every commit.
+//! Source: Iolite's own (docs/protocols/feed.md).
+
+use std::sync::Arc;
 
 use iolite_machine::{Now, PersistId};
 use iolite_store::{Commit, TooOld};
 use iolite_values::Timestamp;
 
 use super::Replica;
-use crate::messages::{Answer, Closed};
+use crate::journal::JournalRecord;
+use crate::node::{Answer, Closed, ClosedList, Detail, Outcome, ProposalId, Undecided, View};
 
 /// One answer carries about this much, so that a coordinator that was away for long does not get everything at once.
 pub const CLOSED_WRITES_MAX: usize = 4096;
 
 impl Replica {
-    pub(super) fn on_close(&mut self, now: Now, through: Timestamp, cursor: Timestamp) -> (PersistId, Answer) {
+    pub(super) fn on_close(
+        &mut self,
+        now: Now,
+        through: Timestamp,
+        cursor: Timestamp,
+        detail: Detail,
+    ) -> (PersistId, Answer) {
         let through = through.min(self.limit(now));
         self.raise_barrier(through);
-        (self.barrier_after, Answer::Closed(self.stretch(cursor, self.barrier)))
+        (self.barrier_after, Answer::Closed(self.stretch(cursor, self.barrier, detail)))
     }
 
-    /// The feed in (cursor, end], or its beginning if that is much. Any commit's timestamp up to the barrier is a place to pause.
-    fn stretch(&self, cursor: Timestamp, end: Timestamp) -> Result<Closed, TooOld> {
+    /// What is known of (cursor, end], or its beginning if that is much. Any commit's timestamp up to the barrier is a place to pause.
+    fn stretch(&self, cursor: Timestamp, end: Timestamp, detail: Detail) -> Result<Closed, TooOld> {
         let mut commits: Vec<Commit> = Vec::new();
+        let (mut committed, mut given_up) = (Vec::new(), Vec::new());
+        let mut last = cursor;
         let mut writes = 0;
-        let mut through = end;
-        for commit in self.versions.commits(cursor, end)? {
+        let mut through = end.max(cursor);
+        for logged in self.versions.logged(cursor, end)? {
             if writes >= CLOSED_WRITES_MAX {
-                through = commits.last().map_or(through, |last| last.at);
+                through = last;
                 break;
             }
-            writes += commit.writes.len().max(1);
-            commits.push(commit.clone());
+            writes += logged.commit.writes.len().max(1);
+            let Commit { at, transaction, writes: _ } = logged.commit;
+            last = at;
+            let id = ProposalId { at, transaction, attempt: logged.attempt };
+            if logged.is_abort {
+                given_up.push(id);
+                continue;
+            }
+            committed.push(id);
+            if detail == Detail::Whole {
+                commits.push(logged.commit.clone());
+            }
         }
-        Ok(Closed { through, resolved: end, commits })
+        let entries = || self.record.through(through).filter(|(id, _)| id.at > cursor);
+        let aborted = entries().filter(|(_, entry)| entry.outcome == Some(Outcome::Aborted)).map(|(id, _)| id);
+        let prepared = self.prepared.iter().take_while(|proposal| proposal.id.at <= through);
+        let undecided = prepared.filter(|proposal| proposal.id.at > cursor);
+        let undecided =
+            undecided.map(|proposal| Undecided { id: proposal.id, participants: proposal.participants.clone() });
+        Ok(Closed {
+            through,
+            barrier: self.barrier,
+            latest: self.versions.last_commit().unwrap_or_default(),
+            complete: self.complete(),
+            undecided: undecided.collect(),
+            aborted: aborted.collect(),
+            committed,
+            given_up,
+            commits,
+        })
+    }
+
+    pub(super) fn on_close_list(
+        &mut self,
+        view: View,
+        through: Timestamp,
+        may_commit: &Arc<[ProposalId]>,
+    ) -> Option<(PersistId, Answer)> {
+        if view != self.standing.view() {
+            return None;
+        }
+        let list = ClosedList { through, may_commit: may_commit.to_vec() };
+        if through > self.complete() && !self.closed_lists.contains(&list) {
+            self.raise_barrier(through);
+            self.persist(&JournalRecord::ClosedList(list.clone()));
+            self.closed_lists.push(list);
+        }
+        Some((self.persisted, Answer::Listed))
     }
 }

@@ -5,7 +5,7 @@ use iolite_values::CoordinatorId;
 
 use super::{Replica, ReplicaOutput};
 use crate::journal::JournalRecord;
-use crate::messages::{Answer, FromReplica, MessageId};
+use crate::node::{Answer, BetweenReplicas, FromReplica, MessageId, Peer, ReplicaId};
 
 impl Replica {
     pub(super) fn persist(&mut self, record: &JournalRecord) -> PersistId {
@@ -22,13 +22,34 @@ impl Replica {
     pub(super) fn reply(&mut self, now: Now, to: CoordinatorId, id: MessageId, after: PersistId, answer: Answer) {
         let message = FromReplica {
             to,
+            from: self.settings.id,
+            shard: self.settings.group.shard,
             id,
             boot: self.settings.boot,
             store: self.settings.store,
+            view: self.standing.view(),
             highest: self.highest(),
             limit: self.limit(now),
             answer,
         };
         self.outputs.push_back(ReplicaOutput::Reply { after, message });
+    }
+
+    /// Leaves when everything so far is durable.
+    pub(super) fn tell(&mut self, to: ReplicaId, peer: Peer) {
+        let message = BetweenReplicas {
+            from: self.settings.id,
+            to,
+            store: self.settings.store,
+            shard: self.settings.group.shard,
+            epoch: self.settings.group.epoch,
+            peer,
+        };
+        self.outputs.push_back(ReplicaOutput::ToPeer { after: self.persisted, message });
+    }
+
+    pub(super) fn others(&self) -> Vec<ReplicaId> {
+        let own = self.settings.id;
+        self.settings.group.members().iter().copied().filter(|member| *member != own).collect()
     }
 }

@@ -1,72 +1,91 @@
-//! Prepare: at f = 0 with one participant, accepting a proposal is deciding it.
+//! Prepare: this replica's own vote on a proposal.
+//!
+//! Invariant: a proposal is validated once; asked again, it gets the recorded vote. (Flaw 5: the published rule answers for a transaction, whatever
+//! attempt and timestamp it was.)
+//! Source: TAPIR (TOCS 2018) 5.2.1, Figure 8, keyed by proposal.
 
 use std::sync::Arc;
 
 use iolite_machine::{Now, PersistId};
-use iolite_store::{Commit, Completion, CompletionDecision};
-use iolite_values::{Decision, Timestamp, Transaction};
+use iolite_store::Refusal;
 
 use super::Replica;
-use super::clients::Known;
-use super::validate::Verdict;
-use crate::broken::Broken;
-use crate::messages::{Answer, Prepared};
+use crate::ir::Entry;
+use crate::node::{Answer, Ballot, Objection, Outcome, Proposal, ProposalId, Vote, Voted};
 
 impl Replica {
-    pub(super) fn on_prepare(&mut self, now: Now, transaction: &Transaction, at: Timestamp) -> (PersistId, Answer) {
-        let answer = match self.clients.known(transaction.id) {
-            Known::Completed(completion) => Answer::Prepared(Prepared::Completed(completion)),
-            Known::Forgotten => Answer::Prepared(Prepared::Forgotten),
-            Known::Nothing => self.propose(now, transaction, at),
+    pub(super) fn on_prepare(
+        &mut self,
+        now: Now,
+        proposal: Arc<Proposal>,
+        after: Option<ProposalId>,
+    ) -> (PersistId, Answer) {
+        if let Some(dead) = after {
+            self.on_outcome(dead, Outcome::Aborted, None);
+        }
+        if self.decides_alone(&proposal) {
+            return self.decide_alone(now, &proposal);
+        }
+        let id = proposal.id;
+        if let Some(known) = self.standing_of(id) {
+            return (self.persisted, known);
+        }
+        let entry = match self.validate_proposal(now, &proposal) {
+            Ok(()) => Entry::voted(Some(proposal), Vote::Ok, None),
+            Err(objection) => {
+                self.note_attempt(&proposal, &objection);
+                Entry::voted(None, Vote::No, Some(objection))
+            }
         };
+        let answer = Answer::Voted(entry.answer(self.standing.view()));
+        if !is_too_far_ahead(&entry) {
+            self.enter(id, entry);
+        }
         // Whatever the answer says rests on records up to now.
         (self.persisted, answer)
     }
 
-    fn propose(&mut self, now: Now, transaction: &Transaction, at: Timestamp) -> Answer {
-        let (id, attempt) = (transaction.id, transaction.attempt);
-        if let Some(at_least) = self.attempts.overtaken(id, attempt) {
-            return Answer::Prepared(Prepared::Conflict { at_least });
+    /// What is known of a proposal, in the record or from before what is in it.
+    pub(super) fn standing_of(&self, id: ProposalId) -> Option<Answer> {
+        if let Some(entry) = self.record.get(id) {
+            return Some(Answer::Voted(entry.answer(self.standing.view())));
         }
-        match self.validate_proposal(now, transaction, at) {
-            Verdict::Accept(record) => Answer::Prepared(Prepared::Completed(self.decide(transaction, at, record))),
-            Verdict::Retry { above } => {
-                // Nobody has looked at the snapshot of a transaction that read nothing.
-                self.attempts.note(id, attempt, transaction.snapshot.min(self.barrier));
-                Answer::Prepared(Prepared::Retry { above })
-            }
-            Verdict::Conflict { at_least } => {
-                self.attempts.note(id, attempt, at_least);
-                Answer::Prepared(Prepared::Conflict { at_least })
-            }
-            Verdict::Refuse(refusal) => Answer::Refused(refusal),
+        let settled = |vote, outcome| Voted {
+            view: self.standing.view(),
+            vote,
+            finalised: None,
+            promised: Ballot::FIRST,
+            outcome: Some(outcome),
+            objection: None,
+            proposal: None,
+        };
+        if self.versions.logged_at(id.at).is_some_and(|logged| logged.commit.transaction == id.transaction) {
+            return Some(Answer::Voted(settled(Vote::Ok, Outcome::Committed)));
+        }
+        if id.at > self.complete() {
+            None
+        } else if id.at > self.versions.low_watermark() {
+            Some(Answer::Voted(settled(Vote::No, Outcome::Aborted)))
+        } else {
+            Some(Answer::TooOld { low_watermark: self.versions.low_watermark() })
         }
     }
 
-    /// Makes the proposal the outcome: one record, applied at once.
-    fn decide(&mut self, transaction: &Transaction, at: Timestamp, record: Vec<u8>) -> Completion {
-        let id = self.persist_bytes(record);
-        let decision = match &transaction.decision {
-            Decision::Commit(writes) => {
-                let commit = Commit { at, transaction: transaction.id, writes: Arc::from(&writes[..]) };
-                self.versions.apply(commit).expect("validation compares every operation with its cell's type");
-                if at > self.barrier {
-                    self.open_commits.insert(at, id);
-                }
-                CompletionDecision::Committed
-            }
-            Decision::Abort(_) => CompletionDecision::Aborted,
+    /// A kindness to the next attempt: see `attempts`.
+    pub(super) fn note_attempt(&mut self, proposal: &Proposal, objection: &Objection) {
+        let at_least = match objection {
+            // Nobody has looked at the snapshot of a transaction that read nothing.
+            Objection::Retry { .. } | Objection::Busy { .. } => proposal.snapshot.min(self.barrier),
+            Objection::Conflict { at_least } => *at_least,
+            Objection::Completed(_) | Objection::Forgotten | Objection::Refused(_) => return,
         };
-        // An abort leaves no version that says that its timestamp was given.
-        let leaves_none = decision == CompletionDecision::Aborted;
-        if leaves_none || !transaction.reads.is_empty() {
-            self.reads_through = self.reads_through.max(at);
+        if proposal.is_home {
+            self.attempts.note(proposal.id.transaction, proposal.id.attempt, at_least);
         }
-        let completion = Completion { attempt: transaction.attempt, at, decision };
-        self.attempts.forget(transaction.id);
-        if self.settings.broken != Broken::NoCompletionRecords {
-            self.clients.complete(transaction.id, completion.clone());
-        }
-        completion
     }
+}
+
+/// Of these nothing is recorded: it would stay until the feed gets there.
+fn is_too_far_ahead(entry: &Entry) -> bool {
+    matches!(entry.objection, Some(Objection::Refused(Refusal::TooFarAhead { .. })))
 }

@@ -1,25 +1,17 @@
-//! The record that decides a transaction, and whether what it makes of rows can still be written.
+//! The record of a proposal, and whether what it makes of rows can still be written.
 //!
 //! Both are asked before anything is decided: what is accepted must fit into journal and checkpoint.
 
 use std::collections::BTreeMap;
 
 use iolite_store::Refusal;
-use iolite_values::{Decision, Row, RowKey, TableId, Timestamp, Transaction, Write};
+use iolite_values::{Row, RowKey, TableId, Write};
 
 use super::Replica;
-use crate::journal::{
-    Completed, CompletedDecision, JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX, growth_bytes, row_bytes,
-};
+use crate::journal::{JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX, growth_bytes, row_bytes};
 
-pub(super) fn encode(transaction: &Transaction, at: Timestamp) -> Result<Vec<u8>, Refusal> {
-    let decision = match &transaction.decision {
-        Decision::Commit(writes) => CompletedDecision::Committed(writes.clone()),
-        Decision::Abort(_) => CompletedDecision::Aborted,
-    };
-    let completed = Completed { transaction: transaction.id, attempt: transaction.attempt, at, decision };
-    let record = JournalRecord::Completed(completed).encode().ok();
-    let record = record.filter(|record| record.len() <= RECORD_BYTES_MAX);
+pub(super) fn encode(record: &JournalRecord) -> Result<Vec<u8>, Refusal> {
+    let record = record.encode().ok().filter(|record| record.len() <= RECORD_BYTES_MAX);
     record.ok_or(Refusal::TransactionTooLarge { bytes_max: RECORD_BYTES_MAX })
 }
 

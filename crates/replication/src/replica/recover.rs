@@ -3,13 +3,14 @@
 //! Invariant: the recovered state is that of the replica that wrote the records, but for what it knew only in memory: the barrier (which becomes the
 //! ceiling) and the attempts that it had seen.
 
-use iolite_machine::PersistId;
-use iolite_store::{Commit, Completion, CompletionDecision};
-use iolite_values::{Timestamp, TransactionId, TypeMismatch};
+use iolite_store::{Completion, CompletionDecision};
+use iolite_values::{Timestamp, TypeMismatch};
 
 use super::{Replica, ReplicaSettings};
 use crate::broken::Broken;
-use crate::journal::{CheckpointChunk, CheckpointMeta, Completed, CompletedDecision, JournalRecord, commit_from_wire};
+use crate::journal::{CheckpointChunk, CheckpointMeta, Completed, CompletedDecision, JournalRecord};
+use crate::node::Outcome;
+use crate::versions::Logged;
 use iolite_wire::DecodeError;
 
 /// Why records are not those of a replica.
@@ -42,20 +43,21 @@ impl Replica {
         }
         replica.versions.collect_through(low_watermark);
         replica.barrier = replica.ceiling;
-        let open = replica.versions.commits(replica.barrier, Timestamp::MAX);
-        let open = open.map_err(|_| RecoverError::IncompleteCheckpoint)?;
-        replica.open_commits = open.map(|commit| (commit.at, PersistId::START)).collect();
+        replica.readers.remove_through(replica.barrier);
+        replica.forget_settled(replica.complete());
         Ok(replica)
     }
 
     /// Takes the checkpoint, and returns its low watermark.
     fn load(&mut self, chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Timestamp, RecoverError> {
         let mut commits = Vec::new();
+        let mut records = Vec::new();
         let mut end = None;
         let mut empty = true;
         for chunk in chunks {
             empty = false;
             match CheckpointChunk::decode(chunk.as_ref())? {
+                CheckpointChunk::Records(some) => records.extend(some),
                 CheckpointChunk::Commits(some) => commits.extend(some),
                 CheckpointChunk::Rows(rows) => rows.into_iter().for_each(|row| self.versions.restore(row)),
                 CheckpointChunk::Clients(parts) => parts.into_iter().for_each(|part| self.clients.restore(part)),
@@ -67,7 +69,10 @@ impl Replica {
             }
         }
         for commit in commits {
-            self.replay_commit(commit_from_wire(commit))?;
+            self.replay_commit(Logged::from_checkpoint(commit))?;
+        }
+        for record in records {
+            self.replay(record)?;
         }
         match end {
             Some(low_watermark) => Ok(low_watermark),
@@ -82,33 +87,47 @@ impl Replica {
             JournalRecord::Acknowledged { client, through } => {
                 self.clients.acknowledge(client, through);
             }
-            JournalRecord::Completed(Completed { transaction, attempt, at, decision }) => {
+            JournalRecord::Completed(completed) => {
                 // The record does not say whether it read anything; taking it that it did costs a retry at worst.
-                self.reads_through = self.reads_through.max(at);
-                self.replay_completion(transaction, Completion { attempt, at, decision: outcome(&decision) });
-                if let CompletedDecision::Committed(writes) = decision {
-                    self.replay_commit(Commit { at, transaction, writes: writes.into() })?;
-                }
+                self.reads_through = self.reads_through.max(completed.at);
+                self.replay_completion(&completed);
+                self.replay_commit(Logged::from_record(completed))?;
             }
+            JournalRecord::Entry(entry) => {
+                let committed = entry.outcome == Some(Outcome::Committed);
+                let known = self.record.get(entry.id).and_then(|known| known.proposal.clone());
+                if let Some(proposal) = entry.proposal.clone().or(known).filter(|_| committed) {
+                    self.reads_through = self.reads_through.max(entry.id.at);
+                    self.replay_completion(&Logged::of(&proposal).to_record());
+                    self.replay_commit(Logged::of(&proposal))?;
+                }
+                self.set_recorded(entry);
+            }
+            JournalRecord::Term { coordinator, term, life } => {
+                self.terms.insert(coordinator, (term, life));
+            }
+            JournalRecord::Joined(view) => self.standing = self.standing.joined(view),
+            JournalRecord::Master(part) => self.replay_master(part),
+            JournalRecord::ClosedList(list) => self.closed_lists.push(list),
+            JournalRecord::Complete(through) => self.complete_through(through),
+            JournalRecord::Snapshot(part) => self.replay_snapshot(part)?,
         }
         Ok(())
     }
 
-    fn replay_completion(&mut self, transaction: TransactionId, completion: Completion) {
-        if self.settings.broken != Broken::NoCompletionRecords {
-            self.clients.complete(transaction, completion);
+    fn replay_completion(&mut self, completed: &Completed) {
+        if completed.is_home && self.settings.broken != Broken::NoCompletionRecords {
+            let decision = match completed.decision {
+                CompletedDecision::Committed(_) => CompletionDecision::Committed,
+                CompletedDecision::Aborted => CompletionDecision::Aborted,
+            };
+            let completion = Completion { attempt: completed.attempt, at: completed.at, decision };
+            self.clients.complete(completed.transaction, completion);
         }
     }
 
-    fn replay_commit(&mut self, commit: Commit) -> Result<(), RecoverError> {
-        let at = commit.at;
-        self.versions.apply(commit).map_err(|mismatch| RecoverError::Inconsistent { at, mismatch })
-    }
-}
-
-fn outcome(decision: &CompletedDecision) -> CompletionDecision {
-    match decision {
-        CompletedDecision::Committed(_) => CompletionDecision::Committed,
-        CompletedDecision::Aborted => CompletionDecision::Aborted,
+    fn replay_commit(&mut self, logged: Logged) -> Result<(), RecoverError> {
+        let at = logged.commit.at;
+        self.versions.apply(logged).map_err(|mismatch| RecoverError::Inconsistent { at, mismatch })
     }
 }

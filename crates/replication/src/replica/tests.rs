@@ -1,7 +1,10 @@
 //! Transitions of the replica, as whole lists of outputs.
 
 mod bench;
+mod catching_up;
 mod checkpoints;
 mod closing;
+mod group;
 mod proposals;
 mod recovery;
+mod view_changing;

@@ -1,90 +1,120 @@
 //! Validation of a proposal: the strict rule.
 //!
-//! Invariant: the order in which proposals are accepted is a serial order of the whole history, and timestamps agree with it wherever two
-//! transactions do not commute. So the history is strictly serializable, whatever the clocks do.
+//! Invariants: of two proposals that conflict, at most one is prepared at a time; timestamps agree with the order of acceptance wherever two
+//! transactions do not commute. As any two proposals meet at a replica of every majority, the history is strictly serializable, whatever the clocks do.
 //! Source: the rule that passed enumeration where the published one (TAPIR, TOCS 2018, Figure 9) failed; docs/protocols/replica.md.
+
+use std::sync::Arc;
 
 use iolite_machine::Now;
 use iolite_store::{Refusal, TooOld};
-use iolite_values::{Commutativity, Timestamp, Transaction, Write, writes_commute};
+use iolite_values::{Commutativity, Timestamp, Write, observes, writes_commute};
 
 use super::Replica;
+use super::clients::Known;
 use super::lists::Place;
-use super::record::encode;
+use super::record;
 use crate::broken::Broken;
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It may be decided, by this record.
-    Accept(Vec<u8>),
-    Retry {
-        above: Timestamp,
-    },
-    Conflict {
-        at_least: Timestamp,
-    },
-    Refuse(Refusal),
-}
+use crate::ir::Entry;
+use crate::journal::JournalRecord;
+use crate::node::{Objection, Proposal, Vote};
+use crate::tapir::conflict;
 
 impl Replica {
-    pub(super) fn validate_proposal(&self, now: Now, transaction: &Transaction, at: Timestamp) -> Verdict {
-        if let Err(refusal) = self.check_sense(now, transaction, at) {
-            return Verdict::Refuse(refusal);
+    /// Whether this replica votes OK.
+    pub(super) fn validate_proposal(&self, now: Now, proposal: &Proposal) -> Result<(), Objection> {
+        self.check_transaction(proposal)?;
+        self.check_sense(now, proposal).map_err(Objection::Refused)?;
+        if let Some(at_least) = self.conflict_of_reads(proposal) {
+            return Err(Objection::Conflict { at_least });
         }
-        if let Some(at_least) = self.conflict_of_reads(transaction) {
-            return Verdict::Conflict { at_least };
+        if let Some(other) = self.prepared.touching(proposal).find(|other| conflict(proposal, other)) {
+            return Err(Objection::Busy { with: other.id });
         }
-        match self.retry_above(transaction, at) {
-            Place::Free => {}
-            Place::Above(above) => return Verdict::Retry { above },
-            Place::Nowhere { at_least } => return Verdict::Conflict { at_least },
+        self.check_place(proposal, self.floor())?;
+        let fits = self.check_types(proposal.writes()).and_then(|()| self.check_rows(proposal.writes()));
+        fits.and_then(|()| self.check_record(proposal)).map_err(Objection::Refused)
+    }
+
+    /// In a merge: whether a proposal that a fast quorum may have accepted can stand beside what committed and what was kept already. The barrier says nothing
+    /// here: it governs the first validation only.
+    pub(super) fn may_stand(&self, proposal: &Proposal, kept: &[Arc<Proposal>]) -> bool {
+        let excluded = self
+            .closed_lists
+            .iter()
+            .any(|list| proposal.id.at <= list.through && list.may_commit.binary_search(&proposal.id).is_err());
+        !excluded
+            && !kept.iter().any(|other| conflict(proposal, other))
+            && self.conflict_of_reads(proposal).is_none()
+            && self.check_place(proposal, Timestamp::ZERO).is_ok()
+    }
+
+    /// Exactly-once: what this shard knows of the transaction, if it keeps its outcome.
+    fn check_transaction(&self, proposal: &Proposal) -> Result<(), Objection> {
+        if !proposal.is_home {
+            return Ok(());
         }
-        let fits = self.check_types(transaction.writes()).and_then(|()| self.check_rows(transaction.writes()));
-        match fits.and_then(|()| encode(transaction, at)) {
-            Ok(record) => Verdict::Accept(record),
-            Err(refusal) => Verdict::Refuse(refusal),
+        let (id, attempt) = (proposal.id.transaction, proposal.id.attempt);
+        match self.clients.known(id) {
+            Known::Completed(completion) => Err(Objection::Completed(completion)),
+            Known::Forgotten => Err(Objection::Forgotten),
+            Known::Nothing => match self.attempts.overtaken(id, attempt) {
+                Some(at_least) => Err(Objection::Conflict { at_least }),
+                None => Ok(()),
+            },
         }
     }
 
-    fn check_sense(&self, now: Now, transaction: &Transaction, at: Timestamp) -> Result<(), Refusal> {
-        if !transaction.reads.is_empty() {
-            self.check_resolved(transaction.snapshot)?;
+    fn check_sense(&self, now: Now, proposal: &Proposal) -> Result<(), Refusal> {
+        let (at, limit) = (proposal.id.at, self.proposal_limit(now));
+        if self.is_alone() && !proposal.reads.is_empty() && proposal.snapshot > self.barrier {
+            return Err(Refusal::NotResolved { asked: proposal.snapshot, resolved: self.barrier });
         }
-        let limit = self.proposal_limit(now);
         if at > limit { Err(Refusal::TooFarAhead { asked: at, limit }) } else { Ok(()) }
     }
 
     /// The last commit that changed something that was read, after it was read.
-    fn conflict_of_reads(&self, transaction: &Transaction) -> Option<Timestamp> {
+    fn conflict_of_reads(&self, proposal: &Proposal) -> Option<Timestamp> {
         if self.settings.broken == Broken::SkipReadValidation {
             return None;
         }
-        let changes = transaction.reads.iter().map(|read| {
-            match self.versions.last_change_of(read, transaction.snapshot) {
+        let changes = proposal.reads.iter().map(|read| {
+            match self.versions.last_change_of(read, proposal.snapshot) {
                 Ok(change) => change,
                 // Nobody can tell any more: run again on a snapshot of which it can be told.
-                Err(TooOld { low_watermark: _ }) => Some(self.barrier),
+                Err(TooOld { low_watermark }) => Some(low_watermark.max(self.complete())),
             }
         });
         changes.max().flatten()
     }
 
-    /// Whether `at` is free for this transaction, and if not, above what another timestamp has to be.
-    fn retry_above(&self, transaction: &Transaction, at: Timestamp) -> Place {
-        let floor = self.reads_through.max(match self.settings.broken {
+    fn floor(&self) -> Timestamp {
+        self.reads_through.max(match self.settings.broken {
             Broken::PublishPastResolved => self.versions.low_watermark(),
-            Broken::Nothing | Broken::SkipReadValidation | Broken::NoCompletionRecords | Broken::AcceptBelowWrites => {
-                self.barrier
-            }
-        });
+            Broken::Nothing
+            | Broken::SkipReadValidation
+            | Broken::NoCompletionRecords
+            | Broken::AcceptBelowWrites
+            | Broken::FinaliseWithoutView => self.barrier,
+        })
+    }
+
+    /// Whether its timestamp is free for it, above `floor` and all that it has to come after.
+    fn check_place(&self, proposal: &Proposal, floor: Timestamp) -> Result<(), Objection> {
+        let at = proposal.id.at;
         let mut place = if at <= floor { Place::Above(floor) } else { Place::Free };
         if self.versions.has_commit_at(at) {
             place = place.max(Place::Above(at));
         }
         if self.settings.broken != Broken::AcceptBelowWrites {
-            place = place.max(self.place_among_writes(transaction.writes(), at));
+            place = place.max(self.place_among_writes(proposal.writes(), at));
         }
-        place.max(self.place_in_lists(transaction.writes(), at))
+        place = place.max(self.place_among_readers(proposal)).max(self.place_in_lists(proposal.writes(), at));
+        match place {
+            Place::Free => Ok(()),
+            Place::Above(above) => Err(Objection::Retry { above }),
+            Place::Nowhere { at_least } => Err(Objection::Conflict { at_least }),
+        }
     }
 
     /// Above the commits that these writes do not commute with.
@@ -97,5 +127,25 @@ impl Replica {
                 .map(|version| Place::Above(version.at))
         });
         conflicts.max().unwrap_or(Place::Free)
+    }
+
+    /// Above the commits that read what this writes.
+    fn place_among_readers(&self, proposal: &Proposal) -> Place {
+        let disturbs = |reader: &&Arc<Proposal>| {
+            let later = reader.id.at > proposal.id.at;
+            later && reader.reads.iter().any(|read| proposal.writes().iter().any(|write| observes(read, write)))
+        };
+        let readers = self.readers.touching(proposal).filter(disturbs).map(|reader| Place::Above(reader.id.at));
+        readers.max().unwrap_or(Place::Free)
+    }
+
+    /// Whether it can be written down.
+    fn check_record(&self, proposal: &Proposal) -> Result<(), Refusal> {
+        if self.decides_alone(proposal) {
+            // It is encoded anyway.
+            return Ok(());
+        }
+        let entry = Entry::voted(Some(Arc::new(proposal.clone())), Vote::Ok, None);
+        record::encode(&JournalRecord::Entry(entry.recorded(proposal.id))).map(drop)
     }
 }

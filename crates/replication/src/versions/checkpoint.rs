@@ -8,14 +8,15 @@ use std::ops::Bound;
 
 use iolite_values::{RowKey, TableId, Timestamp};
 
-use super::{VersionedRow, Versions};
-use crate::journal::{CheckpointCommit, CheckpointRow, commit_bytes, commit_to_wire, row_bytes};
+use super::{Logged, VersionedRow, Versions};
+use crate::journal::{CheckpointCommit, CheckpointRow, commit_bytes, row_bytes};
 
 impl Versions {
     /// The recent commits above `after`, about `bytes_max` of them but at least one; none when there are no more.
     pub fn checkpoint_commits(&self, after: Timestamp, bytes_max: usize) -> Vec<CheckpointCommit> {
-        let above = self.recent.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, commit)| commit);
-        up_to(bytes_max, above, |commit| commit_bytes(commit)).into_iter().map(commit_to_wire).collect()
+        let above = self.recent.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, logged)| logged);
+        let some = up_to(bytes_max, above, |logged| commit_bytes(&logged.commit));
+        some.into_iter().map(Logged::to_checkpoint).collect()
     }
 
     /// The rows above `after`, likewise.

@@ -46,9 +46,9 @@ impl Versions {
     }
 
     fn collect_oldest(&mut self) {
-        let Some((at, commit)) = self.recent.pop_first() else { return };
+        let Some((at, logged)) = self.recent.pop_first() else { return };
         self.low_watermark = self.low_watermark.max(at);
-        for write in commit.writes.iter() {
+        for write in logged.commit.writes.iter() {
             let Some(rows) = self.tables.get_mut(&write.cell.table) else { continue };
             let Some(row) = rows.get_mut(&write.cell.row) else { continue };
             self.history_operations -= row.fold_through(at);

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use iolite_store::{Commit, TooOld};
 use iolite_values::{Interest, Read, Timestamp, observes};
 
-use super::Versions;
+use super::{Logged, Versions};
 
 impl Versions {
     /// The commits in (after, through], oldest first.
@@ -13,14 +13,22 @@ impl Versions {
     /// # Errors
     /// [`TooOld`] when some of them may be forgotten.
     pub fn commits(&self, after: Timestamp, through: Timestamp) -> Result<impl Iterator<Item = &Commit>, TooOld> {
+        Ok(self.logged(after, through)?.filter(|logged| !logged.is_abort).map(|logged| &logged.commit))
+    }
+
+    /// Everything that was decided in (after, through], oldest first.
+    ///
+    /// # Errors
+    /// As [`Versions::commits`].
+    pub fn logged(&self, after: Timestamp, through: Timestamp) -> Result<impl Iterator<Item = &Logged>, TooOld> {
         if after < self.low_watermark {
             return Err(TooOld { low_watermark: self.low_watermark });
         }
         // An empty stretch is no range that a map accepts.
         let through = through.max(after);
         let bounds = (Bound::Excluded(after), Bound::Included(through));
-        let commits = (through > after).then(|| self.recent.range(bounds)).into_iter().flatten();
-        Ok(commits.map(|(_, commit)| commit))
+        let some = (through > after).then(|| self.recent.range(bounds)).into_iter().flatten();
+        Ok(some.map(|(_, logged)| logged))
     }
 
     /// The commits in (after, through] that touch any of the interests, whole.
@@ -51,7 +59,7 @@ impl Versions {
                 let above = (Bound::Excluded(snapshot), Bound::Unbounded);
                 let mut newest_first = self.recent.range(above).rev();
                 newest_first
-                    .find(|(_, commit)| commit.writes.iter().any(|write| observes(read, write)))
+                    .find(|(_, logged)| logged.commit.writes.iter().any(|write| observes(read, write)))
                     .map(|(at, _)| *at)
             }
         };

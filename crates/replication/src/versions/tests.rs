@@ -11,12 +11,16 @@ use iolite_values::{
 };
 use proptest::prelude::*;
 
-use super::{Retention, Versions};
+use super::{Logged, Retention, Versions};
 
 const TABLE: TableId = TableId(1);
 
 fn at(micros: u64) -> Timestamp {
     Timestamp::new(micros, CoordinatorId::default())
+}
+
+fn logged(commit: Commit) -> Logged {
+    Logged { commit, attempt: iolite_values::Attempt(1), is_abort: false, is_home: true }
 }
 
 fn key(row: u8) -> RowKey {
@@ -65,7 +69,7 @@ fn model(commits: &[Commit], through: Timestamp) -> Vec<RowAt> {
 fn with(commits: &[Commit]) -> Versions {
     let mut versions = Versions::default();
     for commit in commits {
-        versions.apply(commit.clone()).unwrap();
+        versions.apply(logged(commit.clone())).unwrap();
         versions.validate();
     }
     versions
@@ -102,7 +106,7 @@ proptest! {
         versions.collect_through(at(through));
         let before = versions.clone();
         for commit in commits.iter().filter(|commit| commit.at > at(through)) {
-            versions.apply(commit.clone()).unwrap();
+            versions.apply(logged(commit.clone())).unwrap();
         }
         prop_assert_eq!(versions, before);
     }
@@ -151,7 +155,7 @@ fn hot(changes: u64) -> Versions {
     let mut versions = Versions::default();
     for micros in 1..=changes {
         let transaction = TransactionId::default();
-        versions.apply(Commit { at: at(micros), transaction, writes: writes.clone() }).unwrap();
+        versions.apply(logged(Commit { at: at(micros), transaction, writes: writes.clone() })).unwrap();
     }
     versions
 }

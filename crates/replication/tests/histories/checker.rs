@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use iolite_machine::Machine;
-use iolite_replication::Replica;
-use iolite_replication::journal::{CheckpointChunk, Completed, CompletedDecision, JournalRecord};
+use iolite_replication::journal::{CheckpointChunk, JournalRecord};
+use iolite_replication::node::{Outcome, ProposalId, RecordedEntry, ShardId};
+use iolite_replication::{Logged, Replica};
 use iolite_store::{CommitReply, Completion, CompletionDecision};
 use iolite_values::{
     Attempt, Commutativity, Interest, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write, observes,
@@ -48,56 +49,100 @@ struct Committed {
     at: Timestamp,
     transaction: TransactionId,
     attempt: Attempt,
+    /// All shards' together; those of one row in order.
     writes: Vec<Write>,
+    is_abort: bool,
 }
 
 pub fn check(cluster: &Cluster) -> Result<(), Violation> {
-    let records: Vec<JournalRecord> =
-        cluster.disk.records().iter().map(|record| JournalRecord::decode(record).unwrap()).collect();
-    let committed = committed(&records)?;
-    check_told(cluster, &records)?;
+    let decided = decided(cluster)?;
+    check_told(cluster, &decided)?;
+    let committed: Vec<Committed> = decided.into_values().filter(|own| !own.is_abort).collect();
     check_feeds(cluster, &committed)?;
     let submissions = submissions(cluster);
     check_reads(&committed, &submissions)?;
     check_strict(cluster, &committed, &submissions)
 }
 
-/// What committed, in timestamp order; each transaction and each timestamp once.
-fn committed(records: &[JournalRecord]) -> Result<Vec<Committed>, Violation> {
-    let mut commits = BTreeMap::new();
-    let mut transactions = BTreeSet::new();
-    for record in records {
-        let JournalRecord::Completed(Completed { transaction, attempt, at, decision }) = record else { continue };
-        if !transactions.insert(*transaction) {
-            return Err(Violation::Twice(format!("{transaction:?}")));
-        }
-        if let CompletedDecision::Committed(writes) = decision {
-            let commit = Committed { at: *at, transaction: *transaction, attempt: *attempt, writes: writes.clone() };
-            if commits.insert(*at, commit).is_some() {
-                return Err(Violation::Twice(format!("{at:?}")));
+/// What was decided, in timestamp order, as the journals of all replicas have it: each transaction and each timestamp once, the same at every replica
+/// of a shard, and at none both ways.
+fn decided(cluster: &Cluster) -> Result<BTreeMap<Timestamp, Committed>, Violation> {
+    let mut parts: BTreeMap<(ProposalId, ShardId), Logged> = BTreeMap::new();
+    let mut aborted = BTreeSet::new();
+    for (shard, node) in cluster.nodes.values().map(|node| (node.replica.group().shard, node)) {
+        for (id, logged) in decisions(node.disk.records()) {
+            let Some(logged) = logged else {
+                aborted.insert(id);
+                continue;
+            };
+            if parts.entry((id, shard)).or_insert_with(|| logged.clone()).commit != logged.commit {
+                return Err(Violation::Twice(format!("{id:?} differs between replicas")));
             }
         }
     }
-    Ok(commits.into_values().collect())
+    let mut decided: BTreeMap<Timestamp, Committed> = BTreeMap::new();
+    for ((id, _), logged) in parts {
+        if aborted.contains(&id) {
+            return Err(Violation::Twice(format!("{id:?} was committed and aborted")));
+        }
+        let own = decided.entry(id.at).or_insert_with(|| Committed {
+            at: id.at,
+            transaction: id.transaction,
+            attempt: id.attempt,
+            writes: Vec::new(),
+            is_abort: logged.is_abort,
+        });
+        if own.transaction != id.transaction {
+            return Err(Violation::Twice(format!("{:?}", id.at)));
+        }
+        own.writes.extend(logged.commit.writes.iter().cloned());
+    }
+    let mut transactions = BTreeSet::new();
+    match decided.values().find(|own| !transactions.insert(own.transaction)) {
+        Some(own) => Err(Violation::Twice(format!("{:?}", own.transaction))),
+        None => Ok(decided),
+    }
 }
 
-/// What clients were told is in the journal.
-fn check_told(cluster: &Cluster, records: &[JournalRecord]) -> Result<(), Violation> {
-    let mut outcomes = BTreeMap::new();
+/// The proposals that a journal has an outcome of; none for an abort.
+fn decisions(records: &[Vec<u8>]) -> Vec<(ProposalId, Option<Logged>)> {
+    let mut proposals = BTreeMap::new();
+    let mut decisions = Vec::new();
+    let mut entry = |entry: RecordedEntry, decisions: &mut Vec<_>| {
+        if let Some(proposal) = entry.proposal {
+            proposals.insert(entry.id, proposal);
+        }
+        match entry.outcome {
+            Some(Outcome::Committed) => decisions.push((entry.id, Some(Logged::of(&proposals[&entry.id])))),
+            Some(Outcome::Aborted) => decisions.push((entry.id, None)),
+            None => {}
+        }
+    };
     for record in records {
-        if let JournalRecord::Completed(Completed { transaction, attempt, at, decision }) = record {
-            let decision = match decision {
-                CompletedDecision::Committed(_) => CompletionDecision::Committed,
-                CompletedDecision::Aborted => CompletionDecision::Aborted,
-            };
-            outcomes.insert(*transaction, Completion { attempt: *attempt, at: *at, decision });
+        match JournalRecord::decode(record).unwrap() {
+            JournalRecord::Completed(completed) => {
+                let logged = Logged::from_record(completed);
+                let (at, transaction) = (logged.commit.at, logged.commit.transaction);
+                decisions.push((ProposalId { at, transaction, attempt: logged.attempt }, Some(logged)));
+            }
+            JournalRecord::Entry(own) => entry(own, &mut decisions),
+            JournalRecord::Master(part) => part.entries.into_iter().for_each(|own| entry(own, &mut decisions)),
+            _ => {}
         }
     }
+    decisions
+}
+
+/// What clients were told is in the journals.
+fn check_told(cluster: &Cluster, decided: &BTreeMap<Timestamp, Committed>) -> Result<(), Violation> {
     for (transaction, reply, _) in cluster.clients.iter().flat_map(|client| &client.told) {
-        if let CommitReply::Completed(completion) = reply
-            && outcomes.get(transaction) != Some(completion)
-        {
-            return Err(Violation::Lost(format!("{transaction:?}: {completion:?}")));
+        let CommitReply::Completed(Completion { attempt, at, decision }) = reply else { continue };
+        let is_so = decided.get(at).is_some_and(|own| {
+            let is_abort = *decision == CompletionDecision::Aborted;
+            (own.transaction, own.attempt, own.is_abort) == (*transaction, *attempt, is_abort)
+        });
+        if !is_so {
+            return Err(Violation::Lost(format!("{transaction:?}: {reply:?}")));
         }
     }
     Ok(())
@@ -109,14 +154,21 @@ fn check_feeds(cluster: &Cluster, committed: &[Committed]) -> Result<(), Violati
         let ready = gateway.ready.expect("healed");
         let resolved = gateway.resolved().expect("healed");
         let told = gateway.segments.iter().flat_map(|segment| &segment.commits);
-        let told: Vec<_> = told.map(|commit| (commit.at, commit.transaction, commit.writes.to_vec())).collect();
+        let told: Vec<_> = told.map(|commit| (commit.at, commit.transaction, by_row(&commit.writes))).collect();
         let due = committed.iter().filter(|commit| commit.at > ready && commit.at <= resolved);
-        let due: Vec<_> = due.map(|commit| (commit.at, commit.transaction, commit.writes.clone())).collect();
+        let due: Vec<_> = due.map(|commit| (commit.at, commit.transaction, by_row(&commit.writes))).collect();
         if told != due {
             return Err(Violation::Feed(format!("{} commits told, {} due", told.len(), due.len())));
         }
     }
     Ok(())
+}
+
+/// The writes, row by row: across rows their order says nothing.
+fn by_row(writes: &[Write]) -> Vec<Write> {
+    let mut writes = writes.to_vec();
+    writes.sort_by(|a, b| (a.cell.table, &a.cell.row).cmp(&(b.cell.table, &b.cell.row)));
+    writes
 }
 
 fn submissions(cluster: &Cluster) -> BTreeMap<(TransactionId, Attempt), &Submission> {

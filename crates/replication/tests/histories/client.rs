@@ -114,6 +114,15 @@ impl Client {
         self.submission()
     }
 
+    /// Its gateway is gone, with what was asked of it: what to ask of another one.
+    pub fn lose_gateway(&mut self) -> Option<Request> {
+        if let Doing::Reading { .. } = &self.doing {
+            self.attempt = Attempt(self.attempt.0 - 1);
+            self.doing = Doing::Waiting { at_least: Timestamp::ZERO };
+        }
+        self.submission()
+    }
+
     /// The submission that is under way, to be sent or sent again.
     pub fn submission(&self) -> Option<Request> {
         let Doing::Committing(transaction) = &self.doing else { return None };
@@ -130,7 +139,8 @@ impl Client {
     ) -> Option<Request> {
         match (reply, transaction) {
             (Reply::ReadAt(Ok(reply)), _) => {
-                let Doing::Reading { reads, seen, left, .. } = &mut self.doing else { panic!("it waits for no read") };
+                // A gateway that was lost may have been asked before.
+                let Doing::Reading { reads, seen, left, .. } = &mut self.doing else { return None };
                 reads.push(left.pop_front().expect("one read at a time"));
                 seen.push(reply);
                 self.go_on(random, step)

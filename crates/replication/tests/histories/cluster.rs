@@ -1,28 +1,30 @@
-//! Coordinators, a replica and clients in one thread, with a network and a disk that fail.
+//! Coordinators, replicas of some shards and clients in one thread, with a network and disks that fail.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iolite_machine::{Gate, Instant, Machine, Now, WallTime};
-use iolite_replication::messages::{Ask, Boot, FromReplica, Life, ToReplica};
+use iolite_machine::{Instant, Machine, Now, WallTime};
+use iolite_replication::node::{Ask, BetweenReplicas, FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{
-    Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Replica, ReplicaOutput,
-    ReplicaSettings, Retention,
+    Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Local, Place, ReplicaInput, ShardMap,
 };
 use iolite_store::{Event, Request, RequestId, Segment};
-use iolite_values::{Attempt, CoordinatorId, Id, StoreIncarnation, Timestamp, TransactionId};
+use iolite_values::{Attempt, ClientId, CoordinatorId, Id, RowKey, Timestamp, TransactionId, Value};
 
-use super::checker::{self, Violation};
+use super::checker::Violation;
 use super::client::Client;
 use super::counts::Counts;
-use super::disk::Disk;
 use super::random::Random;
+use super::store_node::{Host, Said, StoreNode};
+use super::workload;
 
-/// Whether answers wait for the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
-    WaitsForSync,
-    DoesNotWait,
+/// How large a cluster is, and what goes wrong in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene {
+    pub shards: u32,
+    pub replicas: u64,
+    pub broken: Broken,
+    pub host: Host,
 }
 
 /// A gateway: its coordinator, its clock, and what the feed told it.
@@ -36,8 +38,8 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    fn new(now: Now, number: u16, clock_offset_micros: i64) -> Gateway {
-        let settings = CoordinatorSettings::new(CoordinatorId::new(number).unwrap(), Life(u64::from(number)));
+    fn new(now: Now, number: u16, life: u64, shards: ShardMap, clock_offset_micros: i64) -> Gateway {
+        let settings = CoordinatorSettings::new(CoordinatorId::new(number).unwrap(), Life(life), shards);
         Gateway {
             coordinator: Coordinator::new(now, settings),
             clock_offset_micros,
@@ -53,23 +55,29 @@ impl Gateway {
     }
 }
 
+#[derive(Clone)]
 enum Message {
-    ToReplica(ToReplica),
+    ToReplica(ReplicaId, ToReplica),
     FromReplica(FromReplica),
+    Between(BetweenReplicas),
 }
+
+/// Where a message is from and to: coordinators by their numbers, replicas behind them.
+type Link = (u64, u64);
+
+const FIRST_REPLICA: u64 = 1 << 32;
 
 pub struct Cluster {
     random: Random,
-    broken: Broken,
-    host: Host,
+    pub scene: Scene,
     step: u64,
     instant: Instant,
-    boot: u64,
-    pub replica: Replica,
-    replica_clock_offset_micros: i64,
-    pub disk: Disk,
-    gate: Gate<FromReplica>,
+    lives: u64,
+    pub map: ShardMap,
+    pub nodes: BTreeMap<ReplicaId, StoreNode>,
     network: Vec<Message>,
+    /// Links that lose everything, until a step.
+    cut: BTreeMap<Link, u64>,
     faulty: bool,
     /// Some histories hardly ever close, so that proposals meet commits that nobody has closed at.
     closes_get_lost: bool,
@@ -78,39 +86,49 @@ pub struct Cluster {
     pub counts: Counts,
 }
 
-const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(7));
 const START_MICROS: i64 = 1_700_000_000_000_000;
 const TEN_YEARS_MICROS: i64 = 10 * 365 * 24 * 3_600_000_000;
 
-fn settings(boot: u64, broken: Broken) -> ReplicaSettings {
-    let retention = Retention { age: Duration::from_secs(3), operations_max: 60 };
-    ReplicaSettings { store: STORE, boot: Boot(boot), retention, broken }
+/// Shards that cut the few rows, and completion records, apart.
+fn map(scene: Scene) -> ShardMap {
+    let row = |row| Place { table: workload::TABLE, key: RowKey::new(&[Value::Int(row)]).unwrap() };
+    let client = Place::of_client(ClientId(Id::from_u128(4)));
+    let mut places = [Place::first(), row(2), client][..scene.shards as usize].to_vec();
+    places.sort();
+    ShardMap::new(places.into_iter().zip(Local::groups(scene.shards, scene.replicas))).unwrap()
 }
 
 impl Cluster {
-    pub fn new(seed: u64, broken: Broken, host: Host) -> Cluster {
+    pub fn new(seed: u64, scene: Scene) -> Cluster {
         let mut random = Random::new(seed);
         let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START_MICROS as u64) };
         let skew = |random: &mut Random| random.below(10_000_000) as i64 - 5_000_000;
+        let map = map(scene);
+        let gateway = |number: u16, offset| Gateway::new(now, number, u64::from(number) + 1, map.clone(), offset);
         let mut gateways: Vec<Gateway> =
-            (0..3).map(|number| Gateway::new(now, number, if number == 0 { 0 } else { skew(&mut random) })).collect();
+            (0..3).map(|number| gateway(number, if number == 0 { 0 } else { skew(&mut random) })).collect();
         if random.percent(12) {
             gateways[2].clock_offset_micros = TEN_YEARS_MICROS;
         }
         let closes_get_lost = random.percent(40);
         let clients = (0..6).map(|number| Client::new(number, number as usize % 3)).collect();
+        let mut nodes = BTreeMap::new();
+        for group in map.groups() {
+            for id in group.members() {
+                let offset = skew(&mut random);
+                nodes.insert(*id, StoreNode::new(*id, group.clone(), scene.broken, scene.host, offset));
+            }
+        }
         Cluster {
-            replica_clock_offset_micros: skew(&mut random),
             random,
-            broken,
-            host,
+            scene,
             step: 0,
             instant: now.instant,
-            boot: 1,
-            replica: Replica::new(settings(1, broken)),
-            disk: Disk::default(),
-            gate: Gate::new(),
+            lives: 3,
+            map,
+            nodes,
             network: Vec::new(),
+            cut: BTreeMap::new(),
             faulty: true,
             closes_get_lost,
             gateways,
@@ -132,17 +150,20 @@ impl Cluster {
     /// No more faults and no more transactions: what is under way has to come to an end.
     pub fn heal(&mut self) -> Result<(), Violation> {
         self.faulty = false;
-        for _ in 0..600 {
+        self.cut.clear();
+        for _ in 0..2_000 {
             self.step += 1;
             while !self.network.is_empty() {
                 self.deliver(0);
                 self.settle();
-                self.sync();
+                self.sync_all();
                 self.settle();
             }
-            self.sync();
+            self.sync_all();
             self.settle();
-            self.pass(Duration::from_millis(50));
+            // Nobody's clocks tick together.
+            let micros = self.random.below(40_000) + 1;
+            self.pass(Duration::from_micros(micros));
             self.settle();
             for client in 0..self.clients.len() {
                 if !self.clients[client].is_idle() {
@@ -151,42 +172,48 @@ impl Cluster {
                 }
             }
             self.validate();
-            let last = self.replica.versions().last_commit().unwrap_or_default();
+            let last = self.nodes.values().filter_map(|node| node.replica.versions().last_commit()).max();
+            let last = last.unwrap_or_default();
             let told = self.gateways.iter().all(|gateway| gateway.resolved().is_some_and(|resolved| resolved >= last));
-            if told && self.clients.iter().all(Client::is_idle) && self.network.is_empty() {
+            let complete = self.nodes.values().all(|node| node.replica.complete() >= last);
+            if told && complete && self.clients.iter().all(Client::is_idle) && self.network.is_empty() {
                 return Ok(());
             }
         }
-        Err(Violation::Stuck(format!(
-            "{} clients busy",
-            self.clients.iter().filter(|client| !client.is_idle()).count()
-        )))
+        let busy = self.clients.iter().filter(|client| !client.is_idle()).count();
+        let points: Vec<_> =
+            self.nodes.values().map(|node| (node.replica.complete(), node.replica.record_len())).collect();
+        let feeds: Vec<_> = self.gateways.iter().map(Gateway::resolved).collect();
+        Err(Violation::Stuck(format!("{busy} clients busy, feeds at {feeds:?}, replicas at {points:?}")))
     }
 
     fn act(&mut self) -> Result<(), Violation> {
         match self.random.below(100) {
-            0..=54 if !self.network.is_empty() => {
+            0..=59 if !self.network.is_empty() => {
                 let index = self.random.index(self.network.len());
                 self.deliver(index);
             }
-            0..=73 => {
+            0..=69 => {
                 let client = self.random.index(self.clients.len());
                 self.begin(client);
             }
-            74..=79 => self.sync(),
-            80..=89 => {
+            70..=78 => self.sync_all(),
+            79..=88 => {
                 let micros = [1, 100, 5_000, 100_000, 400_000][self.random.index(5)];
                 let time = Duration::from_micros(self.random.below(micros) + 1);
                 self.pass(time);
             }
-            90 => {
+            89 => {
                 let gateway = 1 + self.random.index(2);
                 let jump = self.random.below(4_000_000) as i64 - 2_000_000;
                 self.gateways[gateway].clock_offset_micros += jump;
             }
-            91 | 92 => self.send_again(),
-            93..=97 => self.checkpoint(),
+            90 | 91 => self.send_again(),
+            92..=96 => self.checkpoint(),
+            97 if self.random.percent(50) => self.cut_link(),
             98 if self.random.percent(25) => self.crash()?,
+            99 if self.random.percent(12) => self.restart_gateway(),
+            99 if self.random.percent(8) => self.change_view(),
             _ => {}
         }
         Ok(())
@@ -224,6 +251,40 @@ impl Cluster {
         gateway.coordinator.handle(now, CoordinatorInput::Request(id, request));
     }
 
+    /// A gateway ends, with everything that it knew, and another life of it begins.
+    fn restart_gateway(&mut self) {
+        let index = self.random.index(self.gateways.len());
+        self.lives += 1;
+        self.counts.gateways_restarted += 1;
+        let (now, offset) = (self.gateway_now(index), self.gateways[index].clock_offset_micros);
+        self.gateways[index] = Gateway::new(now, index as u16, self.lives, self.map.clone(), offset);
+        for client in 0..self.clients.len() {
+            if self.clients[client].coordinator == index
+                && let Some(request) = self.clients[client].lose_gateway()
+            {
+                self.clients[client].coordinator = self.random.index(self.gateways.len());
+                self.request(client, request);
+            }
+        }
+    }
+
+    fn change_view(&mut self) {
+        let now = self.now(0);
+        let index = self.random.index(self.nodes.len());
+        if let Some(node) = self.nodes.values_mut().nth(index).filter(|node| node.down_until <= self.step) {
+            node.replica.begin_view_change(now);
+            self.counts.view_changes += 1;
+        }
+    }
+
+    fn cut_link(&mut self) {
+        let ends: Vec<u64> =
+            (0..self.gateways.len() as u64).chain(self.nodes.keys().map(|replica| FIRST_REPLICA + replica.0)).collect();
+        let link = (ends[self.random.index(ends.len())], ends[self.random.index(ends.len())]);
+        let steps = [20, 100, 400][self.random.index(3)];
+        self.cut.insert(link, self.step + steps);
+    }
+
     fn gateway_now(&self, index: usize) -> Now {
         self.now(self.gateways[index].clock_offset_micros)
     }
@@ -242,27 +303,40 @@ impl Cluster {
                 coordinator.on_deadline(now);
             }
         }
+        for id in self.nodes.keys().copied().collect::<Vec<_>>() {
+            let now = self.now(self.nodes[&id].clock_offset_micros);
+            let step = self.step;
+            let Some(node) = self.nodes.get_mut(&id).filter(|node| node.down_until <= step) else { continue };
+            if node.replica.deadline().is_some_and(|deadline| deadline <= now.instant) {
+                node.replica.on_deadline(now);
+            }
+        }
+    }
+
+    fn link(message: &Message) -> Link {
+        let replica = |id: ReplicaId| FIRST_REPLICA + id.0;
+        match message {
+            Message::ToReplica(to, message) => (message.from.number().into(), replica(*to)),
+            Message::FromReplica(message) => (replica(message.from), message.to.number().into()),
+            Message::Between(message) => (replica(message.from), replica(message.to)),
+        }
     }
 
     fn deliver(&mut self, index: usize) {
         let message = self.network.remove(index);
         let chance = if self.faulty { self.random.below(100) } else { 99 };
-        if chance < 4 || (self.faulty && self.closes_get_lost && self.is_close(&message)) {
+        let is_cut = self.cut.get(&Cluster::link(&message)).is_some_and(|until| *until > self.step);
+        if chance < 4 || is_cut || (self.faulty && self.closes_get_lost && self.is_close(&message)) {
             self.counts.dropped += 1;
             return;
         }
         if chance < 10 {
             self.counts.duplicated += 1;
-            self.network.push(match &message {
-                Message::ToReplica(message) => Message::ToReplica(message.clone()),
-                Message::FromReplica(message) => Message::FromReplica(message.clone()),
-            });
+            self.network.push(message.clone());
         }
         match message {
-            Message::ToReplica(message) => {
-                let now = self.now(self.replica_clock_offset_micros);
-                self.replica.handle(now, message);
-            }
+            Message::ToReplica(to, message) => self.deliver_to(to, ReplicaInput::FromCoordinator(message)),
+            Message::Between(message) => self.deliver_to(message.to, ReplicaInput::FromPeer(message)),
             Message::FromReplica(message) => {
                 let index = usize::from(message.to.number());
                 let now = self.gateway_now(index);
@@ -271,80 +345,68 @@ impl Cluster {
         }
     }
 
+    fn deliver_to(&mut self, to: ReplicaId, input: ReplicaInput) {
+        let now = self.now(self.nodes[&to].clock_offset_micros);
+        let step = self.step;
+        match self.nodes.get_mut(&to).filter(|node| node.down_until <= step) {
+            Some(node) => node.handle(now, input),
+            None => self.counts.dropped += 1,
+        }
+    }
+
     fn is_close(&mut self, message: &Message) -> bool {
-        let close = matches!(message, Message::ToReplica(ToReplica { ask: Ask::Close { .. }, .. }));
+        let close = matches!(message, Message::ToReplica(_, ToReplica { ask: Ask::Close { .. }, .. }));
         close && self.random.percent(95)
     }
 
-    fn sync(&mut self) {
-        let persisted = self.disk.sync();
-        self.gate.advance(persisted);
+    fn sync_all(&mut self) {
+        self.nodes.values_mut().for_each(StoreNode::sync);
     }
 
     fn checkpoint(&mut self) {
-        self.drain_replica();
-        if !self.disk.is_checkpointing() {
-            self.disk.begin_checkpoint();
-            self.replica.begin_checkpoint();
-            return;
-        }
-        let bytes_max = [1, 200, 2_000][self.random.index(3)];
-        let chunk = self.replica.next_chunk(bytes_max);
-        if self.disk.take_chunk(chunk) {
+        self.settle();
+        let index = self.random.index(self.nodes.len());
+        let node = self.nodes.values_mut().nth(index).expect("there are so many");
+        if node.checkpoint(&mut self.random) {
             self.counts.checkpoints += 1;
-            self.sync();
         }
     }
 
+    /// One replica, or all at once; some stay away for a while.
     fn crash(&mut self) -> Result<(), Violation> {
-        self.drain_replica();
-        let unsynced = self.disk.unsynced();
-        let kept = self.random.index(unsynced + 1);
-        self.counts.crashes += 1;
-        self.counts.records_lost += (unsynced - kept) as u64;
-        self.disk.crash(kept);
-        self.gate = Gate::new();
-        self.boot += 1;
-        let recovered = Replica::recover(
-            settings(self.boot, self.broken),
-            self.disk.chunks(),
-            self.disk.records_since_checkpoint(),
-        );
-        let recovered = recovered.map_err(|error| Violation::Recovery(error.to_string()))?;
-        let before = std::mem::replace(&mut self.replica, recovered);
-        if kept == unsynced && self.broken == Broken::Nothing {
-            checker::check_same_state(before, &mut self.replica)?;
+        let all = self.random.percent(10);
+        let one = self.random.index(self.nodes.len());
+        let away = self.scene.replicas > 1 && self.random.percent(40);
+        for (index, node) in self.nodes.values_mut().enumerate() {
+            if all || index == one {
+                self.counts.crashes += 1;
+                self.counts.records_lost += node.crash(&mut self.random)?;
+                node.down_until = if away && !all { self.step + self.random.below(300) } else { 0 };
+            }
         }
         Ok(())
     }
 
-    fn drain_replica(&mut self) {
-        while let Some(output) = self.replica.poll() {
-            match output {
-                ReplicaOutput::Persist { id, record } => self.disk.append(id, record),
-                ReplicaOutput::Reply { after, message } => match self.host {
-                    Host::WaitsForSync => self.gate.hold(after, message),
-                    Host::DoesNotWait => self.network.push(Message::FromReplica(message)),
-                },
+    fn settle(&mut self) {
+        for node in self.nodes.values_mut() {
+            for said in node.said() {
+                self.network.push(match said {
+                    Said::ToCoordinator(message) => Message::FromReplica(message),
+                    Said::ToPeer(message) => Message::Between(message),
+                });
+            }
+            if node.replica.low_watermark() > Timestamp::ZERO {
+                self.counts.collected = 1;
             }
         }
-        while let Some(message) = self.gate.release() {
-            self.network.push(Message::FromReplica(message));
-        }
-    }
-
-    fn settle(&mut self) {
-        self.drain_replica();
         for index in 0..self.gateways.len() {
             while let Some(output) = self.gateways[index].coordinator.poll() {
                 match output {
-                    CoordinatorOutput::ToReplica(message) => self.network.push(Message::ToReplica(message)),
+                    CoordinatorOutput::ToReplica { to, message } => self.network.push(Message::ToReplica(to, message)),
                     CoordinatorOutput::Event(event) => self.on_event(index, event),
+                    CoordinatorOutput::Superseded { term } => panic!("an earlier life is gone: {term:?}"),
                 }
             }
-        }
-        if self.replica.low_watermark() > Timestamp::ZERO {
-            self.counts.collected = 1;
         }
     }
 
@@ -371,9 +433,18 @@ impl Cluster {
     }
 
     fn validate(&self) {
-        self.replica.validate();
+        self.nodes.values().for_each(|node| node.replica.validate());
+        self.gateways.iter().for_each(|gateway| gateway.coordinator.validate());
+    }
+
+    /// Prints where everybody stands.
+    #[expect(clippy::disallowed_macros, reason = "for people at a terminal")]
+    pub fn show(&self) {
         for gateway in &self.gateways {
-            gateway.coordinator.validate();
+            println!("{:#?}", gateway.coordinator);
+        }
+        for node in self.nodes.values() {
+            println!("{:#?}", node.replica);
         }
     }
 }

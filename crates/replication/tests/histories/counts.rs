@@ -12,6 +12,8 @@ pub struct Counts {
     pub checkpoints: u64,
     pub dropped: u64,
     pub duplicated: u64,
+    pub gateways_restarted: u64,
+    pub view_changes: u64,
     /// Histories in which old versions were collected.
     pub collected: u64,
 }
@@ -26,6 +28,8 @@ impl Counts {
         self.checkpoints += other.checkpoints;
         self.dropped += other.dropped;
         self.duplicated += other.duplicated;
+        self.gateways_restarted += other.gateways_restarted;
+        self.view_changes += other.view_changes;
         self.collected += other.collected;
     }
 

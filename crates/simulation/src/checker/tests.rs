@@ -64,7 +64,8 @@ fn add_record(
     micros: u64,
 ) {
     let decision = write.map_or(CompletedDecision::Aborted, |write| CompletedDecision::Committed(vec![write]));
-    let completed = Completed { transaction, attempt: iolite_values::Attempt(1), at: at(micros), decision };
+    let completed =
+        Completed { transaction, attempt: iolite_values::Attempt(1), at: at(micros), decision, is_home: true };
     let journal = &mut history.stores.entry(of).or_default().journal;
     journal.insert(Position(journal.len() as u64), JournalRecord::Completed(completed));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iolite_client::TabId;
 use iolite_gateway::SessionId;
 use iolite_machine::PersistId;
-use iolite_replication::messages::{FromReplica, ToReplica};
+use iolite_replication::node::{FromReplica, ToReplica};
 use iolite_values::StoreIncarnation;
 
 use super::links::LinkId;

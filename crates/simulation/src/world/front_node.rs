@@ -6,8 +6,8 @@ use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_gateway::{Gateway, Input, Limits, Output, SessionId, Settings};
 use iolite_machine::{Instant, Machine, Now};
-use iolite_replication::messages::{FromReplica, Life, ToReplica};
-use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
+use iolite_replication::node::{FromReplica, Life, ToReplica};
+use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
 use iolite_values::{ClientId, CoordinatorId, Id, Timestamp};
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
 use iolite_wire::{SessionDecoder, SessionEncoder};
@@ -58,7 +58,8 @@ impl FrontNode {
             broken: rule,
         });
         let id = CoordinatorId::new(number).expect("few gateways");
-        let coordinator = Coordinator::new(now, CoordinatorSettings::new(id, Life(random.bits())));
+        let settings = CoordinatorSettings::new(id, Life(random.bits()), ShardMap::alone());
+        let coordinator = Coordinator::new(now, settings);
         FrontNode { gateway, coordinator, sessions: BTreeMap::new() }
     }
 
@@ -129,7 +130,8 @@ impl FrontNode {
             } else if let Some(output) = self.coordinator.poll() {
                 match output {
                     CoordinatorOutput::Event(event) => self.gateway.handle(now, Input::Store(event)),
-                    CoordinatorOutput::ToReplica(message) => leaving.push(Leaving::ToReplica(message)),
+                    CoordinatorOutput::ToReplica { to: _, message } => leaving.push(Leaving::ToReplica(message)),
+                    CoordinatorOutput::Superseded { term } => unreachable!("its earlier lives are over: {term:?}"),
                 }
             } else {
                 return leaving;

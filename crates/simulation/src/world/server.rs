@@ -1,6 +1,6 @@
 //! What happens behind the gateways: messages between coordinators and replica, the disk, restarts.
 
-use iolite_replication::messages::{FromReplica, ToReplica};
+use iolite_replication::node::{FromReplica, ToReplica};
 
 use super::events::{Event, ServerEvent};
 use super::{Process, World};

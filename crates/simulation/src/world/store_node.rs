@@ -5,8 +5,8 @@
 use iolite_engine::{CrashFault, Durability, Incarnation, Journal, MemoryDisk, Options};
 use iolite_machine::{Gate, Machine, Now, PersistId};
 use iolite_replication::journal::JournalRecord;
-use iolite_replication::messages::{Boot, FromReplica, ToReplica};
-use iolite_replication::{Replica, ReplicaOutput, ReplicaSettings, Retention};
+use iolite_replication::node::{Boot, FromReplica, ToReplica};
+use iolite_replication::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Retention};
 use iolite_values::{Id, StoreIncarnation};
 
 use crate::broken::Broken;
@@ -48,14 +48,14 @@ impl StoreNode {
                 iolite_replication::Broken::Nothing
             }
         };
-        let settings = ReplicaSettings { store, boot: Boot(boot), retention, broken: rule };
+        let settings = ReplicaSettings { broken: rule, ..ReplicaSettings::alone(store, Boot(boot), retention) };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
         StoreNode { replica, journal, gate: Gate::new(), sync_is_running: false, broken }
     }
 
     pub fn handle(&mut self, now: Now, message: ToReplica, history: &mut History) -> Vec<FromReplica> {
-        self.replica.handle(now, message);
+        self.replica.handle(now, ReplicaInput::FromCoordinator(message));
         let mut leaving = Vec::new();
         while let Some(output) = self.replica.poll() {
             match output {
@@ -69,6 +69,7 @@ impl StoreNode {
                     leaving.push(message);
                 }
                 ReplicaOutput::Reply { after, message } => self.gate.hold(after, message),
+                ReplicaOutput::ToPeer { after: _, message } => unreachable!("it is alone: {message:?}"),
             }
         }
         leaving.extend(std::iter::from_fn(|| self.gate.release()));

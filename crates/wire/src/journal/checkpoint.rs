@@ -6,6 +6,8 @@ use iolite_values::{
     Attempt, ClientId, ColumnId, Counter, Operation, Row, RowKey, TableId, Timestamp, TransactionId, Write,
 };
 
+use super::JournalRecord;
+
 /// A checkpoint is a sequence of these, as large as its writer likes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckpointChunk {
@@ -13,6 +15,8 @@ pub enum CheckpointChunk {
     Commits(Vec<CheckpointCommit>),
     Clients(Vec<CheckpointClient>),
     Meta(CheckpointMeta),
+    /// What the protocol of the group stood at when the checkpoint was begun, as the records that lead there.
+    Records(Vec<JournalRecord>),
 }
 
 /// One row: its state at a timestamp, and what happened after it, in order.
@@ -38,7 +42,11 @@ pub struct HistoryEntry {
 pub struct CheckpointCommit {
     pub at: Timestamp,
     pub transaction: TransactionId,
-    pub writes: Vec<Write>,
+    pub attempt: Attempt,
+    /// None: the app's own abort.
+    pub writes: Option<Vec<Write>>,
+    /// Whether the completion record is kept here.
+    pub is_home: bool,
 }
 
 /// What is remembered of one client.

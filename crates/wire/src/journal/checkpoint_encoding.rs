@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{ClientId, ColumnId, Counter, TableId, Timestamp, TransactionId};
+use iolite_values::{Attempt, ClientId, ColumnId, Counter, TableId, Timestamp, TransactionId};
 
 use crate::encoding::{Reader, Writer, identity, required, row_key};
 use crate::generated::proto::{self, checkpoint_chunk::Chunk as Field};
@@ -13,7 +13,7 @@ use crate::{DecodeError, EncodeError, frame};
 
 use super::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completion, HistoryEntry,
-    JOURNAL_VERSION, Settled, check_version,
+    JournalRecord, Settled, check_version,
 };
 
 impl CheckpointChunk {
@@ -38,10 +38,30 @@ impl CheckpointChunk {
                 ceiling: meta.ceiling.as_u64(),
                 reads_through: meta.reads_through.as_u64(),
             }),
+            CheckpointChunk::Records(records) => Field::Records(proto::CheckpointRecords {
+                // Each stands alone, as in the journal.
+                records: records.iter().map(|record| record.to_proto(&mut Writer::default())).collect(),
+            }),
         };
         writer.check()?;
-        let chunk = proto::CheckpointChunk { version: JOURNAL_VERSION, chunk: Some(chunk) };
+        let chunk = proto::CheckpointChunk { version: self.version(), chunk: Some(chunk) };
         frame::encode(&chunk, shapes::CHECKPOINT_CHUNK, CHECKPOINT_CHUNK)
+    }
+
+    fn version(&self) -> u32 {
+        let plain =
+            |commit: &CheckpointCommit| commit.attempt == Attempt(1) && commit.writes.is_some() && commit.is_home;
+        match self {
+            CheckpointChunk::Rows(_) | CheckpointChunk::Clients(_) | CheckpointChunk::Meta(_) => 1,
+            CheckpointChunk::Commits(commits) => {
+                if commits.iter().all(plain) {
+                    1
+                } else {
+                    2
+                }
+            }
+            CheckpointChunk::Records(_) => 2,
+        }
     }
 
     /// # Errors
@@ -63,6 +83,7 @@ impl CheckpointChunk {
                 ceiling: Timestamp::from_u64(meta.ceiling),
                 reads_through: Timestamp::from_u64(meta.reads_through),
             }),
+            Field::Records(records) => CheckpointChunk::Records(read_each(records.records, JournalRecord::from_proto)?),
         })
     }
 }
@@ -114,16 +135,27 @@ fn write_commit(commit: &CheckpointCommit, writer: &mut Writer) -> proto::Checkp
         at: at.full,
         client: commit.transaction.client.0.to_bytes().to_vec(),
         counter: commit.transaction.counter.0,
-        writes: writer.writes(&commit.writes),
+        writes: commit.writes.as_ref().map_or_else(Vec::new, |writes| writer.writes(writes)),
+        earlier_attempts: earlier_attempts(commit.attempt),
+        aborted: commit.writes.is_none(),
+        away: !commit.is_home,
     }
 }
 
 fn read_commit(commit: proto::CheckpointCommit, reader: &mut Reader) -> Result<CheckpointCommit, DecodeError> {
     let client = ClientId(identity(&commit.client)?);
+    let at = reader.timestamp(commit.at_near, commit.at)?;
+    let writes = match commit.aborted {
+        false => Some(reader.writes(commit.writes)?),
+        true if commit.writes.is_empty() => None,
+        true => return Err(DecodeError::malformed("an abort with writes")),
+    };
     Ok(CheckpointCommit {
-        at: reader.timestamp(commit.at_near, commit.at)?,
+        at,
         transaction: TransactionId { client, counter: Counter(commit.counter) },
-        writes: reader.writes(commit.writes)?,
+        attempt: attempt(commit.earlier_attempts),
+        writes,
+        is_home: !commit.away,
     })
 }
 

@@ -1,15 +1,17 @@
 //! Records of the journal.
 
-use iolite_values::{Attempt, ClientId, Counter, Timestamp, TransactionId, Write};
+use iolite_values::{Attempt, ClientId, CoordinatorId, Counter, Timestamp, TransactionId, Write};
 
-use crate::encoding::{Reader, Writer, identity, required};
+use crate::encoding::{Reader, Writer, identity, node as parts, required};
 use crate::generated::proto::{self, journal_record::Record as Field};
 use crate::generated::shapes;
 use crate::limits::JOURNAL_RECORD;
 use crate::session::{attempt, earlier_attempts};
 use crate::{DecodeError, EncodeError, frame};
 
-use super::{JOURNAL_VERSION, check_version};
+use crate::node::{ClosedList, Life, RecordPart, RecordedEntry, Term, View};
+
+use super::check_version;
 
 /// What a replica must not forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,34 @@ pub enum JournalRecord {
     },
     /// After a restart, nothing is proposed at or below this timestamp.
     Ceiling(Timestamp),
+    /// Where the replica stands with a proposal from now on. One without the proposal itself leaves that as it was.
+    Entry(RecordedEntry),
+    /// A life of a coordinator has registered.
+    Term {
+        coordinator: CoordinatorId,
+        term: Term,
+        life: Life,
+    },
+    /// The replica has left its view for this one, and waits for its master record.
+    Joined(View),
+    /// A part of the record with which the replica goes on, in the part's view. It counts when all parts are there.
+    Master(RecordPart),
+    /// Only these can commit at or below its timestamp.
+    ClosedList(ClosedList),
+    /// Everything that committed at or below this is here.
+    Complete(Timestamp),
+    /// A part of the state that the replica got from another one. It counts when the last is there.
+    Snapshot(SnapshotPart),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotPart {
+    /// What the state is complete through.
+    pub complete: Timestamp,
+    pub number: u32,
+    pub is_last: bool,
+    /// An encoded [`super::CheckpointChunk`].
+    pub chunk: Vec<u8>,
 }
 
 /// A transaction took effect, or its abort is final.
@@ -31,6 +61,8 @@ pub struct Completed {
     pub attempt: Attempt,
     pub at: Timestamp,
     pub decision: CompletedDecision,
+    /// Whether the completion record is kept here.
+    pub is_home: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,24 +76,65 @@ impl JournalRecord {
     /// [`EncodeError::TooLarge`], past [`JOURNAL_RECORD`]; never for what one frame of a client submitted.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut writer = Writer::default();
-        let record = match self {
-            JournalRecord::Completed(completed) => Field::Completed(write_completed(completed, &mut writer)),
-            JournalRecord::Acknowledged { client, through } => Field::Acknowledged(proto::AcknowledgedThrough {
-                client: client.0.to_bytes().to_vec(),
-                through: through.0,
-            }),
-            JournalRecord::Ceiling(at) => Field::Ceiling(at.as_u64()),
-        };
+        let record = self.to_proto(&mut writer);
         writer.check()?;
-        let record = proto::JournalRecord { version: JOURNAL_VERSION, record: Some(record) };
         frame::encode(&record, shapes::JOURNAL_RECORD, JOURNAL_RECORD)
     }
 
     /// # Errors
     /// [`DecodeError`] when the bytes are not a record, or one of a newer release.
     pub fn decode(bytes: &[u8]) -> Result<JournalRecord, DecodeError> {
-        let record: proto::JournalRecord = frame::decode(bytes, shapes::JOURNAL_RECORD, JOURNAL_RECORD)?;
+        JournalRecord::from_proto(frame::decode(bytes, shapes::JOURNAL_RECORD, JOURNAL_RECORD)?)
+    }
+
+    pub(super) fn to_proto(&self, writer: &mut Writer) -> proto::JournalRecord {
+        let record = match self {
+            JournalRecord::Completed(completed) => Field::Completed(write_completed(completed, writer)),
+            JournalRecord::Acknowledged { client, through } => Field::Acknowledged(proto::AcknowledgedThrough {
+                client: client.0.to_bytes().to_vec(),
+                through: through.0,
+            }),
+            JournalRecord::Ceiling(at) => Field::Ceiling(at.as_u64()),
+            JournalRecord::Entry(entry) => Field::Entry(writer.entry(entry)),
+            JournalRecord::Term { coordinator, term, life } => Field::Term(proto::CoordinatorTerm {
+                coordinator: u32::from(coordinator.number()),
+                term: term.0,
+                life: life.0,
+            }),
+            JournalRecord::Joined(view) => Field::Joined(parts::write_view(*view)),
+            JournalRecord::Master(part) => Field::Master(writer.record_part(part)),
+            JournalRecord::ClosedList(list) => Field::ClosedList(writer.closed_list(list)),
+            JournalRecord::Complete(through) => Field::Complete(through.as_u64()),
+            JournalRecord::Snapshot(part) => Field::Snapshot(proto::SnapshotPart {
+                complete: part.complete.as_u64(),
+                number: part.number,
+                is_last: part.is_last,
+                chunk: part.chunk.clone(),
+            }),
+        };
+        proto::JournalRecord { version: self.version(), record: Some(record) }
+    }
+
+    /// The first version that has it, so that a release that writes nothing newer can be gone back from.
+    fn version(&self) -> u32 {
+        match self {
+            JournalRecord::Completed(Completed { is_home: true, .. })
+            | JournalRecord::Acknowledged { .. }
+            | JournalRecord::Ceiling(_) => 1,
+            JournalRecord::Completed(Completed { is_home: false, .. })
+            | JournalRecord::Entry(_)
+            | JournalRecord::Term { .. }
+            | JournalRecord::Joined(_)
+            | JournalRecord::Master(_)
+            | JournalRecord::ClosedList(_)
+            | JournalRecord::Complete(_)
+            | JournalRecord::Snapshot(_) => 2,
+        }
+    }
+
+    pub(super) fn from_proto(record: proto::JournalRecord) -> Result<JournalRecord, DecodeError> {
         check_version(record.version)?;
+        let mut reader = Reader::default();
         Ok(match required(record.record, "a record of no known kind")? {
             Field::Completed(completed) => JournalRecord::Completed(read_completed(completed)?),
             Field::Acknowledged(acknowledged) => JournalRecord::Acknowledged {
@@ -69,6 +142,22 @@ impl JournalRecord {
                 through: Counter(acknowledged.through),
             },
             Field::Ceiling(at) => JournalRecord::Ceiling(Timestamp::from_u64(at)),
+            Field::Entry(entry) => JournalRecord::Entry(reader.entry(entry)?),
+            Field::Term(term) => JournalRecord::Term {
+                coordinator: parts::coordinator(term.coordinator)?,
+                term: Term(term.term),
+                life: Life(term.life),
+            },
+            Field::Joined(view) => JournalRecord::Joined(parts::read_view(&view)),
+            Field::Master(part) => JournalRecord::Master(reader.record_part(part)?),
+            Field::ClosedList(list) => JournalRecord::ClosedList(reader.closed_list(&list)?),
+            Field::Complete(through) => JournalRecord::Complete(Timestamp::from_u64(through)),
+            Field::Snapshot(part) => JournalRecord::Snapshot(SnapshotPart {
+                complete: Timestamp::from_u64(part.complete),
+                number: part.number,
+                is_last: part.is_last,
+                chunk: part.chunk,
+            }),
         })
     }
 }
@@ -87,6 +176,7 @@ fn write_completed(completed: &Completed, writer: &mut Writer) -> proto::Complet
         at: at.full,
         writes,
         aborted,
+        away: !completed.is_home,
     }
 }
 
@@ -103,5 +193,6 @@ fn read_completed(completed: proto::Completed) -> Result<Completed, DecodeError>
         attempt: attempt(completed.earlier_attempts),
         at: reader.timestamp(completed.at_near, completed.at)?,
         decision,
+        is_home: !completed.away,
     })
 }

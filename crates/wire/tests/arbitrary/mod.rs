@@ -1,5 +1,6 @@
 //! Any message: what proptest makes of each type.
 
+mod nodes;
 mod records;
 mod session;
 mod tabs;

@@ -12,6 +12,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
+use super::nodes;
 use super::session::{attempt, counter};
 use super::values::{column, id, interest, key, operation, row, table, timestamp, writes};
 
@@ -19,15 +20,23 @@ fn client() -> impl Strategy<Value = ClientId> {
     id().prop_map(ClientId)
 }
 
-fn transaction() -> impl Strategy<Value = TransactionId> {
+pub fn transaction() -> impl Strategy<Value = TransactionId> {
     (client(), counter()).prop_map(|(client, counter)| TransactionId { client, counter })
 }
 
 pub fn journal_record() -> BoxedStrategy<JournalRecord> {
     let decision = prop_oneof![writes().prop_map(CompletedDecision::Committed), Just(CompletedDecision::Aborted)];
-    let completed = (transaction(), attempt(), timestamp(), decision)
-        .prop_map(|(transaction, attempt, at, decision)| Completed { transaction, attempt, at, decision });
+    let completed = (transaction(), attempt(), timestamp(), decision, any::<bool>()).prop_map(
+        |(transaction, attempt, at, decision, is_home)| Completed { transaction, attempt, at, decision, is_home },
+    );
     prop_oneof![
+        nodes::entry().prop_map(JournalRecord::Entry),
+        nodes::term(),
+        nodes::view().prop_map(JournalRecord::Joined),
+        nodes::record_part().prop_map(JournalRecord::Master),
+        nodes::closed_list().prop_map(JournalRecord::ClosedList),
+        timestamp().prop_map(JournalRecord::Complete),
+        nodes::snapshot_part().prop_map(JournalRecord::Snapshot),
         completed.prop_map(JournalRecord::Completed),
         (client(), counter()).prop_map(|(client, through)| JournalRecord::Acknowledged { client, through }),
         timestamp().prop_map(JournalRecord::Ceiling),
@@ -43,11 +52,9 @@ fn checkpoint_row() -> impl Strategy<Value = CheckpointRow> {
 }
 
 fn checkpoint_commit() -> impl Strategy<Value = CheckpointCommit> {
-    (timestamp(), transaction(), writes()).prop_map(|(at, transaction, writes)| CheckpointCommit {
-        at,
-        transaction,
-        writes,
-    })
+    (timestamp(), transaction(), attempt(), option::of(writes()), any::<bool>()).prop_map(
+        |(at, transaction, attempt, writes, is_home)| CheckpointCommit { at, transaction, attempt, writes, is_home },
+    )
 }
 
 fn checkpoint_client() -> impl Strategy<Value = CheckpointClient> {
@@ -70,6 +77,7 @@ pub fn checkpoint_chunk() -> BoxedStrategy<CheckpointChunk> {
         vec(checkpoint_commit(), 0..3).prop_map(CheckpointChunk::Commits),
         vec(checkpoint_client(), 0..3).prop_map(CheckpointChunk::Clients),
         meta.prop_map(CheckpointChunk::Meta),
+        vec(journal_record(), 0..3).prop_map(CheckpointChunk::Records),
     ]
     .boxed()
 }

@@ -1,5 +1,6 @@
 //! Messages that show every field of every message of proto/: what the golden bytes say.
 
+mod nodes;
 mod records;
 mod session;
 mod tabs;
@@ -16,6 +17,7 @@ pub struct Sample {
 }
 
 pub fn all() -> Vec<Sample> {
-    let all = values::all().into_iter().chain(session::all()).chain(records::all()).chain(tabs::all());
+    let all =
+        values::all().into_iter().chain(session::all()).chain(records::all()).chain(nodes::all()).chain(tabs::all());
     all.map(|(name, comment, content)| Sample { name, comment, content }).collect()
 }

@@ -13,12 +13,18 @@ use super::session::{client, schema, store};
 use super::values::{cell, column, every_operation, every_state, key, ranges, table, time, write};
 use crate::decoders::Content;
 
-fn transaction() -> TransactionId {
+pub fn transaction() -> TransactionId {
     TransactionId { client: client(), counter: Counter(42) }
 }
 
 fn completed(decision: CompletedDecision) -> JournalRecord {
-    JournalRecord::Completed(Completed { transaction: transaction(), attempt: Attempt(2), at: time(5), decision })
+    JournalRecord::Completed(Completed {
+        transaction: transaction(),
+        attempt: Attempt(2),
+        at: time(5),
+        decision,
+        is_home: true,
+    })
 }
 
 fn row(base: Row) -> CheckpointRow {
@@ -28,7 +34,8 @@ fn row(base: Row) -> CheckpointRow {
 }
 
 fn commit(micros: u64) -> CheckpointCommit {
-    CheckpointCommit { at: time(micros), transaction: transaction(), writes: vec![write(Operation::Add(1))] }
+    let writes = Some(vec![write(Operation::Add(1))]);
+    CheckpointCommit { at: time(micros), transaction: transaction(), attempt: Attempt(1), writes, is_home: true }
 }
 
 fn remembered() -> CheckpointClient {

@@ -6,8 +6,8 @@ use iolite_engine::{Incarnation, Journal, MemoryDisk, Options};
 use iolite_gateway::{Broken, Input, Limits, Settings};
 use iolite_machine::WallTime;
 use iolite_replication::journal::JournalRecord;
-use iolite_replication::messages::{Boot, Life};
-use iolite_replication::{CoordinatorSettings, ReplicaSettings, Retention};
+use iolite_replication::node::{Boot, Life};
+use iolite_replication::{CoordinatorSettings, ReplicaSettings, Retention, ShardMap};
 use iolite_values::{ClientId, CoordinatorId, Counter, Id, RowKey, Schema, StoreIncarnation, Value};
 use iolite_wire::message::{FromClient, Hello, ProtocolVersion};
 
@@ -27,13 +27,10 @@ fn node(checkpoint_bytes_min: u64) -> Node {
         limits: Limits::default(),
         broken: Broken::Nothing,
     });
-    let coordinator = Coordinator::new(NOW, CoordinatorSettings::new(CoordinatorId::default(), Life(1)));
-    let replica = Replica::new(ReplicaSettings {
-        store: StoreIncarnation(Id::from_u128(2)),
-        boot: Boot(1),
-        retention: Retention::default(),
-        broken: iolite_replication::Broken::Nothing,
-    });
+    let coordinator =
+        Coordinator::new(NOW, CoordinatorSettings::new(CoordinatorId::default(), Life(1), ShardMap::alone()));
+    let replica =
+        Replica::new(ReplicaSettings::alone(StoreIncarnation(Id::from_u128(2)), Boot(1), Retention::default()));
     Node::new(NOW, gateway, coordinator, replica, checkpoint_bytes_min)
 }
 

@@ -1,15 +1,18 @@
 //! A coordinator on a bench: requests and answers in, outputs out.
 
-use std::sync::Arc;
-
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_store::{Completion, CompletionDecision, Event, Request, RequestId};
+use iolite_store::{Commit, Completion, CompletionDecision, Event, Refusal, Request, RequestId};
 use iolite_values::{
     Attempt, ClientId, CoordinatorId, Counter, Decision, Id, StoreIncarnation, Timestamp, Transaction, TransactionId,
 };
 
+use crate::ShardMap;
 use crate::coordinator::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
-use crate::messages::{Answer, Ask, Boot, Closed, FromReplica, Life, MessageId, Prepared};
+use crate::node::{
+    Answer, Ask, Ballot, Boot, Closed, Detail, FromReplica, Life, MessageId, Objection, Opened, Outcome, ProposalId,
+    ReplicaId, ShardId, Term, View, Vote, Voted,
+};
+use crate::tapir::split;
 
 pub const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(5));
 pub const START_MICROS: u64 = 1_000_000_000;
@@ -29,6 +32,39 @@ pub struct Bench {
     pub store: StoreIncarnation,
     pub highest: Timestamp,
     pub limit: Timestamp,
+    /// The real numbers of the questions that tests see, from 1. Registering the coordinator's life is done here, unseen.
+    numbers: Vec<u64>,
+}
+
+/// What an answer to Prepare says.
+pub enum Prepared {
+    Accepted,
+    Completed(Completion),
+    Retry { above: Timestamp },
+    Conflict { at_least: Timestamp },
+    Forgotten,
+    Refused(Refusal),
+}
+
+pub fn prepared(prepared: Prepared) -> Answer {
+    let (vote, outcome, objection) = match prepared {
+        Prepared::Accepted => (Vote::Ok, Some(Outcome::Committed), None),
+        Prepared::Completed(completion) => (Vote::No, None, Some(Objection::Completed(completion))),
+        Prepared::Retry { above } => (Vote::No, None, Some(Objection::Retry { above })),
+        Prepared::Conflict { at_least } => (Vote::No, None, Some(Objection::Conflict { at_least })),
+        Prepared::Forgotten => (Vote::No, None, Some(Objection::Forgotten)),
+        Prepared::Refused(refusal) => (Vote::No, None, Some(Objection::Refused(refusal))),
+    };
+    let (view, promised) = (View::default(), Ballot::FIRST);
+    Answer::Voted(Voted { view, vote, finalised: None, promised, outcome, objection, proposal: None })
+}
+
+pub fn opened(complete: Timestamp) -> Answer {
+    Answer::Opened(Opened { term: Term(0), complete })
+}
+
+pub fn close(through: Timestamp, cursor: Timestamp) -> Ask {
+    Ask::Close { through, cursor, settled: cursor, detail: Detail::Whole }
 }
 
 pub fn own_id() -> CoordinatorId {
@@ -39,12 +75,13 @@ impl Bench {
     pub fn new() -> Bench {
         let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START_MICROS) };
         Bench {
-            coordinator: Coordinator::new(now, CoordinatorSettings::new(own_id(), LIFE)),
+            coordinator: Coordinator::new(now, CoordinatorSettings::new(own_id(), LIFE, ShardMap::alone())),
             now,
             boot: Boot(1),
             store: STORE,
             highest: Timestamp::ZERO,
             limit: at(60_000),
+            numbers: Vec::new(),
         }
     }
 
@@ -52,21 +89,34 @@ impl Bench {
     pub fn open() -> Bench {
         let mut bench = Bench::new();
         bench.said();
-        bench.answer(1, Answer::Opened { resolved: Timestamp::ZERO });
+        bench.answer(1, opened(Timestamp::ZERO));
         bench
     }
 
     pub fn said(&mut self) -> Vec<Said> {
+        let mut said = Vec::new();
         self.coordinator.validate();
-        std::iter::from_fn(|| self.coordinator.poll())
-            .map(|output| match output {
-                CoordinatorOutput::Event(event) => Said::Event(event),
-                CoordinatorOutput::ToReplica(message) => {
-                    assert_eq!((message.from, message.id.life), (own_id(), LIFE));
-                    Said::Asks(message.id.number, message.ask)
+        while let Some(output) = self.coordinator.poll() {
+            match output {
+                CoordinatorOutput::Event(event) => said.push(Said::Event(event)),
+                CoordinatorOutput::ToReplica { to, message } => {
+                    assert_eq!((to, message.from, message.id.life), (ReplicaId::default(), own_id(), LIFE));
+                    let number = message.id.number;
+                    if message.ask == Ask::Begin {
+                        self.hear(own_id(), message.id, Answer::Begun);
+                        continue;
+                    }
+                    let known = self.numbers.iter().position(|known| *known == number);
+                    let place = known.unwrap_or_else(|| {
+                        self.numbers.push(number);
+                        self.numbers.len() - 1
+                    });
+                    said.push(Said::Asks(place as u64 + 1, message.ask));
                 }
-            })
-            .collect()
+                CoordinatorOutput::Superseded { term } => panic!("{term:?}"),
+            }
+        }
+        said
     }
 
     pub fn request(&mut self, id: u64, request: Request) -> Vec<Said> {
@@ -75,15 +125,20 @@ impl Bench {
     }
 
     pub fn answer(&mut self, number: u64, answer: Answer) -> Vec<Said> {
-        let id = MessageId { life: LIFE, number };
-        self.message(own_id(), id, answer)
+        let number = self.numbers.get(number as usize - 1).copied().unwrap_or(number + 1_000);
+        self.message(own_id(), MessageId { life: LIFE, number }, answer)
     }
 
     pub fn message(&mut self, to: CoordinatorId, id: MessageId, answer: Answer) -> Vec<Said> {
-        let (boot, store, highest, limit) = (self.boot, self.store, self.highest, self.limit);
-        let message = FromReplica { to, id, boot, store, highest, limit, answer };
-        self.coordinator.handle(self.now, CoordinatorInput::FromReplica(message));
+        self.hear(to, id, answer);
         self.said()
+    }
+
+    fn hear(&mut self, to: CoordinatorId, id: MessageId, answer: Answer) {
+        let (boot, store, highest, limit) = (self.boot, self.store, self.highest, self.limit);
+        let (from, shard, view) = (ReplicaId::default(), ShardId::default(), View::default());
+        let message = FromReplica { to, from, shard, id, boot, store, view, highest, limit, answer };
+        self.coordinator.handle(self.now, CoordinatorInput::FromReplica(message));
     }
 
     /// Lets time go by up to the deadline. Says how much that was, in milliseconds.
@@ -117,7 +172,14 @@ pub fn commit(counter: u64) -> Request {
 }
 
 pub fn prepare(counter: u64, at: Timestamp) -> Ask {
-    Ask::Prepare { transaction: Arc::new(transaction(counter)), at }
+    let (_, proposal) = split(&ShardMap::alone(), &transaction(counter), at).pop_first().unwrap();
+    Ask::Prepare { proposal, after: None }
+}
+
+/// After a proposal at `before`, which is dead.
+pub fn prepare_again(counter: u64, before: Timestamp, at: Timestamp) -> Ask {
+    let Ask::Prepare { proposal, after: None } = prepare(counter, at) else { panic!("it is one") };
+    Ask::Prepare { after: Some(ProposalId { at: before, ..proposal.id }), proposal }
 }
 
 pub fn completion(at: Timestamp) -> Completion {
@@ -125,9 +187,24 @@ pub fn completion(at: Timestamp) -> Completion {
 }
 
 pub fn completed(at: Timestamp) -> Answer {
-    Answer::Prepared(Prepared::Completed(completion(at)))
+    prepared(Prepared::Completed(completion(at)))
 }
 
 pub fn closed(through: Timestamp) -> Answer {
-    Answer::Closed(Ok(Closed { through, resolved: through, commits: Vec::new() }))
+    Answer::Closed(Ok(stretch(through, Vec::new())))
+}
+
+pub fn stretch(through: Timestamp, commits: Vec<Commit>) -> Closed {
+    let id = |commit: &Commit| ProposalId { at: commit.at, transaction: commit.transaction, attempt: Attempt(1) };
+    Closed {
+        through,
+        barrier: through,
+        latest: Timestamp::ZERO,
+        complete: through,
+        undecided: Vec::new(),
+        aborted: Vec::new(),
+        committed: commits.iter().map(id).collect(),
+        given_up: Vec::new(),
+        commits,
+    }
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use iolite_store::{Commit, Completion, CompletionDecision, Event, Segment};
 use iolite_values::Timestamp;
 
-use super::bench::{Bench, Said, at, closed, commit, completed, completion, transaction};
-use crate::messages::{Answer, Ask, Closed, Prepared};
+use super::bench::{
+    Bench, Prepared, Said, at, close, closed, commit, completed, completion, prepared, stretch, transaction,
+};
+use crate::node::{Answer, Ask, Closed};
 
 fn segment(from: Timestamp, to: Timestamp, commits: Vec<Commit>) -> Said {
     Said::Event(Event::Feed(Segment { from, to, commits }))
@@ -20,14 +22,14 @@ fn one_close_is_open_at_a_time_and_the_next_follows_at_once() {
     }
     let first = at(0);
     let said = bench.answer(2, completed(first));
-    assert_eq!(said[1..], [Said::Asks(5, Ask::Close { through: first, cursor: Timestamp::ZERO })]);
+    assert_eq!(said[1..], [Said::Asks(5, close(first, Timestamp::ZERO))]);
     let second = at(5);
     assert_eq!(bench.answer(3, completed(second)).len(), 1, "no second Close");
     let done = Commit { at: first, transaction: transaction(1).id, writes: Arc::from([]) };
-    let answer = Closed { through: first, resolved: first, commits: vec![done.clone()] };
+    let answer = stretch(first, vec![done.clone()]);
     assert_eq!(
         bench.answer(5, Answer::Closed(Ok(answer))),
-        [segment(Timestamp::ZERO, first, vec![done]), Said::Asks(6, Ask::Close { through: second, cursor: first }),]
+        [segment(Timestamp::ZERO, first, vec![done]), Said::Asks(6, close(second, first)),]
     );
 }
 
@@ -36,8 +38,8 @@ fn an_abort_is_fetched_like_a_commit_because_its_outcome_waits_for_the_feed() {
     let mut bench = Bench::open();
     bench.request(1, commit(1));
     let aborted = Completion { decision: CompletionDecision::Aborted, ..completion(at(0)) };
-    let said = bench.answer(2, Answer::Prepared(Prepared::Completed(aborted)));
-    assert_eq!(said[1..], [Said::Asks(3, Ask::Close { through: at(0), cursor: Timestamp::ZERO })]);
+    let said = bench.answer(2, prepared(Prepared::Completed(aborted)));
+    assert_eq!(said[1..], [Said::Asks(3, close(at(0), Timestamp::ZERO))]);
 }
 
 #[test]
@@ -57,20 +59,17 @@ fn an_idle_store_is_closed_less_and_less_often() {
 fn an_idle_close_leaves_the_last_moment_open() {
     let mut bench = Bench::open();
     let (_, said) = bench.wait();
-    assert_eq!(said, [Said::Asks(2, Ask::Close { through: at(150), cursor: Timestamp::ZERO })]);
+    assert_eq!(said, [Said::Asks(2, close(at(150), Timestamp::ZERO))]);
 }
 
 #[test]
 fn what_others_commit_is_fetched_when_it_is_heard_of() {
     let mut bench = Bench::open();
     bench.wait();
-    bench.highest = at(900);
+    let told = Closed { latest: at(900), ..stretch(at(150), Vec::new()) };
     assert_eq!(
-        bench.answer(2, closed(at(150))),
-        [
-            segment(Timestamp::ZERO, at(150), Vec::new()),
-            Said::Asks(3, Ask::Close { through: at(900), cursor: at(150) }),
-        ]
+        bench.answer(2, Answer::Closed(Ok(told))),
+        [segment(Timestamp::ZERO, at(150), Vec::new()), Said::Asks(3, close(at(900), at(150))),]
     );
 }
 
@@ -78,10 +77,10 @@ fn what_others_commit_is_fetched_when_it_is_heard_of() {
 fn a_stretch_that_comes_in_parts_is_fetched_to_its_end() {
     let mut bench = Bench::open();
     bench.wait();
-    let part = Closed { through: at(50), resolved: at(150), commits: Vec::new() };
+    let part = Closed { barrier: at(150), ..stretch(at(50), Vec::new()) };
     assert_eq!(
         bench.answer(2, Answer::Closed(Ok(part))),
-        [segment(Timestamp::ZERO, at(50), Vec::new()), Said::Asks(3, Ask::Close { through: at(150), cursor: at(50) }),]
+        [segment(Timestamp::ZERO, at(50), Vec::new()), Said::Asks(3, close(at(150), at(50))),]
     );
 }
 

@@ -5,8 +5,11 @@ use std::time::Duration;
 use iolite_store::{CommitReply, Event, ReadLimit, ReadReply, Refusal, Reply, Request, RequestId, TooOld};
 use iolite_values::{CoordinatorId, Interest, KeyRange, TableId, Timestamp};
 
-use super::bench::{Bench, START_MICROS, Said, at, commit, completed, completion, own_id, prepare, transaction};
-use crate::messages::{Answer, Ask, Boot, Life, MessageId, Prepared};
+use super::bench::{
+    Bench, Prepared, START_MICROS, Said, at, close, commit, completed, completion, own_id, prepare, prepare_again,
+    prepared, transaction,
+};
+use crate::node::{Answer, Ask, Boot, Life, MessageId};
 
 fn replied(id: u64, reply: Reply) -> Said {
     Said::Event(Event::Reply(RequestId(id), reply))
@@ -22,8 +25,9 @@ fn a_commit_is_proposed_at_the_time_and_answered_with_its_outcome() {
     assert_eq!(bench.request(7, commit(1)), [Said::Asks(2, prepare(1, at(0)))]);
     bench.highest = at(0);
     let reply = Reply::Commit(CommitReply::Completed(completion(at(0))));
-    let close = Ask::Close { through: at(0), cursor: Timestamp::ZERO };
-    assert_eq!(bench.answer(2, completed(at(0))), [replied(7, reply), Said::Asks(3, close)]);
+    let close = close(at(0), Timestamp::ZERO);
+    let accepted = prepared(Prepared::Accepted);
+    assert_eq!(bench.answer(2, accepted), [replied(7, reply), Said::Asks(3, close)]);
     assert_eq!(bench.answer(2, completed(at(0))), [], "a repeated answer answers nothing");
     assert_eq!(bench.coordinator.open_requests(), 0);
 }
@@ -41,10 +45,10 @@ fn a_retry_is_proposed_above_what_it_was_told() {
     let mut bench = Bench::open();
     bench.request(1, commit(1));
     let above = Timestamp::new(at(500).micros(), CoordinatorId::new(10).unwrap());
-    let again = Said::Asks(3, prepare(1, above.next_for(own_id())));
-    assert_eq!(bench.answer(2, Answer::Prepared(Prepared::Retry { above })), [again]);
+    let again = Said::Asks(3, prepare_again(1, at(0), above.next_for(own_id())));
+    assert_eq!(bench.answer(2, prepared(Prepared::Retry { above })), [again]);
     assert_eq!(bench.coordinator.lead(), Duration::from_micros(500_001));
-    assert_eq!(bench.answer(2, Answer::Prepared(Prepared::Forgotten)), [], "that question is closed");
+    assert_eq!(bench.answer(2, prepared(Prepared::Forgotten)), [], "that question is closed");
 }
 
 #[test]
@@ -92,15 +96,15 @@ fn an_answer_of_another_kind_leaves_the_question_open() {
 #[test]
 fn reads_changes_and_acknowledgements_are_passed_on() {
     let mut bench = Bench::open();
-    let (interest, client) = (read(), transaction(1).id.client);
+    let (interest, client, resolved) = (read(), transaction(1).id.client, Timestamp::ZERO);
     let asks = [
         (
-            Request::ReadAt { interest: interest.clone(), at: at(1), limit: ReadLimit::NONE },
-            Ask::ReadAt { interest: interest.clone(), at: at(1), limit: ReadLimit::NONE },
+            Request::ReadAt { interest: interest.clone(), at: resolved, limit: ReadLimit::NONE },
+            Ask::ReadAt { interest: interest.clone(), at: resolved, limit: ReadLimit::NONE },
         ),
         (
-            Request::Changes { interests: vec![interest.clone()], after: at(1), through: at(2) },
-            Ask::Changes { interests: vec![interest], after: at(1), through: at(2) },
+            Request::Changes { interests: vec![interest.clone()], after: resolved, through: resolved },
+            Ask::Changes { interests: vec![interest], after: resolved, through: resolved },
         ),
         (
             Request::Acknowledge { client, through: transaction(4).id.counter },
@@ -110,7 +114,7 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
     for (number, (request, ask)) in (2..).zip(asks) {
         assert_eq!(bench.request(number, request), [Said::Asks(number, ask)]);
     }
-    let reply = ReadReply { at: at(1), rows: Vec::new() };
+    let reply = ReadReply { at: resolved, rows: Vec::new() };
     let too_old = TooOld { low_watermark: at(9) };
     assert_eq!(bench.answer(2, Answer::Read(Ok(reply.clone()))), [replied(2, Reply::ReadAt(Ok(reply)))]);
     assert_eq!(bench.answer(3, Answer::Changes(Err(too_old))), [replied(3, Reply::Changes(Err(too_old)))]);
@@ -120,18 +124,26 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
 #[test]
 fn a_refusal_is_passed_on() {
     let mut bench = Bench::open();
-    bench.request(1, Request::ReadAt { interest: read(), at: at(5), limit: ReadLimit::NONE });
-    let refusal = Refusal::NotResolved { asked: at(5), resolved: at(1) };
+    bench.request(1, Request::ReadAt { interest: read(), at: Timestamp::ZERO, limit: ReadLimit::NONE });
+    let refusal = Refusal::NotResolved { asked: Timestamp::ZERO, resolved: at(1) };
     assert_eq!(bench.answer(2, Answer::Refused(refusal.clone())), [replied(1, Reply::Refused(refusal))]);
+}
+
+#[test]
+fn what_the_feed_has_not_reached_is_not_read() {
+    let mut bench = Bench::open();
+    let refusal = Refusal::NotResolved { asked: at(5), resolved: Timestamp::ZERO };
+    let said = bench.request(1, Request::ReadAt { interest: read(), at: at(5), limit: ReadLimit::NONE });
+    assert_eq!(said, [replied(1, Reply::Refused(refusal))]);
 }
 
 #[test]
 fn a_conflict_makes_the_feed_go_where_the_client_needs_it() {
     let mut bench = Bench::open();
     bench.request(1, commit(1));
-    let close = Ask::Close { through: at(4), cursor: Timestamp::ZERO };
+    let close = close(at(4), Timestamp::ZERO);
     assert_eq!(
-        bench.answer(2, Answer::Prepared(Prepared::Conflict { at_least: at(4) })),
+        bench.answer(2, prepared(Prepared::Conflict { at_least: at(4) })),
         [replied(1, Reply::Commit(CommitReply::Conflict { at_least: at(4) })), Said::Asks(3, close)]
     );
 }
@@ -144,8 +156,12 @@ fn a_clock_ten_years_ahead_is_followed_to_the_limit_only() {
     assert_eq!(bench.request(1, commit(1)), [Said::Asks(2, prepare(1, at(60_000)))]);
     bench.limit = at(50_000);
     let refusal = Refusal::TooFarAhead { asked: at(60_000), limit: at(51_000) };
-    let again = Said::Asks(3, prepare(1, at(50_000).next_for(own_id())));
-    assert_eq!(bench.answer(2, Answer::Refused(refusal)), [again], "the replica's clock went back");
+    let again = Said::Asks(3, prepare_again(1, at(60_000), at(60_000).next_for(own_id())));
+    assert_eq!(
+        bench.answer(2, prepared(Prepared::Refused(refusal))),
+        [again],
+        "no timestamp is given up, although the replica's clock went back"
+    );
 }
 
 #[test]
@@ -154,11 +170,11 @@ fn a_client_from_the_far_future_is_refused() {
     let far = at(1_000_000);
     bench.request(1, Request::Commit { transaction: transaction(1), floor: far });
     let refusal = Refusal::TooFarAhead { asked: far.next_for(own_id()), limit: at(61_000) };
-    let said = bench.answer(2, Answer::Refused(refusal.clone()));
+    let said = bench.answer(2, prepared(Prepared::Refused(refusal.clone())));
     assert_eq!(said, [replied(1, Reply::Refused(refusal))]);
     let next = bench.request(2, commit(2));
     assert!(
-        matches!(&next[..], [Said::Asks(3, Ask::Prepare { at: proposed, .. })] if *proposed < at(61_000)),
+        matches!(&next[..], [Said::Asks(3, Ask::Prepare { proposal, .. })] if proposal.id.at < at(61_000)),
         "{next:?}"
     );
 }

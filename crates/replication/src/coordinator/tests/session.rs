@@ -3,8 +3,8 @@
 use iolite_store::{Event, TooOld};
 use iolite_values::{Id, StoreIncarnation, Timestamp};
 
-use super::bench::{Bench, STORE, Said, at, closed, commit, prepare};
-use crate::messages::{Answer, Ask, Boot};
+use super::bench::{Bench, STORE, Said, at, close, closed, commit, opened, prepare};
+use crate::node::{Answer, Ask, Boot};
 
 #[test]
 fn requests_wait_until_the_store_is_open() {
@@ -14,10 +14,7 @@ fn requests_wait_until_the_store_is_open() {
     bench.highest = at(2_000);
     let ready = Event::Ready { store: STORE, resolved: at(1_000) };
     let above = at(2_000).next_for(super::bench::own_id());
-    assert_eq!(
-        bench.answer(1, Answer::Opened { resolved: at(1_000) }),
-        [Said::Event(ready), Said::Asks(2, prepare(1, above))]
-    );
+    assert_eq!(bench.answer(1, opened(at(1_000))), [Said::Event(ready), Said::Asks(2, prepare(1, above))]);
 }
 
 #[test]
@@ -35,7 +32,7 @@ fn everything_is_asked_again_at_once_when_the_replica_has_restarted() {
     bench.request(2, commit(2));
     bench.boot = Boot(2);
     let said = bench.answer(2, super::bench::completed(at(0)));
-    let close = Ask::Close { through: at(0), cursor: Timestamp::ZERO };
+    let close = close(at(0), Timestamp::ZERO);
     let second = prepare(2, at(0).next_for(super::bench::own_id()));
     assert!(matches!(said[0], Said::Event(Event::Reply(..))));
     assert_eq!(said[1..], [Said::Asks(3, second), Said::Asks(4, close)]);
@@ -64,7 +61,7 @@ fn another_history_is_opened_and_announced() {
     bench.store = StoreIncarnation(Id::from_u128(6));
     assert_eq!(bench.answer(2, Answer::WrongStore), [Said::Asks(3, Ask::Open)]);
     assert_eq!(bench.answer(2, Answer::WrongStore), [], "once");
-    let said = bench.answer(3, Answer::Opened { resolved: at(7) });
+    let said = bench.answer(3, opened(at(7)));
     let ready = Event::Ready { store: bench.store, resolved: at(7) };
     assert_eq!(said, [Said::Event(ready), Said::Asks(2, prepare(1, at(0)))]);
 }
@@ -75,6 +72,6 @@ fn a_feed_that_was_away_for_too_long_begins_anew() {
     bench.wait();
     let too_old = TooOld { low_watermark: at(90) };
     assert_eq!(bench.answer(2, Answer::Closed(Err(too_old))), [Said::Asks(3, Ask::Open)]);
-    let said = bench.answer(3, Answer::Opened { resolved: at(95) });
+    let said = bench.answer(3, opened(at(95)));
     assert_eq!(said, [Said::Event(Event::Ready { store: STORE, resolved: at(95) })]);
 }

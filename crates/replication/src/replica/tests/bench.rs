@@ -1,19 +1,21 @@
 //! A replica on a bench: questions in, outputs out, records kept.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, PersistId, WallTime};
-use iolite_store::{Completion, CompletionDecision};
+use iolite_store::{Completion, CompletionDecision, Refusal};
 use iolite_values::{
     Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Decision, Element, Id, Operation, Read, RowKey,
     StoreIncarnation, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
 
 use crate::journal::JournalRecord;
-use crate::messages::{Answer, Ask, Boot, Life, MessageId, Prepared, ToReplica};
-use crate::replica::{Replica, ReplicaOutput, ReplicaSettings};
-use crate::{Broken, Retention};
+use crate::node::{
+    Answer, Ask, Ballot, Boot, Detail, Life, MessageId, Objection, Outcome, ShardId, Term, ToReplica, View, Vote, Voted,
+};
+use crate::replica::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+use crate::tapir::split;
+use crate::{Retention, ShardMap};
 
 pub const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(5));
 pub const START_MICROS: u64 = 1_000_000_000;
@@ -31,17 +33,33 @@ pub struct Bench {
     pub records: Vec<Vec<u8>>,
     asked: u64,
     boot: u64,
+    /// The record by which the coordinator registered is not counted.
+    begun: u64,
+}
+
+/// What an answer to Prepare means to a coordinator, if this is the whole group.
+#[derive(Debug, PartialEq)]
+pub enum Prepared {
+    Completed(Completion),
+    Retry { above: Timestamp },
+    Conflict { at_least: Timestamp },
+    Forgotten,
+    Refused(Refusal),
 }
 
 pub fn settings(boot: u64) -> ReplicaSettings {
     let retention = Retention { age: Duration::from_secs(1), operations_max: 100_000 };
-    ReplicaSettings { store: STORE, boot: Boot(boot), retention, broken: Broken::Nothing }
+    ReplicaSettings::alone(STORE, Boot(boot), retention)
 }
 
 impl Bench {
     pub fn new() -> Bench {
         let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START_MICROS) };
-        Bench { replica: Replica::new(settings(1)), now, records: Vec::new(), asked: 0, boot: 1 }
+        let mut bench =
+            Bench { replica: Replica::new(settings(1)), now, records: Vec::new(), asked: 0, boot: 1, begun: 0 };
+        bench.ask(Ask::Begin);
+        bench.begun = 1;
+        bench
     }
 
     pub fn keeping(operations_max: usize) -> Bench {
@@ -57,19 +75,22 @@ impl Bench {
     pub fn ask_of(&mut self, store: Option<StoreIncarnation>, ask: Ask) -> Vec<Said> {
         self.asked += 1;
         let id = MessageId { life: Life(1), number: self.asked };
-        self.replica.handle(self.now, ToReplica { from: CoordinatorId::default(), id, store, ask });
+        let (from, term, shard, view) = (CoordinatorId::default(), Term(1), ShardId::default(), View::default());
+        let message = ToReplica { from, term, id, store, shard, view, ask };
+        self.replica.handle(self.now, ReplicaInput::FromCoordinator(message));
         self.replica.validate();
         std::iter::from_fn(|| self.replica.poll())
             .map(|output| match output {
                 ReplicaOutput::Persist { id, record } => {
                     let decoded = JournalRecord::decode(&record).unwrap();
                     self.records.push(record);
-                    Said::Record(id, decoded)
+                    Said::Record(PersistId(id.0 - self.begun), decoded)
                 }
                 ReplicaOutput::Reply { after, message } => {
                     assert_eq!((message.id.number, message.boot, message.store), (self.asked, Boot(self.boot), STORE));
-                    Said::Answer(after, message.answer)
+                    Said::Answer(PersistId(after.0.saturating_sub(self.begun)), message.answer)
                 }
+                ReplicaOutput::ToPeer { message, .. } => panic!("it is alone: {message:?}"),
             })
             .collect()
     }
@@ -83,9 +104,21 @@ impl Bench {
     }
 
     pub fn prepare(&mut self, transaction: &Transaction, at: Timestamp) -> Prepared {
-        match self.answer(Ask::Prepare { transaction: Arc::new(transaction.clone()), at }) {
-            Answer::Prepared(prepared) => prepared,
-            other => panic!("not prepared: {other:?}"),
+        let Answer::Voted(voted) = self.answer(prepare(transaction, at)) else { panic!("it is a vote") };
+        let decision = match transaction.decision {
+            Decision::Commit(_) => CompletionDecision::Committed,
+            Decision::Abort(_) => CompletionDecision::Aborted,
+        };
+        match (voted.vote, voted.outcome, voted.objection) {
+            (Vote::Ok, Some(Outcome::Committed), None) => {
+                Prepared::Completed(Completion { attempt: transaction.attempt, at, decision })
+            }
+            (Vote::No, None, Some(Objection::Completed(completion))) => Prepared::Completed(completion),
+            (Vote::No, None, Some(Objection::Retry { above })) => Prepared::Retry { above },
+            (Vote::No, None, Some(Objection::Conflict { at_least })) => Prepared::Conflict { at_least },
+            (Vote::No, None, Some(Objection::Forgotten)) => Prepared::Forgotten,
+            (Vote::No, None, Some(Objection::Refused(refusal))) => Prepared::Refused(refusal),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -94,14 +127,40 @@ impl Bench {
     }
 
     pub fn close(&mut self, through: Timestamp) {
-        self.answer(Ask::Close { through, cursor: through });
+        self.answer(close(through, through));
+        // The next one tells that this much is settled everywhere, so that it may be forgotten.
+        self.answer(close(through, through));
     }
 
     pub fn restart(&mut self, chunks: &[Vec<u8>], records: &[Vec<u8>]) {
         self.boot += 1;
+        self.begun = 0;
         self.replica = Replica::recover(settings(self.boot), chunks, records).unwrap();
         self.replica.validate();
     }
+}
+
+pub fn prepare(transaction: &Transaction, at: Timestamp) -> Ask {
+    let (_, proposal) = split(&ShardMap::alone(), transaction, at).pop_first().unwrap();
+    Ask::Prepare { proposal, after: None }
+}
+
+pub fn close(through: Timestamp, cursor: Timestamp) -> Ask {
+    Ask::Close { through, cursor, settled: cursor, detail: Detail::Whole }
+}
+
+/// The answer to a proposal that was decided just now.
+pub fn accepted() -> Answer {
+    voted(Vote::Ok, Some(Outcome::Committed), None)
+}
+
+pub fn objected(objection: Objection) -> Answer {
+    voted(Vote::No, None, Some(objection))
+}
+
+fn voted(vote: Vote, outcome: Option<Outcome>, objection: Option<Objection>) -> Answer {
+    let (view, promised) = (View::default(), Ballot::FIRST);
+    Answer::Voted(Voted { view, vote, finalised: None, promised, outcome, objection, proposal: None })
 }
 
 /// The timestamp that many milliseconds after the start.

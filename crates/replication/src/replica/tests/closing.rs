@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use iolite_machine::PersistId;
 use iolite_store::{Commit, ReadLimit, TooOld};
-use iolite_values::{Interest, Operation, Timestamp};
+use iolite_values::{Attempt, Interest, Operation, Timestamp};
 
-use super::bench::{Bench, Said, add, at, blind, cell, put, write};
+use super::bench::{Bench, Said, add, at, blind, cell, close, put, write};
 use crate::journal::JournalRecord;
-use crate::messages::{Answer, Ask, Closed};
+use crate::node::{Answer, Ask, Closed, Opened, ProposalId, Term};
 use crate::replica::close::CLOSED_WRITES_MAX;
 
 fn commit(transaction: &iolite_values::Transaction, at: Timestamp) -> Commit {
@@ -16,7 +16,24 @@ fn commit(transaction: &iolite_values::Transaction, at: Timestamp) -> Commit {
 }
 
 fn closed(through: Timestamp, commits: Vec<Commit>) -> Answer {
-    Answer::Closed(Ok(Closed { through, resolved: through, commits }))
+    let latest = commits.last().map_or(Timestamp::ZERO, |commit| commit.at);
+    closed_before(latest, through, commits)
+}
+
+/// With `latest` as the last commit that the replica has.
+fn closed_before(latest: Timestamp, through: Timestamp, commits: Vec<Commit>) -> Answer {
+    let id = |commit: &Commit| ProposalId { at: commit.at, transaction: commit.transaction, attempt: Attempt(1) };
+    Answer::Closed(Ok(Closed {
+        through,
+        barrier: through,
+        latest,
+        complete: through,
+        undecided: Vec::new(),
+        aborted: Vec::new(),
+        committed: commits.iter().map(id).collect(),
+        given_up: Vec::new(),
+        commits,
+    }))
 }
 
 #[test]
@@ -24,13 +41,13 @@ fn closing_past_the_ceiling_persists_a_new_one_a_second_ahead() {
     let mut bench = Bench::new();
     let ceiling = Timestamp::end_of(at(1_005).micros());
     assert_eq!(
-        bench.ask(Ask::Close { through: at(5), cursor: Timestamp::ZERO }),
+        bench.ask(close(at(5), Timestamp::ZERO)),
         [
             Said::Record(PersistId(1), JournalRecord::Ceiling(ceiling)),
             Said::Answer(PersistId(1), closed(at(5), vec![])),
         ]
     );
-    let below = Ask::Close { through: at(900), cursor: at(5) };
+    let below = close(at(900), at(5));
     assert_eq!(bench.ask(below), [Said::Answer(PersistId(1), closed(at(900), vec![]))]);
 }
 
@@ -41,12 +58,13 @@ fn a_stretch_waits_for_its_own_commits_only() {
     let (first, second) = (add(1, 1), add(2, 1));
     bench.commit(&first, at(5));
     bench.commit(&second, at(9));
-    let ask = Ask::Close { through: at(5), cursor: at(1) };
-    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(2), closed(at(5), vec![commit(&first, at(5))]))]);
+    let ask = close(at(5), at(1));
+    let told = closed_before(at(9), at(5), vec![commit(&first, at(5))]);
+    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(2), told)]);
     let interest = Interest::Cell(cell(1));
     let read = bench.ask(Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE });
     assert!(matches!(read[..], [Said::Answer(PersistId(2), Answer::Read(Ok(_)))]), "{read:?}");
-    let ask = Ask::Close { through: at(9), cursor: at(5) };
+    let ask = close(at(9), at(5));
     assert_eq!(bench.ask(ask), [Said::Answer(PersistId(3), closed(at(9), vec![commit(&second, at(9))]))]);
 }
 
@@ -56,7 +74,7 @@ fn who_opens_the_store_is_told_of_a_barrier_that_a_crash_does_not_take_back() {
     bench.close(at(1));
     bench.commit(&add(1, 1), at(5));
     bench.close(at(5));
-    let opened = Answer::Opened { resolved: at(5) };
+    let opened = Answer::Opened(Opened { term: Term(1), complete: at(5) });
     assert_eq!(bench.ask(Ask::Open), [Said::Answer(PersistId(2), opened)]);
 }
 
@@ -64,7 +82,7 @@ fn who_opens_the_store_is_told_of_a_barrier_that_a_crash_does_not_take_back() {
 fn a_slower_coordinator_learns_as_far_as_another_closed() {
     let mut bench = Bench::new();
     bench.close(at(9));
-    let ask = Ask::Close { through: at(5), cursor: Timestamp::ZERO };
+    let ask = close(at(5), Timestamp::ZERO);
     assert_eq!(bench.ask(ask), [Said::Answer(PersistId(1), closed(at(9), vec![]))]);
 }
 
@@ -73,7 +91,7 @@ fn closing_follows_a_clock_that_is_far_ahead_only_so_far() {
     let mut bench = Bench::new();
     let limit = Timestamp::end_of(at(10_000).micros());
     for _ in 0..3 {
-        let answer = bench.answer(Ask::Close { through: Timestamp::MAX, cursor: Timestamp::ZERO });
+        let answer = bench.answer(close(Timestamp::MAX, Timestamp::ZERO));
         assert_eq!(answer, closed(limit, vec![]), "however often it asks");
     }
 }
@@ -88,8 +106,8 @@ fn a_long_stretch_comes_in_parts() {
     let mut cursor = Timestamp::ZERO;
     let mut parts = Vec::new();
     while cursor < at(9) {
-        let Answer::Closed(Ok(closed)) = bench.answer(Ask::Close { through: at(9), cursor }) else { panic!("closed") };
-        assert_eq!(closed.resolved, at(9));
+        let Answer::Closed(Ok(closed)) = bench.answer(close(at(9), cursor)) else { panic!("closed") };
+        assert_eq!(closed.barrier, at(9));
         cursor = closed.through;
         parts.push((closed.through, closed.commits.len()));
     }
@@ -102,7 +120,7 @@ fn a_cursor_below_the_low_watermark_is_too_old() {
     bench.commit(&put(1, 1), at(5));
     bench.close(at(1_100));
     let too_old = TooOld { low_watermark: at(5) };
-    let ask = Ask::Close { through: at(1_100), cursor: at(4) };
+    let ask = close(at(1_100), at(4));
     assert_eq!(bench.answer(ask), Answer::Closed(Err(too_old)));
     let interest = Interest::Cell(cell(1));
     assert_eq!(

@@ -1,14 +1,14 @@
 //! Proposals: what is decided, what has to come later, what has to run again.
 
-use std::sync::Arc;
-
 use iolite_machine::PersistId;
 use iolite_store::{CompletionDecision, Refusal};
 use iolite_values::{Attempt, Counter, Decision, Id, ListOrder, Operation, StoreIncarnation, Timestamp, Value};
 
-use super::bench::{Bench, Said, add, at, blind, cell, committed, completion, id, put, read, reading, write};
+use super::bench::{
+    Bench, Prepared, Said, accepted, add, at, blind, cell, completion, id, objected, prepare, put, read, reading, write,
+};
 use crate::journal::{Completed, CompletedDecision, JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX};
-use crate::messages::{Answer, Ask, Prepared};
+use crate::node::{Answer, Ask, Objection, Opened, Term};
 
 #[test]
 fn a_proposal_is_decided_by_one_record_and_answered_after_it() {
@@ -19,14 +19,15 @@ fn a_proposal_is_decided_by_one_record_and_answered_after_it() {
         attempt: Attempt(1),
         at: at(1),
         decision: CompletedDecision::Committed(transaction.writes().to_vec()),
+        is_home: true,
     };
-    let answer = Answer::Prepared(committed(1, at(1)));
-    let ask = Ask::Prepare { transaction: Arc::new(transaction), at: at(1) };
+    let ask = prepare(&transaction, at(1));
     assert_eq!(
         bench.ask(ask.clone()),
-        [Said::Record(PersistId(1), JournalRecord::Completed(record)), Said::Answer(PersistId(1), answer.clone())]
+        [Said::Record(PersistId(1), JournalRecord::Completed(record)), Said::Answer(PersistId(1), accepted())]
     );
-    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(1), answer)], "asked again, it decides nothing again");
+    let known = objected(Objection::Completed(completion(1, at(1), CompletionDecision::Committed)));
+    assert_eq!(bench.ask(ask), [Said::Answer(PersistId(1), known)], "asked again, it decides nothing again");
 }
 
 #[test]
@@ -34,14 +35,11 @@ fn an_abort_is_recorded_without_writes() {
     let mut bench = Bench::new();
     let mut transaction = reading(1, Timestamp::ZERO, vec![read(1)], Vec::new());
     transaction.decision = Decision::Abort("no".into());
-    let record = Completed { transaction: id(1), attempt: Attempt(1), at: at(1), decision: CompletedDecision::Aborted };
-    let aborted = completion(1, at(1), CompletionDecision::Aborted);
+    let decision = CompletedDecision::Aborted;
+    let record = Completed { transaction: id(1), attempt: Attempt(1), at: at(1), decision, is_home: true };
     assert_eq!(
-        bench.ask(Ask::Prepare { transaction: Arc::new(transaction), at: at(1) }),
-        [
-            Said::Record(PersistId(1), JournalRecord::Completed(record)),
-            Said::Answer(PersistId(1), Answer::Prepared(Prepared::Completed(aborted))),
-        ]
+        bench.ask(prepare(&transaction, at(1))),
+        [Said::Record(PersistId(1), JournalRecord::Completed(record)), Said::Answer(PersistId(1), accepted())]
     );
     assert_eq!(bench.prepare(&put(2, 1), at(1)), Prepared::Retry { above: at(1) }, "what it read holds until there");
 }
@@ -138,9 +136,9 @@ fn a_snapshot_below_the_low_watermark_is_a_conflict() {
 fn a_snapshot_that_is_not_resolved_is_refused() {
     let mut bench = Bench::new();
     bench.close(at(1));
-    let transaction = Arc::new(reading(1, at(2), vec![read(1)], Vec::new()));
     let refusal = Refusal::NotResolved { asked: at(2), resolved: at(1) };
-    assert_eq!(bench.answer(Ask::Prepare { transaction, at: at(3) }), Answer::Refused(refusal));
+    let transaction = reading(1, at(2), vec![read(1)], Vec::new());
+    assert_eq!(bench.prepare(&transaction, at(3)), Prepared::Refused(refusal));
 }
 
 #[test]
@@ -148,8 +146,7 @@ fn a_proposal_of_a_clock_far_ahead_is_refused() {
     let mut bench = Bench::new();
     let limit = Timestamp::end_of(at(11_000).micros());
     let far = at(11_001);
-    let answer = bench.answer(Ask::Prepare { transaction: Arc::new(add(1, 1)), at: far });
-    assert_eq!(answer, Answer::Refused(Refusal::TooFarAhead { asked: far, limit }));
+    assert_eq!(bench.prepare(&add(1, 1), far), Prepared::Refused(Refusal::TooFarAhead { asked: far, limit }));
     bench.commit(&add(1, 1), at(11_000));
 }
 
@@ -180,11 +177,11 @@ fn an_earlier_attempt_does_not_commit_once_a_later_one_conflicted() {
 fn another_history_is_refused() {
     let mut bench = Bench::new();
     let other = StoreIncarnation(Id::from_u128(6));
-    let ask = Ask::Prepare { transaction: Arc::new(add(1, 1)), at: at(1) };
+    let ask = prepare(&add(1, 1), at(1));
     for store in [None, Some(other)] {
         assert_eq!(bench.ask_of(store, ask.clone()), [Said::Answer(PersistId::START, Answer::WrongStore)]);
     }
-    let opened = Answer::Opened { resolved: Timestamp::ZERO };
+    let opened = Answer::Opened(Opened { term: Term(1), complete: Timestamp::ZERO });
     assert_eq!(bench.ask_of(None, Ask::Open), [Said::Answer(PersistId::START, opened)]);
 }
 
@@ -238,9 +235,8 @@ fn a_row_does_not_grow_past_what_a_checkpoint_takes() {
     bench.commit(&put(1, 0, &half), at(1));
     bench.commit(&put(2, 1, &half), at(2));
     bench.commit(&put(3, 1, &half), at(3));
-    let third = Arc::new(put(4, 2, &half));
     let refusal = Refusal::RowTooLarge { table: cell(1).table, key: cell(1).row.clone(), bytes_max: ROW_BYTES_MAX };
-    assert_eq!(bench.answer(Ask::Prepare { transaction: third, at: at(4) }), Answer::Refused(refusal));
+    assert_eq!(bench.prepare(&put(4, 2, &half), at(4)), Prepared::Refused(refusal));
 }
 
 #[test]
@@ -250,7 +246,6 @@ fn a_transaction_that_fits_no_record_is_refused() {
     let puts = |rows: i64| (0..rows).map(|row| write(row, Operation::Put(large.clone()))).collect();
     let rows = (RECORD_BYTES_MAX / ROW_BYTES_MAX) as i64;
     bench.commit(&blind(1, puts(rows)), at(1));
-    let larger = Arc::new(blind(2, puts(rows + 1)));
     let refusal = Refusal::TransactionTooLarge { bytes_max: RECORD_BYTES_MAX };
-    assert_eq!(bench.answer(Ask::Prepare { transaction: larger, at: at(2) }), Answer::Refused(refusal));
+    assert_eq!(bench.prepare(&blind(2, puts(rows + 1)), at(2)), Prepared::Refused(refusal));
 }

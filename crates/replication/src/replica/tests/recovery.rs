@@ -3,9 +3,9 @@
 use iolite_store::ReadLimit;
 use iolite_values::{Attempt, Counter, Timestamp};
 
-use super::bench::{Bench, add, at, committed, id, put, read, reading, settings};
+use super::bench::{Bench, Prepared, add, at, committed, id, put, read, reading, settings};
 use crate::journal::{CheckpointChunk, JournalRecord};
-use crate::messages::{Answer, Ask, Prepared};
+use crate::node::{Answer, Ask};
 use crate::replica::{RecoverError, Replica};
 
 #[test]
@@ -15,7 +15,7 @@ fn the_barrier_is_the_ceiling_after_a_restart() {
     let records = bench.records.clone();
     bench.restart(&[], &records);
     let ceiling = Timestamp::end_of(at(1_005).micros());
-    assert_eq!(bench.replica.resolved(), ceiling);
+    assert_eq!(bench.replica.complete(), ceiling);
     assert_eq!(bench.prepare(&add(1, 1), at(1_000)), Prepared::Retry { above: ceiling });
 }
 
@@ -71,6 +71,7 @@ fn what_is_no_journal_is_an_error() {
         attempt: Attempt(1),
         at: at(2),
         decision: crate::journal::CompletedDecision::Committed(vec![other]),
+        is_home: true,
     };
     records.push(JournalRecord::Completed(completed).encode().unwrap());
     let inconsistent = Replica::recover(settings(1), [[0; 0]; 0], records);

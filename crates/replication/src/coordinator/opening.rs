@@ -1,0 +1,151 @@
+//! Opening: which history the shards have, which life of this coordinator it is, and where the feed can begin.
+//!
+//! Invariant: when the store is open, a majority of every shard refuses what earlier lives of this coordinator propose, and the proposals of this one
+//! are above everything that those can still commit.
+//! Source: client recovery in TAPIR (TOCS 2018) 3.2.3.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_machine::Now;
+use iolite_store::Event;
+use iolite_values::{StoreIncarnation, Timestamp};
+
+use super::questions::Purpose;
+use super::timers::Timer;
+use super::{Coordinator, CoordinatorOutput, Session, lowest};
+use crate::node::{Ask, Opened, ReplicaId, ShardId, Term};
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Opening {
+    store: Option<StoreIncarnation>,
+    opened: BTreeMap<ShardId, BTreeMap<ReplicaId, Opened>>,
+    /// None before the term is known.
+    begun: Option<BTreeMap<ShardId, BTreeSet<ReplicaId>>>,
+}
+
+impl Opening {
+    pub fn store(&self) -> Option<StoreIncarnation> {
+        self.store
+    }
+}
+
+impl Coordinator {
+    /// Begins anew. Open requests go on afterwards, and find out for themselves what the history that is there then makes of them.
+    pub(super) fn open(&mut self, now: Now) {
+        self.session = Session::Opening(Opening::default());
+        let feed = |purpose: &Purpose| match purpose {
+            Purpose::Open | Purpose::Begin | Purpose::Close | Purpose::CloseList => true,
+            Purpose::Vote { .. } | Purpose::Backup(_) | Purpose::Reading { .. } | Purpose::Acknowledge(_) => false,
+        };
+        self.questions.drop_each(|question| feed(&question.purpose));
+        for shard in self.shards() {
+            self.ask_all(now, shard, &Purpose::Open, &Ask::Open);
+        }
+    }
+
+    pub(super) fn shards(&self) -> Vec<ShardId> {
+        self.closers.keys().copied().collect()
+    }
+
+    pub(super) fn on_opened(
+        &mut self,
+        now: Now,
+        shard: ShardId,
+        from: ReplicaId,
+        store: StoreIncarnation,
+        opened: Opened,
+    ) {
+        let Session::Opening(opening) = &mut self.session else { return };
+        if opening.begun.is_some() {
+            return;
+        }
+        if opening.store.is_some_and(|known| known != store) {
+            // A replica of another history: nothing that was heard before can be put together with it.
+            opening.opened.clear();
+        }
+        opening.store = Some(store);
+        opening.opened.entry(shard).or_default().insert(from, opened);
+        let opened = std::mem::take(&mut opening.opened);
+        let is_enough = self
+            .shards()
+            .iter()
+            .all(|shard| opened.get(shard).is_some_and(|answers| answers.len() >= self.quorums(*shard).majority()));
+        let terms = opened.values().flat_map(BTreeMap::values).map(|opened| opened.term);
+        let last = terms.max().unwrap_or_default();
+        if let Session::Opening(opening) = &mut self.session {
+            opening.opened = opened;
+        }
+        if is_enough {
+            self.begin_term(now, last);
+        }
+    }
+
+    /// Registers as the life after `last`.
+    fn begin_term(&mut self, now: Now, last: Term) {
+        let Session::Opening(opening) = &mut self.session else { return };
+        opening.begun = Some(BTreeMap::new());
+        if self.term <= last {
+            self.term = Term(last.0 + 1);
+        }
+        self.questions.drop_each(|question| matches!(question.purpose, Purpose::Open | Purpose::Begin));
+        for shard in self.shards() {
+            self.ask_all(now, shard, &Purpose::Begin, &Ask::Begin);
+        }
+    }
+
+    pub(super) fn on_begun(&mut self, now: Now, shard: ShardId, from: ReplicaId) {
+        let Session::Opening(opening) = &mut self.session else { return };
+        let Some(begun) = &mut opening.begun else { return };
+        begun.entry(shard).or_default().insert(from);
+        let begun = begun.clone();
+        let is_enough = self
+            .shards()
+            .iter()
+            .all(|shard| begun.get(shard).is_some_and(|replicas| replicas.len() >= self.quorums(*shard).majority()));
+        if is_enough {
+            self.serve(now);
+        }
+    }
+
+    fn serve(&mut self, now: Now) {
+        let Session::Opening(opening) = &self.session else { return };
+        let Some(store) = opening.store else { return };
+        let furthest = |answers: &BTreeMap<ReplicaId, Opened>| answers.values().map(|opened| opened.complete).max();
+        let resolved = lowest(opening.opened.values().filter_map(furthest));
+        self.questions.drop_each(|question| matches!(question.purpose, Purpose::Begin));
+        self.session = Session::Open { store };
+        self.begin_feed(now, resolved);
+        self.emit(CoordinatorOutput::Event(Event::Ready { store, resolved }));
+        self.send_all_again(now);
+        self.begin_waiting(now);
+    }
+
+    fn begin_feed(&mut self, now: Now, resolved: Timestamp) {
+        self.feed.begin(resolved);
+        self.decided.retain(|id, _| id.at > resolved);
+        for (shard, closer) in &mut self.closers {
+            let idle_at = closer.begin(now.instant, resolved);
+            self.timers.set(idle_at, Timer::Closer(*shard));
+        }
+    }
+
+    /// Another life has registered. While opening that is an earlier start of this very process, or a chance meeting: once more, above it. Later
+    /// it is another process under the same id.
+    pub(super) fn on_superseded(&mut self, now: Now, term: Term) {
+        match &self.session {
+            Session::Opening(opening) if opening.begun.is_some() && self.term <= term => self.begin_term(now, term),
+            Session::Opening(_) => {}
+            Session::Open { .. } if term > self.term => {
+                self.emit(CoordinatorOutput::Superseded { term });
+            }
+            Session::Open { .. } => {}
+        }
+    }
+
+    pub(super) fn on_wrong_store(&mut self, now: Now, actual: StoreIncarnation) {
+        match &self.session {
+            Session::Open { store } if *store != actual => self.open(now),
+            Session::Open { .. } | Session::Opening(_) => {}
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Requests that only read: each is put to one replica of every shard that it concerns, the nearest first, and to the next one if that is behind.
+//!
+//! Invariant: a request is answered with what one timestamp shows in all shards.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolite_machine::Now;
+use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RequestId, RowAt, TooOld};
+use iolite_values::{Interest, Timestamp, TransactionId};
+
+use super::Coordinator;
+use super::questions::{Purpose, Target};
+use super::timers::Timer;
+use crate::node::{Answer, Ask, ReplicaId, ShardId};
+
+/// When all replicas are behind, they are asked again after this long.
+pub const READ_AGAIN_AFTER: Duration = Duration::from_millis(2);
+
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    open: BTreeMap<RequestId, Reading>,
+}
+
+#[derive(Debug)]
+struct Reading {
+    kind: Kind,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Rows { at: Timestamp, limit: ReadLimit },
+    Changes { through: Timestamp },
+}
+
+impl Kind {
+    /// What has to be settled.
+    fn at(self) -> Timestamp {
+        match self {
+            Kind::Rows { at, limit: _ } => at,
+            Kind::Changes { through } => through,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Part {
+    shard: ShardId,
+    ask: Ask,
+    /// Whom to ask next.
+    next: Vec<ReplicaId>,
+    answer: Option<Found>,
+}
+
+#[derive(Debug)]
+enum Found {
+    Rows(Result<ReadReply, TooOld>),
+    Changes(Result<Vec<Commit>, TooOld>),
+}
+
+impl Readings {
+    pub fn len(&self) -> usize {
+        self.open.len()
+    }
+}
+
+impl Coordinator {
+    pub(super) fn begin_read(
+        &mut self,
+        now: Now,
+        request: RequestId,
+        interest: &Interest,
+        at: Timestamp,
+        limit: ReadLimit,
+    ) {
+        let asks = match interest {
+            Interest::Cell(cell) => {
+                vec![(self.settings.shards.of_row(cell.table, &cell.row), interest.clone())]
+            }
+            Interest::Range { table, range } => {
+                let parts = self.settings.shards.of_range(*table, range).into_iter();
+                parts.map(|(shard, range)| (shard, Interest::Range { table: *table, range })).collect()
+            }
+        };
+        let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit }));
+        self.begin_reading(now, request, Kind::Rows { at, limit }, parts.collect());
+    }
+
+    pub(super) fn begin_changes(
+        &mut self,
+        now: Now,
+        request: RequestId,
+        interests: &[Interest],
+        after: Timestamp,
+        through: Timestamp,
+    ) {
+        // A commit is told whole, so every shard is asked.
+        let ask = Ask::Changes { interests: interests.to_vec(), after, through };
+        let parts = self.shards().into_iter().map(|shard| (shard, ask.clone()));
+        self.begin_reading(now, request, Kind::Changes { through }, parts.collect());
+    }
+
+    fn begin_reading(&mut self, now: Now, request: RequestId, kind: Kind, asks: Vec<(ShardId, Ask)>) {
+        let (asked, resolved) = (kind.at(), self.feed.position());
+        if asked > resolved {
+            return self.reply(request, Reply::Refused(Refusal::NotResolved { asked, resolved }));
+        }
+        let parts = asks.into_iter().map(|(shard, ask)| Part { shard, ask, next: Vec::new(), answer: None });
+        let parts: Vec<Part> = parts.collect();
+        let count = parts.len();
+        self.readings.open.insert(request, Reading { kind, parts });
+        for part in 0..count {
+            self.ask_next(now, request, part);
+        }
+    }
+
+    /// Asks the next replica for a part.
+    pub(super) fn ask_next(&mut self, now: Now, request: RequestId, part: usize) {
+        let Some(reading) = self.readings.open.get_mut(&request) else { return };
+        let own = &mut reading.parts[part];
+        if own.next.is_empty() {
+            let all = self.settings.shards.group(own.shard).map_or_else(Vec::new, |group| group.members().to_vec());
+            own.next = self.members.by_distance(all);
+            own.next.reverse();
+        }
+        let Some(replica) = own.next.pop() else { return };
+        let (to, ask) = (Target { shard: own.shard, replica }, own.ask.clone());
+        self.ask(now, to, Purpose::Reading { request, part }, ask);
+    }
+
+    pub(super) fn on_reading(&mut self, now: Now, request: RequestId, part: usize, answer: Answer) {
+        let Some(reading) = self.readings.open.get_mut(&request) else { return };
+        let own = &mut reading.parts[part];
+        match answer {
+            Answer::Read(read) => own.answer = Some(Found::Rows(read)),
+            Answer::Changes(changes) => own.answer = Some(Found::Changes(changes)),
+            // The next one; or when all are behind, the first one again in a moment.
+            Answer::Behind { .. } if own.next.is_empty() => {
+                return self.set_timer(now.instant + READ_AGAIN_AFTER, Timer::Reading(request, part));
+            }
+            Answer::Behind { .. } => return self.ask_next(now, request, part),
+            Answer::Refused(refusal) => {
+                self.readings.open.remove(&request);
+                self.questions.drop_each(
+                    |question| matches!(question.purpose, Purpose::Reading { request: own, .. } if own == request),
+                );
+                return self.reply(request, Reply::Refused(refusal));
+            }
+            _ => return,
+        }
+        if reading.parts.iter().all(|part| part.answer.is_some())
+            && let Some(reading) = self.readings.open.remove(&request)
+        {
+            self.reply(request, reading.reply());
+        }
+    }
+}
+
+impl Reading {
+    fn reply(self) -> Reply {
+        let found = self.parts.into_iter().filter_map(|part| part.answer);
+        match self.kind {
+            Kind::Rows { at, limit } => Reply::ReadAt(rows(at, limit, found)),
+            Kind::Changes { through: _ } => Reply::Changes(changes(found)),
+        }
+    }
+}
+
+/// The rows of the parts, which are in the order of keys, through the one that passes the limit.
+fn rows(at: Timestamp, limit: ReadLimit, found: impl Iterator<Item = Found>) -> Result<ReadReply, TooOld> {
+    let mut rows: Vec<RowAt> = Vec::new();
+    let mut bytes = 0;
+    for part in found {
+        let Found::Rows(part) = part else { continue };
+        for row in part?.rows {
+            if rows.len() > limit.rows || bytes > limit.bytes {
+                break;
+            }
+            bytes += row.row.size_bytes();
+            rows.push(row);
+        }
+    }
+    Ok(ReadReply { at, rows })
+}
+
+/// The commits of all shards, the parts of each put together.
+fn changes(found: impl Iterator<Item = Found>) -> Result<Vec<Commit>, TooOld> {
+    let mut commits: BTreeMap<(Timestamp, TransactionId), Commit> = BTreeMap::new();
+    for part in found {
+        let Found::Changes(part) = part else { continue };
+        for commit in part? {
+            match commits.get_mut(&(commit.at, commit.transaction)) {
+                Some(known) => {
+                    known.writes = known.writes.iter().chain(commit.writes.iter()).cloned().collect::<Arc<[_]>>();
+                }
+                None => drop(commits.insert((commit.at, commit.transaction), commit)),
+            }
+        }
+    }
+    Ok(commits.into_values().collect())
+}

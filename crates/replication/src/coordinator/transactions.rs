@@ -1,0 +1,275 @@
+//! Transactions that are under way, and when to press them.
+//!
+//! Invariant: a transaction has one proposal at a time; the next is made only when the abort of the last one is final.
+//! Source: TAPIR (TOCS 2018) 5.2.1; retry timestamps after 6.3.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolite_machine::{Instant, Now};
+use iolite_store::RequestId;
+use iolite_values::{Attempt, Timestamp, Transaction, TransactionId};
+
+use super::Coordinator;
+use super::pauses::Pauses;
+use super::questions::{Purpose, Target};
+use super::timers::Timer;
+use crate::ir::Proposing;
+use crate::node::{Answer, Ask, Ballot, Objection, Proposal, ProposalId, ReplicaId, ShardId, View, Voted};
+use crate::tapir::split;
+
+/// When a proposal that met an undecided one is made again.
+pub const BUSY_PAUSES: Pauses = Pauses { first: Duration::from_micros(500), longest: Duration::from_millis(50) };
+
+/// How far ahead of the clock a proposal reaches after some retries.
+pub const RETRY_LEADS: Pauses = Pauses { first: Duration::from_micros(100), longest: Duration::from_millis(200) };
+
+/// So many retries do without a lead.
+const RETRIES_WITHOUT_LEAD: u32 = 3;
+
+#[derive(Debug, Default)]
+pub(super) struct Transactions {
+    last: u64,
+    open: BTreeMap<u64, Transacting>,
+    by_proposal: BTreeMap<ProposalId, u64>,
+    /// The same attempt may be asked for several times: they would only stand in each other's way.
+    by_attempt: BTreeMap<(TransactionId, Attempt), u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Transacting {
+    pub requests: Vec<RequestId>,
+    pub transaction: Arc<Transaction>,
+    pub floor: Timestamp,
+    pub id: ProposalId,
+    pub tries: u32,
+    pub phase: Phase,
+}
+
+#[derive(Debug)]
+pub(super) enum Phase {
+    Voting(BTreeMap<ShardId, AtShard>),
+    /// Somebody else has taken the proposal over; what becomes of it is found out by taking it over in turn.
+    TakenOver,
+    /// The abort of `after` is final; the next proposal is made then.
+    Waiting {
+        until: Instant,
+        after: ProposalId,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct AtShard {
+    pub proposal: Arc<Proposal>,
+    pub proposing: Proposing,
+    pub objections: BTreeMap<ReplicaId, Objection>,
+    pub questions: Vec<u64>,
+    pub asked_at: Instant,
+    /// The slow path begins then.
+    pub slow_at: Option<Instant>,
+}
+
+impl Transactions {
+    pub fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub fn get_mut(&mut self, key: u64) -> Option<&mut Transacting> {
+        self.open.get_mut(&key)
+    }
+
+    pub fn get(&self, key: u64) -> Option<&Transacting> {
+        self.open.get(&key)
+    }
+
+    pub fn by_proposal(&self, id: ProposalId) -> Option<u64> {
+        self.by_proposal.get(&id).copied()
+    }
+
+    pub fn remove(&mut self, key: u64) -> Option<Transacting> {
+        let transacting = self.open.remove(&key)?;
+        self.by_proposal.remove(&transacting.id);
+        self.by_attempt.remove(&(transacting.id.transaction, transacting.id.attempt));
+        Some(transacting)
+    }
+
+    fn insert(&mut self, transacting: Transacting) -> u64 {
+        self.last += 1;
+        self.put(self.last, transacting);
+        self.last
+    }
+
+    fn put(&mut self, key: u64, transacting: Transacting) {
+        self.by_proposal.insert(transacting.id, key);
+        self.by_attempt.insert((transacting.id.transaction, transacting.id.attempt), key);
+        self.open.insert(key, transacting);
+    }
+
+    /// # Panics
+    /// When an invariant of this module is broken.
+    pub fn validate(&self) {
+        assert_eq!(self.open.len(), self.by_proposal.len(), "every transaction has one proposal");
+        assert_eq!(self.open.len(), self.by_attempt.len(), "every attempt is under way once");
+    }
+}
+
+impl Coordinator {
+    pub(super) fn begin_transaction(
+        &mut self,
+        now: Now,
+        request: RequestId,
+        transaction: Arc<Transaction>,
+        floor: Timestamp,
+    ) {
+        let same = self.transactions.by_attempt.get(&(transaction.id, transaction.attempt));
+        if let Some(own) = same.copied().and_then(|key| self.transactions.get_mut(key)) {
+            return own.requests.push(request);
+        }
+        let id = self.next_proposal(now, &transaction, floor, 0);
+        let phase = Phase::Voting(BTreeMap::new());
+        let transacting = Transacting { requests: vec![request], transaction, floor, id, tries: 0, phase };
+        let key = self.transactions.insert(transacting);
+        self.prepare(now, key, None);
+    }
+
+    fn next_proposal(&mut self, now: Now, transaction: &Transaction, floor: Timestamp, tries: u32) -> ProposalId {
+        let lead = tries.checked_sub(RETRIES_WITHOUT_LEAD).map_or(Duration::ZERO, |more| RETRY_LEADS.after(more));
+        let at = self.proposals.next(now, floor, lead);
+        ProposalId { at, transaction: transaction.id, attempt: transaction.attempt }
+    }
+
+    /// Asks every replica of every shard that has a say for its vote.
+    fn prepare(&mut self, now: Now, key: u64, after: Option<ProposalId>) {
+        let Some(transacting) = self.transactions.get(key) else { return };
+        let at = transacting.id.at;
+        let proposals = split(&self.settings.shards, &transacting.transaction, at);
+        let mut shards = BTreeMap::new();
+        for (shard, proposal) in proposals {
+            let ask = Ask::Prepare { proposal: proposal.clone(), after };
+            let questions = self.ask_all(now, shard, &Purpose::Vote { transaction: key, at }, &ask);
+            let proposing = Proposing::new(self.quorums(shard), Ballot::FIRST);
+            let (objections, asked_at) = (BTreeMap::new(), now.instant);
+            shards.insert(shard, AtShard { proposal, proposing, objections, questions, asked_at, slow_at: None });
+        }
+        if let Some(transacting) = self.transactions.get_mut(key) {
+            transacting.phase = Phase::Voting(shards);
+        }
+    }
+
+    /// The proposal is dead: another one, now or after a while.
+    pub(super) fn propose_again(&mut self, now: Now, mut transacting: Transacting, wait: Duration) {
+        transacting.tries += 1;
+        let after = transacting.id;
+        transacting.phase = Phase::Waiting { until: now.instant + wait, after };
+        let key = self.transactions.insert(transacting);
+        if wait.is_zero() {
+            self.press_transaction(now, key);
+        } else {
+            self.set_timer(now.instant + wait, Timer::Transaction(key));
+        }
+    }
+
+    /// How long to wait for an undecided proposal. No two coordinators wait alike, or they would meet again.
+    pub(super) fn busy_wait(&self, transacting: &Transacting) -> Duration {
+        BUSY_PAUSES.some_after(transacting.tries, transacting.id.at.as_u64() ^ self.settings.life.0)
+    }
+
+    pub(super) fn press_transaction(&mut self, now: Now, key: u64) {
+        let Some(transacting) = self.transactions.get(key) else { return };
+        match &transacting.phase {
+            Phase::Voting(_) => self.press_votes(now, key),
+            Phase::TakenOver => {}
+            Phase::Waiting { until, after } if *until <= now.instant => {
+                let after = *after;
+                let Some(mut transacting) = self.transactions.remove(key) else { return };
+                transacting.id =
+                    self.next_proposal(now, &transacting.transaction.clone(), transacting.floor, transacting.tries);
+                self.transactions.put(key, transacting);
+                self.prepare(now, key, Some(after));
+            }
+            Phase::Waiting { until, .. } => {
+                let until = *until;
+                self.set_timer(until, Timer::Transaction(key));
+            }
+        }
+    }
+
+    pub(super) fn on_vote(&mut self, now: Now, key: u64, at: Timestamp, from: Target, answer: Answer) {
+        let Some(transacting) = self.transactions.get_mut(key).filter(|own| own.id.at == at) else { return };
+        let id = transacting.id;
+        let Phase::Voting(shards) = &mut transacting.phase else { return };
+        let Some(own) = shards.get_mut(&from.shard) else { return };
+        match answer {
+            Answer::Voted(voted) => {
+                own.proposing.on_answer(from.replica, &voted);
+                if let Some(objection) = &voted.objection {
+                    own.objections.insert(from.replica, objection.clone());
+                }
+                match voted {
+                    Voted { outcome: Some(outcome), .. } => self.on_decided(now, id, outcome),
+                    Voted { outcome: None, .. } => self.press_votes(now, key),
+                }
+            }
+            Answer::Unknown => self.finalise_with_proposal(now, key, from),
+            Answer::TooOld { .. } => self.abandon(now, id),
+            _ => {}
+        }
+    }
+
+    /// Asks those again who voted in an earlier view.
+    pub(super) fn vote_in_view(&mut self, now: Now, shard: ShardId, view: View) {
+        let mut again = Vec::new();
+        for (key, transacting) in &mut self.transactions.open {
+            if let Phase::Voting(shards) = &mut transacting.phase
+                && let Some(own) = shards.get_mut(&shard)
+            {
+                let replicas = own.proposing.enter_view(view);
+                again.extend(
+                    replicas.into_iter().map(|replica| (*key, transacting.id.at, replica, own.proposal.clone())),
+                );
+            }
+        }
+        for (transaction, at, replica, proposal) in again {
+            let ask = Ask::Prepare { proposal, after: None };
+            let number = self.ask(now, Target { shard, replica }, Purpose::Vote { transaction, at }, ask);
+            self.keep_question(transaction, shard, number);
+        }
+    }
+
+    /// The replica has to finalise what it has never seen.
+    fn finalise_with_proposal(&mut self, now: Now, key: u64, to: Target) {
+        let Some(Transacting { id, phase: Phase::Voting(shards), .. }) = self.transactions.get(key) else { return };
+        let Some(own) = shards.get(&to.shard) else { return };
+        let Some((view, vote)) = own.proposing.finalising() else { return };
+        let proposal = Some(own.proposal.clone());
+        let ask = Ask::Finalise { id: *id, view, ballot: Ballot::FIRST, vote, proposal };
+        let purpose = Purpose::Vote { transaction: key, at: id.at };
+        let number = self.ask(now, to, purpose, ask);
+        self.keep_question(key, to.shard, number);
+    }
+
+    pub(super) fn keep_question(&mut self, key: u64, shard: ShardId, number: u64) {
+        if let Some(Transacting { phase: Phase::Voting(shards), .. }) = self.transactions.get_mut(key)
+            && let Some(own) = shards.get_mut(&shard)
+        {
+            own.questions.push(number);
+        }
+    }
+
+    /// How long the answers that are missing for the fast path may be waited for.
+    pub(super) fn fast_path_patience(&self, shard: ShardId, own: &AtShard, now: Instant) -> Duration {
+        let took = now.since(own.asked_at);
+        let missing = self.replicas(shard).into_iter().filter(|replica| !own.proposing.has_answered(*replica));
+        let missing: Vec<ReplicaId> = missing.collect();
+        if missing.iter().all(|replica| self.members.is_late(*replica)) {
+            return Duration::ZERO;
+        }
+        let farthest = missing.iter().map(|replica| self.members.round_trip(*replica)).max().unwrap_or_default();
+        if farthest > took * 2 {
+            // A second trip to the near ones is shorter than one to the far ones: both paths at once.
+            return Duration::ZERO;
+        }
+        (farthest * 2).max(super::members::PATIENCE_MIN).saturating_sub(took)
+    }
+}

@@ -1,0 +1,148 @@
+//! Fetching what other replicas have and this one was not told.
+//!
+//! Invariant: the complete point moves only with everything that committed up to it.
+
+use std::time::Duration;
+
+use iolite_machine::{Instant, Now};
+use iolite_values::Timestamp;
+
+use super::Replica;
+use super::state_transfer::Taking;
+use crate::journal::{Completed, JournalRecord};
+use crate::node::{BetweenReplicas, Peer, ReplicaId};
+use crate::versions::Logged;
+
+/// How long a peer has to answer before another one is asked.
+pub const FETCH_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// One segment carries about this many writes.
+pub const SEGMENT_WRITES_MAX: usize = 4096;
+
+/// So often a peer is asked for the same chunk of its state, before another peer is asked for all of it.
+pub const STATE_TRIES_MAX: u32 = 20;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CatchUp {
+    /// How far others have come.
+    target: Timestamp,
+    /// Another peer is asked then.
+    again_at: Option<Instant>,
+    /// Which peer was asked last, among the others.
+    asked: usize,
+    /// The whole state is being fetched.
+    pub taking: Option<Taking>,
+    /// From whom something is expected.
+    pub expected_from: Option<ReplicaId>,
+}
+
+impl CatchUp {
+    pub fn is_waiting_for(&self, replica: ReplicaId) -> bool {
+        self.again_at.is_some() && self.expected_from == Some(replica)
+    }
+
+    pub fn wait(&mut self, now: Now) {
+        self.again_at = Some(now.instant + FETCH_AGAIN_AFTER);
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        self.again_at
+    }
+}
+
+impl Replica {
+    /// Others are complete through `target`.
+    pub(super) fn fall_behind(&mut self, now: Now, target: Timestamp) {
+        self.catch_up.target = self.catch_up.target.max(target);
+        if self.catch_up.again_at.is_none() && self.complete < self.catch_up.target {
+            self.fetch(now);
+        }
+    }
+
+    fn fetch(&mut self, now: Now) {
+        let others = self.others();
+        if others.is_empty() {
+            return;
+        }
+        self.catch_up.asked = (self.catch_up.asked + 1) % others.len();
+        self.catch_up.wait(now);
+        let to = others[self.catch_up.asked];
+        self.catch_up.expected_from = Some(to);
+        // What came of a state so far is given up: its giver does not answer.
+        self.catch_up.taking = None;
+        self.tell(to, Peer::Fetch { after: self.complete });
+    }
+
+    pub(super) fn fetch_again(&mut self, now: Now) {
+        if self.catch_up.again_at.is_none_or(|at| at > now.instant) {
+            return;
+        }
+        match &mut self.catch_up.taking {
+            Some(taking) if taking.tries < STATE_TRIES_MAX => {
+                taking.tries += 1;
+                self.ask_for_state(now);
+            }
+            Some(_) | None => self.fetch_rest(now),
+        }
+    }
+
+    pub(super) fn fetch_rest(&mut self, now: Now) {
+        self.catch_up.again_at = None;
+        if self.complete < self.catch_up.target {
+            self.fetch(now);
+        }
+    }
+
+    pub(super) fn on_peer(&mut self, now: Now, message: BetweenReplicas) {
+        let BetweenReplicas { from, to, store, shard, epoch, peer } = message;
+        let group = &self.settings.group;
+        let is_ours = (store, shard, epoch, to) == (self.settings.store, group.shard, group.epoch, self.settings.id);
+        if !is_ours || !group.contains(from) {
+            return;
+        }
+        match peer {
+            Peer::Fetch { after } => self.on_fetch(from, after),
+            Peer::Segment { after, through, commits } => self.on_segment(now, after, through, commits),
+            Peer::FetchedTooOld => self.on_fetched_too_old(now, from),
+            Peer::FetchState { place } => self.on_fetch_state(now, from, place),
+            Peer::StateChunk(part) => self.on_state_chunk(now, from, part),
+            Peer::StartViewChange { view } => self.on_start_view_change(now, view),
+            Peer::DoViewChange { last_normal, part } => self.on_do_view_change(now, from, last_normal, part),
+            Peer::StartView { part } => self.on_start_view(now, part),
+        }
+    }
+
+    fn on_fetch(&mut self, from: ReplicaId, after: Timestamp) {
+        let mut through = self.complete;
+        if through <= after {
+            return;
+        }
+        let mut commits: Vec<Completed> = Vec::new();
+        let mut writes = 0;
+        let Ok(logged) = self.versions.logged(after, through) else { return self.tell(from, Peer::FetchedTooOld) };
+        for logged in logged {
+            if writes >= SEGMENT_WRITES_MAX {
+                through = commits.last().map_or(through, |last| last.at);
+                break;
+            }
+            writes += logged.commit.writes.len().max(1);
+            commits.push(logged.to_record());
+        }
+        self.tell(from, Peer::Segment { after, through, commits });
+    }
+
+    fn on_segment(&mut self, now: Now, after: Timestamp, through: Timestamp, commits: Vec<Completed>) {
+        if after > self.complete || through <= self.complete {
+            return;
+        }
+        for record in commits {
+            if record.at > self.complete && !self.versions.has_commit_at(record.at) {
+                self.persist(&JournalRecord::Completed(record.clone()));
+                self.apply(Logged::from_record(record));
+            }
+        }
+        self.advance(through);
+        self.fetch_rest(now);
+        self.press_install(now);
+    }
+}

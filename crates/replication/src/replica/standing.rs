@@ -1,0 +1,93 @@
+//! Whether the replica takes part in its view, or is on the way to another one.
+
+use std::collections::BTreeMap;
+
+use iolite_machine::Instant;
+
+use crate::node::{Group, RecordPart, ReplicaId, View};
+
+/// What a new view begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub last_normal: View,
+    pub parts: BTreeMap<u32, RecordPart>,
+}
+
+impl Parts {
+    /// Adds a part. Those of another record than the newest part are dropped.
+    pub fn add(&mut self, last_normal: View, part: RecordPart) {
+        let same =
+            |known: &RecordPart| (known.view, known.complete, known.parts) == (part.view, part.complete, part.parts);
+        if self.last_normal != last_normal || !self.parts.values().all(same) {
+            self.parts.clear();
+        }
+        self.last_normal = last_normal;
+        self.parts.insert(part.number, part);
+    }
+
+    pub fn are_all_there(&self) -> bool {
+        self.parts.values().next().is_some_and(|part| self.parts.len() == part.parts as usize)
+    }
+
+    pub fn first(&self) -> &RecordPart {
+        self.parts.values().next().expect("asked for when all are there")
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Normal {
+        view: View,
+        /// The record that the view began with, for those who come later. Only the leader has it, and not after a restart.
+        master: Option<Vec<RecordPart>>,
+    },
+    Changing(Changing),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Changing {
+    pub view: View,
+    pub last_normal: View,
+    /// To the leader: the others' records.
+    pub records: BTreeMap<ReplicaId, Parts>,
+    /// From the leader: the master record.
+    pub master: Option<Parts>,
+    /// Messages are sent again then.
+    pub again_at: Instant,
+    /// Then the next view is tried.
+    pub give_up_at: Instant,
+}
+
+impl Standing {
+    pub fn normal_from_the_start(group: &Group) -> Standing {
+        Standing::Normal { view: View { epoch: group.epoch, number: 0 }, master: None }
+    }
+
+    pub fn is_normal(&self) -> bool {
+        match self {
+            Standing::Normal { .. } => true,
+            Standing::Changing(_) => false,
+        }
+    }
+
+    pub fn view(&self) -> View {
+        match self {
+            Standing::Normal { view, .. } => *view,
+            Standing::Changing(changing) => changing.view,
+        }
+    }
+
+    pub fn last_normal(&self) -> View {
+        match self {
+            Standing::Normal { view, .. } => *view,
+            Standing::Changing(changing) => changing.last_normal,
+        }
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        match self {
+            Standing::Normal { .. } => None,
+            Standing::Changing(changing) => Some(changing.again_at.min(changing.give_up_at)),
+        }
+    }
+}

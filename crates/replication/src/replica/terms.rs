@@ -1,0 +1,43 @@
+//! Lives of coordinators: what an earlier one proposed is refused once a later one has registered.
+//!
+//! Invariant: the term of a coordinator only rises, and each has one life.
+//! Source: client recovery in TAPIR (TOCS 2018) 3.2.3: so a new life can propose above all that earlier ones may still commit, and no
+//! timestamp is given twice.
+
+use std::collections::BTreeMap;
+
+use iolite_machine::PersistId;
+use iolite_values::CoordinatorId;
+
+use super::Replica;
+use crate::journal::JournalRecord;
+use crate::node::{Answer, Life, Opened, Term};
+
+pub(super) type Terms = BTreeMap<CoordinatorId, (Term, Life)>;
+
+impl Replica {
+    pub(super) fn on_open(&mut self, from: CoordinatorId) -> (PersistId, Answer) {
+        let term = self.terms.get(&from).map_or(Term(0), |(term, _)| *term);
+        (self.barrier_after, Answer::Opened(Opened { term, complete: self.complete() }))
+    }
+
+    pub(super) fn on_begin(&mut self, from: CoordinatorId, term: Term, life: Life) -> (PersistId, Answer) {
+        match self.superseded(from, term, life) {
+            None => (self.persisted, Answer::Begun),
+            Some(answer) => (PersistId::START, answer),
+        }
+    }
+
+    /// Registers a life that is newer than the known one. Says what to answer to an older one.
+    pub(super) fn superseded(&mut self, from: CoordinatorId, term: Term, life: Life) -> Option<Answer> {
+        match self.terms.get(&from) {
+            Some((known, known_life)) if (*known, *known_life) == (term, life) => None,
+            Some((known, _)) if *known >= term => Some(Answer::Superseded { term: *known }),
+            Some(_) | None => {
+                self.terms.insert(from, (term, life));
+                self.persist(&JournalRecord::Term { coordinator: from, term, life });
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Replicas that missed something, and get it from others.
+
+use std::time::Duration;
+
+use iolite_values::{CellState, Operation, Timestamp};
+
+use super::bench::{add, at, blind, cell, write};
+use super::group::{Trio, id_of};
+use crate::node::{Ask, Detail, Peer, ProposalId};
+use crate::replica::catch_up::{SEGMENT_WRITES_MAX, STATE_TRIES_MAX};
+use crate::replica::state_transfer::STATE_CHUNK_BYTES_MAX;
+use crate::replica::{FETCH_AGAIN_AFTER, Replica};
+
+fn value(replica: &Replica, row: i64) -> Option<CellState> {
+    replica.versions().row(cell(row).table, &cell(row).row)?.latest().cell(cell(row).column).cloned()
+}
+
+/// Counters 1 to `count` add to row 1, at two replicas only.
+fn commit_without_the_third(trio: &mut Trio, count: u64) -> Vec<ProposalId> {
+    let mut ids = Vec::new();
+    for counter in 1..=count {
+        let transaction = add(counter, 1);
+        trio.commit(&[0, 1], &transaction, at(counter));
+        ids.push(id_of(&transaction, at(counter)));
+    }
+    ids
+}
+
+#[test]
+fn who_has_all_that_committed_is_complete_and_drops_its_record() {
+    let mut trio = Trio::new();
+    let ids = commit_without_the_third(&mut trio, 3);
+    assert_eq!(trio.replicas[0].record_len(), 3);
+    trio.resolve(&[0, 1], Timestamp::ZERO, at(3), &ids);
+    assert_eq!(trio.complete(), [at(3), at(3), Timestamp::ZERO]);
+    assert_eq!(trio.replicas[0].record_len(), 0);
+}
+
+#[test]
+fn what_is_voted_ok_here_commits_when_it_is_said_to_have_committed() {
+    let mut trio = Trio::new();
+    let transaction = add(1, 1);
+    trio.prepare(&[0], &transaction, at(1));
+    trio.resolve(&[0], Timestamp::ZERO, at(1), &[id_of(&transaction, at(1))]);
+    assert_eq!((trio.complete()[0], value(&trio.replicas[0], 1)), (at(1), Some(CellState::Counter(1))));
+    assert_eq!(trio.said, [], "nothing had to be fetched");
+}
+
+#[test]
+fn who_misses_a_commit_fetches_it_from_one_that_has_it() {
+    let mut trio = Trio::new();
+    let ids = commit_without_the_third(&mut trio, 3);
+    trio.resolve(&[0, 1, 2], Timestamp::ZERO, at(3), &ids);
+    trio.settle();
+    assert_eq!(trio.complete(), [at(3); 3]);
+    assert_eq!(value(&trio.replicas[2], 1), Some(CellState::Counter(3)));
+}
+
+#[test]
+fn who_misses_much_fetches_it_in_parts() {
+    let mut trio = Trio::new();
+    let much = vec![write(1, Operation::Add(1)); SEGMENT_WRITES_MAX];
+    let mut ids = Vec::new();
+    for counter in 1..=3 {
+        let transaction = blind(counter, much.clone());
+        trio.commit(&[0, 1], &transaction, at(counter));
+        ids.push(id_of(&transaction, at(counter)));
+    }
+    trio.resolve(&[0, 1, 2], Timestamp::ZERO, at(3), &ids);
+    trio.settle();
+    assert_eq!(trio.complete(), [at(3); 3]);
+    let segments = trio.said.iter().filter(|peer| matches!(peer, Peer::Segment { .. }));
+    assert_eq!(segments.count(), 3);
+}
+
+/// Forgets history at the first two replicas: what is older than a second.
+fn collect(trio: &mut Trio) {
+    let through = at(5_000);
+    for replica in [0, 1] {
+        trio.resolve(&[replica], trio.complete()[replica], through, &[]);
+        for _ in 0..4 {
+            let (cursor, settled, detail) = (through, through, Detail::Names);
+            trio.ask(replica, Ask::Close { through, cursor, settled, detail });
+        }
+    }
+}
+
+#[test]
+fn who_was_away_for_longer_than_history_is_kept_takes_the_whole_state() {
+    let mut trio = Trio::new();
+    // More than a chunk of rows.
+    let large = iolite_values::Value::bytes(vec![7; STATE_CHUNK_BYTES_MAX / 3]);
+    let mut ids = commit_without_the_third(&mut trio, 2);
+    for counter in 10..18 {
+        let transaction = blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]);
+        trio.commit(&[0, 1], &transaction, at(counter));
+        ids.push(id_of(&transaction, at(counter)));
+    }
+    trio.resolve(&[0, 1], Timestamp::ZERO, at(20), &ids);
+    collect(&mut trio);
+    assert!(trio.replicas[0].low_watermark() > Timestamp::ZERO, "some of it is forgotten");
+    trio.resolve(&[2], at(20), at(5_000), &[]);
+    trio.settle();
+    assert_eq!(trio.complete(), [at(5_000); 3]);
+    assert_eq!(value(&trio.replicas[2], 1), Some(CellState::Counter(2)));
+    assert_eq!(value(&trio.replicas[2], 17), value(&trio.replicas[0], 17));
+    assert!(trio.said.iter().filter(|peer| matches!(peer, Peer::StateChunk(_))).count() > 3, "in chunks");
+    let recovered = Replica::recover(trio.replicas[2].settings.clone(), [[0u8; 0]; 0], &trio.records[2]).unwrap();
+    assert_eq!(recovered.complete(), at(5_000));
+    assert_eq!(value(&recovered, 17), value(&trio.replicas[0], 17), "it is in the journal");
+}
+
+#[test]
+fn who_gives_its_state_keeps_its_history_meanwhile() {
+    let mut trio = Trio::new();
+    let ids = commit_without_the_third(&mut trio, 2);
+    trio.resolve(&[0, 1], Timestamp::ZERO, at(2), &ids);
+    let now = trio.now;
+    trio.replicas[0].on_fetch_state(now, crate::node::ReplicaId(2), Vec::new());
+    collect(&mut trio);
+    assert_eq!(trio.replicas[0].low_watermark(), Timestamp::ZERO);
+    assert!(trio.replicas[1].low_watermark() > Timestamp::ZERO);
+}
+
+#[test]
+fn a_giver_that_falls_silent_is_given_up_for_another() {
+    let mut trio = Trio::new();
+    let ids = commit_without_the_third(&mut trio, 2);
+    trio.resolve(&[0, 1], Timestamp::ZERO, at(2), &ids);
+    collect(&mut trio);
+    trio.resolve(&[2], at(2), at(5_000), &[]);
+    // The first one asked answers that its history is gone, and then nothing any more.
+    let first = match trio.replicas[2].catch_up.expected_from {
+        Some(replica) => replica.0 as usize,
+        None => panic!("it asks someone"),
+    };
+    let now = trio.now;
+    trio.replicas[2].on_fetched_too_old(now, crate::node::ReplicaId(first as u64));
+    for _ in 0..=STATE_TRIES_MAX + 1 {
+        assert_eq!(trio.complete()[2], Timestamp::ZERO);
+        trio.settle_without(Some(first));
+        trio.pass(FETCH_AGAIN_AFTER + Duration::from_millis(1));
+    }
+    trio.settle_without(Some(first));
+    assert_eq!(trio.complete()[2], at(5_000));
+}

@@ -1,0 +1,140 @@
+//! Three replicas that speak to each other, and a coordinator that says to each what a test wants.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use iolite_machine::{Instant, Machine, Now, WallTime};
+use iolite_values::{CoordinatorId, Timestamp, Transaction};
+
+use super::bench::{START_MICROS, STORE, settings};
+use crate::ShardMap;
+use crate::node::{
+    Answer, Ask, BetweenReplicas, Epoch, Group, Life, MessageId, Outcome, Peer, ProposalId, ReplicaId, ShardId, Term,
+    ToReplica, View, Vote,
+};
+use crate::replica::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+use crate::tapir::split;
+
+pub struct Trio {
+    pub replicas: Vec<Replica>,
+    pub now: Now,
+    asked: u64,
+    /// What replicas said to each other and has not arrived.
+    between: VecDeque<BetweenReplicas>,
+    /// What they said so far, by kind.
+    pub said: Vec<Peer>,
+    pub records: Vec<Vec<Vec<u8>>>,
+}
+
+impl Trio {
+    pub fn new() -> Trio {
+        let members = [0, 1, 2].map(ReplicaId);
+        let group = Group::new(ShardId(0), Epoch(0), &members).unwrap();
+        let replica = |id| Replica::new(ReplicaSettings { id, group: group.clone(), ..settings(1) });
+        let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START_MICROS) };
+        let replicas = members.map(replica).into();
+        let mut trio =
+            Trio { replicas, now, asked: 0, between: VecDeque::new(), said: Vec::new(), records: vec![Vec::new(); 3] };
+        for replica in 0..3 {
+            assert_eq!(trio.ask(replica, Ask::Begin), Some(Answer::Begun));
+        }
+        trio
+    }
+
+    /// Asks one replica. What it says to others waits until [`Trio::settle`].
+    pub fn ask(&mut self, replica: usize, ask: Ask) -> Option<Answer> {
+        let view = self.replicas[replica].standing.view();
+        self.asked += 1;
+        let id = MessageId { life: Life(1), number: self.asked };
+        let message = ToReplica {
+            from: CoordinatorId::default(),
+            term: Term(1),
+            id,
+            store: Some(STORE),
+            shard: ShardId(0),
+            view: View { number: 0, ..view },
+            ask,
+        };
+        self.replicas[replica].handle(self.now, ReplicaInput::FromCoordinator(message));
+        self.drain(replica)
+    }
+
+    fn drain(&mut self, replica: usize) -> Option<Answer> {
+        let mut answer = None;
+        self.replicas[replica].validate();
+        while let Some(output) = self.replicas[replica].poll() {
+            match output {
+                ReplicaOutput::Persist { record, .. } => self.records[replica].push(record),
+                ReplicaOutput::Reply { message, .. } => answer = Some(message.answer),
+                ReplicaOutput::ToPeer { message, .. } => {
+                    self.said.push(message.peer.clone());
+                    self.between.push_back(message);
+                }
+            }
+        }
+        answer
+    }
+
+    /// Everything that replicas say to each other arrives, but for what `down` is told or says.
+    pub fn settle_without(&mut self, down: Option<usize>) {
+        for replica in 0..3 {
+            self.drain(replica);
+        }
+        while let Some(message) = self.between.pop_front() {
+            let (from, to) = (message.from.0 as usize, message.to.0 as usize);
+            if down != Some(from) && down != Some(to) {
+                self.replicas[to].handle(self.now, ReplicaInput::FromPeer(message));
+                self.drain(to);
+            }
+        }
+    }
+
+    pub fn settle(&mut self) {
+        self.settle_without(None);
+    }
+
+    pub fn pass(&mut self, time: Duration) {
+        self.now.instant = self.now.instant + time;
+        self.replicas.iter_mut().for_each(|replica| replica.on_deadline(self.now));
+    }
+
+    /// The votes of these replicas on a transaction.
+    pub fn prepare(&mut self, replicas: &[usize], transaction: &Transaction, at: Timestamp) -> Vec<Vote> {
+        let votes = replicas.iter().map(|replica| match self.ask(*replica, prepare(transaction, at)) {
+            Some(Answer::Voted(voted)) => voted.vote,
+            other => panic!("{other:?}"),
+        });
+        votes.collect()
+    }
+
+    /// Commits at these replicas, which all vote OK.
+    pub fn commit(&mut self, replicas: &[usize], transaction: &Transaction, at: Timestamp) {
+        assert!(self.prepare(replicas, transaction, at).iter().all(|vote| *vote == Vote::Ok));
+        for replica in replicas {
+            self.ask(
+                *replica,
+                Ask::Outcome { id: id_of(transaction, at), outcome: Outcome::Committed, proposal: None },
+            );
+        }
+    }
+
+    /// Tells these replicas what committed in a stretch.
+    pub fn resolve(&mut self, replicas: &[usize], from: Timestamp, through: Timestamp, commits: &[ProposalId]) {
+        for replica in replicas {
+            self.ask(*replica, Ask::Resolved { from, through, commits: commits.into() });
+        }
+    }
+
+    pub fn complete(&self) -> [Timestamp; 3] {
+        [0, 1, 2].map(|replica: usize| self.replicas[replica].complete())
+    }
+}
+
+pub fn prepare(transaction: &Transaction, at: Timestamp) -> Ask {
+    let (_, proposal) = split(&ShardMap::alone(), transaction, at).pop_first().unwrap();
+    Ask::Prepare { proposal, after: None }
+}
+
+pub fn id_of(transaction: &Transaction, at: Timestamp) -> ProposalId {
+    ProposalId { at, transaction: transaction.id, attempt: transaction.attempt }
+}

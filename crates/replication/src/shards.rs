@@ -1,0 +1,158 @@
+//! Which shard has what: ranges of rows, and the completion records of clients.
+//!
+//! Invariant: every row, and every client's records, are in exactly one shard.
+//! Completion records are placed as if they were rows of a table of their own, so that they move with a shard like rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use iolite_values::{ClientId, KeyRange, RowKey, TableId, Value};
+
+use crate::node::{Group, ReplicaId, ShardId};
+
+/// A place between rows. Sorted as rows are.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    pub table: TableId,
+    /// A key, or a bound of keys.
+    pub key: RowKey,
+}
+
+impl Place {
+    pub fn first() -> Place {
+        Place { table: TableId(0), key: RowKey::bound(&[]) }
+    }
+
+    /// Where a client's completion records are.
+    pub fn of_client(client: ClientId) -> Place {
+        let key = RowKey::new(&[Value::Id(client.0)]).expect("an id is a key");
+        Place { table: TableId::of("$completions"), key }
+    }
+}
+
+/// All shards, each beginning where the last one ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardMap {
+    starts: BTreeMap<Place, ShardId>,
+    groups: BTreeMap<ShardId, Group>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShardMapError {
+    #[error("no shard has the first row: begin one at the very beginning")]
+    NoFirst,
+    #[error("shard {0:?} begins twice")]
+    Twice(ShardId),
+}
+
+impl ShardMap {
+    /// # Errors
+    /// [`ShardMapError`].
+    pub fn new(shards: impl IntoIterator<Item = (Place, Group)>) -> Result<ShardMap, ShardMapError> {
+        let mut map = ShardMap { starts: BTreeMap::new(), groups: BTreeMap::new() };
+        for (start, group) in shards {
+            let shard = group.shard;
+            if map.groups.insert(shard, group).is_some() || map.starts.insert(start, shard).is_some() {
+                return Err(ShardMapError::Twice(shard));
+            }
+        }
+        if map.starts.first_key_value().is_some_and(|(start, _)| *start == Place::first()) {
+            Ok(map)
+        } else {
+            Err(ShardMapError::NoFirst)
+        }
+    }
+
+    /// One shard for everything, of one replica.
+    pub fn alone() -> ShardMap {
+        ShardMap::one(Group::alone(ShardId::default(), ReplicaId::default()))
+    }
+
+    /// One shard for everything.
+    pub fn one(group: Group) -> ShardMap {
+        ShardMap::new([(Place::first(), group)]).expect("it begins at the beginning")
+    }
+
+    pub fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.groups.values()
+    }
+
+    pub fn group(&self, shard: ShardId) -> Option<&Group> {
+        self.groups.get(&shard)
+    }
+
+    pub fn of_row(&self, table: TableId, key: &RowKey) -> ShardId {
+        self.of(&Place { table, key: key.clone() })
+    }
+
+    pub fn of_client(&self, client: ClientId) -> ShardId {
+        self.of(&Place::of_client(client))
+    }
+
+    fn of(&self, place: &Place) -> ShardId {
+        let (_, shard) = self.starts.range(..=place).next_back().expect("some shard begins at the beginning");
+        *shard
+    }
+
+    /// The parts of a range, each with its shard, in order.
+    pub fn of_range(&self, table: TableId, range: &KeyRange) -> Vec<(ShardId, KeyRange)> {
+        let mut parts = Vec::new();
+        let mut lower = range.lower.clone();
+        let mut shard = self.of(&Place { table, key: RowKey::bound(&lower) });
+        for (start, next) in &self.starts {
+            let inside = start.table == table
+                && start.key.as_bytes() > &*lower
+                && range.upper.as_ref().is_none_or(|upper| start.key.as_bytes() < &**upper);
+            if inside {
+                let upper: Arc<[u8]> = start.key.as_bytes().into();
+                parts.push((shard, KeyRange { lower: lower.clone(), upper: Some(upper.clone()) }));
+                (lower, shard) = (upper, *next);
+            }
+        }
+        parts.push((shard, KeyRange { lower, upper: range.upper.clone() }));
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::node::Epoch;
+
+    use super::*;
+
+    fn group(shard: u32) -> Group {
+        Group::new(ShardId(shard), Epoch(0), &[ReplicaId(shard.into())]).unwrap()
+    }
+
+    fn bound(bytes: &[u8]) -> Place {
+        Place { table: TableId(5), key: RowKey::bound(bytes) }
+    }
+
+    fn range(lower: &[u8], upper: Option<&[u8]>) -> KeyRange {
+        KeyRange { lower: lower.into(), upper: upper.map(Into::into) }
+    }
+
+    #[test]
+    fn a_range_is_cut_where_shards_begin() {
+        let shards = [(Place::first(), group(0)), (bound(&[3]), group(1)), (bound(&[7]), group(2))];
+        let map = ShardMap::new(shards).unwrap();
+        let parts = map.of_range(TableId(5), &KeyRange::all());
+        let expected = [
+            (ShardId(0), range(&[], Some(&[3]))),
+            (ShardId(1), range(&[3], Some(&[7]))),
+            (ShardId(2), range(&[7], None)),
+        ];
+        assert_eq!(parts, expected);
+        assert_eq!(map.of_range(TableId(5), &range(&[3], Some(&[7]))), [(ShardId(1), range(&[3], Some(&[7])))]);
+        assert_eq!(map.of_range(TableId(4), &KeyRange::all()), [(ShardId(0), KeyRange::all())]);
+        assert_eq!(map.of_range(TableId(6), &KeyRange::all()), [(ShardId(2), KeyRange::all())]);
+        assert_eq!(map.of_row(TableId(5), &RowKey::bound(&[3])), ShardId(1));
+    }
+
+    #[test]
+    fn a_map_without_a_beginning_or_with_two_of_one_is_refused() {
+        assert_eq!(ShardMap::new([(bound(&[3]), group(0))]), Err(ShardMapError::NoFirst));
+        let twice = [(Place::first(), group(0)), (bound(&[3]), group(0))];
+        assert_eq!(ShardMap::new(twice), Err(ShardMapError::Twice(ShardId(0))));
+    }
+}

@@ -1,0 +1,165 @@
+//! Proposals, entries of records, views and ballots.
+
+use std::sync::Arc;
+
+use iolite_values::{ClientId, CoordinatorId, Counter, Timestamp, TransactionId};
+
+use crate::DecodeError;
+use crate::generated::proto;
+use crate::node::{
+    Ballot, ClosedList, Effect, Epoch, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, ShardId, Term, View,
+    Vote,
+};
+use crate::session::{attempt, earlier_attempts};
+
+use super::reader::{identity, required};
+use super::{Reader, Writer};
+
+impl Writer {
+    pub(crate) fn proposal_id(&mut self, id: ProposalId) -> proto::ProposalName {
+        let at = self.timestamp(id.at);
+        proto::ProposalName {
+            at_near: at.near,
+            at: at.full,
+            client: id.transaction.client.0.to_bytes().to_vec(),
+            counter: id.transaction.counter.0,
+            earlier_attempts: earlier_attempts(id.attempt),
+        }
+    }
+
+    pub(crate) fn proposal(&mut self, proposal: &Proposal) -> proto::Proposal {
+        let id = Some(self.proposal_id(proposal.id));
+        let snapshot = self.timestamp(proposal.snapshot);
+        proto::Proposal {
+            id,
+            participants: proposal.participants.iter().map(|shard| shard.0).collect(),
+            snapshot_near: snapshot.near,
+            snapshot: snapshot.full,
+            reads: self.reads(&proposal.reads),
+            writes: self.writes(proposal.writes()),
+            aborts: proposal.effect == Effect::Abort,
+            is_home: proposal.is_home,
+        }
+    }
+
+    pub(crate) fn entry(&mut self, entry: &RecordedEntry) -> proto::RecordedEntry {
+        proto::RecordedEntry {
+            id: entry.proposal.is_none().then(|| self.proposal_id(entry.id)),
+            proposal: entry.proposal.as_ref().map(|proposal| self.proposal(proposal)),
+            ok: entry.vote == Vote::Ok,
+            finalised: entry.finalised.map(write_ballot),
+            promised: (entry.promised != Ballot::FIRST).then(|| write_ballot(entry.promised)),
+            committed: entry.outcome.map(|outcome| outcome == Outcome::Committed),
+        }
+    }
+
+    pub(crate) fn record_part(&mut self, part: &RecordPart) -> proto::RecordPart {
+        proto::RecordPart {
+            view: Some(write_view(part.view)),
+            complete: part.complete.as_u64(),
+            barrier: part.barrier.as_u64(),
+            number: part.number,
+            parts: part.parts,
+            entries: part.entries.iter().map(|entry| self.entry(entry)).collect(),
+            closed_lists: part.closed_lists.iter().map(|list| self.closed_list(list)).collect(),
+        }
+    }
+
+    pub(crate) fn closed_list(&mut self, list: &ClosedList) -> proto::ClosedList {
+        proto::ClosedList {
+            through: list.through.as_u64(),
+            may_commit: list.may_commit.iter().map(|id| self.proposal_id(*id)).collect(),
+        }
+    }
+}
+
+impl Reader {
+    pub(crate) fn proposal_id(&mut self, id: &proto::ProposalName) -> Result<ProposalId, DecodeError> {
+        Ok(ProposalId {
+            at: self.timestamp(id.at_near, id.at)?,
+            transaction: TransactionId { client: ClientId(identity(&id.client)?), counter: Counter(id.counter) },
+            attempt: attempt(id.earlier_attempts),
+        })
+    }
+
+    pub(crate) fn proposal(&mut self, proposal: proto::Proposal) -> Result<Proposal, DecodeError> {
+        let id = self.proposal_id(&required(proposal.id, "a proposal without a name")?)?;
+        let snapshot = self.timestamp(proposal.snapshot_near, proposal.snapshot)?;
+        if !proposal.participants.is_sorted_by(|a, b| a < b) || proposal.participants.is_empty() {
+            return Err(DecodeError::malformed("participants are some shards in order, each once"));
+        }
+        let reads = self.reads(proposal.reads)?;
+        let effect = match proposal.aborts {
+            false => Effect::Commit(self.writes(proposal.writes)?.into()),
+            true if proposal.writes.is_empty() => Effect::Abort,
+            true => return Err(DecodeError::malformed("an abort with writes")),
+        };
+        let participants = proposal.participants.into_iter().map(ShardId).collect();
+        Ok(Proposal { id, participants, snapshot, reads, effect, is_home: proposal.is_home })
+    }
+
+    pub(crate) fn entry(&mut self, entry: proto::RecordedEntry) -> Result<RecordedEntry, DecodeError> {
+        let (id, proposal) = match (entry.id, entry.proposal) {
+            (Some(id), None) => (self.proposal_id(&id)?, None),
+            (None, Some(proposal)) => {
+                let proposal = Arc::new(self.proposal(proposal)?);
+                (proposal.id, Some(proposal))
+            }
+            (Some(_), Some(_)) | (None, None) => {
+                return Err(DecodeError::malformed("an entry has a name or a proposal"));
+            }
+        };
+        Ok(RecordedEntry {
+            id,
+            proposal,
+            vote: if entry.ok { Vote::Ok } else { Vote::No },
+            finalised: entry.finalised.as_ref().map(read_ballot).transpose()?,
+            promised: entry.promised.as_ref().map_or(Ok(Ballot::FIRST), read_ballot)?,
+            outcome: entry.committed.map(|committed| if committed { Outcome::Committed } else { Outcome::Aborted }),
+        })
+    }
+
+    pub(crate) fn record_part(&mut self, part: proto::RecordPart) -> Result<RecordPart, DecodeError> {
+        let entries = part.entries.into_iter().map(|entry| self.entry(entry));
+        let entries = entries.collect::<Result<_, _>>()?;
+        let closed_lists = part.closed_lists.iter().map(|list| self.closed_list(list));
+        Ok(RecordPart {
+            view: read_view(&required(part.view, "a record without a view")?),
+            complete: Timestamp::from_u64(part.complete),
+            barrier: Timestamp::from_u64(part.barrier),
+            number: part.number,
+            parts: part.parts,
+            entries,
+            closed_lists: closed_lists.collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(crate) fn closed_list(&mut self, list: &proto::ClosedList) -> Result<ClosedList, DecodeError> {
+        let may_commit = list.may_commit.iter().map(|id| self.proposal_id(id)).collect::<Result<Vec<_>, _>>()?;
+        if !may_commit.is_sorted_by(|a, b| a < b) {
+            return Err(DecodeError::malformed("the proposals of a list are in order, each once"));
+        }
+        Ok(ClosedList { through: Timestamp::from_u64(list.through), may_commit })
+    }
+}
+
+pub(crate) fn write_view(view: View) -> proto::View {
+    proto::View { epoch: view.epoch.0, number: view.number }
+}
+
+pub(crate) fn read_view(view: &proto::View) -> View {
+    View { epoch: Epoch(view.epoch), number: view.number }
+}
+
+pub(crate) fn write_ballot(ballot: Ballot) -> proto::Ballot {
+    proto::Ballot { number: ballot.number, by: u32::from(ballot.by.number()), term: ballot.term.0 }
+}
+
+pub(crate) fn read_ballot(ballot: &proto::Ballot) -> Result<Ballot, DecodeError> {
+    Ok(Ballot { number: ballot.number, by: coordinator(ballot.by)?, term: Term(ballot.term) })
+}
+
+pub(crate) fn coordinator(number: u32) -> Result<CoordinatorId, DecodeError> {
+    let id = u16::try_from(number).ok().and_then(CoordinatorId::new);
+    id.ok_or(DecodeError::malformed("a coordinator's number is at most 4095"))
+}

@@ -1,0 +1,96 @@
+//! A replica's messages to coordinators.
+
+use iolite_store::{Commit, ReadReply, Refusal, TooOld};
+use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
+
+use std::sync::Arc;
+
+use super::{Boot, Group, MessageId, ProposalId, ReplicaId, ShardId, Term, View, Voted};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FromReplica {
+    pub to: CoordinatorId,
+    pub from: ReplicaId,
+    pub shard: ShardId,
+    /// The question.
+    pub id: MessageId,
+    pub boot: Boot,
+    pub store: StoreIncarnation,
+    pub view: View,
+    /// The highest timestamp of anything here. It may belong to something that is not durable yet: it is for proposing, not for reading.
+    pub highest: Timestamp,
+    /// How far ahead a clock may propose.
+    pub limit: Timestamp,
+    pub answer: Answer,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Opened(Opened),
+    Begun,
+    Voted(Voted),
+    /// The replica does not have the proposal that it is to finalise.
+    Unknown,
+    /// The proposal is older than what the replica remembers.
+    TooOld {
+        low_watermark: Timestamp,
+    },
+    Closed(Result<Closed, TooOld>),
+    /// The list is recorded.
+    Listed,
+    Read(Result<ReadReply, TooOld>),
+    Changes(Result<Vec<Commit>, TooOld>),
+    /// Not everything at or below what was asked for has reached this replica.
+    Behind {
+        complete: Timestamp,
+    },
+    /// Up to which timestamp the reads are true, if they are: the last change of them otherwise.
+    Valid(Result<(), Timestamp>),
+    Acknowledged,
+    /// The question makes no sense here, whoever asks.
+    Refused(Refusal),
+    /// The question is about another history.
+    WrongStore,
+    /// The shard has another configuration, or this replica is not of it.
+    WrongEpoch(Option<Group>),
+    /// A later life of this coordinator, or another process under its id, has registered.
+    Superseded {
+        term: Term,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// The last term of this coordinator id.
+    pub term: Term,
+    /// The feed can begin here.
+    pub complete: Timestamp,
+}
+
+/// What a replica has of a stretch of the feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Everything here is about (cursor, through]. It may be below what was asked for, when that is very much or too far ahead, and above, when
+    /// another coordinator closed further.
+    pub through: Timestamp,
+    /// Nothing new is voted OK at or below this any more.
+    pub barrier: Timestamp,
+    /// The last commit that this replica has.
+    pub latest: Timestamp,
+    /// This replica has everything through here.
+    pub complete: Timestamp,
+    /// What this replica voted OK, or the group did, and has no outcome here.
+    pub undecided: Vec<Undecided>,
+    pub aborted: Vec<ProposalId>,
+    pub committed: Vec<ProposalId>,
+    /// Those whose app gave up: decided like commits, without writes.
+    pub given_up: Vec<ProposalId>,
+    /// The commits themselves, if they were asked for.
+    pub commits: Vec<Commit>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecided {
+    pub id: ProposalId,
+    pub participants: Arc<[ShardId]>,
+}

@@ -1,0 +1,86 @@
+//! What the replicas of a group say to each other.
+
+use iolite_values::{StoreIncarnation, Timestamp};
+
+use super::{Boot, Epoch, ProposalId, RecordedEntry, ReplicaId, ShardId, View};
+use crate::journal::Completed;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BetweenReplicas {
+    pub from: ReplicaId,
+    pub to: ReplicaId,
+    pub store: StoreIncarnation,
+    pub shard: ShardId,
+    pub epoch: Epoch,
+    pub peer: Peer,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// Asks for what committed since.
+    Fetch {
+        after: Timestamp,
+    },
+    /// Everything that committed in (after, through].
+    Segment {
+        after: Timestamp,
+        through: Timestamp,
+        commits: Vec<Completed>,
+    },
+    /// What committed since is not kept any more.
+    FetchedTooOld,
+    /// Asks for a chunk of the whole state, from a place that the last chunk told.
+    FetchState {
+        place: Vec<u8>,
+    },
+    StateChunk(StateChunk),
+    /// A new view begins: stop, and send your record to its leader.
+    StartViewChange {
+        view: View,
+    },
+    /// A part of a record, to the leader of the view.
+    DoViewChange {
+        last_normal: View,
+        part: RecordPart,
+    },
+    /// A part of the master record, from the leader of the view.
+    StartView {
+        part: RecordPart,
+    },
+}
+
+/// A chunk of a replica's whole state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateChunk {
+    /// Chunks of two boots do not belong together.
+    pub boot: Boot,
+    /// Where it is from.
+    pub place: Vec<u8>,
+    /// Where the next one is from; none after the last.
+    pub next: Option<Vec<u8>>,
+    /// What the state is complete through at least.
+    pub complete: Timestamp,
+    /// An encoded [`crate::journal::CheckpointChunk`].
+    pub chunk: Vec<u8>,
+}
+
+/// A record travels in parts. All parts of one record have the same `view`, `complete` and `parts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordPart {
+    pub view: View,
+    /// The record begins above this; everything at or below it is settled.
+    pub complete: Timestamp,
+    pub barrier: Timestamp,
+    pub number: u32,
+    pub parts: u32,
+    pub entries: Vec<RecordedEntry>,
+    pub closed_lists: Vec<ClosedList>,
+}
+
+/// Only these can commit at or below `through`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClosedList {
+    pub through: Timestamp,
+    /// In order, each once.
+    pub may_commit: Vec<ProposalId>,
+}

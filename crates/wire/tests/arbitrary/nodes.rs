@@ -1,0 +1,93 @@
+//! Anything that replicas write down of what they say to each other.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use iolite_values::CoordinatorId;
+use iolite_wire::journal::{JournalRecord, SnapshotPart};
+use iolite_wire::node::{
+    Ballot, ClosedList, Effect, Epoch, Life, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, ShardId, Term,
+    View, Vote,
+};
+use proptest::collection::{btree_set, vec};
+use proptest::option;
+use proptest::prelude::*;
+
+use super::records::transaction;
+use super::session::attempt;
+use super::values::{read, timestamp, writes};
+
+fn id() -> impl Strategy<Value = ProposalId> {
+    (timestamp(), transaction(), attempt()).prop_map(|(at, transaction, attempt)| ProposalId {
+        at,
+        transaction,
+        attempt,
+    })
+}
+
+fn coordinator() -> impl Strategy<Value = CoordinatorId> {
+    (0..=CoordinatorId::MAX).prop_map(|number| CoordinatorId::new(number).expect("at most the last one"))
+}
+
+fn ballot() -> impl Strategy<Value = Ballot> {
+    (any::<u32>(), coordinator(), any::<u32>()).prop_map(|(number, by, term)| Ballot { number, by, term: Term(term) })
+}
+
+fn proposal() -> impl Strategy<Value = Arc<Proposal>> {
+    let effect = prop_oneof![writes().prop_map(|writes| Effect::Commit(writes.into())), Just(Effect::Abort)];
+    let participants = btree_set(any::<u32>().prop_map(ShardId), 1..4);
+    (id(), participants, timestamp(), vec(read(), 0..4), effect, any::<bool>()).prop_map(
+        |(id, participants, snapshot, reads, effect, is_home)| {
+            let participants = participants.into_iter().collect();
+            Arc::new(Proposal { id, participants, snapshot, reads, effect, is_home })
+        },
+    )
+}
+
+pub fn entry() -> impl Strategy<Value = RecordedEntry> {
+    let vote = prop_oneof![Just(Vote::Ok), Just(Vote::No)];
+    let outcome = prop_oneof![Just(Outcome::Committed), Just(Outcome::Aborted)];
+    (id(), option::of(proposal()), vote, option::of(ballot()), ballot(), option::of(outcome)).prop_map(
+        |(id, proposal, vote, finalised, promised, outcome)| {
+            let id = proposal.as_ref().map_or(id, |proposal| proposal.id);
+            RecordedEntry { id, proposal, vote, finalised, promised, outcome }
+        },
+    )
+}
+
+pub fn view() -> impl Strategy<Value = View> {
+    (any::<u32>(), any::<u32>()).prop_map(|(epoch, number)| View { epoch: Epoch(epoch), number })
+}
+
+pub fn closed_list() -> impl Strategy<Value = ClosedList> {
+    (timestamp(), btree_set(id(), 0..4))
+        .prop_map(|(through, ids): (_, BTreeSet<_>)| ClosedList { through, may_commit: ids.into_iter().collect() })
+}
+
+pub fn record_part() -> impl Strategy<Value = RecordPart> {
+    let numbers = (any::<u32>(), any::<u32>());
+    (view(), timestamp(), timestamp(), numbers, vec(entry(), 0..3), vec(closed_list(), 0..2)).prop_map(
+        |(view, complete, barrier, (number, parts), entries, closed_lists)| RecordPart {
+            view,
+            complete,
+            barrier,
+            number,
+            parts,
+            entries,
+            closed_lists,
+        },
+    )
+}
+
+pub fn term() -> impl Strategy<Value = JournalRecord> {
+    (coordinator(), any::<u32>(), any::<u64>()).prop_map(|(coordinator, term, life)| JournalRecord::Term {
+        coordinator,
+        term: Term(term),
+        life: Life(life),
+    })
+}
+
+pub fn snapshot_part() -> impl Strategy<Value = SnapshotPart> {
+    (timestamp(), any::<u32>(), any::<bool>(), vec(any::<u8>(), 0..20))
+        .prop_map(|(complete, number, is_last, chunk)| SnapshotPart { complete, number, is_last, chunk })
+}

@@ -1,0 +1,90 @@
+//! Everything that replicas write down of what they say to each other.
+
+use std::sync::Arc;
+
+use iolite_values::{Attempt, CoordinatorId, Element, Read, Timestamp};
+use iolite_wire::journal::{CheckpointChunk, CheckpointMeta, JournalRecord, SnapshotPart};
+use iolite_wire::node::{
+    Ballot, ClosedList, Effect, Epoch, Life, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, ShardId, Term,
+    View, Vote,
+};
+
+use super::records::transaction;
+use super::values::{cell, every_operation, ranges, table, time, write};
+use crate::decoders::Content;
+
+fn id(micros: u64) -> ProposalId {
+    ProposalId { at: time(micros), transaction: transaction(), attempt: Attempt(2) }
+}
+
+fn proposal(effect: Effect) -> Arc<Proposal> {
+    let whole = Read::Cell { cell: cell("chair"), element: Element::Whole };
+    let ranges = ranges().into_iter().map(|range| Read::Range { table: table(), range });
+    Arc::new(Proposal {
+        id: id(5),
+        participants: [ShardId(1), ShardId(300)].into(),
+        snapshot: time(3),
+        reads: [whole].into_iter().chain(ranges).collect(),
+        effect,
+        is_home: true,
+    })
+}
+
+fn ballot() -> Ballot {
+    Ballot { number: 2, by: CoordinatorId::new(CoordinatorId::MAX).expect("the last one"), term: Term(7) }
+}
+
+fn entry(vote: Vote, proposal: Option<Arc<Proposal>>) -> RecordedEntry {
+    RecordedEntry { id: id(5), proposal, vote, finalised: None, promised: Ballot::FIRST, outcome: None }
+}
+
+fn view() -> View {
+    View { epoch: Epoch(3), number: 4 }
+}
+
+fn list() -> ClosedList {
+    ClosedList { through: time(9), may_commit: vec![id(5), id(6)] }
+}
+
+pub fn all() -> Vec<(&'static str, &'static str, Content)> {
+    let records = |records: Vec<JournalRecord>| Content::Journal(records);
+    let writes: Vec<_> = every_operation().into_iter().map(write).collect();
+    let commit = proposal(Effect::Commit(writes.into()));
+    let voted = entry(Vote::Ok, Some(commit.clone()));
+    let settled = RecordedEntry { finalised: Some(ballot()), promised: ballot(), ..entry(Vote::No, None) };
+    let outcome = |outcome| RecordedEntry { outcome: Some(outcome), ..entry(Vote::Ok, None) };
+    let part = RecordPart {
+        view: view(),
+        complete: time(1),
+        barrier: time(2),
+        number: 1,
+        parts: 3,
+        entries: vec![voted.clone(), settled.clone()],
+        closed_lists: vec![list()],
+    };
+    let meta = CheckpointMeta { low_watermark: time(1), ceiling: time(2), reads_through: time(3) };
+    let chunk = CheckpointChunk::Meta(meta).encode().expect("small");
+    let snapshot = SnapshotPart { complete: time(4), number: 2, is_last: true, chunk };
+    let coordinator = CoordinatorId::new(9).expect("small");
+    let term = JournalRecord::Term { coordinator, term: Term(2), life: Life(u64::MAX) };
+    vec![
+        ("proposal", "a commit of every operation, and an abort", {
+            let abort = entry(Vote::Ok, Some(proposal(Effect::Abort)));
+            records(vec![JournalRecord::Entry(voted.clone()), JournalRecord::Entry(abort)])
+        }),
+        ("proposal_name", "a vote No", records(vec![JournalRecord::Entry(entry(Vote::No, None))])),
+        ("ballot", "finalised at a ballot", records(vec![JournalRecord::Entry(settled)])),
+        ("recorded_entry", "one that committed, and one that was aborted", {
+            records([Outcome::Committed, Outcome::Aborted].map(|own| JournalRecord::Entry(outcome(own))).into())
+        }),
+        ("view", "a view was joined", records(vec![JournalRecord::Joined(view())])),
+        ("record_part", "a part of a master record", records(vec![JournalRecord::Master(part)])),
+        ("coordinator_term", "a life of a coordinator", records(vec![term.clone()])),
+        ("closed_list", "two that may commit", records(vec![JournalRecord::ClosedList(list())])),
+        ("snapshot_part", "the last part of a state", records(vec![JournalRecord::Snapshot(snapshot)])),
+        ("checkpoint_records", "a term and a complete point", {
+            let complete = JournalRecord::Complete(Timestamp::MAX);
+            Content::Checkpoint(vec![CheckpointChunk::Records(vec![term, complete])])
+        }),
+    ]
+}
