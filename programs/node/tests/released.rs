@@ -2,8 +2,6 @@
 //!
 //! tests/released has one of each format: `data` as the process left it when it was killed, and `rows.txt`, what that release itself read from it.
 
-#![expect(clippy::disallowed_methods, reason = "a test reads its files")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
