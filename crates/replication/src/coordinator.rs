@@ -107,7 +107,7 @@ enum Session {
 }
 
 /// One gateway's half of the replicated store.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Coordinator {
     settings: CoordinatorSettings,
     session: Session,

@@ -40,7 +40,10 @@ use iolite_values::{StoreIncarnation, Timestamp};
 
 use crate::broken::Broken;
 use crate::ir::{Quorums, Record};
-use crate::node::{Answer, Ask, BetweenReplicas, Boot, ClosedList, FromReplica, Group, ReplicaId, ShardId, ToReplica};
+use crate::node::{
+    Answer, Ask, BetweenReplicas, Boot, ClosedList, FromReplica, Group, RecordedEntry, ReplicaId, ShardId, ToReplica,
+    View,
+};
 use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
 
@@ -97,7 +100,7 @@ pub enum ReplicaOutput {
 }
 
 /// One replica of a shard.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Replica {
     settings: ReplicaSettings,
     quorums: Quorums,
@@ -199,6 +202,20 @@ impl Replica {
     /// How many proposals are not settled yet.
     pub fn record_len(&self) -> usize {
         self.record.len()
+    }
+
+    /// The view it is in, or on the way to.
+    pub fn view(&self) -> View {
+        self.standing.view()
+    }
+
+    pub fn takes_part(&self) -> bool {
+        self.standing.is_normal()
+    }
+
+    /// Where it stands with what is not settled, for checkers.
+    pub fn recorded(&self) -> impl Iterator<Item = RecordedEntry> {
+        self.record.iter().map(|(id, entry)| entry.recorded(id))
     }
 
     fn is_alone(&self) -> bool {

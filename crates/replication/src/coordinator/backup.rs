@@ -21,12 +21,12 @@ use crate::node::{Answer, Ask, Ballot, Outcome, Proposal, ProposalId, ShardId, V
 /// When an attempt to take a proposal over is made anew, at a higher ballot.
 pub const BACKUP_PAUSES: Pauses = Pauses { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Backups {
     open: BTreeMap<ProposalId, Backup>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Backup {
     shards: BTreeMap<ShardId, AtShard>,
     ballot: Ballot,
@@ -35,7 +35,7 @@ struct Backup {
     questions: Vec<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct AtShard {
     proposing: Proposing,
     proposal: Option<Arc<Proposal>>,

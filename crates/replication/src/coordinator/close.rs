@@ -24,7 +24,7 @@ pub const CLOSE_PAUSES: Pauses = Pauses { first: Duration::from_millis(1), longe
 /// How long a Close waits for more than a majority to answer, before it makes its list known to a majority.
 pub const LIST_AFTER: Duration = Duration::from_millis(20);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Closer {
     pub cursor: Timestamp,
     /// There is something here to be fetched.
@@ -43,7 +43,7 @@ pub(super) struct Closer {
     idle_after_max: Duration,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Phase {
     /// The next one comes with demand, or at this time.
     Idle(Instant),
@@ -53,7 +53,7 @@ enum Phase {
 }
 
 /// One Close and its answers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Round {
     cursor: Timestamp,
     through: Timestamp,
@@ -64,7 +64,7 @@ struct Round {
 }
 
 /// The list that was made of a majority's answers, and who has recorded it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Listed {
     view: View,
     through: Timestamp,

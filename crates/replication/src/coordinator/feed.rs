@@ -15,7 +15,7 @@ use crate::node::ShardId;
 /// Without demand, this much of the recent past stays open, for proposals of slower clocks and links.
 pub const IDLE_CLOSE_BEHIND: Duration = Duration::from_millis(100);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Feed {
     position: Timestamp,
     /// What some shards have settled beyond the position.

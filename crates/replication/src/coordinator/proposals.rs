@@ -8,7 +8,7 @@ use std::time::Duration;
 use iolite_machine::Now;
 use iolite_values::{CoordinatorId, Timestamp};
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Proposals {
     id: CoordinatorId,
     /// The highest timestamp that was heard of.

@@ -60,7 +60,7 @@ impl Purpose {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Questions {
     life: Life,
     resend_after: Duration,
@@ -70,7 +70,7 @@ pub(super) struct Questions {
     timers: BTreeSet<(Instant, u64)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Question {
     pub to: Target,
     pub purpose: Purpose,

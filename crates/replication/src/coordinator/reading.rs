@@ -18,12 +18,12 @@ use crate::node::{Answer, Ask, ReplicaId, ShardId};
 /// When all replicas are behind, they are asked again after this long.
 pub const READ_AGAIN_AFTER: Duration = Duration::from_millis(2);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Readings {
     open: BTreeMap<RequestId, Reading>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Reading {
     kind: Kind,
     parts: Vec<Part>,
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     shard: ShardId,
     ask: Ask,
@@ -54,7 +54,7 @@ struct Part {
     answer: Option<Found>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Found {
     Rows(Result<ReadReply, TooOld>),
     Changes(Result<Vec<Commit>, TooOld>),

@@ -17,7 +17,7 @@ pub(super) enum Timer {
     Reading(RequestId, usize),
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Timers {
     in_order: BTreeSet<(Instant, Timer)>,
     set: BTreeMap<Timer, Instant>,

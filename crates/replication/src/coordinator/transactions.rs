@@ -28,7 +28,7 @@ pub const RETRY_LEADS: Pauses = Pauses { first: Duration::from_micros(100), long
 /// So many retries do without a lead.
 const RETRIES_WITHOUT_LEAD: u32 = 3;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Transactions {
     last: u64,
     open: BTreeMap<u64, Transacting>,
@@ -37,7 +37,7 @@ pub(super) struct Transactions {
     by_attempt: BTreeMap<(TransactionId, Attempt), u64>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Transacting {
     pub requests: Vec<RequestId>,
     pub transaction: Arc<Transaction>,
@@ -47,7 +47,7 @@ pub(super) struct Transacting {
     pub phase: Phase,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Phase {
     Voting(BTreeMap<ShardId, AtShard>),
     /// Somebody else has taken the proposal over; what becomes of it is found out by taking it over in turn.
@@ -59,7 +59,7 @@ pub(super) enum Phase {
     },
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct AtShard {
     pub proposal: Arc<Proposal>,
     pub proposing: Proposing,
