@@ -15,4 +15,10 @@ pub enum Broken {
     AcceptBelowWrites,
     /// A FINALIZE of an earlier view is obeyed (flaw 6).
     FinaliseWithoutView,
+    /// A write is accepted above a prepared transaction that reads what it writes, as in Figure 9; a merge that validates again is then unsound (flaw 3).
+    AcceptAboveReaders,
+    /// A merge keeps only what more than f / 2 + 1 records have, as in Figure 5 (flaw 4).
+    MergeAsFigure5,
+    /// A transaction that is prepared is answered OK at whatever timestamp it is asked for, as in Figure 8 (flaw 5).
+    AnswerForTransaction,
 }

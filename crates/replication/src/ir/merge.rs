@@ -20,11 +20,12 @@ pub struct Record {
     pub entries: Vec<RecordedEntry>,
 }
 
-/// `records` are those of exactly f + 1 replicas. `may_stand` says whether a proposal that a fast quorum may have accepted can be kept: whether it
-/// conflicts neither with what committed nor with those of the second argument, which are kept already. Says what becomes of
-/// each proposal in the new view.
+/// `records` are those of exactly f + 1 replicas; what fewer than `kept` of them accepted, no fast quorum did. `may_stand` says whether a proposal
+/// that a fast quorum may have accepted can be kept: whether it conflicts neither with what committed nor with those of the second
+/// argument, which are kept already. Says what becomes of each proposal in the new view.
 pub fn merge(
     quorums: Quorums,
+    kept: usize,
     records: &[Record],
     mut may_stand: impl FnMut(&Arc<Proposal>, &[Arc<Proposal>]) -> bool,
 ) -> BTreeMap<ProposalId, RecordedEntry> {
@@ -50,7 +51,7 @@ pub fn merge(
             (None, Some(entry)) => Some(entry.vote),
             (None, None) => {
                 let accepted = current().filter(|entry| entry.vote == Vote::Ok).count();
-                (accepted < quorums.kept()).then_some(Vote::No)
+                (accepted < kept).then_some(Vote::No)
             }
         };
         if vote.is_none() {

@@ -35,6 +35,11 @@ impl Quorums {
         self.faults.div_ceil(2) + 1
     }
 
+    /// More than f / 2 + 1, as Figure 5 has it: too many when f is even (flaw 4).
+    pub fn kept_as_figure_5(self) -> usize {
+        self.faults / 2 + 2 - self.faults % 2
+    }
+
     /// f + 1 + floor(f / 2): who has to answer a Close so that nothing else can come to be decided below it, without telling the group.
     pub fn close(self) -> usize {
         self.majority() + self.faults / 2

@@ -10,6 +10,7 @@ use iolite_machine::{Now, PersistId};
 use iolite_store::Refusal;
 
 use super::Replica;
+use crate::broken::Broken;
 use crate::ir::Entry;
 use crate::node::{Answer, Ballot, Objection, Outcome, Proposal, ProposalId, Vote, Voted};
 
@@ -27,7 +28,7 @@ impl Replica {
             return self.decide_alone(now, &proposal);
         }
         let id = proposal.id;
-        if let Some(known) = self.standing_of(id) {
+        if let Some(known) = self.standing_of(id).or_else(|| self.answer_as_published(id)) {
             return (self.persisted, known);
         }
         let entry = match self.validate_proposal(now, &proposal) {
@@ -43,6 +44,13 @@ impl Replica {
         }
         // Whatever the answer says rests on records up to now.
         (self.persisted, answer)
+    }
+
+    /// The answer for another proposal of the same transaction.
+    fn answer_as_published(&self, id: ProposalId) -> Option<Answer> {
+        let is_published = self.settings.broken == Broken::AnswerForTransaction;
+        let same = self.prepared.ids().find(|other| is_published && other.transaction == id.transaction)?;
+        self.standing_of(same)
     }
 
     /// What is known of a proposal, in the record or from before what is in it.

@@ -28,7 +28,7 @@ impl Replica {
         if let Some(at_least) = self.conflict_of_reads(proposal) {
             return Err(Objection::Conflict { at_least });
         }
-        if let Some(other) = self.prepared.touching(proposal).find(|other| conflict(proposal, other)) {
+        if let Some(other) = self.prepared.touching(proposal).find(|other| self.is_in_the_way(proposal, other)) {
             return Err(Objection::Busy { with: other.id });
         }
         self.check_place(proposal, self.floor())?;
@@ -88,6 +88,13 @@ impl Replica {
         changes.max().flatten()
     }
 
+    fn is_in_the_way(&self, proposal: &Proposal, other: &Proposal) -> bool {
+        if self.settings.broken == Broken::AcceptAboveReaders && other.id.at < proposal.id.at {
+            return conflict(proposal, &Proposal { reads: Vec::new(), ..other.clone() });
+        }
+        conflict(proposal, other)
+    }
+
     fn floor(&self) -> Timestamp {
         self.reads_through.max(match self.settings.broken {
             Broken::PublishPastResolved => self.versions.low_watermark(),
@@ -95,7 +102,10 @@ impl Replica {
             | Broken::SkipReadValidation
             | Broken::NoCompletionRecords
             | Broken::AcceptBelowWrites
-            | Broken::FinaliseWithoutView => self.barrier,
+            | Broken::FinaliseWithoutView
+            | Broken::AcceptAboveReaders
+            | Broken::MergeAsFigure5
+            | Broken::AnswerForTransaction => self.barrier,
         })
     }
 

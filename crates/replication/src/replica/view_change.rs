@@ -15,6 +15,7 @@ use iolite_machine::{Instant, Now};
 
 use super::Replica;
 use super::standing::{Changing, Parts, Standing};
+use crate::broken::Broken;
 use crate::ir::{Entry, MemberRecord, merge};
 use crate::journal::{COMPLETION_BYTES, JournalRecord, proposal_bytes};
 use crate::node::{Outcome, Peer, RecordPart, RecordedEntry, ReplicaId, View};
@@ -181,7 +182,7 @@ impl Replica {
         for RecordedEntry { id, proposal, .. } in committed.cloned().collect::<Vec<_>>() {
             self.on_outcome(id, Outcome::Committed, proposal);
         }
-        let merged = merge(self.quorums, &records, |proposal, kept| self.may_stand(proposal, kept));
+        let merged = merge(self.quorums, self.kept(), &records, |proposal, kept| self.may_stand(proposal, kept));
         let head = RecordPart {
             view,
             complete,
@@ -192,6 +193,11 @@ impl Replica {
             closed_lists: self.closed_lists.clone(),
         };
         cut(head, merged.into_values().collect())
+    }
+
+    fn kept(&self) -> usize {
+        let is_published = self.settings.broken == Broken::MergeAsFigure5;
+        if is_published { self.quorums.kept_as_figure_5() } else { self.quorums.kept() }
     }
 
     pub(super) fn on_start_view(&mut self, now: Now, part: RecordPart) {
