@@ -7,6 +7,7 @@
 
 mod broken;
 mod coordinator;
+mod decisions;
 mod ir;
 pub mod journal;
 pub mod limits;
@@ -20,6 +21,7 @@ pub use iolite_wire::node;
 
 pub use broken::Broken;
 pub use coordinator::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
+pub use decisions::decisions;
 pub use local::Local;
 pub use replica::{RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
 pub use shards::{Place, ShardMap, ShardMapError};

@@ -18,9 +18,9 @@ pub enum Fault {
     HalfOpen,
     /// A session's socket takes what the gateway sends slowly.
     SlowSocket,
-    /// The store's process is killed, or loses power, and starts again from its disk.
+    /// A replica's process is killed, or loses power, and starts again from its disk.
     ServerRestart,
-    /// The store starts again on an empty disk, so its history is another one.
+    /// The only replica starts again on an empty disk, so its history is another one.
     HistoryLost,
     /// A gateway's process is killed and starts again with nothing.
     GatewayRestart,
@@ -40,10 +40,16 @@ pub enum Fault {
     LostNameChange,
     /// A wall clock jumps.
     ClockJump,
+    /// A link between two of the server's processes loses everything in one direction for a while.
+    Cut,
+    /// A replica leaves its view for another one.
+    ViewChange,
+    /// All replicas are killed, or lose power, at once.
+    Blackout,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 17] = [
+    pub const ALL: [Fault; 20] = [
         Fault::Drop,
         Fault::Duplicate,
         Fault::Reorder,
@@ -61,5 +67,8 @@ impl Fault {
         Fault::TornWrite,
         Fault::LostNameChange,
         Fault::ClockJump,
+        Fault::Cut,
+        Fault::ViewChange,
+        Fault::Blackout,
     ];
 }

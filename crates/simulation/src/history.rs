@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_client::{CallStatus, Ticket, View};
 use iolite_engine::Position;
 use iolite_replication::journal::JournalRecord;
+use iolite_replication::node::{ReplicaId, ShardId};
 use iolite_values::{ClientId, Counter, StoreIncarnation, Timestamp};
 
 use crate::app::{Call, SchemaVersion, Watcher};
@@ -37,7 +38,14 @@ pub struct History {
 /// What a store had on its disks, from its first start until its data were lost.
 #[derive(Debug, Default)]
 pub struct StoreHistory {
-    /// The store's journal, as far as it survived.
+    pub replicas: BTreeMap<ReplicaId, ReplicaHistory>,
+}
+
+/// What one replica had on its disk.
+#[derive(Debug, Default)]
+pub struct ReplicaHistory {
+    pub shard: ShardId,
+    /// Its journal, as far as it survived.
     pub journal: BTreeMap<Position, JournalRecord>,
     /// The last record that was reported durable.
     durable: Option<Position>,
@@ -180,30 +188,38 @@ impl History {
         self.asked_back.contains(&mutation) || called.ticket.is_some_and(|ticket| self.tickets[&ticket].asked_back)
     }
 
-    /// A store started: again, with what its disk still holds, or as a new one.
-    pub fn recovered(&mut self, store: StoreIncarnation, next: Position, records: &[iolite_engine::RecoveredRecord]) {
-        let own = self.stores.entry(store).or_default();
+    /// A replica of a store started: again, with what its disk still holds, or as a new one.
+    pub fn recovered(
+        &mut self,
+        store: StoreIncarnation,
+        (replica, shard): (ReplicaId, ShardId),
+        next: Position,
+        records: &[iolite_engine::RecoveredRecord],
+    ) {
+        let own = self.stores.entry(store).or_default().replicas.entry(replica).or_default();
+        own.shard = shard;
         own.recovered(next, records);
         assert_eq!(self.stores.keys().next_back(), Some(&store), "an earlier history goes on");
     }
 
-    /// The store that goes on wrote a record.
-    pub fn note_record(&mut self, position: Position, record: JournalRecord) {
-        self.going_on().journal.insert(position, record);
+    /// A replica of the store that goes on wrote a record.
+    pub fn note_record(&mut self, replica: ReplicaId, position: Position, record: JournalRecord) {
+        self.going_on(replica).journal.insert(position, record);
     }
 
-    /// The store that goes on said that its records are durable up to here.
-    pub fn note_durable(&mut self, position: Position) {
-        self.going_on().durable = Some(position);
+    /// A replica of the store that goes on said that its records are durable up to here.
+    pub fn note_durable(&mut self, replica: ReplicaId, position: Position) {
+        self.going_on(replica).durable = Some(position);
     }
 
-    fn going_on(&mut self) -> &mut StoreHistory {
-        self.stores.values_mut().next_back().expect("a store was started")
+    fn going_on(&mut self, replica: ReplicaId) -> &mut ReplicaHistory {
+        let store = self.stores.values_mut().next_back().expect("a store was started");
+        store.replicas.entry(replica).or_default()
     }
 }
 
-impl StoreHistory {
-    /// The store started again, and goes on at `next`: what was written there before is lost.
+impl ReplicaHistory {
+    /// The replica started again, and goes on at `next`: what was written there before is lost.
     fn recovered(&mut self, next: Position, records: &[iolite_engine::RecoveredRecord]) {
         let lost = self.journal.split_off(&next);
         if let (Some(durable), Some((first, record))) = (self.durable, lost.first_key_value()) {

@@ -16,6 +16,7 @@ mod random;
 mod report;
 mod roughness;
 mod run;
+mod topology;
 mod world;
 
 pub use broken::Broken;

@@ -22,6 +22,8 @@ pub struct Roughness {
     pub tab_closed_every_ms: u64,
     pub tab_frozen_every_ms: u64,
     pub clock_jump_every_ms: u64,
+    pub cut_every_ms: u64,
+    pub view_change_every_ms: u64,
     /// Milliseconds that a message takes at most, of a session and within the server.
     pub session_delay_ms: u64,
     pub server_delay_ms: u64,
@@ -50,6 +52,8 @@ impl Roughness {
             tab_closed_every_ms: every(500, 4000),
             tab_frozen_every_ms: every(500, 4000),
             clock_jump_every_ms: every(500, 4000),
+            cut_every_ms: every(200, 3000),
+            view_change_every_ms: every(500, 6000),
             session_delay_ms: random.between(1, 80),
             server_delay_ms: random.between(1, 10),
             sync_delay_ms: random.between(1, 20),

@@ -16,11 +16,13 @@ mod store_node;
 mod tab_node;
 mod tabs;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_engine::MemoryDisk;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_replication::Retention;
+use iolite_replication::node::{Group, ReplicaId};
 use sha2::{Digest, Sha256};
 
 use crate::app::{Call, Watcher};
@@ -32,12 +34,14 @@ use crate::history::{ClientIndex, History, Moment};
 use crate::occasions::Occasion;
 use crate::random::Random;
 use crate::roughness::Roughness;
+use crate::topology::Topology;
 
 pub use client_node::ClientNode;
 use events::{Event, Events, ServerEvent, TabEvent};
 use front_node::FrontNode;
 use links::Links;
-use store_node::StoreNode;
+use server::{End, Store};
+use store_node::{Place, StoreNode};
 use tab_node::TabNode;
 
 /// Wall clocks begin here (September 2020), give or take their skew.
@@ -58,16 +62,17 @@ pub struct World {
     healing: bool,
     moment: Moment,
     events: Events,
-    retention: Retention,
-    store: Process<StoreNode, MemoryDisk>,
+    topology: Topology,
+    stores: BTreeMap<ReplicaId, Store>,
+    /// Links within the server that lose everything, until then.
+    cuts: BTreeMap<(End, End), Moment>,
     fronts: Vec<Process<FrontNode, ()>>,
     /// Counts the lives of each front.
     front_lives: Vec<u64>,
     pub clients: Vec<ClientNode>,
-    /// By how much each process's wall clock is wrong, in microseconds: store, fronts, clients.
+    /// By how much each process's wall clock is wrong, in microseconds: replicas, fronts, clients.
     skews: Vec<i64>,
     links: Links,
-    boots: u64,
     last_tab: u64,
     calls_left: Vec<u32>,
     next_element: i64,
@@ -99,8 +104,8 @@ impl World {
         let (roughness, habits) = (Roughness::random(&mut random), Habits::random(&mut random));
         let size = Size::random(&mut random);
         let retention = Retention { age: Duration::from_millis(random.between(200, 20_000)), operations_max: 5_000 };
-        let mut history = History::default();
-        let store = StoreNode::start(MemoryDisk::new(), 1, retention, broken, &mut history);
+        let topology = Topology::random(&mut random);
+        let replicas = topology.replicas();
         let mut world = World {
             broken,
             roughness,
@@ -108,36 +113,47 @@ impl World {
             healing: false,
             moment: 0,
             events: Events::default(),
-            retention,
-            store: Process::Up(Box::new(store)),
+            topology,
+            stores: BTreeMap::new(),
+            cuts: BTreeMap::new(),
             fronts: Vec::new(),
             front_lives: vec![0; size.fronts],
             clients: Vec::new(),
-            skews: (0..1 + size.fronts + size.clients).map(|_| skew(&mut random)).collect(),
+            skews: (0..replicas.len() + size.fronts + size.clients).map(|_| skew(&mut random)).collect(),
             links: Links::default(),
-            boots: 1,
             last_tab: 0,
             calls_left: vec![size.calls_each; size.clients],
             next_element: 0,
-            history,
+            history: History::default(),
             faults: Counts::default(),
             occasions: Counts::default(),
             steps: 0,
             trace: Sha256::new(),
             random,
         };
+        world.start_replicas(replicas, retention);
         world.populate(size);
         world
+    }
+
+    fn start_replicas(&mut self, replicas: Vec<(ReplicaId, Group)>, retention: Retention) {
+        let (broken, is_alone) = (self.broken, self.topology.is_alone());
+        for (id, group) in replicas {
+            let place = Place { id, group, retention, broken, is_alone };
+            let store = StoreNode::start(&place, MemoryDisk::new(), 1, &mut self.history);
+            self.stores.insert(id, Store { place, process: Process::Up(Box::new(store)), boot: 1 });
+        }
     }
 
     fn populate(&mut self, size: Size) {
         for number in 0..size.fronts {
             let (now, limits) = (self.now_of_front(number), self.habits.gateway_limits);
-            let front = FrontNode::start(now, number as u16, limits, self.broken, &mut self.random);
+            let shards = self.topology.map();
+            let front = FrontNode::start(now, number as u16, shards, limits, self.broken, &mut self.random);
             self.fronts.push(Process::Up(Box::new(front)));
         }
         for index in 0..size.clients {
-            let now = self.now(1 + self.fronts.len() + index);
+            let now = self.now_of_client(ClientIndex(index));
             let limits = self.habits.client_limits;
             let mut client = ClientNode::start(ClientIndex(index), limits, now, self.broken, &mut self.random);
             add_watchers(&mut |watcher, view| client.watch(watcher, view), &mut self.random);
@@ -208,13 +224,15 @@ impl World {
         self.trace.clone().finalize().into()
     }
 
-    /// Adds what the disk counted.
+    /// Adds what the disks counted.
     pub fn count_disk_faults(&mut self) {
-        let disk = match &self.store {
-            Process::Up(store) => store.disk().clone(),
+        let disks = self.stores.values().map(|store| match &store.process {
+            Process::Up(node) => node.disk().clone(),
             Process::Down(disk) => disk.clone(),
-        };
-        self.count_faults_of(&disk);
+        });
+        for disk in disks.collect::<Vec<_>>() {
+            self.count_faults_of(&disk);
+        }
     }
 
     fn count_faults_of(&mut self, disk: &MemoryDisk) {
@@ -232,16 +250,16 @@ impl World {
         Now { instant: Instant::from_nanos(self.moment), wall: WallTime::from_micros(wall) }
     }
 
-    fn now_of_store(&self) -> Now {
-        self.now(0)
+    fn now_of_replica(&self, id: ReplicaId) -> Now {
+        self.now(self.stores.keys().position(|own| *own == id).unwrap_or_default())
     }
 
     fn now_of_front(&self, front: usize) -> Now {
-        self.now(1 + front)
+        self.now(self.stores.len() + front)
     }
 
     fn now_of_client(&self, client: ClientIndex) -> Now {
-        self.now(1 + self.fronts.len() + client.0)
+        self.now(self.stores.len() + self.front_lives.len() + client.0)
     }
 
     fn next_deadline(&self) -> Option<Moment> {
@@ -253,10 +271,15 @@ impl World {
             Process::Up(front) => front.deadline(),
             Process::Down(()) => None,
         });
-        clients.chain(tabs).chain(fronts).min().map(Instant::as_nanos)
+        let stores = self.stores.values().filter_map(|store| match &store.process {
+            Process::Up(node) => node.deadline(),
+            Process::Down(_) => None,
+        });
+        clients.chain(tabs).chain(fronts).chain(stores).min().map(Instant::as_nanos)
     }
 
     fn expire(&mut self) {
+        self.expire_replicas();
         let due = |deadline: Option<Instant>, moment: Moment| deadline.is_some_and(|at| at.as_nanos() <= moment);
         for index in 0..self.fronts.len() {
             let now = self.now_of_front(index);
@@ -281,8 +304,10 @@ impl World {
     }
 
     fn validate(&self) {
-        if let Process::Up(store) = &self.store {
-            store.validate();
+        for store in self.stores.values() {
+            if let Process::Up(node) = &store.process {
+                node.validate();
+            }
         }
         for front in &self.fronts {
             if let Process::Up(front) = front {

@@ -87,7 +87,14 @@ fn the_page_has_the_numbers_of_the_code() {
         ("30 to 130 mutations each", world, "random.between(30, 130) as u32"),
         ("up to 5 s either way", world, "random.below(10_000_000) as i64 - 5_000_000"),
         ("7 times in 10 its machine loses power", made, "let power_cut = self.random.chance(700);"),
-        ("6 times in 10 all gateways go with it", made, "let all = self.random.chance(600) || history_lost;"),
+        ("all gateways go with it 6 times in 10", made, "let with_fronts = self.random.chance(600) || history_lost;"),
+        ("1 time in 4 all replicas'", made, "let is_blackout = self.random.chance(250);"),
+        (
+            "For up to 3 s everything is lost",
+            made,
+            "let until = self.moment + self.random.between(10, 3_000) * MILLISECOND;",
+        ),
+        ("Half of the seeds", include_str!("../src/topology.rs"), "0..=9 => (1, 1),"),
         ("sectors of 512 bytes", include_str!("../../engine/src/memory_disk/crash.rs"), "SECTOR_BYTES: usize = 512;"),
         ("`make soak` runs 5,000", include_str!("../../../Makefile"), "simulate --seeds 1..5000"),
     ];

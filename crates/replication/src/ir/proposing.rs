@@ -89,7 +89,11 @@ impl Proposing {
         [Vote::Ok, Vote::No].into_iter().find(|vote| self.is_fast(view, *vote) || self.is_finalised(view, *vote))
     }
 
+    /// Once another vote was sent to be finalised in this view, it may be the group's, however many have voted otherwise.
     fn is_fast(&self, view: View, vote: Vote) -> bool {
+        if self.finalising.is_some_and(|(own, sent)| own == view && sent != vote) {
+            return false;
+        }
         let first = |standing: &&Standing| standing.promised == Ballot::FIRST;
         self.ballot == Ballot::FIRST
             && self.in_view(view).filter(first).filter(|standing| standing.vote == vote).count() >= self.quorums.fast()
@@ -133,5 +137,122 @@ impl Proposing {
 
     pub fn finalising(&self) -> Option<(View, Vote)> {
         self.finalising
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::node::{Epoch, Group, ShardId};
+
+    use super::*;
+
+    fn quorums(replicas: u64) -> Quorums {
+        let members: Vec<ReplicaId> = (0..replicas).map(ReplicaId).collect();
+        Quorums::of(&Group::new(ShardId(0), Epoch(0), &members).unwrap())
+    }
+
+    fn view(number: u32) -> View {
+        View { epoch: Epoch(0), number }
+    }
+
+    fn voted(view: View, vote: Vote, finalised: Option<Ballot>) -> Voted {
+        let promised = finalised.unwrap_or_default();
+        Voted { view, vote, finalised, promised, outcome: None, objection: None, proposal: None }
+    }
+
+    fn after(replicas: u64, ballot: Ballot, answers: &[(u64, Voted)]) -> Proposing {
+        let mut proposing = Proposing::new(quorums(replicas), ballot);
+        for (from, voted) in answers {
+            proposing.on_answer(ReplicaId(*from), voted);
+        }
+        proposing
+    }
+
+    fn all(votes: &[Vote]) -> Vec<(u64, Voted)> {
+        (0..).zip(votes).map(|(from, vote)| (from, voted(view(0), *vote, None))).collect()
+    }
+
+    use Vote::{No, Ok};
+
+    #[test]
+    fn a_fast_quorum_of_equal_votes_decides() {
+        let decided = |replicas, votes: &[Vote]| after(replicas, Ballot::FIRST, &all(votes)).decided();
+        assert_eq!(decided(1, &[Ok]), Some(Ok));
+        assert_eq!(decided(3, &[Ok, Ok]), None);
+        assert_eq!(decided(3, &[Ok, Ok, Ok]), Some(Ok));
+        assert_eq!(decided(3, &[No, No, No]), Some(No));
+        assert_eq!(decided(5, &[Ok, Ok, Ok, No]), None);
+        assert_eq!(decided(5, &[Ok, Ok, Ok, No, Ok]), Some(Ok));
+    }
+
+    #[test]
+    fn the_slow_path_takes_what_a_majority_voted_else_no() {
+        let slow = |replicas, votes: &[Vote]| {
+            let slow = after(replicas, Ballot::FIRST, &all(votes)).slow();
+            slow.map(|slow| (slow.vote, slow.is_certain))
+        };
+        assert_eq!(slow(3, &[Ok]), None);
+        assert_eq!(slow(3, &[Ok, Ok]), Some((Ok, true)));
+        assert_eq!(slow(3, &[Ok, No]), Some((No, false)));
+        assert_eq!(slow(5, &[Ok, No, Ok]), Some((No, false)));
+        assert_eq!(slow(5, &[Ok, No, Ok, Ok]), Some((Ok, true)));
+        assert_eq!(slow(5, &[No, No, No]), Some((No, true)));
+    }
+
+    /// Simulated seed 205: a No of the slow path was confirmed, and then two late answers made a fast quorum for OK.
+    #[test]
+    fn late_votes_make_no_fast_quorum_against_what_is_being_finalised() {
+        let mut proposing = after(5, Ballot::FIRST, &all(&[Ok, No, Ok]));
+        proposing.begin_finalising(view(0), No);
+        for from in [3, 4] {
+            proposing.on_answer(ReplicaId(from), &voted(view(0), Ok, None));
+        }
+        assert_eq!(proposing.decided(), None);
+        for from in [0, 1, 2] {
+            proposing.on_answer(ReplicaId(from), &voted(view(0), No, Some(Ballot::FIRST)));
+        }
+        assert_eq!(proposing.decided(), Some(No));
+    }
+
+    #[test]
+    fn a_majority_that_finalised_at_one_ballot_decides() {
+        let at = |number| Some(Ballot { number, ..Ballot::FIRST });
+        let finalised = |ballots: [u32; 2]| {
+            let answers = [0, 1].map(|from| (from, voted(view(0), Ok, at(ballots[from as usize]))));
+            after(3, Ballot::FIRST, &answers).decided()
+        };
+        assert_eq!(finalised([0, 0]), Some(Ok));
+        assert_eq!(finalised([0, 1]), None, "of two ballots");
+    }
+
+    #[test]
+    fn votes_of_two_views_are_not_counted_together() {
+        let mut proposing = after(3, Ballot::FIRST, &all(&[Ok, Ok]));
+        proposing.on_answer(ReplicaId(2), &voted(view(1), Ok, None));
+        assert_eq!((proposing.decided(), proposing.slow()), (None, None));
+        assert_eq!(proposing.enter_view(view(1)), [ReplicaId(0), ReplicaId(1)]);
+        proposing.on_answer(ReplicaId(0), &voted(view(1), Ok, None));
+        assert_eq!(proposing.slow(), Some(Slow { view: view(1), vote: Ok, is_certain: true }));
+    }
+
+    #[test]
+    fn what_was_finalised_is_finalised_again() {
+        let answers = [(0, voted(view(0), No, Some(Ballot::FIRST))), (1, voted(view(0), Ok, None))];
+        let slow = after(3, Ballot::FIRST, &answers).slow();
+        assert_eq!(slow, Some(Slow { view: view(0), vote: No, is_certain: true }));
+    }
+
+    /// Who takes over cannot know what the proposer has heard.
+    #[test]
+    fn a_take_over_waits_when_votes_are_divided() {
+        let ballot = Ballot { number: 1, ..Ballot::FIRST };
+        let slow = |votes: &[Vote]| after(5, ballot, &all(votes)).slow().map(|slow| slow.vote);
+        assert_eq!(slow(&[Ok, No, Ok]), None);
+        assert_eq!(slow(&[Ok, No, Ok, No]), None);
+        assert_eq!(slow(&[Ok, No, Ok, No, Ok]), Some(Ok));
+        let mut proposing = after(3, Ballot::FIRST, &all(&[Ok, Ok]));
+        let taken = Voted { promised: ballot, ..voted(view(0), Ok, None) };
+        proposing.on_answer(ReplicaId(2), &taken);
+        assert_eq!(proposing.overtaken(), Some(ballot));
     }
 }

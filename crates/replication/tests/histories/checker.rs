@@ -8,8 +8,8 @@ use std::fmt;
 
 use iolite_machine::Machine;
 use iolite_replication::journal::{CheckpointChunk, JournalRecord};
-use iolite_replication::node::{Outcome, ProposalId, RecordedEntry, ShardId};
-use iolite_replication::{Logged, Replica};
+use iolite_replication::node::{ProposalId, ShardId};
+use iolite_replication::{Logged, Replica, decisions};
 use iolite_store::{CommitReply, Completion, CompletionDecision};
 use iolite_values::{
     Attempt, Commutativity, Interest, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write, observes,
@@ -70,7 +70,8 @@ fn decided(cluster: &Cluster) -> Result<BTreeMap<Timestamp, Committed>, Violatio
     let mut parts: BTreeMap<(ProposalId, ShardId), Logged> = BTreeMap::new();
     let mut aborted = BTreeSet::new();
     for (shard, node) in cluster.nodes.values().map(|node| (node.replica.group().shard, node)) {
-        for (id, logged) in decisions(node.disk.records()) {
+        let records = node.disk.records().iter().map(|record| JournalRecord::decode(record).unwrap());
+        for (id, logged) in decisions(&records.collect::<Vec<_>>()) {
             let Some(logged) = logged else {
                 aborted.insert(id);
                 continue;
@@ -102,35 +103,6 @@ fn decided(cluster: &Cluster) -> Result<BTreeMap<Timestamp, Committed>, Violatio
         Some(own) => Err(Violation::Twice(format!("{:?}", own.transaction))),
         None => Ok(decided),
     }
-}
-
-/// The proposals that a journal has an outcome of; none for an abort.
-fn decisions(records: &[Vec<u8>]) -> Vec<(ProposalId, Option<Logged>)> {
-    let mut proposals = BTreeMap::new();
-    let mut decisions = Vec::new();
-    let mut entry = |entry: RecordedEntry, decisions: &mut Vec<_>| {
-        if let Some(proposal) = entry.proposal {
-            proposals.insert(entry.id, proposal);
-        }
-        match entry.outcome {
-            Some(Outcome::Committed) => decisions.push((entry.id, Some(Logged::of(&proposals[&entry.id])))),
-            Some(Outcome::Aborted) => decisions.push((entry.id, None)),
-            None => {}
-        }
-    };
-    for record in records {
-        match JournalRecord::decode(record).unwrap() {
-            JournalRecord::Completed(completed) => {
-                let logged = Logged::from_record(completed);
-                let (at, transaction) = (logged.commit.at, logged.commit.transaction);
-                decisions.push((ProposalId { at, transaction, attempt: logged.attempt }, Some(logged)));
-            }
-            JournalRecord::Entry(own) => entry(own, &mut decisions),
-            JournalRecord::Master(part) => part.entries.into_iter().for_each(|own| entry(own, &mut decisions)),
-            _ => {}
-        }
-    }
-    decisions
 }
 
 /// What clients were told is in the journals.

@@ -1,8 +1,9 @@
 //! The completion records of one history of the store, by transaction and by timestamp.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_replication::journal::{CompletedDecision, JournalRecord};
+use iolite_replication::node::{ProposalId, ShardId};
+use iolite_replication::{Logged, decisions};
 use iolite_values::{ClientId, StoreIncarnation, Timestamp, TransactionId, Write};
 
 use super::{Invariant, Violation};
@@ -20,7 +21,7 @@ pub struct Completed {
     pub transaction: TransactionId,
     /// Nothing, for the gateways' own transactions.
     pub mutation: Option<Issued>,
-    /// Nothing, for the app's own abort.
+    /// Those of one row in order. Nothing, for the app's own abort.
     pub writes: Option<Vec<Write>>,
 }
 
@@ -29,23 +30,18 @@ impl Commits {
     /// When a transaction completed twice, or two at one timestamp.
     pub fn collect(history: &History, store: &StoreHistory) -> Result<Commits, Violation> {
         let mut commits = Commits::default();
-        for record in store.journal.values() {
-            let JournalRecord::Completed(completed) = record else { continue };
-            let mutation = history.issued(completed.transaction);
-            let writes = match &completed.decision {
-                CompletedDecision::Committed(writes) => Some(writes.clone()),
-                CompletedDecision::Aborted => None,
-            };
-            let transaction = completed.transaction;
-            let earlier = commits.by_time.insert(completed.at, Completed { transaction, mutation, writes });
-            if let Some(earlier) = earlier {
-                let what = format!("{:?}: {earlier:?} and {completed:?}", completed.at);
+        for (id, writes) in decided(store)? {
+            let transaction = id.transaction;
+            let mutation = history.issued(transaction);
+            let completed = Completed { transaction, mutation, writes };
+            if let Some(earlier) = commits.by_time.insert(id.at, completed) {
+                let what = format!("{:?}: {earlier:?} and {id:?}", id.at);
                 return Err(Violation::new(Invariant::ExactlyOnce, what));
             }
             if let Some(mutation) = mutation
-                && let Some(other) = commits.by_mutation.insert(mutation, completed.at)
+                && let Some(other) = commits.by_mutation.insert(mutation, id.at)
             {
-                let what = format!("{mutation:?} took effect at {other:?} and at {:?}", completed.at);
+                let what = format!("{mutation:?} took effect at {other:?} and at {:?}", id.at);
                 return Err(Violation::new(Invariant::ExactlyOnce, what));
             }
         }
@@ -86,6 +82,38 @@ impl Commits {
         }
         Ok(())
     }
+}
+
+/// What the replicas' journals say was decided: the same at all replicas of a shard, and put together of all shards' parts. None for the app's own
+/// aborts.
+fn decided(store: &StoreHistory) -> Result<BTreeMap<ProposalId, Option<Vec<Write>>>, Violation> {
+    let mut parts: BTreeMap<(ProposalId, ShardId), Logged> = BTreeMap::new();
+    let mut aborted = BTreeSet::new();
+    for own in store.replicas.values() {
+        for (id, logged) in decisions(own.journal.values()) {
+            let Some(logged) = logged else {
+                aborted.insert(id);
+                continue;
+            };
+            let known = parts.entry((id, own.shard)).or_insert_with(|| logged.clone());
+            if (known.is_abort, &known.commit) != (logged.is_abort, &logged.commit) {
+                let what = format!("{id:?} is {known:?} at one replica and {logged:?} at another");
+                return Err(Violation::new(Invariant::ExactlyOnce, what));
+            }
+        }
+    }
+    let mut decided: BTreeMap<ProposalId, Option<Vec<Write>>> = BTreeMap::new();
+    for ((id, _), logged) in parts {
+        if aborted.contains(&id) {
+            let what = format!("{id:?} was committed and aborted");
+            return Err(Violation::new(Invariant::ExactlyOnce, what));
+        }
+        let whole = decided.entry(id).or_insert_with(|| (!logged.is_abort).then(Vec::new));
+        if let Some(writes) = whole {
+            writes.extend(logged.commit.writes.iter().cloned());
+        }
+    }
+    Ok(decided)
 }
 
 impl History {

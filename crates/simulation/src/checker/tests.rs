@@ -6,6 +6,7 @@ use iolite_client::{CallStatus, MutationStatus, Ticket, View};
 use iolite_engine::{Position, RecoveredRecord};
 use iolite_values::{ClientId, Counter, Id, Operation, StoreIncarnation, Timestamp, TransactionId, Write};
 use iolite_wire::journal::{Completed, CompletedDecision, JournalRecord};
+use iolite_wire::node::{ReplicaId, ShardId};
 
 use super::{Invariant, check};
 use crate::app::{Call, Model, SchemaVersion, Watcher};
@@ -66,9 +67,12 @@ fn add_record(
     let decision = write.map_or(CompletedDecision::Aborted, |write| CompletedDecision::Committed(vec![write]));
     let completed =
         Completed { transaction, attempt: iolite_values::Attempt(1), at: at(micros), decision, is_home: true };
-    let journal = &mut history.stores.entry(of).or_default().journal;
+    let own = history.stores.entry(of).or_default().replicas.entry(ReplicaId(0)).or_default();
+    let journal = &mut own.journal;
     journal.insert(Position(journal.len() as u64), JournalRecord::Completed(completed));
 }
+
+const REPLICA: (ReplicaId, ShardId) = (ReplicaId(0), ShardId(0));
 
 fn end(history: &mut History, of: Option<StoreIncarnation>, counter: u64, how: EndedAs) {
     let called = history.calls.get_mut(&(CLIENT, Counter(counter))).expect("it was called");
@@ -85,8 +89,8 @@ fn mutations_of_a_client_out_of_order_are_found() {
     commit(&mut history, store(1), 1, 10);
     commit(&mut history, store(1), 2, 20);
     assert_eq!(violated(&history), None);
-    let journal = &mut history.stores.get_mut(&store(1)).expect("it is there").journal;
-    journal.clear();
+    let replicas = &mut history.stores.get_mut(&store(1)).expect("it is there").replicas;
+    replicas.clear();
     commit(&mut history, store(1), 2, 10);
     commit(&mut history, store(1), 1, 20);
     assert_eq!(violated(&history), Some(Invariant::ClientOrder));
@@ -293,10 +297,10 @@ fn a_call_of_a_tab_may_vanish_when_the_app_asked_to_take_it_back() {
 #[should_panic(expected = "a durable record is lost")]
 fn a_journal_that_comes_back_without_a_durable_record_is_found() {
     let mut history = history(&[(1, CalledAs::Named)]);
-    history.recovered(store(1), Position(1), &[]);
-    history.note_record(Position(1), JournalRecord::Ceiling(at(1)));
-    history.note_durable(Position(1));
-    history.recovered(store(1), Position(1), &[]);
+    history.recovered(store(1), REPLICA, Position(1), &[]);
+    history.note_record(REPLICA.0, Position(1), JournalRecord::Ceiling(at(1)));
+    history.note_durable(REPLICA.0, Position(1));
+    history.recovered(store(1), REPLICA, Position(1), &[]);
 }
 
 #[test]
@@ -345,8 +349,8 @@ fn a_tab_that_is_told_of_another_end_than_the_recorded_one_is_found() {
 #[should_panic(expected = "a record changed on the disk")]
 fn a_journal_that_comes_back_with_another_record_is_found() {
     let mut history = history(&[(1, CalledAs::Named)]);
-    history.recovered(store(1), Position(1), &[]);
-    history.note_record(Position(1), JournalRecord::Ceiling(at(1)));
+    history.recovered(store(1), REPLICA, Position(1), &[]);
+    history.note_record(REPLICA.0, Position(1), JournalRecord::Ceiling(at(1)));
     let bytes = JournalRecord::Ceiling(at(2)).encode().expect("it is short");
-    history.recovered(store(1), Position(2), &[RecoveredRecord { position: Position(1), bytes }]);
+    history.recovered(store(1), REPLICA, Position(2), &[RecoveredRecord { position: Position(1), bytes }]);
 }

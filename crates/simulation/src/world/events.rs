@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iolite_client::TabId;
 use iolite_gateway::SessionId;
 use iolite_machine::PersistId;
-use iolite_replication::node::{FromReplica, ToReplica};
+use iolite_replication::node::{BetweenReplicas, FromReplica, ReplicaId, ToReplica};
 use iolite_values::StoreIncarnation;
 
 use super::links::LinkId;
@@ -54,7 +54,8 @@ pub enum SessionEvent {
 /// What happens behind the gateways.
 #[derive(Clone, Debug)]
 pub enum ServerEvent {
-    ToReplica(Box<ToReplica>),
+    ToReplica(ReplicaId, Box<ToReplica>),
+    Between(Box<BetweenReplicas>),
     /// To a life of a front.
     ToFront {
         front: usize,
@@ -62,10 +63,11 @@ pub enum ServerEvent {
         message: Box<FromReplica>,
     },
     SyncEnds {
+        replica: ReplicaId,
         boot: u64,
     },
     Checkpoint,
-    StartStore,
+    StartReplica(ReplicaId),
     StartFront(usize),
 }
 
@@ -114,10 +116,12 @@ pub enum PlannedFault {
     CloseTab,
     FreezeTab,
     JumpClock,
+    Cut,
+    ChangeView,
 }
 
 impl PlannedFault {
-    pub const ALL: [PlannedFault; 10] = [
+    pub const ALL: [PlannedFault; 12] = [
         PlannedFault::Disconnect,
         PlannedFault::HalfOpen,
         PlannedFault::SlowSocket,
@@ -128,6 +132,8 @@ impl PlannedFault {
         PlannedFault::CloseTab,
         PlannedFault::FreezeTab,
         PlannedFault::JumpClock,
+        PlannedFault::Cut,
+        PlannedFault::ChangeView,
     ];
 }
 

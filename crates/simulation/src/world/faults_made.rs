@@ -1,10 +1,12 @@
 //! The faults, as they are made.
 
 use iolite_engine::MemoryDisk;
+use iolite_replication::node::ReplicaId;
 
 use super::events::{Event, PlannedFault, ServerEvent, SessionEvent};
 use super::front_node::FrontNode;
 use super::links::{LinkId, Slow, Way};
+use super::server::End;
 use super::store_node::StoreNode;
 use super::{Process, World};
 use crate::app::Call;
@@ -33,6 +35,8 @@ impl World {
             PlannedFault::CloseTab => self.roughness.tab_closed_every_ms,
             PlannedFault::FreezeTab => self.roughness.tab_frozen_every_ms,
             PlannedFault::JumpClock => self.roughness.clock_jump_every_ms,
+            PlannedFault::Cut => self.roughness.cut_every_ms,
+            PlannedFault::ChangeView => self.roughness.view_change_every_ms,
         };
         if every_ms > 0 && !self.healing {
             let wait = self.random.between(1, 2 * every_ms) * MILLISECOND;
@@ -55,6 +59,8 @@ impl World {
             PlannedFault::CloseTab => self.close_tab(),
             PlannedFault::FreezeTab => self.freeze_tab(),
             PlannedFault::JumpClock => self.jump_clock(),
+            PlannedFault::Cut => self.cut(),
+            PlannedFault::ChangeView => self.change_view(),
         }
         self.plan(fault);
     }
@@ -96,41 +102,76 @@ impl World {
         self.links.slow_down(id, Slow { until, pause });
     }
 
-    /// Whole server, or the store alone, with the power or without.
+    /// The whole server, the replicas alone, or one of them, with the power or without.
     fn crash_store(&mut self) {
-        let Process::Up(_) = &self.store else { return };
         self.faults.add(Fault::ServerRestart, 1);
         let power_cut = self.random.chance(700);
-        let history_lost = self.random.chance(self.roughness.history_lost);
-        let all = self.random.chance(600) || history_lost;
-        let Process::Up(store) = std::mem::replace(&mut self.store, Process::Down(Default::default())) else { return };
-        let mut disk = store.crash(power_cut, &mut self.random);
-        if history_lost {
-            self.faults.add(Fault::HistoryLost, 1);
-            self.count_faults_of(&disk);
-            disk = MemoryDisk::new();
-        }
-        self.store = Process::Down(disk);
+        let history_lost = self.topology.is_alone() && self.random.chance(self.roughness.history_lost);
+        let with_fronts = self.random.chance(600) || history_lost;
+        let ids: Vec<ReplicaId> = self.stores.keys().copied().collect();
+        let one = ids[self.random.below(ids.len() as u64) as usize];
+        let is_blackout = self.random.chance(250);
+        self.faults.add(Fault::Blackout, u64::from(is_blackout && ids.len() > 1));
         let down = self.random.between(1, 400) * MILLISECOND;
-        self.events.add(self.moment + down, Event::Server(ServerEvent::StartStore));
-        if all {
+        for id in ids.into_iter().filter(|id| is_blackout || *id == one) {
+            self.crash_replica(id, power_cut, history_lost, down);
+        }
+        if with_fronts && (self.topology.is_alone() || is_blackout) {
             for front in 0..self.fronts.len() {
                 self.stop_front(front, down);
             }
         }
     }
 
-    pub(super) fn start_store(&mut self) {
-        let Process::Down(disk) = &mut self.store else { return };
+    fn crash_replica(&mut self, id: ReplicaId, power_cut: bool, history_lost: bool, down: Moment) {
+        let Some(node) = self.stores.get_mut(&id).filter(|node| matches!(node.process, Process::Up(_))) else { return };
+        let Process::Up(store) = std::mem::replace(&mut node.process, Process::Down(MemoryDisk::new())) else { return };
+        let mut disk = store.crash(power_cut, &mut self.random);
+        if history_lost {
+            self.faults.add(Fault::HistoryLost, 1);
+            self.count_faults_of(&disk);
+            disk = MemoryDisk::new();
+        }
+        if let Some(node) = self.stores.get_mut(&id) {
+            node.process = Process::Down(disk);
+        }
+        self.events.add(self.moment + down, Event::Server(ServerEvent::StartReplica(id)));
+    }
+
+    pub(super) fn start_replica(&mut self, id: ReplicaId) {
+        let Some(node) = self.stores.get_mut(&id) else { return };
+        let Process::Down(disk) = &mut node.process else { return };
         let disk = std::mem::take(disk);
-        self.boots += 1;
+        node.boot += 1;
         let histories = self.history.stores.len();
-        let store = StoreNode::start(disk, self.boots, self.retention, self.broken, &mut self.history);
-        self.store = Process::Up(Box::new(store));
+        let store = StoreNode::start(&node.place, disk, node.boot, &mut self.history);
+        node.process = Process::Up(Box::new(store));
         if self.history.stores.len() > histories {
             let now = self.now_of_client(ClientIndex(0));
             self.clients[0].call(now, self.moment, Call::Open, &mut self.history);
         }
+    }
+
+    /// Between two of the server's processes nothing gets through any more in one direction.
+    fn cut(&mut self) {
+        self.faults.add(Fault::Cut, 1);
+        let fronts = (0..self.fronts.len()).map(End::Front);
+        let ends: Vec<End> = fronts.chain(self.stores.keys().map(|id| End::Replica(*id))).collect();
+        let mut some = || ends[self.random.below(ends.len() as u64) as usize];
+        let link = (some(), some());
+        let until = self.moment + self.random.between(10, 3_000) * MILLISECOND;
+        self.cuts.insert(link, until);
+    }
+
+    fn change_view(&mut self) {
+        let ids: Vec<ReplicaId> = self.stores.keys().copied().collect();
+        let id = ids[self.random.below(ids.len() as u64) as usize];
+        let now = self.now_of_replica(id);
+        let Some(node) = self.stores.get_mut(&id).filter(|_| !self.topology.has_single_replicas()) else { return };
+        let Process::Up(store) = &mut node.process else { return };
+        let said = store.change_view(now, &mut self.history);
+        self.faults.add(Fault::ViewChange, 1);
+        self.send_said(said);
     }
 
     fn crash_front(&mut self) {
@@ -155,7 +196,8 @@ impl World {
     pub(super) fn start_front(&mut self, front: usize) {
         let now = self.now_of_front(front);
         let limits = self.habits.gateway_limits;
-        let node = FrontNode::start(now, front as u16, limits, self.broken, &mut self.random);
+        let shards = self.topology.map();
+        let node = FrontNode::start(now, front as u16, shards, limits, self.broken, &mut self.random);
         self.fronts[front] = Process::Up(Box::new(node));
     }
 

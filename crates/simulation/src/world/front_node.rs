@@ -6,7 +6,7 @@ use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_gateway::{Gateway, Input, Limits, Output, SessionId, Settings};
 use iolite_machine::{Instant, Machine, Now};
-use iolite_replication::node::{FromReplica, Life, ToReplica};
+use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
 use iolite_values::{ClientId, CoordinatorId, Id, Timestamp};
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
@@ -35,13 +35,20 @@ struct Codec {
 
 /// What leaves a gateway's process.
 pub enum Leaving {
-    ToReplica(ToReplica),
+    ToReplica(ReplicaId, ToReplica),
     ToClient(SessionId, Vec<u8>),
     Close(SessionId),
 }
 
 impl FrontNode {
-    pub fn start(now: Now, number: u16, limits: Limits, broken: Broken, random: &mut Random) -> FrontNode {
+    pub fn start(
+        now: Now,
+        number: u16,
+        shards: ShardMap,
+        limits: Limits,
+        broken: Broken,
+        random: &mut Random,
+    ) -> FrontNode {
         let rule = match broken {
             Broken::PublishPastResolved => iolite_gateway::Broken::PublishPastResolved,
             Broken::Nothing
@@ -58,7 +65,7 @@ impl FrontNode {
             broken: rule,
         });
         let id = CoordinatorId::new(number).expect("few gateways");
-        let settings = CoordinatorSettings::new(id, Life(random.bits()), ShardMap::alone());
+        let settings = CoordinatorSettings::new(id, Life(random.bits()), shards);
         let coordinator = Coordinator::new(now, settings);
         FrontNode { gateway, coordinator, sessions: BTreeMap::new() }
     }
@@ -130,7 +137,7 @@ impl FrontNode {
             } else if let Some(output) = self.coordinator.poll() {
                 match output {
                     CoordinatorOutput::Event(event) => self.gateway.handle(now, Input::Store(event)),
-                    CoordinatorOutput::ToReplica { to: _, message } => leaving.push(Leaving::ToReplica(message)),
+                    CoordinatorOutput::ToReplica { to, message } => leaving.push(Leaving::ToReplica(to, message)),
                     CoordinatorOutput::Superseded { term } => unreachable!("its earlier lives are over: {term:?}"),
                 }
             } else {

@@ -23,7 +23,7 @@ impl World {
             let now = self.now_of_front(front);
             if let Process::Up(node) = &mut self.fronts[front] {
                 let leaving = node.settle(now, &mut self.random, &mut self.occasions);
-                leaving.into_iter().for_each(|output| self.take_from_front(output));
+                leaving.into_iter().for_each(|output| self.take_from_front(front, output));
             }
         }
         for client in 0..self.clients.len() {
@@ -34,7 +34,7 @@ impl World {
             leaving.into_iter().for_each(|output| self.take_from_client(ClientIndex(client), output));
             self.settle_tabs(ClientIndex(client));
         }
-        self.begin_sync();
+        self.begin_syncs();
     }
 
     fn take_from_client(&mut self, client: ClientIndex, output: Leaving) {

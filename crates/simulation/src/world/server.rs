@@ -1,55 +1,89 @@
-//! What happens behind the gateways: messages between coordinators and replica, the disk, restarts.
+//! What happens behind the gateways: messages between coordinators and replicas, disks, restarts.
 
-use iolite_replication::node::{FromReplica, ToReplica};
+use iolite_engine::MemoryDisk;
+use iolite_replication::ReplicaInput;
+use iolite_replication::node::{FromReplica, ReplicaId, ToReplica};
 
 use super::events::{Event, ServerEvent};
+use super::store_node::{Place, Said, StoreNode};
 use super::{Process, World};
 use crate::faults::Fault;
 use crate::history::Moment;
 
 const MILLISECOND: Moment = 1_000_000;
 
+/// A replica of the server, up or down.
+pub struct Store {
+    pub place: Place,
+    pub process: Process<StoreNode, MemoryDisk>,
+    pub boot: u64,
+}
+
+/// One of the server's processes, as an end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    Front(usize),
+    Replica(ReplicaId),
+}
+
 impl World {
     pub(super) fn on_server_event(&mut self, event: ServerEvent) {
         match event {
-            ServerEvent::ToReplica(message) => self.replica_takes(*message),
+            ServerEvent::ToReplica(to, message) => self.replica_takes(to, ReplicaInput::FromCoordinator(*message)),
+            ServerEvent::Between(message) => self.replica_takes(message.to, ReplicaInput::FromPeer(*message)),
             ServerEvent::ToFront { front, life, message } => self.front_takes(front, life, *message),
-            ServerEvent::SyncEnds { boot } => self.sync_ends(boot),
+            ServerEvent::SyncEnds { replica, boot } => self.sync_ends(replica, boot),
             ServerEvent::Checkpoint => self.checkpoint(),
-            ServerEvent::StartStore => self.start_store(),
+            ServerEvent::StartReplica(id) => self.start_replica(id),
             ServerEvent::StartFront(front) => self.start_front(front),
         }
     }
 
     pub(super) fn checkpoint(&mut self) {
-        if let Process::Up(store) = &mut self.store {
-            store.checkpoint_step();
+        for store in self.stores.values_mut() {
+            if let Process::Up(store) = &mut store.process {
+                store.checkpoint_step();
+            }
         }
         let wait = self.random.between(1, 30) * MILLISECOND;
         self.events.add(self.moment + wait, Event::Server(ServerEvent::Checkpoint));
     }
 
-    /// The store's disk begins to sync, if it is idle and has something to do.
-    pub(super) fn begin_sync(&mut self) {
-        if let Process::Up(store) = &mut self.store
-            && store.begin_sync()
-        {
-            let takes = self.random.between(50_000, self.roughness.sync_delay_ms * MILLISECOND);
-            self.events.add(self.moment + takes, Event::Server(ServerEvent::SyncEnds { boot: self.boots }));
+    /// Disks begin to sync that are idle and have something to do.
+    pub(super) fn begin_syncs(&mut self) {
+        for (id, store) in &mut self.stores {
+            if let Process::Up(node) = &mut store.process
+                && node.begin_sync()
+            {
+                let takes = self.random.between(50_000, self.roughness.sync_delay_ms * MILLISECOND);
+                let ends = ServerEvent::SyncEnds { replica: *id, boot: store.boot };
+                self.events.add(self.moment + takes, Event::Server(ends));
+            }
         }
     }
 
-    pub(super) fn send_to_replica(&mut self, message: &ToReplica) {
-        for at in self.arrivals() {
-            self.events.add(at, Event::Server(ServerEvent::ToReplica(Box::new(message.clone()))));
+    pub(super) fn send_to_replica(&mut self, front: usize, to: ReplicaId, message: &ToReplica) {
+        for at in self.arrivals(End::Front(front), End::Replica(to)) {
+            self.events.add(at, Event::Server(ServerEvent::ToReplica(to, Box::new(message.clone()))));
         }
     }
 
-    fn replica_takes(&mut self, message: ToReplica) {
-        let now = self.now_of_store();
-        if let Process::Up(store) = &mut self.store {
-            let answers = store.handle(now, message, &mut self.history);
-            self.send_answers(answers);
+    fn replica_takes(&mut self, id: ReplicaId, input: ReplicaInput) {
+        let now = self.now_of_replica(id);
+        if let Some(Store { process: Process::Up(store), .. }) = self.stores.get_mut(&id) {
+            let said = store.handle(now, input, &mut self.history);
+            self.send_said(said);
+        }
+    }
+
+    pub(super) fn expire_replicas(&mut self) {
+        for id in self.stores.keys().copied().collect::<Vec<_>>() {
+            let now = self.now_of_replica(id);
+            let Some(Store { process: Process::Up(store), .. }) = self.stores.get_mut(&id) else { continue };
+            if store.deadline().is_some_and(|at| at.as_nanos() <= self.moment) {
+                let said = store.on_deadline(now, &mut self.history);
+                self.send_said(said);
+            }
         }
     }
 
@@ -60,30 +94,42 @@ impl World {
         }
     }
 
-    fn sync_ends(&mut self, boot: u64) {
-        if boot != self.boots {
-            return;
-        }
-        if let Process::Up(store) = &mut self.store {
-            let answers = store.end_sync(&mut self.history);
-            self.send_answers(answers);
+    fn sync_ends(&mut self, id: ReplicaId, boot: u64) {
+        if let Some(Store { process: Process::Up(store), boot: own, .. }) = self.stores.get_mut(&id)
+            && *own == boot
+        {
+            let said = store.end_sync(&mut self.history);
+            self.send_said(said);
         }
     }
 
-    fn send_answers(&mut self, answers: Vec<FromReplica>) {
-        for message in answers {
-            let front = usize::from(message.to.number());
-            let life = self.front_lives[front];
-            for at in self.arrivals() {
-                let message = Box::new(message.clone());
-                self.events.add(at, Event::Server(ServerEvent::ToFront { front, life, message }));
+    pub(super) fn send_said(&mut self, said: Vec<Said>) {
+        for said in said {
+            match said {
+                Said::ToFront(message) => {
+                    let front = usize::from(message.to.number());
+                    let life = self.front_lives[front];
+                    for at in self.arrivals(End::Replica(message.from), End::Front(front)) {
+                        let message = Box::new(message.clone());
+                        self.events.add(at, Event::Server(ServerEvent::ToFront { front, life, message }));
+                    }
+                }
+                Said::ToPeer(message) => {
+                    for at in self.arrivals(End::Replica(message.from), End::Replica(message.to)) {
+                        self.events.add(at, Event::Server(ServerEvent::Between(Box::new(message.clone()))));
+                    }
+                }
             }
         }
     }
 
     /// When a message within the server arrives: once, or never, or twice, or late.
-    fn arrivals(&mut self) -> Vec<Moment> {
+    fn arrivals(&mut self, from: End, to: End) -> Vec<Moment> {
         let calm = self.healing;
+        let is_cut = self.cuts.get(&(from, to)).is_some_and(|until| *until > self.moment);
+        if !calm && is_cut {
+            return Vec::new();
+        }
         if !calm && self.random.chance(self.roughness.drop) {
             self.faults.add(Fault::Drop, 1);
             return Vec::new();

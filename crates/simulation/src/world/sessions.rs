@@ -73,9 +73,9 @@ impl World {
         }
     }
 
-    pub(super) fn take_from_front(&mut self, output: Leaving) {
+    pub(super) fn take_from_front(&mut self, front: usize, output: Leaving) {
         match output {
-            Leaving::ToReplica(message) => self.send_to_replica(&message),
+            Leaving::ToReplica(to, message) => self.send_to_replica(front, to, &message),
             Leaving::ToClient(session, frame) => {
                 let at = self.session_arrival();
                 let link = LinkId(session.0);

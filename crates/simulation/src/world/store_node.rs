@@ -1,11 +1,11 @@
-//! The store's process: a replica, its journal and its disk.
+//! A replica's process: the replica, its journal and its disk.
 //!
-//! Syncs take time, and a reply leaves only when what it rests on is durable, as at the native host.
+//! Syncs take time, and what the replica says leaves only when what it rests on is durable, as at the native host.
 
 use iolite_engine::{CrashFault, Durability, Incarnation, Journal, MemoryDisk, Options};
-use iolite_machine::{Gate, Machine, Now, PersistId};
+use iolite_machine::{Gate, Instant, Machine, Now, PersistId};
 use iolite_replication::journal::JournalRecord;
-use iolite_replication::node::{Boot, FromReplica, ToReplica};
+use iolite_replication::node::{BetweenReplicas, Boot, FromReplica, Group, ReplicaId};
 use iolite_replication::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Retention};
 use iolite_values::{Id, StoreIncarnation};
 
@@ -13,12 +13,30 @@ use crate::broken::Broken;
 use crate::history::History;
 use crate::random::Random;
 
+/// What a replica's process is, whatever its life.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub id: ReplicaId,
+    pub group: Group,
+    pub retention: Retention,
+    pub broken: Broken,
+    /// Whether an empty disk begins another history of the store. A cluster's history is not in one disk.
+    pub is_alone: bool,
+}
+
 pub struct StoreNode {
     pub replica: Replica,
+    place: Place,
     journal: Journal<MemoryDisk>,
-    gate: Gate<FromReplica>,
+    gate: Gate<Said>,
     sync_is_running: bool,
-    broken: Broken,
+}
+
+/// What leaves a replica's process.
+#[derive(Debug)]
+pub enum Said {
+    ToFront(FromReplica),
+    ToPeer(BetweenReplicas),
 }
 
 /// Small, so that a run has many checkpoints and segments.
@@ -28,48 +46,65 @@ const CHUNK_BYTES: usize = 600;
 
 impl StoreNode {
     /// Starts on a disk: an empty one, or what an earlier life left on it.
-    pub fn start(
-        disk: MemoryDisk,
-        boot: u64,
-        retention: Retention,
-        broken: Broken,
-        history: &mut History,
-    ) -> StoreNode {
+    pub fn start(place: &Place, disk: MemoryDisk, boot: u64, history: &mut History) -> StoreNode {
         let options = Options { durability: Durability::Fsync, segment_bytes_max: SEGMENT_BYTES_MAX };
-        let (journal, recovery) = Journal::open(disk, options, Incarnation(history.stores.len() as u128 + 1))
-            .expect("no synced byte was harmed");
+        let new = if place.is_alone { history.stores.len() as u128 + 1 } else { 1 };
+        let (journal, recovery) = Journal::open(disk, options, Incarnation(new)).expect("no synced byte was harmed");
         let next = journal.position_of(PersistId(1));
         let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
-        history.recovered(store, next, &recovery.records);
-        let rule = match broken {
+        history.recovered(store, (place.id, place.group.shard), next, &recovery.records);
+        let broken = match place.broken {
             Broken::SkipReadValidation => iolite_replication::Broken::SkipReadValidation,
             Broken::NoCompletionRecords => iolite_replication::Broken::NoCompletionRecords,
             Broken::Nothing | Broken::AcknowledgeBeforeFsync | Broken::RemoveAtReply | Broken::PublishPastResolved => {
                 iolite_replication::Broken::Nothing
             }
         };
-        let settings = ReplicaSettings { broken: rule, ..ReplicaSettings::alone(store, Boot(boot), retention) };
+        let (id, group, retention, boot) = (place.id, place.group.clone(), place.retention, Boot(boot));
+        let settings = ReplicaSettings { id, group, store, boot, retention, broken };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
-        StoreNode { replica, journal, gate: Gate::new(), sync_is_running: false, broken }
+        StoreNode { replica, place: place.clone(), journal, gate: Gate::new(), sync_is_running: false }
     }
 
-    pub fn handle(&mut self, now: Now, message: ToReplica, history: &mut History) -> Vec<FromReplica> {
-        self.replica.handle(now, ReplicaInput::FromCoordinator(message));
+    pub fn handle(&mut self, now: Now, input: ReplicaInput, history: &mut History) -> Vec<Said> {
+        self.replica.handle(now, input);
+        self.drain(history)
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        self.replica.deadline()
+    }
+
+    pub fn on_deadline(&mut self, now: Now, history: &mut History) -> Vec<Said> {
+        self.replica.on_deadline(now);
+        self.drain(history)
+    }
+
+    /// Leaves the view for the next one.
+    pub fn change_view(&mut self, now: Now, history: &mut History) -> Vec<Said> {
+        self.replica.begin_view_change(now);
+        self.drain(history)
+    }
+
+    fn drain(&mut self, history: &mut History) -> Vec<Said> {
         let mut leaving = Vec::new();
         while let Some(output) = self.replica.poll() {
-            match output {
+            let (after, said) = match output {
                 ReplicaOutput::Persist { id, record } => {
                     let own = self.journal.append(&record).expect("the disk works");
                     assert_eq!(id, own, "replica and journal count alike");
                     let record = JournalRecord::decode(&record).expect("its own record");
-                    history.note_record(self.journal.position_of(own), record);
+                    history.note_record(self.place.id, self.journal.position_of(own), record);
+                    continue;
                 }
-                ReplicaOutput::Reply { after: _, message } if self.broken == Broken::AcknowledgeBeforeFsync => {
-                    leaving.push(message);
-                }
-                ReplicaOutput::Reply { after, message } => self.gate.hold(after, message),
-                ReplicaOutput::ToPeer { after: _, message } => unreachable!("it is alone: {message:?}"),
+                ReplicaOutput::Reply { after, message } => (after, Said::ToFront(message)),
+                ReplicaOutput::ToPeer { after, message } => (after, Said::ToPeer(message)),
+            };
+            if self.place.broken == Broken::AcknowledgeBeforeFsync {
+                leaving.push(said);
+            } else {
+                self.gate.hold(after, said);
             }
         }
         leaving.extend(std::iter::from_fn(|| self.gate.release()));
@@ -86,10 +121,10 @@ impl StoreNode {
         true
     }
 
-    pub fn end_sync(&mut self, history: &mut History) -> Vec<FromReplica> {
+    pub fn end_sync(&mut self, history: &mut History) -> Vec<Said> {
         self.sync_is_running = false;
         let durable = self.journal.sync().expect("the disk works");
-        history.note_durable(self.journal.position_of(durable));
+        history.note_durable(self.place.id, self.journal.position_of(durable));
         self.gate.advance(durable);
         std::iter::from_fn(|| self.gate.release()).collect()
     }
