@@ -38,8 +38,9 @@ const MIB: usize = 1024 * KIB;
 pub const FROM_CLIENT: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
 /// A frame of a gateway.
 pub const FROM_GATEWAY: FrameLimits = FrameLimits::new(4 * MIB, 256 * KIB);
-/// A record of the journal. Whatever one frame of a client submits fits, with its cells in full.
-pub const JOURNAL_RECORD: FrameLimits = FrameLimits::new(32 * MIB, 64 * KIB);
+/// A record of the journal. Whatever one frame of a client submits fits, with its cells in full, and a part of a master record, whose
+/// entries are small.
+pub const JOURNAL_RECORD: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
 /// A chunk of a checkpoint. Its writer aims far below.
 pub const CHECKPOINT_CHUNK: FrameLimits = FrameLimits::new(32 * MIB, 1024 * KIB);
 /// Anything that a client stores.

@@ -1,13 +1,14 @@
 //! What records promise beyond reading back.
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Id, Operation, RowKey, SchemaHash, TableId, Timestamp, TransactionId,
-    Value, Write,
+    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Id, Operation, RowKey, SchemaHash, TableId, Timestamp,
+    TransactionId, Value, Write,
 };
 use iolite_wire::client_storage::{FORMAT_VERSION, StoredMeta};
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointMeta, Completed, CompletedDecision, JOURNAL_VERSION, JournalRecord,
 };
+use iolite_wire::node::{Ballot, Outcome, ProposalId, RecordPart, RecordedEntry, Term, View, Vote};
 use iolite_wire::{DecodeError, limits};
 
 /// The version is the first field of each: a tag of one byte, and the number.
@@ -62,4 +63,19 @@ fn the_largest_submission_fits_into_the_journal() {
     let bytes = record.encode().expect("it fits");
     assert!(bytes.len() + limits::FROM_CLIENT.bytes.most < limits::JOURNAL_RECORD.bytes.most);
     assert_eq!(JournalRecord::decode(&bytes), Ok(record));
+}
+
+/// A replica counts 32 bytes for an entry without its proposal, and cuts at 1 MiB.
+#[test]
+fn the_longest_part_of_a_master_record_fits_into_the_journal() {
+    let by = CoordinatorId::new(CoordinatorId::MAX).expect("the last one");
+    let ballot = Ballot { number: u32::MAX, by, term: Term(u32::MAX) };
+    let id = ProposalId { at: Timestamp::MAX, transaction: TransactionId::default(), attempt: Attempt(1) };
+    let (vote, finalised, promised, outcome) = (Vote::No, Some(ballot), ballot, Some(Outcome::Aborted));
+    let entry = RecordedEntry { id, proposal: None, vote, finalised, promised, outcome };
+    let (view, complete, barrier) = (View::default(), Timestamp::ZERO, Timestamp::MAX);
+    let entries = vec![entry; (1 << 20) / 32];
+    let part = RecordPart { view, complete, barrier, number: 0, parts: 1, entries, closed_lists: Vec::new() };
+    let record = JournalRecord::Master(part);
+    assert_eq!(JournalRecord::decode(&record.encode().expect("it fits")), Ok(record));
 }
