@@ -18,7 +18,7 @@ use protox::prost_reflect::prost_types::field_descriptor_proto::Type;
 type Failure = Box<dyn std::error::Error>;
 
 /// Large and rare parts of small and frequent messages: in boxes, so that a hostile frame of empty messages takes less memory.
-const RARE_FIELDS: [&str; 7] = [
+const RARE_FIELDS: [&str; 14] = [
     ".iolite.wire.Write.name",
     ".iolite.wire.Write.operation.set_at",
     ".iolite.wire.Write.operation.put_entry",
@@ -26,6 +26,13 @@ const RARE_FIELDS: [&str; 7] = [
     ".iolite.wire.Read.part.range",
     ".iolite.wire.Subscription.name",
     ".iolite.wire.Subscription.range",
+    ".iolite.wire.NodeInterest.name",
+    ".iolite.wire.NodeInterest.range",
+    ".iolite.wire.RecordedEntry.id",
+    ".iolite.wire.RecordedEntry.proposal",
+    ".iolite.wire.UndecidedName.id",
+    ".iolite.wire.FeedCommit.id",
+    ".iolite.wire.SegmentCommit.id",
 ];
 
 fn main() -> Result<(), Failure> {

@@ -4,16 +4,19 @@
 //! direction for its whole life; a record has its own.
 
 mod cell;
+mod commit;
 mod interest;
+mod name;
 pub(crate) mod node;
 mod operation;
 mod read;
 mod reader;
+pub(crate) mod refusal;
 mod row;
 mod timestamp;
 mod value;
 mod writer;
 
 pub(crate) use cell::{name as cell_name, named as named_cell, row_key};
-pub(crate) use reader::{Reader, identity, required};
+pub(crate) use reader::{Reader, identity, only_true, required};
 pub(crate) use writer::Writer;

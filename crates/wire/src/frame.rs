@@ -19,13 +19,30 @@ pub(crate) fn decode<P: Message + Default>(bytes: &[u8], shape: Shape, limits: F
 }
 
 pub(crate) fn encode<P: Message>(message: &P, shape: Shape, limits: FrameLimits) -> Result<Vec<u8>, EncodeError> {
-    if message.encoded_len() > limits.bytes.most {
+    let mut bytes = Vec::new();
+    encode_into(message, shape, limits, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Appends the message to bytes that wait to be sent; after an error they are as before.
+pub(crate) fn encode_into<P: Message>(
+    message: &P,
+    shape: Shape,
+    limits: FrameLimits,
+    bytes: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let (before, length) = (bytes.len(), message.encoded_len());
+    if length > limits.bytes.most {
         return Err(EncodeError::TooLarge { limit: limits.bytes });
     }
-    let bytes = message.encode_to_vec();
-    match scan(&bytes, shape, limits, &mut 0) {
-        Ok(()) => Ok(bytes),
-        Err(DecodeError::TooLarge { limit }) => Err(EncodeError::TooLarge { limit }),
+    bytes.reserve(length);
+    message.encode_raw(bytes);
+    match scan(&bytes[before..], shape, limits, &mut 0) {
+        Ok(()) => Ok(()),
+        Err(DecodeError::TooLarge { limit }) => {
+            bytes.truncate(before);
+            Err(EncodeError::TooLarge { limit })
+        }
         Err(error) => unreachable!("prost writes what it can read: {error}"),
     }
 }

@@ -50,6 +50,15 @@ pub const FROM_TAB: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
 /// A message of the tab that leads. It aims far below: one row, or one mutation, is the least that it can send.
 pub const TO_TAB: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
 
+/// A message of a coordinator to a replica. Whatever one record of the journal holds fits.
+pub const TO_REPLICA: FrameLimits = FrameLimits::new(32 * MIB, 512 * KIB);
+/// An answer of a replica. The rows of an interest are the largest ones.
+pub const FROM_REPLICA: FrameLimits = FrameLimits::new(64 * MIB, 4096 * KIB);
+/// A message of a replica to another one of its group. Whatever one record of the journal holds fits.
+pub const BETWEEN_REPLICAS: FrameLimits = FrameLimits::new(32 * MIB, 512 * KIB);
+/// What the hello of a link says of the version: in later versions perhaps more than today.
+pub const NODES_HELLO: FrameLimits = FrameLimits::new(KIB, 16);
+
 /// A login token.
 pub const TOKEN: Limit = Limit { most: 8 * KIB, of: "bytes of token" };
 /// A schema in JSON: every schema that exists can be sent.

@@ -79,7 +79,11 @@ fn every_message_of_a_session_is_on_its_page() {
             | Content::Meta(_)
             | Content::End(_)
             | Content::FromTab(_)
-            | Content::ToTab(_) => Vec::new(),
+            | Content::ToTab(_)
+            | Content::ToReplica(_)
+            | Content::FromReplica(_)
+            | Content::BetweenReplicas(_)
+            | Content::NodesHello(_) => Vec::new(),
         };
         for name in names {
             named += 1;

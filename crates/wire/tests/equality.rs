@@ -20,12 +20,16 @@ fn content() -> BoxedStrategy<Content> {
         1 => vec(arbitrary::stored_end(), 1..3).prop_map(Content::End),
         2 => vec(arbitrary::from_tab(), 1..3).prop_map(Content::FromTab),
         2 => vec(arbitrary::to_tab(), 1..3).prop_map(Content::ToTab),
+        3 => vec(arbitrary::to_replica(), 1..3).prop_map(Content::ToReplica),
+        3 => vec(arbitrary::from_replica(), 1..3).prop_map(Content::FromReplica),
+        2 => vec(arbitrary::between_replicas(), 1..3).prop_map(Content::BetweenReplicas),
+        1 => vec(arbitrary::nodes_hello(), 1..3).prop_map(Content::NodesHello),
     ]
     .boxed()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn what_is_encoded_decodes_to_an_equal_message(content in content()) {
         let frames = content.encode().expect("small");

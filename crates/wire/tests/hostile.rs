@@ -91,6 +91,13 @@ fn mutated_messages_between_tabs_do_no_harm() {
 }
 
 #[test]
+fn mutated_messages_between_nodes_do_no_harm() {
+    for decoder in [Decoder::ToReplica, Decoder::FromReplica, Decoder::BetweenReplicas, Decoder::NodesHello] {
+        attack(decoder, ROUNDS);
+    }
+}
+
+#[test]
 #[ignore = "ten million frames a decoder: minutes, even in release"]
 fn soak_mutated_frames() {
     for decoder in Decoder::ALL {
@@ -100,7 +107,8 @@ fn soak_mutated_frames() {
 
 /// A field with a length.
 fn field(number: u8, inside: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![number << 3 | 2];
+    let key = u32::from(number) << 3 | 2;
+    let mut bytes = if key < 0x80 { vec![key as u8] } else { vec![key as u8 | 0x80, (key >> 7) as u8] };
     let mut length = inside.len();
     while length >= 0x80 {
         bytes.push(length as u8 | 0x80);
@@ -155,6 +163,59 @@ fn frames_made_to_take_memory_take_little() {
             assert!(taken <= memory_max(frame.len()), "{name}: {taken} bytes for a frame of {}", frame.len());
             assert!(taken <= LIMIT_MULTIPLE * limits.bytes.most, "{name}: {taken} bytes");
         }
+    }
+}
+
+/// A decoder, and the limits of its frames.
+type Kind = (Decoder, FrameLimits);
+
+const TO_REPLICA: Kind = (Decoder::ToReplica, limits::TO_REPLICA);
+const FROM_REPLICA: Kind = (Decoder::FromReplica, limits::FROM_REPLICA);
+const BETWEEN_REPLICAS: Kind = (Decoder::BetweenReplicas, limits::BETWEEN_REPLICAS);
+
+/// As above, of nodes.
+const DENSE_OF_NODES: [(&str, Kind, &[u8], &[u8]); 12] = [
+    ("names of no client", TO_REPLICA, &[17], &[0x2a, 0]),
+    ("interests in nothing", TO_REPLICA, &[19], &[0x0a, 0]),
+    ("participants", TO_REPLICA, &[11, 1, 2], &[1]),
+    ("empty reads of a proposal", TO_REPLICA, &[11, 1], &[0x2a, 0]),
+    ("committed names", FROM_REPLICA, &[19], &[0x5a, 0]),
+    ("undecided ones", FROM_REPLICA, &[19], &[0x4a, 0]),
+    ("undecided ones with empty names", FROM_REPLICA, &[19], &[0x4a, 2, 0x0a, 0]),
+    ("empty rows", FROM_REPLICA, &[22], &[0x12, 0]),
+    ("unnamed commits", FROM_REPLICA, &[24], &[0x0a, 0]),
+    ("members", FROM_REPLICA, &[32, 3], &[0; 8]),
+    ("empty entries", BETWEEN_REPLICAS, &[13], &[0x32, 0]),
+    ("empty commits", BETWEEN_REPLICAS, &[7], &[0x2a, 0]),
+];
+
+#[test]
+fn frames_of_nodes_made_to_take_memory_take_little() {
+    println!("{:<34}{:>12}{:>12}{:>8}", "frame", "bytes", "peak", "times");
+    for (name, (decoder, limits), around, part) in DENSE_OF_NODES {
+        // A number in a packed list is no part.
+        let fitting = if part.len() == 1 { limits.bytes.most } else { part.len() * limits.parts.most };
+        let fitting = (fitting - 64).min(limits.bytes.most - 64);
+        for bytes in [64, 4_000, fitting / 4 + 64, fitting / 2 + 64, fitting] {
+            let frame = repeated(around, part, bytes);
+            let frames = [frame];
+            let (_, taken) = memory::peak(|| decoder.decode(&frames));
+            println!("{name:<34}{:>12}{taken:>12}{:>8.1}", frames[0].len(), taken as f64 / frames[0].len() as f64);
+            assert!(taken <= memory_max(frames[0].len()), "{name}: {taken} bytes for a frame of {}", frames[0].len());
+            assert!(taken <= LIMIT_MULTIPLE * limits.bytes.most, "{name}: {taken} bytes");
+        }
+    }
+}
+
+/// The densest names that do decode: of a client that was told, by its number.
+#[test]
+fn frames_of_known_clients_take_little() {
+    let frame = |count| field(17, &[&[0x2a, 2, 0x30, 1][..], &[0x2a, 2, 0x18, 1].repeat(count)].concat());
+    for count in [10, 1000, limits::TO_REPLICA.parts.most - 10] {
+        let frames = [frame(count)];
+        let (result, taken) = memory::peak(|| Decoder::ToReplica.decode(&frames));
+        assert!(result.is_ok(), "{result:?}");
+        assert!(taken <= memory_max(frames[0].len()), "{taken} bytes for a frame of {}", frames[0].len());
     }
 }
 

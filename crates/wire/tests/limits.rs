@@ -169,7 +169,7 @@ fn messages_between_tabs_have_a_length() {
 }
 
 /// Every limit with its name.
-const FRAMES: [(&str, FrameLimits); 7] = [
+const FRAMES: [(&str, FrameLimits); 11] = [
     ("FROM_CLIENT", limits::FROM_CLIENT),
     ("FROM_GATEWAY", limits::FROM_GATEWAY),
     ("JOURNAL_RECORD", limits::JOURNAL_RECORD),
@@ -177,6 +177,10 @@ const FRAMES: [(&str, FrameLimits); 7] = [
     ("CLIENT_STORAGE", limits::CLIENT_STORAGE),
     ("FROM_TAB", limits::FROM_TAB),
     ("TO_TAB", limits::TO_TAB),
+    ("TO_REPLICA", limits::TO_REPLICA),
+    ("FROM_REPLICA", limits::FROM_REPLICA),
+    ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
+    ("NODES_HELLO", limits::NODES_HELLO),
 ];
 const OTHERS: [(&str, Limit); 8] = [
     ("TOKEN", limits::TOKEN),

@@ -1,4 +1,4 @@
-//! Ranges, and the interests of a session.
+//! Ranges and interests.
 
 use std::sync::Arc;
 
@@ -13,13 +13,19 @@ use super::{Reader, Writer};
 
 impl Writer {
     pub(crate) fn subscription(&mut self, id: SubscriptionId, interest: &Interest) -> proto::Subscription {
+        let proto::NodeInterest { cell, name, range } = self.interest(interest);
+        proto::Subscription { id: id.0, cell, name, range }
+    }
+
+    /// An interest that is no subscription.
+    pub(crate) fn interest(&mut self, interest: &Interest) -> proto::NodeInterest {
         match interest {
             Interest::Cell(cell) => {
                 let cell = self.cell(cell);
-                proto::Subscription { id: id.0, cell: cell.number, name: cell.name, range: None }
+                proto::NodeInterest { cell: cell.number, name: cell.name, range: None }
             }
             Interest::Range { table, range } => {
-                proto::Subscription { id: id.0, cell: 0, name: None, range: Some(Box::new(self.range(*table, range))) }
+                proto::NodeInterest { cell: 0, name: None, range: Some(Box::new(self.range(*table, range))) }
             }
         }
     }
@@ -38,7 +44,12 @@ impl Reader {
         subscription: proto::Subscription,
     ) -> Result<(SubscriptionId, Interest), DecodeError> {
         let proto::Subscription { id, cell, name, range } = subscription;
-        let interest = match range {
+        Ok((SubscriptionId(id), self.interest(proto::NodeInterest { cell, name, range })?))
+    }
+
+    pub(crate) fn interest(&mut self, interest: proto::NodeInterest) -> Result<Interest, DecodeError> {
+        let proto::NodeInterest { cell, name, range } = interest;
+        Ok(match range {
             Some(_) if cell != 0 || name.is_some() => {
                 return Err(DecodeError::malformed("an interest is in a cell or in a range"));
             }
@@ -47,8 +58,7 @@ impl Reader {
                 Interest::Range { table, range }
             }
             None => Interest::Cell(self.cell(cell, name)?),
-        };
-        Ok((SubscriptionId(id), interest))
+        })
     }
 
     pub(crate) fn range(&self, range: proto::TableRange) -> Result<(TableId, KeyRange), DecodeError> {

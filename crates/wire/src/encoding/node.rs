@@ -15,7 +15,16 @@ use crate::session::{attempt, earlier_attempts};
 use super::reader::{identity, required};
 use super::{Reader, Writer};
 
+/// A proposal, and its name where it is not beside the proposal.
+pub(crate) type NamedProposal = (Option<proto::ProposalName>, Option<proto::Proposal>);
+
 impl Writer {
+    pub(crate) fn named(&mut self, id: ProposalId, proposal: Option<&Arc<Proposal>>) -> NamedProposal {
+        let is_beside = proposal.is_some_and(|proposal| proposal.id == id);
+        let id = (!is_beside).then(|| self.proposal_id(id));
+        (id, proposal.map(|proposal| self.proposal(proposal)))
+    }
+
     pub(crate) fn proposal_id(&mut self, id: ProposalId) -> proto::ProposalName {
         let at = self.timestamp(id.at);
         proto::ProposalName {
@@ -44,11 +53,11 @@ impl Writer {
 
     pub(crate) fn entry(&mut self, entry: &RecordedEntry) -> proto::RecordedEntry {
         proto::RecordedEntry {
-            id: entry.proposal.is_none().then(|| self.proposal_id(entry.id)),
-            proposal: entry.proposal.as_ref().map(|proposal| self.proposal(proposal)),
+            id: entry.proposal.is_none().then(|| Box::new(self.proposal_id(entry.id))),
+            proposal: entry.proposal.as_ref().map(|proposal| Box::new(self.proposal(proposal))),
             ok: entry.vote == Vote::Ok,
             finalised: entry.finalised.map(write_ballot),
-            promised: (entry.promised != Ballot::FIRST).then(|| write_ballot(entry.promised)),
+            promised: write_promise(entry.promised),
             committed: entry.outcome.map(|outcome| outcome == Outcome::Committed),
         }
     }
@@ -74,6 +83,20 @@ impl Writer {
 }
 
 impl Reader {
+    pub(crate) fn named(
+        &mut self,
+        (id, proposal): NamedProposal,
+    ) -> Result<(ProposalId, Option<Arc<Proposal>>), DecodeError> {
+        let id = id.map(|id| self.proposal_id(&id)).transpose()?;
+        let proposal = proposal.map(|proposal| self.shared_proposal(proposal)).transpose()?;
+        let id = id.or(proposal.as_ref().map(|proposal| proposal.id));
+        Ok((id.ok_or(DecodeError::malformed("a proposal without a name"))?, proposal))
+    }
+
+    pub(crate) fn shared_proposal(&mut self, proposal: proto::Proposal) -> Result<Arc<Proposal>, DecodeError> {
+        self.proposal(proposal).map(Arc::new)
+    }
+
     pub(crate) fn proposal_id(&mut self, id: &proto::ProposalName) -> Result<ProposalId, DecodeError> {
         Ok(ProposalId {
             at: self.timestamp(id.at_near, id.at)?,
@@ -102,7 +125,7 @@ impl Reader {
         let (id, proposal) = match (entry.id, entry.proposal) {
             (Some(id), None) => (self.proposal_id(&id)?, None),
             (None, Some(proposal)) => {
-                let proposal = Arc::new(self.proposal(proposal)?);
+                let proposal = Arc::new(self.proposal(*proposal)?);
                 (proposal.id, Some(proposal))
             }
             (Some(_), Some(_)) | (None, None) => {
@@ -112,10 +135,10 @@ impl Reader {
         Ok(RecordedEntry {
             id,
             proposal,
-            vote: if entry.ok { Vote::Ok } else { Vote::No },
+            vote: read_vote(entry.ok),
             finalised: entry.finalised.as_ref().map(read_ballot).transpose()?,
-            promised: entry.promised.as_ref().map_or(Ok(Ballot::FIRST), read_ballot)?,
-            outcome: entry.committed.map(|committed| if committed { Outcome::Committed } else { Outcome::Aborted }),
+            promised: read_promise(entry.promised.as_ref())?,
+            outcome: entry.committed.map(read_outcome),
         })
     }
 
@@ -141,6 +164,32 @@ impl Reader {
         }
         Ok(ClosedList { through: Timestamp::from_u64(list.through), may_commit })
     }
+}
+
+pub(crate) fn read_vote(ok: bool) -> Vote {
+    if ok { Vote::Ok } else { Vote::No }
+}
+
+pub(crate) fn read_outcome(committed: bool) -> Outcome {
+    if committed { Outcome::Committed } else { Outcome::Aborted }
+}
+
+/// A view beside that of the frame, which it nearly always is.
+pub(crate) fn write_view_beside(view: View, of_frame: View) -> Option<proto::View> {
+    (view != of_frame).then(|| write_view(view))
+}
+
+pub(crate) fn read_view_beside(view: Option<&proto::View>, of_frame: View) -> View {
+    view.map_or(of_frame, read_view)
+}
+
+/// A ballot that is nearly always the first.
+pub(crate) fn write_promise(ballot: Ballot) -> Option<proto::Ballot> {
+    (ballot != Ballot::FIRST).then(|| write_ballot(ballot))
+}
+
+pub(crate) fn read_promise(ballot: Option<&proto::Ballot>) -> Result<Ballot, DecodeError> {
+    ballot.map_or(Ok(Ballot::FIRST), read_ballot)
 }
 
 pub(crate) fn write_view(view: View) -> proto::View {

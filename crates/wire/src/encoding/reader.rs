@@ -1,6 +1,6 @@
 //! The state of a decoder, and the checks of plain fields.
 
-use iolite_values::Id;
+use iolite_values::{ClientId, Id};
 
 use crate::DecodeError;
 use crate::limits::Limit;
@@ -12,6 +12,8 @@ use super::timestamp::Chain;
 pub(crate) struct Reader {
     pub(super) cells: ReceivedCells,
     pub(super) times: Chain,
+    /// Those that this message has told, in the order of their numbers.
+    pub(super) clients: Vec<ClientId>,
 }
 
 impl Reader {
@@ -34,4 +36,9 @@ pub(crate) fn identity(bytes: &[u8]) -> Result<Id, DecodeError> {
 /// What a field holds that no message goes without.
 pub(crate) fn required<T>(field: Option<T>, what: &'static str) -> Result<T, DecodeError> {
     field.ok_or(DecodeError::Malformed { what })
+}
+
+/// A field whose presence says it all.
+pub(crate) fn only_true(field: bool) -> Result<(), DecodeError> {
+    if field { Ok(()) } else { Err(DecodeError::malformed("a field that can only be true is not")) }
 }

@@ -6,12 +6,15 @@ use crate::EncodeError;
 use crate::limits::Limit;
 
 use super::cell::SentCells;
+use super::name::ToldClients;
 use super::timestamp::Chain;
 
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
     pub(super) cells: SentCells,
     pub(super) times: Chain,
+    /// Only for messages that stand alone: this is not rolled back.
+    pub(super) clients: ToldClients,
     times_before: Chain,
     excess: Option<Limit>,
 }

@@ -1,6 +1,6 @@
 //! The advance: changes, snapshots and outcomes.
 
-use iolite_values::{Counter, TableId};
+use iolite_values::{Counter, Row, RowKey, TableId};
 
 use crate::DecodeError;
 use crate::encoding::{Reader, Writer, required, row_key};
@@ -47,23 +47,39 @@ pub(crate) fn read_snapshot(snapshot: proto::Snapshot, reader: &Reader) -> Resul
 }
 
 pub(crate) fn write_rows(rows: &[RowSnapshot], writer: &mut Writer) -> Vec<proto::RowSnapshot> {
+    write_rows_of(rows.iter().map(|row| (row.table, &row.key, &row.row)), writer)
+}
+
+pub(crate) fn read_rows(rows: Vec<proto::RowSnapshot>, reader: &Reader) -> Result<Vec<RowSnapshot>, DecodeError> {
+    read_rows_as(rows, reader, |table, key, row| RowSnapshot { table, key, row })
+}
+
+/// Rows as whoever has them names their parts.
+pub(crate) fn write_rows_of<'a>(
+    rows: impl ExactSizeIterator<Item = (TableId, &'a RowKey, &'a Row)>,
+    writer: &mut Writer,
+) -> Vec<proto::RowSnapshot> {
     let mut table = 0;
     let mut written = Vec::with_capacity(rows.len());
-    for RowSnapshot { table: TableId(own), key, row } in rows {
+    for (TableId(own), key, row) in rows {
         let row = Some(writer.row(row));
         written.push(proto::RowSnapshot { table_change: own ^ table, key: key.as_bytes().to_vec(), row });
-        table = *own;
+        table = own;
     }
     written
 }
 
-pub(crate) fn read_rows(rows: Vec<proto::RowSnapshot>, reader: &Reader) -> Result<Vec<RowSnapshot>, DecodeError> {
+pub(crate) fn read_rows_as<T>(
+    rows: Vec<proto::RowSnapshot>,
+    reader: &Reader,
+    make: impl Fn(TableId, RowKey, Row) -> T,
+) -> Result<Vec<T>, DecodeError> {
     let mut table = 0;
     let mut read = Vec::with_capacity(rows.len());
     for row in rows {
         table ^= row.table_change;
         let state = reader.row(required(row.row, "a row of a snapshot is missing")?)?;
-        read.push(RowSnapshot { table: TableId(table), key: row_key(&row.key)?, row: state });
+        read.push(make(TableId(table), row_key(&row.key)?, state));
     }
     Ok(read)
 }

@@ -1,11 +1,17 @@
 //! Any message: what proptest makes of each type.
 
+mod answers;
+mod asks;
 mod nodes;
+mod peers;
 mod records;
 mod session;
 mod tabs;
 mod values;
 
+pub use answers::from_replica;
+pub use asks::to_replica;
+pub use peers::{between_replicas, nodes_hello};
 pub use records::{
     checkpoint_chunk, journal_record, stored_end, stored_interest, stored_meta, stored_mutation, stored_row,
 };

@@ -17,7 +17,7 @@ use super::records::transaction;
 use super::session::attempt;
 use super::values::{read, timestamp, writes};
 
-fn id() -> impl Strategy<Value = ProposalId> {
+pub fn id() -> impl Strategy<Value = ProposalId> {
     (timestamp(), transaction(), attempt()).prop_map(|(at, transaction, attempt)| ProposalId {
         at,
         transaction,
@@ -25,34 +25,34 @@ fn id() -> impl Strategy<Value = ProposalId> {
     })
 }
 
-fn coordinator() -> impl Strategy<Value = CoordinatorId> {
+pub fn coordinator() -> impl Strategy<Value = CoordinatorId> {
     (0..=CoordinatorId::MAX).prop_map(|number| CoordinatorId::new(number).expect("at most the last one"))
 }
 
-fn ballot() -> impl Strategy<Value = Ballot> {
+pub fn ballot() -> impl Strategy<Value = Ballot> {
     (any::<u32>(), coordinator(), any::<u32>()).prop_map(|(number, by, term)| Ballot { number, by, term: Term(term) })
 }
 
-fn proposal() -> impl Strategy<Value = Arc<Proposal>> {
+pub fn proposal() -> BoxedStrategy<Arc<Proposal>> {
     let effect = prop_oneof![writes().prop_map(|writes| Effect::Commit(writes.into())), Just(Effect::Abort)];
     let participants = btree_set(any::<u32>().prop_map(ShardId), 1..4);
-    (id(), participants, timestamp(), vec(read(), 0..4), effect, any::<bool>()).prop_map(
-        |(id, participants, snapshot, reads, effect, is_home)| {
+    (id(), participants, timestamp(), vec(read(), 0..4), effect, any::<bool>())
+        .prop_map(|(id, participants, snapshot, reads, effect, is_home)| {
             let participants = participants.into_iter().collect();
             Arc::new(Proposal { id, participants, snapshot, reads, effect, is_home })
-        },
-    )
+        })
+        .boxed()
 }
 
-pub fn entry() -> impl Strategy<Value = RecordedEntry> {
+pub fn entry() -> BoxedStrategy<RecordedEntry> {
     let vote = prop_oneof![Just(Vote::Ok), Just(Vote::No)];
     let outcome = prop_oneof![Just(Outcome::Committed), Just(Outcome::Aborted)];
-    (id(), option::of(proposal()), vote, option::of(ballot()), ballot(), option::of(outcome)).prop_map(
-        |(id, proposal, vote, finalised, promised, outcome)| {
+    (id(), option::of(proposal()), vote, option::of(ballot()), ballot(), option::of(outcome))
+        .prop_map(|(id, proposal, vote, finalised, promised, outcome)| {
             let id = proposal.as_ref().map_or(id, |proposal| proposal.id);
             RecordedEntry { id, proposal, vote, finalised, promised, outcome }
-        },
-    )
+        })
+        .boxed()
 }
 
 pub fn view() -> impl Strategy<Value = View> {
@@ -64,10 +64,10 @@ pub fn closed_list() -> impl Strategy<Value = ClosedList> {
         .prop_map(|(through, ids): (_, BTreeSet<_>)| ClosedList { through, may_commit: ids.into_iter().collect() })
 }
 
-pub fn record_part() -> impl Strategy<Value = RecordPart> {
+pub fn record_part() -> BoxedStrategy<RecordPart> {
     let numbers = (any::<u32>(), any::<u32>());
-    (view(), timestamp(), timestamp(), numbers, vec(entry(), 0..3), vec(closed_list(), 0..2)).prop_map(
-        |(view, complete, barrier, (number, parts), entries, closed_lists)| RecordPart {
+    (view(), timestamp(), timestamp(), numbers, vec(entry(), 0..3), vec(closed_list(), 0..2))
+        .prop_map(|(view, complete, barrier, (number, parts), entries, closed_lists)| RecordPart {
             view,
             complete,
             barrier,
@@ -75,8 +75,8 @@ pub fn record_part() -> impl Strategy<Value = RecordPart> {
             parts,
             entries,
             closed_lists,
-        },
-    )
+        })
+        .boxed()
 }
 
 pub fn term() -> impl Strategy<Value = JournalRecord> {

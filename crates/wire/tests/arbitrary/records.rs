@@ -16,7 +16,7 @@ use super::nodes;
 use super::session::{attempt, counter};
 use super::values::{column, id, interest, key, operation, row, table, timestamp, writes};
 
-fn client() -> impl Strategy<Value = ClientId> {
+pub fn client() -> impl Strategy<Value = ClientId> {
     id().prop_map(ClientId)
 }
 
@@ -24,11 +24,14 @@ pub fn transaction() -> impl Strategy<Value = TransactionId> {
     (client(), counter()).prop_map(|(client, counter)| TransactionId { client, counter })
 }
 
-pub fn journal_record() -> BoxedStrategy<JournalRecord> {
+pub fn completed() -> impl Strategy<Value = Completed> {
     let decision = prop_oneof![writes().prop_map(CompletedDecision::Committed), Just(CompletedDecision::Aborted)];
-    let completed = (transaction(), attempt(), timestamp(), decision, any::<bool>()).prop_map(
+    (transaction(), attempt(), timestamp(), decision, any::<bool>()).prop_map(
         |(transaction, attempt, at, decision, is_home)| Completed { transaction, attempt, at, decision, is_home },
-    );
+    )
+}
+
+pub fn journal_record() -> BoxedStrategy<JournalRecord> {
     prop_oneof![
         nodes::entry().prop_map(JournalRecord::Entry),
         nodes::term(),
@@ -37,7 +40,7 @@ pub fn journal_record() -> BoxedStrategy<JournalRecord> {
         nodes::closed_list().prop_map(JournalRecord::ClosedList),
         timestamp().prop_map(JournalRecord::Complete),
         nodes::snapshot_part().prop_map(JournalRecord::Snapshot),
-        completed.prop_map(JournalRecord::Completed),
+        completed().prop_map(JournalRecord::Completed),
         (client(), counter()).prop_map(|(client, through)| JournalRecord::Acknowledged { client, through }),
         timestamp().prop_map(JournalRecord::Ceiling),
     ]

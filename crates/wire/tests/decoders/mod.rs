@@ -1,10 +1,11 @@
-//! The eleven decoders of this crate behind one face, so that golden and hostile bytes meet each of them.
+//! The fifteen decoders of this crate behind one face, so that golden and hostile bytes meet each of them.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, JournalRecord};
 use iolite_wire::message::{FromClient, FromGateway};
+use iolite_wire::node::{BetweenReplicas, FromReplica, NodesHello, ToReplica};
 use iolite_wire::tabs::{FromTab, ToTab};
 use iolite_wire::{DecodeError, EncodeError, SessionDecoder, SessionEncoder};
 
@@ -23,6 +24,10 @@ pub enum Decoder {
     End,
     FromTab,
     ToTab,
+    ToReplica,
+    FromReplica,
+    BetweenReplicas,
+    NodesHello,
 }
 
 /// The messages of one session's direction, or records of one kind.
@@ -39,10 +44,14 @@ pub enum Content {
     End(Vec<StoredEnd>),
     FromTab(Vec<FromTab>),
     ToTab(Vec<ToTab>),
+    ToReplica(Vec<ToReplica>),
+    FromReplica(Vec<FromReplica>),
+    BetweenReplicas(Vec<BetweenReplicas>),
+    NodesHello(Vec<NodesHello>),
 }
 
 impl Decoder {
-    pub const ALL: [Decoder; 11] = [
+    pub const ALL: [Decoder; 15] = [
         Decoder::FromClient,
         Decoder::FromGateway,
         Decoder::Journal,
@@ -54,6 +63,10 @@ impl Decoder {
         Decoder::End,
         Decoder::FromTab,
         Decoder::ToTab,
+        Decoder::ToReplica,
+        Decoder::FromReplica,
+        Decoder::BetweenReplicas,
+        Decoder::NodesHello,
     ];
 
     pub fn decode(self, frames: &[Vec<u8>]) -> Result<Content, DecodeError> {
@@ -78,6 +91,10 @@ impl Decoder {
             Decoder::End => Content::End(each(frames, StoredEnd::decode)?),
             Decoder::FromTab => Content::FromTab(each(frames, FromTab::decode)?),
             Decoder::ToTab => Content::ToTab(each(frames, ToTab::decode)?),
+            Decoder::ToReplica => Content::ToReplica(each(frames, ToReplica::decode)?),
+            Decoder::FromReplica => Content::FromReplica(each(frames, FromReplica::decode)?),
+            Decoder::BetweenReplicas => Content::BetweenReplicas(each(frames, BetweenReplicas::decode)?),
+            Decoder::NodesHello => Content::NodesHello(each(frames, NodesHello::decode)?),
         })
     }
 }
@@ -96,6 +113,10 @@ impl Content {
             Content::End(_) => Decoder::End,
             Content::FromTab(_) => Decoder::FromTab,
             Content::ToTab(_) => Decoder::ToTab,
+            Content::ToReplica(_) => Decoder::ToReplica,
+            Content::FromReplica(_) => Decoder::FromReplica,
+            Content::BetweenReplicas(_) => Decoder::BetweenReplicas,
+            Content::NodesHello(_) => Decoder::NodesHello,
         }
     }
 
@@ -118,6 +139,10 @@ impl Content {
             Content::End(ends) => ends.iter().map(StoredEnd::encode).collect(),
             Content::FromTab(messages) => messages.iter().map(FromTab::encode).collect(),
             Content::ToTab(messages) => messages.iter().map(ToTab::encode).collect(),
+            Content::ToReplica(messages) => messages.iter().map(ToReplica::encode).collect(),
+            Content::FromReplica(messages) => messages.iter().map(FromReplica::encode).collect(),
+            Content::BetweenReplicas(messages) => messages.iter().map(BetweenReplicas::encode).collect(),
+            Content::NodesHello(hellos) => hellos.iter().map(|hello| hello.encode()).collect(),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Messages that show every field of every message of proto/: what the golden bytes say.
 
+mod answers;
+mod asks;
 mod nodes;
+mod peers;
 mod records;
 mod session;
 mod tabs;
@@ -17,7 +20,8 @@ pub struct Sample {
 }
 
 pub fn all() -> Vec<Sample> {
-    let all =
-        values::all().into_iter().chain(session::all()).chain(records::all()).chain(nodes::all()).chain(tabs::all());
+    let between_nodes = [nodes::all(), asks::all(), answers::all(), peers::all()].concat();
+    let others = [values::all(), session::all(), records::all(), tabs::all()].concat();
+    let all = others.into_iter().chain(between_nodes);
     all.map(|(name, comment, content)| Sample { name, comment, content }).collect()
 }

@@ -13,11 +13,11 @@ use super::records::transaction;
 use super::values::{cell, every_operation, ranges, table, time, write};
 use crate::decoders::Content;
 
-fn id(micros: u64) -> ProposalId {
+pub fn id(micros: u64) -> ProposalId {
     ProposalId { at: time(micros), transaction: transaction(), attempt: Attempt(2) }
 }
 
-fn proposal(effect: Effect) -> Arc<Proposal> {
+pub fn proposal(effect: Effect) -> Arc<Proposal> {
     let whole = Read::Cell { cell: cell("chair"), element: Element::Whole };
     let ranges = ranges().into_iter().map(|range| Read::Range { table: table(), range });
     Arc::new(Proposal {
@@ -30,20 +30,25 @@ fn proposal(effect: Effect) -> Arc<Proposal> {
     })
 }
 
-fn ballot() -> Ballot {
+pub fn ballot() -> Ballot {
     Ballot { number: 2, by: CoordinatorId::new(CoordinatorId::MAX).expect("the last one"), term: Term(7) }
 }
 
-fn entry(vote: Vote, proposal: Option<Arc<Proposal>>) -> RecordedEntry {
+pub fn entry(vote: Vote, proposal: Option<Arc<Proposal>>) -> RecordedEntry {
     RecordedEntry { id: id(5), proposal, vote, finalised: None, promised: Ballot::FIRST, outcome: None }
 }
 
-fn view() -> View {
+pub fn view() -> View {
     View { epoch: Epoch(3), number: 4 }
 }
 
 fn list() -> ClosedList {
     ClosedList { through: time(9), may_commit: vec![id(5), id(6)] }
+}
+
+pub fn part(entries: Vec<RecordedEntry>) -> RecordPart {
+    let (view, complete, barrier) = (view(), time(1), time(2));
+    RecordPart { view, complete, barrier, number: 1, parts: 3, entries, closed_lists: vec![list()] }
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
@@ -53,15 +58,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let voted = entry(Vote::Ok, Some(commit.clone()));
     let settled = RecordedEntry { finalised: Some(ballot()), promised: ballot(), ..entry(Vote::No, None) };
     let outcome = |outcome| RecordedEntry { outcome: Some(outcome), ..entry(Vote::Ok, None) };
-    let part = RecordPart {
-        view: view(),
-        complete: time(1),
-        barrier: time(2),
-        number: 1,
-        parts: 3,
-        entries: vec![voted.clone(), settled.clone()],
-        closed_lists: vec![list()],
-    };
+    let part = part(vec![voted.clone(), settled.clone()]);
     let meta = CheckpointMeta { low_watermark: time(1), ceiling: time(2), reads_through: time(3) };
     let chunk = CheckpointChunk::Meta(meta).encode().expect("small");
     let snapshot = SnapshotPart { complete: time(4), number: 2, is_last: true, chunk };

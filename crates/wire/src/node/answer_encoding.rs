@@ -1,0 +1,153 @@
+//! A replica's answers, to bytes and back.
+
+use iolite_store::{ReadReply, RowAt, TooOld};
+use iolite_values::{StoreIncarnation, Timestamp};
+
+use crate::encoding::{Reader, Writer, identity, node as parts, only_true, refusal, required};
+use crate::generated::proto::{self, from_replica_frame::Answer as Field};
+use crate::generated::shapes;
+use crate::limits::FROM_REPLICA;
+use crate::session::{read_rows_as, write_rows_of};
+use crate::{DecodeError, EncodeError, frame};
+
+use super::{
+    Answer, Boot, Epoch, FromReplica, Group, Life, MessageId, Opened, ReplicaId, ShardId, Term, View, closed_encoding,
+    vote_encoding,
+};
+
+impl FromReplica {
+    /// # Errors
+    /// As of [`FromReplica::encode_into`].
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        let mut bytes = Vec::new();
+        self.encode_into(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Appends what [`FromReplica::encode`] gives to bytes that wait to be sent.
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLarge`], past [`FROM_REPLICA`]: nothing was appended.
+    pub fn encode_into(&self, bytes: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let mut writer = Writer::default();
+        let (highest, limit) = (writer.timestamp(self.highest), writer.timestamp(self.limit));
+        let message = proto::FromReplicaFrame {
+            to: u32::from(self.to.number()),
+            from: self.from.0,
+            shard: self.shard.0,
+            life: self.id.life.0,
+            number: self.id.number,
+            boot: self.boot.0,
+            store: self.store.0.to_bytes().to_vec(),
+            view_epoch: self.view.epoch.0,
+            view_number: self.view.number,
+            highest_near: highest.near,
+            highest: highest.full,
+            limit_near: limit.near,
+            limit: limit.full,
+            answer: Some(write(&self.answer, self.view, &mut writer)),
+        };
+        writer.check()?;
+        frame::encode_into(&message, shapes::FROM_REPLICA_FRAME, FROM_REPLICA, bytes)
+    }
+
+    /// # Errors
+    /// [`DecodeError`]: the peer is wrong. Close its link.
+    pub fn decode(bytes: &[u8]) -> Result<FromReplica, DecodeError> {
+        let frame: proto::FromReplicaFrame = frame::decode(bytes, shapes::FROM_REPLICA_FRAME, FROM_REPLICA)?;
+        let view = View { epoch: Epoch(frame.view_epoch), number: frame.view_number };
+        let mut reader = Reader::default();
+        Ok(FromReplica {
+            to: parts::coordinator(frame.to)?,
+            from: ReplicaId(frame.from),
+            shard: ShardId(frame.shard),
+            id: MessageId { life: Life(frame.life), number: frame.number },
+            boot: Boot(frame.boot),
+            store: StoreIncarnation(identity(&frame.store)?),
+            view,
+            highest: reader.timestamp(frame.highest_near, frame.highest)?,
+            limit: reader.timestamp(frame.limit_near, frame.limit)?,
+            answer: read(required(frame.answer, "an answer that is not known here")?, view, &mut reader)?,
+        })
+    }
+}
+
+fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
+    match answer {
+        Answer::Opened(Opened { term, complete }) => {
+            Field::Opened(proto::AnswerOpened { term: term.0, complete: complete.as_u64() })
+        }
+        Answer::Begun => Field::Begun(true),
+        Answer::Voted(voted) => Field::Voted(vote_encoding::write(voted, of_frame, writer)),
+        Answer::Unknown => Field::Unknown(true),
+        Answer::TooOld { low_watermark } => Field::TooOld(low_watermark.as_u64()),
+        Answer::Closed(Ok(closed)) => Field::Closed(closed_encoding::write(closed, writer)),
+        Answer::Closed(Err(too_old)) => Field::ClosedTooOld(too_old.low_watermark.as_u64()),
+        Answer::Listed => Field::Listed(true),
+        Answer::Read(Ok(ReadReply { at, rows })) => {
+            let rows = write_rows_of(rows.iter().map(|row| (row.table, &row.key, &row.row)), writer);
+            Field::Read(proto::AnswerRead { at: at.as_u64(), rows })
+        }
+        Answer::Read(Err(too_old)) => Field::ReadTooOld(too_old.low_watermark.as_u64()),
+        Answer::Changes(Ok(commits)) => Field::Changes(proto::AnswerChanges { commits: writer.commits(commits) }),
+        Answer::Changes(Err(too_old)) => Field::ChangesTooOld(too_old.low_watermark.as_u64()),
+        Answer::Behind { complete } => Field::Behind(complete.as_u64()),
+        Answer::Valid(Ok(())) => Field::Valid(true),
+        Answer::Valid(Err(last_change)) => Field::Invalid(last_change.as_u64()),
+        Answer::Acknowledged => Field::Acknowledged(true),
+        Answer::Refused(refused) => Field::Refused(refusal::write(refused)),
+        Answer::WrongStore => Field::WrongStore(true),
+        Answer::WrongEpoch(Some(group)) => Field::WrongEpoch(proto::ShardGroup {
+            shard: group.shard.0,
+            epoch: group.epoch.0,
+            members: group.members().iter().map(|member| member.0).collect(),
+        }),
+        Answer::WrongEpoch(None) => Field::NotOfShard(true),
+        Answer::Superseded { term } => Field::Superseded(term.0),
+    }
+}
+
+fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, DecodeError> {
+    Ok(match answer {
+        Field::Opened(opened) => {
+            let complete = Timestamp::from_u64(opened.complete);
+            Answer::Opened(Opened { term: Term(opened.term), complete })
+        }
+        Field::Begun(begun) => only_true(begun).map(|()| Answer::Begun)?,
+        Field::Voted(voted) => Answer::Voted(vote_encoding::read(voted, of_frame, reader)?),
+        Field::Unknown(unknown) => only_true(unknown).map(|()| Answer::Unknown)?,
+        Field::TooOld(low_watermark) => Answer::TooOld { low_watermark: Timestamp::from_u64(low_watermark) },
+        Field::Closed(closed) => Answer::Closed(Ok(closed_encoding::read(closed, reader)?)),
+        Field::ClosedTooOld(low_watermark) => Answer::Closed(Err(too_old(low_watermark))),
+        Field::Listed(listed) => only_true(listed).map(|()| Answer::Listed)?,
+        Field::Read(own) => {
+            let rows = read_rows_as(own.rows, reader, |table, key, row| RowAt { table, key, row })?;
+            Answer::Read(Ok(ReadReply { at: Timestamp::from_u64(own.at), rows }))
+        }
+        Field::ReadTooOld(low_watermark) => Answer::Read(Err(too_old(low_watermark))),
+        Field::Changes(changes) => Answer::Changes(Ok(reader.commits(changes.commits)?)),
+        Field::ChangesTooOld(low_watermark) => Answer::Changes(Err(too_old(low_watermark))),
+        Field::Behind(complete) => Answer::Behind { complete: Timestamp::from_u64(complete) },
+        Field::Valid(valid) => only_true(valid).map(|()| Answer::Valid(Ok(())))?,
+        Field::Invalid(last_change) => Answer::Valid(Err(Timestamp::from_u64(last_change))),
+        Field::Acknowledged(acknowledged) => only_true(acknowledged).map(|()| Answer::Acknowledged)?,
+        Field::Refused(refused) => Answer::Refused(refusal::read(refused)?),
+        Field::WrongStore(wrong) => only_true(wrong).map(|()| Answer::WrongStore)?,
+        Field::WrongEpoch(group) => Answer::WrongEpoch(Some(read_group(group)?)),
+        Field::NotOfShard(none) => only_true(none).map(|()| Answer::WrongEpoch(None))?,
+        Field::Superseded(term) => Answer::Superseded { term: Term(term) },
+    })
+}
+
+fn too_old(low_watermark: u64) -> TooOld {
+    TooOld { low_watermark: Timestamp::from_u64(low_watermark) }
+}
+
+fn read_group(group: proto::ShardGroup) -> Result<Group, DecodeError> {
+    if !group.members.is_sorted() {
+        return Err(DecodeError::malformed("the members of a group are in order"));
+    }
+    let members: Vec<ReplicaId> = group.members.into_iter().map(ReplicaId).collect();
+    let group = Group::new(ShardId(group.shard), Epoch(group.epoch), &members);
+    group.map_err(|_| DecodeError::malformed("a group has an odd number of members, each once, and few"))
+}
