@@ -9,7 +9,7 @@ use crate::generated::shapes;
 use crate::limits::TO_REPLICA;
 use crate::{DecodeError, EncodeError, frame};
 
-use super::{Ask, Detail, Epoch, Life, MessageId, Outcome, ShardId, Term, ToReplica, View, Vote};
+use super::{Ask, Detail, Epoch, Life, MessageId, Outcome, ProposalId, ShardId, Term, ToReplica, View, Vote};
 
 impl ToReplica {
     /// # Errors
@@ -83,20 +83,10 @@ fn write(ask: &Ask, of_frame: View, writer: &mut Writer) -> Field {
             Field::Close(write_close([*through, *cursor, *settled], *detail, writer))
         }
         Ask::CloseList { view, through, may_commit } => {
-            let through = writer.timestamp(*through);
-            Field::CloseList(proto::AskCloseList {
-                view: parts::write_view_beside(*view, of_frame),
-                through_near: through.near,
-                through: through.full,
-                may_commit: writer.all_listed(may_commit),
-            })
+            let view = parts::write_view_beside(*view, of_frame);
+            Field::CloseList(write_close_list(view, *through, may_commit, writer))
         }
-        Ask::Resolved { from, through, commits } => {
-            let [from, through] = [*from, *through].map(|own| writer.timestamp(own));
-            let (from_near, from, through_near, through) = (from.near, from.full, through.near, through.full);
-            let commits = writer.all_listed(commits);
-            Field::Resolved(proto::AskResolved { from_near, from, through_near, through, commits })
-        }
+        Ask::Resolved { from, through, commits } => Field::Resolved(write_resolved([*from, *through], commits, writer)),
         Ask::ReadAt { interest, at, limit } => Field::ReadAt(proto::AskReadAt {
             interest: Some(writer.interest(interest)),
             at: at.as_u64(),
@@ -127,6 +117,28 @@ fn write_close(times: [Timestamp; 3], detail: Detail, writer: &mut Writer) -> pr
         settled_near: settled.near,
         settled: settled.full,
         whole: detail == Detail::Whole,
+    }
+}
+
+fn write_close_list(
+    view: Option<proto::View>,
+    through: Timestamp,
+    may_commit: &[ProposalId],
+    writer: &mut Writer,
+) -> proto::AskCloseList {
+    let through = writer.timestamp(through);
+    let may_commit = writer.all_listed(may_commit);
+    proto::AskCloseList { view, through_near: through.near, through: through.full, may_commit }
+}
+
+fn write_resolved(times: [Timestamp; 2], commits: &[ProposalId], writer: &mut Writer) -> proto::AskResolved {
+    let [from, through] = times.map(|own| writer.timestamp(own));
+    proto::AskResolved {
+        from_near: from.near,
+        from: from.full,
+        through_near: through.near,
+        through: through.full,
+        commits: writer.all_listed(commits),
     }
 }
 
@@ -167,17 +179,8 @@ fn read(ask: Field, of_frame: View, reader: &mut Reader) -> Result<Ask, DecodeEr
             let through = reader.timestamp(own.through_near, own.through)?;
             Ask::Resolved { from, through, commits: reader.all_listed(own.commits)?.into() }
         }
-        Field::ReadAt(own) => {
-            let interest = reader.interest(required(own.interest, "rows are asked for, and not which")?)?;
-            let limit = ReadLimit { rows: read_most(own.rows_max), bytes: read_most(own.bytes_max) };
-            Ask::ReadAt { interest, at: Timestamp::from_u64(own.at), limit }
-        }
-        Field::Changes(own) => {
-            let interests = own.interests.into_iter().map(|interest| reader.interest(interest));
-            let interests = interests.collect::<Result<_, _>>()?;
-            let (after, through) = (Timestamp::from_u64(own.after), Timestamp::from_u64(own.through));
-            Ask::Changes { interests, after, through }
-        }
+        Field::ReadAt(own) => read_read_at(own, reader)?,
+        Field::Changes(own) => read_changes(own, reader)?,
         Field::Validate(own) => {
             Ask::Validate { snapshot: Timestamp::from_u64(own.snapshot), reads: reader.reads(own.reads)?.into() }
         }
@@ -194,6 +197,18 @@ fn read_close(close: &proto::AskClose, reader: &mut Reader) -> Result<Ask, Decod
         settled: reader.timestamp(close.settled_near, close.settled)?,
         detail: if close.whole { Detail::Whole } else { Detail::Names },
     })
+}
+
+fn read_read_at(own: proto::AskReadAt, reader: &mut Reader) -> Result<Ask, DecodeError> {
+    let interest = reader.interest(required(own.interest, "rows are asked for, and not which")?)?;
+    let limit = ReadLimit { rows: read_most(own.rows_max), bytes: read_most(own.bytes_max) };
+    Ok(Ask::ReadAt { interest, at: Timestamp::from_u64(own.at), limit })
+}
+
+fn read_changes(own: proto::AskChanges, reader: &mut Reader) -> Result<Ask, DecodeError> {
+    let interests = own.interests.into_iter().map(|interest| reader.interest(interest));
+    let interests = interests.collect::<Result<_, _>>()?;
+    Ok(Ask::Changes { interests, after: Timestamp::from_u64(own.after), through: Timestamp::from_u64(own.through) })
 }
 
 fn read_most(count: Option<u64>) -> usize {
