@@ -35,7 +35,7 @@ impl Roughness {
     pub fn random(random: &mut Random) -> Roughness {
         let mut sometimes = |most: u64| if random.chance(700) { random.between(1, most) } else { 0 };
         let (drop, duplicate, reorder) = (sometimes(150), sometimes(150), sometimes(300));
-        let history_lost = if random.chance(600) { random.between(80, 450) } else { 0 };
+        let history_lost = if random.chance(700) { random.between(150, 700) } else { 0 };
         let mut every = |low: u64, high: u64| if random.chance(750) { random.between(low, high) } else { 0 };
         Roughness {
             drop,
