@@ -209,10 +209,6 @@ impl Replica {
         self.standing.view()
     }
 
-    pub fn takes_part(&self) -> bool {
-        self.standing.is_normal()
-    }
-
     /// Where it stands with what is not settled, for checkers.
     pub fn recorded(&self) -> impl Iterator<Item = RecordedEntry> {
         self.record.iter().map(|(id, entry)| entry.recorded(id))

@@ -70,6 +70,7 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-uniffi", Anything),
     ("iolite-benchmarks", Anything),
     ("iolite-tests", Anything),
+    ("iolite-models", Only(&["iolite-replication", "iolite-store", "iolite-values", "iolite-machine"])),
     // It judges what clients saw, and must not take the store's word for anything.
     ("iolite-histories", Only(&[])),
     ("xtask", Only(&[])),

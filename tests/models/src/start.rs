@@ -1,0 +1,90 @@
+//! The state that a world begins in: every coordinator has opened the store, one after the other, and nothing else has happened.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use iolite_machine::{Instant, Now, WallTime};
+use iolite_replication::node::{Boot, Epoch, Group, Life, ReplicaId, ShardId};
+use iolite_replication::{Coordinator, CoordinatorSettings, Place as Start, ReplicaSettings, Retention, ShardMap};
+use iolite_values::{ClientId, CoordinatorId, Id, StoreIncarnation};
+
+use crate::node::{Address, CoordinatorNode, Message, Node, ReplicaNode};
+use crate::plan::{Closes, Plan};
+use crate::transactions::LAST_CLIENTS;
+
+/// What the replicas' clocks show.
+const START: WallTime = WallTime::from_micros(1_000_000_000);
+
+/// What the network keeps for ever need not be said again.
+const NEVER: Duration = Duration::from_secs(1_000);
+
+fn groups(plan: &Plan) -> Vec<Group> {
+    let members = |shard: u64| (0..plan.replicas).map(|own| ReplicaId(shard * plan.replicas + own)).collect::<Vec<_>>();
+    let group = |shard: u32| Group::new(ShardId(shard), Epoch(0), &members(shard.into()));
+    (0..plan.shards).map(|shard| group(shard).expect("an odd number of replicas")).collect()
+}
+
+fn shard_map(plan: &Plan) -> ShardMap {
+    let starts = [Start::first(), Start::of_client(ClientId(Id::from_u128(LAST_CLIENTS)))];
+    ShardMap::new(starts.into_iter().zip(groups(plan))).expect("one or two shards")
+}
+
+pub fn coordinator_id(which: usize) -> CoordinatorId {
+    CoordinatorId::new(u16::try_from(which + 1).expect("there are few")).expect("there are few")
+}
+
+/// Replicas first, then coordinators.
+pub fn index(plan: &Plan, to: Address) -> usize {
+    match to {
+        Address::Replica(replica) => usize::try_from(replica.0).expect("there are few"),
+        Address::Coordinator(coordinator) => replicas(plan) + usize::from(coordinator.number()) - 1,
+    }
+}
+
+pub fn replicas(plan: &Plan) -> usize {
+    plan.shards as usize * usize::try_from(plan.replicas).expect("there are few")
+}
+
+pub fn nodes(plan: &Plan) -> Vec<Node> {
+    let store = StoreIncarnation(Id::from_u128(5));
+    let mut nodes = Vec::new();
+    for group in groups(plan) {
+        for id in group.members() {
+            let (retention, broken, boot) = (Retention::default(), plan.broken, Boot(1));
+            let settings = ReplicaSettings { id: *id, group: group.clone(), store, boot, retention, broken };
+            let journal = (plan.bounds.restarts > 0).then(Vec::new);
+            let now = Now { instant: Instant::from_nanos(0), wall: START };
+            nodes.push(Node::Replica(Box::new(ReplicaNode::new(settings, now, journal))));
+        }
+    }
+    for (which, ahead) in plan.clocks.iter().enumerate() {
+        let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START.as_micros() + ahead) };
+        let id = coordinator_id(which);
+        let idle_close_after = match plan.closes {
+            Closes::Lost | Closes::OnDemand => NEVER,
+            Closes::Idle => Duration::from_millis(1),
+        };
+        let settings = CoordinatorSettings {
+            resend_after: NEVER,
+            resend_after_max: NEVER,
+            idle_close_after,
+            idle_close_after_max: idle_close_after,
+            backup_after: Duration::ZERO,
+            ..CoordinatorSettings::new(id, Life(u64::from(id.number())), shard_map(plan))
+        };
+        let mut node = CoordinatorNode::new(Coordinator::new(now, settings), now, plan.bounds.proposals);
+        let said = node.drain();
+        nodes.push(Node::Coordinator(Box::new(node)));
+        carry_all(plan, &mut nodes, said);
+    }
+    nodes
+}
+
+/// Carries messages in the order in which they are sent, until there are none.
+fn carry_all(plan: &Plan, nodes: &mut [Node], said: Vec<Message>) {
+    let mut open: VecDeque<Message> = said.into();
+    while let Some(message) = open.pop_front() {
+        let node = &mut nodes[index(plan, message.to)];
+        open.extend(node.take(&message.payload).expect("it is addressed to such a node"));
+    }
+}

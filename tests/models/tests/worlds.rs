@@ -1,0 +1,107 @@
+//! The rules as they are: nothing is found, in any state that is looked at, and the states that matter are among them.
+
+use std::time::Duration;
+
+use iolite_models::configurations::{
+    ORDERS, closing, closing_quietly, five_replicas, one_after_the_other, one_transaction,
+    one_transaction_and_a_view_change, one_transaction_and_both_paths, one_transaction_twice, reader_and_writer,
+    two_shards_in_order, two_take_over, two_that_conflict,
+};
+use iolite_models::{Plan, Verdict, explore, walk};
+
+/// Far more than any of these takes; a machine that is busy must not change what is tested.
+const LONG: Duration = Duration::from_secs(600);
+
+const FAST: &str = "a commit by the fast path";
+const SLOW: &str = "a commit by the slow path";
+const ABORT: &str = "an abort";
+const TAKEN_OVER: &str = "an outcome by another coordinator than the proposer";
+const MERGED: &str = "a view that begins with an OK without outcome";
+const LATER_VIEW: &str = "a commit in a later view than the first";
+const RESOLVED: &str = "a resolved timestamp with a commit";
+
+/// Every state within the bounds.
+fn exhaust(name: &str, plan: Plan, sights: &[&str]) {
+    let report = explore(plan, LONG, usize::MAX);
+    println!("{name}: {report}");
+    assert_eq!(report.verdict, Verdict::Exhausted, "{report}");
+    for sight in sights {
+        assert!(report.sights.contains(sight), "{name} never met {sight}");
+    }
+}
+
+/// So many transitions, those of the nearest states first.
+fn search(name: &str, plan: Plan, transitions: usize) {
+    let report = explore(plan, LONG, transitions);
+    println!("{name}: {report}");
+    assert!(!matches!(report.verdict, Verdict::Violated(_)), "{report}");
+}
+
+fn wander(name: &str, plan: &Plan, walks: u64, sights: &[&str]) {
+    let walked = walk(plan, 1, walks, LONG);
+    println!("{name}: {walked}");
+    assert!(walked.violation.is_none(), "{name}: {walked}");
+    for sight in sights {
+        assert!(walked.sights.contains(sight), "{name} never met {sight}");
+    }
+}
+
+#[test]
+fn one_transaction_is_right_in_every_state() {
+    exhaust("one transaction", one_transaction(), &[FAST, SLOW]);
+}
+
+#[test]
+fn one_transaction_and_a_view_change_are_right_in_every_state() {
+    exhaust("a view change", one_transaction_and_a_view_change(), &[FAST, ABORT, MERGED, LATER_VIEW]);
+}
+
+#[test]
+fn two_that_conflict_are_right() {
+    search("(a)", two_that_conflict(), 500_000);
+    wander("(a)", &two_that_conflict(), 1_000, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW]);
+    wander("reader and writer", &reader_and_writer(), 1_000, &[FAST, SLOW, ABORT]);
+    wander("one transaction twice", &one_transaction_twice(), 1_000, &[FAST, ABORT]);
+}
+
+#[test]
+fn two_shards_are_strict_in_every_order_of_timestamps() {
+    for clocks in ORDERS {
+        let plan = two_shards_in_order(clocks);
+        exhaust("(b)", plan, &[FAST, ABORT]);
+    }
+    wander("one after the other", &one_after_the_other(), 1_000, &[FAST, SLOW, ABORT]);
+}
+
+#[test]
+fn who_takes_a_transaction_over_decides_as_everybody_does() {
+    wander("(c)", &two_take_over(), 200, &[FAST, ABORT, TAKEN_OVER, RESOLVED]);
+}
+
+#[test]
+fn five_replicas_keep_what_committed() {
+    search("(d)", five_replicas(), 1_000_000);
+    wander("(d)", &five_replicas(), 1_000, &[FAST, ABORT, MERGED, LATER_VIEW]);
+}
+
+#[test]
+fn nothing_commits_below_what_is_resolved() {
+    search("(e) quietly", closing_quietly(), 500_000);
+    wander("(e)", &closing(), 500, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW, RESOLVED]);
+}
+
+/// Some minutes: the searches go on to many more states, and walks with other seeds.
+#[test]
+#[ignore = "soak"]
+fn soak_worlds() {
+    let plans = [two_that_conflict(), one_transaction_and_both_paths(), five_replicas(), closing_quietly(), closing()];
+    for plan in plans {
+        search("soak", plan, 20_000_000);
+    }
+    let wide = [two_that_conflict(), reader_and_writer(), five_replicas(), closing(), two_take_over()];
+    for plan in wide {
+        let walked = walk(&plan, 2, u64::MAX, Duration::from_secs(60));
+        println!("soak: {walked}");
+        assert!(walked.violation.is_none(), "{walked}");
+    }
+}
