@@ -110,6 +110,13 @@ pub fn closing() -> Plan {
     Plan { closes: Closes::OnDemand, bounds, ..one_shard(3, vec![write(0), write(1)]) }
 }
 
+/// (e) with transactions that do not conflict, so that only the barrier keeps one from committing below what the other one's feed has passed.
+pub fn closing_apart() -> Plan {
+    let other = transaction(1, Place::First, &[], &[writes(Place::Last, 1)]);
+    let bounds = closing().bounds;
+    Plan { closes: Closes::OnDemand, bounds, ..one_shard(3, vec![write(0), other]) }
+}
+
 /// The beginning of (e): one coordinator, no view change, no restart.
 pub fn closing_quietly() -> Plan {
     let bounds = Bounds { coordinator_deadlines: 0, ..Bounds::default() };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iolite_models::configurations::{
-    broken, five_replicas, one_after_the_other, one_transaction_and_both_paths, one_transaction_twice,
+    broken, closing_apart, five_replicas, one_after_the_other, one_transaction_and_both_paths, one_transaction_twice,
     reader_and_writer,
 };
 use iolite_models::{Plan, Verdict, explore, walk};
@@ -47,4 +47,12 @@ fn flaw_5_an_answer_for_the_transaction_lets_it_commit_twice() {
 fn flaw_6_a_late_finalise_overwrites_what_a_view_began_with() {
     let plan = broken(Broken::FinaliseWithoutView, one_transaction_and_both_paths());
     assert_found(plan, "what committed is OK in every later view");
+}
+
+#[test]
+fn without_the_barrier_something_commits_below_what_the_feed_has_passed() {
+    assert_found(
+        broken(Broken::PublishPastResolved, closing_apart()),
+        "nothing commits at or below a resolved timestamp outside of the feed",
+    );
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iolite_models::configurations::{
-    ORDERS, closing, closing_quietly, five_replicas, one_after_the_other, one_transaction,
+    ORDERS, closing, closing_apart, closing_quietly, five_replicas, one_after_the_other, one_transaction,
     one_transaction_and_a_view_change, one_transaction_and_both_paths, one_transaction_twice, reader_and_writer,
     two_shards_in_order, two_take_over, two_that_conflict,
 };
@@ -88,6 +88,7 @@ fn five_replicas_keep_what_committed() {
 fn nothing_commits_below_what_is_resolved() {
     search("(e) quietly", closing_quietly(), 500_000);
     wander("(e)", &closing(), 500, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW, RESOLVED]);
+    wander("(e) apart", &closing_apart(), 2_000, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW, RESOLVED]);
 }
 
 /// Some minutes: the searches go on to many more states, and walks with other seeds.
