@@ -51,7 +51,7 @@ pub(crate) enum State {
     Linking {
         give_up: Instant,
     },
-    Linked(Link),
+    Linked(Box<Link>),
     Refused {
         reason: GoodbyeReason,
         message: String,
@@ -150,7 +150,7 @@ impl Session {
 
     /// `token`: what the hello says.
     pub(crate) fn linked(&mut self, now: Now, token: String) {
-        self.state = State::Linked(Link {
+        self.state = State::Linked(Box::new(Link {
             phase: Phase::Greeting,
             token,
             encoder: SessionEncoder::new(),
@@ -158,7 +158,7 @@ impl Session {
             heard: now.instant,
             pinged: now.instant,
             pings: 0,
-        });
+        }));
     }
 
     /// The session works: the next loss is retried at once.
