@@ -96,9 +96,10 @@ fn a_commit_is_told_when_its_record_is_durable_and_not_before() {
 fn a_checkpoint_is_handed_over_chunk_by_chunk_behind_the_records_before_it() {
     let mut node = node(1);
     let mut durable = PersistId::START;
-    outputs(&mut node, Some(&mut durable));
+    // The first record, of the coordinator's life, is enough for this one.
+    let mut all = outputs(&mut node, Some(&mut durable));
     greet(&mut node);
-    let all = outputs(&mut node, Some(&mut durable));
+    all.extend(outputs(&mut node, Some(&mut durable)));
     let begun = all.iter().filter(|output| **output == NodeOutput::BeginCheckpoint).count();
     assert_eq!(begun, 1, "one at a time: {all:?}");
     let mut chunks = 0;
