@@ -41,6 +41,7 @@ fn wander(name: &str, plan: &Plan, walks: u64, sights: &[&str]) {
     let walked = walk(plan, 1, walks, LONG);
     println!("{name}: {walked}");
     assert!(walked.violation.is_none(), "{name}: {walked}");
+    assert_eq!(walked.left, 0, "{name} goes round in circles");
     for sight in sights {
         assert!(walked.sights.contains(sight), "{name} never met {sight}");
     }

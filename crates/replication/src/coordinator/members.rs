@@ -2,7 +2,7 @@
 //!
 //! Nothing here decides an outcome.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::Instant;
@@ -19,9 +19,13 @@ pub(super) struct Members {
     members: BTreeMap<ReplicaId, Member>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// So many boots of a replica are told apart. A message of an earlier one, if it ever comes, only makes questions be asked once more.
+const BOOTS_KNOWN: usize = 4;
+
+#[derive(Clone, Debug, Default)]
 struct Member {
-    boot: Option<Boot>,
+    /// The latest last.
+    boots: VecDeque<Boot>,
     /// A moving average.
     round_trip: Duration,
     /// It did not answer in time, and not since.
@@ -36,11 +40,17 @@ impl Members {
         Members { members: all.map(|replica| (*replica, Member::default())).collect() }
     }
 
-    /// Whether it has restarted since it was last heard of.
+    /// Whether it has restarted since it was last heard of. A late message of an earlier boot says nothing of the kind.
     pub fn on_boot(&mut self, replica: ReplicaId, boot: Boot) -> bool {
-        let member = self.members.entry(replica).or_default();
-        let before = member.boot.replace(boot);
-        before.is_some_and(|before| before != boot)
+        let known = &mut self.members.entry(replica).or_default().boots;
+        if known.contains(&boot) {
+            return false;
+        }
+        known.push_back(boot);
+        if known.len() > BOOTS_KNOWN {
+            known.pop_front();
+        }
+        known.len() > 1
     }
 
     pub fn on_answer(&mut self, replica: ReplicaId, asked_at: Instant, now: Instant) {
@@ -87,5 +97,19 @@ impl Members {
     pub fn by_distance(&self, mut replicas: Vec<ReplicaId>) -> Vec<ReplicaId> {
         replicas.sort_by_key(|replica| (self.is_late(*replica), self.round_trip(*replica), *replica));
         replicas
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_is_told_once_however_late_messages_of_the_earlier_boot_come() {
+        let mut members = Members::new(&ShardMap::alone());
+        let replica = ReplicaId::default();
+        let mut heard = |boot| members.on_boot(replica, Boot(boot));
+        assert_eq!([7, 7, 3, 7, 3, 7].map(&mut heard), [false, false, true, false, false, false]);
+        assert_eq!([10, 11, 12, 13].map(&mut heard), [true; 4], "each new one is a restart");
     }
 }
