@@ -18,7 +18,7 @@ use crate::records;
 use crate::rows::Rows;
 use crate::settings::Broken;
 use crate::shared::{Shared, wanted_rows};
-use crate::validate::{Verdict, validate};
+use crate::validate::{Verdict, validate, validity};
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
@@ -121,6 +121,18 @@ impl Committer {
             self.clear().await?;
             return Ok(reply);
         }
+    }
+
+    /// Whether what a transaction that only reads has read is true still: looked at under its locks, and nothing is written.
+    pub async fn validate(&self, shared: &Shared, reader: &Transaction) -> Result<Reply, WorkError> {
+        let (asked, resolved) = (reader.snapshot, shared.resolved());
+        if asked > resolved {
+            return Ok(Reply::Refused(Refusal::NotResolved { asked, resolved }));
+        }
+        let plan = Plan::new(shared.space, reader, &BTreeSet::new());
+        let facts = self.begin(shared, reader, &plan).await?;
+        self.clear().await?;
+        Ok(Reply::Validated(validity(reader, &facts, shared.settings.broken)))
     }
 
     /// The client needs no outcome up to this counter any more.

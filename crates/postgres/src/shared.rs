@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use iolite_store::{Attempts, CommitReply, Event, Refusal, Reply, RequestId};
+use iolite_store::{Attempts, CommitReply, Event, Refusal, Reply, RequestId, Validity};
 use iolite_values::{Read, Timestamp, Transaction};
 use tokio::sync::mpsc;
 
@@ -71,7 +71,9 @@ impl Shared {
         let wanted = match &reply {
             Reply::Commit(CommitReply::Completed(completion)) => Some(completion.at),
             Reply::Commit(CommitReply::Conflict { at_least }) => Some(*at_least),
-            Reply::Commit(CommitReply::Forgotten)
+            Reply::Validated(Validity::Changed { at_least }) => Some(*at_least),
+            Reply::Validated(Validity::Valid)
+            | Reply::Commit(CommitReply::Forgotten)
             | Reply::ReadAt(_)
             | Reply::Changes(_)
             | Reply::Acknowledged

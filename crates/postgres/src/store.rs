@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use iolite_store::{Event, Reply, Request, RequestId};
+use iolite_values::{Decision, Transaction};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -85,7 +86,7 @@ impl PostgresStore {
     /// Begins a request. `id` is the caller's, and comes back with the reply.
     pub fn request(&self, id: RequestId, request: Request) {
         let jobs = match &request {
-            Request::Commit { .. } | Request::Acknowledge { .. } => &self.commits,
+            Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => &self.commits,
             Request::ReadAt { .. } | Request::Changes { .. } => &self.reads,
         };
         jobs.send((id, request)).expect("workers live as long as the store");
@@ -198,6 +199,11 @@ impl Session {
             (Session::Commit(committer), Request::Commit { transaction, floor }) => {
                 committer.commit(shared, transaction, *floor).await
             }
+            (Session::Commit(committer), Request::Validate { transaction, attempt, snapshot, reads, floor: _ }) => {
+                let (id, attempt, snapshot) = (*transaction, *attempt, *snapshot);
+                let (reads, decision) = (reads.to_vec(), Decision::Commit(Vec::new()));
+                committer.validate(shared, &Transaction { id, attempt, snapshot, reads, decision }).await
+            }
             (Session::Commit(committer), Request::Acknowledge { client, through }) => {
                 committer.acknowledge(shared, *client, *through).await
             }
@@ -208,7 +214,7 @@ impl Session {
                 reader.changes(shared, interests, *after, *through).await
             }
             (Session::Commit(_), Request::ReadAt { .. } | Request::Changes { .. })
-            | (Session::Read(_), Request::Commit { .. } | Request::Acknowledge { .. }) => {
+            | (Session::Read(_), Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. }) => {
                 unreachable!("requests go to the connections of their kind")
             }
         }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::size::{ROW_BYTES_MAX, row_bytes};
-use iolite_store::{CommitReply, Refusal};
+use iolite_store::{CommitReply, Refusal, Validity};
 use iolite_values::{CellState, Operation, Read, Row, Timestamp, Transaction, Write, observes};
 
 use crate::facts::{Facts, RowId};
@@ -48,6 +48,14 @@ pub fn validate(transaction: &Transaction, facts: &Facts, plan: &Plan, broken: B
         Ok(()) => Verdict::Accept,
         Err(Unfit::NoSuchElement) => Verdict::Reply(CommitReply::Conflict { at_least: facts.standing.highest }),
         Err(Unfit::Refused(refusal)) => Verdict::Refuse(refusal),
+    }
+}
+
+/// Whether what a transaction that only reads has read is true still.
+pub fn validity(reader: &Transaction, facts: &Facts, broken: Broken) -> Validity {
+    match conflict(reader, facts) {
+        Some(at_least) if broken != Broken::SkipReadValidation => Validity::Changed { at_least },
+        Some(_) | None => Validity::Valid,
     }
 }
 

@@ -21,4 +21,6 @@ pub enum Broken {
     MergeAsFigure5,
     /// A transaction that is prepared is answered OK at whatever timestamp it is asked for, as in Figure 8 (flaw 5).
     AnswerForTransaction,
+    /// A transaction that only reads is validated against what committed here, and not against what is prepared.
+    ValidateWithoutPrepared,
 }

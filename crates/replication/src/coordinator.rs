@@ -22,6 +22,7 @@ mod reading;
 mod requests;
 mod timers;
 mod transactions;
+mod validating;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -46,6 +47,8 @@ use reading::Readings;
 use requests::Acknowledging;
 use timers::{Timer, Timers};
 use transactions::Transactions;
+pub use validating::VALIDATIONS_MAX;
+use validating::Validations;
 
 /// What a coordinator is started with.
 #[derive(Clone, Debug)]
@@ -120,6 +123,7 @@ pub struct Coordinator {
     transactions: Transactions,
     backups: Backups,
     readings: Readings,
+    validations: Validations,
     acknowledging: Acknowledging,
     closers: BTreeMap<ShardId, Closer>,
     feed: Feed,
@@ -145,6 +149,7 @@ impl Coordinator {
             transactions: Transactions::default(),
             backups: Backups::default(),
             readings: Readings::default(),
+            validations: Validations::default(),
             acknowledging: Acknowledging::new(),
             closers: closers.collect(),
             feed: Feed::default(),
@@ -166,7 +171,11 @@ impl Coordinator {
 
     /// Requests that are not answered yet.
     pub fn open_requests(&self) -> usize {
-        self.waiting.len() + self.transactions.len() + self.readings.len() + self.acknowledging.len()
+        self.waiting.len()
+            + self.transactions.len()
+            + self.readings.len()
+            + self.validations.len()
+            + self.acknowledging.len()
     }
 
     fn view(&self, shard: ShardId) -> View {
@@ -250,6 +259,7 @@ impl Coordinator {
             Timer::Backup(id) => self.press_backup(now, id),
             Timer::Closer(shard) => self.press_closer(now, shard),
             Timer::Reading(request, part) => self.ask_next(now, request, part),
+            Timer::Validation(request) => self.press_validation(now, request),
         }
     }
 }

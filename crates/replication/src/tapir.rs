@@ -8,4 +8,4 @@ mod split;
 
 pub(crate) use conflict::conflict;
 pub(crate) use index::ProposalIndex;
-pub(crate) use split::split;
+pub(crate) use split::{split, split_reads};

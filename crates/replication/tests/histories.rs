@@ -60,6 +60,7 @@ fn every_history_is_strictly_serializable_exactly_once_and_told_whole() {
     let total = run_all((0..SEEDS).chain(FOUND.iter().copied()), ALONE);
     // A history in which nothing happens proves nothing.
     assert!(total.committed > 5_000 && total.aborted > 100 && total.conflicts > 500, "{total:?}");
+    assert!(total.valid > 500 && total.changed > 100, "{total:?}");
     assert!(total.crashes > 300 && total.records_lost > 100 && total.checkpoints > 300, "{total:?}");
     assert!(total.dropped > 1_000 && total.duplicated > 1_000 && total.collected > 100, "{total:?}");
 }
@@ -69,12 +70,17 @@ fn so_is_every_history_of_a_cluster() {
     for (shards, replicas) in [(1, 3), (2, 1), (2, 3), (3, 3), (1, 5), (2, 5)] {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, ..ALONE });
         assert!(total.committed > 150 && total.conflicts > 30 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.valid > 2 && total.changed > 2, "{shards}x{replicas}: {total:?}");
         assert!(total.gateways_restarted > 20 && total.view_changes > 5 && total.dropped > 500, "{total:?}");
     }
 }
 
 fn finds(scene: Scene, expected: fn(&Violation) -> bool) {
-    let found = (0..300).find_map(|seed| run(seed, scene).err());
+    finds_in(0..300, scene, expected);
+}
+
+fn finds_in(seeds: std::ops::Range<u64>, scene: Scene, expected: fn(&Violation) -> bool) {
+    let found = seeds.into_iter().find_map(|seed| run(seed, scene).err());
     let violation = found.expect("the checker finds what is broken");
     assert!(expected(&violation), "{violation}");
 }
@@ -92,6 +98,13 @@ fn skipped_read_validation_is_found() {
 #[test]
 fn a_write_below_an_acknowledged_one_is_found() {
     finds(broken(Broken::AcceptBelowWrites), |violation| matches!(violation, Violation::NotStrict(_)));
+}
+
+#[test]
+fn reads_beside_what_is_prepared_are_found() {
+    let scene = Scene { broken: Broken::ValidateWithoutPrepared, shards: 1, replicas: 3, ..ALONE };
+    // About one history in thirty shows it.
+    finds_in(60..300, scene, |violation| matches!(violation, Violation::NotStrict(_)));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn the_replicas_page_speaks_of_every_input_output_and_answer() {
     );
     assert_names(
         REPLICA,
-        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, FinaliseWithoutView, AcceptAboveReaders, MergeAsFigure5, AnswerForTransaction)
+        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, FinaliseWithoutView, AcceptAboveReaders, MergeAsFigure5, AnswerForTransaction, ValidateWithoutPrepared)
             [1..],
     );
 }
@@ -94,6 +94,7 @@ fn the_page_of_all_limits_gives_them_too() {
         ("PART_BYTES_MAX", limits::PART_BYTES_MAX.to_string()),
         ("VIEW_CHANGE_AGAIN_AFTER", format!("{:?}", limits::VIEW_CHANGE_AGAIN_AFTER)),
         ("VIEW_CHANGE_PATIENCE", format!("{:?}", limits::VIEW_CHANGE_PATIENCE)),
+        ("VALIDATIONS_MAX", limits::VALIDATIONS_MAX.to_string()),
         ("ATTEMPTS_MAX", limits::ATTEMPTS_MAX.to_string()),
         ("Retention::age", format!("{age:?}")),
         ("Retention::operations_max", operations_max.to_string()),

@@ -14,6 +14,7 @@ mod conflicts;
 mod driver;
 mod feed;
 mod reads;
+mod validation;
 mod writes;
 
 use crate::Store;
@@ -40,5 +41,13 @@ pub fn names() -> Vec<&'static str> {
 }
 
 fn behaviours() -> Vec<Behaviour> {
-    [writes::BEHAVIOURS, reads::BEHAVIOURS, conflicts::BEHAVIOURS, completions::BEHAVIOURS, feed::BEHAVIOURS].concat()
+    [
+        writes::BEHAVIOURS,
+        reads::BEHAVIOURS,
+        conflicts::BEHAVIOURS,
+        completions::BEHAVIOURS,
+        validation::BEHAVIOURS,
+        feed::BEHAVIOURS,
+    ]
+    .concat()
 }

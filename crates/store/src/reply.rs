@@ -7,6 +7,7 @@ use crate::Commit;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     Commit(CommitReply),
+    Validated(Validity),
     ReadAt(Result<ReadReply, TooOld>),
     Changes(Result<Vec<Commit>, TooOld>),
     Acknowledged,
@@ -23,6 +24,15 @@ pub enum CommitReply {
     Conflict { at_least: Timestamp },
     /// Its outcome was acknowledged and forgotten.
     Forgotten,
+}
+
+/// Whether what was read is true still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validity {
+    /// At a moment between the request and this reply all of it was as it had been read. A transaction that only reads takes place there.
+    Valid,
+    /// Some of it has changed, or nobody can tell any more. Read again on a snapshot at or above `at_least`.
+    Changed { at_least: Timestamp },
 }
 
 /// Why a request makes no sense. Whoever sent it has to change it, or is broken: asking again gives the same answer.

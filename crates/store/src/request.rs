@@ -1,6 +1,8 @@
 //! Requests to a store.
 
-use iolite_values::{ClientId, Counter, Interest, Timestamp, Transaction};
+use std::sync::Arc;
+
+use iolite_values::{Attempt, ClientId, Counter, Interest, Read, Timestamp, Transaction, TransactionId};
 
 /// Chosen by the caller; not used again while its request is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,6 +25,10 @@ pub enum Request {
     /// Validates and commits an attempt, above everything that its client has seen (`floor`). Repeating it is harmless: the answer is that of
     /// the transaction's completion record once there is one.
     Commit { transaction: Transaction, floor: Timestamp },
+    /// A transaction that only reads: whether everything that it read at `snapshot`, which has to be resolved, is true still. Answered with
+    /// [`crate::Reply::Validated`], and nothing is remembered, so that it may be asked again at will. A store that cannot tell, because what would
+    /// change it stays undecided, commits it under its name instead, above `floor`, and answers as to [`Request::Commit`].
+    Validate { transaction: TransactionId, attempt: Attempt, snapshot: Timestamp, reads: Arc<[Read]>, floor: Timestamp },
     /// The rows of an interest as of `at`, which has to be resolved, in the order of their keys.
     ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },
     /// The commits in (after, through] that touch any of the interests.

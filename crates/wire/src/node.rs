@@ -18,7 +18,7 @@ mod version;
 mod vote;
 mod vote_encoding;
 
-pub use answer::{Answer, Closed, FromReplica, Opened, Undecided};
+pub use answer::{Answer, Closed, FromReplica, Invalid, Opened, Undecided};
 pub use ask::{Ask, Detail, ToReplica};
 pub use identity::{Ballot, Boot, Epoch, Group, GroupError, Life, MessageId, ReplicaId, ShardId, Term, View};
 pub use peer::{BetweenReplicas, ClosedList, Peer, RecordPart, StateChunk};

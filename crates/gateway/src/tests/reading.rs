@@ -13,7 +13,9 @@ use crate::limits;
 fn open_reads(world: &World) -> Vec<ReadLimit> {
     let limit = |request: &Request| match request {
         Request::ReadAt { limit, .. } => Some(*limit),
-        Request::Commit { .. } | Request::Changes { .. } | Request::Acknowledge { .. } => None,
+        Request::Commit { .. } | Request::Validate { .. } | Request::Changes { .. } | Request::Acknowledge { .. } => {
+            None
+        }
     };
     world.asked.iter().filter_map(|(_, request)| limit(request)).collect()
 }

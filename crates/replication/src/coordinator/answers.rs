@@ -25,7 +25,7 @@ impl Coordinator {
             self.views.insert(shard, view);
             self.on_new_view(now, shard, view);
         }
-        let is_of_view = matches!(answer, Answer::Voted(_) | Answer::Closed(_) | Answer::Listed);
+        let is_of_view = matches!(answer, Answer::Voted(_) | Answer::Closed(_) | Answer::Listed | Answer::Valid(_));
         if is_of_view && view < self.view(shard) {
             // It does not know of the view that others are in. Asking again tells it.
             return self.send(id.number);
@@ -51,6 +51,7 @@ impl Coordinator {
     /// What was answered in earlier views is of no use any more.
     fn on_new_view(&mut self, now: Now, shard: ShardId, view: View) {
         self.vote_in_view(now, shard, view);
+        self.validate_in_view(now, shard, view);
         self.close_in_view(now, shard, view);
     }
 
@@ -62,6 +63,7 @@ impl Coordinator {
             (Purpose::Vote { transaction, at }, answer) => self.on_vote(now, transaction, at, from, answer),
             (Purpose::Backup(id), answer) => self.on_backup_answer(now, id, from, answer),
             (Purpose::Reading { request, part }, answer) => self.on_reading(now, request, part, answer),
+            (Purpose::Validation(request), Answer::Valid(valid)) => self.on_validated(now, request, from, view, valid),
             (Purpose::Acknowledge(request), Answer::Acknowledged) => self.on_acknowledged(request, from),
             (purpose, answer) => unreachable!("{purpose:?} does not accept {answer:?}"),
         }

@@ -35,7 +35,11 @@ impl Coordinator {
         self.session = Session::Opening(Opening::default());
         let feed = |purpose: &Purpose| match purpose {
             Purpose::Open | Purpose::Begin | Purpose::Close | Purpose::CloseList => true,
-            Purpose::Vote { .. } | Purpose::Backup(_) | Purpose::Reading { .. } | Purpose::Acknowledge(_) => false,
+            Purpose::Vote { .. }
+            | Purpose::Backup(_)
+            | Purpose::Reading { .. }
+            | Purpose::Validation(_)
+            | Purpose::Acknowledge(_) => false,
         };
         self.questions.drop_each(|question| feed(&question.purpose));
         for shard in self.shards() {

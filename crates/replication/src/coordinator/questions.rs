@@ -37,6 +37,8 @@ pub(super) enum Purpose {
         request: RequestId,
         part: usize,
     },
+    /// Whether what a request read is true still.
+    Validation(RequestId),
     Acknowledge(RequestId),
 }
 
@@ -51,10 +53,10 @@ impl Purpose {
             Purpose::Vote { .. } | Purpose::Backup(_) => {
                 matches!(answer, Answer::Voted(_) | Answer::Unknown | Answer::TooOld { .. })
             }
-            Purpose::Reading { .. } => matches!(
-                answer,
-                Answer::Read(_) | Answer::Changes(_) | Answer::Valid(_) | Answer::Behind { .. } | Answer::Refused(_)
-            ),
+            Purpose::Reading { .. } => {
+                matches!(answer, Answer::Read(_) | Answer::Changes(_) | Answer::Behind { .. } | Answer::Refused(_))
+            }
+            Purpose::Validation(_) => matches!(answer, Answer::Valid(_)),
             Purpose::Acknowledge(_) => matches!(answer, Answer::Acknowledged),
         }
     }

@@ -7,6 +7,7 @@ use iolite_machine::Now;
 use iolite_store::{Reply, Request, RequestId};
 
 use super::questions::{Purpose, Target};
+use super::validating::Reader;
 use super::{Coordinator, Session};
 use crate::node::{Ask, ReplicaId};
 
@@ -31,6 +32,10 @@ impl Coordinator {
         match request {
             Request::Commit { transaction, floor } => {
                 self.begin_transaction(now, id, Arc::new(transaction), floor);
+            }
+            Request::Validate { transaction, attempt, snapshot, reads, floor } => {
+                let reader = Reader { transaction, attempt, snapshot, reads, floor };
+                self.begin_validation(now, id, reader);
             }
             Request::ReadAt { interest, at, limit } => self.begin_read(now, id, &interest, at, limit),
             Request::Changes { interests, after, through } => {

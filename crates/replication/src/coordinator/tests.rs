@@ -4,3 +4,4 @@ mod bench;
 mod feed;
 mod requests;
 mod session;
+mod validating;

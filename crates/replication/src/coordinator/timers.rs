@@ -15,6 +15,7 @@ pub(super) enum Timer {
     Backup(ProposalId),
     Closer(ShardId),
     Reading(RequestId, usize),
+    Validation(RequestId),
 }
 
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,15 @@
 //! Questions that only read, and acknowledgements.
 
+use std::sync::Arc;
+
 use iolite_machine::PersistId;
 use iolite_store::{ReadLimit, Refusal};
 use iolite_values::{ClientId, Counter, Interest, Read, Timestamp, observes};
 
 use super::Replica;
+use crate::broken::Broken;
 use crate::journal::JournalRecord;
-use crate::node::Answer;
+use crate::node::{Answer, Invalid, Proposal};
 
 impl Replica {
     pub(super) fn on_read_at(&mut self, interest: &Interest, at: Timestamp, limit: ReadLimit) -> (PersistId, Answer) {
@@ -24,19 +27,24 @@ impl Replica {
         (self.barrier_after, self.incomplete(through).unwrap_or_else(changes))
     }
 
-    /// A read-only transaction: whether its reads were true when this was asked. Whatever committed before that was prepared here or at
-    /// another replica of any majority.
-    pub(super) fn on_validate(&mut self, snapshot: Timestamp, reads: &[Read]) -> (PersistId, Answer) {
-        let changed = reads.iter().filter_map(|read| match self.versions.last_change_of(read, snapshot) {
-            Ok(change) => change,
-            Err(too_old) => Some(too_old.low_watermark),
-        });
-        let under_way = self
-            .prepared
-            .iter()
-            .filter(|proposal| proposal.writes().iter().any(|write| reads.iter().any(|read| observes(read, write))));
-        let last = changed.chain(under_way.map(|proposal| proposal.id.at)).max();
-        (PersistId::START, Answer::Valid(last.map_or(Ok(()), Err)))
+    /// A transaction that only reads: whether that is true still. What committed elsewhere before this was asked is prepared or committed here, or at
+    /// another replica of any majority. Waits for no record: what it finds valid rests on nothing that is not durable yet.
+    pub(super) fn on_validate(&self, snapshot: Timestamp, reads: &[Read]) -> (PersistId, Answer) {
+        let changed = self.last_change(reads, snapshot).map(Invalid::Changed);
+        let invalid = changed.or_else(|| self.last_under_way(reads, snapshot).map(Invalid::UnderWay));
+        (PersistId::START, Answer::Valid(invalid.map_or(Ok(()), Err)))
+    }
+
+    /// The last prepared proposal that would change what was read. One at or below the snapshot is decided, and in what was read if it committed.
+    fn last_under_way(&self, reads: &[Read], snapshot: Timestamp) -> Option<Timestamp> {
+        if self.settings.broken == Broken::ValidateWithoutPrepared {
+            return None;
+        }
+        let disturbs = |proposal: &&Arc<Proposal>| {
+            let later = proposal.id.at > snapshot;
+            later && proposal.writes().iter().any(|write| reads.iter().any(|read| observes(read, write)))
+        };
+        self.prepared.writing_on(reads).filter(disturbs).map(|proposal| proposal.id.at).max()
     }
 
     pub(super) fn on_acknowledge(&mut self, client: ClientId, through: Counter) -> (PersistId, Answer) {

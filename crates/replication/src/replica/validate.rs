@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use iolite_machine::Now;
 use iolite_store::{Refusal, TooOld};
-use iolite_values::{Commutativity, Timestamp, Write, observes, writes_commute};
+use iolite_values::{Commutativity, Read, Timestamp, Write, observes, writes_commute};
 
 use super::Replica;
 use super::clients::Known;
@@ -75,11 +75,16 @@ impl Replica {
 
     /// The last commit that changed something that was read, after it was read.
     fn conflict_of_reads(&self, proposal: &Proposal) -> Option<Timestamp> {
+        self.last_change(&proposal.reads, proposal.snapshot)
+    }
+
+    /// The same of any reads.
+    pub(super) fn last_change(&self, reads: &[Read], snapshot: Timestamp) -> Option<Timestamp> {
         if self.settings.broken == Broken::SkipReadValidation {
             return None;
         }
-        let changes = proposal.reads.iter().map(|read| {
-            match self.versions.last_change_of(read, proposal.snapshot) {
+        let changes = reads.iter().map(|read| {
+            match self.versions.last_change_of(read, snapshot) {
                 Ok(change) => change,
                 // Nobody can tell any more: run again on a snapshot of which it can be told.
                 Err(TooOld { low_watermark }) => Some(low_watermark.max(self.complete())),
@@ -105,6 +110,7 @@ impl Replica {
             | Broken::FinaliseWithoutView
             | Broken::AcceptAboveReaders
             | Broken::MergeAsFigure5
+            | Broken::ValidateWithoutPrepared
             | Broken::AnswerForTransaction => self.barrier,
         })
     }

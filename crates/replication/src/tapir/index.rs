@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use iolite_values::{KeyRange, Read, RowKey, TableId, Timestamp, TransactionId};
+use iolite_values::{Read, RowKey, TableId, Timestamp, TransactionId};
 
 use crate::node::{Proposal, ProposalId};
 
@@ -72,14 +72,9 @@ impl ProposalIndex {
 
     /// All that share a row, a range, the transaction or the timestamp with it; perhaps some more.
     pub fn touching(&self, proposal: &Proposal) -> impl Iterator<Item = &Arc<Proposal>> {
-        let mut ids = Ids::new();
-        for (table, row) in rows(proposal) {
-            ids.extend(self.rows.get(&table).and_then(|rows| rows.get(row)).into_iter().flatten());
-        }
-        for (table, range) in ranges(proposal) {
-            let Some(rows) = self.rows.get(&table) else { continue };
-            let from = rows.range::<[u8], _>((Bound::Included(&*range.lower), Bound::Unbounded));
-            ids.extend(from.take_while(|(key, _)| range.contains(key)).flat_map(|(_, ids)| ids));
+        let mut ids = self.on_what_is_read(&proposal.reads);
+        for write in proposal.writes() {
+            ids.extend(self.on_row(write.cell.table, &write.cell.row));
         }
         if !proposal.writes().is_empty() {
             ids.extend(&self.ranges);
@@ -88,6 +83,30 @@ impl ProposalIndex {
         ids.extend(self.at(proposal.id.at));
         ids.remove(&proposal.id);
         ids.into_iter().filter_map(|id| self.proposals.get(&id))
+    }
+
+    /// All that write what these read; perhaps some more.
+    pub fn writing_on(&self, reads: &[Read]) -> impl Iterator<Item = &Arc<Proposal>> {
+        self.on_what_is_read(reads).into_iter().filter_map(|id| self.proposals.get(&id))
+    }
+
+    fn on_what_is_read(&self, reads: &[Read]) -> Ids {
+        let mut ids = Ids::new();
+        for read in reads {
+            match read {
+                Read::Cell { cell, element: _ } => ids.extend(self.on_row(cell.table, &cell.row)),
+                Read::Range { table, range } => {
+                    let Some(rows) = self.rows.get(table) else { continue };
+                    let from = rows.range::<[u8], _>((Bound::Included(&*range.lower), Bound::Unbounded));
+                    ids.extend(from.take_while(|(key, _)| range.contains(key)).flat_map(|(_, ids)| ids));
+                }
+            }
+        }
+        ids
+    }
+
+    fn on_row(&self, table: TableId, row: &RowKey) -> impl Iterator<Item = &ProposalId> {
+        self.rows.get(&table).and_then(|rows| rows.get(row)).into_iter().flatten()
     }
 
     fn at(&self, at: Timestamp) -> impl Iterator<Item = ProposalId> {
@@ -113,13 +132,6 @@ fn rows(proposal: &Proposal) -> impl Iterator<Item = (TableId, &RowKey)> {
     read.chain(proposal.writes().iter().map(|write| (write.cell.table, &write.cell.row)))
 }
 
-fn ranges(proposal: &Proposal) -> impl Iterator<Item = (TableId, &KeyRange)> {
-    proposal.reads.iter().filter_map(|read| match read {
-        Read::Cell { .. } => None,
-        Read::Range { table, range } => Some((*table, range)),
-    })
-}
-
 fn reads_a_range(proposal: &Proposal) -> bool {
-    ranges(proposal).next().is_some()
+    proposal.reads.iter().any(|read| matches!(read, Read::Range { .. }))
 }

@@ -1,4 +1,4 @@
-//! A transaction, cut by shards.
+//! Transactions and reads, cut by shards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,17 +13,8 @@ pub fn split(map: &ShardMap, transaction: &Transaction, at: Timestamp) -> BTreeM
     let mut parts: BTreeMap<ShardId, (Vec<Read>, Vec<Write>)> = BTreeMap::new();
     let home = map.of_client(transaction.id.client);
     parts.entry(home).or_default();
-    for read in &transaction.reads {
-        match read {
-            Read::Cell { cell, element: _ } => {
-                parts.entry(map.of_row(cell.table, &cell.row)).or_default().0.push(read.clone());
-            }
-            Read::Range { table, range } => {
-                for (shard, range) in map.of_range(*table, range) {
-                    parts.entry(shard).or_default().0.push(Read::Range { table: *table, range });
-                }
-            }
-        }
+    for (shard, reads) in split_reads(map, &transaction.reads) {
+        parts.entry(shard).or_default().0 = reads;
     }
     for write in transaction.writes() {
         parts.entry(map.of_row(write.cell.table, &write.cell.row)).or_default().1.push(write.clone());
@@ -39,4 +30,22 @@ pub fn split(map: &ShardMap, transaction: &Transaction, at: Timestamp) -> BTreeM
         (shard, Arc::new(Proposal { id, participants, snapshot, reads, effect, is_home: shard == home }))
     });
     proposals.collect()
+}
+
+/// What is read of each shard; ranges are cut where shards begin.
+pub fn split_reads(map: &ShardMap, reads: &[Read]) -> BTreeMap<ShardId, Vec<Read>> {
+    let mut parts: BTreeMap<ShardId, Vec<Read>> = BTreeMap::new();
+    for read in reads {
+        match read {
+            Read::Cell { cell, element: _ } => {
+                parts.entry(map.of_row(cell.table, &cell.row)).or_default().push(read.clone());
+            }
+            Read::Range { table, range } => {
+                for (shard, range) in map.of_range(*table, range) {
+                    parts.entry(shard).or_default().push(Read::Range { table: *table, range });
+                }
+            }
+        }
+    }
+    parts
 }

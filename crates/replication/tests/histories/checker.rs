@@ -16,7 +16,7 @@ use iolite_values::{
     writes_commute,
 };
 
-use super::client::Submission;
+use super::client::{Submission, Validated};
 use super::cluster::Cluster;
 use super::workload::everything;
 
@@ -223,7 +223,7 @@ fn same_as_read(read: &Read, seen: &Rows, now: &Rows) -> bool {
     }
 }
 
-/// There is an order of all commits that agrees with timestamps wherever two do not commute, and with real time.
+/// There is an order of all commits, and of all reads that were called valid, that agrees with timestamps wherever two do not commute, and with real time.
 fn check_strict(
     cluster: &Cluster,
     committed: &[Committed],
@@ -238,16 +238,15 @@ fn check_strict(
     }
     let begun = |commit: &Committed| submissions[&(commit.transaction, commit.attempt)].submitted_at_step;
     let reads = |commit: &Committed| &submissions[&(commit.transaction, commit.attempt)].transaction.reads;
-    let observe =
-        |reads: &[Read], writes: &[Write]| reads.iter().any(|read| writes.iter().any(|write| observes(read, write)));
     let order = |a: &Committed, b: &Committed| {
         let mut pairs = a.writes.iter().flat_map(|write| b.writes.iter().map(move |other| (write, other)));
         pairs.any(|(a, b)| writes_commute(a, b) == Commutativity::Conflict)
             || observe(reads(a), &b.writes)
             || observe(reads(b), &a.writes)
     };
+    let validated: Vec<&Validated> = cluster.clients.iter().flat_map(|client| &client.validated).collect();
     let count = committed.len();
-    let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); count + validated.len()];
     for (a, first) in committed.iter().enumerate() {
         for (b, second) in committed.iter().enumerate() {
             let real_time = ended.get(&first.transaction).is_some_and(|end| *end < begun(second));
@@ -256,9 +255,41 @@ fn check_strict(
             }
         }
     }
+    place_readers(&validated, committed, &ended, begun, &mut after);
     match cycle(&after) {
         None => Ok(()),
-        Some(index) => Err(Violation::NotStrict(format!("{:?}", committed[index].transaction))),
+        Some(index) => Err(Violation::NotStrict(match committed.get(index) {
+            Some(commit) => format!("{:?}", commit.transaction),
+            None => format!("{:?}", validated[index - count]),
+        })),
+    }
+}
+
+fn observe(reads: &[Read], writes: &[Write]) -> bool {
+    reads.iter().any(|read| writes.iter().any(|write| observes(read, write)))
+}
+
+/// Reads that were called valid, behind the commits: after what they show and before what they do not.
+fn place_readers(
+    validated: &[&Validated],
+    committed: &[Committed],
+    ended: &BTreeMap<TransactionId, u64>,
+    begun: impl Fn(&Committed) -> u64,
+    after: &mut [Vec<usize>],
+) {
+    let readers = || (committed.len()..).zip(validated);
+    for (reader, own) in readers() {
+        for (index, commit) in committed.iter().enumerate() {
+            let is_shown = observe(&own.reads, &commit.writes).then_some(commit.at <= own.snapshot);
+            if is_shown == Some(true) || ended.get(&commit.transaction).is_some_and(|end| *end < own.asked_at_step) {
+                after[index].push(reader);
+            }
+            if is_shown == Some(false) || own.told_at_step < begun(commit) {
+                after[reader].push(index);
+            }
+        }
+        let later = readers().filter(|(_, other)| own.told_at_step < other.asked_at_step);
+        after[reader].extend(later.map(|(index, _)| index));
     }
 }
 

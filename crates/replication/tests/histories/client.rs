@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_store::{CommitReply, ReadLimit, ReadReply, Reply, Request};
+use iolite_store::{CommitReply, ReadLimit, ReadReply, Refusal, Reply, Request, Validity};
 use iolite_values::{Attempt, ClientId, Counter, Decision, Id, Read, Timestamp, Transaction, TransactionId};
 
 use super::random::Random;
@@ -17,6 +17,15 @@ pub struct Submission {
     pub submitted_at_step: u64,
 }
 
+/// Reads that were called valid.
+#[derive(Clone, Debug)]
+pub struct Validated {
+    pub snapshot: Timestamp,
+    pub reads: Vec<Read>,
+    pub asked_at_step: u64,
+    pub told_at_step: u64,
+}
+
 pub struct Client {
     pub id: ClientId,
     /// Index of the coordinator that it talks to.
@@ -28,7 +37,10 @@ pub struct Client {
     floor: Timestamp,
     pub submissions: Vec<Submission>,
     pub told: Vec<(TransactionId, CommitReply, u64)>,
+    pub validated: Vec<Validated>,
     acknowledge: VecDeque<Counter>,
+    /// Whether what is under way is to write nothing.
+    only_reads: bool,
 }
 
 enum Doing {
@@ -44,6 +56,11 @@ enum Doing {
     Waiting {
         at_least: Timestamp,
     },
+    /// A transaction that only reads, since this step.
+    Validating {
+        transaction: Transaction,
+        since: u64,
+    },
     Committing(Transaction),
 }
 
@@ -58,12 +75,23 @@ impl Client {
             floor: Timestamp::ZERO,
             submissions: Vec::new(),
             told: Vec::new(),
+            validated: Vec::new(),
             acknowledge: VecDeque::new(),
+            only_reads: false,
         }
     }
 
     pub fn is_idle(&self) -> bool {
         matches!(self.doing, Doing::Nothing)
+    }
+
+    /// The last timestamp that it was told of as decided.
+    pub fn last_told(&self) -> Option<Timestamp> {
+        let completed = self.told.iter().filter_map(|(_, reply, _)| match reply {
+            CommitReply::Completed(completion) => Some(completion.at),
+            CommitReply::Conflict { .. } | CommitReply::Forgotten => None,
+        });
+        completed.max()
     }
 
     /// Begins something, if there is nothing under way. `resolved` is what its gateway has been told.
@@ -81,13 +109,17 @@ impl Client {
                 self.attempt = self.attempt.next();
                 self.start(random, step, resolved)
             }
-            Doing::Waiting { .. } | Doing::Reading { .. } | Doing::Committing(_) => None,
+            Doing::Waiting { .. } | Doing::Reading { .. } | Doing::Validating { .. } | Doing::Committing(_) => None,
         }
     }
 
     fn start(&mut self, random: &mut Random, step: u64, snapshot: Timestamp) -> Option<Request> {
-        let count = if random.percent(50) { 0 } else { random.below(3) };
-        let left = (0..count).map(|_| workload::read(random)).collect();
+        self.only_reads = random.percent(20);
+        let left = match self.only_reads {
+            true => workload::many_reads(random),
+            false if random.percent(50) => VecDeque::new(),
+            false => (0..random.below(3)).map(|_| workload::read(random)).collect(),
+        };
         self.doing = Doing::Reading { snapshot, reads: Vec::new(), seen: Vec::new(), left };
         self.go_on(random, step)
     }
@@ -99,6 +131,7 @@ impl Client {
             return Some(Request::ReadAt { interest: read.interest(), at: *snapshot, limit: ReadLimit::NONE });
         }
         let decision = match random.below(10) {
+            _ if self.only_reads => Decision::Commit(Vec::new()),
             0 => Decision::Abort("so decided".into()),
             _ => Decision::Commit((0..1 + random.below(2)).map(|_| workload::write(random)).collect()),
         };
@@ -110,7 +143,10 @@ impl Client {
             seen: seen.clone(),
             submitted_at_step: step,
         });
-        self.doing = Doing::Committing(transaction);
+        self.doing = match self.only_reads {
+            true => Doing::Validating { transaction, since: step },
+            false => Doing::Committing(transaction),
+        };
         self.submission()
     }
 
@@ -125,8 +161,17 @@ impl Client {
 
     /// The submission that is under way, to be sent or sent again.
     pub fn submission(&self) -> Option<Request> {
-        let Doing::Committing(transaction) = &self.doing else { return None };
-        Some(Request::Commit { transaction: transaction.clone(), floor: self.floor.max(transaction.snapshot) })
+        match &self.doing {
+            Doing::Committing(transaction) => {
+                Some(Request::Commit { transaction: transaction.clone(), floor: self.floor.max(transaction.snapshot) })
+            }
+            Doing::Validating { transaction, .. } => {
+                let Transaction { id, attempt, snapshot, reads, .. } = transaction.clone();
+                let floor = self.floor.max(snapshot);
+                Some(Request::Validate { transaction: id, attempt, snapshot, reads: reads.into(), floor })
+            }
+            Doing::Nothing | Doing::Reading { .. } | Doing::Waiting { .. } => None,
+        }
     }
 
     /// Takes a reply; `transaction` is what was submitted, if anything was.
@@ -155,13 +200,44 @@ impl Client {
                 self.on_outcome(random, step, id, attempt, reply);
                 None
             }
+            (Reply::Validated(validity), Some((id, attempt))) => {
+                self.on_validity(step, id, attempt, validity);
+                None
+            }
+            // Its new gateway has not come as far as the one before: read again there.
+            (Reply::Refused(Refusal::NotResolved { .. }), Some(_)) => {
+                if let Doing::Validating { .. } = self.doing {
+                    self.doing = Doing::Waiting { at_least: Timestamp::ZERO };
+                }
+                None
+            }
             (Reply::Refused(refusal), _) => panic!("{refusal}"),
-            (Reply::Acknowledged | Reply::Changes(_) | Reply::Commit(_), _) => None,
+            (Reply::Acknowledged | Reply::Changes(_) | Reply::Commit(_) | Reply::Validated(_), _) => None,
         }
     }
 
+    fn on_validity(&mut self, step: u64, id: TransactionId, attempt: Attempt, validity: Validity) {
+        let Doing::Validating { transaction, since } = &self.doing else { return };
+        if (transaction.id, transaction.attempt) != (id, attempt) {
+            return;
+        }
+        self.doing = match validity {
+            Validity::Valid => {
+                let (snapshot, reads) = (transaction.snapshot, transaction.reads.clone());
+                self.validated.push(Validated { snapshot, reads, asked_at_step: *since, told_at_step: step });
+                Doing::Nothing
+            }
+            Validity::Changed { at_least } => Doing::Waiting { at_least },
+        };
+    }
+
     fn on_outcome(&mut self, random: &mut Random, step: u64, id: TransactionId, attempt: Attempt, reply: CommitReply) {
-        let current = matches!(&self.doing, Doing::Committing(transaction) if transaction.id == id && transaction.attempt == attempt);
+        let current = match &self.doing {
+            Doing::Committing(own) | Doing::Validating { transaction: own, .. } => {
+                (own.id, own.attempt) == (id, attempt)
+            }
+            Doing::Nothing | Doing::Reading { .. } | Doing::Waiting { .. } => false,
+        };
         self.told.push((id, reply.clone(), step));
         if !current {
             return;

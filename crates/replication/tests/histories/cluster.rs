@@ -173,7 +173,8 @@ impl Cluster {
             }
             self.validate();
             let last = self.nodes.values().filter_map(|node| node.replica.versions().last_commit()).max();
-            let last = last.unwrap_or_default();
+            // A commit that was told may not be applied anywhere yet.
+            let last = last.max(self.clients.iter().filter_map(Client::last_told).max()).unwrap_or_default();
             let told = self.gateways.iter().all(|gateway| gateway.resolved().is_some_and(|resolved| resolved >= last));
             let complete = self.nodes.values().all(|node| node.replica.complete() >= last);
             if told && complete && self.clients.iter().all(Client::is_idle) && self.network.is_empty() {
@@ -245,6 +246,7 @@ impl Cluster {
         let id = RequestId(gateway.last_request);
         let transaction = match &request {
             Request::Commit { transaction, .. } => Some((transaction.id, transaction.attempt)),
+            Request::Validate { transaction, attempt, .. } => Some((*transaction, *attempt)),
             Request::ReadAt { .. } | Request::Changes { .. } | Request::Acknowledge { .. } => None,
         };
         gateway.requests.insert(id, (client, transaction));

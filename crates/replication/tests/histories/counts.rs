@@ -1,12 +1,15 @@
 //! What happened in a history, so that a test can tell whether enough did.
 
-use iolite_store::{CommitReply, CompletionDecision, Reply};
+use iolite_store::{CommitReply, CompletionDecision, Reply, Validity};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub committed: u64,
     pub aborted: u64,
     pub conflicts: u64,
+    /// Reads that were called valid, and those that were called changed.
+    pub valid: u64,
+    pub changed: u64,
     pub crashes: u64,
     pub records_lost: u64,
     pub checkpoints: u64,
@@ -23,6 +26,8 @@ impl Counts {
         self.committed += other.committed;
         self.aborted += other.aborted;
         self.conflicts += other.conflicts;
+        self.valid += other.valid;
+        self.changed += other.changed;
         self.crashes += other.crashes;
         self.records_lost += other.records_lost;
         self.checkpoints += other.checkpoints;
@@ -41,6 +46,8 @@ impl Counts {
                 CompletionDecision::Aborted => self.aborted += 1,
             },
             Reply::Commit(CommitReply::Conflict { .. }) => self.conflicts += 1,
+            Reply::Validated(Validity::Valid) => self.valid += 1,
+            Reply::Validated(Validity::Changed { .. }) => self.changed += 1,
             Reply::Commit(CommitReply::Forgotten)
             | Reply::ReadAt(_)
             | Reply::Changes(_)

@@ -1,5 +1,7 @@
 //! Random transactions over few rows of all types, so that they meet.
 
+use std::collections::VecDeque;
+
 use iolite_values::{
     Cell, ColumnId, Element, Interest, KeyRange, ListOrder, Operation, Read, RowKey, TableId, Value, Write,
 };
@@ -51,6 +53,14 @@ pub fn read(random: &mut Random) -> Read {
         _ => Element::Whole,
     };
     Read::Cell { cell: cell(random, column), element }
+}
+
+/// What a transaction that only reads looks at: everything, or some of it.
+pub fn many_reads(random: &mut Random) -> VecDeque<Read> {
+    match random.percent(50) {
+        true => [Read::Range { table: TABLE, range: KeyRange::all() }].into(),
+        false => (0..1 + random.below(3)).map(|_| read(random)).collect(),
+    }
 }
 
 pub fn write(random: &mut Random) -> Write {

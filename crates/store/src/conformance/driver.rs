@@ -9,7 +9,7 @@ use iolite_values::{
 
 use crate::{
     Commit, CommitReply, Completion, CompletionDecision, Event, ReadLimit, ReadReply, Reply, Request, RequestId,
-    Segment, Store,
+    Segment, Store, Validity,
 };
 
 pub const TABLE: TableId = TableId(7);
@@ -100,6 +100,14 @@ impl Driver {
         match self.ask(request) {
             Reply::Commit(reply) => reply,
             other => panic!("{}: a commit was answered with {other:?}", self.behaviour),
+        }
+    }
+
+    /// The answer to a `Validate` with which nothing else meets.
+    pub fn validate(&mut self, question: Request) -> Validity {
+        match self.ask(question) {
+            Reply::Validated(validity) => validity,
+            other => panic!("{}: a validation was answered with {other:?}", self.behaviour),
         }
     }
 

@@ -44,8 +44,8 @@ pub enum Answer {
     Behind {
         complete: Timestamp,
     },
-    /// Up to which timestamp the reads are true, if they are: the last change of them otherwise.
-    Valid(Result<(), Timestamp>),
+    /// Whether the reads are true still.
+    Valid(Result<(), Invalid>),
     Acknowledged,
     /// The question makes no sense here, whoever asks.
     Refused(Refusal),
@@ -57,6 +57,15 @@ pub enum Answer {
     Superseded {
         term: Term,
     },
+}
+
+/// Why reads may not be true any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// The last change of them; or, when that is not known any more, from where on it is.
+    Changed(Timestamp),
+    /// The last proposal that would change them and has no outcome here.
+    UnderWay(Timestamp),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

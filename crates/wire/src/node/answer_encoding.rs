@@ -11,8 +11,8 @@ use crate::session::{read_rows_as, write_rows_of};
 use crate::{DecodeError, EncodeError, frame};
 
 use super::{
-    Answer, Boot, Epoch, FromReplica, Group, Life, MessageId, Opened, ReplicaId, ShardId, Term, View, closed_encoding,
-    vote_encoding,
+    Answer, Boot, Epoch, FromReplica, Group, Invalid, Life, MessageId, Opened, ReplicaId, ShardId, Term, View,
+    closed_encoding, vote_encoding,
 };
 
 impl FromReplica {
@@ -93,7 +93,8 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
         Answer::Changes(Err(too_old)) => Field::ChangesTooOld(too_old.low_watermark.as_u64()),
         Answer::Behind { complete } => Field::Behind(complete.as_u64()),
         Answer::Valid(Ok(())) => Field::Valid(true),
-        Answer::Valid(Err(last_change)) => Field::Invalid(last_change.as_u64()),
+        Answer::Valid(Err(Invalid::Changed(at))) => Field::Changed(at.as_u64()),
+        Answer::Valid(Err(Invalid::UnderWay(at))) => Field::UnderWay(at.as_u64()),
         Answer::Acknowledged => Field::Acknowledged(true),
         Answer::Refused(refused) => Field::Refused(refusal::write(refused)),
         Answer::WrongStore => Field::WrongStore(true),
@@ -129,7 +130,8 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
         Field::ChangesTooOld(low_watermark) => Answer::Changes(Err(too_old(low_watermark))),
         Field::Behind(complete) => Answer::Behind { complete: Timestamp::from_u64(complete) },
         Field::Valid(valid) => only_true(valid).map(|()| Answer::Valid(Ok(())))?,
-        Field::Invalid(last_change) => Answer::Valid(Err(Timestamp::from_u64(last_change))),
+        Field::Changed(at) => Answer::Valid(Err(Invalid::Changed(Timestamp::from_u64(at)))),
+        Field::UnderWay(at) => Answer::Valid(Err(Invalid::UnderWay(Timestamp::from_u64(at)))),
         Field::Acknowledged(acknowledged) => only_true(acknowledged).map(|()| Answer::Acknowledged)?,
         Field::Refused(refused) => Answer::Refused(refusal::read(refused)?),
         Field::WrongStore(wrong) => only_true(wrong).map(|()| Answer::WrongStore)?,

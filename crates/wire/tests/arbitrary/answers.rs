@@ -3,8 +3,8 @@
 use iolite_store::{Commit, Completion, CompletionDecision, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{CellState, StoreIncarnation, TypeMismatch, Value};
 use iolite_wire::node::{
-    Answer, Boot, Closed, Epoch, FromReplica, Group, Objection, Opened, Outcome, ReplicaId, ShardId, Term, Undecided,
-    Vote, Voted,
+    Answer, Boot, Closed, Epoch, FromReplica, Group, Invalid, Objection, Opened, Outcome, ReplicaId, ShardId, Term,
+    Undecided, Vote, Voted,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -144,7 +144,8 @@ fn answer() -> BoxedStrategy<Answer> {
         2 => commits().prop_map(|commits| Answer::Changes(Ok(commits))),
         1 => too_old().prop_map(|too_old| Answer::Changes(Err(too_old))),
         1 => timestamp().prop_map(|complete| Answer::Behind { complete }),
-        1 => timestamp().prop_map(|last_change| Answer::Valid(Err(last_change))),
+        1 => timestamp().prop_map(|at| Answer::Valid(Err(Invalid::Changed(at)))),
+        1 => timestamp().prop_map(|at| Answer::Valid(Err(Invalid::UnderWay(at)))),
         1 => refusal().prop_map(Answer::Refused),
         1 => option::of(group()).prop_map(Answer::WrongEpoch),
         1 => any::<u32>().prop_map(|term| Answer::Superseded { term: Term(term) }),

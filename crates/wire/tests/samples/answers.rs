@@ -3,8 +3,8 @@
 use iolite_store::{Commit, Completion, CompletionDecision, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{Attempt, Operation, Timestamp, TypeMismatch};
 use iolite_wire::node::{
-    Answer, Ballot, Boot, Closed, Effect, Epoch, FromReplica, Group, Objection, Opened, Outcome, ReplicaId, ShardId,
-    Term, Undecided, View, Vote, Voted,
+    Answer, Ballot, Boot, Closed, Effect, Epoch, FromReplica, Group, Invalid, Objection, Opened, Outcome, ReplicaId,
+    ShardId, Term, Undecided, View, Vote, Voted,
 };
 
 use super::asks::{coordinator, message_id, names};
@@ -135,7 +135,8 @@ pub fn all() -> Samples {
         Answer::Changes(Err(too_old)),
         Answer::Behind { complete: time(3) },
         Answer::Valid(Ok(())),
-        Answer::Valid(Err(time(4))),
+        Answer::Valid(Err(Invalid::Changed(time(4)))),
+        Answer::Valid(Err(Invalid::UnderWay(time(5)))),
         Answer::Acknowledged,
         Answer::WrongStore,
         Answer::WrongEpoch(None),

@@ -124,6 +124,11 @@ impl Bench {
         self.said()
     }
 
+    /// The number of the last question that tests have seen.
+    pub fn asked(&self) -> u64 {
+        self.numbers.len() as u64
+    }
+
     pub fn answer(&mut self, number: u64, answer: Answer) -> Vec<Said> {
         let number = self.numbers.get(number as usize - 1).copied().unwrap_or(number + 1_000);
         self.message(own_id(), MessageId { life: LIFE, number }, answer)
