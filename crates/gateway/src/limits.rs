@@ -59,6 +59,9 @@ pub const SUBMITS_OPEN_MAX: usize = 256;
 /// Bytes of these.
 pub const SUBMITS_OPEN_BYTES_MAX: usize = 4 << 20;
 
+/// From when the store is given a mutation until its session is told that the outcome is not known, and to ask again, here or elsewhere.
+pub const OUTCOME_WITHIN: Duration = Duration::from_secs(10);
+
 /// Operations of one transaction.
 pub const TRANSACTION_WRITES_MAX: usize = 10_000;
 

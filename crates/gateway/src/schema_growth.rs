@@ -76,7 +76,7 @@ impl Gateway {
             decision: growth.decision(),
         };
         self.growing = Some(Growing::Asked);
-        self.ask(Purpose::Growth, Request::Commit { transaction, floor: self.position() });
+        self.ask(Purpose::Growth, Request::Commit { transaction, floor: self.position(), within: None });
     }
 
     pub(crate) fn on_growth(&mut self, now: Now, reply: &CommitReply) {
@@ -85,6 +85,7 @@ impl Gateway {
             // Another gateway was first: look at what the feed brings.
             CommitReply::Conflict { at_least } => *at_least,
             CommitReply::Forgotten => panic!("a growth's counter is not used twice"),
+            CommitReply::InDoubt { .. } => panic!("the outcome of a growth is waited for without a limit"),
         };
         let through = self.own_counter;
         self.ask(Purpose::Acknowledge, Request::Acknowledge { client: self.settings.client, through });

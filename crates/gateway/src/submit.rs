@@ -76,12 +76,26 @@ impl Gateway {
             }
             CommitReply::Conflict { at_least } => (*at_least, attempt, Verdict::Conflict(*at_least)),
             CommitReply::Forgotten => (Timestamp::ZERO, attempt, Verdict::Rejected(Rejection::Forgotten)),
+            CommitReply::InDoubt { .. } => return self.leave_in_doubt(client, in_flight.session, id.counter),
         };
         let session = in_flight.session;
         if self.settings.broken == Broken::PublishPastResolved {
             self.publish_reply(now, in_flight, &verdict);
         }
         self.settle(now, session, at, Outcome { counter: id.counter, attempt, verdict });
+        self.hand_over(client);
+    }
+
+    /// The store cannot tell what became of a mutation. Its session is told so, and sends it again, as it is, when it is back: here, or where the store
+    /// is heard of.
+    fn leave_in_doubt(&mut self, client: ClientId, session: SessionId, counter: Counter) {
+        if self.open(session).is_some() {
+            let (counter, time) = (counter.0, limits::OUTCOME_WITHIN.as_secs());
+            let problem = format!(
+                "whether mutation {counter} took effect is not known after {time} s: it is in doubt until it is sent again, and then has its one outcome"
+            );
+            self.end(session, &Farewell::Unavailable(problem));
+        }
         self.hand_over(client);
     }
 
@@ -130,7 +144,8 @@ impl Gateway {
         let Some(floor) = self.open(session).map(|open| open.seen) else { return };
         let Some(transaction) = self.lanes.get_mut(&client).and_then(|lane| lane.begin(session)) else { return };
         let transaction = transaction.clone();
-        self.ask(Purpose::Submit(client), Request::Commit { transaction, floor });
+        let within = Some(limits::OUTCOME_WITHIN);
+        self.ask(Purpose::Submit(client), Request::Commit { transaction, floor, within });
     }
 
     /// Forgets what the client's session had queued.

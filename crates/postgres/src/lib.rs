@@ -23,6 +23,7 @@ mod shared;
 mod stamps;
 mod store;
 mod tables;
+mod time_limits;
 mod validate;
 
 pub use encryption::Encryption;

@@ -13,6 +13,7 @@ use crate::facts::{RowFacts, RowId, Standing};
 use crate::locks::LockSpace;
 use crate::settings::{Clock, PostgresSettings};
 use crate::stamps::Stamps;
+use crate::time_limits::Answered;
 
 /// A row is folded into a state of its own when so many commits lie above the last one.
 pub const FOLD_AFTER: usize = 256;
@@ -66,20 +67,22 @@ impl Shared {
         self.emit(event);
     }
 
-    /// Answers a request; the feed then goes where the answer sends its client.
-    pub fn answer(&self, id: RequestId, reply: Reply) {
+    /// Answers a request, unless its caller was told already that it is in doubt; the feed then goes where the answer sends its client.
+    pub fn answer(&self, id: RequestId, answered: &Answered, reply: Reply) {
         let wanted = match &reply {
             Reply::Commit(CommitReply::Completed(completion)) => Some(completion.at),
             Reply::Commit(CommitReply::Conflict { at_least }) => Some(*at_least),
             Reply::Validated(Validity::Changed { at_least }) => Some(*at_least),
             Reply::Validated(Validity::Valid)
-            | Reply::Commit(CommitReply::Forgotten)
+            | Reply::Commit(CommitReply::Forgotten | CommitReply::InDoubt { .. })
             | Reply::ReadAt(_)
             | Reply::Changes(_)
             | Reply::Acknowledged
             | Reply::Refused(_) => None,
         };
-        self.emit(Event::Reply(id, reply));
+        if answered.set() {
+            self.emit(Event::Reply(id, reply));
+        }
         if let Some(at) = wanted {
             // When the feed's task has ended, the store is being stopped.
             let _ = self.wanted.send(at);

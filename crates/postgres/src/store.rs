@@ -16,6 +16,7 @@ use crate::read::Reader;
 use crate::settings::PostgresSettings;
 use crate::shared::Shared;
 use crate::tables;
+use crate::time_limits::{Answered, Limited, TimeLimits};
 
 /// A store over PostgreSQL, for one gateway. Others may have theirs on the same database.
 ///
@@ -42,12 +43,14 @@ use crate::tables;
 pub struct PostgresStore {
     commits: mpsc::UnboundedSender<Job>,
     reads: mpsc::UnboundedSender<Job>,
+    limited: mpsc::UnboundedSender<Limited>,
     events: mpsc::UnboundedReceiver<Event>,
     /// They end when it is dropped.
     tasks: JoinSet<()>,
 }
 
-type Job = (RequestId, Request);
+/// A request, and whether it was answered.
+type Job = (RequestId, Request, Answered);
 type Jobs = Arc<Mutex<mpsc::UnboundedReceiver<Job>>>;
 
 impl PostgresStore {
@@ -68,7 +71,9 @@ impl PostgresStore {
         let (opened, is_open) = watch::channel(false);
         let (commits, commit_jobs) = mpsc::unbounded_channel();
         let (reads, read_jobs) = mpsc::unbounded_channel();
+        let (limited, limits) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
+        tasks.spawn(TimeLimits::new(shared.clone(), limits).run());
         tasks.spawn(Feed::new(shared.clone(), ends.wanted, opened).run());
         tasks.spawn(Collector::new(shared.clone(), ends.long).run());
         for (kind, count, jobs) in
@@ -80,7 +85,7 @@ impl PostgresStore {
                 tasks.spawn(worker.run(is_open.clone()));
             }
         }
-        PostgresStore { commits, reads, events: ends.events, tasks }
+        PostgresStore { commits, reads, limited, events: ends.events, tasks }
     }
 
     /// Begins a request. `id` is the caller's, and comes back with the reply.
@@ -89,7 +94,11 @@ impl PostgresStore {
             Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => &self.commits,
             Request::ReadAt { .. } | Request::Changes { .. } => &self.reads,
         };
-        jobs.send((id, request)).expect("workers live as long as the store");
+        let answered = Answered::default();
+        if let Some(limited) = Limited::of(id, &request, &answered) {
+            self.limited.send(limited).expect("the task lives as long as the store");
+        }
+        jobs.send((id, request, answered)).expect("workers live as long as the store");
     }
 
     /// The next event. Cancelling the wait loses none.
@@ -138,12 +147,12 @@ impl Worker {
         let mut back_off = BackOff::new();
         loop {
             let job = self.jobs.lock().await.recv().await;
-            let Some((id, request)) = job else { return };
+            let Some((id, request, answered)) = job else { return };
             loop {
                 match self.serve(&mut session, &request).await {
                     Ok(reply) => {
                         back_off.reset();
-                        self.shared.answer(id, reply);
+                        self.shared.answer(id, &answered, reply);
                         break;
                     }
                     Err(error) => self.recover(&mut session, &mut back_off, &error).await,
@@ -196,7 +205,7 @@ impl Worker {
 impl Session {
     async fn serve(&self, shared: &Shared, request: &Request) -> Result<Reply, WorkError> {
         match (self, request) {
-            (Session::Commit(committer), Request::Commit { transaction, floor }) => {
+            (Session::Commit(committer), Request::Commit { transaction, floor, within: _ }) => {
                 committer.commit(shared, transaction, *floor).await
             }
             (Session::Commit(committer), Request::Validate { transaction, attempt, snapshot, reads, floor: _ }) => {

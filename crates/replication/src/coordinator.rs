@@ -20,6 +20,7 @@ mod proposals;
 mod questions;
 mod reading;
 mod requests;
+mod time_limits;
 mod timers;
 mod transactions;
 mod validating;
@@ -45,6 +46,7 @@ use proposals::Proposals;
 use questions::{Purpose, Questions, Target};
 use reading::Readings;
 use requests::Acknowledging;
+use time_limits::TimeLimits;
 use timers::{Timer, Timers};
 use transactions::Transactions;
 pub use validating::VALIDATIONS_MAX;
@@ -131,6 +133,7 @@ pub struct Coordinator {
     decided: BTreeMap<ProposalId, Outcome>,
     /// When transactions, backups and closers want to be looked at.
     timers: Timers,
+    time_limits: TimeLimits,
     /// Requests that came while opening.
     waiting: VecDeque<(RequestId, Request)>,
     outputs: VecDeque<CoordinatorOutput>,
@@ -155,6 +158,7 @@ impl Coordinator {
             feed: Feed::default(),
             decided: BTreeMap::new(),
             timers: Timers::default(),
+            time_limits: TimeLimits::default(),
             waiting: VecDeque::new(),
             outputs: VecDeque::new(),
             settings,
@@ -169,7 +173,7 @@ impl Coordinator {
         self.proposals.lead()
     }
 
-    /// Requests that are not answered yet.
+    /// Requests that are not answered yet, and transactions whose callers did not wait.
     pub fn open_requests(&self) -> usize {
         self.waiting.len()
             + self.transactions.len()
@@ -250,6 +254,7 @@ impl Coordinator {
     }
 
     fn reply(&mut self, request: RequestId, reply: Reply) {
+        self.time_limits.end(request);
         self.emit(CoordinatorOutput::Event(Event::Reply(request, reply)));
     }
 
@@ -285,10 +290,11 @@ impl Machine for Coordinator {
             Session::Opening(_) => None,
             Session::Open { .. } => self.timers.next(),
         };
-        [self.questions.deadline(), timer].into_iter().flatten().min()
+        [self.questions.deadline(), self.time_limits.next(), timer].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
+        self.end_waits(now.instant);
         for number in self.questions.due(now.instant) {
             self.send(number);
         }

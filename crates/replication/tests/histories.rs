@@ -60,6 +60,7 @@ fn every_history_is_strictly_serializable_exactly_once_and_told_whole() {
     let total = run_all((0..SEEDS).chain(FOUND.iter().copied()), ALONE);
     // A history in which nothing happens proves nothing.
     assert!(total.committed > 5_000 && total.aborted > 100 && total.conflicts > 500, "{total:?}");
+    assert!(total.in_doubt > 100, "{total:?}");
     assert!(total.valid > 500 && total.changed > 100, "{total:?}");
     assert!(total.crashes > 300 && total.records_lost > 100 && total.checkpoints > 300, "{total:?}");
     assert!(total.dropped > 1_000 && total.duplicated > 1_000 && total.collected > 100, "{total:?}");
@@ -70,6 +71,7 @@ fn so_is_every_history_of_a_cluster() {
     for (shards, replicas) in [(1, 3), (2, 1), (2, 3), (3, 3), (1, 5), (2, 5)] {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, ..ALONE });
         assert!(total.committed > 150 && total.conflicts > 30 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.in_doubt > 5, "{shards}x{replicas}: {total:?}");
         assert!(total.valid > 2 && total.changed > 2, "{shards}x{replicas}: {total:?}");
         assert!(total.gateways_restarted > 20 && total.view_changes > 5 && total.dropped > 500, "{total:?}");
     }

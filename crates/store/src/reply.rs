@@ -1,6 +1,6 @@
 //! Replies of a store.
 
-use iolite_values::{Attempt, Cell, Row, RowKey, TableId, Timestamp, TypeMismatch};
+use iolite_values::{Attempt, Cell, Row, RowKey, TableId, Timestamp, TransactionId, TypeMismatch};
 
 use crate::Commit;
 
@@ -24,6 +24,10 @@ pub enum CommitReply {
     Conflict { at_least: Timestamp },
     /// Its outcome was acknowledged and forgotten.
     Forgotten,
+    /// The time that the request gave is up, and the outcome is not known: the transaction has taken effect, or it may yet, or never will. Ask again, here
+    /// or at another gateway, with the same attempt to see it through, or with a later one that aborts to give it up. Whoever asks, and however
+    /// often, gets the one outcome that there is.
+    InDoubt { transaction: TransactionId, attempt: Attempt },
 }
 
 /// Whether what was read is true still.

@@ -1,6 +1,7 @@
 //! Requests to a store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use iolite_values::{Attempt, ClientId, Counter, Interest, Read, Timestamp, Transaction, TransactionId};
 
@@ -23,8 +24,9 @@ impl ReadLimit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Validates and commits an attempt, above everything that its client has seen (`floor`). Repeating it is harmless: the answer is that of
-    /// the transaction's completion record once there is one.
-    Commit { transaction: Transaction, floor: Timestamp },
+    /// the transaction's completion record once there is one. Who waits `within` a time only may be told
+    /// [`crate::CommitReply::InDoubt`] when it is up; without one, the answer comes when it can be known.
+    Commit { transaction: Transaction, floor: Timestamp, within: Option<Duration> },
     /// A transaction that only reads: whether everything that it read at `snapshot`, which has to be resolved, is true still. Answered with
     /// [`crate::Reply::Validated`], and nothing is remembered, so that it may be asked again at will. A store that cannot tell, because what would
     /// change it stays undecided, commits it under its name instead, above `floor`, and answers as to [`Request::Commit`].

@@ -109,7 +109,7 @@ impl Node {
 
     pub fn submit(&mut self, request: RequestId, transaction: &Transaction) -> Option<Vec<Message>> {
         let Node::Coordinator(node) = self else { return None };
-        let request_of = Request::Commit { transaction: transaction.clone(), floor: Timestamp::ZERO };
+        let request_of = Request::Commit { transaction: transaction.clone(), floor: Timestamp::ZERO, within: None };
         node.machine.handle(node.now, CoordinatorInput::Request(request, request_of));
         Some(node.drain())
     }

@@ -29,7 +29,7 @@ impl FakeStore {
 
     pub fn answer(&mut self, request: Request) -> Reply {
         match request {
-            Request::Commit { transaction, floor } => Reply::Commit(self.commit(transaction, floor)),
+            Request::Commit { transaction, floor, within: _ } => Reply::Commit(self.commit(transaction, floor)),
             Request::Validate { .. } => unreachable!("gateways validate nothing"),
             // It reads everything, as a store that knows no limit may.
             Request::ReadAt { interest, at, limit: _ } => {

@@ -1,6 +1,6 @@
 //! Submissions and their outcomes.
 
-use iolite_store::{Event, Refusal, Reply, Request};
+use iolite_store::{CommitReply, Event, Refusal, Reply, Request};
 use iolite_values::{Attempt, Counter, Decision, Element, Operation, Read, Timestamp, Value, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Rejection, Submit, Verdict};
 
@@ -107,6 +107,34 @@ fn an_abort_of_the_app_is_an_outcome() {
     world.commit(vec![add(1, 1)]);
     let to = world.position();
     assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![outcome(1, Verdict::Aborted)]))]);
+}
+
+#[test]
+fn a_mutation_in_doubt_is_named_and_has_its_one_outcome_when_it_is_sent_again() {
+    let mut world = World::new();
+    world.join_and_watch(1);
+    world.say(1, submit(1, vec![add(7, 3)]));
+    world.say(1, submit(2, vec![add(8, 1)]));
+    let (id, request) = world.asked.pop_front().expect("one");
+    let Request::Commit { transaction, within, .. } = request.clone() else { panic!("a commit") };
+    assert_eq!(within, Some(limits::OUTCOME_WITHIN), "the store is to say something by then");
+    // It committed, and the store that was asked does not know.
+    let reply = CommitReply::InDoubt { transaction: transaction.id, attempt: transaction.attempt };
+    world.store.answer(request);
+    world.input(Input::Store(iolite_store::Event::Reply(id, Reply::Commit(reply))));
+    let (reason, message) = world.goodbye(1);
+    assert_eq!(reason, GoodbyeReason::Unavailable);
+    assert!(message.contains("mutation 1 ") && message.contains("in doubt"), "{message}");
+    assert!(world.asked.is_empty(), "the second one waits until its client is back");
+    world.publish();
+    let at = world.store.log.last().expect("one").at;
+    world.open(2);
+    world.say(2, FromClient::Hello(hello(1)));
+    world.say(2, submit(1, vec![add(7, 3)]));
+    world.answer_all();
+    let expected = with_outcomes(world.position(), vec![outcome(1, Verdict::Committed(at))]);
+    assert_eq!(world.take(), vec![Said::To(2, welcome(false)), told(2, expected)]);
+    assert_eq!(world.store.log.iter().filter(|own| own.writes.contains(&add(7, 3))).count(), 1);
 }
 
 #[test]

@@ -149,6 +149,7 @@ fn values() -> Vec<(&'static str, String)> {
         LOAD_BUFFER_BYTES_MAX,
         SUBMITS_OPEN_MAX,
         SUBMITS_OPEN_BYTES_MAX,
+        OUTCOME_WITHIN,
         TRANSACTION_WRITES_MAX,
         TRANSACTION_READS_MAX,
         TRANSACTION_BYTES_MAX,

@@ -108,7 +108,7 @@ async fn open_accounts(gateway: &Gateway, history: &History) {
     let id = TransactionId { client: ClientId(Id::from_u128(u128::MAX)), counter: Counter(1) };
     let decision = Decision::Commit(workload::opening());
     let transaction = Transaction { id, attempt: Attempt(1), snapshot: Timestamp::ZERO, reads: Vec::new(), decision };
-    let request = Request::Commit { transaction: transaction.clone(), floor: Timestamp::ZERO };
+    let request = Request::Commit { transaction: transaction.clone(), floor: Timestamp::ZERO, within: None };
     match gateway.ask(request).await {
         Reply::Commit(iolite_store::CommitReply::Completed(completion)) => {
             gateway.reach(completion.at).await;

@@ -88,7 +88,7 @@ async fn a_reader_waits_for_who_is_changing_what_it_read() {
     let id = TransactionId { client: ClientId(Id::from_u128(4)), counter: Counter(1) };
     let decision = Decision::Commit(vec![write(2, Operation::Add(1))]);
     let transaction = Transaction { id, attempt: Attempt(1), snapshot: begun, reads, decision };
-    let reading = gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO });
+    let reading = gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO, within: None });
     tokio::pin!(reading);
     assert!(tokio::time::timeout(A_MOMENT, &mut reading).await.is_err(), "nothing that it read has changed yet");
     held.rollback().await.expect("it ends");

@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
         let decision = Decision::Commit(writes);
         let transaction =
             Transaction { id, attempt: Attempt(1), snapshot: Timestamp::ZERO, reads: Vec::new(), decision };
-        match self.gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO }).await {
+        match self.gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO, within: None }).await {
             Reply::Commit(CommitReply::Completed(Completion {
                 at,
                 decision: CompletionDecision::Committed,

@@ -16,6 +16,7 @@ pub(super) type Acknowledging = BTreeMap<RequestId, BTreeSet<ReplicaId>>;
 
 impl Coordinator {
     pub(super) fn on_request(&mut self, now: Now, id: RequestId, request: Request) {
+        self.time_limits.note(now.instant, id, &request);
         match self.session {
             Session::Opening(_) => self.waiting.push_back((id, request)),
             Session::Open { .. } => self.begin(now, id, request),
@@ -30,7 +31,7 @@ impl Coordinator {
 
     fn begin(&mut self, now: Now, id: RequestId, request: Request) {
         match request {
-            Request::Commit { transaction, floor } => {
+            Request::Commit { transaction, floor, within: _ } => {
                 self.begin_transaction(now, id, Arc::new(transaction), floor);
             }
             Request::Validate { transaction, attempt, snapshot, reads, floor } => {

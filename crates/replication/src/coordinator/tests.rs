@@ -4,4 +4,5 @@ mod bench;
 mod feed;
 mod requests;
 mod session;
+mod time_limits;
 mod validating;

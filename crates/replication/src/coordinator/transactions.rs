@@ -39,6 +39,7 @@ pub(super) struct Transactions {
 
 #[derive(Clone, Debug)]
 pub(super) struct Transacting {
+    /// Who waits for its outcome; perhaps nobody any more.
     pub requests: Vec<RequestId>,
     pub transaction: Arc<Transaction>,
     pub floor: Timestamp,
@@ -92,6 +93,14 @@ impl Transactions {
         self.by_proposal.remove(&transacting.id);
         self.by_attempt.remove(&(transacting.id.transaction, transacting.id.attempt));
         Some(transacting)
+    }
+
+    /// Who asked does not wait any longer.
+    pub fn leave(&mut self, transaction: TransactionId, attempt: Attempt, request: RequestId) {
+        let key = self.by_attempt.get(&(transaction, attempt)).copied();
+        if let Some(own) = key.and_then(|key| self.get_mut(key)) {
+            own.requests.retain(|other| *other != request);
+        }
     }
 
     fn insert(&mut self, transacting: Transacting) -> u64 {
@@ -157,8 +166,11 @@ impl Coordinator {
         }
     }
 
-    /// The proposal is dead: another one, now or after a while.
+    /// The proposal is dead: another one, now or after a while; none if nobody waits for its outcome. Whoever asks again will make one.
     pub(super) fn propose_again(&mut self, now: Now, mut transacting: Transacting, wait: Duration) {
+        if transacting.requests.is_empty() {
+            return;
+        }
         transacting.tries += 1;
         let after = transacting.id;
         transacting.phase = Phase::Waiting { until: now.instant + wait, after };
@@ -182,17 +194,24 @@ impl Coordinator {
             Phase::TakenOver => {}
             Phase::Waiting { until, after } if *until <= now.instant => {
                 let after = *after;
-                let Some(mut transacting) = self.transactions.remove(key) else { return };
-                transacting.id =
-                    self.next_proposal(now, &transacting.transaction.clone(), transacting.floor, transacting.tries);
-                self.transactions.put(key, transacting);
-                self.prepare(now, key, Some(after));
+                self.propose_after(now, key, after);
             }
             Phase::Waiting { until, .. } => {
                 let until = *until;
                 self.set_timer(until, Timer::Transaction(key));
             }
         }
+    }
+
+    fn propose_after(&mut self, now: Now, key: u64, dead: ProposalId) {
+        let Some(mut transacting) = self.transactions.remove(key) else { return };
+        if transacting.requests.is_empty() {
+            return;
+        }
+        let transaction = transacting.transaction.clone();
+        transacting.id = self.next_proposal(now, &transaction, transacting.floor, transacting.tries);
+        self.transactions.put(key, transacting);
+        self.prepare(now, key, Some(dead));
     }
 
     pub(super) fn on_vote(&mut self, now: Now, key: u64, at: Timestamp, from: Target, answer: Answer) {

@@ -1,6 +1,7 @@
 //! A client: reads at what is resolved, decides, submits, runs again after a conflict, and acknowledges.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use iolite_store::{CommitReply, ReadLimit, ReadReply, Refusal, Reply, Request, Validity};
 use iolite_values::{Attempt, ClientId, Counter, Decision, Id, Read, Timestamp, Transaction, TransactionId};
@@ -41,6 +42,8 @@ pub struct Client {
     acknowledge: VecDeque<Counter>,
     /// Whether what is under way is to write nothing.
     only_reads: bool,
+    /// How long it waits for the outcome that it asks for.
+    patience: Option<Duration>,
 }
 
 enum Doing {
@@ -62,6 +65,8 @@ enum Doing {
         since: u64,
     },
     Committing(Transaction),
+    /// It was told that the outcome is not known.
+    InDoubt(Transaction),
 }
 
 impl Client {
@@ -78,6 +83,7 @@ impl Client {
             validated: Vec::new(),
             acknowledge: VecDeque::new(),
             only_reads: false,
+            patience: None,
         }
     }
 
@@ -89,7 +95,7 @@ impl Client {
     pub fn last_told(&self) -> Option<Timestamp> {
         let completed = self.told.iter().filter_map(|(_, reply, _)| match reply {
             CommitReply::Completed(completion) => Some(completion.at),
-            CommitReply::Conflict { .. } | CommitReply::Forgotten => None,
+            CommitReply::Conflict { .. } | CommitReply::Forgotten | CommitReply::InDoubt { .. } => None,
         });
         completed.max()
     }
@@ -108,6 +114,10 @@ impl Client {
             Doing::Waiting { at_least } if *at_least <= resolved => {
                 self.attempt = self.attempt.next();
                 self.start(random, step, resolved)
+            }
+            Doing::InDoubt(transaction) => {
+                let transaction = transaction.clone();
+                self.ask_again(random, step, transaction)
             }
             Doing::Waiting { .. } | Doing::Reading { .. } | Doing::Validating { .. } | Doing::Committing(_) => None,
         }
@@ -143,10 +153,25 @@ impl Client {
             seen: seen.clone(),
             submitted_at_step: step,
         });
+        self.patience = random.percent(30).then(|| Duration::from_millis(random.below(100)));
         self.doing = match self.only_reads {
             true => Doing::Validating { transaction, since: step },
             false => Doing::Committing(transaction),
         };
+        self.submission()
+    }
+
+    /// The same attempt once more, or an abort in its place. Either is answered with the outcome of whichever took effect.
+    fn ask_again(&mut self, random: &mut Random, step: u64, mut transaction: Transaction) -> Option<Request> {
+        if random.percent(40) {
+            self.attempt = self.attempt.next();
+            let (reads, decision) = (Vec::new(), Decision::Abort("given up".into()));
+            transaction = Transaction { attempt: self.attempt, reads, decision, ..transaction };
+            let submission = Submission { transaction: transaction.clone(), seen: Vec::new(), submitted_at_step: step };
+            self.submissions.push(submission);
+        }
+        self.doing = Doing::Committing(transaction);
+        self.patience = random.percent(50).then(|| Duration::from_millis(random.below(300)));
         self.submission()
     }
 
@@ -163,14 +188,15 @@ impl Client {
     pub fn submission(&self) -> Option<Request> {
         match &self.doing {
             Doing::Committing(transaction) => {
-                Some(Request::Commit { transaction: transaction.clone(), floor: self.floor.max(transaction.snapshot) })
+                let floor = self.floor.max(transaction.snapshot);
+                Some(Request::Commit { transaction: transaction.clone(), floor, within: self.patience })
             }
             Doing::Validating { transaction, .. } => {
                 let Transaction { id, attempt, snapshot, reads, .. } = transaction.clone();
                 let floor = self.floor.max(snapshot);
                 Some(Request::Validate { transaction: id, attempt, snapshot, reads: reads.into(), floor })
             }
-            Doing::Nothing | Doing::Reading { .. } | Doing::Waiting { .. } => None,
+            Doing::Nothing | Doing::Reading { .. } | Doing::Waiting { .. } | Doing::InDoubt(_) => None,
         }
     }
 
@@ -236,6 +262,8 @@ impl Client {
             Doing::Committing(own) | Doing::Validating { transaction: own, .. } => {
                 (own.id, own.attempt) == (id, attempt)
             }
+            // The one that asked may have been answered by an earlier request of its own.
+            Doing::InDoubt(own) => (own.id, own.attempt) == (id, attempt),
             Doing::Nothing | Doing::Reading { .. } | Doing::Waiting { .. } => false,
         };
         self.told.push((id, reply.clone(), step));
@@ -251,6 +279,12 @@ impl Client {
                 }
             }
             CommitReply::Conflict { at_least } => self.doing = Doing::Waiting { at_least },
+            CommitReply::InDoubt { transaction, attempt: asked } => {
+                assert_eq!((transaction, asked), (id, attempt), "it is told what to ask for");
+                if let Doing::Committing(transaction) = std::mem::replace(&mut self.doing, Doing::Nothing) {
+                    self.doing = Doing::InDoubt(transaction);
+                }
+            }
             CommitReply::Forgotten => panic!("{id:?} was forgotten before its client knew the outcome"),
         }
     }

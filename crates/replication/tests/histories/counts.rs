@@ -7,6 +7,7 @@ pub struct Counts {
     pub committed: u64,
     pub aborted: u64,
     pub conflicts: u64,
+    pub in_doubt: u64,
     /// Reads that were called valid, and those that were called changed.
     pub valid: u64,
     pub changed: u64,
@@ -26,6 +27,7 @@ impl Counts {
         self.committed += other.committed;
         self.aborted += other.aborted;
         self.conflicts += other.conflicts;
+        self.in_doubt += other.in_doubt;
         self.valid += other.valid;
         self.changed += other.changed;
         self.crashes += other.crashes;
@@ -48,6 +50,7 @@ impl Counts {
             Reply::Commit(CommitReply::Conflict { .. }) => self.conflicts += 1,
             Reply::Validated(Validity::Valid) => self.valid += 1,
             Reply::Validated(Validity::Changed { .. }) => self.changed += 1,
+            Reply::Commit(CommitReply::InDoubt { .. }) => self.in_doubt += 1,
             Reply::Commit(CommitReply::Forgotten)
             | Reply::ReadAt(_)
             | Reply::Changes(_)

@@ -9,6 +9,8 @@ use crate::{CommitReply, Completion, CompletionDecision, Refusal, Reply, Request
 pub const BEHAVIOURS: &[Behaviour] = &[
     ("a transaction that is sent again has its effect once", sent_again),
     ("a copy that is sent at the same time has its effect once", sent_twice),
+    ("a commit without time has its outcome or is in doubt, and asked again has one", in_doubt),
+    ("a commit in doubt that is given up has its one outcome", given_up),
     ("a later attempt is answered with the outcome of the earlier one", later_attempt),
     ("an attempt that conflicted can be run again", next_attempt),
     ("an earlier attempt does not take effect once a later one was seen", overtaken),
@@ -38,11 +40,49 @@ fn sent_again(driver: &mut Driver) {
 
 fn sent_twice(driver: &mut Driver) {
     let transaction = add(driver);
-    let request = Request::Commit { transaction, floor: Timestamp::ZERO };
+    let request = Request::Commit { transaction, floor: Timestamp::ZERO, within: None };
     let (first, second) = (driver.begin(request.clone()), driver.begin(request));
     let first = driver.reply(first);
     assert_eq!(driver.reply(second), first);
     assert_eq!(driver.cell(1), Some(CellState::Counter(1)));
+}
+
+/// Begins it with no time to wait, and gives what it is told.
+fn submit_at_once(driver: &mut Driver, transaction: &iolite_values::Transaction) -> CommitReply {
+    let within = Some(std::time::Duration::ZERO);
+    let request = Request::Commit { transaction: transaction.clone(), floor: Timestamp::ZERO, within };
+    match driver.ask(request) {
+        Reply::Commit(reply) => reply,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn in_doubt(driver: &mut Driver) {
+    let transaction = add(driver);
+    let first = submit_at_once(driver, &transaction);
+    let again = driver.submit(&transaction);
+    let CommitReply::Completed(Completion { at, .. }) = again else { panic!("{again:?}") };
+    assert_eq!(again, committed(1, at));
+    let (id, attempt) = (transaction.id, transaction.attempt);
+    let expected = [again.clone(), CommitReply::InDoubt { transaction: id, attempt }];
+    assert!(expected.contains(&first), "{first:?}");
+    assert_eq!(driver.submit(&transaction), again);
+    assert_eq!(driver.cell(1), Some(CellState::Counter(1)));
+}
+
+fn given_up(driver: &mut Driver) {
+    let transaction = add(driver);
+    submit_at_once(driver, &transaction);
+    let (attempt, decision) = (Attempt(2), Decision::Abort("given up".into()));
+    let abort = iolite_values::Transaction { attempt, decision, ..transaction.clone() };
+    let CommitReply::Completed(completion) = driver.submit(&abort) else { panic!("an outcome") };
+    let value = match completion.decision {
+        CompletionDecision::Committed => Some(CellState::Counter(1)),
+        CompletionDecision::Aborted => None,
+    };
+    assert_eq!(driver.submit(&transaction), CommitReply::Completed(completion));
+    driver.commit(vec![write(2, Operation::Add(1))]);
+    assert_eq!(driver.cell(1), value);
 }
 
 fn later_attempt(driver: &mut Driver) {
@@ -116,7 +156,7 @@ fn other_client(driver: &mut Driver) {
 fn floor(driver: &mut Driver) {
     let seen = Timestamp::end_of(driver.commit(vec![write(2, Operation::Add(1))]).micros() + 50_000);
     let transaction = add(driver);
-    let at = match driver.ask(Request::Commit { transaction: transaction.clone(), floor: seen }) {
+    let at = match driver.ask(Request::Commit { transaction: transaction.clone(), floor: seen, within: None }) {
         Reply::Commit(CommitReply::Completed(completion)) => completion.at,
         other => panic!("{other:?}"),
     };
@@ -128,7 +168,7 @@ fn far_floor(driver: &mut Driver) {
     let ten_years = 10 * 365 * 24 * 3_600_000_000;
     let seen = Timestamp::end_of(driver.commit(vec![write(2, Operation::Add(1))]).micros() + ten_years);
     let transaction = add(driver);
-    let reply = driver.ask(Request::Commit { transaction, floor: seen });
+    let reply = driver.ask(Request::Commit { transaction, floor: seen, within: None });
     assert!(matches!(reply, Reply::Refused(Refusal::TooFarAhead { .. })), "{reply:?}");
     assert!(driver.commit(vec![write(2, Operation::Add(1))]) < seen, "others are not disturbed");
 }

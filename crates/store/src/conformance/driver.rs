@@ -96,7 +96,7 @@ impl Driver {
     }
 
     pub fn submit(&mut self, transaction: &Transaction) -> CommitReply {
-        let request = Request::Commit { transaction: transaction.clone(), floor: Timestamp::ZERO };
+        let request = Request::Commit { transaction: transaction.clone(), floor: Timestamp::ZERO, within: None };
         match self.ask(request) {
             Reply::Commit(reply) => reply,
             other => panic!("{}: a commit was answered with {other:?}", self.behaviour),

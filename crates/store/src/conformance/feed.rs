@@ -39,7 +39,7 @@ fn many_at_once(driver: &mut Driver) {
     let mut begun = Vec::new();
     for row in 0..100 {
         let transaction = driver.transaction(Vec::new(), Decision::Commit(writes(row)));
-        begun.push(driver.begin(Request::Commit { transaction, floor: Timestamp::ZERO }));
+        begun.push(driver.begin(Request::Commit { transaction, floor: Timestamp::ZERO, within: None }));
     }
     for id in begun {
         driver.reply(id);

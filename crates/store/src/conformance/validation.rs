@@ -69,7 +69,7 @@ fn phantom(driver: &mut Driver) {
 fn acknowledged_write(driver: &mut Driver) {
     let question = question(driver, vec![read(1)]);
     let writer = driver.transaction(Vec::new(), Decision::Commit(vec![put(1, 1)]));
-    let commit = driver.begin(Request::Commit { transaction: writer, floor: Timestamp::ZERO });
+    let commit = driver.begin(Request::Commit { transaction: writer, floor: Timestamp::ZERO, within: None });
     let Reply::Commit(CommitReply::Completed(Completion { at, .. })) = driver.reply(commit) else {
         panic!("nothing is in its way");
     };

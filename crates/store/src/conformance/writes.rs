@@ -85,7 +85,8 @@ fn other_type(driver: &mut Driver) {
     driver.commit(vec![write(1, Operation::Add(1))]);
     let writes = vec![write(2, Operation::Add(1)), write(1, Operation::Put(Value::Null))];
     let transaction = driver.transaction(Vec::new(), Decision::Commit(writes));
-    let reply = driver.ask(Request::Commit { transaction: transaction.clone(), floor: transaction.snapshot });
+    let reply =
+        driver.ask(Request::Commit { transaction: transaction.clone(), floor: transaction.snapshot, within: None });
     assert!(matches!(reply, Reply::Refused(Refusal::Type { .. })), "{reply:?}");
     assert_eq!((driver.cell(1), driver.cell(2)), (Some(CellState::Counter(1)), None));
 }

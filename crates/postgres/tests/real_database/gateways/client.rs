@@ -65,6 +65,7 @@ impl<'a> Client<'a> {
                     self.history.violate(format!("{id:?} was forgotten before it was acknowledged"));
                     return transaction;
                 }
+                CommitReply::InDoubt { .. } => unreachable!("it waits for as long as it takes"),
             }
         }
     }
@@ -96,7 +97,7 @@ impl<'a> Client<'a> {
 }
 
 async fn commit(gateway: &Gateway, transaction: &Transaction, floor: Timestamp) -> CommitReply {
-    match gateway.ask(Request::Commit { transaction: transaction.clone(), floor }).await {
+    match gateway.ask(Request::Commit { transaction: transaction.clone(), floor, within: None }).await {
         Reply::Commit(reply) => reply,
         other => panic!("a commit was answered with {other:?}"),
     }

@@ -173,7 +173,7 @@ pub fn transaction(counter: u64) -> Transaction {
 }
 
 pub fn commit(counter: u64) -> Request {
-    Request::Commit { transaction: transaction(counter), floor: Timestamp::ZERO }
+    Request::Commit { transaction: transaction(counter), floor: Timestamp::ZERO, within: None }
 }
 
 pub fn prepare(counter: u64, at: Timestamp) -> Ask {

@@ -54,7 +54,7 @@ fn a_retry_is_proposed_above_what_it_was_told() {
 #[test]
 fn a_proposal_is_above_what_the_client_has_seen() {
     let mut bench = Bench::open();
-    let request = Request::Commit { transaction: transaction(1), floor: at(300) };
+    let request = Request::Commit { transaction: transaction(1), floor: at(300), within: None };
     assert_eq!(bench.request(1, request), [Said::Asks(2, prepare(1, at(300).next_for(own_id())))]);
 }
 
@@ -168,7 +168,7 @@ fn a_clock_ten_years_ahead_is_followed_to_the_limit_only() {
 fn a_client_from_the_far_future_is_refused() {
     let mut bench = Bench::open();
     let far = at(1_000_000);
-    bench.request(1, Request::Commit { transaction: transaction(1), floor: far });
+    bench.request(1, Request::Commit { transaction: transaction(1), floor: far, within: None });
     let refusal = Refusal::TooFarAhead { asked: far.next_for(own_id()), limit: at(61_000) };
     let said = bench.answer(2, prepared(Prepared::Refused(refusal.clone())));
     assert_eq!(said, [replied(1, Reply::Refused(refusal))]);
