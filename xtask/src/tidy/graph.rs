@@ -69,6 +69,9 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-python", Anything),
     ("iolite-uniffi", Anything),
     ("iolite-benchmarks", Anything),
+    // What is measured beside the store has its links and its journal below it, and none of its protocols.
+    ("iolite-baseline-client", Only(&["iolite-host"])),
+    ("iolite-baselines", Only(&["iolite-baseline-client", "iolite-host", "iolite-engine", "iolite-machine"])),
     ("iolite-tests", Anything),
     ("iolite-models", Only(&["iolite-replication", "iolite-store", "iolite-values", "iolite-machine"])),
     // It judges what clients saw, and must not take the store's word for anything.
