@@ -5,6 +5,7 @@
 //! Source: TAPIR (TOCS 2018) 7.
 
 mod accounting;
+mod baselines;
 mod client;
 mod cluster;
 mod durable;

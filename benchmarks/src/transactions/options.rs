@@ -66,7 +66,7 @@ impl TransactionOptions {
             );
         }
         if self.beside.is_empty() {
-            bail!("nothing to measure: name systems with --beside, like --beside etcd,postgres,redis");
+            bail!("nothing to measure: name systems with --beside, like --beside etcd,occ-store");
         }
         let keys = self.keys.unwrap_or_else(|| workload.default_keys());
         Ok(Course {

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use super::baselines::{Baseline, LockStore, OccStore};
 use super::etcd::Etcd;
 use super::measure::{Course, Measured, measure};
 use super::postgres::Postgres;
@@ -15,6 +16,10 @@ pub enum Peer {
     Postgres,
     /// WATCH, MULTI, EXEC and WAIT 1; a primary and two replicas
     Redis,
+    /// Two-phase commit with optimistic concurrency control over Raft, as in the TAPIR paper; three nodes
+    OccStore,
+    /// Two-phase commit with two-phase locking over Raft, as in the TAPIR paper; three nodes
+    LockStore,
 }
 
 impl Peer {
@@ -23,6 +28,8 @@ impl Peer {
             Peer::Etcd => measure::<Etcd>(course).await,
             Peer::Postgres => measure::<Postgres>(course).await,
             Peer::Redis => measure::<Redis>(course).await,
+            Peer::OccStore => measure::<Baseline<OccStore>>(course).await,
+            Peer::LockStore => measure::<Baseline<LockStore>>(course).await,
         }
     }
 }

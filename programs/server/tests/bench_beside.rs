@@ -1,6 +1,6 @@
 //! `iolite bench --beside` brings up real clusters of other systems, measures them, and checks that they lost nothing.
 //!
-//! Needs what `make setup` installs from Debian.
+//! Needs what `make setup` installs from Debian, and `iolite-baseline`, which a `cargo test` of all default packages builds.
 
 use std::process::Command;
 
@@ -13,15 +13,18 @@ fn bench(arguments: &[&str]) -> (bool, String, String) {
     (output.status.success(), text(&output.stdout), text(&output.stderr))
 }
 
-/// The records of all three systems, which are good.
+const SYSTEMS: [&str; 5] = ["etcd", "postgres", "redis", "occ-store", "lock-store"];
+
+/// The records of all systems, which are good.
 fn records(arguments: &[&str]) -> Vec<Value> {
-    let always = ["--beside", "etcd,postgres,redis", "--clients", "3", "--seconds", "1", "--warm-up", "0", "--json"];
+    let beside = SYSTEMS.join(",");
+    let always = ["--beside", &beside, "--clients", "3", "--seconds", "1", "--warm-up", "0", "--json"];
     let (good, report, said) = bench(&[arguments, &always].concat());
     assert!(good, "{report}{said}");
     let mut table: Value = serde_json::from_str(&report).expect("it is JSON");
     let Value::Array(records) = table["beside"].take() else { panic!("no records in {report}") };
     let systems: Vec<&str> = records.iter().filter_map(|record| record["system"].as_str()).collect();
-    assert_eq!(systems, ["etcd", "postgres", "redis"]);
+    assert_eq!(systems, SYSTEMS);
     for record in &records {
         assert!(record["committed"].as_u64() > Some(0), "{record}");
         for zero in ["lost_updates", "violations", "unknown"] {

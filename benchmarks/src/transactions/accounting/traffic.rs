@@ -32,6 +32,13 @@ impl Traffic {
         self.messages.fetch_add(2, Ordering::Relaxed);
     }
 
+    /// What a client counted itself.
+    pub fn carried(&self, messages: u64, bytes_up: u64, bytes_down: u64) {
+        self.messages.fetch_add(messages, Ordering::Relaxed);
+        self.bytes_up.fetch_add(bytes_up, Ordering::Relaxed);
+        self.bytes_down.fetch_add(bytes_down, Ordering::Relaxed);
+    }
+
     pub fn counts(&self) -> TrafficCounts {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         TrafficCounts { messages: of(&self.messages), bytes_up: of(&self.bytes_up), bytes_down: of(&self.bytes_down) }

@@ -128,6 +128,18 @@ pub fn program(name: &str) -> anyhow::Result<PathBuf> {
     found.with_context(|| format!("{name} is not installed: run `make setup`, which installs it from Debian"))
 }
 
+/// Where a program is that is built with this one: in the same folder, or, for tests, in the one above it.
+///
+/// # Errors
+/// When it was not built, with what to do.
+pub fn program_beside(name: &str) -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let found = own.ancestors().skip(1).take(2).map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.with_context(|| {
+        format!("{name} is not built: run `make server`, or `cargo build` for one beside {}", own.display())
+    })
+}
+
 /// The first line that a program says of its version.
 pub fn version(program: &Path) -> anyhow::Result<String> {
     let output = Command::new(program).arg("--version").output()?;
