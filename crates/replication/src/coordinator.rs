@@ -42,6 +42,7 @@ use feed::Feed;
 pub use feed::IDLE_CLOSE_BEHIND;
 use members::Members;
 use opening::Opening;
+pub use proposals::CLOCK_WINDOW;
 use proposals::Proposals;
 use questions::{Purpose, Questions, Target};
 use reading::Readings;

@@ -70,6 +70,7 @@ fn the_pages_give_the_numbers_of_the_code() {
     assert!(FEED.contains(&millis(limits::IDLE_CLOSE_BEHIND)));
     assert!(FEED.contains("4,096 writes") && limits::CLOSED_WRITES_MAX == 4_096);
     assert!(REPLICA.contains(&format!("{} ahead", seconds(limits::CLOCK_LEAD_MAX))));
+    assert!(COORDINATOR.contains(&format!("{} ahead", millis(limits::CLOCK_WINDOW))));
     assert!(REPLICA.contains(&seconds(Retention::default().age)));
     assert!(REPLICA.contains("65,536") && limits::ATTEMPTS_MAX == 65_536);
     assert!(REPLICA.contains("64 commits a message") && limits::COLLECTED_EACH_TIME == 64);
@@ -99,6 +100,7 @@ fn the_page_of_all_limits_gives_them_too() {
         ("Retention::age", format!("{age:?}")),
         ("Retention::operations_max", operations_max.to_string()),
         ("CLOCK_LEAD_MAX", format!("{:?}", limits::CLOCK_LEAD_MAX)),
+        ("CLOCK_WINDOW", format!("{:?}", limits::CLOCK_WINDOW)),
         ("PROPOSAL_LEAD_MAX", format!("{:?}", limits::PROPOSAL_LEAD_MAX)),
         ("CEILING_AHEAD", format!("{:?}", limits::CEILING_AHEAD)),
         ("IDLE_CLOSE_BEHIND", format!("{:?}", limits::IDLE_CLOSE_BEHIND)),

@@ -17,9 +17,9 @@ impl Coordinator {
             Answer::Superseded { term } => return self.on_superseded(now, term),
             _ => {}
         }
-        self.proposals.see(highest);
+        self.proposals.hear(now, highest);
         self.members.set_limit(from, limit);
-        self.proposals.set_limit(self.members.limit(&self.settings.shards));
+        self.proposals.set_limit(now.instant, self.members.limit(&self.settings.shards));
         let from = Target { shard, replica: from };
         if view > self.view(shard) {
             self.views.insert(shard, view);

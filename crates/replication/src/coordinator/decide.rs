@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use iolite_machine::Now;
 use iolite_store::{CommitReply, Completion, CompletionDecision, Refusal, Reply};
-use iolite_values::Decision;
+use iolite_values::{Decision, Timestamp};
 
 use super::Coordinator;
 use super::questions::{Purpose, Target};
@@ -189,7 +189,7 @@ impl Coordinator {
                 Objection::Completed(completion) => return self.complete(transacting, completion.clone()),
                 Objection::Forgotten => return self.answer(transacting, Reply::Commit(CommitReply::Forgotten)),
                 Objection::Retry { above } => self.proposals.see(*above),
-                Objection::Busy { with } => self.proposals.see(with.at),
+                Objection::Busy { with } => self.meet(with.at, transacting.tries),
                 Objection::Conflict { .. } | Objection::Refused(_) => {}
             }
         }
@@ -208,6 +208,15 @@ impl Coordinator {
                 let is_busy = said.objections.iter().any(|objection| matches!(objection, Objection::Busy { .. }));
                 self.propose_soon(now, transacting, is_busy);
             }
+        }
+    }
+
+    /// Something undecided is in the way. If it stays there, it is found out by closing what becomes of it: whoever proposed it may be gone, and its
+    /// clock may have been far ahead.
+    pub(super) fn meet(&mut self, at: Timestamp, tries: u32) {
+        self.proposals.see(at);
+        if tries >= PROMPT_TRIES {
+            self.want(at);
         }
     }
 

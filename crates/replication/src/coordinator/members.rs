@@ -93,6 +93,12 @@ impl Members {
         self.members.get(&replica).map_or(Duration::ZERO, |member| member.round_trip)
     }
 
+    /// The longest round trip to one that answers.
+    pub fn farthest(&self) -> Duration {
+        let in_time = self.members.values().filter(|member| !member.is_late);
+        in_time.map(|member| member.round_trip).max().unwrap_or_default()
+    }
+
     /// The nearest first; those that did not answer last.
     pub fn by_distance(&self, mut replicas: Vec<ReplicaId>) -> Vec<ReplicaId> {
         replicas.sort_by_key(|replica| (self.is_late(*replica), self.round_trip(*replica), *replica));

@@ -26,7 +26,7 @@ pub const BUSY_PAUSES: Pauses = Pauses { first: Duration::from_micros(500), long
 pub const RETRY_LEADS: Pauses = Pauses { first: Duration::from_micros(100), longest: Duration::from_millis(200) };
 
 /// So many retries do without a lead.
-const RETRIES_WITHOUT_LEAD: u32 = 3;
+const RETRIES_WITHOUT_LEAD: u32 = 2;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transactions {
@@ -143,7 +143,9 @@ impl Coordinator {
     }
 
     fn next_proposal(&mut self, now: Now, transaction: &Transaction, floor: Timestamp, tries: u32) -> ProposalId {
-        let lead = tries.checked_sub(RETRIES_WITHOUT_LEAD).map_or(Duration::ZERO, |more| RETRY_LEADS.after(more));
+        let lead = tries.checked_sub(RETRIES_WITHOUT_LEAD).map_or(Duration::ZERO, |more| {
+            RETRY_LEADS.after(more).max(self.members.farthest()).min(RETRY_LEADS.longest)
+        });
         let at = self.proposals.next(now, floor, lead);
         ProposalId { at, transaction: transaction.id, attempt: transaction.attempt }
     }

@@ -136,7 +136,8 @@ impl Coordinator {
                 // Its outcome may make the reads invalid, or leave them as they are.
                 let pause = BUSY_PAUSES.some_after(validating.tries, at.as_u64() ^ self.settings.life.0);
                 validating.tries += 1;
-                self.proposals.see(at);
+                let tries = validating.tries;
+                self.meet(at, tries);
                 self.set_timer(now.instant + pause, Timer::Validation(request));
             }
         }

@@ -149,19 +149,38 @@ fn a_conflict_makes_the_feed_go_where_the_client_needs_it() {
 }
 
 #[test]
-fn a_clock_ten_years_ahead_is_followed_to_the_limit_only() {
+fn a_clock_ten_years_ahead_is_followed_to_the_window_only() {
     let mut bench = Bench::open();
     let years = Duration::from_secs(10 * 365 * 24 * 3_600);
     bench.now.wall = iolite_machine::WallTime::from_micros(START_MICROS + years.as_micros() as u64);
-    assert_eq!(bench.request(1, commit(1)), [Said::Asks(2, prepare(1, at(60_000)))]);
-    bench.limit = at(50_000);
-    let refusal = Refusal::TooFarAhead { asked: at(60_000), limit: at(51_000) };
-    let again = Said::Asks(3, prepare_again(1, at(60_000), at(60_000).next_for(own_id())));
+    assert_eq!(bench.request(1, commit(1)), [Said::Asks(2, prepare(1, at(50_500)))]);
+    bench.limit = at(40_000);
+    let refusal = Refusal::TooFarAhead { asked: at(50_500), limit: at(41_000) };
+    let again = Said::Asks(3, prepare_again(1, at(50_500), at(50_500).next_for(own_id())));
     assert_eq!(
         bench.answer(2, prepared(Prepared::Refused(refusal))),
         [again],
         "no timestamp is given up, although the replica's clock went back"
     );
+}
+
+#[test]
+fn a_clock_behind_others_goes_ahead_with_them_until_they_fall_silent() {
+    let mut bench = Bench::open();
+    let other = CoordinatorId::new(10).unwrap();
+    bench.highest = Timestamp::new(at(400).micros(), other);
+    bench.request(1, commit(1));
+    bench.answer(2, completed(at(1)));
+    bench.now.instant = bench.now.instant + Duration::from_millis(100);
+    bench.now.wall = iolite_machine::WallTime::from_micros(at(100).micros());
+    let proposed = |said: Vec<Said>| match &said[..] {
+        [Said::Asks(_, Ask::Prepare { proposal, .. })] => proposal.id.at,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(proposed(bench.request(2, commit(2))), at(500), "as far ahead as the other one was");
+    bench.now.instant = bench.now.instant + Duration::from_secs(20);
+    bench.now.wall = iolite_machine::WallTime::from_micros(at(20_100).micros());
+    assert_eq!(proposed(bench.request(3, commit(3))), at(20_100));
 }
 
 #[test]
