@@ -267,6 +267,9 @@ impl Replica {
             let own = (message.shard == group.shard).then(|| group.clone());
             return self.reply(now, to, id, PersistId::START, Answer::WrongEpoch(own));
         }
+        if let (Some(term), true) = (self.later_term(to, message.term), message.ask != Ask::Open) {
+            return self.reply(now, to, id, PersistId::START, Answer::Superseded { term });
+        }
         if message.view > self.standing.view() {
             self.join(now, message.view);
         }

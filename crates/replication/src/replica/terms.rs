@@ -28,6 +28,11 @@ impl Replica {
         }
     }
 
+    /// The term of a later life, so that an earlier one is told at whatever it asks: two processes under one id do not go on side by side.
+    pub(super) fn later_term(&self, from: CoordinatorId, term: Term) -> Option<Term> {
+        self.terms.get(&from).map(|(known, _)| *known).filter(|known| *known > term)
+    }
+
     /// Registers a life that is newer than the known one. Says what to answer to an older one.
     pub(super) fn superseded(&mut self, from: CoordinatorId, term: Term, life: Life) -> Option<Answer> {
         match self.terms.get(&from) {

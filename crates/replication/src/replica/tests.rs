@@ -7,4 +7,5 @@ mod closing;
 mod group;
 mod proposals;
 mod recovery;
+mod terms;
 mod view_changing;

@@ -73,9 +73,14 @@ impl Bench {
     }
 
     pub fn ask_of(&mut self, store: Option<StoreIncarnation>, ask: Ask) -> Vec<Said> {
+        self.ask_in(store, Term(1), Life(1), ask)
+    }
+
+    /// As that life of the coordinator.
+    pub fn ask_in(&mut self, store: Option<StoreIncarnation>, term: Term, life: Life, ask: Ask) -> Vec<Said> {
         self.asked += 1;
-        let id = MessageId { life: Life(1), number: self.asked };
-        let (from, term, shard, view) = (CoordinatorId::default(), Term(1), ShardId::default(), View::default());
+        let id = MessageId { life, number: self.asked };
+        let (from, shard, view) = (CoordinatorId::default(), ShardId::default(), View::default());
         let message = ToReplica { from, term, id, store, shard, view, ask };
         self.replica.handle(self.now, ReplicaInput::FromCoordinator(message));
         self.replica.validate();
