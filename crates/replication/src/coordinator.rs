@@ -208,6 +208,18 @@ impl Coordinator {
         all.map(|replica| self.ask(now, Target { shard, replica }, purpose.clone(), ask.clone())).collect()
     }
 
+    /// What was not answered in time is asked again; of the next replica, where any can answer: the first one may never come back.
+    fn ask_again(&mut self, number: u64) {
+        let Some(question) = self.questions.get(number) else { return };
+        if let Purpose::Reading { request, part } = question.purpose {
+            self.members.on_silence(question.to.replica);
+            if let Some(to) = self.next_for(request, part) {
+                self.questions.redirect(number, to);
+            }
+        }
+        self.send(number);
+    }
+
     fn send(&mut self, number: u64) {
         let Some((to, id, ask)) = self.questions.message(number) else { return };
         // While opening anew, other questions wait: their turn comes when the history is known.
@@ -297,7 +309,7 @@ impl Machine for Coordinator {
     fn on_deadline(&mut self, now: Now) {
         self.end_waits(now.instant);
         for number in self.questions.due(now.instant) {
-            self.send(number);
+            self.ask_again(number);
         }
         if matches!(self.session, Session::Open { .. }) {
             while let Some(timer) = self.timers.take_due(now.instant) {

@@ -86,6 +86,11 @@ impl Local {
         true
     }
 
+    /// From now on nothing comes from this replica, and nothing gets there.
+    pub fn silence(&mut self, replica: ReplicaId) {
+        self.replicas.remove(&replica);
+    }
+
     pub fn replicas(&self) -> impl Iterator<Item = &Replica> {
         self.replicas.values()
     }
@@ -110,8 +115,9 @@ impl Local {
                 match output {
                     CoordinatorOutput::Event(event) => self.events.push_back(event),
                     CoordinatorOutput::ToReplica { to, message } => {
-                        let replica = self.replicas.get_mut(&to).expect("the coordinator asks those of the map");
-                        replica.handle(self.now, ReplicaInput::FromCoordinator(message));
+                        if let Some(replica) = self.replicas.get_mut(&to) {
+                            replica.handle(self.now, ReplicaInput::FromCoordinator(message));
+                        }
                     }
                     CoordinatorOutput::Superseded { term } => panic!("there is one coordinator: {term:?}"),
                 }
@@ -136,8 +142,9 @@ impl Local {
                 self.coordinator.handle(self.now, CoordinatorInput::FromReplica(message));
             }
             ReplicaOutput::ToPeer { after: _, message } => {
-                let peer = self.replicas.get_mut(&message.to).expect("replicas speak to their own group");
-                peer.handle(self.now, ReplicaInput::FromPeer(message));
+                if let Some(peer) = self.replicas.get_mut(&message.to) {
+                    peer.handle(self.now, ReplicaInput::FromPeer(message));
+                }
             }
         }
     }

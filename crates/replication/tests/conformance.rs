@@ -42,6 +42,19 @@ fn a_cluster_is_a_store() {
 }
 
 #[test]
+fn a_cluster_that_lacks_any_one_replica_is_a_store() {
+    for (shards, replicas) in [(1, 3), (2, 3), (1, 5)] {
+        for lacking in 0..replicas {
+            conformance::run(&mut || {
+                let mut cluster = cluster(shards, replicas, Broken::Nothing);
+                cluster.silence(ReplicaId(lacking));
+                Box::new(cluster)
+            });
+        }
+    }
+}
+
+#[test]
 fn the_suite_finds_broken_stores() {
     for broken in [Broken::SkipReadValidation, Broken::NoCompletionRecords] {
         for (shards, replicas) in [(1, 1), (2, 3)] {

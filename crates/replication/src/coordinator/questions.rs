@@ -103,6 +103,17 @@ impl Questions {
         self.last_number
     }
 
+    pub fn get(&self, number: u64) -> Option<&Question> {
+        self.open.get(&number)
+    }
+
+    /// Puts a question to another replica, which can answer it as well. It keeps its number and how long it waits.
+    pub fn redirect(&mut self, number: u64, to: Target) {
+        if let Some(question) = self.open.get_mut(&number) {
+            question.to = to;
+        }
+    }
+
     /// The open question that an answer of this life belongs to.
     pub fn find(&self, id: MessageId) -> Option<&Question> {
         self.open.get(&id.number).filter(|_| id.life == self.life)

@@ -118,16 +118,21 @@ impl Coordinator {
 
     /// Asks the next replica for a part.
     pub(super) fn ask_next(&mut self, now: Now, request: RequestId, part: usize) {
-        let Some(reading) = self.readings.open.get_mut(&request) else { return };
-        let own = &mut reading.parts[part];
+        let Some(to) = self.next_for(request, part) else { return };
+        let Some(reading) = self.readings.open.get(&request) else { return };
+        let ask = reading.parts[part].ask.clone();
+        self.ask(now, to, Purpose::Reading { request, part }, ask);
+    }
+
+    /// Whose turn it is to be asked for a part.
+    pub(super) fn next_for(&mut self, request: RequestId, part: usize) -> Option<Target> {
+        let own = &mut self.readings.open.get_mut(&request)?.parts[part];
         if own.next.is_empty() {
             let all = self.settings.shards.group(own.shard).map_or_else(Vec::new, |group| group.members().to_vec());
             own.next = self.members.by_distance(all);
             own.next.reverse();
         }
-        let Some(replica) = own.next.pop() else { return };
-        let (to, ask) = (Target { shard: own.shard, replica }, own.ask.clone());
-        self.ask(now, to, Purpose::Reading { request, part }, ask);
+        Some(Target { shard: own.shard, replica: own.next.pop()? })
     }
 
     pub(super) fn on_reading(&mut self, now: Now, request: RequestId, part: usize, answer: Answer) {
