@@ -94,8 +94,8 @@ impl LinkHandler for ClientHandler {
         OfServer
     }
 
-    fn input(&self, link: LinkNumber, event: LinkEvent<Request>) -> Input {
-        Input::Client(link, event)
+    fn input(&self, link: LinkNumber, event: LinkEvent<Request>) -> Option<Input> {
+        Some(Input::Client(link, event))
     }
 
     fn frame_bytes_max(&self) -> usize {

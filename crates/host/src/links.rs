@@ -83,7 +83,8 @@ pub trait LinkHandler: Clone + Send + Sync + 'static {
     /// Of one direction of a link: one is asked for what is sent, another for what comes. What cannot be encoded is dropped.
     fn codec(&self, peer: &LinkPeer) -> Self::Codec;
 
-    fn input(&self, link: LinkNumber, event: LinkEvent<LinkIncoming<Self>>) -> Self::Input;
+    /// What the machine is told of an event, if it cares.
+    fn input(&self, link: LinkNumber, event: LinkEvent<LinkIncoming<Self>>) -> Option<Self::Input>;
 
     /// Bytes of the largest frame that this node takes. A link on which a larger one comes is closed.
     fn frame_bytes_max(&self) -> usize;
@@ -142,8 +143,8 @@ type LinkOutgoing<H> = <<H as LinkHandler>::Codec as Codec>::Outgoing;
 ///     fn codec(&self, _peer: &LinkPeer) -> Raw {
 ///         Raw
 ///     }
-///     fn input(&self, link: LinkNumber, event: LinkEvent<Vec<u8>>) -> Input {
-///         Input::Link(link, event)
+///     fn input(&self, link: LinkNumber, event: LinkEvent<Vec<u8>>) -> Option<Input> {
+///         Some(Input::Link(link, event))
 ///     }
 ///     fn frame_bytes_max(&self) -> usize {
 ///         16 << 20

@@ -380,7 +380,7 @@ mod tests {
         let endpoint = Endpoint::new(Bytes, mailbox, &metrics, shutdown.listen());
         let listener = bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
-        tokio::spawn(Site::new(endpoint, metrics, Arc::new(Bytes)).serve(listener, shutdown.listen()));
+        tokio::spawn(Site::new(metrics, Arc::new(Bytes)).with_sessions(endpoint).serve(listener, shutdown.listen()));
         let mut socket = TcpStream::connect(address).await.expect("it listens");
         socket.write_all(UPGRADE.as_bytes()).await.expect("it reads");
         let mut answer = [0; 12];

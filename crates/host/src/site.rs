@@ -54,14 +54,20 @@ pub struct Site {
 }
 
 impl Site {
-    /// Probes, metrics and sessions.
-    pub fn new<H: SessionHandler>(endpoint: Endpoint<H>, metrics: Metrics, probes: Arc<dyn Probes>) -> Site {
+    /// Probes and metrics.
+    pub fn new(metrics: Metrics, probes: Arc<dyn Probes>) -> Site {
         let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(move || async move { ready(&*probes) }))
-            .route("/metrics", get(move || async move { show(&metrics) }))
-            .route("/sync", any(move |headers, upgrade| async move { sync(endpoint, &headers, upgrade) }));
+            .route("/metrics", get(move || async move { show(&metrics) }));
         Site { router }
+    }
+
+    /// Sessions, at `/sync`.
+    pub fn with_sessions<H: SessionHandler>(mut self, endpoint: Endpoint<H>) -> Site {
+        let serve = any(move |headers, upgrade| async move { sync(endpoint, &headers, upgrade) });
+        self.router = self.router.route("/sync", serve);
+        self
     }
 
     /// A text of JSON that this server's own pages and programs may read, and pages of other sites may not.

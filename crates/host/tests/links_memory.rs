@@ -58,8 +58,8 @@ impl LinkHandler for Bytes {
         Bytes
     }
 
-    fn input(&self, link: LinkNumber, event: LinkEvent<Vec<u8>>) -> Self::Input {
-        (link, event)
+    fn input(&self, link: LinkNumber, event: LinkEvent<Vec<u8>>) -> Option<Self::Input> {
+        Some((link, event))
     }
 
     fn frame_bytes_max(&self) -> usize {

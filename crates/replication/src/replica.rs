@@ -189,6 +189,11 @@ impl Replica {
         undecided.map_or(self.barrier, |before| before.min(self.barrier))
     }
 
+    /// Whether it takes part in a view, and fetches nothing that others have.
+    pub fn is_keeping_up(&self) -> bool {
+        self.standing.is_normal() && self.catch_up.deadline().is_none()
+    }
+
     /// Below this nothing can be read any more.
     pub fn low_watermark(&self) -> Timestamp {
         self.versions.low_watermark()

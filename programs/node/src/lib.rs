@@ -1,16 +1,34 @@
-//! The server as a library: gateway, coordinator, replica and journal, composed and hosted in one process.
+//! Servers as a library: machines composed into processes, and hosted.
 //!
-//! Source: Iolite's own. `iolite dev` runs it, and so does the embedded mode of the Rust SDK.
+//! Source: Iolite's own. `iolite dev`, `iolite serve` and the embedded mode of the Rust SDK run them.
 //!
-//! [`Node`] is the composition as one pure machine; [`Server`] gives it a disk, a port and time.
+//! [`Store`] is a replica's process as one pure machine, [`Front`] a gateway's, and [`Node`] both in one, which is the embedded server.
+//! [`StoreServer`], [`GatewayServer`] and [`Server`] give them a disk, ports and time.
 
 mod checkpoints;
+mod clients;
+pub mod config;
 mod data_directory;
+mod front;
+mod gateway_links;
+mod gateway_server;
+mod journal;
+mod names;
 mod node;
 mod recovery;
+mod replica_directory;
 mod server;
 mod sessions;
+mod store;
+mod store_links;
+mod store_server;
 
 pub use data_directory::DataDirectoryError;
+pub use front::{Front, FrontInput, FrontOutput};
+pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
+pub use names::NodeRole;
 pub use node::{Node, NodeInput, NodeOutput};
+pub use replica_directory::{Owner, ReplicaDirectoryError, Start, open_replica};
 pub use server::{RunError, Server, ServerError, ServerSettings};
+pub use store::{JournalInput, JournalOutput, Store, StoreInput, StoreOutput};
+pub use store_server::{StoreServer, StoreServerError, StoreSettings};

@@ -3,27 +3,26 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
-use iolite_gateway::{Gateway, Limits, Settings};
 use iolite_host::{
-    BindError, Clock, Endpoint, Inbox, JournalNews, JournalThread, JournalWriter, Mailbox, Metrics, Performer, Probes,
-    Shutdown, Site, bind, drive, mailbox, random_id, random_seed,
+    BindError, Clock, Endpoint, Inbox, JournalThread, JournalWriter, Mailbox, Metrics, Performer, Shutdown, bind,
+    drive, mailbox, random_seed,
 };
 use iolite_machine::Now;
 use iolite_replication::node::Life;
 use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError, ShardMap};
-use iolite_values::{ClientId, CoordinatorId, Id};
+use iolite_values::CoordinatorId;
 use tokio::net::TcpListener;
 
+use crate::clients::{Ready, gateway, site};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::journal::{self, Failure};
 use crate::recovery::recover;
 use crate::sessions::GatewaySessions;
-use crate::{Node, NodeInput, NodeOutput};
+use crate::{Front, Node, NodeInput, NodeOutput, Store};
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
@@ -74,6 +73,10 @@ pub enum ServerError {
 pub enum RunError {
     #[error("{0}")]
     Journal(String),
+    #[error("{0}")]
+    Links(String),
+    #[error("another process has the number {} of this gateway: give each gateway its own", gateway.number())]
+    Superseded { gateway: CoordinatorId },
 }
 
 /// A server that has its data and its port, and is about to serve.
@@ -88,14 +91,14 @@ pub struct Server {
     clock: Clock,
     mailbox: Mailbox<NodeInput>,
     inbox: Inbox<NodeInput>,
-    failure: tokio::sync::watch::Receiver<Option<String>>,
+    failure: Failure,
 }
 
-/// Bytes of messages that wait for the node.
-const INBOX_BYTES_MAX: usize = 64 << 20;
+/// Bytes of messages that wait for what runs in the process.
+pub(crate) const INBOX_BYTES_MAX: usize = 64 << 20;
 
 /// How long requests that are being answered may take when the server stops.
-const LAST_REQUESTS_WITHIN: Duration = Duration::from_secs(2);
+pub(crate) const LAST_REQUESTS_WITHIN: Duration = Duration::from_secs(2);
 
 impl Server {
     /// Opens the data directory and the port.
@@ -112,20 +115,14 @@ impl Server {
         let failed = |source| ServerError::Recovery { data: settings.data.clone(), source };
         let replica = recover(&data.recovery).map_err(failed)?;
         let clock = Clock::start();
-        let node = Node::new(
-            clock.now(),
-            gateway(&data.token),
-            coordinator(clock.now()),
-            replica,
-            settings.checkpoint_bytes_min,
-        );
+        let front = Front::new(clock.now(), gateway(&data.token, SchemaPolicy::Grow), coordinator(clock.now()));
+        let node = Node::new(clock.now(), front, Store::new(replica, settings.checkpoint_bytes_min));
         let metrics = Metrics::default();
         let class = data.journal.durability().name();
         metrics.fact("iolite_durability", "What durable means in the running journal.", "class", class);
         let syncs = metrics.summary("iolite_journal_sync_seconds", "Syncs of the journal's disk.");
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
-        let (failures, failure) = tokio::sync::watch::channel(None);
-        let tell = tell(mailbox.clone(), failures);
+        let (tell, failure) = journal::tell(mailbox.clone(), NodeInput::Journal);
         let journal = JournalThread::start(data.journal, syncs, tell).map_err(ServerError::Thread)?;
         let (token, app) = (data.token, settings.app);
         Ok(Server { node, journal, listener, address, token, app, metrics, clock, mailbox, inbox, failure })
@@ -160,16 +157,16 @@ impl Server {
     /// # Errors
     /// [`RunError`], when the disk fails.
     pub async fn run(mut self, shutdown: Shutdown) -> Result<(), RunError> {
-        let endpoint = Endpoint::new(GatewaySessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
+        let sessions = GatewaySessions(NodeInput::Gateway);
+        let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
-        let site = self.site(endpoint.clone(), ready.clone());
+        let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), &self.token, self.app.as_deref());
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
         let mut world = World { endpoint, writer: self.journal.writer(), ready };
         let ended = shutdown.listen();
-        let mut failure = self.failure.clone();
         let failed = tokio::select! {
             () = drive(&mut self.node, self.clock, &mut self.inbox, ended, &mut world) => None,
-            failed = async { failure.wait_for(Option::is_some).await.map(|reason| reason.clone()) } => failed.ok().flatten(),
+            reason = journal::failed(&mut self.failure) => Some(reason),
         };
         shutdown.begin();
         self.journal.end();
@@ -177,35 +174,6 @@ impl Server {
         let _ = tokio::time::timeout(LAST_REQUESTS_WITHIN, http).await;
         failed.map_or(Ok(()), |reason| Err(RunError::Journal(reason)))
     }
-
-    fn site(&self, endpoint: Endpoint<GatewaySessions>, ready: Arc<Ready>) -> Site {
-        let site = Site::new(endpoint, self.metrics.clone(), ready);
-        let own = serde_json::json!({ "token": self.token, "url": "/sync" });
-        let site = site.with_own_json("/iolite.json", own.to_string());
-        match &self.app {
-            Some(app) => site.with_files(app.clone()),
-            None => site.with_greeting("Iolite is running, without an app: start it with --app DIR.\n".into()),
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Ready(AtomicBool);
-
-impl Probes for Ready {
-    fn is_ready(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-fn gateway(token: &str) -> Gateway {
-    Gateway::new(Settings {
-        client: ClientId(Id::from_u128(random_id())),
-        access: Access::Development(DevelopmentToken::new(token)),
-        schemas: SchemaPolicy::Grow,
-        limits: Limits::default(),
-        broken: iolite_gateway::Broken::Nothing,
-    })
 }
 
 fn coordinator(now: Now) -> Coordinator {
@@ -213,26 +181,9 @@ fn coordinator(now: Now) -> Coordinator {
     Coordinator::new(now, CoordinatorSettings::new(CoordinatorId::default(), life, ShardMap::alone()))
 }
 
-/// Takes the journal's news to the node.
-fn tell(
-    mailbox: Mailbox<NodeInput>,
-    failures: tokio::sync::watch::Sender<Option<String>>,
-) -> impl FnMut(JournalNews) + Send + 'static {
-    move |news| match news {
-        JournalNews::Synced { through, bytes_since_checkpoint } => {
-            mailbox.send(NodeInput::Synced { through, bytes_since_checkpoint });
-        }
-        JournalNews::ChunkTaken => mailbox.send(NodeInput::ChunkTaken),
-        JournalNews::CheckpointFinished { bytes_since_checkpoint } => {
-            mailbox.send(NodeInput::CheckpointFinished { bytes_since_checkpoint });
-        }
-        JournalNews::Failed(reason) => drop(failures.send_replace(Some(reason))),
-    }
-}
-
 /// What the node's outputs go to.
 struct World {
-    endpoint: Endpoint<GatewaySessions>,
+    endpoint: Endpoint<GatewaySessions<NodeInput>>,
     writer: JournalWriter,
     ready: Arc<Ready>,
 }
@@ -242,14 +193,11 @@ impl Performer<Node> for World {
         match output {
             NodeOutput::Message(session, message) => self.endpoint.send(session.0, message),
             NodeOutput::Close(session) => self.endpoint.close(session.0),
-            NodeOutput::Append(record) => self.writer.append(record),
-            NodeOutput::BeginCheckpoint => self.writer.begin_checkpoint(),
-            NodeOutput::CheckpointChunk(chunk) => self.writer.checkpoint_chunk(chunk),
-            NodeOutput::FinishCheckpoint => self.writer.finish_checkpoint(),
+            NodeOutput::Journal(output) => journal::perform(&self.writer, output),
         }
     }
 
     fn settled(&mut self, node: &Node) {
-        self.ready.0.store(node.is_ready(), Ordering::Relaxed);
+        self.ready.set(node.is_ready());
     }
 }

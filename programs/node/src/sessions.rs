@@ -6,11 +6,16 @@ use iolite_wire::limits;
 use iolite_wire::message::{FromClient, FromGateway};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
-use crate::NodeInput;
+/// Makes what happens to a socket an input of the gateway, as the machine that it is part of takes it.
+#[derive(Debug)]
+pub(crate) struct GatewaySessions<I>(pub fn(Input) -> I);
 
-/// Makes what happens to a socket an input of the gateway.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GatewaySessions;
+// By hand, because an input need not be a copy for the function to be one.
+impl<I> Clone for GatewaySessions<I> {
+    fn clone(&self) -> Self {
+        GatewaySessions(self.0)
+    }
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct GatewayCodec {
@@ -31,17 +36,17 @@ impl Codec for GatewayCodec {
     }
 }
 
-impl SessionHandler for GatewaySessions {
+impl<I: Send + 'static> SessionHandler for GatewaySessions<I> {
     type Codec = GatewayCodec;
-    type Input = NodeInput;
+    type Input = I;
 
     fn codec(&self) -> GatewayCodec {
         GatewayCodec::default()
     }
 
-    fn input(&self, session: SessionNumber, event: SessionEvent<FromClient>) -> NodeInput {
+    fn input(&self, session: SessionNumber, event: SessionEvent<FromClient>) -> I {
         let session = SessionId(session);
-        NodeInput::Gateway(match event {
+        (self.0)(match event {
             SessionEvent::Opened => Input::SessionOpened(session),
             SessionEvent::Message(message) => Input::Message(session, message),
             SessionEvent::Garbled(problem) => Input::Garbled(session, problem),

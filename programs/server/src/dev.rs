@@ -4,10 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use iolite_engine::Durability;
 use iolite_host::{Shutdown, allow_all_open_files, stop_on_signals};
 use iolite_node::{Server, ServerSettings};
+
+use crate::durability::Class;
+use crate::logs;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -25,24 +28,15 @@ pub struct Arguments {
     durability: Class,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Class {
-    Fsync,
-    Memory,
-}
-
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     allow_all_open_files();
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    logs::to_stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(arguments))
 }
 
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
-    let durability = match arguments.durability {
-        Class::Fsync => Durability::Fsync,
-        Class::Memory => Durability::Memory,
-    };
+    let durability = arguments.durability.into();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let defaults = ServerSettings::new(arguments.data);
     let settings = ServerSettings { durability, address, app: arguments.app, ..defaults };

@@ -1,6 +1,11 @@
 //! The command line of Iolite. Its words and options are stable: scripts depend on them.
 
+mod certificate;
+mod cluster;
 mod dev;
+mod durability;
+mod logs;
+mod serve;
 mod simulate;
 
 use std::process::ExitCode;
@@ -18,6 +23,14 @@ struct CommandLine {
 enum Command {
     /// One process with everything: the store, the gateway and your app's page
     Dev(dev::Arguments),
+    /// One node of a cluster: a replica of a shard, or a gateway
+    Serve(serve::Arguments),
+    /// A cluster of processes on this machine
+    #[command(subcommand)]
+    Cluster(cluster::Command),
+    /// Certificates, by which nodes of a cluster know each other
+    #[command(subcommand)]
+    Certificate(certificate::Command),
     /// Measure a workload; each client is a process of its own
     Bench(iolite_benchmarks::Arguments),
     /// Run whole clusters in one thread, from seeds, with faults, and check everything
@@ -30,6 +43,9 @@ fn main() -> ExitCode {
     let CommandLine { command } = CommandLine::parse();
     let ended = match command {
         Command::Dev(arguments) => dev::run(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Serve(arguments) => serve::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Cluster(command) => cluster::run(&command),
+        Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Bench(arguments) => iolite_benchmarks::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::BenchClient(arguments) => iolite_benchmarks::run_client(&arguments).map(|()| ExitCode::SUCCESS),

@@ -5,6 +5,8 @@ const PAGE: &str = include_str!("../../../docs/limits.md");
 #[test]
 fn the_page_has_the_values_of_hosts_and_sdks() {
     let server = include_str!("../../node/src/server.rs");
+    let shape = include_str!("../../cluster/src/shape.rs");
+    let certificate = include_str!("../src/certificate.rs");
     let connections = include_str!("../../../crates/host/src/connections.rs");
     let session = include_str!("../../../crates/host/src/session.rs");
     let storage = include_str!("../../../sdks/rust/src/storage.rs");
@@ -12,8 +14,10 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
     let refs = include_str!("../../../sdks/typescript/client/src/transaction/refs.ts");
     let tables = include_str!("../../../sdks/typescript/client/src/transaction/tableAccess.ts");
     let limits = [
-        ("node::INBOX_BYTES_MAX", "67108864", "const INBOX_BYTES_MAX: usize = 64 << 20;", server),
+        ("node::INBOX_BYTES_MAX", "67108864", "pub(crate) const INBOX_BYTES_MAX: usize = 64 << 20;", server),
         ("node::checkpoint_bytes_min", "33554432", "checkpoint_bytes_min: 32 << 20,", server),
+        ("cluster::NODES_MAX", "64", "const NODES_MAX: u64 = 64;", shape),
+        ("server::DAYS_MAX", "3650", "const DAYS_MAX: u64 = 3650;", certificate),
         ("host::CONNECTIONS_MAX", "10000", "const CONNECTIONS_MAX: usize = 10_000;", connections),
         (
             "host::REQUEST_WITHIN_MAX",

@@ -61,6 +61,7 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-host", Only(&["iolite-machine", "iolite-wire", "iolite-engine", "iolite-values"])),
     ("iolite-simulation", Anything),
     ("iolite-node", Anything),
+    ("iolite-cluster", Anything),
     ("iolite-server", Anything),
     ("iolite-memoryd", Anything),
     ("iolite", Anything),
@@ -86,7 +87,7 @@ const SERVER_SIDE: &[&str] = &["iolite-engine", "iolite-replication", "iolite-ga
 const NEVER_REACH: &[(&str, &[&str])] = &[
     ("iolite-client", SERVER_SIDE),
     ("iolite-wasm", SERVER_SIDE),
-    ("iolite-simulation", &["iolite-host", "iolite-node", "iolite-server"]),
+    ("iolite-simulation", &["iolite-host", "iolite-node", "iolite-cluster", "iolite-server"]),
     (
         "iolite-host",
         &[

@@ -90,8 +90,8 @@ impl LinkHandler for Handler {
         OfClient
     }
 
-    fn input(&self, link: LinkNumber, event: LinkEvent<Reply>) -> Input {
-        Input::Link(link, event)
+    fn input(&self, link: LinkNumber, event: LinkEvent<Reply>) -> Option<Input> {
+        Some(Input::Link(link, event))
     }
 
     fn frame_bytes_max(&self) -> usize {

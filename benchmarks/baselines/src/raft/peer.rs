@@ -169,8 +169,8 @@ impl LinkHandler for PeerHandler {
         PeerCodec
     }
 
-    fn input(&self, link: LinkNumber, event: LinkEvent<PeerMessage>) -> PeerEvent {
-        PeerEvent { link, event }
+    fn input(&self, link: LinkNumber, event: LinkEvent<PeerMessage>) -> Option<PeerEvent> {
+        Some(PeerEvent { link, event })
     }
 
     fn frame_bytes_max(&self) -> usize {

@@ -238,7 +238,7 @@ impl<H: LinkHandler> Link<H> {
                 FrameKind::Message => {
                     let message: LinkIncoming<H> = self.decoder.decode(payload).map_err(End::Garbled)?;
                     self.batch.bytes += payload.len().max(LETTER_BYTES_MIN);
-                    self.batch.inputs.push(self.handler.input(self.number, LinkEvent::Message(message)));
+                    self.batch.inputs.extend(self.handler.input(self.number, LinkEvent::Message(message)));
                 }
                 FrameKind::KeepAlive => {}
                 FrameKind::Goodbye => {

@@ -64,7 +64,7 @@ impl<H: LinkHandler> Shared<H> {
                 self.registry.closed(&peer, number);
                 return End::Stopped;
             }
-            () = self.mailbox.send_sized(peer.said.len(), opened) => {}
+            () = self.tell_opened(&peer, opened) => {}
         }
         self.traffic.open(peer.side).add(1);
         let mut link = Link {
@@ -85,7 +85,15 @@ impl<H: LinkHandler> Shared<H> {
         link.abandon();
         self.traffic.open(peer.side).subtract(1);
         link.finish(self.stop.clone()).await;
-        self.mailbox.send(self.terms.handler.input(number, LinkEvent::Closed));
+        if let Some(closed) = self.terms.handler.input(number, LinkEvent::Closed) {
+            self.mailbox.send(closed);
+        }
         end
+    }
+
+    async fn tell_opened(&self, peer: &LinkPeer, opened: Option<H::Input>) {
+        if let Some(opened) = opened {
+            self.mailbox.send_sized(peer.said.len(), opened).await;
+        }
     }
 }

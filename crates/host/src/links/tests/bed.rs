@@ -55,8 +55,8 @@ impl LinkHandler for Bytes {
         self.clone()
     }
 
-    fn input(&self, link: LinkNumber, event: LinkEvent<Vec<u8>>) -> Event {
-        (link, event)
+    fn input(&self, link: LinkNumber, event: LinkEvent<Vec<u8>>) -> Option<Event> {
+        Some((link, event))
     }
 
     fn frame_bytes_max(&self) -> usize {

@@ -1,0 +1,19 @@
+//! A cluster on one machine: one folder with its files, and one process a node.
+//!
+//! Source: Iolite's own. `iolite cluster` is made of it, and whatever measures or breaks real clusters.
+//!
+//! Invariants:
+//! - a folder holds a whole cluster or none: it is made under another name, and renamed when all is there;
+//! - whether a node runs is asked of the kernel, by the lock on its pid file, and never guessed.
+
+mod creation;
+mod error;
+mod local;
+mod ports;
+mod readiness;
+mod shape;
+
+pub use error::ClusterError;
+pub use local::{LocalCluster, LocalNode, NodeState};
+pub use ports::free_ports;
+pub use shape::{ClusterShape, Ports, Split};

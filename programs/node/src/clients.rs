@@ -1,0 +1,53 @@
+//! What a server has for clients, embedded or as a gateway of a cluster: the gateway machine, and the site on its port.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iolite_access::{Access, DevelopmentToken};
+use iolite_catalog::SchemaPolicy;
+use iolite_gateway::{Broken, Gateway, Limits, Settings};
+use iolite_host::{Endpoint, Metrics, Probes, SessionHandler, Site, random_id};
+use iolite_values::{ClientId, Id};
+
+/// Whether sessions are served, for `/readyz`.
+#[derive(Debug, Default)]
+pub(crate) struct Ready(AtomicBool);
+
+impl Ready {
+    pub fn set(&self, is_ready: bool) {
+        self.0.store(is_ready, Ordering::Relaxed);
+    }
+}
+
+impl Probes for Ready {
+    fn is_ready(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) fn gateway(token: &str, schemas: SchemaPolicy) -> Gateway {
+    Gateway::new(Settings {
+        client: ClientId(Id::from_u128(random_id())),
+        access: Access::Development(DevelopmentToken::new(token)),
+        schemas,
+        limits: Limits::default(),
+        broken: Broken::Nothing,
+    })
+}
+
+/// Sessions, probes, metrics, what the app's page needs to connect, and the page.
+pub(crate) fn site<H: SessionHandler>(
+    endpoint: Endpoint<H>,
+    metrics: Metrics,
+    ready: Arc<Ready>,
+    token: &str,
+    app: Option<&Path>,
+) -> Site {
+    let own = serde_json::json!({ "token": token, "url": "/sync" });
+    let site = Site::new(metrics, ready).with_sessions(endpoint).with_own_json("/iolite.json", own.to_string());
+    match app {
+        Some(app) => site.with_files(app.to_owned()),
+        None => site.with_greeting("Iolite is running, without an app: start it with --app DIR.\n".into()),
+    }
+}

@@ -1,0 +1,13 @@
+//! What `iolite serve` reads: a file about the cluster, which all nodes share, and a file about one node.
+//!
+//! Invariant: a name that is not known is an error, so that a misspelt setting is never ignored.
+
+mod cluster;
+mod error;
+mod node;
+
+pub use cluster::{Begins, Cluster, KeyPart, ReplicaPlace, ShardPlace, even_shards};
+pub use error::{ConfigError, ConfigProblem};
+pub use node::{
+    DurabilityWord, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig, Schemas, StoreConfig, StoreTable,
+};

@@ -1,0 +1,65 @@
+//! Why a configuration cannot be used.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use iolite_replication::ShardMapError;
+use iolite_replication::node::{GroupError, ReplicaId, ShardId};
+use iolite_values::KeyError;
+
+/// Each message says what to correct, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("the configuration {} cannot be read: {source}. Correct the path, or make the file readable for this user", file.display())]
+    Unreadable { file: PathBuf, source: io::Error },
+    #[error("the configuration {}: {source}", file.display())]
+    Toml { file: PathBuf, source: Box<toml::de::Error> },
+    #[error("the configuration {}: {problem}", file.display())]
+    Wrong { file: PathBuf, problem: ConfigProblem },
+}
+
+/// What is wrong in a file that can be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigProblem {
+    #[error(
+        "`store` is {0:?}; it is to be 32 hexadecimal digits, which name this cluster's data: choose them once, at random"
+    )]
+    Store(String),
+    #[error("shard {}: {source}", shard.0)]
+    Group { shard: ShardId, source: GroupError },
+    #[error("{0}")]
+    Map(#[from] ShardMapError),
+    #[error("the key with which shard {} begins: {source}", shard.0)]
+    Key { shard: ShardId, source: KeyError },
+    #[error("replica {} is in two shards: each has a number of its own", id.0)]
+    ReplicaTwice { id: ReplicaId },
+    #[error("it has neither [store] nor [gateway]: a node is one of them")]
+    NoRole,
+    #[error("it has both [store] and [gateway]: give each a file, and a process, of its own")]
+    TwoRoles,
+    #[error(
+        "it has neither `certificates = FOLDER` nor `plain = true`: links between nodes are protected, unless all are on this machine"
+    )]
+    NoSecurity,
+    #[error("it has both `certificates` and `plain = true`: choose one")]
+    TwoSecurities,
+    #[error("`delay_ms` is {0}; it is to be a time of zero or more milliseconds")]
+    Delay(f64),
+    #[error("the gateway's number {0} is not one of 0 to 4095")]
+    GatewayNumber(u16),
+    #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]
+    UnknownReplica { id: ReplicaId },
+}
+
+impl ConfigProblem {
+    pub(crate) fn of(self, file: &Path) -> ConfigError {
+        ConfigError::Wrong { file: file.to_owned(), problem: self }
+    }
+}
+
+/// Reads a file of TOML.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(file: &Path) -> Result<T, ConfigError> {
+    let text =
+        std::fs::read_to_string(file).map_err(|source| ConfigError::Unreadable { file: file.to_owned(), source })?;
+    toml::from_str(&text).map_err(|source| ConfigError::Toml { file: file.to_owned(), source: Box::new(source) })
+}

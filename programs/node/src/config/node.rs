@@ -1,0 +1,234 @@
+//! A node's file: which node of the cluster it is, and what it has on its machine.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iolite_engine::Durability;
+use iolite_host::{LinkSecurity, TlsFiles};
+use iolite_replication::node::ReplicaId;
+use iolite_values::CoordinatorId;
+use serde::{Deserialize, Serialize};
+
+use super::cluster::Cluster;
+use super::error::{ConfigError, ConfigProblem, read};
+use crate::names::NodeRole;
+
+/// One node: its file, and the cluster's. Paths are relative to the file that they are in.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    pub cluster: Cluster,
+    pub security: LinkSecurity,
+    /// Half of the round trip that every link gets in addition: for measurements.
+    pub delay: Duration,
+    /// Where its process writes its number, and holds a lock.
+    pub pid_file: Option<PathBuf>,
+    pub role: RoleConfig,
+}
+
+#[derive(Clone, Debug)]
+pub enum RoleConfig {
+    Store(StoreConfig),
+    Gateway(GatewayConfig),
+}
+
+/// A replica of one shard.
+#[derive(Clone, Debug)]
+pub struct StoreConfig {
+    pub id: ReplicaId,
+    pub data: PathBuf,
+    pub durability: Durability,
+    /// Where other nodes reach it.
+    pub listen: String,
+    /// Where its probes and metrics are.
+    pub observe: Option<SocketAddr>,
+}
+
+/// What clients connect to.
+#[derive(Clone, Debug)]
+pub struct GatewayConfig {
+    pub id: CoordinatorId,
+    pub listen: SocketAddr,
+    /// The file of the token with which clients are let in; made if it is missing.
+    pub token: PathBuf,
+    /// The folder of the app's page.
+    pub app: Option<PathBuf>,
+    pub schemas: Schemas,
+}
+
+/// Whether clients make the schema grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Schemas {
+    /// What a client's schema adds is added to the store's: for development.
+    Grow,
+    /// A client's schema has to be covered by the store's.
+    Fixed,
+}
+
+/// The file, as it is written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeFile {
+    pub cluster: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificates: Option<PathBuf>,
+    #[serde(default)]
+    pub plain: bool,
+    #[serde(default)]
+    pub delay_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<StoreTable>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewayTable>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreTable {
+    pub number: u64,
+    pub data: PathBuf,
+    #[serde(default)]
+    pub durability: DurabilityWord,
+    /// Where it listens, if that is not the address that others know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observe: Option<SocketAddr>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DurabilityWord {
+    #[default]
+    Fsync,
+    Memory,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GatewayTable {
+    pub number: u16,
+    pub listen: SocketAddr,
+    pub token: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app: Option<PathBuf>,
+    pub schemas: Schemas,
+}
+
+impl NodeConfig {
+    /// # Errors
+    /// [`ConfigError`], of this file or of the cluster's.
+    pub fn read(file: &Path) -> Result<NodeConfig, ConfigError> {
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        let node: NodeFile = read(file)?;
+        let cluster = Cluster::read(&folder.join(&node.cluster))?;
+        NodeConfig::of(node, cluster, &folder).map_err(|problem| problem.of(file))
+    }
+
+    pub fn node(&self) -> NodeRole {
+        match &self.role {
+            RoleConfig::Store(store) => NodeRole::Store(store.id),
+            RoleConfig::Gateway(gateway) => NodeRole::Gateway(gateway.id),
+        }
+    }
+
+    fn of(file: NodeFile, cluster: Cluster, folder: &Path) -> Result<NodeConfig, ConfigProblem> {
+        let security = match (&file.certificates, file.plain) {
+            (Some(certificates), false) => LinkSecurity::Tls(TlsFiles::in_folder(&folder.join(certificates))),
+            (None, true) => LinkSecurity::PlainOnLoopback,
+            (None, false) => return Err(ConfigProblem::NoSecurity),
+            (Some(_), true) => return Err(ConfigProblem::TwoSecurities),
+        };
+        let delay =
+            Duration::try_from_secs_f64(file.delay_ms / 2_000.0).map_err(|_| ConfigProblem::Delay(file.delay_ms))?;
+        let role = match (file.store, file.gateway) {
+            (Some(store), None) => RoleConfig::Store(StoreConfig::of(store, &cluster, folder)?),
+            (None, Some(gateway)) => RoleConfig::Gateway(GatewayConfig::of(gateway, folder)?),
+            (None, None) => return Err(ConfigProblem::NoRole),
+            (Some(_), Some(_)) => return Err(ConfigProblem::TwoRoles),
+        };
+        let pid_file = file.pid_file.map(|file| folder.join(file));
+        Ok(NodeConfig { cluster, security, delay, pid_file, role })
+    }
+}
+
+impl StoreConfig {
+    fn of(table: StoreTable, cluster: &Cluster, folder: &Path) -> Result<StoreConfig, ConfigProblem> {
+        let id = ReplicaId(table.number);
+        let address = cluster.addresses.get(&id).ok_or(ConfigProblem::UnknownReplica { id })?;
+        let listen = table.listen.unwrap_or_else(|| address.clone());
+        Ok(StoreConfig {
+            id,
+            data: folder.join(table.data),
+            durability: table.durability.into(),
+            listen,
+            observe: table.observe,
+        })
+    }
+}
+
+impl From<DurabilityWord> for Durability {
+    fn from(word: DurabilityWord) -> Durability {
+        match word {
+            DurabilityWord::Fsync => Durability::Fsync,
+            DurabilityWord::Memory => Durability::Memory,
+        }
+    }
+}
+
+impl GatewayConfig {
+    fn of(table: GatewayTable, folder: &Path) -> Result<GatewayConfig, ConfigProblem> {
+        let id = CoordinatorId::new(table.number).ok_or(ConfigProblem::GatewayNumber(table.number))?;
+        let (token, app) = (folder.join(table.token), table.app.map(|app| folder.join(app)));
+        Ok(GatewayConfig { id, listen: table.listen, token, app, schemas: table.schemas })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use iolite_replication::ShardMap;
+    use iolite_values::StoreIncarnation;
+
+    use super::*;
+
+    fn node(text: &str) -> Result<NodeConfig, String> {
+        let file: NodeFile = toml::from_str(text).map_err(|error| error.to_string())?;
+        let addresses = BTreeMap::from([(ReplicaId(0), "10.0.0.1:7800".to_owned())]);
+        let cluster = Cluster { store: StoreIncarnation::default(), shards: ShardMap::alone(), addresses };
+        NodeConfig::of(file, cluster, Path::new("/etc/iolite")).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn a_store_listens_where_the_cluster_says_and_its_paths_are_beside_its_file() {
+        let config = node("cluster = \"c\"\ncertificates = \"tls\"\n[store]\nnumber = 0\ndata = \"data\"").unwrap();
+        assert_eq!(config.node().to_string(), "store-0");
+        let RoleConfig::Store(store) = config.role else { panic!("a store") };
+        assert_eq!((store.listen.as_str(), store.data), ("10.0.0.1:7800", PathBuf::from("/etc/iolite/data")));
+        assert_eq!(store.durability, Durability::Fsync);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let gateway = "[gateway]\nnumber = 9000\nlisten = \"127.0.0.1:7777\"\ntoken = \"token\"\nschemas = \"grow\"\n";
+        let store = "[store]\nnumber = 0\ndata = \"data\"\n";
+        let head = "cluster = \"c\"\nplain = true\n";
+        for (text, told) in [
+            (head.to_owned(), "neither [store] nor [gateway]"),
+            (format!("{head}{store}{gateway}"), "both [store] and [gateway]"),
+            (format!("{head}{gateway}"), "not one of 0 to 4095"),
+            (format!("cluster = \"c\"\n{store}"), "neither `certificates = FOLDER`"),
+            (format!("{head}certificates = \"tls\"\n{store}"), "choose one"),
+            (format!("{head}delay_ms = -1.0\n{store}"), "delay_ms"),
+            (format!("{head}[store]\nnumber = 4\ndata = \"data\""), "no replica 4"),
+            (format!("{head}[store]\nnumber = 0\ndata = \"d\"\ndurable = \"yes\""), "unknown field `durable`"),
+        ] {
+            let error = node(&text).map(drop).expect_err(told);
+            assert!(error.contains(told), "{error}");
+        }
+    }
+}

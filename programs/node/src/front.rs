@@ -1,0 +1,112 @@
+//! A gateway and its coordinator: what clients speak to, and what speaks to replicas.
+
+use std::collections::VecDeque;
+
+use iolite_gateway::{Gateway, Input, Output, SessionId};
+use iolite_machine::{Instant, Machine, Now};
+use iolite_replication::node::{FromReplica, ReplicaId, Term, ToReplica};
+use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
+use iolite_wire::message::FromGateway;
+
+/// A gateway's process as a machine. Its work is done when it is polled, so that inputs that come together are treated together.
+#[derive(Debug)]
+pub struct Front {
+    now: Now,
+    gateway: Gateway,
+    coordinator: Coordinator,
+    outputs: VecDeque<FrontOutput>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrontInput {
+    Gateway(Input),
+    FromReplica(FromReplica),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrontOutput {
+    Message(SessionId, FromGateway),
+    /// Close the connection once its messages are sent.
+    Close(SessionId),
+    ToReplica(ReplicaId, ToReplica),
+    /// Another process has this gateway's number: end.
+    Superseded(Term),
+}
+
+impl Front {
+    pub fn new(now: Now, gateway: Gateway, coordinator: Coordinator) -> Front {
+        Front { now, gateway, coordinator, outputs: VecDeque::new() }
+    }
+
+    /// Whether sessions are served.
+    pub fn is_ready(&self) -> bool {
+        self.gateway.is_ready()
+    }
+
+    /// Carries messages between the two until neither has anything to say.
+    fn settle(&mut self) {
+        loop {
+            let mut quiet = true;
+            while let Some(output) = self.gateway.poll() {
+                quiet = false;
+                match output {
+                    Output::Message(session, message) => self.emit(FrontOutput::Message(session, message)),
+                    Output::Close(session) => self.emit(FrontOutput::Close(session)),
+                    Output::Store(id, request) => {
+                        self.coordinator.handle(self.now, CoordinatorInput::Request(id, request));
+                    }
+                }
+            }
+            while let Some(output) = self.coordinator.poll() {
+                quiet = false;
+                match output {
+                    CoordinatorOutput::Event(event) => self.gateway.handle(self.now, Input::Store(event)),
+                    CoordinatorOutput::ToReplica { to, message } => self.emit(FrontOutput::ToReplica(to, message)),
+                    CoordinatorOutput::Superseded { term } => self.emit(FrontOutput::Superseded(term)),
+                }
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    fn emit(&mut self, output: FrontOutput) {
+        self.outputs.push_back(output);
+    }
+}
+
+impl Machine for Front {
+    type Input = FrontInput;
+    type Output = FrontOutput;
+
+    fn handle(&mut self, now: Now, input: FrontInput) {
+        self.now = now;
+        match input {
+            FrontInput::Gateway(input) => self.gateway.handle(now, input),
+            FrontInput::FromReplica(message) => self.coordinator.handle(now, CoordinatorInput::FromReplica(message)),
+        }
+    }
+
+    fn poll(&mut self) -> Option<FrontOutput> {
+        if self.outputs.is_empty() {
+            self.settle();
+        }
+        self.outputs.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        [self.gateway.deadline(), self.coordinator.deadline()].into_iter().flatten().min()
+    }
+
+    fn on_deadline(&mut self, now: Now) {
+        self.now = now;
+        self.gateway.on_deadline(now);
+        self.coordinator.on_deadline(now);
+    }
+
+    fn validate(&self) {
+        self.gateway.validate();
+        self.coordinator.validate();
+    }
+}

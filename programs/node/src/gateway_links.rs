@@ -1,0 +1,85 @@
+//! A gateway's links to the replicas.
+//!
+//! Invariant: an answer says that it is from the replica that its link is with, which that replica's certificate proves.
+
+use iolite_host::{Codec, LinkEvent, LinkHandler, LinkNumber, LinkPeer};
+use iolite_replication::node::{FromReplica, ReplicaId, ToReplica};
+use iolite_values::CoordinatorId;
+use iolite_wire::limits;
+
+use crate::FrontInput;
+use crate::names::{NodeRole, greet, hello};
+
+/// Makes what comes over a link an input of a front.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GatewayLinks {
+    pub own: CoordinatorId,
+}
+
+/// One direction of a link with a replica.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GatewayLinkCodec {
+    own: CoordinatorId,
+    /// None: it was not greeted, and no message comes.
+    peer: Option<ReplicaId>,
+}
+
+impl Codec for GatewayLinkCodec {
+    type Incoming = FromReplica;
+    type Outgoing = ToReplica;
+
+    fn decode(&mut self, frame: &[u8]) -> Result<FromReplica, String> {
+        let message = FromReplica::decode(frame).map_err(|error| error.to_string())?;
+        if Some(message.from) != self.peer {
+            return Err(format!("an answer in the name of replica {}", message.from.0));
+        }
+        if message.to != self.own {
+            return Err(format!("an answer for gateway {}", message.to.number()));
+        }
+        Ok(message)
+    }
+
+    fn encode(&mut self, message: &ToReplica) -> Result<Vec<u8>, String> {
+        message.encode().map_err(|error| error.to_string())
+    }
+
+    fn encode_into(&mut self, message: &ToReplica, bytes: &mut Vec<u8>) -> Result<(), String> {
+        message.encode_into(bytes).map_err(|error| error.to_string())
+    }
+}
+
+impl LinkHandler for GatewayLinks {
+    type Codec = GatewayLinkCodec;
+    type Input = FrontInput;
+
+    fn codec(&self, peer: &LinkPeer) -> GatewayLinkCodec {
+        let peer = match NodeRole::of(&peer.name) {
+            Some(NodeRole::Store(replica)) => Some(replica),
+            Some(NodeRole::Gateway(_)) | None => None,
+        };
+        GatewayLinkCodec { own: self.own, peer }
+    }
+
+    fn input(&self, _link: LinkNumber, event: LinkEvent<FromReplica>) -> Option<FrontInput> {
+        match event {
+            LinkEvent::Message(message) => Some(FrontInput::FromReplica(message)),
+            // Messages may be lost at any time, and are asked for again: it does not matter with which link.
+            LinkEvent::Opened(_) | LinkEvent::Closed => None,
+        }
+    }
+
+    fn frame_bytes_max(&self) -> usize {
+        limits::FROM_REPLICA.bytes.most
+    }
+
+    fn said(&self) -> Vec<u8> {
+        hello()
+    }
+
+    fn admit(&self, peer: &LinkPeer) -> Result<(), String> {
+        match greet(peer)? {
+            NodeRole::Store(_) => Ok(()),
+            NodeRole::Gateway(_) => Err("gateways have nothing to say to each other".into()),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A gateway with links, a port and time: the gateway role of `iolite serve`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolite_catalog::SchemaPolicy;
+use iolite_host::{
+    Clock, Endpoint, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, SecretError,
+    Shutdown, drive, mailbox, random_seed, read_or_create_secret,
+};
+use iolite_replication::node::{Life, Term};
+use iolite_replication::{Coordinator, CoordinatorSettings};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::clients::{Ready, gateway, site};
+use crate::config::{Cluster, GatewayConfig, Schemas};
+use crate::gateway_links::GatewayLinks;
+use crate::names::NodeRole;
+use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
+use crate::sessions::GatewaySessions;
+use crate::{Front, FrontInput, FrontOutput, RunError};
+
+/// What a gateway's process is started with.
+#[derive(Clone, Debug)]
+pub struct GatewaySettings {
+    pub cluster: Cluster,
+    pub gateway: GatewayConfig,
+    pub security: LinkSecurity,
+    /// Half of a round trip, in addition, on links to replicas.
+    pub delay: Duration,
+}
+
+/// Why a gateway does not start. Each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayServerError {
+    #[error("cannot listen on {address}: {source}. Stop what listens there, or correct `listen`")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error("the app directory {} has no index.html: build the app first, or correct `app`", app.display())]
+    NoApp { app: std::path::PathBuf },
+    #[error(transparent)]
+    Token(#[from] SecretError),
+    #[error(transparent)]
+    Links(#[from] LinksError),
+}
+
+/// A gateway that has its port, and is about to serve.
+pub struct GatewayServer {
+    front: Front,
+    links: Links<GatewayLinks>,
+    listener: TcpListener,
+    address: SocketAddr,
+    config: GatewayConfig,
+    token: String,
+    metrics: Metrics,
+    clock: Clock,
+    mailbox: Mailbox<FrontInput>,
+    inbox: Inbox<FrontInput>,
+    shutdown: Shutdown,
+}
+
+impl GatewayServer {
+    /// Opens the port, and dials the replicas.
+    ///
+    /// # Errors
+    /// [`GatewayServerError`]; nothing is left running.
+    pub async fn open(settings: GatewaySettings, shutdown: Shutdown) -> Result<GatewayServer, GatewayServerError> {
+        let GatewaySettings { cluster, gateway: config, security, delay } = settings;
+        if let Some(app) = config.app.as_ref().filter(|app| !app.join("index.html").is_file()) {
+            return Err(GatewayServerError::NoApp { app: app.clone() });
+        }
+        let listening = |source| GatewayServerError::Listen { address: config.listen, source };
+        let listener = TcpListener::bind(config.listen).await.map_err(listening)?;
+        let address = listener.local_addr().map_err(listening)?;
+        let token = read_or_create_secret(&config.token)?;
+        let metrics = Metrics::default();
+        let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
+        let link_settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Gateway(config.id).name(), security) };
+        let handler = GatewayLinks { own: config.id };
+        let links = Links::new(handler, mailbox.clone(), link_settings, &metrics, shutdown.listen())?;
+        for (replica, address) in &cluster.addresses {
+            links.dial(&NodeRole::Store(*replica).name(), address.clone());
+        }
+        let clock = Clock::start();
+        let life = Life(random_seed());
+        let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, cluster.shards));
+        let schemas = match config.schemas {
+            Schemas::Grow => SchemaPolicy::Grow,
+            Schemas::Fixed => SchemaPolicy::Fixed,
+        };
+        let front = Front::new(clock.now(), gateway(&token, schemas), coordinator);
+        Ok(GatewayServer { front, links, listener, address, config, token, metrics, clock, mailbox, inbox, shutdown })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Serves until it is told to stop.
+    ///
+    /// # Errors
+    /// [`RunError::Superseded`].
+    pub async fn run(mut self) -> Result<(), RunError> {
+        let endpoint =
+            Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
+        let ready = Arc::new(Ready::default());
+        let site = site(endpoint.clone(), self.metrics, ready.clone(), &self.token, self.config.app.as_deref());
+        let http = tokio::spawn(site.serve(self.listener, self.shutdown.listen()));
+        let (superseded, mut other) = watch::channel(None);
+        let mut world = World { endpoint, links: self.links, ready, superseded };
+        let ended = self.shutdown.listen();
+        let term = tokio::select! {
+            () = drive(&mut self.front, self.clock, &mut self.inbox, ended, &mut world) => None,
+            term = async { other.wait_for(Option::is_some).await.map(|term| *term) } => term.ok().flatten(),
+        };
+        self.shutdown.begin();
+        // A request that takes longer is cut off: its sender sees a lost connection either way.
+        let _ = tokio::time::timeout(LAST_REQUESTS_WITHIN, http).await;
+        term.map_or(Ok(()), |_| Err(RunError::Superseded { gateway: self.config.id }))
+    }
+}
+
+/// What the front's outputs go to.
+struct World {
+    endpoint: Endpoint<GatewaySessions<FrontInput>>,
+    links: Links<GatewayLinks>,
+    ready: Arc<Ready>,
+    superseded: watch::Sender<Option<Term>>,
+}
+
+impl Performer<Front> for World {
+    fn perform(&mut self, output: FrontOutput) {
+        match output {
+            FrontOutput::Message(session, message) => self.endpoint.send(session.0, message),
+            FrontOutput::Close(session) => self.endpoint.close(session.0),
+            FrontOutput::ToReplica(to, message) => self.links.send_to(&NodeRole::Store(to).name(), &message),
+            FrontOutput::Superseded(term) => drop(self.superseded.send_replace(Some(term))),
+        }
+    }
+
+    fn settled(&mut self, front: &Front) {
+        self.ready.set(front.is_ready());
+    }
+}

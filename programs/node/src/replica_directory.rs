@@ -1,0 +1,213 @@
+//! The data directory of a replica in a group: its journal, and whose it is.
+//!
+//! Invariant: a replica of a group that has once been started never begins again with nothing. What it promised would be forgotten, and others
+//! count on it. So an empty directory is taken only where the operator says that it is the replica's first start, and a directory of another
+//! replica or cluster is refused.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use iolite_engine::{
+    Durability, Incarnation, Journal, NativeDisk, NativeDiskError, OpenError, Options, Origin, Recovery,
+};
+use iolite_host::random_id;
+use iolite_replication::node::{ReplicaId, ShardId};
+use iolite_values::StoreIncarnation;
+use serde::{Deserialize, Serialize};
+
+/// Whose data it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub store: StoreIncarnation,
+    pub shard: ShardId,
+    pub replica: ReplicaId,
+}
+
+/// Whether a replica has been here before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Never: make its directory.
+    First,
+    Again,
+}
+
+/// Why a replica's data directory cannot be used. Nothing that was in it was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplicaDirectoryError {
+    #[error(
+        "there is no replica in {}. If this is the first start of a new replica, say so with --first. If its disk was lost, it cannot \
+         come back under its number: replace it by a new replica", directory.display()
+    )]
+    Missing { directory: PathBuf },
+    #[error("{} holds the data of {found} already: leave --first out", directory.display())]
+    NotFirst { directory: PathBuf, found: String },
+    #[error("{} holds the data of {found}, and this is {wanted}: correct the configuration", directory.display())]
+    OfAnother { directory: PathBuf, found: String, wanted: String },
+    #[error(
+        "the journal in {} is gone, or is of another history, although a replica was here: its disk is lost. It cannot come back under \
+         its number: replace it by a new replica", directory.display()
+    )]
+    JournalLost { directory: PathBuf },
+    #[error("the file {} is damaged: {problem}. Restore it, or replace the replica", file.display())]
+    Damaged { file: PathBuf, problem: String },
+    #[error("the file {} cannot be used: {source}", file.display())]
+    Io { file: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Disk(#[from] NativeDiskError),
+    #[error("the data directory {}: {source}", directory.display())]
+    Journal { directory: PathBuf, source: OpenError },
+}
+
+const OWNER_FILE: &str = "replica.toml";
+
+/// The file, as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnerFile {
+    store: String,
+    shard: u32,
+    replica: u64,
+}
+
+/// Opens the directory of a replica, which is locked as long as the journal lives.
+///
+/// # Errors
+/// [`ReplicaDirectoryError`].
+pub fn open_replica(
+    directory: &Path,
+    owner: Owner,
+    start: Start,
+    durability: Durability,
+) -> Result<(Journal<NativeDisk>, Recovery), ReplicaDirectoryError> {
+    let file = directory.join(OWNER_FILE);
+    let found = read(&file)?;
+    match (start, found) {
+        (Start::Again, None) => return Err(ReplicaDirectoryError::Missing { directory: directory.to_owned() }),
+        (Start::First, Some(found)) => {
+            return Err(ReplicaDirectoryError::NotFirst { directory: directory.to_owned(), found: found.to_string() });
+        }
+        (Start::Again, Some(found)) if found != owner => {
+            let (found, wanted) = (found.to_string(), owner.to_string());
+            return Err(ReplicaDirectoryError::OfAnother { directory: directory.to_owned(), found, wanted });
+        }
+        (Start::First, None) | (Start::Again, Some(_)) => {}
+    }
+    let disk = NativeDisk::open(directory)?;
+    let options = Options { durability, ..Options::default() };
+    let failed = |source| ReplicaDirectoryError::Journal { directory: directory.to_owned(), source };
+    let own = Incarnation(owner.store.0.as_u128());
+    // A journal that is made although one was here is never taken for it, at no later start either.
+    let new = if start == Start::First { own } else { Incarnation(random_id()) };
+    let (journal, recovery) = Journal::open(disk, options, new).map_err(failed)?;
+    let is_own = match start {
+        // What an attempt before has left: no replica has used it.
+        Start::First => recovery.records.is_empty() && recovery.checkpoint_chunks.is_empty(),
+        Start::Again => recovery.origin == Origin::Recovered,
+    };
+    if recovery.incarnation != own || !is_own {
+        return Err(ReplicaDirectoryError::JournalLost { directory: directory.to_owned() });
+    }
+    if start == Start::First {
+        write(&file, owner).map_err(|source| ReplicaDirectoryError::Io { file, source })?;
+    }
+    Ok((journal, recovery))
+}
+
+fn read(file: &Path) -> Result<Option<Owner>, ReplicaDirectoryError> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(ReplicaDirectoryError::Io { file: file.to_owned(), source }),
+    };
+    let damaged = |problem| ReplicaDirectoryError::Damaged { file: file.to_owned(), problem };
+    let owner: OwnerFile = toml::from_str(&text).map_err(|error| damaged(error.message().to_owned()))?;
+    let store = owner.store.parse().map_err(|_| damaged("`store` is no id".into()))?;
+    let (shard, replica) = (ShardId(owner.shard), ReplicaId(owner.replica));
+    Ok(Some(Owner { store: StoreIncarnation(store), shard, replica }))
+}
+
+/// Durable when it returns: it says that the journal is not to be empty again.
+fn write(file: &Path, owner: Owner) -> io::Result<()> {
+    let Owner { store, shard, replica } = owner;
+    let text = OwnerFile { store: store.0.to_string(), shard: shard.0, replica: replica.0 };
+    let text = toml::to_string(&text).map_err(io::Error::other)?;
+    let unfinished = file.with_extension("new");
+    let mut handle = std::fs::File::create(&unfinished)?;
+    handle.write_all(text.as_bytes())?;
+    handle.sync_all()?;
+    std::fs::rename(&unfinished, file)?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    std::fs::File::open(folder)?.sync_all()
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Owner { store, shard, replica } = self;
+        write!(f, "replica {} of shard {} of the cluster {}", replica.0, shard.0, store.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::Id;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("iolite-replica-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            Folder(path)
+        }
+
+        fn open(&self, replica: u64, start: Start) -> Result<Recovery, String> {
+            let store = StoreIncarnation(Id::from_u128(7));
+            let owner = Owner { store, shard: ShardId(1), replica: ReplicaId(replica) };
+            let opened = open_replica(&self.0, owner, start, Durability::Fsync);
+            opened.map(|(_, recovery)| recovery).map_err(|error| error.to_string())
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_replica_is_first_once_and_then_always_there() {
+        let folder = Folder::new("first");
+        assert!(folder.open(2, Start::Again).unwrap_err().contains("--first"));
+        assert_eq!(folder.open(2, Start::First).map(|recovery| recovery.origin), Ok(Origin::Created));
+        assert_eq!(folder.open(2, Start::Again).map(|recovery| recovery.origin), Ok(Origin::Recovered));
+        assert!(folder.open(2, Start::First).unwrap_err().contains("leave --first out"));
+        let other = folder.open(3, Start::Again).unwrap_err();
+        assert!(other.contains("holds the data of replica 2") && other.contains("this is replica 3"), "{other}");
+    }
+
+    #[test]
+    fn a_replica_whose_journal_is_gone_does_not_come_back() {
+        let folder = Folder::new("lost");
+        folder.open(2, Start::First).expect("an empty folder");
+        for entry in std::fs::read_dir(&folder.0).expect("it is there") {
+            let file = entry.expect("a file").path();
+            if file.extension().is_some_and(|extension| extension == "segment") {
+                std::fs::remove_file(file).expect("it can be");
+            }
+        }
+        for _ in 0..2 {
+            let error = folder.open(2, Start::Again).unwrap_err();
+            assert!(error.contains("its disk is lost"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_first_start_that_was_cut_off_is_made_again() {
+        let folder = Folder::new("cut-off");
+        folder.open(2, Start::First).expect("an empty folder");
+        std::fs::remove_file(folder.0.join(OWNER_FILE)).expect("it is there");
+        assert!(folder.open(2, Start::First).is_ok());
+    }
+}

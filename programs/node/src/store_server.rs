@@ -1,0 +1,196 @@
+//! A replica with a disk, links and time: the store role of `iolite serve`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolite_host::{
+    Clock, Inbox, JournalThread, JournalWriter, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown,
+    Site, drive, mailbox, random_seed,
+};
+use iolite_replication::node::{Boot, Group, ReplicaId};
+use iolite_replication::{Broken, RecoverError, Replica, ReplicaSettings, Retention};
+use tokio::net::TcpListener;
+
+use crate::clients::Ready;
+use crate::config::{Cluster, StoreConfig};
+use crate::journal::{self, Failure};
+use crate::names::NodeRole;
+use crate::replica_directory::{Owner, ReplicaDirectoryError, Start, open_replica};
+use crate::server::INBOX_BYTES_MAX;
+use crate::store_links::{FromStore, StoreLinks};
+use crate::{RunError, Store, StoreInput, StoreOutput};
+
+/// What a replica's process is started with.
+#[derive(Clone, Debug)]
+pub struct StoreSettings {
+    pub cluster: Cluster,
+    pub store: StoreConfig,
+    pub security: iolite_host::LinkSecurity,
+    /// Half of a round trip, in addition.
+    pub delay: Duration,
+    pub start: Start,
+    /// A journal of fewer bytes is left without a checkpoint: replaying it takes a moment.
+    pub checkpoint_bytes_min: u64,
+}
+
+/// Why a replica does not start. Each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreServerError {
+    #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]
+    Unknown { id: ReplicaId },
+    #[error(transparent)]
+    Directory(#[from] ReplicaDirectoryError),
+    #[error("the data directory {} cannot be recovered: {source}", data.display())]
+    Recovery { data: std::path::PathBuf, source: RecoverError },
+    #[error(
+        "cannot listen on {address}: {source}. Stop what listens there, or correct `listen` or the replica's address in the cluster's file"
+    )]
+    Listen { address: String, source: std::io::Error },
+    #[error(
+        "cannot listen on {address} for probes and metrics: {source}. Stop what listens there, or correct `observe`"
+    )]
+    Observe { address: SocketAddr, source: std::io::Error },
+    #[error(transparent)]
+    Links(#[from] LinksError),
+    #[error("the journal's thread cannot be started: {0}")]
+    Thread(std::io::Error),
+}
+
+/// A replica that has its data and its ports, and is about to serve.
+pub struct StoreServer {
+    store: Store,
+    journal: JournalThread,
+    listener: TcpListener,
+    observe: Option<TcpListener>,
+    links: Links<StoreLinks>,
+    metrics: Metrics,
+    clock: Clock,
+    inbox: Inbox<StoreInput>,
+    failure: Failure,
+    shutdown: Shutdown,
+}
+
+impl StoreServer {
+    /// Opens the data directory and the ports.
+    ///
+    /// # Errors
+    /// [`StoreServerError`]; nothing is left running.
+    pub async fn open(settings: StoreSettings, shutdown: Shutdown) -> Result<StoreServer, StoreServerError> {
+        let StoreSettings { cluster, store: config, security, delay, start, checkpoint_bytes_min } = settings;
+        let group = cluster.group_of(config.id).ok_or(StoreServerError::Unknown { id: config.id })?.clone();
+        let listening = |source| StoreServerError::Listen { address: config.listen.clone(), source };
+        let listener = TcpListener::bind(&config.listen).await.map_err(listening)?;
+        let observe = match config.observe {
+            Some(address) => {
+                let bound = TcpListener::bind(address).await;
+                Some(bound.map_err(|source| StoreServerError::Observe { address, source })?)
+            }
+            None => None,
+        };
+        let owner = Owner { store: cluster.store, shard: group.shard, replica: config.id };
+        let (journal, recovery) = open_replica(&config.data, owner, start, config.durability)?;
+        let recovered = recover(owner, group.clone(), &recovery);
+        let replica = recovered.map_err(|source| StoreServerError::Recovery { data: config.data.clone(), source })?;
+        drop(recovery);
+
+        let metrics = Metrics::default();
+        let class = journal.durability().name();
+        metrics.fact("iolite_durability", "What durable means in the running journal.", "class", class);
+        let syncs = metrics.summary("iolite_journal_sync_seconds", "Syncs of the journal's disk.");
+        let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
+        let links = links(config.id, &group, &cluster, (security, delay), mailbox.clone(), &metrics, &shutdown)?;
+        let (tell, failure) = journal::tell(mailbox, StoreInput::Journal);
+        let journal = JournalThread::start(journal, syncs, tell).map_err(StoreServerError::Thread)?;
+        let store = Store::new(replica, checkpoint_bytes_min);
+        let clock = Clock::start();
+        Ok(StoreServer { store, journal, listener, observe, links, metrics, clock, inbox, failure, shutdown })
+    }
+
+    /// Serves until it is told to stop. What was said is durable, and the data directory free, when this returns.
+    ///
+    /// # Errors
+    /// [`RunError`], when the disk fails.
+    pub async fn run(mut self) -> Result<(), RunError> {
+        let listening =
+            tokio::spawn(self.links.listen(self.listener).map_err(|error| RunError::Links(error.to_string()))?);
+        let ready = Arc::new(Ready::default());
+        let observed = self.observe.map(|listener| {
+            let site = Site::new(self.metrics.clone(), ready.clone());
+            tokio::spawn(site.serve(listener, self.shutdown.listen()))
+        });
+        let mut world = World { links: self.links, writer: self.journal.writer(), ready: ready.clone() };
+        let ended = self.shutdown.listen();
+        let failed = tokio::select! {
+            () = drive(&mut self.store, self.clock, &mut self.inbox, ended, &mut world) => None,
+            reason = journal::failed(&mut self.failure) => Some(reason),
+        };
+        self.shutdown.begin();
+        self.journal.end();
+        // They end by themselves; each closes what it has open.
+        let _ = listening.await;
+        if let Some(observed) = observed {
+            let _ = observed.await;
+        }
+        failed.map_or(Ok(()), |reason| Err(RunError::Journal(reason)))
+    }
+}
+
+fn recover(owner: Owner, group: Group, recovery: &iolite_engine::Recovery) -> Result<Replica, RecoverError> {
+    let settings = ReplicaSettings {
+        id: owner.replica,
+        group,
+        store: owner.store,
+        boot: Boot(random_seed()),
+        retention: Retention::default(),
+        broken: Broken::Nothing,
+    };
+    Replica::recover(settings, &recovery.checkpoint_chunks, recovery.records.iter().map(|record| &record.bytes))
+}
+
+/// Links to the other replicas of the group; gateways dial by themselves.
+fn links(
+    own: ReplicaId,
+    group: &Group,
+    cluster: &Cluster,
+    (security, delay): (iolite_host::LinkSecurity, Duration),
+    mailbox: Mailbox<StoreInput>,
+    metrics: &Metrics,
+    shutdown: &Shutdown,
+) -> Result<Links<StoreLinks>, LinksError> {
+    let settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Store(own).name(), security) };
+    let links = Links::new(StoreLinks { own }, mailbox, settings, metrics, shutdown.listen())?;
+    for peer in group.members().iter().filter(|peer| **peer != own) {
+        if let Some(address) = cluster.addresses.get(peer) {
+            links.dial(&NodeRole::Store(*peer).name(), address.clone());
+        }
+    }
+    Ok(links)
+}
+
+/// What the store's outputs go to.
+struct World {
+    links: Links<StoreLinks>,
+    writer: JournalWriter,
+    ready: Arc<Ready>,
+}
+
+impl Performer<Store> for World {
+    fn perform(&mut self, output: StoreOutput) {
+        match output {
+            StoreOutput::ToCoordinator(message) => {
+                let gateway = NodeRole::Gateway(message.to).name();
+                self.links.send_to(&gateway, &FromStore::ToCoordinator(message));
+            }
+            StoreOutput::ToPeer(message) => {
+                let peer = NodeRole::Store(message.to).name();
+                self.links.send_to(&peer, &FromStore::ToPeer(message));
+            }
+            StoreOutput::Journal(output) => journal::perform(&self.writer, output),
+        }
+    }
+
+    fn settled(&mut self, store: &Store) {
+        self.ready.set(store.is_ready());
+    }
+}

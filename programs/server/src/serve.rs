@@ -1,0 +1,65 @@
+//! `iolite serve`: one node of a cluster, as a process.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use iolite_host::{PidFile, Shutdown, allow_all_open_files, stop_on_signals};
+use iolite_node::config::{NodeConfig, RoleConfig};
+use iolite_node::{GatewayServer, GatewaySettings, ServerSettings, Start, StoreServer, StoreSettings};
+
+use crate::logs;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The file about this node
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// This replica has never run: make its data directory. A replica that lost its disk must not come back like this
+    #[arg(long)]
+    first: bool,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    allow_all_open_files();
+    logs::to_stderr();
+    let config = NodeConfig::read(&arguments.config)?;
+    let _running = config.pid_file.as_deref().map(PidFile::take).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(config, arguments.first))
+}
+
+async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
+    let name = config.node();
+    let NodeConfig { cluster, security, delay, pid_file: _, role } = config;
+    let shutdown = Shutdown::new();
+    stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
+    match role {
+        RoleConfig::Store(store) => {
+            let start = if is_first { Start::First } else { Start::Again };
+            let checkpoint_bytes_min = ServerSettings::new("").checkpoint_bytes_min;
+            let (listen, data) = (store.listen.clone(), store.data.clone());
+            let settings = StoreSettings { cluster, store, security, delay, start, checkpoint_bytes_min };
+            let server = StoreServer::open(settings, shutdown).await?;
+            tell(&format!("{name} listens on {listen}, and has its data in {}\n", data.display()));
+            server.run().await?;
+        }
+        RoleConfig::Gateway(_) if is_first => bail!("a gateway keeps no data: leave --first out"),
+        RoleConfig::Gateway(gateway) => {
+            let token = gateway.token.clone();
+            let server = GatewayServer::open(GatewaySettings { cluster, gateway, security, delay }, shutdown).await?;
+            let address = server.address();
+            tell(&format!(
+                "{name} is at http://{address}/\nClients connect to ws://{address}/sync with the token in {}\n",
+                token.display()
+            ));
+            server.run().await?;
+        }
+    }
+    Ok(())
+}
+
+fn tell(text: &str) {
+    // Whoever started it may not listen: it serves all the same.
+    let _ = iolite_host::print(text);
+}

@@ -1,0 +1,133 @@
+//! A cluster of processes, all killed when it is dropped.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use iolite_cluster::{ClusterShape, LocalCluster, LocalNode, NodeState, Ports};
+
+/// Far more than anything here takes.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_iolite");
+
+/// A temporary folder, removed when it is dropped.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("iolite-cluster-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Processes of which each is one node.
+pub struct Local {
+    pub cluster: LocalCluster,
+    /// By the places of nodes.
+    children: Vec<Option<Child>>,
+}
+
+impl Local {
+    pub fn start(folder: &Path, shards: u32, replicas: u64, gateways: u16) -> Local {
+        let shape = ClusterShape { shards, replicas, gateways, ports: Ports::Free, ..ClusterShape::default() };
+        let cluster = LocalCluster::create(folder, &shape).expect("the folder is new");
+        let children = cluster.nodes().iter().map(|_| None).collect();
+        let mut local = Local { cluster, children };
+        local.start_all();
+        local
+    }
+
+    pub fn node(&self, name: &str) -> &LocalNode {
+        &self.cluster.nodes()[self.index(name)]
+    }
+
+    /// Of the first gateway, or another.
+    pub fn sync_url(&self, gateway: usize) -> String {
+        let address = self.cluster.gateways().nth(gateway).and_then(|gateway| gateway.address);
+        format!("ws://{}/sync", address.expect("gateways have addresses"))
+    }
+
+    pub fn token(&self) -> String {
+        self.cluster.token().expect("it was made")
+    }
+
+    /// Starts what does not run, and waits until all is ready.
+    pub fn start_all(&mut self) {
+        for (node, child) in self.cluster.nodes().iter().zip(&mut self.children) {
+            if child.is_none() {
+                *child = Some(node.start_by(Command::new(PROGRAM)).expect("the program can be run"));
+            }
+        }
+        let begun = Instant::now();
+        for (node, child) in self.cluster.nodes().iter().zip(&mut self.children) {
+            while !matches!(node.state().expect("it can be asked"), NodeState::Ready { .. }) {
+                assert!(begun.elapsed() < PATIENCE, "{} does not get ready", node.role);
+                let ended = child.as_mut().expect("it was started").try_wait().expect("it can be asked");
+                let log = || std::fs::read_to_string(node.log()).unwrap_or_default();
+                assert!(ended.is_none(), "{} has ended: {}", node.role, log());
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+
+    /// SIGKILL to each of these; to all where none is named.
+    pub fn kill(&mut self, names: &[&str]) {
+        for (node, child) in self.cluster.nodes().iter().zip(&mut self.children) {
+            if names.is_empty() || names.contains(&node.role.to_string().as_str()) {
+                let mut child = child.take().expect("it runs");
+                child.kill().expect("it can be killed");
+                child.wait().expect("it was killed");
+            }
+        }
+    }
+
+    /// How one ended by itself.
+    pub fn wait_for_end(&mut self, name: &str) -> ExitStatus {
+        let index = self.index(name);
+        self.children[index].take().expect("it runs").wait().expect("it ends")
+    }
+
+    fn index(&self, name: &str) -> usize {
+        self.cluster.nodes().iter().position(|node| node.role.to_string() == name).expect("the cluster has such a node")
+    }
+
+    /// SIGTERM to one; it has to end well.
+    pub fn terminate(&mut self, name: &str) {
+        let index = self.index(name);
+        let mut child = self.children[index].take().expect("it runs");
+        let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        assert!(sent.expect("there is a kill command").success());
+        assert!(child.wait().expect("it ends").success());
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        for child in self.children.iter_mut().flatten() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What the program says when it fails with these arguments.
+pub fn fails(arguments: &[&str]) -> String {
+    let output = Command::new(PROGRAM).args(arguments).output().expect("the program can be run");
+    assert!(!output.status.success(), "it did not fail");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What the program says when it succeeds.
+pub fn succeeds(arguments: &[&str]) -> String {
+    let output = Command::new(PROGRAM).args(arguments).output().expect("the program can be run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
