@@ -23,4 +23,8 @@ pub enum Broken {
     AnswerForTransaction,
     /// A transaction that only reads is validated against what committed here, and not against what is prepared.
     ValidateWithoutPrepared,
+    /// A new epoch begins with the records of f replicas of the one before.
+    BeginFromFewer,
+    /// A replica that is not of the next epoch gives its record, and goes on in its own.
+    LeaveUnsealed,
 }

@@ -11,6 +11,7 @@
 mod answers;
 mod backup;
 mod close;
+mod configuration;
 mod decide;
 mod feed;
 mod members;
@@ -118,6 +119,8 @@ pub struct Coordinator {
     settings: CoordinatorSettings,
     session: Session,
     term: Term,
+    /// The last question before the term was this one.
+    term_since: u64,
     /// The latest view of each shard that was heard of.
     views: BTreeMap<ShardId, View>,
     members: Members,
@@ -146,6 +149,7 @@ impl Coordinator {
         let mut coordinator = Coordinator {
             session: Session::Opening(Opening::default()),
             term: Term(0),
+            term_since: 0,
             views: BTreeMap::new(),
             members: Members::new(&settings.shards),
             proposals: Proposals::new(settings.id),
@@ -181,6 +185,11 @@ impl Coordinator {
             + self.readings.len()
             + self.validations.len()
             + self.acknowledging.len()
+    }
+
+    /// The shards, and who keeps them, as far as it knows.
+    pub fn map(&self) -> &ShardMap {
+        &self.settings.shards
     }
 
     fn view(&self, shard: ShardId) -> View {

@@ -38,7 +38,8 @@ pub fn decisions<'a>(records: impl IntoIterator<Item = &'a JournalRecord>) -> Ve
             JournalRecord::Master(part) => part.entries.iter().for_each(|entry| note(entry, &mut decisions)),
             JournalRecord::Acknowledged { .. }
             | JournalRecord::Ceiling(_)
-            | JournalRecord::Term { .. }
+            | JournalRecord::Term(_)
+            | JournalRecord::Configured(_)
             | JournalRecord::Joined(_)
             | JournalRecord::ClosedList(_)
             | JournalRecord::Complete(_)

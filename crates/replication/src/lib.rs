@@ -6,6 +6,7 @@
 //! A shard is kept by a group of 2f + 1 replicas. The embedded server is a group of one: what it journals is decided.
 
 mod broken;
+mod configuration;
 mod coordinator;
 mod decisions;
 mod ir;
@@ -20,6 +21,7 @@ mod versions;
 pub use iolite_wire::node;
 
 pub use broken::Broken;
+pub use configuration::{configuration_cell, configuration_key, configuration_write, configurations_table};
 pub use coordinator::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
 pub use decisions::decisions;
 pub use local::Local;

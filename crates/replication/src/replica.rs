@@ -17,6 +17,7 @@ mod ceiling;
 mod checkpoint;
 mod clients;
 mod close;
+mod configuration;
 mod finalise;
 mod lists;
 mod outcome;
@@ -41,8 +42,8 @@ use iolite_values::{StoreIncarnation, Timestamp};
 use crate::broken::Broken;
 use crate::ir::{Quorums, Record};
 use crate::node::{
-    Answer, Ask, BetweenReplicas, Boot, ClosedList, FromReplica, Group, RecordedEntry, ReplicaId, ShardId, ToReplica,
-    View,
+    Answer, Ask, BetweenReplicas, Boot, ClosedList, Configuration, FromReplica, Group, RecordedEntry, ReplicaId,
+    ShardId, ToReplica, View,
 };
 use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
@@ -55,6 +56,7 @@ pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};
 use checkpoint::Checkpoint;
 use clients::Clients;
 pub use close::CLOSED_WRITES_MAX;
+pub use finalise::DIVIDED_BALLOTS;
 pub use recover::RecoverError;
 use standing::Standing;
 pub use state_transfer::{STATE_CHUNK_BYTES_MAX, STATE_HELD_FOR};
@@ -65,6 +67,8 @@ pub use view_change::{PART_BYTES_MAX, VIEW_CHANGE_AGAIN_AFTER, VIEW_CHANGE_PATIE
 #[derive(Clone, Debug)]
 pub struct ReplicaSettings {
     pub id: ReplicaId,
+    /// Who keeps the shard when the replica is made: the same at every start, for what came later is in the journal. A replica that is not of them waits
+    /// until it is.
     pub group: Group,
     pub store: StoreIncarnation,
     pub boot: Boot,
@@ -103,6 +107,9 @@ pub enum ReplicaOutput {
 #[derive(Clone, Debug)]
 pub struct Replica {
     settings: ReplicaSettings,
+    configuration: Configuration,
+    /// A transaction has chosen it: the epoch ends at once.
+    next: Option<Configuration>,
     quorums: Quorums,
     standing: Standing,
     versions: Versions,
@@ -145,8 +152,10 @@ impl Replica {
     /// A replica with an empty store, in the first view of its group.
     pub fn new(settings: ReplicaSettings) -> Replica {
         Replica {
+            configuration: Configuration::first(settings.group.clone()),
+            next: None,
             quorums: Quorums::of(&settings.group),
-            standing: Standing::normal_from_the_start(&settings.group),
+            standing: Standing::from_the_start(&settings.group, settings.id),
             settings,
             versions: Versions::default(),
             clients: Clients::default(),
@@ -176,7 +185,7 @@ impl Replica {
     }
 
     pub fn group(&self) -> &Group {
-        &self.settings.group
+        self.configuration.group()
     }
 
     /// Everything that committed at or below this is here; and nothing else commits there any more.
@@ -214,13 +223,18 @@ impl Replica {
         self.standing.view()
     }
 
+    /// Whether it takes part in a view of the latest group that it knows.
+    pub fn takes_part(&self) -> bool {
+        self.standing.is_normal() && self.is_member()
+    }
+
     /// Where it stands with what is not settled, for checkers.
     pub fn recorded(&self) -> impl Iterator<Item = RecordedEntry> {
         self.record.iter().map(|(id, entry)| entry.recorded(id))
     }
 
     fn is_alone(&self) -> bool {
-        self.settings.group.members().len() == 1
+        self.configuration.group().members() == [self.settings.id]
     }
 
     /// The highest timestamp of anything here.
@@ -244,7 +258,7 @@ impl Replica {
                 Some(answer) => (PersistId::START, answer),
             },
             Ask::Finalise { id, view, ballot, vote, proposal } => self.on_finalise(id, view, ballot, vote, proposal),
-            Ask::Poll { id, ballot } => self.on_poll(id, ballot),
+            Ask::Poll { id, ballot } => return self.on_poll(now, id, ballot),
             Ask::Outcome { id, outcome, proposal } => {
                 self.on_outcome(id, outcome, proposal);
                 return None;
@@ -264,12 +278,15 @@ impl Replica {
     }
 
     fn on_coordinator(&mut self, now: Now, message: ToReplica) {
-        let (to, id, group) = (message.from, message.id, &self.settings.group);
+        let (to, id, group) = (message.from, message.id, self.configuration.group());
         if message.ask != Ask::Open && message.store != Some(self.settings.store) {
             return self.reply(now, to, id, PersistId::START, Answer::WrongStore);
         }
-        if message.shard != group.shard || message.view.epoch != group.epoch {
+        if message.shard != group.shard || message.view.epoch != group.epoch || !self.is_member() {
             let own = (message.shard == group.shard).then(|| group.clone());
+            if own.is_some() && message.view.epoch > group.epoch {
+                self.ask_for_configuration();
+            }
             return self.reply(now, to, id, PersistId::START, Answer::WrongEpoch(own));
         }
         if let (Some(term), true) = (self.later_term(to, message.term), message.ask != Ask::Open) {
@@ -304,6 +321,7 @@ impl Machine for Replica {
             ReplicaInput::FromCoordinator(message) => self.on_coordinator(now, message),
             ReplicaInput::FromPeer(message) => self.on_peer(now, message),
         }
+        self.press_configuration(now);
     }
 
     fn poll(&mut self) -> Option<ReplicaOutput> {
@@ -312,12 +330,15 @@ impl Machine for Replica {
 
     /// A replica of one waits for nothing.
     fn deadline(&self) -> Option<Instant> {
-        [self.catch_up.deadline(), self.standing.deadline()].into_iter().flatten().min()
+        let next = self.next.as_ref().map(|_| Instant::default());
+        [self.catch_up.deadline(), self.standing.deadline(), next].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
+        self.press_configuration(now);
         self.fetch_again(now);
         self.press_view_change(now);
+        self.press_configuration(now);
     }
 
     fn validate(&self) {

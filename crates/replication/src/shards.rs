@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use iolite_values::{ClientId, KeyRange, RowKey, TableId, Value};
 
+use crate::configuration::{configuration_key, configurations_table};
 use crate::node::{Group, ReplicaId, ShardId};
 
 /// A place between rows. Sorted as rows are.
@@ -81,7 +82,22 @@ impl ShardMap {
         self.groups.get(&shard)
     }
 
+    /// A later group keeps a shard.
+    ///
+    /// # Panics
+    /// When there is no such shard.
+    pub fn set_group(&mut self, group: Group) {
+        let known = self.groups.get_mut(&group.shard).expect("a shard of this map");
+        *known = group;
+    }
+
     pub fn of_row(&self, table: TableId, key: &RowKey) -> ShardId {
+        // What a shard says of itself is kept by itself.
+        if table == configurations_table()
+            && let Some(shard) = self.groups.keys().find(|shard| configuration_key(**shard) == *key)
+        {
+            return *shard;
+        }
         self.of(&Place { table, key: key.clone() })
     }
 
@@ -96,6 +112,9 @@ impl ShardMap {
 
     /// The parts of a range, each with its shard, in order.
     pub fn of_range(&self, table: TableId, range: &KeyRange) -> Vec<(ShardId, KeyRange)> {
+        if table == configurations_table() {
+            return self.groups.keys().map(|shard| (*shard, range.clone())).collect();
+        }
         let mut parts = Vec::new();
         let mut lower = range.lower.clone();
         let mut shard = self.of(&Place { table, key: RowKey::bound(&lower) });

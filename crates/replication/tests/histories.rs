@@ -14,6 +14,8 @@ mod counts;
 mod disk;
 #[path = "histories/random.rs"]
 mod random;
+#[path = "histories/reconfiguring.rs"]
+mod reconfiguring;
 #[path = "histories/store_node.rs"]
 mod store_node;
 #[path = "histories/workload.rs"]
@@ -23,6 +25,7 @@ use checker::Violation;
 use cluster::{Cluster, Scene};
 use counts::Counts;
 use iolite_replication::Broken;
+use reconfiguring::Operators;
 use store_node::Host;
 
 /// More are run with another number here.
@@ -31,7 +34,8 @@ const SEEDS: u64 = 150;
 /// Seeds that have failed once.
 const FOUND: &[u64] = &[90];
 
-const ALONE: Scene = Scene { shards: 1, replicas: 1, broken: Broken::Nothing, host: Host::WaitsForSync };
+const ALONE: Scene =
+    Scene { shards: 1, replicas: 1, broken: Broken::Nothing, host: Host::WaitsForSync, operators: Operators::None };
 
 /// Of clusters, whose histories take longer.
 const CLUSTER_SEEDS: u64 = 12;
@@ -41,6 +45,8 @@ fn run(seed: u64, scene: Scene) -> Result<Counts, Violation> {
     cluster.run(2500)?;
     cluster.heal()?;
     checker::check(&cluster)?;
+    let epochs = cluster.map.groups().map(|group| u64::from(group.epoch.0));
+    cluster.counts.epochs = epochs.sum();
     Ok(cluster.counts)
 }
 
@@ -70,10 +76,20 @@ fn every_history_is_strictly_serializable_exactly_once_and_told_whole() {
 fn so_is_every_history_of_a_cluster() {
     for (shards, replicas) in [(1, 3), (2, 1), (2, 3), (3, 3), (1, 5), (2, 5)] {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, ..ALONE });
-        assert!(total.committed > 150 && total.conflicts > 30 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.committed > 150 && total.conflicts > 15 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.in_doubt > 5, "{shards}x{replicas}: {total:?}");
         assert!(total.valid > 2 && total.changed > 2, "{shards}x{replicas}: {total:?}");
         assert!(total.gateways_restarted > 20 && total.view_changes > 5 && total.dropped > 500, "{total:?}");
+    }
+}
+
+#[test]
+fn so_is_every_history_in_which_replicas_are_replaced() {
+    for (shards, replicas) in [(1, 3), (2, 3), (1, 5)] {
+        let scene = Scene { shards, replicas, operators: Operators::Replace, ..ALONE };
+        let total = run_all(0..CLUSTER_SEEDS, scene);
+        assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.epochs > 10 && total.disks_lost > 5, "{shards}x{replicas}: {total:?}");
     }
 }
 
@@ -125,13 +141,26 @@ fn acknowledging_before_the_sync_is_found() {
     finds(scene, |violation| matches!(violation, Violation::Lost(_) | Violation::Feed(_)));
 }
 
+/// The rules of docs/decisions/0009-sealed-epochs.md. Their violations show in many ways: a replica notices some itself.
+fn finds_in_changes_of_configuration(broken: Broken) {
+    let scene = Scene { replicas: 3, operators: Operators::Replace, broken, ..ALONE };
+    let found = (0..300).find(|seed| std::panic::catch_unwind(|| run(*seed, scene)).map_or(true, |end| end.is_err()));
+    assert!(found.is_some(), "the checker finds what is broken");
+}
+
+#[test]
+fn an_epoch_that_begins_from_the_records_of_too_few_is_found() {
+    finds_in_changes_of_configuration(Broken::BeginFromFewer);
+}
+
 /// Shows how one history ends: for people who look for a mistake.
 #[test]
 #[ignore = "shows one history"]
 #[expect(clippy::disallowed_macros, clippy::disallowed_methods, reason = "for people at a terminal")]
 fn show() {
     let number = |name: &str| std::env::var(name).unwrap().parse::<u64>().unwrap();
-    let scene = Scene { shards: number("SHARDS") as u32, replicas: number("REPLICAS"), ..ALONE };
+    let operators = if std::env::var("OPERATORS").is_ok() { Operators::Replace } else { Operators::None };
+    let scene = Scene { shards: number("SHARDS") as u32, replicas: number("REPLICAS"), operators, ..ALONE };
     let mut cluster = Cluster::new(number("SEED"), scene);
     let end = cluster.run(2500).and_then(|()| cluster.heal()).and_then(|()| checker::check(&cluster));
     println!("{end:?}");

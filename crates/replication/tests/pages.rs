@@ -38,11 +38,11 @@ fn the_replicas_page_speaks_of_every_input_output_and_answer() {
     assert_names(REPLICA, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
     assert_names(
         IR,
-        &names!(Peer: Fetch, Segment, FetchedTooOld, FetchState, StateChunk, StartViewChange, DoViewChange, StartView),
+        &names!(Peer: Fetch, Segment, FetchedTooOld, FetchState, StateChunk, StartViewChange, DoViewChange, StartView, Configured, Begun),
     );
     assert_names(
         REPLICA,
-        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, FinaliseWithoutView, AcceptAboveReaders, MergeAsFigure5, AnswerForTransaction, ValidateWithoutPrepared)
+        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, FinaliseWithoutView, AcceptAboveReaders, MergeAsFigure5, AnswerForTransaction, ValidateWithoutPrepared, BeginFromFewer, LeaveUnsealed)
             [1..],
     );
 }
@@ -96,6 +96,7 @@ fn the_page_of_all_limits_gives_them_too() {
         ("VIEW_CHANGE_AGAIN_AFTER", format!("{:?}", limits::VIEW_CHANGE_AGAIN_AFTER)),
         ("VIEW_CHANGE_PATIENCE", format!("{:?}", limits::VIEW_CHANGE_PATIENCE)),
         ("VALIDATIONS_MAX", limits::VALIDATIONS_MAX.to_string()),
+        ("DIVIDED_BALLOTS", limits::DIVIDED_BALLOTS.to_string()),
         ("ATTEMPTS_MAX", limits::ATTEMPTS_MAX.to_string()),
         ("Retention::age", format!("{age:?}")),
         ("Retention::operations_max", operations_max.to_string()),

@@ -10,6 +10,7 @@ mod answer_encoding;
 mod ask;
 mod ask_encoding;
 mod closed_encoding;
+mod configuration;
 mod identity;
 mod peer;
 mod peer_encoding;
@@ -20,7 +21,10 @@ mod vote_encoding;
 
 pub use answer::{Answer, Closed, FromReplica, Invalid, Opened, Undecided};
 pub use ask::{Ask, Detail, ToReplica};
-pub use identity::{Ballot, Boot, Epoch, Group, GroupError, Life, MessageId, ReplicaId, ShardId, Term, View};
+pub use configuration::{Configuration, ConfigurationError};
+pub use identity::{
+    Ballot, Boot, Epoch, Group, GroupError, Life, MessageId, Registered, ReplicaId, ShardId, Term, View,
+};
 pub use peer::{BetweenReplicas, ClosedList, Peer, RecordPart, StateChunk};
 pub use proposal::{Effect, Proposal, ProposalId};
 pub use version::{NodesHello, NodesVersion};

@@ -126,7 +126,16 @@ fn the_longest_part_of_a_record_fits_into_a_message() {
     let entry = RecordedEntry { id: name(), proposal: None, vote, finalised, promised, outcome };
     let (view, complete, barrier) = (View::default(), Timestamp::ZERO, Timestamp::MAX);
     let entries = vec![entry; (1 << 20) / 32];
-    let part = RecordPart { view, complete, barrier, number: 0, parts: 1, entries, closed_lists: Vec::new() };
+    let part = RecordPart {
+        view,
+        complete,
+        barrier,
+        number: 0,
+        parts: 1,
+        entries,
+        closed_lists: Vec::new(),
+        terms: Vec::new(),
+    };
     let message = between(Peer::DoViewChange { last_normal: view, part });
     assert_eq!(BetweenReplicas::decode(&message.encode().expect("it fits")), Ok(message));
 }

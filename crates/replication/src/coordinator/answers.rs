@@ -14,7 +14,8 @@ impl Coordinator {
         }
         match answer {
             Answer::WrongStore => return self.on_wrong_store(now, store),
-            Answer::Superseded { term } => return self.on_superseded(now, term),
+            Answer::Superseded { term } => return self.on_superseded(now, id, term),
+            Answer::WrongEpoch(Some(group)) => return self.on_wrong_epoch(now, group),
             _ => {}
         }
         self.proposals.hear(now, highest);

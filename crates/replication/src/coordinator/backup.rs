@@ -97,6 +97,15 @@ impl Coordinator {
         self.backups.open.insert(id, backup);
     }
 
+    /// The shard has another group: what it has to say of a proposal is asked anew.
+    pub(super) fn take_over_in_epoch(&mut self, now: Now, shard: ShardId) {
+        let own = self.backups.open.iter().filter(|(_, backup)| backup.shards.contains_key(&shard));
+        let own = own.map(|(id, backup)| (*id, backup.shards.keys().copied().collect::<Vec<_>>()));
+        for (id, participants) in own.collect::<Vec<_>>() {
+            self.poll_shards(now, id, &participants);
+        }
+    }
+
     pub(super) fn press_backup(&mut self, now: Now, id: ProposalId) {
         let Some(backup) = self.backups.open.get(&id) else { return };
         if backup.again_at <= now.instant {

@@ -14,7 +14,7 @@ use iolite_values::Timestamp;
 use super::pauses::Pauses;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
-use super::{Coordinator, CoordinatorSettings, Session};
+use super::{Coordinator, CoordinatorSettings, Session, lowest};
 use crate::ir::Quorums;
 use crate::node::{Ask, Ballot, Closed, Detail, Outcome, ProposalId, ReplicaId, ShardId, View};
 
@@ -36,6 +36,8 @@ pub(super) struct Closer {
     waits: u32,
     /// What was settled since this did not reach any replica: they are to be told again.
     repair_from: Option<Timestamp>,
+    /// A majority of the replicas is complete as far as this.
+    pub complete: Timestamp,
     /// Names of commits came without the commits: all are asked for everything.
     wants_whole: bool,
     idle_after: Duration,
@@ -84,6 +86,8 @@ struct Combined {
     cursor: Timestamp,
     /// The furthest complete point.
     complete: Timestamp,
+    /// How far a majority is complete.
+    complete_at_majority: Timestamp,
 }
 
 impl Closer {
@@ -95,6 +99,7 @@ impl Closer {
             undecided: BTreeMap::new(),
             waits: 0,
             repair_from: None,
+            complete: Timestamp::ZERO,
             wants_whole: false,
             idle_after: settings.idle_close_after,
             idle_after_min: settings.idle_close_after,
@@ -137,11 +142,9 @@ impl Round {
     }
 
     /// Of `quorum` replicas: those that closed furthest.
-    fn combine(&self, view: View, quorum: usize, cursor: Timestamp) -> Combined {
+    fn combine(&self, view: View, quorum: usize, majority: usize, cursor: Timestamp) -> Combined {
         let of_view = || self.answers.values().filter(move |(own, _)| *own == view).map(|(_, closed)| closed);
-        let mut ends: Vec<Timestamp> = of_view().map(|closed| closed.through).collect();
-        ends.sort_unstable_by(|a, b| b.cmp(a));
-        let through = ends.get(quorum - 1).copied().unwrap_or(cursor);
+        let through = reached_by(quorum, of_view().map(|closed| closed.through)).unwrap_or(cursor);
         let within = |id: &&ProposalId| id.at <= through;
         let committed = of_view().flat_map(|closed| &closed.committed).filter(within).copied().collect();
         let given_up = of_view().flat_map(|closed| &closed.given_up).filter(within).copied().collect();
@@ -157,7 +160,8 @@ impl Round {
         }
         let latest = of_view().map(|closed| closed.barrier.max(closed.latest)).max().unwrap_or_default();
         let complete = of_view().map(|closed| closed.complete).max().unwrap_or_default();
-        Combined { through, commits, committed, given_up, undecided, latest, cursor, complete }
+        let complete_at_majority = reached_by(majority, of_view().map(|closed| closed.complete)).unwrap_or_default();
+        Combined { through, commits, committed, given_up, undecided, latest, cursor, complete, complete_at_majority }
     }
 }
 
@@ -196,8 +200,13 @@ impl Coordinator {
         }
     }
 
+    /// What may be forgotten: replicas that were not told of it yet may have to ask other shards what became of a proposal.
+    fn settled(&self) -> Timestamp {
+        lowest(self.closers.values().map(|closer| closer.complete)).min(self.feed.position())
+    }
+
     fn close(&mut self, now: Now, shard: ShardId, through: Timestamp) {
-        let settled = self.feed.position();
+        let settled = self.settled();
         let near_first = self.members.by_distance(self.replicas(shard));
         let Some(closer) = self.closers.get_mut(&shard).filter(|_| matches!(self.session, Session::Open { .. })) else {
             return;
@@ -229,7 +238,7 @@ impl Coordinator {
 
     /// Asks those again who answered in an earlier view.
     pub(super) fn close_in_view(&mut self, now: Now, shard: ShardId, view: View) {
-        let settled = self.feed.position();
+        let settled = self.settled();
         let Some(Closer { phase: Phase::Asked(round), .. }) = self.closers.get_mut(&shard) else { return };
         let (cursor, through) = (round.cursor, round.through);
         let earlier = round.answers.iter().filter(|(_, (own, _))| *own < view).map(|(replica, _)| *replica);
@@ -240,6 +249,16 @@ impl Coordinator {
         for replica in again {
             let ask = Ask::Close { through, cursor, settled, detail: Detail::Whole };
             self.ask(now, Target { shard, replica }, Purpose::Close, ask);
+        }
+    }
+
+    /// The shard has another group, which is closed from where the last one was.
+    pub(super) fn close_in_epoch(&mut self, now: Now, shard: ShardId) {
+        let Some(closer) = self.closers.get_mut(&shard) else { return };
+        if let Phase::Asked(round) = &closer.phase {
+            let (cursor, through) = (round.cursor, round.through);
+            closer.repair_from = Some(cursor).filter(|cursor| *cursor < closer.cursor);
+            self.close(now, shard, through);
         }
     }
 
@@ -259,7 +278,7 @@ impl Coordinator {
         let Some((view, count)) = round.view() else { return };
         let is_late = round.majority_at.is_some_and(|at| at + LIST_AFTER <= now.instant);
         if let Some(quorum) = round.quorum(view, count, quorums) {
-            let mut combined = round.combine(view, quorum, *cursor);
+            let mut combined = round.combine(view, quorum, quorums.majority(), *cursor);
             if let Some(listed) = round.listed.as_ref().filter(|_| count < quorums.close()) {
                 combined.through = combined.through.min(listed.through);
             }
@@ -271,7 +290,7 @@ impl Coordinator {
         }
         let is_listed = round.listed.as_ref().is_some_and(|listed| listed.view == view);
         if count >= quorums.majority() && is_late && !is_listed {
-            let combined = round.combine(view, quorums.majority(), *cursor);
+            let combined = round.combine(view, quorums.majority(), quorums.majority(), *cursor);
             self.list(now, shard, view, &combined);
         }
     }
@@ -300,6 +319,7 @@ impl Coordinator {
         let first_open = combined.undecided.keys().next().into_iter().chain(bodiless).min();
         let through = first_open.map_or(combined.through, |id| just_before(id.at).min(combined.through));
         closer.wanted = closer.wanted.max(combined.latest);
+        closer.complete = closer.complete.max(combined.complete_at_majority);
         let is_quiet = combined.commits.is_empty() && closer.wanted <= combined.through;
         if through > from {
             closer.cursor = through;
@@ -373,6 +393,13 @@ impl Coordinator {
             self.say(Target { shard, replica }, Ask::Resolved { from, through, commits: commits.clone() });
         }
     }
+}
+
+/// How far so many of them have come.
+fn reached_by(count: usize, points: impl Iterator<Item = Timestamp>) -> Option<Timestamp> {
+    let mut points: Vec<Timestamp> = points.collect();
+    points.sort_unstable_by(|a, b| b.cmp(a));
+    points.get(count - 1).copied()
 }
 
 fn just_before(at: Timestamp) -> Timestamp {

@@ -11,6 +11,7 @@ use iolite_store::{CommitReply, Completion, CompletionDecision, Refusal, Reply};
 use iolite_values::{Decision, Timestamp};
 
 use super::Coordinator;
+use super::members::PATIENCE_MIN;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use super::transactions::{AtShard, Phase, Transacting};
@@ -78,7 +79,12 @@ impl Coordinator {
             return;
         }
         let everybody = own.proposing.answers() == self.quorums(shard).members();
-        let begin_at = own.slow_at.unwrap_or_else(|| now.instant + self.fast_path_patience(shard, own, now.instant));
+        let patience = || {
+            let own = self.fast_path_patience(shard, own, now.instant);
+            // Another answer could make it an OK: who was late the last time is given a moment.
+            if slow.is_certain { own } else { own.max(PATIENCE_MIN) }
+        };
+        let begin_at = own.slow_at.unwrap_or_else(|| now.instant + patience());
         if !everybody && begin_at > now.instant {
             if own.slow_at.is_none() {
                 self.set_timer(begin_at, Timer::Transaction(key));

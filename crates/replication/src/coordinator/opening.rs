@@ -13,7 +13,7 @@ use iolite_values::{StoreIncarnation, Timestamp};
 use super::questions::Purpose;
 use super::timers::Timer;
 use super::{Coordinator, CoordinatorOutput, Session, lowest};
-use crate::node::{Ask, Opened, ReplicaId, ShardId, Term};
+use crate::node::{Ask, MessageId, Opened, ReplicaId, ShardId, Term};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
@@ -89,7 +89,7 @@ impl Coordinator {
         let Session::Opening(opening) = &mut self.session else { return };
         opening.begun = Some(BTreeMap::new());
         if self.term <= last {
-            self.term = Term(last.0 + 1);
+            self.take_term(last);
         }
         self.questions.drop_each(|question| matches!(question.purpose, Purpose::Open | Purpose::Begin));
         for shard in self.shards() {
@@ -135,15 +135,23 @@ impl Coordinator {
 
     /// Another life has registered. While opening that is an earlier start of this very process, or a chance meeting: once more, above it. Later
     /// it is another process under the same id.
-    pub(super) fn on_superseded(&mut self, now: Now, term: Term) {
+    pub(super) fn on_superseded(&mut self, now: Now, id: MessageId, term: Term) {
         match &self.session {
             Session::Opening(opening) if opening.begun.is_some() && self.term <= term => self.begin_term(now, term),
             Session::Opening(_) => {}
             Session::Open { .. } if term > self.term => {
                 self.emit(CoordinatorOutput::Superseded { term });
             }
+            // The lives met in this term, and a new epoch of a shard began with the record of one that knew the other life.
+            Session::Open { .. } if term == self.term && id.number > self.term_since => self.take_term(term),
             Session::Open { .. } => {}
         }
+    }
+
+    /// The one after `last`.
+    fn take_term(&mut self, last: Term) {
+        self.term = Term(last.0 + 1);
+        self.term_since = self.questions.last_number();
     }
 
     pub(super) fn on_wrong_store(&mut self, now: Now, actual: StoreIncarnation) {

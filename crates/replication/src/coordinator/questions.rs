@@ -136,6 +136,17 @@ impl Questions {
         }
     }
 
+    /// The open questions about a shard.
+    pub fn of_shard(&self, shard: ShardId) -> impl Iterator<Item = (&Purpose, &Ask)> {
+        let own = self.open.values().filter(move |question| question.to.shard == shard);
+        own.map(|question| (&question.purpose, &question.ask))
+    }
+
+    /// The number of the last question.
+    pub fn last_number(&self) -> u64 {
+        self.last_number
+    }
+
     /// Ends all questions for which this holds.
     pub fn drop_each(&mut self, which: impl Fn(&Question) -> bool) {
         let those = self.open.iter().filter(|(_, question)| which(question)).map(|(number, _)| *number);

@@ -135,6 +135,22 @@ impl Coordinator {
         Some(Target { shard: own.shard, replica: own.next.pop()? })
     }
 
+    /// The shard has another group, which is read from now.
+    pub(super) fn read_in_epoch(&mut self, now: Now, shard: ShardId) {
+        let mut again = Vec::new();
+        for (request, reading) in &mut self.readings.open {
+            for (number, part) in reading.parts.iter_mut().enumerate() {
+                if part.shard == shard && part.answer.is_none() {
+                    part.next.clear();
+                    again.push((*request, number));
+                }
+            }
+        }
+        for (request, part) in again {
+            self.ask_next(now, request, part);
+        }
+    }
+
     pub(super) fn on_reading(&mut self, now: Now, request: RequestId, part: usize, answer: Answer) {
         let Some(reading) = self.readings.open.get_mut(&request) else { return };
         let own = &mut reading.parts[part];

@@ -258,6 +258,28 @@ impl Coordinator {
         }
     }
 
+    /// Asks the group of a later epoch, as if nobody had voted. (What was decided before stays so: the epoch begins with it.)
+    pub(super) fn vote_in_epoch(&mut self, now: Now, shard: ShardId) {
+        let quorums = self.quorums(shard);
+        let mut again = Vec::new();
+        for (key, transacting) in &mut self.transactions.open {
+            if let Phase::Voting(shards) = &mut transacting.phase
+                && let Some(own) = shards.get_mut(&shard)
+            {
+                own.proposing = Proposing::new(quorums, Ballot::FIRST);
+                (own.objections, own.questions) = (BTreeMap::new(), Vec::new());
+                (own.asked_at, own.slow_at) = (now.instant, None);
+                again.push((*key, transacting.id.at, own.proposal.clone()));
+            }
+        }
+        for (transaction, at, proposal) in again {
+            let ask = Ask::Prepare { proposal, after: None };
+            for number in self.ask_all(now, shard, &Purpose::Vote { transaction, at }, &ask) {
+                self.keep_question(transaction, shard, number);
+            }
+        }
+    }
+
     /// The replica has to finalise what it has never seen.
     fn finalise_with_proposal(&mut self, now: Now, key: u64, to: Target) {
         let Some(Transacting { id, phase: Phase::Voting(shards), .. }) = self.transactions.get(key) else { return };

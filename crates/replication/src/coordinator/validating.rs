@@ -179,6 +179,22 @@ impl Coordinator {
         }
     }
 
+    /// The shard has another group, which is asked anew.
+    pub(super) fn validate_in_epoch(&mut self, now: Now, shard: ShardId) {
+        let mut again = Vec::new();
+        for (request, validating) in &mut self.validations.open {
+            if let Some(own) = validating.shards.get_mut(&shard) {
+                (own.asked, own.valid) = (BTreeMap::new(), BTreeMap::new());
+                again.push(*request);
+            }
+        }
+        for request in again {
+            for replica in self.replicas(shard) {
+                self.ask_whether_valid(now, request, Target { shard, replica });
+            }
+        }
+    }
+
     fn finish_validation(&mut self, request: RequestId) {
         let Some(validating) = self.validations.open.get(&request) else { return };
         let enough = |(shard, own): (&ShardId, &AtShard)| own.agreeing() >= self.quorums(*shard).majority();

@@ -95,12 +95,23 @@ impl Replica {
 
     pub(super) fn on_peer(&mut self, now: Now, message: BetweenReplicas) {
         let BetweenReplicas { from, to, store, shard, epoch, peer } = message;
-        let group = &self.settings.group;
-        let is_ours = (store, shard, epoch, to) == (self.settings.store, group.shard, group.epoch, self.settings.id);
-        if !is_ours || !group.contains(from) {
+        let own = (self.settings.store, self.configuration.group().shard, self.settings.id);
+        if (store, shard, to) != own {
+            return;
+        }
+        if let Peer::Configured { configuration } = peer {
+            return self.on_configured(now, from, configuration);
+        }
+        if epoch != self.epoch() {
+            return self.tell_configuration(from);
+        }
+        // Who does not keep the shard any more may ask whether its record is needed.
+        if !self.configuration.knows(from) && !matches!(peer, Peer::DoViewChange { .. }) {
             return;
         }
         match peer {
+            Peer::Configured { .. } => {}
+            Peer::Begun { view } => self.on_begun(view),
             Peer::Fetch { after } => self.on_fetch(from, after),
             Peer::Segment { after, through, commits } => self.on_segment(now, after, through, commits),
             Peer::FetchedTooOld => self.on_fetched_too_old(now, from),

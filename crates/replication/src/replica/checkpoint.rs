@@ -124,26 +124,30 @@ impl Replica {
 
     /// The records that lead from nothing to where the protocol stands. Rows and completion records are not among it.
     fn standing_records(&self) -> Vec<JournalRecord> {
-        if self.is_alone() && self.record.len() == 0 && self.terms.is_empty() {
+        let is_first = self.configuration.previous().is_none();
+        if self.is_alone() && is_first && self.record.len() == 0 && self.terms.is_empty() {
             return Vec::new();
         }
-        let terms = self.terms.iter().map(|(coordinator, (term, life))| JournalRecord::Term {
-            coordinator: *coordinator,
-            term: *term,
-            life: *life,
-        });
+        let last_normal = self.standing.last_normal();
+        let terms = self.terms_in_order().into_iter().map(JournalRecord::Term);
         let master = RecordPart {
-            view: self.standing.last_normal(),
+            view: last_normal,
             complete: self.complete,
             barrier: self.barrier,
             number: 0,
             parts: 1,
             entries: Vec::new(),
             closed_lists: self.closed_lists.clone(),
+            terms: Vec::new(),
         };
         let entries = self.record.iter().map(|(id, entry)| JournalRecord::Entry(entry.recorded(id)));
         let joined = (!self.standing.is_normal()).then(|| JournalRecord::Joined(self.standing.view()));
-        terms.chain([JournalRecord::Master(master)]).chain(entries).chain(joined).collect()
+        let configured = || (!is_first).then(|| JournalRecord::Configured(self.configuration.clone()));
+        // Of the epoch of the record, or of one that has not begun here.
+        let (before, behind) =
+            if last_normal.epoch == self.epoch() { (configured(), None) } else { (None, configured()) };
+        let standing = before.into_iter().chain(terms).chain([JournalRecord::Master(master)]).chain(entries);
+        standing.chain(behind).chain(joined).collect()
     }
 }
 

@@ -6,12 +6,15 @@
 
 use std::sync::Arc;
 
-use iolite_machine::PersistId;
+use iolite_machine::{Now, PersistId};
 
 use super::Replica;
 use crate::broken::Broken;
 use crate::ir::Entry;
 use crate::node::{Answer, Ballot, Proposal, ProposalId, View, Vote};
+
+/// When a proposal was taken over so many times in vain, or a multiple of it, a view change finds its vote: a majority is divided, and the others are gone.
+pub const DIVIDED_BALLOTS: u32 = 4;
 
 impl Replica {
     pub(super) fn on_finalise(
@@ -45,12 +48,17 @@ impl Replica {
         (self.persisted, Answer::Voted(entry.answer(own)))
     }
 
-    pub(super) fn on_poll(&mut self, id: ProposalId, ballot: Ballot) -> (PersistId, Answer) {
+    pub(super) fn on_poll(&mut self, now: Now, id: ProposalId, ballot: Ballot) -> Option<(PersistId, Answer)> {
         let known = self.record.get(id).cloned();
         if known.is_none()
             && let Some(settled) = self.standing_of(id)
         {
-            return (self.persisted, settled);
+            return Some((self.persisted, settled));
+        }
+        let is_open = |entry: &Entry| entry.finalised.is_none() && entry.outcome.is_none() && entry.promised < ballot;
+        if known.as_ref().is_some_and(is_open) && ballot.number.is_multiple_of(DIVIDED_BALLOTS) {
+            self.begin_view_change(now);
+            return None;
         }
         let is_new = known.is_none();
         // Who has not seen it does not accept it any more.
@@ -61,6 +69,6 @@ impl Replica {
         }
         let mut voted = entry.answer(self.standing.view());
         voted.proposal = entry.proposal;
-        (self.persisted, Answer::Voted(voted))
+        Some((self.persisted, Answer::Voted(voted)))
     }
 }

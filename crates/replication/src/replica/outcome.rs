@@ -96,6 +96,7 @@ impl Replica {
                 self.clients.complete(id, completion);
             }
         }
+        self.note_configuration(&logged);
         self.versions.apply(logged).expect("validation compares every operation with its cell's type");
     }
 

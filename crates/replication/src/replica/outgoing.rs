@@ -23,7 +23,7 @@ impl Replica {
         let message = FromReplica {
             to,
             from: self.settings.id,
-            shard: self.settings.group.shard,
+            shard: self.configuration.group().shard,
             id,
             boot: self.settings.boot,
             store: self.settings.store,
@@ -41,15 +41,19 @@ impl Replica {
             from: self.settings.id,
             to,
             store: self.settings.store,
-            shard: self.settings.group.shard,
-            epoch: self.settings.group.epoch,
+            shard: self.configuration.group().shard,
+            epoch: self.epoch(),
             peer,
         };
         self.outputs.push_back(ReplicaOutput::ToPeer { after: self.persisted, message });
     }
 
+    /// The others of the group, and, until the epoch has begun here, those of the group before.
     pub(super) fn others(&self) -> Vec<ReplicaId> {
-        let own = self.settings.id;
-        self.settings.group.members().iter().copied().filter(|member| *member != own).collect()
+        let (own, group) = (self.settings.id, self.configuration.group());
+        let before =
+            self.configuration.previous().filter(|_| !self.has_begun()).map_or(&[][..], |previous| previous.members());
+        let before = before.iter().filter(|replica| !group.contains(**replica));
+        group.members().iter().chain(before).copied().filter(|replica| *replica != own).collect()
     }
 }

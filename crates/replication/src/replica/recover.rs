@@ -9,7 +9,7 @@ use iolite_values::{Timestamp, TypeMismatch};
 use super::{Replica, ReplicaSettings};
 use crate::broken::Broken;
 use crate::journal::{CheckpointChunk, CheckpointMeta, Completed, CompletedDecision, JournalRecord};
-use crate::node::Outcome;
+use crate::node::{Outcome, Registered};
 use crate::versions::Logged;
 use iolite_wire::DecodeError;
 
@@ -45,6 +45,7 @@ impl Replica {
         replica.barrier = replica.ceiling;
         replica.readers.remove_through(replica.barrier);
         replica.forget_settled(replica.complete());
+        replica.look_for_configuration();
         Ok(replica)
     }
 
@@ -103,9 +104,10 @@ impl Replica {
                 }
                 self.set_recorded(entry);
             }
-            JournalRecord::Term { coordinator, term, life } => {
+            JournalRecord::Term(Registered { coordinator, term, life }) => {
                 self.terms.insert(coordinator, (term, life));
             }
+            JournalRecord::Configured(configuration) => self.configure(configuration),
             JournalRecord::Joined(view) => self.standing = self.standing.joined(view),
             JournalRecord::Master(part) => self.replay_master(part),
             JournalRecord::ClosedList(list) => self.closed_lists.push(list),

@@ -52,15 +52,30 @@ pub(super) struct Changing {
     pub records: BTreeMap<ReplicaId, Parts>,
     /// From the leader: the master record.
     pub master: Option<Parts>,
-    /// Messages are sent again then.
-    pub again_at: Instant,
-    /// Then the next view is tried.
-    pub give_up_at: Instant,
+    /// Messages are sent again then. Never, by one that is not of the group and whose record nobody needs.
+    pub again_at: Option<Instant>,
+    /// Then the next view is tried, by those of the group.
+    pub give_up_at: Option<Instant>,
 }
 
 impl Standing {
-    pub fn normal_from_the_start(group: &Group) -> Standing {
-        Standing::Normal { view: View { epoch: group.epoch, number: 0 }, master: None }
+    /// One of the group takes part at once; another one waits.
+    pub fn from_the_start(group: &Group, replica: ReplicaId) -> Standing {
+        let view = View { epoch: group.epoch, number: 0 };
+        if group.contains(replica) {
+            return Standing::Normal { view, master: None };
+        }
+        let mut standing = Standing::Normal { view: View::default(), master: None }.joined(view);
+        standing.rest();
+        standing
+    }
+
+    /// Waits to be asked.
+    pub fn rest(&mut self) {
+        match self {
+            Standing::Changing(changing) => changing.again_at = None,
+            Standing::Normal { .. } => {}
+        }
     }
 
     pub fn is_normal(&self) -> bool {
@@ -87,7 +102,7 @@ impl Standing {
     pub fn deadline(&self) -> Option<Instant> {
         match self {
             Standing::Normal { .. } => None,
-            Standing::Changing(changing) => Some(changing.again_at.min(changing.give_up_at)),
+            Standing::Changing(changing) => [changing.again_at, changing.give_up_at].into_iter().flatten().min(),
         }
     }
 }

@@ -108,6 +108,7 @@ impl Replica {
                 self.persist(&JournalRecord::Snapshot(part));
             }
             self.advance(complete);
+            self.look_for_configuration();
         }
         self.fetch_rest(now);
         self.press_install(now);

@@ -11,7 +11,7 @@ use iolite_values::CoordinatorId;
 
 use super::Replica;
 use crate::journal::JournalRecord;
-use crate::node::{Answer, Life, Opened, Term};
+use crate::node::{Answer, Life, Opened, Registered, Term};
 
 pub(super) type Terms = BTreeMap<CoordinatorId, (Term, Life)>;
 
@@ -40,8 +40,25 @@ impl Replica {
             Some((known, _)) if *known >= term => Some(Answer::Superseded { term: *known }),
             Some(_) | None => {
                 self.terms.insert(from, (term, life));
-                self.persist(&JournalRecord::Term { coordinator: from, term, life });
+                self.persist(&JournalRecord::Term(Registered { coordinator: from, term, life }));
                 None
+            }
+        }
+    }
+
+    pub(super) fn terms_in_order(&self) -> Vec<Registered> {
+        let terms = self.terms.iter();
+        terms
+            .map(|(coordinator, (term, life))| Registered { coordinator: *coordinator, term: *term, life: *life })
+            .collect()
+    }
+
+    /// What others know of lives, for a new view: a replica that is new in the group has to refuse what the others do.
+    pub(super) fn register_all(&mut self, terms: &[Registered]) {
+        for Registered { coordinator, term, life } in terms {
+            let known = self.terms.entry(*coordinator).or_insert((*term, *life));
+            if known.0 < *term {
+                *known = (*term, *life);
             }
         }
     }

@@ -17,13 +17,15 @@ use super::record;
 use crate::broken::Broken;
 use crate::ir::Entry;
 use crate::journal::JournalRecord;
-use crate::node::{Objection, Proposal, Vote};
+use crate::node::{Objection, Proposal, ProposalId, Vote};
 use crate::tapir::conflict;
+use crate::versions::Logged;
 
 impl Replica {
     /// Whether this replica votes OK.
     pub(super) fn validate_proposal(&self, now: Now, proposal: &Proposal) -> Result<(), Objection> {
         self.check_transaction(proposal)?;
+        self.check_configuration(proposal)?;
         self.check_sense(now, proposal).map_err(Objection::Refused)?;
         if let Some(at_least) = self.conflict_of_reads(proposal) {
             return Err(Objection::Conflict { at_least });
@@ -44,9 +46,25 @@ impl Replica {
             .iter()
             .any(|list| proposal.id.at <= list.through && list.may_commit.binary_search(&proposal.id).is_err());
         !excluded
+            && !self.is_over(proposal)
             && !kept.iter().any(|other| conflict(proposal, other))
             && self.conflict_of_reads(proposal).is_none()
             && self.check_place(proposal, Timestamp::ZERO).is_ok()
+    }
+
+    /// Whether another proposal of the transaction committed: no fast quorum can have accepted both. That its client has acknowledged it says nothing: it
+    /// may have been told of this very one, before any replica was.
+    fn is_over(&self, proposal: &Proposal) -> bool {
+        let ProposalId { at, transaction, .. } = proposal.id;
+        let is_other = |logged: &Logged| logged.commit.transaction == transaction && logged.commit.at != at;
+        match self.clients.known(transaction) {
+            Known::Nothing => false,
+            Known::Completed(completion) => proposal.is_home && completion.at != at,
+            Known::Forgotten => {
+                let logged = self.versions.logged(self.versions.low_watermark(), Timestamp::MAX);
+                proposal.is_home && logged.is_ok_and(|mut logged| logged.any(is_other))
+            }
+        }
     }
 
     /// Exactly-once: what this shard knows of the transaction, if it keeps its outcome.
@@ -111,7 +129,9 @@ impl Replica {
             | Broken::AcceptAboveReaders
             | Broken::MergeAsFigure5
             | Broken::ValidateWithoutPrepared
-            | Broken::AnswerForTransaction => self.barrier,
+            | Broken::AnswerForTransaction
+            | Broken::BeginFromFewer
+            | Broken::LeaveUnsealed => self.barrier,
         })
     }
 

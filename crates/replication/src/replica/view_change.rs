@@ -9,16 +9,18 @@
 //! Source: TAPIR (TOCS 2018) 3.2.2, and the corrections of docs/protocols/ir.md.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now};
 
 use super::Replica;
+use super::configuration::Givers;
 use super::standing::{Changing, Parts, Standing};
 use crate::broken::Broken;
-use crate::ir::{Entry, MemberRecord, merge};
+use crate::ir::{Entry, MemberRecord, Quorums, merge};
 use crate::journal::{COMPLETION_BYTES, JournalRecord, proposal_bytes};
-use crate::node::{Outcome, Peer, RecordPart, RecordedEntry, ReplicaId, View};
+use crate::node::{Outcome, Peer, Proposal, RecordPart, RecordedEntry, ReplicaId, View};
 
 /// A part of a record is about this large at most.
 pub const PART_BYTES_MAX: usize = 1 << 20;
@@ -37,8 +39,8 @@ impl Standing {
             last_normal: self.last_normal(),
             records: BTreeMap::new(),
             master: None,
-            again_at: Instant::default(),
-            give_up_at: Instant::default(),
+            again_at: Some(Instant::default()),
+            give_up_at: None,
         })
     }
 }
@@ -46,7 +48,7 @@ impl Standing {
 impl Replica {
     /// Leaves the view for the next one, so that every proposal that is under way gets its vote.
     pub fn begin_view_change(&mut self, now: Now) {
-        if !self.is_alone() {
+        if !self.is_alone() && self.is_member() {
             self.join(now, self.standing.view().next());
         }
     }
@@ -54,33 +56,39 @@ impl Replica {
     pub(super) fn join(&mut self, now: Now, view: View) {
         self.persist(&JournalRecord::Joined(view));
         self.standing = self.standing.joined(view);
+        let is_member = self.is_member();
         let Standing::Changing(changing) = &mut self.standing else { return };
-        changing.again_at = now.instant + VIEW_CHANGE_AGAIN_AFTER;
-        changing.give_up_at = now.instant + VIEW_CHANGE_PATIENCE;
+        changing.again_at = Some(now.instant + VIEW_CHANGE_AGAIN_AFTER);
+        changing.give_up_at = is_member.then(|| now.instant + VIEW_CHANGE_PATIENCE);
         self.send_record(now);
     }
 
     /// What others do not know is said again; a view that does not begin is given up.
     pub(super) fn press_view_change(&mut self, now: Now) {
+        let is_member = self.is_member();
         let Standing::Changing(changing) = &mut self.standing else { return };
         let view = changing.view;
-        if changing.give_up_at == Instant::default() {
+        if changing.give_up_at.is_none() && is_member {
             // After a restart.
-            changing.give_up_at = now.instant + VIEW_CHANGE_PATIENCE;
+            changing.give_up_at = Some(now.instant + VIEW_CHANGE_PATIENCE);
         }
-        if changing.give_up_at <= now.instant {
+        if changing.give_up_at.is_some_and(|at| at <= now.instant) {
             return self.join(now, view.next());
         }
-        if changing.again_at <= now.instant {
-            changing.again_at = now.instant + VIEW_CHANGE_AGAIN_AFTER;
+        if changing.again_at.is_some_and(|at| at <= now.instant) {
+            changing.again_at = Some(now.instant + VIEW_CHANGE_AGAIN_AFTER);
             self.send_record(now);
         }
     }
 
     fn send_record(&mut self, now: Now) {
         let view = self.standing.view();
-        let (leader, last_normal) = (self.settings.group.leader(view), self.standing.last_normal());
+        let (leader, last_normal) = (self.configuration.group().leader(view), self.standing.last_normal());
+        let is_beginning = !self.has_begun();
         for other in self.others() {
+            if is_beginning {
+                self.tell_configuration(other);
+            }
             self.tell(other, Peer::StartViewChange { view });
         }
         if leader == self.settings.id {
@@ -91,7 +99,7 @@ impl Replica {
         }
     }
 
-    fn own_parts(&self, view: View) -> Vec<RecordPart> {
+    pub(super) fn own_parts(&self, view: View) -> Vec<RecordPart> {
         let entries = self.record.iter().map(|(id, entry)| entry.recorded(id)).collect();
         let head = RecordPart {
             view,
@@ -101,6 +109,7 @@ impl Replica {
             parts: 1,
             entries: Vec::new(),
             closed_lists: self.closed_lists.clone(),
+            terms: self.terms_in_order(),
         };
         cut(head, entries)
     }
@@ -116,7 +125,12 @@ impl Replica {
         if view > self.standing.view() {
             self.join(now, view);
         }
+        let is_member = self.configuration.group().contains(from);
         match &mut self.standing {
+            Standing::Normal { view: own, .. } if !is_member => {
+                let view = *own;
+                self.tell(from, Peer::Begun { view });
+            }
             Standing::Changing(changing) if changing.view == view => {
                 let empty = || Parts { last_normal, parts: BTreeMap::new() };
                 changing.records.entry(from).or_insert_with(empty).add(last_normal, part);
@@ -131,42 +145,50 @@ impl Replica {
         }
     }
 
-    /// The leader merges when it has a majority's records, its own among them, and all that these call settled.
+    /// The leader merges when it has the records of enough, and all that these call settled.
     fn try_merge(&mut self, now: Now) {
         let Standing::Changing(changing) = &self.standing else { return };
         let (view, own) = (changing.view, self.settings.id);
-        if self.settings.group.leader(view) != own || changing.master.is_some() {
+        if self.configuration.group().leader(view) != own || changing.master.is_some() {
             return;
         }
-        let whole = changing.records.values().filter(|parts| parts.are_all_there());
-        let others: Vec<Parts> = whole.take(self.quorums.majority() - 1).cloned().collect();
-        if others.len() + 1 < self.quorums.majority() {
-            return;
-        }
-        let complete = others.iter().map(|parts| parts.first().complete).max().unwrap_or_default();
+        let Some(givers) = self.givers(changing) else { return };
+        let complete = givers.others.iter().map(|parts| parts.first().complete).max().unwrap_or_default();
         if complete > self.complete {
             return self.fall_behind(now, complete);
         }
-        let master = self.master(view, others);
+        let master = self.master(view, givers);
         self.install(&master);
         for other in self.others() {
-            for part in &master {
-                self.tell(other, Peer::StartView { part: part.clone() });
-            }
+            self.tell_begun(other, view, &master);
         }
         self.standing = Standing::Normal { view, master: Some(master) };
     }
 
-    /// The master record of `view`, from the others' records and this replica's.
-    fn master(&mut self, view: View, others: Vec<Parts>) -> Vec<RecordPart> {
+    fn tell_begun(&mut self, to: ReplicaId, view: View, master: &[RecordPart]) {
+        if !self.configuration.group().contains(to) {
+            return self.tell(to, Peer::Begun { view });
+        }
+        for part in master {
+            self.tell(to, Peer::StartView { part: part.clone() });
+        }
+    }
+
+    /// The master record of `view`.
+    fn master(&mut self, view: View, givers: Givers) -> Vec<RecordPart> {
+        let Givers { quorums, own, others } = givers;
         let complete = self.complete;
         let mut barrier = self.barrier;
-        let own = self.record.iter().map(|(id, entry)| entry.recorded(id)).collect();
-        let mut records = vec![MemberRecord { last_normal: self.standing.last_normal(), entries: own }];
+        let mut records = Vec::new();
+        if own {
+            let entries = self.record.iter().map(|(id, entry)| entry.recorded(id)).collect();
+            records.push(MemberRecord { last_normal: self.standing.last_normal(), entries });
+        }
         for Parts { last_normal, parts } in others {
             let mut entries = Vec::new();
             for (_, part) in parts {
                 barrier = barrier.max(part.barrier);
+                self.register_all(&part.terms);
                 entries.extend(part.entries.into_iter().filter(|entry| entry.id.at > complete));
                 for list in part.closed_lists {
                     if list.through > complete && !self.closed_lists.contains(&list) {
@@ -182,7 +204,11 @@ impl Replica {
         for RecordedEntry { id, proposal, .. } in committed.cloned().collect::<Vec<_>>() {
             self.on_outcome(id, Outcome::Committed, proposal);
         }
-        let merged = merge(self.quorums, self.kept(), &records, |proposal, kept| self.may_stand(proposal, kept));
+        if self.settings.broken == Broken::BeginFromFewer && records.len() < quorums.majority() {
+            records.push(MemberRecord { last_normal: View::default(), entries: Vec::new() });
+        }
+        let may_stand = |proposal: &Arc<Proposal>, kept: &[Arc<Proposal>]| self.may_stand(proposal, kept);
+        let merged = merge(quorums, self.kept(quorums), &records, may_stand);
         let head = RecordPart {
             view,
             complete,
@@ -191,16 +217,20 @@ impl Replica {
             parts: 1,
             entries: Vec::new(),
             closed_lists: self.closed_lists.clone(),
+            terms: self.terms_in_order(),
         };
         cut(head, merged.into_values().collect())
     }
 
-    fn kept(&self) -> usize {
+    fn kept(&self, quorums: Quorums) -> usize {
         let is_published = self.settings.broken == Broken::MergeAsFigure5;
-        if is_published { self.quorums.kept_as_figure_5() } else { self.quorums.kept() }
+        if is_published { quorums.kept_as_figure_5() } else { quorums.kept() }
     }
 
     pub(super) fn on_start_view(&mut self, now: Now, part: RecordPart) {
+        if !self.is_member() {
+            return;
+        }
         let view = part.view;
         if view > self.standing.view() {
             self.join(now, view);
@@ -234,6 +264,7 @@ impl Replica {
         self.raise_barrier(barrier);
         for part in master {
             self.persist(&JournalRecord::Master(part.clone()));
+            self.register_all(&part.terms);
         }
         let entries = master.iter().flat_map(|part| part.entries.iter().cloned()).collect();
         let lists = master.iter().flat_map(|part| part.closed_lists.iter().cloned());
@@ -275,6 +306,7 @@ impl Replica {
         }
         let parts: Vec<RecordPart> = parts.parts.values().cloned().collect();
         self.complete = self.complete.max(parts[0].complete);
+        parts.iter().for_each(|part| self.register_all(&part.terms));
         self.closed_lists = parts.iter().flat_map(|part| part.closed_lists.iter().cloned()).collect();
         self.replace_record(parts.into_iter().flat_map(|part| part.entries).collect());
         self.standing = Standing::Normal { view, master: None };
@@ -296,8 +328,11 @@ fn cut(head: RecordPart, entries: Vec<RecordedEntry>) -> Vec<RecordPart> {
     }
     let count = u32::try_from(parts.len()).expect("a record fits into memory");
     let parts = (0..count).zip(parts).map(|(number, entries)| {
-        let closed_lists = if number == 0 { head.closed_lists.clone() } else { Vec::new() };
-        RecordPart { number, parts: count, entries, closed_lists, ..head.clone() }
+        let own = RecordPart { number, parts: count, entries, ..head.clone() };
+        match number {
+            0 => own,
+            _ => RecordPart { closed_lists: Vec::new(), terms: Vec::new(), ..own },
+        }
     });
     parts.collect()
 }

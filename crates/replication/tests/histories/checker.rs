@@ -8,7 +8,7 @@ use std::fmt;
 
 use iolite_machine::Machine;
 use iolite_replication::journal::{CheckpointChunk, JournalRecord};
-use iolite_replication::node::{ProposalId, ShardId};
+use iolite_replication::node::{Configuration, Epoch, ProposalId, ShardId};
 use iolite_replication::{Logged, Replica, decisions};
 use iolite_store::{CommitReply, Completion, CompletionDecision};
 use iolite_values::{
@@ -29,6 +29,7 @@ pub enum Violation {
     Feed(String),
     Recovery(String),
     Stuck(String),
+    TwoConfigurations(String),
 }
 
 impl fmt::Display for Violation {
@@ -40,6 +41,7 @@ impl fmt::Display for Violation {
             Violation::NotStrict(what) => write!(f, "no order agrees with timestamps and real time: {what}"),
             Violation::Feed(what) => write!(f, "the feed is not what committed: {what}"),
             Violation::Recovery(what) => write!(f, "recovered another state: {what}"),
+            Violation::TwoConfigurations(what) => write!(f, "an epoch has two configurations: {what}"),
             Violation::Stuck(what) => write!(f, "does not come to an end: {what}"),
         }
     }
@@ -55,6 +57,7 @@ struct Committed {
 }
 
 pub fn check(cluster: &Cluster) -> Result<(), Violation> {
+    check_configurations(cluster)?;
     let decided = decided(cluster)?;
     check_told(cluster, &decided)?;
     let committed: Vec<Committed> = decided.into_values().filter(|own| !own.is_abort).collect();
@@ -64,12 +67,27 @@ pub fn check(cluster: &Cluster) -> Result<(), Violation> {
     check_strict(cluster, &committed, &submissions)
 }
 
+/// All replicas of a shard have gone over to the same configurations.
+fn check_configurations(cluster: &Cluster) -> Result<(), Violation> {
+    let mut known: BTreeMap<(ShardId, Epoch), Configuration> = BTreeMap::new();
+    let nodes = cluster.nodes.values().chain(&cluster.turned_off);
+    for record in nodes.flat_map(|node| node.disk.records()) {
+        let JournalRecord::Configured(configuration) = JournalRecord::decode(record).unwrap() else { continue };
+        let epoch = (configuration.group().shard, configuration.group().epoch);
+        if *known.entry(epoch).or_insert_with(|| configuration.clone()) != configuration {
+            return Err(Violation::TwoConfigurations(format!("{epoch:?}")));
+        }
+    }
+    Ok(())
+}
+
 /// What was decided, in timestamp order, as the journals of all replicas have it: each transaction and each timestamp once, the same at every replica
 /// of a shard, and at none both ways.
 fn decided(cluster: &Cluster) -> Result<BTreeMap<Timestamp, Committed>, Violation> {
     let mut parts: BTreeMap<(ProposalId, ShardId), Logged> = BTreeMap::new();
     let mut aborted = BTreeSet::new();
-    for (shard, node) in cluster.nodes.values().map(|node| (node.replica.group().shard, node)) {
+    let nodes = cluster.nodes.values().chain(&cluster.turned_off);
+    for (shard, node) in nodes.map(|node| (node.replica.group().shard, node)) {
         let records = node.disk.records().iter().map(|record| JournalRecord::decode(record).unwrap());
         for (id, logged) in decisions(&records.collect::<Vec<_>>()) {
             let Some(logged) = logged else {

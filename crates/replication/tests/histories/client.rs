@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use iolite_store::{CommitReply, ReadLimit, ReadReply, Refusal, Reply, Request, Validity};
-use iolite_values::{Attempt, ClientId, Counter, Decision, Id, Read, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, ClientId, Counter, Decision, Id, Read, Timestamp, Transaction, TransactionId, Write};
 
 use super::random::Random;
 use super::workload;
@@ -44,6 +44,14 @@ pub struct Client {
     only_reads: bool,
     /// How long it waits for the outcome that it asks for.
     patience: Option<Duration>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Client,
+    /// Does not try again what was not taken.
+    Operator,
 }
 
 enum Doing {
@@ -84,7 +92,24 @@ impl Client {
             acknowledge: VecDeque::new(),
             only_reads: false,
             patience: None,
+            kind: Kind::Client,
         }
+    }
+
+    pub fn operator(number: u64, coordinator: usize) -> Client {
+        Client { kind: Kind::Operator, ..Client::new(number, coordinator) }
+    }
+
+    /// An operator's only kind of transaction: one write, whatever was before.
+    pub fn change(&mut self, step: u64, snapshot: Timestamp, write: Write) -> Request {
+        self.counter = self.counter.next();
+        let id = TransactionId { client: self.id, counter: self.counter };
+        let decision = Decision::Commit([write].into());
+        let transaction = Transaction { id, attempt: Attempt(1), snapshot, reads: Vec::new(), decision };
+        let submission = Submission { transaction: transaction.clone(), seen: Vec::new(), submitted_at_step: step };
+        self.submissions.push(submission);
+        self.doing = Doing::Committing(transaction);
+        self.submission().expect("it is under way")
     }
 
     pub fn is_idle(&self) -> bool {
@@ -278,6 +303,7 @@ impl Client {
                     self.acknowledge.push_back(id.counter);
                 }
             }
+            CommitReply::Conflict { .. } if self.kind == Kind::Operator => self.doing = Doing::Nothing,
             CommitReply::Conflict { at_least } => self.doing = Doing::Waiting { at_least },
             CommitReply::InDoubt { transaction, attempt: asked } => {
                 assert_eq!((transaction, asked), (id, attempt), "it is told what to ask for");

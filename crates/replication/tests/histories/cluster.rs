@@ -1,10 +1,10 @@
 //! Coordinators, replicas of some shards and clients in one thread, with a network and disks that fail.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_replication::node::{Ask, BetweenReplicas, FromReplica, Life, ReplicaId, ToReplica};
+use iolite_replication::node::{Ask, BetweenReplicas, FromReplica, Group, Life, ReplicaId, ToReplica};
 use iolite_replication::{
     Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Local, Place, ReplicaInput, ShardMap,
 };
@@ -15,6 +15,7 @@ use super::checker::Violation;
 use super::client::Client;
 use super::counts::Counts;
 use super::random::Random;
+use super::reconfiguring::Operators;
 use super::store_node::{Host, Said, StoreNode};
 use super::workload;
 
@@ -25,6 +26,7 @@ pub struct Scene {
     pub replicas: u64,
     pub broken: Broken,
     pub host: Host,
+    pub operators: Operators,
 }
 
 /// A gateway: its coordinator, its clock, and what the feed told it.
@@ -50,6 +52,10 @@ impl Gateway {
         }
     }
 
+    pub fn knows(&self, group: &Group) -> bool {
+        self.coordinator.map().group(group.shard) == Some(group)
+    }
+
     pub fn resolved(&self) -> Option<Timestamp> {
         self.segments.last().map(|segment| segment.to).or(self.ready)
     }
@@ -67,14 +73,22 @@ type Link = (u64, u64);
 
 const FIRST_REPLICA: u64 = 1 << 32;
 
+/// Clients that do what apps do. Those behind them are operators.
+pub const CLIENTS: usize = 6;
+
 pub struct Cluster {
-    random: Random,
+    pub random: Random,
     pub scene: Scene,
-    step: u64,
+    pub step: u64,
     instant: Instant,
     lives: u64,
     pub map: ShardMap,
     pub nodes: BTreeMap<ReplicaId, StoreNode>,
+    /// Those that were replaced, with what is on their disks.
+    pub turned_off: Vec<StoreNode>,
+    /// Those that have been in a group.
+    pub served: BTreeSet<ReplicaId>,
+    pub last_replica: u64,
     network: Vec<Message>,
     /// Links that lose everything, until a step.
     cut: BTreeMap<Link, u64>,
@@ -111,7 +125,8 @@ impl Cluster {
             gateways[2].clock_offset_micros = TEN_YEARS_MICROS;
         }
         let closes_get_lost = random.percent(40);
-        let clients = (0..6).map(|number| Client::new(number, number as usize % 3)).collect();
+        let clients = (0..CLIENTS as u64).map(|number| Client::new(number, number as usize % 3));
+        let clients = clients.chain([8, 9].map(|number| Client::operator(number, number as usize % 3))).collect();
         let mut nodes = BTreeMap::new();
         for group in map.groups() {
             for id in group.members() {
@@ -126,7 +141,10 @@ impl Cluster {
             instant: now.instant,
             lives: 3,
             map,
+            last_replica: nodes.len() as u64,
             nodes,
+            turned_off: Vec::new(),
+            served: BTreeSet::new(),
             network: Vec::new(),
             cut: BTreeMap::new(),
             faulty: true,
@@ -172,11 +190,16 @@ impl Cluster {
                 }
             }
             self.validate();
-            let last = self.nodes.values().filter_map(|node| node.replica.versions().last_commit()).max();
-            // A commit that was told may not be applied anywhere yet.
-            let last = last.max(self.clients.iter().filter_map(Client::last_told).max()).unwrap_or_default();
+            if self.scene.operators != Operators::None {
+                self.turn_off_replaced();
+            }
+            let members: Vec<&StoreNode> = self.nodes.values().filter(|node| self.is_member(node)).collect();
+            // What a client was told may have reached no replica yet.
+            let told = self.clients.iter().filter_map(Client::last_told);
+            let last = members.iter().filter_map(|node| node.replica.versions().last_commit()).chain(told).max();
+            let last = last.unwrap_or_default();
             let told = self.gateways.iter().all(|gateway| gateway.resolved().is_some_and(|resolved| resolved >= last));
-            let complete = self.nodes.values().all(|node| node.replica.complete() >= last);
+            let complete = members.iter().all(|node| node.replica.complete() >= last && node.replica.takes_part());
             if told && complete && self.clients.iter().all(Client::is_idle) && self.network.is_empty() {
                 return Ok(());
             }
@@ -188,6 +211,11 @@ impl Cluster {
         Err(Violation::Stuck(format!("{busy} clients busy, feeds at {feeds:?}, replicas at {points:?}")))
     }
 
+    /// Whether it is of the latest group of its shard.
+    fn is_member(&self, node: &StoreNode) -> bool {
+        self.latest_group(node.replica.group().shard).contains(node.replica.id())
+    }
+
     fn act(&mut self) -> Result<(), Violation> {
         match self.random.below(100) {
             0..=59 if !self.network.is_empty() => {
@@ -195,7 +223,7 @@ impl Cluster {
                 self.deliver(index);
             }
             0..=69 => {
-                let client = self.random.index(self.clients.len());
+                let client = self.random.index(CLIENTS);
                 self.begin(client);
             }
             70..=78 => self.sync_all(),
@@ -215,6 +243,12 @@ impl Cluster {
             98 if self.random.percent(25) => self.crash()?,
             99 if self.random.percent(12) => self.restart_gateway(),
             99 if self.random.percent(8) => self.change_view(),
+            97 | 98 if self.scene.operators != Operators::None => {
+                if self.random.percent(50) {
+                    self.replace_replica();
+                }
+                self.turn_off_replaced();
+            }
             _ => {}
         }
         Ok(())
@@ -230,7 +264,8 @@ impl Cluster {
 
     /// A client loses its gateway and sends its transaction to another one.
     fn send_again(&mut self) {
-        let client = self.random.index(self.clients.len());
+        let everybody = if self.scene.operators == Operators::None { CLIENTS } else { self.clients.len() };
+        let client = self.random.index(everybody);
         let coordinator = self.random.index(self.gateways.len());
         if let Some(request) = self.clients[client].submission() {
             self.clients[client].coordinator = coordinator;
@@ -238,7 +273,7 @@ impl Cluster {
         }
     }
 
-    fn request(&mut self, client: usize, request: Request) {
+    pub fn request(&mut self, client: usize, request: Request) {
         let index = self.clients[client].coordinator;
         let now = self.gateway_now(index);
         let gateway = &mut self.gateways[index];
@@ -348,8 +383,8 @@ impl Cluster {
     }
 
     fn deliver_to(&mut self, to: ReplicaId, input: ReplicaInput) {
-        let now = self.now(self.nodes[&to].clock_offset_micros);
-        let step = self.step;
+        let offset = self.nodes.get(&to).map_or(0, |node| node.clock_offset_micros);
+        let (now, step) = (self.now(offset), self.step);
         match self.nodes.get_mut(&to).filter(|node| node.down_until <= step) {
             Some(node) => node.handle(now, input),
             None => self.counts.dropped += 1,

@@ -18,6 +18,9 @@ pub struct Counts {
     pub duplicated: u64,
     pub gateways_restarted: u64,
     pub view_changes: u64,
+    /// Epochs that were begun after the first.
+    pub epochs: u64,
+    pub disks_lost: u64,
     /// Histories in which old versions were collected.
     pub collected: u64,
 }
@@ -37,6 +40,8 @@ impl Counts {
         self.duplicated += other.duplicated;
         self.gateways_restarted += other.gateways_restarted;
         self.view_changes += other.view_changes;
+        self.epochs += other.epochs;
+        self.disks_lost += other.disks_lost;
         self.collected += other.collected;
     }
 

@@ -7,8 +7,8 @@ use iolite_values::{ClientId, CoordinatorId, Counter, Timestamp, TransactionId};
 use crate::DecodeError;
 use crate::generated::proto;
 use crate::node::{
-    Ballot, ClosedList, Effect, Epoch, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, ShardId, Term, View,
-    Vote,
+    Ballot, ClosedList, Effect, Epoch, Life, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, Registered,
+    ShardId, Term, View, Vote,
 };
 use crate::session::{attempt, earlier_attempts};
 
@@ -71,6 +71,7 @@ impl Writer {
             parts: part.parts,
             entries: part.entries.iter().map(|entry| self.entry(entry)).collect(),
             closed_lists: part.closed_lists.iter().map(|list| self.closed_list(list)).collect(),
+            terms: part.terms.iter().map(write_term).collect(),
         }
     }
 
@@ -146,6 +147,10 @@ impl Reader {
         let entries = part.entries.into_iter().map(|entry| self.entry(entry));
         let entries = entries.collect::<Result<_, _>>()?;
         let closed_lists = part.closed_lists.iter().map(|list| self.closed_list(list));
+        let terms = part.terms.iter().map(read_term).collect::<Result<Vec<_>, _>>()?;
+        if !terms.is_sorted_by(|a, b| a.coordinator < b.coordinator) {
+            return Err(DecodeError::malformed("terms are in the order of the coordinators, each once"));
+        }
         Ok(RecordPart {
             view: read_view(&required(part.view, "a record without a view")?),
             complete: Timestamp::from_u64(part.complete),
@@ -154,6 +159,7 @@ impl Reader {
             parts: part.parts,
             entries,
             closed_lists: closed_lists.collect::<Result<_, _>>()?,
+            terms,
         })
     }
 
@@ -198,6 +204,15 @@ pub(crate) fn write_view(view: View) -> proto::View {
 
 pub(crate) fn read_view(view: &proto::View) -> View {
     View { epoch: Epoch(view.epoch), number: view.number }
+}
+
+pub(crate) fn write_term(own: &Registered) -> proto::CoordinatorTerm {
+    let Registered { coordinator, term, life } = *own;
+    proto::CoordinatorTerm { coordinator: u32::from(coordinator.number()), term: term.0, life: life.0 }
+}
+
+pub(crate) fn read_term(own: &proto::CoordinatorTerm) -> Result<Registered, DecodeError> {
+    Ok(Registered { coordinator: coordinator(own.coordinator)?, term: Term(own.term), life: Life(own.life) })
 }
 
 pub(crate) fn write_ballot(ballot: Ballot) -> proto::Ballot {

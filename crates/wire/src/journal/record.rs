@@ -1,6 +1,6 @@
 //! Records of the journal.
 
-use iolite_values::{Attempt, ClientId, CoordinatorId, Counter, Timestamp, TransactionId, Write};
+use iolite_values::{Attempt, ClientId, Counter, Timestamp, TransactionId, Write};
 
 use crate::encoding::{Reader, Writer, identity, node as parts, required};
 use crate::generated::proto::{self, journal_record::Record as Field};
@@ -9,7 +9,7 @@ use crate::limits::JOURNAL_RECORD;
 use crate::session::{attempt, earlier_attempts};
 use crate::{DecodeError, EncodeError, frame};
 
-use crate::node::{ClosedList, Life, RecordPart, RecordedEntry, Term, View};
+use crate::node::{ClosedList, Configuration, RecordPart, RecordedEntry, Registered, View};
 
 use super::check_version;
 
@@ -27,11 +27,7 @@ pub enum JournalRecord {
     /// Where the replica stands with a proposal from now on. One without the proposal itself leaves that as it was.
     Entry(RecordedEntry),
     /// A life of a coordinator has registered.
-    Term {
-        coordinator: CoordinatorId,
-        term: Term,
-        life: Life,
-    },
+    Term(Registered),
     /// The replica has left its view for this one, and waits for its master record.
     Joined(View),
     /// A part of the record with which the replica goes on, in the part's view. It counts when all parts are there.
@@ -42,6 +38,8 @@ pub enum JournalRecord {
     Complete(Timestamp),
     /// A part of the state that the replica got from another one. It counts when the last is there.
     Snapshot(SnapshotPart),
+    /// The shard has this configuration from now on: the replica has left every earlier epoch.
+    Configured(Configuration),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,11 +94,7 @@ impl JournalRecord {
             }),
             JournalRecord::Ceiling(at) => Field::Ceiling(at.as_u64()),
             JournalRecord::Entry(entry) => Field::Entry(writer.entry(entry)),
-            JournalRecord::Term { coordinator, term, life } => Field::Term(proto::CoordinatorTerm {
-                coordinator: u32::from(coordinator.number()),
-                term: term.0,
-                life: life.0,
-            }),
+            JournalRecord::Term(term) => Field::Term(parts::write_term(term)),
             JournalRecord::Joined(view) => Field::Joined(parts::write_view(*view)),
             JournalRecord::Master(part) => Field::Master(writer.record_part(part)),
             JournalRecord::ClosedList(list) => Field::ClosedList(writer.closed_list(list)),
@@ -111,6 +105,7 @@ impl JournalRecord {
                 is_last: part.is_last,
                 chunk: part.chunk.clone(),
             }),
+            JournalRecord::Configured(configuration) => Field::Configured(configuration.to_proto()),
         };
         proto::JournalRecord { version: self.version(), record: Some(record) }
     }
@@ -123,12 +118,13 @@ impl JournalRecord {
             | JournalRecord::Ceiling(_) => 1,
             JournalRecord::Completed(Completed { is_home: false, .. })
             | JournalRecord::Entry(_)
-            | JournalRecord::Term { .. }
+            | JournalRecord::Term(_)
             | JournalRecord::Joined(_)
             | JournalRecord::Master(_)
             | JournalRecord::ClosedList(_)
             | JournalRecord::Complete(_)
-            | JournalRecord::Snapshot(_) => 2,
+            | JournalRecord::Snapshot(_)
+            | JournalRecord::Configured(_) => 2,
         }
     }
 
@@ -143,11 +139,7 @@ impl JournalRecord {
             },
             Field::Ceiling(at) => JournalRecord::Ceiling(Timestamp::from_u64(at)),
             Field::Entry(entry) => JournalRecord::Entry(reader.entry(entry)?),
-            Field::Term(term) => JournalRecord::Term {
-                coordinator: parts::coordinator(term.coordinator)?,
-                term: Term(term.term),
-                life: Life(term.life),
-            },
+            Field::Term(term) => JournalRecord::Term(parts::read_term(&term)?),
             Field::Joined(view) => JournalRecord::Joined(parts::read_view(&view)),
             Field::Master(part) => JournalRecord::Master(reader.record_part(part)?),
             Field::ClosedList(list) => JournalRecord::ClosedList(reader.closed_list(&list)?),
@@ -158,6 +150,7 @@ impl JournalRecord {
                 is_last: part.is_last,
                 chunk: part.chunk,
             }),
+            Field::Configured(own) => JournalRecord::Configured(Configuration::from_proto(own)?),
         })
     }
 }

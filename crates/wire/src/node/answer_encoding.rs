@@ -11,8 +11,8 @@ use crate::session::{read_rows_as, write_rows_of};
 use crate::{DecodeError, EncodeError, frame};
 
 use super::{
-    Answer, Boot, Epoch, FromReplica, Group, Invalid, Life, MessageId, Opened, ReplicaId, ShardId, Term, View,
-    closed_encoding, vote_encoding,
+    Answer, Boot, Epoch, FromReplica, Invalid, Life, MessageId, Opened, ReplicaId, ShardId, Term, View,
+    closed_encoding, configuration, vote_encoding,
 };
 
 impl FromReplica {
@@ -98,11 +98,7 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
         Answer::Acknowledged => Field::Acknowledged(true),
         Answer::Refused(refused) => Field::Refused(refusal::write(refused)),
         Answer::WrongStore => Field::WrongStore(true),
-        Answer::WrongEpoch(Some(group)) => Field::WrongEpoch(proto::ShardGroup {
-            shard: group.shard.0,
-            epoch: group.epoch.0,
-            members: group.members().iter().map(|member| member.0).collect(),
-        }),
+        Answer::WrongEpoch(Some(group)) => Field::WrongEpoch(configuration::write_group(group)),
         Answer::WrongEpoch(None) => Field::NotOfShard(true),
         Answer::Superseded { term } => Field::Superseded(term.0),
     }
@@ -135,7 +131,7 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
         Field::Acknowledged(acknowledged) => only_true(acknowledged).map(|()| Answer::Acknowledged)?,
         Field::Refused(refused) => Answer::Refused(refusal::read(refused)?),
         Field::WrongStore(wrong) => only_true(wrong).map(|()| Answer::WrongStore)?,
-        Field::WrongEpoch(group) => Answer::WrongEpoch(Some(read_group(group)?)),
+        Field::WrongEpoch(group) => Answer::WrongEpoch(Some(configuration::read_group(group)?)),
         Field::NotOfShard(none) => only_true(none).map(|()| Answer::WrongEpoch(None))?,
         Field::Superseded(term) => Answer::Superseded { term: Term(term) },
     })
@@ -143,13 +139,4 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
 
 fn too_old(low_watermark: u64) -> TooOld {
     TooOld { low_watermark: Timestamp::from_u64(low_watermark) }
-}
-
-fn read_group(group: proto::ShardGroup) -> Result<Group, DecodeError> {
-    if !group.members.is_sorted() {
-        return Err(DecodeError::malformed("the members of a group are in order"));
-    }
-    let members: Vec<ReplicaId> = group.members.into_iter().map(ReplicaId).collect();
-    let group = Group::new(ShardId(group.shard), Epoch(group.epoch), &members);
-    group.map_err(|_| DecodeError::malformed("a group has an odd number of members, each once, and few"))
 }

@@ -95,6 +95,14 @@ pub struct Life(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Term(pub u32);
 
+/// The last life of a coordinator id that a replica knows of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Registered {
+    pub coordinator: CoordinatorId,
+    pub term: Term,
+    pub life: Life,
+}
+
 /// Names a question. Not used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct MessageId {

@@ -1,8 +1,8 @@
-//! What the replicas of a group say to each other.
+//! What the replicas of a group say to each other, and to those of the group before.
 
 use iolite_values::{StoreIncarnation, Timestamp};
 
-use super::{Boot, Epoch, ProposalId, RecordedEntry, ReplicaId, ShardId, View};
+use super::{Boot, Configuration, Epoch, ProposalId, RecordedEntry, Registered, ReplicaId, ShardId, View};
 use crate::journal::Completed;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,14 @@ pub enum Peer {
     StartView {
         part: RecordPart,
     },
+    /// What the sender knows of who keeps the shard. Whoever knows of less goes over to that.
+    Configured {
+        configuration: Configuration,
+    },
+    /// To one that keeps the shard no more: the view has begun, so nobody waits for its record now.
+    Begun {
+        view: View,
+    },
 }
 
 /// A chunk of a replica's whole state.
@@ -75,6 +83,8 @@ pub struct RecordPart {
     pub parts: u32,
     pub entries: Vec<RecordedEntry>,
     pub closed_lists: Vec<ClosedList>,
+    /// In the order of the coordinators, each once.
+    pub terms: Vec<Registered>,
 }
 
 /// Only these can commit at or below `through`.

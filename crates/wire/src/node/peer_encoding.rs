@@ -8,7 +8,7 @@ use crate::generated::shapes;
 use crate::limits::BETWEEN_REPLICAS;
 use crate::{DecodeError, EncodeError, frame};
 
-use super::{BetweenReplicas, Boot, Epoch, Peer, ReplicaId, ShardId, StateChunk};
+use super::{BetweenReplicas, Boot, Configuration, Epoch, Peer, ReplicaId, ShardId, StateChunk};
 
 impl BetweenReplicas {
     /// # Errors
@@ -81,6 +81,8 @@ fn write(peer: &Peer, writer: &mut Writer) -> Field {
             part: Some(writer.record_part(part)),
         }),
         Peer::StartView { part } => Field::StartView(writer.record_part(part)),
+        Peer::Configured { configuration } => Field::Configured(configuration.to_proto()),
+        Peer::Begun { view } => Field::Begun(parts::write_view(*view)),
     }
 }
 
@@ -108,5 +110,7 @@ fn read(peer: Field, reader: &mut Reader) -> Result<Peer, DecodeError> {
             part: reader.record_part(required(own.part, "a record is missing")?)?,
         },
         Field::StartView(part) => Peer::StartView { part: reader.record_part(part)? },
+        Field::Configured(own) => Peer::Configured { configuration: Configuration::from_proto(own)? },
+        Field::Begun(view) => Peer::Begun { view: parts::read_view(&view) },
     })
 }

@@ -3,15 +3,15 @@
 use iolite_store::{Commit, Completion, CompletionDecision, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{CellState, StoreIncarnation, TypeMismatch, Value};
 use iolite_wire::node::{
-    Answer, Boot, Closed, Epoch, FromReplica, Group, Invalid, Objection, Opened, Outcome, ReplicaId, ShardId, Term,
-    Undecided, Vote, Voted,
+    Answer, Boot, Closed, FromReplica, Invalid, Objection, Opened, Outcome, ReplicaId, ShardId, Term, Undecided, Vote,
+    Voted,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 
 use super::asks::{message_id, names};
-use super::nodes::{self, ballot, coordinator, proposal, view};
+use super::nodes::{self, ballot, coordinator, group, proposal, view};
 use super::records::transaction;
 use super::session::attempt;
 use super::values::{cell, id, key, row, table, timestamp, writes};
@@ -110,15 +110,6 @@ fn closed() -> BoxedStrategy<Closed> {
 fn read_reply() -> BoxedStrategy<ReadReply> {
     let row = (table(), key(), row()).prop_map(|(table, key, row)| RowAt { table, key, row });
     (timestamp(), vec(row, 0..4)).prop_map(|(at, rows)| ReadReply { at, rows }).boxed()
-}
-
-fn group() -> impl Strategy<Value = Group> {
-    let members = btree_set(any::<u64>().prop_map(ReplicaId), 1..=3);
-    (any::<u32>(), any::<u32>(), members).prop_map(|(shard, epoch, members)| {
-        let mut members: Vec<ReplicaId> = members.into_iter().collect();
-        members.truncate((members.len() - 1) / 2 * 2 + 1);
-        Group::new(ShardId(shard), Epoch(epoch), &members).expect("an odd number of them")
-    })
 }
 
 fn answer() -> BoxedStrategy<Answer> {

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use iolite_values::CoordinatorId;
-use iolite_wire::journal::{JournalRecord, SnapshotPart};
+use iolite_wire::journal::SnapshotPart;
 use iolite_wire::node::{
-    Ballot, ClosedList, Effect, Epoch, Life, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, ShardId, Term,
-    View, Vote,
+    Ballot, ClosedList, Configuration, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
+    RecordedEntry, Registered, ReplicaId, ShardId, Term, View, Vote,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -66,8 +66,8 @@ pub fn closed_list() -> impl Strategy<Value = ClosedList> {
 
 pub fn record_part() -> BoxedStrategy<RecordPart> {
     let numbers = (any::<u32>(), any::<u32>());
-    (view(), timestamp(), timestamp(), numbers, vec(entry(), 0..3), vec(closed_list(), 0..2))
-        .prop_map(|(view, complete, barrier, (number, parts), entries, closed_lists)| RecordPart {
+    (view(), timestamp(), timestamp(), numbers, vec(entry(), 0..3), vec(closed_list(), 0..2), terms())
+        .prop_map(|(view, complete, barrier, (number, parts), entries, closed_lists, terms)| RecordPart {
             view,
             complete,
             barrier,
@@ -75,15 +75,41 @@ pub fn record_part() -> BoxedStrategy<RecordPart> {
             parts,
             entries,
             closed_lists,
+            terms,
         })
         .boxed()
 }
 
-pub fn term() -> impl Strategy<Value = JournalRecord> {
-    (coordinator(), any::<u32>(), any::<u64>()).prop_map(|(coordinator, term, life)| JournalRecord::Term {
+pub fn term() -> impl Strategy<Value = Registered> {
+    (coordinator(), any::<u32>(), any::<u64>()).prop_map(|(coordinator, term, life)| Registered {
         coordinator,
         term: Term(term),
         life: Life(life),
+    })
+}
+
+fn terms() -> impl Strategy<Value = Vec<Registered>> {
+    vec(term(), 0..3).prop_map(|mut terms| {
+        terms.sort_by_key(|own| own.coordinator);
+        terms.dedup_by_key(|own| own.coordinator);
+        terms
+    })
+}
+
+/// As many replicas as are asked for, less one if that is an even number.
+pub fn group() -> impl Strategy<Value = Group> {
+    let members = btree_set(any::<u64>().prop_map(ReplicaId), 1..=3);
+    (any::<u32>(), any::<u32>(), members).prop_map(|(shard, epoch, members)| {
+        let mut members: Vec<ReplicaId> = members.into_iter().collect();
+        members.truncate((members.len() - 1) / 2 * 2 + 1);
+        Group::new(ShardId(shard), Epoch(epoch), &members).expect("an odd number of them")
+    })
+}
+
+pub fn configuration() -> impl Strategy<Value = Configuration> {
+    (group(), group()).prop_map(|(group, next)| {
+        let later = Configuration::after(&group, next.members());
+        later.unwrap_or_else(|_| Configuration::first(group))
     })
 }
 

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use super::nodes::{record_part, view};
+use super::nodes::{configuration, record_part, view};
 use super::records::completed;
 use super::values::{id, timestamp};
 
@@ -33,6 +33,8 @@ pub fn between_replicas() -> BoxedStrategy<BetweenReplicas> {
         view().prop_map(|view| Peer::StartViewChange { view }),
         (view(), record_part()).prop_map(|(last_normal, part)| Peer::DoViewChange { last_normal, part }),
         record_part().prop_map(|part| Peer::StartView { part }),
+        configuration().prop_map(|configuration| Peer::Configured { configuration }),
+        view().prop_map(|view| Peer::Begun { view }),
     ];
     let ends = (any::<u64>().prop_map(ReplicaId), any::<u64>().prop_map(ReplicaId));
     (ends, id().prop_map(StoreIncarnation), any::<u32>().prop_map(ShardId), any::<u32>().prop_map(Epoch), peer)

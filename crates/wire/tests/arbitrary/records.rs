@@ -34,12 +34,13 @@ pub fn completed() -> impl Strategy<Value = Completed> {
 pub fn journal_record() -> BoxedStrategy<JournalRecord> {
     prop_oneof![
         nodes::entry().prop_map(JournalRecord::Entry),
-        nodes::term(),
+        nodes::term().prop_map(JournalRecord::Term),
         nodes::view().prop_map(JournalRecord::Joined),
         nodes::record_part().prop_map(JournalRecord::Master),
         nodes::closed_list().prop_map(JournalRecord::ClosedList),
         timestamp().prop_map(JournalRecord::Complete),
         nodes::snapshot_part().prop_map(JournalRecord::Snapshot),
+        nodes::configuration().prop_map(JournalRecord::Configured),
         completed().prop_map(JournalRecord::Completed),
         (client(), counter()).prop_map(|(client, through)| JournalRecord::Acknowledged { client, through }),
         timestamp().prop_map(JournalRecord::Ceiling),

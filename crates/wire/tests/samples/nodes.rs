@@ -5,8 +5,8 @@ use std::sync::Arc;
 use iolite_values::{Attempt, CoordinatorId, Element, Read, Timestamp};
 use iolite_wire::journal::{CheckpointChunk, CheckpointMeta, JournalRecord, SnapshotPart};
 use iolite_wire::node::{
-    Ballot, ClosedList, Effect, Epoch, Life, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, ShardId, Term,
-    View, Vote,
+    Ballot, ClosedList, Configuration, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
+    RecordedEntry, Registered, ReplicaId, ShardId, Term, View, Vote,
 };
 
 use super::records::transaction;
@@ -46,9 +46,30 @@ fn list() -> ClosedList {
     ClosedList { through: time(9), may_commit: vec![id(5), id(6)] }
 }
 
+fn term() -> Registered {
+    Registered { coordinator: CoordinatorId::new(9).expect("small"), term: Term(2), life: Life(u64::MAX) }
+}
+
+fn group() -> Group {
+    Group::new(ShardId(1), Epoch(3), &[2, 3, 300].map(ReplicaId)).expect("three")
+}
+
+pub fn configuration() -> Configuration {
+    Configuration::after(&group(), &[2, 3, 301].map(ReplicaId)).expect("three")
+}
+
 pub fn part(entries: Vec<RecordedEntry>) -> RecordPart {
     let (view, complete, barrier) = (view(), time(1), time(2));
-    RecordPart { view, complete, barrier, number: 1, parts: 3, entries, closed_lists: vec![list()] }
+    RecordPart {
+        view,
+        complete,
+        barrier,
+        number: 1,
+        parts: 3,
+        entries,
+        closed_lists: vec![list()],
+        terms: vec![term()],
+    }
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
@@ -62,8 +83,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let meta = CheckpointMeta { low_watermark: time(1), ceiling: time(2), reads_through: time(3) };
     let chunk = CheckpointChunk::Meta(meta).encode().expect("small");
     let snapshot = SnapshotPart { complete: time(4), number: 2, is_last: true, chunk };
-    let coordinator = CoordinatorId::new(9).expect("small");
-    let term = JournalRecord::Term { coordinator, term: Term(2), life: Life(u64::MAX) };
+    let term = JournalRecord::Term(term());
     vec![
         ("proposal", "a commit of every operation, and an abort", {
             let abort = entry(Vote::Ok, Some(proposal(Effect::Abort)));
@@ -79,6 +99,9 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("coordinator_term", "a life of a coordinator", records(vec![term.clone()])),
         ("closed_list", "two that may commit", records(vec![JournalRecord::ClosedList(list())])),
         ("snapshot_part", "the last part of a state", records(vec![JournalRecord::Snapshot(snapshot)])),
+        ("shard_configuration", "of the first epoch, and of a later one", {
+            records([Configuration::first(group()), configuration()].map(JournalRecord::Configured).into())
+        }),
         ("checkpoint_records", "a term and a complete point", {
             let complete = JournalRecord::Complete(Timestamp::MAX);
             Content::Checkpoint(vec![CheckpointChunk::Records(vec![term, complete])])

@@ -6,7 +6,7 @@ use iolite_wire::node::{
     BetweenReplicas, Boot, Effect, Epoch, NodesHello, NodesVersion, Peer, ReplicaId, ShardId, StateChunk, Vote,
 };
 
-use super::nodes::{entry, part, proposal, view};
+use super::nodes::{configuration, entry, part, proposal, view};
 use super::records::transaction;
 use super::session::store;
 use super::values::{time, write};
@@ -36,6 +36,8 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         Peer::FetchState { place: b"place".to_vec() },
         Peer::StartViewChange { view: view() },
         Peer::StartView { part: own.clone() },
+        Peer::Configured { configuration: configuration() },
+        Peer::Begun { view: view() },
     ];
     let commit = completed(5, 1, CompletedDecision::Committed(vec![write(Operation::Add(1))]), true);
     let abort = completed(6, 2, CompletedDecision::Aborted, false);

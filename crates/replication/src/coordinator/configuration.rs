@@ -1,0 +1,55 @@
+//! Going over to the configuration of a shard that a replica tells of.
+//!
+//! Invariant: nothing that a replica answered in an earlier epoch counts in a later one: all that is under way is asked anew, of the later group.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_machine::Now;
+use iolite_store::RequestId;
+
+use super::questions::Purpose;
+use super::{Coordinator, Session};
+use crate::node::{Ask, Group, ShardId, View};
+
+impl Coordinator {
+    /// A replica has gone over to this configuration. One that is behind tells of an earlier one, and learns of the later one from its peers.
+    pub(super) fn on_wrong_epoch(&mut self, now: Now, group: Group) {
+        let (shard, epoch) = (group.shard, group.epoch);
+        if self.settings.shards.group(shard).is_none_or(|known| known.epoch >= epoch) {
+            return;
+        }
+        self.settings.shards.set_group(group);
+        self.views.insert(shard, View { epoch, number: 0 });
+        let acknowledgements = self.acknowledgements_at(shard);
+        self.questions.drop_each(|question| question.to.shard == shard);
+        self.vote_in_epoch(now, shard);
+        self.take_over_in_epoch(now, shard);
+        self.read_in_epoch(now, shard);
+        self.validate_in_epoch(now, shard);
+        for (request, ask) in acknowledgements {
+            self.acknowledging.insert(request, BTreeSet::new());
+            self.ask_all(now, shard, &Purpose::Acknowledge(request), &ask);
+        }
+        match self.session {
+            Session::Opening(_) => self.open(now),
+            Session::Open { .. } => self.close_in_epoch(now, shard),
+        }
+    }
+
+    /// Those that wait for a majority of the shard.
+    fn acknowledgements_at(&self, shard: ShardId) -> BTreeMap<RequestId, Ask> {
+        let own = self.questions.of_shard(shard).filter_map(|(purpose, ask)| match purpose {
+            Purpose::Acknowledge(request) if self.acknowledging.contains_key(request) => Some((*request, ask.clone())),
+            Purpose::Acknowledge(_)
+            | Purpose::Open
+            | Purpose::Begin
+            | Purpose::Close
+            | Purpose::CloseList
+            | Purpose::Vote { .. }
+            | Purpose::Backup(_)
+            | Purpose::Validation(_)
+            | Purpose::Reading { .. } => None,
+        });
+        own.collect()
+    }
+}

@@ -1,0 +1,168 @@
+//! Who keeps the shard, as far as this replica knows, and how it goes over to the next configuration.
+//!
+//! Invariants:
+//! - the configuration that a replica goes over to was chosen: a transaction of the epoch before committed it;
+//! - who has gone over answers nothing of an earlier epoch any more, and that is in the journal before anything tells of it: it is sealed;
+//! - an epoch begins with the records of a majority of the sealed ones of the epoch before, or, once it has begun, with its own.
+//!
+//! Source: epochs of IR (TAPIR, TOCS 2018, 3.2.2), with docs/decisions/0009-sealed-epochs.md.
+
+use std::cmp::Ordering;
+
+use iolite_machine::Now;
+use iolite_values::Timestamp;
+
+use super::Replica;
+use super::standing::{Changing, Parts};
+use crate::broken::Broken;
+use crate::configuration::{configuration_cell, said, written};
+use crate::ir::Quorums;
+use crate::journal::JournalRecord;
+use crate::node::{Configuration, Epoch, Group, Objection, Peer, Proposal, ReplicaId, View};
+use crate::versions::Logged;
+
+/// Whose records a view begins from.
+pub(super) struct Givers {
+    pub quorums: Quorums,
+    /// Whether this replica's own record is one of them.
+    pub own: bool,
+    pub others: Vec<Parts>,
+}
+
+impl Replica {
+    pub(super) fn epoch(&self) -> Epoch {
+        self.configuration.group().epoch
+    }
+
+    /// Whether it keeps the shard: others have its state at most, and answer nothing.
+    pub(super) fn is_member(&self) -> bool {
+        self.configuration.group().contains(self.settings.id)
+    }
+
+    /// Whether it has taken part in the epoch.
+    pub(super) fn has_begun(&self) -> bool {
+        self.standing.last_normal().epoch == self.epoch()
+    }
+
+    /// A proposal may make the next configuration only, and only of this one: whatever else stands in that row is a thing of the past.
+    pub(super) fn check_configuration(&self, proposal: &Proposal) -> Result<(), Objection> {
+        let cell = configuration_cell(self.configuration.group().shard);
+        let mut own = proposal.writes().iter().filter(|write| write.cell.table == cell.table);
+        let follows = |configuration: Configuration| configuration.previous() == Some(self.configuration.group());
+        match own.all(|write| write.cell == cell && written(write).is_some_and(follows)) {
+            true => Ok(()),
+            false => Err(Objection::Conflict { at_least: Timestamp::ZERO }),
+        }
+    }
+
+    /// A commit may have said what is next.
+    pub(super) fn note_configuration(&mut self, logged: &Logged) {
+        let cell = configuration_cell(self.configuration.group().shard);
+        if logged.commit.writes.iter().any(|write| write.cell == cell) {
+            self.next = logged.commit.writes.iter().filter_map(written).find(|next| self.is_later(next));
+        }
+    }
+
+    /// The rows came from elsewhere: they may say what is next.
+    pub(super) fn look_for_configuration(&mut self) {
+        let cell = configuration_cell(self.configuration.group().shard);
+        let row = self.versions.row(cell.table, &cell.row);
+        let next = row.and_then(|row| row.latest().cell(cell.column)).and_then(said);
+        self.next = next.filter(|next| self.is_later(next));
+    }
+
+    fn is_later(&self, next: &Configuration) -> bool {
+        next.group().shard == self.configuration.group().shard && next.group().epoch > self.epoch()
+    }
+
+    /// Ends the epoch, if a transaction has chosen what comes after it.
+    pub(super) fn press_configuration(&mut self, now: Now) {
+        if let Some(next) = self.next.take() {
+            self.go_over(now, next);
+        }
+    }
+
+    fn go_over(&mut self, now: Now, configuration: Configuration) {
+        if !self.is_later(&configuration) {
+            return;
+        }
+        let view = View { epoch: configuration.group().epoch, number: 0 };
+        if self.settings.broken == Broken::LeaveUnsealed && !configuration.group().contains(self.settings.id) {
+            return self.give_record_unsealed(&configuration, view);
+        }
+        self.persist(&JournalRecord::Configured(configuration.clone()));
+        self.configure(configuration);
+        self.join(now, view);
+    }
+
+    /// As if the configuration had been known from the start.
+    pub(super) fn configure(&mut self, configuration: Configuration) {
+        let view = View { epoch: configuration.group().epoch, number: 0 };
+        self.quorums = Quorums::of(configuration.group());
+        self.configuration = configuration;
+        self.standing = self.standing.joined(view);
+    }
+
+    /// For simulations: one that is not of the next group says what it has, and goes on in its epoch.
+    fn give_record_unsealed(&mut self, configuration: &Configuration, view: View) {
+        let (own, last_normal) = (self.configuration.clone(), self.standing.last_normal());
+        let parts = self.own_parts(view);
+        self.configuration = configuration.clone();
+        for other in self.others() {
+            self.tell(other, Peer::Configured { configuration: configuration.clone() });
+            for part in parts.iter().cloned() {
+                self.tell(other, Peer::DoViewChange { last_normal, part });
+            }
+        }
+        self.configuration = own;
+    }
+
+    pub(super) fn on_configured(&mut self, now: Now, from: ReplicaId, configuration: Configuration) {
+        match configuration.group().epoch.cmp(&self.epoch()) {
+            Ordering::Greater => self.go_over(now, configuration),
+            Ordering::Less => self.tell_configuration(from),
+            Ordering::Equal => {}
+        }
+    }
+
+    pub(super) fn tell_configuration(&mut self, to: ReplicaId) {
+        let configuration = self.configuration.clone();
+        self.tell(to, Peer::Configured { configuration });
+    }
+
+    /// Somebody knows of a later epoch: who knows of it as well answers with its configuration.
+    pub(super) fn ask_for_configuration(&mut self) {
+        for other in self.others() {
+            self.tell_configuration(other);
+        }
+    }
+
+    /// Whoever begins the view does without this replica's record.
+    pub(super) fn on_begun(&mut self, view: View) {
+        if !self.is_member() && view >= self.standing.view() {
+            self.standing.rest();
+        }
+    }
+
+    /// Whose records make the master record of the view: those of a majority of the group, if one of them took part in the epoch, for then the epoch may have
+    /// decided something. If none of a majority did, it has not, and those of a majority of the group before make it, who are sealed.
+    pub(super) fn givers(&self, changing: &Changing) -> Option<Givers> {
+        let joined = self.enough_of(changing, self.configuration.group(), 0)?;
+        let epochs = joined.others.iter().map(|parts| parts.last_normal.epoch);
+        let has_begun = epochs.chain([changing.last_normal.epoch]).any(|epoch| epoch == changing.view.epoch);
+        let fewer = usize::from(self.settings.broken == Broken::BeginFromFewer);
+        match self.configuration.previous().filter(|_| !has_begun) {
+            None => Some(joined),
+            Some(previous) => self.enough_of(changing, previous, fewer),
+        }
+    }
+
+    fn enough_of(&self, changing: &Changing, group: &Group, fewer: usize) -> Option<Givers> {
+        let quorums = Quorums::of(group);
+        let own = group.contains(self.settings.id);
+        let whole = changing.records.iter().filter(|(from, parts)| group.contains(**from) && parts.are_all_there());
+        let count = quorums.majority() - fewer - usize::from(own);
+        let others: Vec<Parts> = whole.map(|(_, parts)| parts.clone()).take(count).collect();
+        (others.len() == count).then_some(Givers { quorums, own, others })
+    }
+}

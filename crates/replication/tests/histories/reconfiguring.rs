@@ -1,0 +1,90 @@
+//! Operators who replace replicas while clients work: some that have lost their disks, some that are well.
+
+use iolite_replication::configuration_write;
+use iolite_replication::node::{Configuration, Group, ReplicaId, ShardId};
+use iolite_values::Timestamp;
+
+use super::cluster::{CLIENTS, Cluster};
+use super::store_node::StoreNode;
+
+/// What operators do in a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operators {
+    None,
+    /// They replace one replica by another.
+    Replace,
+}
+
+impl Cluster {
+    /// The latest group of a shard that anybody has gone over to.
+    pub fn latest_group(&self, shard: ShardId) -> &Group {
+        let groups = self.nodes.values().map(|node| node.replica.group()).filter(|group| group.shard == shard);
+        groups.max_by_key(|group| group.epoch).expect("every shard has replicas")
+    }
+
+    /// How many of a group take part in its epoch.
+    fn taking_part(&self, group: &Group) -> usize {
+        let present = group.members().iter().filter_map(|id| self.nodes.get(id));
+        present.filter(|node| node.replica.group() == group && node.replica.takes_part()).count()
+    }
+
+    fn lost(&self, group: &Group) -> Option<ReplicaId> {
+        group.members().iter().copied().find(|id| !self.nodes.contains_key(id))
+    }
+
+    /// Begins to replace one replica of some shard. One that has lost its disk never comes back under its number; of each group one is lost at a time.
+    pub fn replace_replica(&mut self) {
+        let shard = ShardId(self.random.below(self.scene.shards.into()) as u32);
+        let group = self.latest_group(shard).clone();
+        let idle = (CLIENTS..self.clients.len()).find(|operator| self.clients[*operator].is_idle());
+        let (Some(operator), true) = (idle, self.taking_part(&group) > group.members().len() / 2) else { return };
+        let members = group.members();
+        let (leaving, lost) = (members[self.random.index(members.len())], self.lost(&group));
+        let leaving = lost.unwrap_or(leaving);
+        if lost.is_none() && members.len() > 1 && self.random.percent(60) {
+            self.nodes.remove(&leaving);
+            self.counts.disks_lost += 1;
+        }
+        let joining = self.add_node(&group);
+        let next: Vec<ReplicaId> = members.iter().copied().filter(|id| *id != leaving).chain([joining]).collect();
+        self.submit_configuration(operator, &Configuration::after(&group, &next).expect("as many as before"));
+    }
+
+    /// A replica that is of no group yet.
+    fn add_node(&mut self, group: &Group) -> ReplicaId {
+        self.last_replica += 1;
+        let id = ReplicaId(self.last_replica);
+        let offset = self.random.below(10_000_000) as i64 - 5_000_000;
+        let node = StoreNode::new(id, group.clone(), self.scene.broken, self.scene.host, offset);
+        self.nodes.insert(id, node);
+        id
+    }
+
+    fn submit_configuration(&mut self, operator: usize, configuration: &Configuration) {
+        let resolved = self.gateways[self.clients[operator].coordinator].resolved().unwrap_or(Timestamp::ZERO);
+        let request = self.clients[operator].change(self.step, resolved, configuration_write(configuration));
+        self.request(operator, request);
+        self.served.extend(configuration.previous().into_iter().flat_map(Group::members));
+    }
+
+    /// Replicas that were replaced are turned off, once all that are there of the group take part in it, and every gateway knows it.
+    pub fn turn_off_replaced(&mut self) {
+        for shard in (0..self.scene.shards).map(ShardId) {
+            let group = self.latest_group(shard).clone();
+            self.map.set_group(group.clone());
+            let is_known = self.gateways.iter().all(|gateway| gateway.knows(&group));
+            let present = group.members().iter().filter(|id| self.nodes.contains_key(id)).count();
+            if !is_known || self.taking_part(&group) < present {
+                continue;
+            }
+            let replaced = self.nodes.iter().filter(|(id, node)| {
+                let is_of_shard = node.replica.group().shard == shard;
+                is_of_shard && self.served.contains(id) && !group.contains(**id)
+            });
+            for id in replaced.map(|(id, _)| *id).collect::<Vec<_>>() {
+                let node = self.nodes.remove(&id).expect("it is there");
+                self.turned_off.push(node);
+            }
+        }
+    }
+}
