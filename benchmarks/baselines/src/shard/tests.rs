@@ -285,6 +285,19 @@ fn who_lost_its_locks_is_refused_when_it_next_asks() {
 }
 
 #[test]
+fn locks_for_what_was_read_are_gone_with_the_leader_that_had_them() {
+    for next in [prepare(1, &[read("x", 1)], &["y"]), validate(1, &[read("x", 1)])] {
+        let mut bed = Bed::new(Control::Locking);
+        bed.ask(1, get(1, "x"));
+        bed.apply(OTHER, Entry::First);
+        bed.apply(Leadership { term: 3, node: 0 }, Entry::First);
+        bed.told();
+        bed.ask(2, next);
+        assert_eq!(bed.told(), [(2, REFUSED())]);
+    }
+}
+
+#[test]
 fn an_older_one_waits_for_what_is_prepared_and_not_for_ever() {
     let mut bed = Bed::new(Control::Locking);
     bed.ask(1, prepare(2, &[], &["x"]));

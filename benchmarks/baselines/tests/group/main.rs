@@ -119,6 +119,27 @@ fn pairs(bed: &Bed, count: usize) -> Vec<[Vec<u8>; 2]> {
 }
 
 #[tokio::test]
+async fn what_one_shard_never_prepared_is_undone_at_the_other() {
+    for control in CONTROLS {
+        let mut bed = Bed::start(2, control);
+        let [[first, second]] = pairs(&bed, 1).try_into().expect("one was asked for");
+        let mut session = bed.session();
+        let loaded = [(first.clone(), b"old".to_vec()), (second.clone(), b"old".to_vec())];
+        session.load(loaded.into()).await.expect("a leader is found");
+        (0..3).for_each(|node| bed.kill(Place { shard: ShardNumber(1), node }));
+        session.begin();
+        session.put(&first, b"new");
+        session.put(&second, b"new");
+        let ended = tokio::time::timeout(Duration::from_millis(500), session.commit()).await;
+        assert!(ended.is_err(), "it has no outcome while a shard is away: {ended:?}");
+        drop(session);
+        bed.start_all();
+        let found = bed.session().look(&[first, second]).await.expect("what stands in the way is settled");
+        assert_eq!(found, [Some(b"old".to_vec()), Some(b"old".to_vec())]);
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_is_gone_within_its_commit_leaves_all_of_it_or_nothing() {
     let bed = Bed::start(2, Control::Optimistic);
     let pairs = pairs(&bed, 40);
