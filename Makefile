@@ -10,7 +10,7 @@ DEMO_APP := examples/room-planner/dist
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
-.PHONY: help setup build wasm web server demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
+.PHONY: help setup build wasm web server baselines demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
 
 help: ## shows this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -20,8 +20,12 @@ setup: ## installs everything the other targets need; quiet when nothing is miss
 
 build: setup server wasm web ## builds the release binary, the browser module, the web packages and the demo page
 
+# Alone: the baselines, which only measurements need, would make everyone's first build longer.
 server:
-	cargo build --release --locked
+	cargo build --release --locked --package iolite-server
+
+baselines: ## builds OCC-Store and Lock-Store too, which transactions are measured beside
+	cargo build --release --locked --package iolite-server --package iolite-baselines
 
 wasm:
 	@cargo xtask wasm
