@@ -25,6 +25,6 @@ pub enum Broken {
     ValidateWithoutPrepared,
     /// A new epoch begins with the records of f replicas of the one before.
     BeginFromFewer,
-    /// A replica that is not of the next epoch gives its record, and goes on in its own.
+    /// A replica that is not of the next group goes on answering in the epoch before.
     LeaveUnsealed,
 }

@@ -233,8 +233,9 @@ impl Replica {
         self.record.iter().map(|(id, entry)| entry.recorded(id))
     }
 
+    /// Whether it is the whole group, and has all that was decided before it was.
     fn is_alone(&self) -> bool {
-        self.configuration.group().members() == [self.settings.id]
+        self.standing.is_normal() && self.configuration.group().members() == [self.settings.id]
     }
 
     /// The highest timestamp of anything here.
@@ -248,6 +249,8 @@ impl Replica {
     fn answer(&mut self, now: Now, message: ToReplica) -> Option<(PersistId, Answer)> {
         let ToReplica { from, term, id, store: _, shard: _, view: _, ask } = message;
         Some(match ask {
+            // One that is new knows of no lives, and has nothing.
+            Ask::Open if !self.has_begun() => return None,
             Ask::Open => self.on_open(from),
             Ask::ReadAt { interest, at, limit } => self.on_read_at(&interest, at, limit),
             Ask::Changes { interests, after, through } => self.on_changes(&interests, after, through),
@@ -278,6 +281,9 @@ impl Replica {
     }
 
     fn on_coordinator(&mut self, now: Now, message: ToReplica) {
+        if self.answer_unsealed(now, &message) {
+            return;
+        }
         let (to, id, group) = (message.from, message.id, self.configuration.group());
         if message.ask != Ask::Open && message.store != Some(self.settings.store) {
             return self.reply(now, to, id, PersistId::START, Answer::WrongStore);

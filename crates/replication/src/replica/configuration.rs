@@ -13,12 +13,12 @@ use iolite_machine::Now;
 use iolite_values::Timestamp;
 
 use super::Replica;
-use super::standing::{Changing, Parts};
+use super::standing::{Changing, Parts, Standing};
 use crate::broken::Broken;
 use crate::configuration::{configuration_cell, said, written};
 use crate::ir::Quorums;
 use crate::journal::JournalRecord;
-use crate::node::{Configuration, Epoch, Group, Objection, Peer, Proposal, ReplicaId, View};
+use crate::node::{Configuration, Epoch, Group, Objection, Peer, Proposal, ReplicaId, ToReplica, View};
 use crate::versions::Logged;
 
 /// Whose records a view begins from.
@@ -87,8 +87,8 @@ impl Replica {
             return;
         }
         let view = View { epoch: configuration.group().epoch, number: 0 };
-        if self.settings.broken == Broken::LeaveUnsealed && !configuration.group().contains(self.settings.id) {
-            return self.give_record_unsealed(&configuration, view);
+        if self.is_alone() {
+            self.record_what_was_decided_alone();
         }
         self.persist(&JournalRecord::Configured(configuration.clone()));
         self.configure(configuration);
@@ -103,18 +103,20 @@ impl Replica {
         self.standing = self.standing.joined(view);
     }
 
-    /// For simulations: one that is not of the next group says what it has, and goes on in its epoch.
-    fn give_record_unsealed(&mut self, configuration: &Configuration, view: View) {
-        let (own, last_normal) = (self.configuration.clone(), self.standing.last_normal());
-        let parts = self.own_parts(view);
-        self.configuration = configuration.clone();
-        for other in self.others() {
-            self.tell(other, Peer::Configured { configuration: configuration.clone() });
-            for part in parts.iter().cloned() {
-                self.tell(other, Peer::DoViewChange { last_normal, part });
-            }
-        }
-        self.configuration = own;
+    /// For simulations: one that was left out answers in the epoch before, as if nothing had happened.
+    pub(super) fn answer_unsealed(&mut self, now: Now, message: &ToReplica) -> bool {
+        let is_before = |previous: &&Group| previous.epoch == message.view.epoch && !self.is_member();
+        let is_broken = self.settings.broken == Broken::LeaveUnsealed;
+        let Some(previous) = self.configuration.previous().filter(is_before).filter(|_| is_broken) else {
+            return false;
+        };
+        let before = Standing::Normal { view: self.standing.last_normal(), master: None };
+        let previous = Configuration::first(previous.clone());
+        let configuration = std::mem::replace(&mut self.configuration, previous);
+        let standing = std::mem::replace(&mut self.standing, before);
+        self.on_coordinator(now, message.clone());
+        (self.configuration, self.standing) = (configuration, standing);
+        true
     }
 
     pub(super) fn on_configured(&mut self, now: Now, from: ReplicaId, configuration: Configuration) {

@@ -99,7 +99,7 @@ impl Replica {
         }
     }
 
-    pub(super) fn own_parts(&self, view: View) -> Vec<RecordPart> {
+    fn own_parts(&self, view: View) -> Vec<RecordPart> {
         let entries = self.record.iter().map(|(id, entry)| entry.recorded(id)).collect();
         let head = RecordPart {
             view,

@@ -245,7 +245,7 @@ impl Cluster {
             99 if self.random.percent(8) => self.change_view(),
             97 | 98 if self.scene.operators != Operators::None => {
                 if self.random.percent(50) {
-                    self.replace_replica();
+                    self.reconfigure();
                 }
                 self.turn_off_replaced();
             }

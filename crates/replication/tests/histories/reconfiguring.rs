@@ -4,6 +4,7 @@ use iolite_replication::configuration_write;
 use iolite_replication::node::{Configuration, Group, ReplicaId, ShardId};
 use iolite_values::Timestamp;
 
+use super::client::Client;
 use super::cluster::{CLIENTS, Cluster};
 use super::store_node::StoreNode;
 
@@ -13,6 +14,8 @@ pub enum Operators {
     None,
     /// They replace one replica by another.
     Replace,
+    /// They also move a shard to other replicas, and make its group larger or smaller.
+    Resize,
 }
 
 impl Cluster {
@@ -32,8 +35,8 @@ impl Cluster {
         group.members().iter().copied().find(|id| !self.nodes.contains_key(id))
     }
 
-    /// Begins to replace one replica of some shard. One that has lost its disk never comes back under its number; of each group one is lost at a time.
-    pub fn replace_replica(&mut self) {
+    /// Begins to change the group of some shard. A replica that has lost its disk never comes back under its number; of each group one is lost at a time.
+    pub fn reconfigure(&mut self) {
         let shard = ShardId(self.random.below(self.scene.shards.into()) as u32);
         let group = self.latest_group(shard).clone();
         let idle = (CLIENTS..self.clients.len()).find(|operator| self.clients[*operator].is_idle());
@@ -41,13 +44,39 @@ impl Cluster {
         let members = group.members();
         let (leaving, lost) = (members[self.random.index(members.len())], self.lost(&group));
         let leaving = lost.unwrap_or(leaving);
-        if lost.is_none() && members.len() > 1 && self.random.percent(60) {
+        // Another change may be under way to a group that could not do without it.
+        let alone = self.clients[CLIENTS..].iter().all(Client::is_idle);
+        if lost.is_none() && members.len() > 1 && alone && self.random.percent(60) {
             self.nodes.remove(&leaving);
             self.counts.disks_lost += 1;
         }
-        let joining = self.add_node(&group);
-        let next: Vec<ReplicaId> = members.iter().copied().filter(|id| *id != leaving).chain([joining]).collect();
-        self.submit_configuration(operator, &Configuration::after(&group, &next).expect("as many as before"));
+        let next = self.next_members(&group, leaving);
+        self.submit_configuration(operator, &Configuration::after(&group, &next).expect("an odd number of them"));
+    }
+
+    /// The members of a group without one of them; as many, or more, or fewer.
+    fn next_members(&mut self, group: &Group, leaving: ReplicaId) -> Vec<ReplicaId> {
+        let kind = match self.scene.operators {
+            Operators::None | Operators::Replace => 0,
+            Operators::Resize => self.random.below(4),
+        };
+        let size = group.members().len();
+        let mut next: Vec<ReplicaId> = group.members().iter().copied().filter(|id| *id != leaving).collect();
+        let joining = match kind {
+            // A move.
+            1 => {
+                next.clear();
+                size
+            }
+            2 if size < 5 => 3,
+            3 if size > 1 => {
+                next.truncate(size - 2);
+                0
+            }
+            _ => 1,
+        };
+        next.extend((0..joining).map(|_| self.add_node(group)));
+        next
     }
 
     /// A replica that is of no group yet.
@@ -74,7 +103,7 @@ impl Cluster {
             self.map.set_group(group.clone());
             let is_known = self.gateways.iter().all(|gateway| gateway.knows(&group));
             let present = group.members().iter().filter(|id| self.nodes.contains_key(id)).count();
-            if !is_known || self.taking_part(&group) < present {
+            if !is_known || self.taking_part(&group) < present.max(group.members().len() / 2 + 1) {
                 continue;
             }
             let replaced = self.nodes.iter().filter(|(id, node)| {
