@@ -138,7 +138,7 @@ impl Machine for Shard {
             Input::Client(link, LinkEvent::Message(request)) => self.on_request(now.instant, link, request),
             Input::Client(link, LinkEvent::Closed) => {
                 if let Role::Leading(leading) = &mut self.role {
-                    leading.on_closed(now.instant, &self.store, link, &mut self.outputs);
+                    leading.on_closed(&self.store, link, &mut self.outputs);
                 }
             }
             Input::Client(_, LinkEvent::Opened(_)) => {}

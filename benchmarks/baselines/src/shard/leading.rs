@@ -128,14 +128,14 @@ impl Leading {
             (Ask::Prepare(prepare), Control::Optimistic) => self.prepare_valid(now, store, asker, prepare, outputs),
             (Ask::Prepare(prepare), Control::Locking) => self.prepare_locked(now, store, asker, prepare, outputs),
             (Ask::Validate(validate), Control::Optimistic) => self.confirm_valid(now, store, asker, validate, outputs),
-            (Ask::Validate(validate), Control::Locking) => self.confirm_locked(now, store, asker, validate, outputs),
+            (Ask::Validate(validate), Control::Locking) => self.confirm_locked(store, asker, validate, outputs),
             (Ask::Commit(transaction), _) => {
                 if store.prepared(transaction).is_some() {
                     self.propose(Change::Commit(transaction), None, outputs);
                 }
             }
-            (Ask::Abort(transaction), _) => self.on_abort(now, store, transaction, outputs),
-            (Ask::Settle(transaction), _) => self.on_settle(now, store, asker, transaction, outputs),
+            (Ask::Abort(transaction), _) => self.on_abort(store, transaction, outputs),
+            (Ask::Settle(transaction), _) => self.on_settle(store, asker, transaction, outputs),
             (Ask::Load(load), _) => {
                 let change = Change::Load(Loaded { pairs: load.pairs });
                 self.propose(change, Some((asker, Awaited::Loaded)), outputs);
@@ -148,7 +148,7 @@ impl Leading {
         match change {
             Change::Load(_) => {}
             Change::Prepare(prepared) => match store.decided(prepared.transaction) {
-                Some(_) => self.end_one(now, store, prepared.transaction, outputs),
+                Some(_) => self.end_one(store, prepared.transaction, outputs),
                 None => {
                     if let Some(active) = self.active.get_mut(&prepared.transaction) {
                         active.state = State::Prepared { since: now };
@@ -156,7 +156,7 @@ impl Leading {
                 }
             },
             Change::Commit(transaction) | Change::Abort(transaction) => {
-                self.end_one(now, store, *transaction, outputs);
+                self.end_one(store, *transaction, outputs);
             }
         }
         if let Some((asker, awaited)) = self.waiting.remove(&ticket) {
@@ -177,10 +177,10 @@ impl Leading {
     }
 
     /// What its client had begun there is given up, but for what is prepared.
-    pub fn on_closed(&mut self, now: Instant, store: &Store, link: LinkNumber, outputs: &mut Outputs) {
+    pub fn on_closed(&mut self, store: &Store, link: LinkNumber, outputs: &mut Outputs) {
         let of_link = self.active.iter().filter(|(_, active)| active.link == link && !active.state.is_in_log());
         let begun: Vec<TransactionId> = of_link.map(|(transaction, _)| *transaction).collect();
-        begun.into_iter().for_each(|transaction| self.end_one(now, store, transaction, outputs));
+        begun.into_iter().for_each(|transaction| self.end_one(store, transaction, outputs));
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -244,10 +244,10 @@ impl Leading {
     }
 
     /// Releases what a transaction holds, and goes on with those that waited for it.
-    pub(super) fn end_one(&mut self, now: Instant, store: &Store, transaction: TransactionId, outputs: &mut Outputs) {
+    pub(super) fn end_one(&mut self, store: &Store, transaction: TransactionId, outputs: &mut Outputs) {
         self.active.remove(&transaction);
         let granted = self.locks.release(transaction);
-        self.go_on(now, store, granted, outputs);
+        self.go_on(store, granted, outputs);
     }
 
     fn propose(&mut self, change: Change, awaited: Option<(Asker, Awaited)>, outputs: &mut Outputs) {
@@ -267,22 +267,15 @@ impl Leading {
         self.active.get(&transaction).is_some_and(|active| active.state.is_in_log())
     }
 
-    fn on_abort(&mut self, now: Instant, store: &Store, transaction: TransactionId, outputs: &mut Outputs) {
+    fn on_abort(&mut self, store: &Store, transaction: TransactionId, outputs: &mut Outputs) {
         if self.is_in_log(transaction) {
             self.propose(Change::Abort(transaction), None, outputs);
         } else {
-            self.end_one(now, store, transaction, outputs);
+            self.end_one(store, transaction, outputs);
         }
     }
 
-    fn on_settle(
-        &mut self,
-        now: Instant,
-        store: &Store,
-        asker: Asker,
-        transaction: TransactionId,
-        outputs: &mut Outputs,
-    ) {
+    fn on_settle(&mut self, store: &Store, asker: Asker, transaction: TransactionId, outputs: &mut Outputs) {
         if let Some(outcome) = store.outcome(transaction) {
             return outputs.push_back(asker.told(settled(outcome)));
         }
@@ -290,7 +283,7 @@ impl Leading {
             // It will be known soon what became of it.
             return outputs.push_back(asker.told(refused(None)));
         }
-        self.end_one(now, store, transaction, outputs);
+        self.end_one(store, transaction, outputs);
         self.propose(Change::Abort(transaction), Some((asker, Awaited::Settled(transaction))), outputs);
     }
 

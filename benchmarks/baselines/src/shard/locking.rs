@@ -23,16 +23,10 @@ impl Leading {
         match self.active.entry(transaction).or_insert(active).state {
             State::Running if !is_over => {
                 let wants = vec![(key.clone(), Mode::Read)];
-                self.wait(
-                    now,
-                    store,
-                    transaction,
-                    Waiting { asker, since: now, wants, then: Then::Tell(key) },
-                    outputs,
-                );
+                self.wait(store, transaction, Waiting { asker, since: now, wants, then: Then::Tell(key) }, outputs);
             }
             State::Running | State::Waiting(_) | State::Wounded | State::Proposed | State::Prepared { .. } => {
-                self.end_one(now, store, transaction, outputs);
+                self.end_one(store, transaction, outputs);
                 outputs.push_back(asker.told(refused(None)));
             }
         }
@@ -52,30 +46,23 @@ impl Leading {
         let state = &self.active.entry(transaction).or_insert(active).state;
         let may = matches!(state, State::Running);
         if !may || !reads.iter().all(|key| self.locks.holds(transaction, key, Mode::Read)) {
-            self.end_one(now, store, transaction, outputs);
+            self.end_one(store, transaction, outputs);
             return outputs.push_back(asker.told(refused(None)));
         }
         let wants = writes.iter().map(|pair| (pair.key.clone(), Mode::Write)).collect();
         let then = Then::Propose(Prepared { transaction, reads, writes, participants });
-        self.wait(now, store, transaction, Waiting { asker, since: now, wants, then }, outputs);
+        self.wait(store, transaction, Waiting { asker, since: now, wants, then }, outputs);
     }
 
     /// A transaction that wrote nothing ran at any time at which it held all its locks: now.
-    pub(super) fn confirm_locked(
-        &mut self,
-        now: Instant,
-        store: &Store,
-        asker: Asker,
-        validate: Validate,
-        outputs: &mut Outputs,
-    ) {
+    pub(super) fn confirm_locked(&mut self, store: &Store, asker: Asker, validate: Validate, outputs: &mut Outputs) {
         let Validate { transaction, reads } = validate;
         if reads.iter().all(|read| self.locks.holds(transaction, &read.key, Mode::Read)) {
             self.tell_confirmed(asker, Tell::Done(()), outputs);
         } else {
             outputs.push_back(asker.told(refused(None)));
         }
-        self.end_one(now, store, transaction, outputs);
+        self.end_one(store, transaction, outputs);
     }
 
     pub(super) fn give_up_waiting(
@@ -89,39 +76,26 @@ impl Leading {
         let in_the_way = waiting.wants.iter().flat_map(|(key, mode)| self.locks.in_the_way(transaction, key, *mode));
         let blocker = in_the_way.into_iter().find_map(|holder| self.abandoned(now, store, holder));
         outputs.push_back(waiting.asker.told(refused(blocker)));
-        self.end_one(now, store, transaction, outputs);
+        self.end_one(store, transaction, outputs);
     }
 
     /// Goes on with transactions that have got a lock that they waited for.
-    pub(super) fn go_on(&mut self, now: Instant, store: &Store, granted: Vec<TransactionId>, outputs: &mut Outputs) {
+    pub(super) fn go_on(&mut self, store: &Store, granted: Vec<TransactionId>, outputs: &mut Outputs) {
         let mut granted = VecDeque::from(granted);
         while let Some(next) = granted.pop_front() {
-            granted.extend(self.advance(now, store, next, outputs));
+            granted.extend(self.advance(store, next, outputs));
         }
     }
 
-    fn wait(
-        &mut self,
-        now: Instant,
-        store: &Store,
-        transaction: TransactionId,
-        waiting: Waiting,
-        outputs: &mut Outputs,
-    ) {
+    fn wait(&mut self, store: &Store, transaction: TransactionId, waiting: Waiting, outputs: &mut Outputs) {
         if let Some(active) = self.active.get_mut(&transaction) {
             active.state = State::Waiting(waiting);
         }
-        self.go_on(now, store, vec![transaction], outputs);
+        self.go_on(store, vec![transaction], outputs);
     }
 
     /// Takes a transaction as far as its locks allow. Returns those that go on because younger ones were wounded.
-    fn advance(
-        &mut self,
-        now: Instant,
-        store: &Store,
-        transaction: TransactionId,
-        outputs: &mut Outputs,
-    ) -> Vec<TransactionId> {
+    fn advance(&mut self, store: &Store, transaction: TransactionId, outputs: &mut Outputs) -> Vec<TransactionId> {
         let Some(Active { age, state: State::Waiting(waiting), .. }) = self.active.get(&transaction) else {
             return Vec::new();
         };
@@ -138,11 +112,11 @@ impl Leading {
                 return others;
             }
         }
-        self.has_all(now, store, transaction, outputs);
+        self.has_all(store, transaction, outputs);
         others
     }
 
-    fn has_all(&mut self, _: Instant, store: &Store, transaction: TransactionId, outputs: &mut Outputs) {
+    fn has_all(&mut self, store: &Store, transaction: TransactionId, outputs: &mut Outputs) {
         let Some(active) = self.active.get_mut(&transaction) else { return };
         let age = active.age;
         match std::mem::replace(&mut active.state, State::Running) {

@@ -29,7 +29,7 @@ impl Leading {
         let mut wants = wants.chain(writes.iter().map(|pair| (&pair.key, Mode::Write)));
         if let Err(holder) = wants.try_for_each(|(key, mode)| self.locks.try_lock(transaction, key, mode)) {
             let blocker = self.abandoned(now, store, holder);
-            self.end_one(now, store, transaction, outputs);
+            self.end_one(store, transaction, outputs);
             return outputs.push_back(asker.told(refused(blocker)));
         }
         let reads = reads.into_iter().map(|read| read.key).collect();
