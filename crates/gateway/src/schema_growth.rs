@@ -5,7 +5,7 @@
 use iolite_catalog::{Catalog, Growth};
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, ReadLimit, ReadReply, Refusal, Request, TooOld};
-use iolite_values::{Attempt, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, Level, Timestamp, Transaction, TransactionId};
 
 use crate::Gateway;
 use crate::farewell::Farewell;
@@ -74,6 +74,7 @@ impl Gateway {
             snapshot: self.position(),
             reads: growth.reads(),
             decision: growth.decision(),
+            level: Level::Strict,
         };
         self.growing = Some(Growing::Asked);
         self.ask(Purpose::Growth, Request::Commit { transaction, floor: self.position(), within: None });

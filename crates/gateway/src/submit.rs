@@ -5,7 +5,7 @@
 
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, CompletionDecision, Refusal, Request};
-use iolite_values::{Attempt, ClientId, Counter, Schema, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, ClientId, Counter, Level, Schema, Timestamp, Transaction, TransactionId};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
 use crate::farewell::{Farewell, shortened};
@@ -28,6 +28,7 @@ impl Gateway {
             snapshot: submit.snapshot,
             reads: submit.reads,
             decision: submit.decision,
+            level: Level::Strict,
         };
         let bytes = size::transaction(&transaction);
         match self.judge(&transaction, bytes) {

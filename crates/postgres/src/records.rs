@@ -64,7 +64,7 @@ pub fn decode_row(id: &RowId, bytes: &[u8]) -> Result<Row, Malformed> {
 #[cfg(test)]
 mod tests {
     use iolite_values::{
-        Attempt, Cell, ClientId, ColumnId, Counter, Id, Operation, RowKey, TableId, TransactionId, Value, Write,
+        Attempt, Cell, ClientId, ColumnId, Counter, Id, Level, Operation, RowKey, TableId, TransactionId, Value, Write,
     };
 
     use super::*;
@@ -75,7 +75,14 @@ mod tests {
 
     fn transaction(decision: Decision) -> Transaction {
         let id = TransactionId { client: ClientId(Id::from_u128(9)), counter: Counter(4) };
-        Transaction { id, attempt: Attempt(2), snapshot: Timestamp::ZERO, reads: Vec::new(), decision }
+        Transaction {
+            id,
+            attempt: Attempt(2),
+            snapshot: Timestamp::ZERO,
+            reads: Vec::new(),
+            decision,
+            level: Level::Strict,
+        }
     }
 
     fn put(value: Value) -> Write {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_store::{Event, Reply, Request, RequestId};
-use iolite_values::{Decision, Transaction};
+use iolite_values::{Decision, Level, Transaction};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -211,7 +211,9 @@ impl Session {
             (Session::Commit(committer), Request::Validate { transaction, attempt, snapshot, reads, floor: _ }) => {
                 let (id, attempt, snapshot) = (*transaction, *attempt, *snapshot);
                 let (reads, decision) = (reads.to_vec(), Decision::Commit(Vec::new()));
-                committer.validate(shared, &Transaction { id, attempt, snapshot, reads, decision }).await
+                committer
+                    .validate(shared, &Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict })
+                    .await
             }
             (Session::Commit(committer), Request::Acknowledge { client, through }) => {
                 committer.acknowledge(shared, *client, *through).await

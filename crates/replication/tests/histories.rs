@@ -43,11 +43,13 @@ const CLUSTER_SEEDS: u64 = 12;
 fn run(seed: u64, scene: Scene) -> Result<Counts, Violation> {
     let mut cluster = Cluster::new(seed, scene);
     cluster.run(2500)?;
+    checker::check_refusals(&cluster)?;
     cluster.heal()?;
-    checker::check(&cluster)?;
+    checker::check_refusals(&cluster)?;
+    let in_the_past = checker::check(&cluster)?;
     let epochs = cluster.map.groups().map(|group| u64::from(group.epoch.0));
     cluster.counts.epochs = epochs.sum();
-    Ok(cluster.counts)
+    Ok(Counts { in_the_past, ..cluster.counts })
 }
 
 fn run_all(seeds: impl Iterator<Item = u64>, scene: Scene) -> Counts {
@@ -66,7 +68,7 @@ fn every_history_is_strictly_serializable_exactly_once_and_told_whole() {
     let total = run_all((0..SEEDS).chain(FOUND.iter().copied()), ALONE);
     // A history in which nothing happens proves nothing.
     assert!(total.committed > 5_000 && total.aborted > 100 && total.conflicts > 500, "{total:?}");
-    assert!(total.in_doubt > 100, "{total:?}");
+    assert!(total.in_doubt > 100 && total.in_the_past > 0, "{total:?}");
     assert!(total.valid > 500 && total.changed > 100, "{total:?}");
     assert!(total.crashes > 300 && total.records_lost > 100 && total.checkpoints > 300, "{total:?}");
     assert!(total.dropped > 1_000 && total.duplicated > 1_000 && total.collected > 100, "{total:?}");
@@ -76,7 +78,7 @@ fn every_history_is_strictly_serializable_exactly_once_and_told_whole() {
 fn so_is_every_history_of_a_cluster() {
     for (shards, replicas) in [(1, 3), (2, 1), (2, 3), (3, 3), (1, 5), (2, 5)] {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, ..ALONE });
-        assert!(total.committed > 150 && total.conflicts > 15 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.committed > 100 && total.conflicts > 15 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.in_doubt > 5, "{shards}x{replicas}: {total:?}");
         assert!(total.valid > 2 && total.changed > 2, "{shards}x{replicas}: {total:?}");
         assert!(total.gateways_restarted > 20 && total.view_changes > 5 && total.dropped > 500, "{total:?}");
@@ -89,7 +91,7 @@ fn so_is_every_history_in_which_replicas_are_replaced() {
         let scene = Scene { shards, replicas, operators: Operators::Replace, ..ALONE };
         let total = run_all(0..CLUSTER_SEEDS, scene);
         assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
-        assert!(total.epochs > 10 && total.disks_lost > 5, "{shards}x{replicas}: {total:?}");
+        assert!(total.epochs > 10 && total.disks_lost > 3, "{shards}x{replicas}: {total:?}");
     }
 }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use iolite_machine::Instant;
 use iolite_store::{CommitReply, Reply, Request, RequestId};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Id, Operation, Read, RowKey, TableId, Timestamp,
-    Transaction, TransactionId, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Id, Level, Operation, Read, RowKey, TableId,
+    Timestamp, Transaction, TransactionId, Value, Write,
 };
 use stage::{START_MICROS, Stage};
 
@@ -88,6 +88,7 @@ fn submit(stage: &mut Stage, index: usize, client: &mut Client) {
         snapshot: stage.gateways[index].resolved,
         reads,
         decision,
+        level: Level::Strict,
     };
     let began = stage.instant;
     let id = stage.request(index, Request::Commit { transaction, floor: Timestamp::ZERO, within: None });
@@ -169,6 +170,7 @@ fn what_a_gateway_five_seconds_ahead_leaves_behind_blocks_nobody_for_long() {
         snapshot: stage.gateways[1].resolved,
         reads: Vec::new(),
         decision: Decision::Commit(vec![Write { cell: cell(1), operation: Operation::Put(Value::Int(2)) }]),
+        level: Level::Strict,
     };
     let (took, reply) = time_of(&mut stage, Request::Commit { transaction, floor: Timestamp::ZERO, within: None });
     println!("a commit beside an orphan takes {took:?}");

@@ -28,5 +28,5 @@ pub use schema::{
 };
 pub use state::{CellState, TypeMismatch};
 pub use timestamp::Timestamp;
-pub use transaction::{Decision, Transaction, Write};
+pub use transaction::{Decision, Level, Transaction, Write};
 pub use value::{Value, ValueError, ValueType};

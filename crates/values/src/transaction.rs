@@ -18,6 +18,17 @@ pub enum Decision {
     Abort(String),
 }
 
+/// Where a transaction may stand among others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Level {
+    /// After everything that was reported before it was submitted.
+    #[default]
+    Strict,
+    /// It may have read a past that others have changed since, also if that was reported before it was submitted: it stands where that was true.
+    /// Nothing of this can be told from the transaction's own reads and writes, and timestamps are an order of everything at both levels.
+    Serializable,
+}
+
 /// One attempt of one transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Transaction {
@@ -26,6 +37,7 @@ pub struct Transaction {
     /// Everything in `reads` was read at this timestamp. (One snapshot a transaction, so one version for all its reads.)
     pub snapshot: Timestamp,
     pub reads: Vec<Read>,
+    pub level: Level,
     pub decision: Decision,
 }
 

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use iolite_store::Commit;
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Element, Id, Operation, Read, RowKey, StoreIncarnation,
-    TableId, Timestamp, TransactionId, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Element, Id, Level, Operation, Read, RowKey,
+    StoreIncarnation, TableId, Timestamp, TransactionId, Value, Write,
 };
 use iolite_wire::node::{
     Answer, Ask, Ballot, Boot, Closed, Detail, Effect, Epoch, FromReplica, Life, MessageId, Outcome, Proposal,
@@ -75,7 +75,15 @@ fn proposal() -> Arc<Proposal> {
     let put = |number| Write { cell: cell(number), operation: Operation::Put(Value::bytes(vec![7; 64])) };
     let effect = Effect::Commit((0..3).map(put).collect());
     let participants = [ShardId(1)].into();
-    Arc::new(Proposal { id: name(1, 20), participants, snapshot: time(0), reads, effect, is_home: true })
+    Arc::new(Proposal {
+        id: name(1, 20),
+        participants,
+        snapshot: time(0),
+        reads,
+        level: Level::Strict,
+        effect,
+        is_home: true,
+    })
 }
 
 fn closed(clients: u64) -> Closed {

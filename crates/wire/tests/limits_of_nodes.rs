@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use iolite_store::{ReadReply, RowAt};
 use iolite_values::{
-    Attempt, Cell, CellState, ColumnId, CoordinatorId, Operation, Read, Row, RowKey, StoreIncarnation, TableId,
+    Attempt, Cell, CellState, ColumnId, CoordinatorId, Level, Operation, Read, Row, RowKey, StoreIncarnation, TableId,
     Timestamp, Value, Write,
 };
 use iolite_wire::EncodeError;
@@ -29,7 +29,15 @@ fn name() -> ProposalId {
 
 fn proposal(reads: Vec<Read>, writes: Vec<Write>) -> Arc<Proposal> {
     let (participants, effect) = ([ShardId(1)].into(), Effect::Commit(writes.into()));
-    Arc::new(Proposal { id: name(), participants, snapshot: Timestamp::ZERO, reads, effect, is_home: true })
+    Arc::new(Proposal {
+        id: name(),
+        participants,
+        snapshot: Timestamp::ZERO,
+        reads,
+        level: Level::Strict,
+        effect,
+        is_home: true,
+    })
 }
 
 fn put(number: i64, length: usize) -> Write {

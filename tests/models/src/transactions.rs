@@ -1,8 +1,8 @@
 //! Small transactions on few cells.
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Id, Operation, Read, RowKey, TableId, Timestamp,
-    Transaction, TransactionId, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Id, Level, Operation, Read, RowKey, TableId,
+    Timestamp, Transaction, TransactionId, Value, Write,
 };
 
 /// Where a cell, or a client's home, is: in the first shard, or in the last.
@@ -45,5 +45,6 @@ pub fn transaction(number: u8, home: Place, reads: &[Read], writes: &[Write]) ->
         snapshot: Timestamp::ZERO,
         reads: reads.to_vec(),
         decision: Decision::Commit(writes.to_vec()),
+        level: Level::Strict,
     }
 }

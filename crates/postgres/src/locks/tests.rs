@@ -1,6 +1,6 @@
 //! Locks: modes and their order.
 
-use iolite_values::{Attempt, Cell, Counter, Decision, Id, ListOrder, Timestamp, TransactionId, Value};
+use iolite_values::{Attempt, Cell, Counter, Decision, Id, Level, ListOrder, Timestamp, TransactionId, Value};
 
 use super::*;
 
@@ -29,7 +29,14 @@ fn read(row: i64, element: Element) -> Read {
 
 fn transaction(reads: Vec<Read>, writes: Vec<Write>) -> Transaction {
     let id = TransactionId { client: ClientId(Id::from_u128(9)), counter: Counter(1) };
-    Transaction { id, attempt: Attempt(1), snapshot: Timestamp::ZERO, reads, decision: Decision::Commit(writes) }
+    Transaction {
+        id,
+        attempt: Attempt(1),
+        snapshot: Timestamp::ZERO,
+        reads,
+        decision: Decision::Commit(writes),
+        level: Level::Strict,
+    }
 }
 
 fn plan(transaction: &Transaction) -> Plan {

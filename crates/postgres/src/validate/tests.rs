@@ -2,7 +2,7 @@
 
 use iolite_store::{Commit, Completion, CompletionDecision};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Id, KeyRange, ListOrder, RowKey, TableId,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Id, KeyRange, Level, ListOrder, RowKey, TableId,
     TransactionId, Value,
 };
 
@@ -32,7 +32,14 @@ fn whole() -> Read {
 /// The fourth transaction of a client, on a snapshot at 50.
 fn transaction(reads: Vec<Read>, writes: Vec<Write>) -> Transaction {
     let id = TransactionId { client: ClientId(Id::from_u128(9)), counter: Counter(4) };
-    Transaction { id, attempt: Attempt(1), snapshot: at(50), reads, decision: Decision::Commit(writes) }
+    Transaction {
+        id,
+        attempt: Attempt(1),
+        snapshot: at(50),
+        reads,
+        decision: Decision::Commit(writes),
+        level: Level::Strict,
+    }
 }
 
 /// A store that is at 100, and knows what was since 10; these operations touched the row at these times.

@@ -13,7 +13,8 @@ use std::time::Duration;
 use iolite_postgres::{Broken, Clock, PostgresSettings, Retention, SchemaName};
 use iolite_store::{Reply, Request};
 use iolite_values::{
-    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Interest, KeyRange, Timestamp, Transaction, TransactionId,
+    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Interest, KeyRange, Level, Timestamp, Transaction,
+    TransactionId,
 };
 
 use self::client::Client;
@@ -107,7 +108,14 @@ impl Run {
 async fn open_accounts(gateway: &Gateway, history: &History) {
     let id = TransactionId { client: ClientId(Id::from_u128(u128::MAX)), counter: Counter(1) };
     let decision = Decision::Commit(workload::opening());
-    let transaction = Transaction { id, attempt: Attempt(1), snapshot: Timestamp::ZERO, reads: Vec::new(), decision };
+    let transaction = Transaction {
+        id,
+        attempt: Attempt(1),
+        snapshot: Timestamp::ZERO,
+        reads: Vec::new(),
+        decision,
+        level: Level::Strict,
+    };
     let request = Request::Commit { transaction: transaction.clone(), floor: Timestamp::ZERO, within: None };
     match gateway.ask(request).await {
         Reply::Commit(iolite_store::CommitReply::Completed(completion)) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{
-    Attempt, CellState, ClientId, Counter, Decision, Element, Id, Operation, Read, Timestamp, Transaction,
+    Attempt, CellState, ClientId, Counter, Decision, Element, Id, Level, Operation, Read, Timestamp, Transaction,
     TransactionId, Value,
 };
 use tokio_postgres::Client;
@@ -87,7 +87,7 @@ async fn a_reader_waits_for_who_is_changing_what_it_read() {
     let reads = vec![Read::Cell { cell: write(1, Operation::Create).cell, element: Element::Whole }];
     let id = TransactionId { client: ClientId(Id::from_u128(4)), counter: Counter(1) };
     let decision = Decision::Commit(vec![write(2, Operation::Add(1))]);
-    let transaction = Transaction { id, attempt: Attempt(1), snapshot: begun, reads, decision };
+    let transaction = Transaction { id, attempt: Attempt(1), snapshot: begun, reads, decision, level: Level::Strict };
     let reading = gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO, within: None });
     tokio::pin!(reading);
     assert!(tokio::time::timeout(A_MOMENT, &mut reading).await.is_err(), "nothing that it read has changed yet");

@@ -5,8 +5,8 @@ use std::time::Duration;
 use iolite_postgres::PostgresSettings;
 use iolite_store::{CommitReply, Completion, CompletionDecision, ReadLimit, ReadReply, Reply, Request, RowAt, TooOld};
 use iolite_values::{
-    Attempt, Cell, CellState, ClientId, ColumnId, CoordinatorId, Counter, Decision, Id, Interest, KeyRange, Operation,
-    RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
+    Attempt, Cell, CellState, ClientId, ColumnId, CoordinatorId, Counter, Decision, Id, Interest, KeyRange, Level,
+    Operation, RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
 use tokio_postgres::Client;
 
@@ -56,8 +56,14 @@ impl<'a> Writer<'a> {
         self.last += 1;
         let id = TransactionId { client: ClientId(Id::from_u128(self.client)), counter: Counter(self.last) };
         let decision = Decision::Commit(writes);
-        let transaction =
-            Transaction { id, attempt: Attempt(1), snapshot: Timestamp::ZERO, reads: Vec::new(), decision };
+        let transaction = Transaction {
+            id,
+            attempt: Attempt(1),
+            snapshot: Timestamp::ZERO,
+            reads: Vec::new(),
+            decision,
+            level: Level::Strict,
+        };
         match self.gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO, within: None }).await {
             Reply::Commit(CommitReply::Completed(Completion {
                 at,

@@ -14,7 +14,7 @@ use super::Coordinator;
 use super::members::PATIENCE_MIN;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
-use super::transactions::{AtShard, Phase, Transacting};
+use super::transactions::{AtShard, Phase, Place, Transacting};
 use crate::ir::{Quorums, Slow};
 use crate::node::{Ask, Ballot, Objection, Outcome, ProposalId, ShardId, Vote};
 
@@ -199,6 +199,10 @@ impl Coordinator {
                 Objection::Conflict { .. } | Objection::Refused(_) => {}
             }
         }
+        if self.goes_to_the_past(&transacting, &said) {
+            let in_the_past = Transacting { place: Place::InThePast, ..transacting };
+            return self.propose_again(now, in_the_past, Duration::ZERO);
+        }
         let conflict = said.objections.iter().filter_map(|objection| match objection {
             Objection::Conflict { at_least } => Some(*at_least),
             _ => None,
@@ -215,6 +219,17 @@ impl Coordinator {
                 self.propose_soon(now, transacting, is_busy);
             }
         }
+    }
+
+    /// Whether a transaction that may have read a past could stand below what is in its way.
+    fn goes_to_the_past(&self, transacting: &Transacting, said: &Said) -> bool {
+        let above_reads = |objection: &Objection| match objection {
+            Objection::Conflict { at_least: at } | Objection::Busy { with: ProposalId { at, .. } } => {
+                *at > transacting.transaction.snapshot.max(transacting.floor).max(self.feed.position())
+            }
+            Objection::Retry { .. } | Objection::Completed(_) | Objection::Forgotten | Objection::Refused(_) => false,
+        };
+        transacting.place == Place::AheadFirst && said.objections.iter().any(above_reads)
     }
 
     /// Something undecided is in the way. If it stays there, it is found out by closing what becomes of it: whoever proposed it may be gone, and its

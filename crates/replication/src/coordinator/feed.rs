@@ -76,6 +76,7 @@ impl Coordinator {
         let to = lowest(self.closers.values().map(|closer| closer.cursor));
         if to > self.feed.position {
             let segment = self.feed.advance(to);
+            self.proposals.forget_through(to);
             self.decided = self.decided.split_off(&super::close::after(to));
             self.emit(CoordinatorOutput::Event(Event::Feed(segment)));
         }

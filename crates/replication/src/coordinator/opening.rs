@@ -118,6 +118,7 @@ impl Coordinator {
         let resolved = lowest(opening.opened.values().filter_map(furthest));
         self.questions.drop_each(|question| matches!(question.purpose, Purpose::Begin));
         self.session = Session::Open { store };
+        self.proposals.begin();
         self.begin_feed(now, resolved);
         self.emit(CoordinatorOutput::Event(Event::Ready { store, resolved }));
         self.send_all_again(now);

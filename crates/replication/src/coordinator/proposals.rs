@@ -1,8 +1,9 @@
 //! Proposing timestamps.
 //!
-//! Invariant: a proposal is above everything seen, and above the last proposal, so none is made twice. Those beyond the limit are apart: they are
+//! Invariant: no proposal is made twice. One is above everything seen, and above the last one, but for those that are made in the past on purpose. Those beyond the limit are apart: they are
 //! made above a client's claim only, and the others step over them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now};
@@ -25,6 +26,10 @@ pub(super) struct Proposals {
     /// The highest timestamp that was heard of.
     seen: Timestamp,
     last: Timestamp,
+    /// Where this life began to propose: below, earlier ones did.
+    begun: Timestamp,
+    /// The proposals of this life that the feed has not passed.
+    made: BTreeSet<Timestamp>,
     others: Others,
     /// How far ahead the replicas let anything be, as of their last messages, and when the last one came.
     limit: Timestamp,
@@ -66,6 +71,8 @@ impl Proposals {
             id,
             seen: Timestamp::ZERO,
             last: Timestamp::ZERO,
+            begun: Timestamp::ZERO,
+            made: BTreeSet::new(),
             others: Others::default(),
             limit: Timestamp::ZERO,
             limit_at: Instant::default(),
@@ -102,7 +109,7 @@ impl Proposals {
         let ahead = Timestamp::new(soon.micros().saturating_add(lead).min(self.followed(now.instant)), self.id);
         let proposal = self.skip_stray(soon.max(ahead));
         if floor < proposal {
-            self.last = proposal;
+            self.note(proposal);
         } else {
             return self.above(floor);
         }
@@ -110,12 +117,38 @@ impl Proposals {
         proposal
     }
 
+    /// This life begins to propose, above what was seen.
+    pub fn begin(&mut self) {
+        self.begun = self.begun.max(self.seen);
+    }
+
+    /// The feed has passed this: nothing is proposed there any more.
+    pub fn forget_through(&mut self, position: Timestamp) {
+        self.made = self.made.split_off(&position);
+    }
+
+    /// The lowest proposal above all of these that was not made yet.
+    pub fn lowest(&mut self, above: [Timestamp; 3]) -> Timestamp {
+        let above = above.into_iter().max().unwrap_or_default().max(self.begun);
+        let mut proposal = self.skip_stray(above.next_for(self.id));
+        while self.made.contains(&proposal) {
+            proposal = proposal.next_for(self.id);
+        }
+        self.note(proposal);
+        proposal
+    }
+
+    fn note(&mut self, proposal: Timestamp) {
+        self.last = self.last.max(proposal);
+        self.made.insert(proposal);
+    }
+
     /// A proposal above what a client claims to have seen. One beyond the limit is a question to the replicas, which may know better; it does not
     /// carry other proposals there.
     fn above(&mut self, floor: Timestamp) -> Timestamp {
         let proposal = self.skip_stray(floor.next_for(self.id));
         if proposal <= self.limit {
-            self.last = proposal;
+            self.note(proposal);
         } else {
             let (first, last) = self.stray.unwrap_or((proposal, proposal));
             self.stray = Some((first.min(proposal), last.max(proposal)));

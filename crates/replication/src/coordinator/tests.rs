@@ -2,6 +2,7 @@
 
 mod bench;
 mod feed;
+mod levels;
 mod requests;
 mod session;
 mod time_limits;

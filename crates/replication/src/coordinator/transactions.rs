@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use iolite_machine::{Instant, Now};
 use iolite_store::RequestId;
-use iolite_values::{Attempt, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, Level, Timestamp, Transaction, TransactionId};
 
 use super::Coordinator;
 use super::pauses::Pauses;
@@ -45,7 +45,19 @@ pub(super) struct Transacting {
     pub floor: Timestamp,
     pub id: ProposalId,
     pub tries: u32,
+    pub place: Place,
     pub phase: Phase,
+}
+
+/// Where the next proposal goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Above all that was seen.
+    Ahead,
+    /// Likewise; and if something in the way is above what was read, below that.
+    AheadFirst,
+    /// As low as it can.
+    InThePast,
 }
 
 #[derive(Clone, Debug)]
@@ -135,9 +147,13 @@ impl Coordinator {
         if let Some(own) = same.copied().and_then(|key| self.transactions.get_mut(key)) {
             return own.requests.push(request);
         }
+        let place = match transaction.level {
+            Level::Strict => Place::Ahead,
+            Level::Serializable => Place::AheadFirst,
+        };
         let id = self.next_proposal(now, &transaction, floor, 0);
         let phase = Phase::Voting(BTreeMap::new());
-        let transacting = Transacting { requests: vec![request], transaction, floor, id, tries: 0, phase };
+        let transacting = Transacting { requests: vec![request], transaction, floor, id, tries: 0, place, phase };
         let key = self.transactions.insert(transacting);
         self.prepare(now, key, None);
     }
@@ -211,7 +227,20 @@ impl Coordinator {
             return;
         }
         let transaction = transacting.transaction.clone();
-        transacting.id = self.next_proposal(now, &transaction, transacting.floor, transacting.tries);
+        transacting.id = match transacting.place {
+            Place::Ahead | Place::AheadFirst => {
+                self.next_proposal(now, &transaction, transacting.floor, transacting.tries)
+            }
+            Place::InThePast => {
+                let above = [transaction.snapshot, transacting.floor, self.feed.position()];
+                let at = self.proposals.lowest(above);
+                ProposalId { at, transaction: transaction.id, attempt: transaction.attempt }
+            }
+        };
+        // If that is too late, it stands with the others.
+        if transacting.place == Place::InThePast {
+            transacting.place = Place::Ahead;
+        }
         self.transactions.put(key, transacting);
         self.prepare(now, key, Some(dead));
     }

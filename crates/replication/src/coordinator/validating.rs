@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use iolite_machine::{Instant, Now};
 use iolite_store::{Refusal, Reply, RequestId, Validity};
-use iolite_values::{Attempt, Decision, Read, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, Decision, Level, Read, Timestamp, Transaction, TransactionId};
 
 use super::Coordinator;
 use super::members::PATIENCE_MIN;
@@ -216,7 +216,7 @@ impl Coordinator {
         let Some(reader) = self.end_validation(request) else { return };
         let Reader { transaction: id, attempt, snapshot, reads, floor } = reader;
         let (reads, decision) = (reads.to_vec(), Decision::Commit(Vec::new()));
-        let transaction = Transaction { id, attempt, snapshot, reads, decision };
+        let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
         self.begin_transaction(now, request, Arc::new(transaction), floor);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_machine::{Now, PersistId};
-use iolite_values::Timestamp;
+use iolite_values::{Level, Timestamp};
 
 use super::Replica;
 use super::record;
@@ -44,6 +44,7 @@ impl Replica {
             participants: [self.configuration.group().shard].into(),
             snapshot: Timestamp::ZERO,
             reads: [].into(),
+            level: Level::Strict,
             effect: if is_abort { Effect::Abort } else { Effect::Commit(commit.writes) },
             is_home,
         }

@@ -5,6 +5,7 @@ mod catching_up;
 mod checkpoints;
 mod closing;
 mod group;
+mod levels;
 mod proposals;
 mod recovery;
 mod terms;

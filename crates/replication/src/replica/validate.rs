@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use iolite_machine::Now;
 use iolite_store::{Refusal, TooOld};
-use iolite_values::{Commutativity, Read, Timestamp, Write, observes, writes_commute};
+use iolite_values::{Commutativity, Level, Read, Timestamp, Write, observes, writes_commute};
 
 use super::Replica;
 use super::clients::Known;
@@ -91,18 +91,22 @@ impl Replica {
         if at > limit { Err(Refusal::TooFarAhead { asked: at, limit }) } else { Ok(()) }
     }
 
-    /// The last commit that changed something that was read, after it was read.
+    /// The last commit that changed something that was read, after it was read: at all or, for what may have read a past, below its timestamp.
     fn conflict_of_reads(&self, proposal: &Proposal) -> Option<Timestamp> {
-        self.last_change(&proposal.reads, proposal.snapshot)
+        let end = match proposal.level {
+            Level::Strict => Timestamp::MAX,
+            Level::Serializable => proposal.id.at,
+        };
+        self.last_change(&proposal.reads, proposal.snapshot, end)
     }
 
-    /// The same of any reads.
-    pub(super) fn last_change(&self, reads: &[Read], snapshot: Timestamp) -> Option<Timestamp> {
+    /// The same of any reads, below `end`.
+    pub(super) fn last_change(&self, reads: &[Read], snapshot: Timestamp, end: Timestamp) -> Option<Timestamp> {
         if self.settings.broken == Broken::SkipReadValidation {
             return None;
         }
         let changes = reads.iter().map(|read| {
-            match self.versions.last_change_of(read, snapshot) {
+            match self.versions.last_change_of(read, snapshot, end) {
                 Ok(change) => change,
                 // Nobody can tell any more: run again on a snapshot of which it can be told.
                 Err(TooOld { low_watermark }) => Some(low_watermark.max(self.complete())),
@@ -139,6 +143,9 @@ impl Replica {
     fn check_place(&self, proposal: &Proposal, floor: Timestamp) -> Result<(), Objection> {
         let at = proposal.id.at;
         let mut place = if at <= floor { Place::Above(floor) } else { Place::Free };
+        if proposal.level == Level::Serializable && at <= proposal.snapshot {
+            place = place.max(Place::Above(proposal.snapshot));
+        }
         if self.versions.has_commit_at(at) {
             place = place.max(Place::Above(at));
         }

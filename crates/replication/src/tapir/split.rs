@@ -26,8 +26,8 @@ pub fn split(map: &ShardMap, transaction: &Transaction, at: Timestamp) -> BTreeM
             Decision::Commit(_) => Effect::Commit(writes.into()),
             Decision::Abort(_) => Effect::Abort,
         };
-        let (snapshot, participants) = (transaction.snapshot, participants.clone());
-        (shard, Arc::new(Proposal { id, participants, snapshot, reads, effect, is_home: shard == home }))
+        let (snapshot, level, participants) = (transaction.snapshot, transaction.level, participants.clone());
+        (shard, Arc::new(Proposal { id, participants, snapshot, reads, level, effect, is_home: shard == home }))
     });
     proposals.collect()
 }

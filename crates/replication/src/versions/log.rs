@@ -42,22 +42,32 @@ impl Versions {
         Ok(self.commits(after, through)?.filter(concerns).cloned().collect())
     }
 
-    /// The last commit above `snapshot` that may have changed what `read` returned then.
+    /// The last commit above `snapshot` and below `end` that may have changed what `read` returned then.
     ///
     /// # Errors
     /// [`TooOld`] when that is not known any more.
-    pub fn last_change_of(&self, read: &Read, snapshot: Timestamp) -> Result<Option<Timestamp>, TooOld> {
+    pub fn last_change_of(
+        &self,
+        read: &Read,
+        snapshot: Timestamp,
+        end: Timestamp,
+    ) -> Result<Option<Timestamp>, TooOld> {
         if snapshot < self.low_watermark {
             return Err(TooOld { low_watermark: self.low_watermark });
+        }
+        if end <= snapshot {
+            return Ok(None);
         }
         let change = match read {
             Read::Cell { cell, element: _ } => self.row(cell.table, &cell.row).and_then(|row| {
                 let mut newest_first = row.history_above(snapshot).rev();
-                newest_first.find(|version| observes(read, version.write())).map(|version| version.at)
+                newest_first
+                    .find(|version| version.at < end && observes(read, version.write()))
+                    .map(|version| version.at)
             }),
             Read::Range { .. } => {
-                let above = (Bound::Excluded(snapshot), Bound::Unbounded);
-                let mut newest_first = self.recent.range(above).rev();
+                let between = (Bound::Excluded(snapshot), Bound::Excluded(end));
+                let mut newest_first = self.recent.range(between).rev();
                 newest_first
                     .find(|(_, logged)| logged.commit.writes.iter().any(|write| observes(read, write)))
                     .map(|(at, _)| *at)

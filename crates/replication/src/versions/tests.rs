@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn the_last_change_of_a_read_is_that_of_the_log(commits in commits(), snapshot in 0u64..130, row in 0u8..3) {
+    fn the_last_change_of_a_read_is_that_of_the_log(commits in commits(), snapshot in 0u64..130, end in 0u64..200, row in 0u8..3) {
         let versions = with(&commits);
         let cell = |column| Cell { table: TABLE, row: key(row), column };
         let element = iolite_values::Element::Whole;
@@ -122,9 +122,9 @@ proptest! {
             Read::Range { table: TABLE, range: KeyRange::all().from(&key(row)) },
         ];
         for read in &reads {
-            let above = commits.iter().filter(|commit| commit.at > at(snapshot));
+            let above = commits.iter().filter(|commit| commit.at > at(snapshot) && commit.at < at(end));
             let expected = above.filter(|commit| commit.writes.iter().any(|write| observes(read, write))).map(|commit| commit.at).max();
-            prop_assert_eq!(versions.last_change_of(read, at(snapshot)), Ok(expected));
+            prop_assert_eq!(versions.last_change_of(read, at(snapshot), at(end)), Ok(expected));
         }
     }
 

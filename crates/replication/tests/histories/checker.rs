@@ -12,7 +12,7 @@ use iolite_replication::node::{Configuration, Epoch, ProposalId, ShardId};
 use iolite_replication::{Logged, Replica, decisions};
 use iolite_store::{CommitReply, Completion, CompletionDecision};
 use iolite_values::{
-    Attempt, Commutativity, Interest, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write, observes,
+    Attempt, Commutativity, Interest, Level, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write, observes,
     writes_commute,
 };
 
@@ -56,7 +56,8 @@ struct Committed {
     is_abort: bool,
 }
 
-pub fn check(cluster: &Cluster) -> Result<(), Violation> {
+/// How many transactions read a past that had been changed, as was reported before they were submitted.
+pub fn check(cluster: &Cluster) -> Result<u64, Violation> {
     check_configurations(cluster)?;
     let decided = decided(cluster)?;
     check_told(cluster, &decided)?;
@@ -64,7 +65,16 @@ pub fn check(cluster: &Cluster) -> Result<(), Violation> {
     check_feeds(cluster, &committed)?;
     let submissions = submissions(cluster);
     check_reads(&committed, &submissions)?;
-    check_strict(cluster, &committed, &submissions)
+    check_strict(cluster, &committed, &submissions)?;
+    Ok(in_the_past(cluster, &committed, &submissions))
+}
+
+/// Nobody was refused what the store had told before.
+pub fn check_refusals(cluster: &Cluster) -> Result<(), Violation> {
+    match cluster.clients.iter().flat_map(|client| &client.refused).next() {
+        Some(refusal) => Err(Violation::Lost(refusal.to_string())),
+        None => Ok(()),
+    }
 }
 
 /// All replicas of a shard have gone over to the same configurations.
@@ -247,15 +257,16 @@ fn check_strict(
     committed: &[Committed],
     submissions: &BTreeMap<(TransactionId, Attempt), &Submission>,
 ) -> Result<(), Violation> {
-    let mut ended: BTreeMap<TransactionId, u64> = BTreeMap::new();
-    for (transaction, reply, step) in cluster.clients.iter().flat_map(|client| &client.told) {
-        if matches!(reply, CommitReply::Completed(_)) {
-            let end = ended.entry(*transaction).or_insert(*step);
-            *end = (*end).min(*step);
-        }
-    }
+    let ended = ended(cluster);
     let begun = |commit: &Committed| submissions[&(commit.transaction, commit.attempt)].submitted_at_step;
-    let reads = |commit: &Committed| &submissions[&(commit.transaction, commit.attempt)].transaction.reads;
+    let reads = |commit: &Committed| -> &[Read] {
+        let transaction = &submissions[&(commit.transaction, commit.attempt)].transaction;
+        match transaction.level {
+            Level::Strict => &transaction.reads,
+            // These may be of a past; that they are true at its timestamp is checked before.
+            Level::Serializable => &[],
+        }
+    };
     let order = |a: &Committed, b: &Committed| {
         let mut pairs = a.writes.iter().flat_map(|write| b.writes.iter().map(move |other| (write, other)));
         pairs.any(|(a, b)| writes_commute(a, b) == Commutativity::Conflict)
@@ -281,6 +292,34 @@ fn check_strict(
             None => format!("{:?}", validated[index - count]),
         })),
     }
+}
+
+/// When the outcome of a transaction was first told.
+fn ended(cluster: &Cluster) -> BTreeMap<TransactionId, u64> {
+    let mut ended: BTreeMap<TransactionId, u64> = BTreeMap::new();
+    for (transaction, reply, step) in cluster.clients.iter().flat_map(|client| &client.told) {
+        if matches!(reply, CommitReply::Completed(_)) {
+            let end = ended.entry(*transaction).or_insert(*step);
+            *end = (*end).min(*step);
+        }
+    }
+    ended
+}
+
+fn in_the_past(
+    cluster: &Cluster,
+    committed: &[Committed],
+    submissions: &BTreeMap<(TransactionId, Attempt), &Submission>,
+) -> u64 {
+    let ended = ended(cluster);
+    let is_passed = |own: &&Committed| {
+        let submission = submissions[&(own.transaction, own.attempt)];
+        let earlier =
+            |other: &&Committed| ended.get(&other.transaction).is_some_and(|end| *end < submission.submitted_at_step);
+        let mut later = committed.iter().filter(|other| other.at > own.at).filter(earlier);
+        later.any(|other| observe(&submission.transaction.reads, &other.writes))
+    };
+    committed.iter().filter(is_passed).count() as u64
 }
 
 fn observe(reads: &[Read], writes: &[Write]) -> bool {

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use iolite_store::{CommitReply, ReadLimit, ReadReply, Refusal, Reply, Request, Validity};
-use iolite_values::{Attempt, ClientId, Counter, Decision, Id, Read, Timestamp, Transaction, TransactionId, Write};
+use iolite_values::{
+    Attempt, ClientId, Counter, Decision, Id, Level, Read, Timestamp, Transaction, TransactionId, Write,
+};
 
 use super::random::Random;
 use super::workload;
@@ -39,6 +41,8 @@ pub struct Client {
     pub submissions: Vec<Submission>,
     pub told: Vec<(TransactionId, CommitReply, u64)>,
     pub validated: Vec<Validated>,
+    /// What no store that keeps what it told refuses.
+    pub refused: Vec<Refusal>,
     acknowledge: VecDeque<Counter>,
     /// Whether what is under way is to write nothing.
     only_reads: bool,
@@ -89,6 +93,7 @@ impl Client {
             submissions: Vec::new(),
             told: Vec::new(),
             validated: Vec::new(),
+            refused: Vec::new(),
             acknowledge: VecDeque::new(),
             only_reads: false,
             patience: None,
@@ -105,7 +110,8 @@ impl Client {
         self.counter = self.counter.next();
         let id = TransactionId { client: self.id, counter: self.counter };
         let decision = Decision::Commit([write].into());
-        let transaction = Transaction { id, attempt: Attempt(1), snapshot, reads: Vec::new(), decision };
+        let transaction =
+            Transaction { id, attempt: Attempt(1), snapshot, reads: Vec::new(), level: Level::Strict, decision };
         let submission = Submission { transaction: transaction.clone(), seen: Vec::new(), submitted_at_step: step };
         self.submissions.push(submission);
         self.doing = Doing::Committing(transaction);
@@ -172,7 +178,8 @@ impl Client {
         };
         let id = TransactionId { client: self.id, counter: self.counter };
         let (snapshot, reads) = (*snapshot, reads.clone());
-        let transaction = Transaction { id, attempt: self.attempt, snapshot, reads, decision };
+        let level = if random.percent(40) { Level::Serializable } else { Level::Strict };
+        let transaction = Transaction { id, attempt: self.attempt, snapshot, reads, decision, level };
         self.submissions.push(Submission {
             transaction: transaction.clone(),
             seen: seen.clone(),
@@ -262,7 +269,11 @@ impl Client {
                 }
                 None
             }
-            (Reply::Refused(refusal), _) => panic!("{refusal}"),
+            (Reply::Refused(refusal), _) => {
+                self.refused.push(refusal);
+                self.doing = Doing::Nothing;
+                None
+            }
             (Reply::Acknowledged | Reply::Changes(_) | Reply::Commit(_) | Reply::Validated(_), _) => None,
         }
     }

@@ -8,6 +8,8 @@ pub struct Counts {
     pub aborted: u64,
     pub conflicts: u64,
     pub in_doubt: u64,
+    /// Serializable transactions that strict ones could not have been.
+    pub in_the_past: u64,
     /// Reads that were called valid, and those that were called changed.
     pub valid: u64,
     pub changed: u64,
@@ -31,6 +33,7 @@ impl Counts {
         self.aborted += other.aborted;
         self.conflicts += other.conflicts;
         self.in_doubt += other.in_doubt;
+        self.in_the_past += other.in_the_past;
         self.valid += other.valid;
         self.changed += other.changed;
         self.crashes += other.crashes;

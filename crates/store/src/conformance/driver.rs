@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use iolite_values::{
-    Attempt, Cell, CellState, ClientId, ColumnId, Counter, Decision, Element, Id, Interest, KeyRange, Operation, Read,
-    RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
+    Attempt, Cell, CellState, ClientId, ColumnId, Counter, Decision, Element, Id, Interest, KeyRange, Level, Operation,
+    Read, RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
 
 use crate::{
@@ -92,6 +92,7 @@ impl Driver {
             snapshot: self.resolved(),
             reads,
             decision,
+            level: Level::Strict,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iolite_values::{ClientId, CoordinatorId, Counter, Timestamp, TransactionId};
+use iolite_values::{ClientId, CoordinatorId, Counter, Level, Timestamp, TransactionId};
 
 use crate::DecodeError;
 use crate::generated::proto;
@@ -48,6 +48,7 @@ impl Writer {
             writes: self.writes(proposal.writes()),
             aborts: proposal.effect == Effect::Abort,
             is_home: proposal.is_home,
+            is_serializable: proposal.level == Level::Serializable,
         }
     }
 
@@ -119,7 +120,8 @@ impl Reader {
             true => return Err(DecodeError::malformed("an abort with writes")),
         };
         let participants = proposal.participants.into_iter().map(ShardId).collect();
-        Ok(Proposal { id, participants, snapshot, reads, effect, is_home: proposal.is_home })
+        let level = if proposal.is_serializable { Level::Serializable } else { Level::Strict };
+        Ok(Proposal { id, participants, snapshot, reads, level, effect, is_home: proposal.is_home })
     }
 
     pub(crate) fn entry(&mut self, entry: proto::RecordedEntry) -> Result<RecordedEntry, DecodeError> {

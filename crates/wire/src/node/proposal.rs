@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iolite_values::{Attempt, Read, Timestamp, TransactionId, Write};
+use iolite_values::{Attempt, Level, Read, Timestamp, TransactionId, Write};
 
 use super::ShardId;
 
@@ -32,6 +32,7 @@ pub struct Proposal {
     pub snapshot: Timestamp,
     /// The transaction's reads of this shard.
     pub reads: Vec<Read>,
+    pub level: Level,
     pub effect: Effect,
     /// Whether this shard keeps the client's completion records.
     pub is_home: bool,

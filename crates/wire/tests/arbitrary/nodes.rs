@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use iolite_values::CoordinatorId;
+use iolite_values::{CoordinatorId, Level};
 use iolite_wire::journal::SnapshotPart;
 use iolite_wire::node::{
     Ballot, ClosedList, Configuration, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
@@ -36,10 +36,11 @@ pub fn ballot() -> impl Strategy<Value = Ballot> {
 pub fn proposal() -> BoxedStrategy<Arc<Proposal>> {
     let effect = prop_oneof![writes().prop_map(|writes| Effect::Commit(writes.into())), Just(Effect::Abort)];
     let participants = btree_set(any::<u32>().prop_map(ShardId), 1..4);
-    (id(), participants, timestamp(), vec(read(), 0..4), effect, any::<bool>())
-        .prop_map(|(id, participants, snapshot, reads, effect, is_home)| {
+    let level = prop_oneof![Just(Level::Strict), Just(Level::Serializable)];
+    (id(), participants, timestamp(), vec(read(), 0..4), level, effect, any::<bool>())
+        .prop_map(|(id, participants, snapshot, reads, level, effect, is_home)| {
             let participants = participants.into_iter().collect();
-            Arc::new(Proposal { id, participants, snapshot, reads, effect, is_home })
+            Arc::new(Proposal { id, participants, snapshot, reads, level, effect, is_home })
         })
         .boxed()
 }

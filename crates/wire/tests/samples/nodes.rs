@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iolite_values::{Attempt, CoordinatorId, Element, Read, Timestamp};
+use iolite_values::{Attempt, CoordinatorId, Element, Level, Read, Timestamp};
 use iolite_wire::journal::{CheckpointChunk, CheckpointMeta, JournalRecord, SnapshotPart};
 use iolite_wire::node::{
     Ballot, ClosedList, Configuration, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
@@ -25,6 +25,7 @@ pub fn proposal(effect: Effect) -> Arc<Proposal> {
         participants: [ShardId(1), ShardId(300)].into(),
         snapshot: time(3),
         reads: [whole].into_iter().chain(ranges).collect(),
+        level: Level::Serializable,
         effect,
         is_home: true,
     })

@@ -1,7 +1,7 @@
 //! A client: one transaction after the other, each until it is decided; sometimes twice, sometimes at another gateway, sometimes acknowledged.
 
 use iolite_store::{CommitReply, Reply, Request};
-use iolite_values::{Attempt, ClientId, Counter, Id, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, ClientId, Counter, Id, Level, Timestamp, Transaction, TransactionId};
 
 use super::history::{History, Outcome};
 use super::random::Random;
@@ -47,7 +47,7 @@ impl<'a> Client<'a> {
             let snapshot = gateway.reach(self.seen).await;
             let view = View { gateway, history: self.history, at: snapshot };
             let (reads, decision) = task.run(&view).await;
-            let transaction = Transaction { id, attempt, snapshot, reads, decision };
+            let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
             let told_before = self.history.highest_told();
             match self.submit(&transaction).await {
                 CommitReply::Completed(completion) => {

@@ -3,7 +3,8 @@
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_store::{Commit, Completion, CompletionDecision, Event, Refusal, Request, RequestId};
 use iolite_values::{
-    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, StoreIncarnation, Timestamp, Transaction, TransactionId,
+    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, StoreIncarnation, Timestamp, Transaction,
+    TransactionId,
 };
 
 use crate::ShardMap;
@@ -55,6 +56,14 @@ pub fn prepared(prepared: Prepared) -> Answer {
         Prepared::Forgotten => (Vote::No, None, Some(Objection::Forgotten)),
         Prepared::Refused(refusal) => (Vote::No, None, Some(Objection::Refused(refusal))),
     };
+    voted(vote, outcome, objection)
+}
+
+pub fn objected(objection: Objection) -> Answer {
+    voted(Vote::No, None, Some(objection))
+}
+
+fn voted(vote: Vote, outcome: Option<Outcome>, objection: Option<Objection>) -> Answer {
     let (view, promised) = (View::default(), Ballot::FIRST);
     Answer::Voted(Voted { view, vote, finalised: None, promised, outcome, objection, proposal: None })
 }
@@ -169,6 +178,7 @@ pub fn transaction(counter: u64) -> Transaction {
         snapshot: Timestamp::ZERO,
         reads: Vec::new(),
         decision: Decision::Commit(Vec::new()),
+        level: Level::Strict,
     }
 }
 

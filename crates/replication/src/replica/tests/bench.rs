@@ -5,7 +5,7 @@ use std::time::Duration;
 use iolite_machine::{Instant, Machine, Now, PersistId, WallTime};
 use iolite_store::{Completion, CompletionDecision, Refusal};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Decision, Element, Id, Operation, Read, RowKey,
+    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Decision, Element, Id, Level, Operation, Read, RowKey,
     StoreIncarnation, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
 
@@ -195,7 +195,14 @@ pub fn blind(counter: u64, writes: Vec<Write>) -> Transaction {
 }
 
 pub fn reading(counter: u64, snapshot: Timestamp, reads: Vec<Read>, writes: Vec<Write>) -> Transaction {
-    Transaction { id: id(counter), attempt: Attempt(1), snapshot, reads, decision: Decision::Commit(writes) }
+    Transaction {
+        id: id(counter),
+        attempt: Attempt(1),
+        snapshot,
+        reads,
+        decision: Decision::Commit(writes),
+        level: Level::Strict,
+    }
 }
 
 pub fn put(counter: u64, row: i64) -> Transaction {
