@@ -2,6 +2,7 @@
 //!
 //! The monotonic one counts from the clock's making; the wall clock is the operating system's, which may jump.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use iolite_machine::{Instant, Now, WallTime};
@@ -10,11 +11,18 @@ use iolite_machine::{Instant, Now, WallTime};
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: std::time::Instant,
+    /// Microseconds by which the wall clock is wrong on purpose.
+    shift: Option<&'static AtomicI64>,
 }
 
 impl Clock {
     pub fn start() -> Clock {
-        Clock { start: std::time::Instant::now() }
+        Clock { start: std::time::Instant::now(), shift: None }
+    }
+
+    /// One whose wall clock is wrong by so many microseconds, which may change at any time: for tests with real processes.
+    pub fn shifted(shift: &'static AtomicI64) -> Clock {
+        Clock { shift: Some(shift), ..Clock::start() }
     }
 
     pub fn now(&self) -> Now {
@@ -22,7 +30,9 @@ impl Clock {
         let instant = Instant::from_nanos(0) + since_start;
         // A clock before 1970 shows 1970: it is wrong either way, and machines do not trust it.
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Now { instant, wall: WallTime::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)) }
+        let micros = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
+        let shift = self.shift.map_or(0, |shift| shift.load(Ordering::Relaxed));
+        Now { instant, wall: WallTime::from_micros(micros.saturating_add_signed(shift)) }
     }
 
     /// The runtime's name for a machine's instant.
@@ -34,6 +44,17 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shifted_wall_clock_is_wrong_by_what_it_is_told_now() {
+        static SHIFT: AtomicI64 = AtomicI64::new(0);
+        let (right, wrong) = (Clock::start(), Clock::shifted(&SHIFT));
+        for shift in [-3_600_000_000, 3_600_000_000] {
+            SHIFT.store(shift, Ordering::Relaxed);
+            let away = wrong.now().wall.as_micros() as i64 - right.now().wall.as_micros() as i64 - shift;
+            assert!(away.abs() < 60_000_000, "{away}");
+        }
+    }
 
     #[test]
     fn an_instant_reads_back_as_the_time_it_was() {

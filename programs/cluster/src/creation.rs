@@ -7,7 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use iolite_host::{Authority, random_id, read_or_create_secret};
-use iolite_node::config::{Cluster, GatewayTable, NodeFile, Schemas, ShardPlace, StoreTable, even_shards};
+use iolite_node::config::{
+    Cluster, Faults, FaultsTable, GatewayTable, NodeFile, Schemas, ShardPlace, StoreTable, even_shards,
+};
 use iolite_node::{NodeRole, Owner, Start, open_replica};
 use iolite_replication::node::{ReplicaId, ShardId};
 use iolite_values::{CoordinatorId, Id, StoreIncarnation};
@@ -131,7 +133,7 @@ impl<'a> Creation<'a> {
         };
         self.write_node(role, authority, NodeFile { store: Some(store), ..self.node_file() })?;
         let owner = Owner { store: self.store, shard, replica };
-        open_replica(&folder.join("data"), owner, Start::First, self.shape.durability.into())?;
+        open_replica(&folder.join("data"), owner, Start::First, self.shape.durability.into(), &Faults::default())?;
         Ok(())
     }
 
@@ -155,6 +157,7 @@ impl<'a> Creation<'a> {
             plain: self.shape.plain,
             delay_ms: self.shape.delay_ms,
             pid_file: Some("pid".into()),
+            faults: FaultsTable::default(),
             store: None,
             gateway: None,
         }

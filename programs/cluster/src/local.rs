@@ -205,6 +205,11 @@ impl LocalNode {
         Ok(LocalNode { role: config.node(), folder: folder.to_owned(), pid_file, address })
     }
 
+    /// What is of this node alone.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The file that `iolite serve` is given.
     pub fn config(&self) -> PathBuf {
         self.folder.join(NODE)

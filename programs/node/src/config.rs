@@ -9,5 +9,6 @@ mod node;
 pub use cluster::{Begins, Cluster, KeyPart, ReplicaPlace, ShardPlace, even_shards};
 pub use error::{ConfigError, ConfigProblem};
 pub use node::{
-    DurabilityWord, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig, Schemas, StoreConfig, StoreTable,
+    DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig, Schemas,
+    StoreConfig, StoreTable,
 };

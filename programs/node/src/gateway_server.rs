@@ -30,6 +30,7 @@ pub struct GatewaySettings {
     pub security: LinkSecurity,
     /// Half of a round trip, in addition, on links to replicas.
     pub delay: Duration,
+    pub clock: Clock,
 }
 
 /// Why a gateway does not start. Each message says what to do.
@@ -66,7 +67,7 @@ impl GatewayServer {
     /// # Errors
     /// [`GatewayServerError`]; nothing is left running.
     pub async fn open(settings: GatewaySettings, shutdown: Shutdown) -> Result<GatewayServer, GatewayServerError> {
-        let GatewaySettings { cluster, gateway: config, security, delay } = settings;
+        let GatewaySettings { cluster, gateway: config, security, delay, clock } = settings;
         if let Some(app) = config.app.as_ref().filter(|app| !app.join("index.html").is_file()) {
             return Err(GatewayServerError::NoApp { app: app.clone() });
         }
@@ -82,7 +83,6 @@ impl GatewayServer {
         for (replica, address) in &cluster.addresses {
             links.dial(&NodeRole::Store(*replica).name(), address.clone());
         }
-        let clock = Clock::start();
         let life = Life(random_seed());
         let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, cluster.shards));
         let schemas = match config.schemas {

@@ -8,12 +8,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use iolite_engine::{
-    Durability, Incarnation, Journal, NativeDisk, NativeDiskError, OpenError, Options, Origin, Recovery,
+    Disk, Durability, HoldingDisk, Incarnation, Journal, NativeDisk, NativeDiskError, OpenError, Options, Origin,
+    Recovery,
 };
 use iolite_host::random_id;
 use iolite_replication::node::{ReplicaId, ShardId};
 use iolite_values::StoreIncarnation;
 use serde::{Deserialize, Serialize};
+
+use crate::config::Faults;
 
 /// Whose data it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +61,9 @@ pub enum ReplicaDirectoryError {
     Journal { directory: PathBuf, source: OpenError },
 }
 
+/// The operating system's, or one that loses on purpose.
+pub type ReplicaDisk = Box<dyn Disk + Send>;
+
 const OWNER_FILE: &str = "replica.toml";
 
 /// The file, as it is written.
@@ -78,7 +84,8 @@ pub fn open_replica(
     owner: Owner,
     start: Start,
     durability: Durability,
-) -> Result<(Journal<NativeDisk>, Recovery), ReplicaDirectoryError> {
+    faults: &Faults,
+) -> Result<(Journal<ReplicaDisk>, Recovery), ReplicaDirectoryError> {
     let file = directory.join(OWNER_FILE);
     let found = read(&file)?;
     match (start, found) {
@@ -92,7 +99,8 @@ pub fn open_replica(
         }
         (Start::First, None) | (Start::Again, Some(_)) => {}
     }
-    let disk = NativeDisk::open(directory)?;
+    let native = NativeDisk::open(directory)?;
+    let disk: ReplicaDisk = if faults.hold_unsynced { Box::new(HoldingDisk::new(native)) } else { Box::new(native) };
     let options = Options { durability, ..Options::default() };
     let failed = |source| ReplicaDirectoryError::Journal { directory: directory.to_owned(), source };
     let own = Incarnation(owner.store.0.as_u128());
@@ -165,7 +173,7 @@ mod tests {
         fn open(&self, replica: u64, start: Start) -> Result<Recovery, String> {
             let store = StoreIncarnation(Id::from_u128(7));
             let owner = Owner { store, shard: ShardId(1), replica: ReplicaId(replica) };
-            let opened = open_replica(&self.0, owner, start, Durability::Fsync);
+            let opened = open_replica(&self.0, owner, start, Durability::Fsync, &Faults::default());
             opened.map(|(_, recovery)| recovery).map_err(|error| error.to_string())
         }
     }

@@ -13,7 +13,7 @@ use iolite_replication::{Broken, RecoverError, Replica, ReplicaSettings, Retenti
 use tokio::net::TcpListener;
 
 use crate::clients::Ready;
-use crate::config::{Cluster, StoreConfig};
+use crate::config::{Cluster, Faults, StoreConfig};
 use crate::journal::{self, Failure};
 use crate::names::NodeRole;
 use crate::replica_directory::{Owner, ReplicaDirectoryError, Start, open_replica};
@@ -30,6 +30,8 @@ pub struct StoreSettings {
     /// Half of a round trip, in addition.
     pub delay: Duration,
     pub start: Start,
+    pub faults: Faults,
+    pub clock: Clock,
     /// A journal of fewer bytes is left without a checkpoint: replaying it takes a moment.
     pub checkpoint_bytes_min: u64,
 }
@@ -77,7 +79,8 @@ impl StoreServer {
     /// # Errors
     /// [`StoreServerError`]; nothing is left running.
     pub async fn open(settings: StoreSettings, shutdown: Shutdown) -> Result<StoreServer, StoreServerError> {
-        let StoreSettings { cluster, store: config, security, delay, start, checkpoint_bytes_min } = settings;
+        let StoreSettings { cluster, store: config, security, delay, start, faults, clock, checkpoint_bytes_min } =
+            settings;
         let group = cluster.group_of(config.id).ok_or(StoreServerError::Unknown { id: config.id })?.clone();
         let listening = |source| StoreServerError::Listen { address: config.listen.clone(), source };
         let listener = TcpListener::bind(&config.listen).await.map_err(listening)?;
@@ -89,7 +92,7 @@ impl StoreServer {
             None => None,
         };
         let owner = Owner { store: cluster.store, shard: group.shard, replica: config.id };
-        let (journal, recovery) = open_replica(&config.data, owner, start, config.durability)?;
+        let (journal, recovery) = open_replica(&config.data, owner, start, config.durability, &faults)?;
         let recovered = recover(owner, group.clone(), &recovery);
         let replica = recovered.map_err(|source| StoreServerError::Recovery { data: config.data.clone(), source })?;
         drop(recovery);
@@ -103,7 +106,6 @@ impl StoreServer {
         let (tell, failure) = journal::tell(mailbox, StoreInput::Journal);
         let journal = JournalThread::start(journal, syncs, tell).map_err(StoreServerError::Thread)?;
         let store = Store::new(replica, checkpoint_bytes_min);
-        let clock = Clock::start();
         Ok(StoreServer { store, journal, listener, observe, links, metrics, clock, inbox, failure, shutdown })
     }
 

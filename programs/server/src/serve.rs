@@ -1,11 +1,13 @@
 //! `iolite serve`: one node of a cluster, as a process.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use iolite_host::{PidFile, Shutdown, allow_all_open_files, stop_on_signals};
-use iolite_node::config::{NodeConfig, RoleConfig};
+use iolite_host::{Clock, PidFile, Shutdown, allow_all_open_files, stop_on_signals};
+use iolite_node::config::{Faults, NodeConfig, RoleConfig};
 use iolite_node::{GatewayServer, GatewaySettings, ServerSettings, Start, StoreServer, StoreSettings};
 
 use crate::logs;
@@ -31,7 +33,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
 async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
     let name = config.node();
-    let NodeConfig { cluster, security, delay, pid_file: _, role } = config;
+    let NodeConfig { cluster, security, delay, pid_file: _, faults, role } = config;
+    let clock = clock(&faults)?;
     let shutdown = Shutdown::new();
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
     match role {
@@ -39,7 +42,8 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
             let start = if is_first { Start::First } else { Start::Again };
             let checkpoint_bytes_min = ServerSettings::new("").checkpoint_bytes_min;
             let (listen, data) = (store.listen.clone(), store.data.clone());
-            let settings = StoreSettings { cluster, store, security, delay, start, checkpoint_bytes_min };
+            let settings =
+                StoreSettings { cluster, store, security, delay, start, faults, clock, checkpoint_bytes_min };
             let server = StoreServer::open(settings, shutdown).await?;
             tell(&format!("{name} listens on {listen}, and has its data in {}\n", data.display()));
             server.run().await?;
@@ -47,7 +51,8 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
         RoleConfig::Gateway(_) if is_first => bail!("a gateway keeps no data: leave --first out"),
         RoleConfig::Gateway(gateway) => {
             let token = gateway.token.clone();
-            let server = GatewayServer::open(GatewaySettings { cluster, gateway, security, delay }, shutdown).await?;
+            let server =
+                GatewayServer::open(GatewaySettings { cluster, gateway, security, delay, clock }, shutdown).await?;
             let address = server.address();
             tell(&format!(
                 "{name} is at http://{address}/\nClients connect to ws://{address}/sync with the token in {}\n",
@@ -57,6 +62,28 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// How often the file of a clock that is wrong on purpose is read.
+const SHIFT_READ_EVERY: Duration = Duration::from_millis(50);
+
+fn clock(faults: &Faults) -> anyhow::Result<Clock> {
+    let Some(file) = faults.clock_shift_file.clone() else { return Ok(Clock::start()) };
+    let shift: &'static AtomicI64 = Box::leak(Box::default());
+    let read = move || {
+        // Whoever writes it may be in the middle.
+        if let Some(micros) = std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse().ok()) {
+            shift.store(micros, Ordering::Relaxed);
+        }
+    };
+    read();
+    std::thread::Builder::new().name("clock shift".into()).spawn(move || {
+        loop {
+            std::thread::sleep(SHIFT_READ_EVERY);
+            read();
+        }
+    })?;
+    Ok(Clock::shifted(shift))
 }
 
 fn tell(text: &str) {

@@ -23,7 +23,17 @@ pub struct NodeConfig {
     pub delay: Duration,
     /// Where its process writes its number, and holds a lock.
     pub pid_file: Option<PathBuf>,
+    pub faults: Faults,
     pub role: RoleConfig,
+}
+
+/// What a node does wrong on purpose: for tests with real processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// When it is killed, it loses what a power cut would take: [`iolite_engine::HoldingDisk`].
+    pub hold_unsynced: bool,
+    /// A file of microseconds by which its wall clock is wrong.
+    pub clock_shift_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -79,10 +89,27 @@ pub struct NodeFile {
     pub delay_ms: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid_file: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "FaultsTable::is_nothing")]
+    pub faults: FaultsTable,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayTable>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultsTable {
+    #[serde(default)]
+    pub hold_unsynced: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_shift_file: Option<PathBuf>,
+}
+
+impl FaultsTable {
+    fn is_nothing(&self) -> bool {
+        *self == FaultsTable::default()
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -151,7 +178,9 @@ impl NodeConfig {
             (Some(_), Some(_)) => return Err(ConfigProblem::TwoRoles),
         };
         let pid_file = file.pid_file.map(|file| folder.join(file));
-        Ok(NodeConfig { cluster, security, delay, pid_file, role })
+        let FaultsTable { hold_unsynced, clock_shift_file } = file.faults;
+        let faults = Faults { hold_unsynced, clock_shift_file: clock_shift_file.map(|file| folder.join(file)) };
+        Ok(NodeConfig { cluster, security, delay, pid_file, faults, role })
     }
 }
 
