@@ -68,6 +68,8 @@ soak: build ## runs the long tests: ten million mutated frames, thousands of sim
 	@cargo test --release --locked --quiet -- --list --ignored soak | grep ': test$$' >/dev/null || { echo "error: no test is there to soak: name an ignored test soak_..." >&2; exit 1; }
 	cargo test --release --locked -- --ignored soak
 	target/release/iolite simulate --seeds 1..5000
+	target/release/iolite torture --cluster 2x3 --seconds 120
+	target/release/iolite torture --cluster 1x5 --seconds 120
 
 measure: server ## measures every workload and writes benchmarks/results; for a machine that does nothing else
 	@scripts/measure

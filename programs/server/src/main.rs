@@ -7,6 +7,7 @@ mod durability;
 mod logs;
 mod serve;
 mod simulate;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,8 @@ enum Command {
     Bench(iolite_benchmarks::Arguments),
     /// Run whole clusters in one thread, from seeds, with faults, and check everything
     Simulate(simulate::Arguments),
+    /// Kill, pause, cut off and confuse the processes of a cluster while clients use it, and judge what they saw
+    Torture(torture::Arguments),
     #[command(hide = true, name = "bench-client")]
     BenchClient(iolite_benchmarks::ClientArguments),
 }
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Bench(arguments) => iolite_benchmarks::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Torture(arguments) => torture::run(&arguments),
         Command::BenchClient(arguments) => iolite_benchmarks::run_client(&arguments).map(|()| ExitCode::SUCCESS),
     };
     ended.unwrap_or_else(|error| {

@@ -1,0 +1,24 @@
+//! `iolite torture`: a cluster of real processes that are killed, paused, cut off from each other and given wrong clocks, while clients use it;
+//! and a judgement of what the clients saw.
+//!
+//! Source: Iolite's own, after Jepsen. The page is docs/torture.md.
+//!
+//! Invariants:
+//! - what a transaction saw is what it wrote down in the store itself, in the same commit: no client can mistake one attempt for another;
+//! - a client that gave up says that the outcome is unknown, and never that there was none;
+//! - all faults end before the last state is read.
+
+mod bed;
+mod chaos;
+mod client;
+mod faults;
+mod moment;
+mod network;
+mod random;
+mod report;
+mod run;
+mod step;
+
+pub use faults::FaultKind;
+pub use report::TortureReport;
+pub use run::{TortureOptions, run};
