@@ -336,12 +336,14 @@ impl Machine for Replica {
 
     /// A replica of one waits for nothing.
     fn deadline(&self) -> Option<Instant> {
-        let next = self.next.as_ref().map(|_| Instant::default());
+        let is_due = self.next.is_some() || self.follows() && self.catch_up.deadline().is_none();
+        let next = is_due.then(Instant::default);
         [self.catch_up.deadline(), self.standing.deadline(), next].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         self.press_configuration(now);
+        self.follow(now);
         self.fetch_again(now);
         self.press_view_change(now);
         self.press_configuration(now);

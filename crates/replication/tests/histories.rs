@@ -169,6 +169,14 @@ fn a_replica_that_is_not_sealed_when_it_leaves_is_found() {
     finds_in_changes_of_configuration(Broken::LeaveUnsealed);
 }
 
+/// Why a disk that was lost makes another replica.
+#[test]
+fn a_replica_that_comes_back_empty_under_its_number_is_found() {
+    let scene = Scene { replicas: 3, host: Host::ComesBackEmpty, ..ALONE };
+    let found = (0..300).find(|seed| std::panic::catch_unwind(|| run(*seed, scene)).map_or(true, |end| end.is_err()));
+    assert!(found.is_some(), "the checker finds what is broken");
+}
+
 /// Shows how one history ends: for people who look for a mistake.
 #[test]
 #[ignore = "shows one history"]

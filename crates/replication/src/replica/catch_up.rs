@@ -48,6 +48,11 @@ impl CatchUp {
     pub fn deadline(&self) -> Option<Instant> {
         self.again_at
     }
+
+    /// What others have is not waited for any more.
+    pub fn forget_target(&mut self) {
+        self.target = Timestamp::ZERO;
+    }
 }
 
 impl Replica {
@@ -71,6 +76,17 @@ impl Replica {
         // What came of a state so far is given up: its giver does not answer.
         self.catch_up.taking = None;
         self.tell(to, Peer::Fetch { after: self.complete });
+    }
+
+    /// Who is of no group yet takes what there is, so that it has nearly everything when it is named.
+    pub(super) fn follow(&mut self, now: Now) {
+        if self.follows() && self.catch_up.target < Timestamp::MAX {
+            self.fall_behind(now, Timestamp::MAX);
+        }
+    }
+
+    pub(super) fn follows(&self) -> bool {
+        !self.configuration.knows(self.settings.id)
     }
 
     pub(super) fn fetch_again(&mut self, now: Now) {
@@ -105,8 +121,9 @@ impl Replica {
         if epoch != self.epoch() {
             return self.tell_configuration(from);
         }
-        // Who does not keep the shard any more may ask whether its record is needed.
-        if !self.configuration.knows(from) && !matches!(peer, Peer::DoViewChange { .. }) {
+        // Who does not keep the shard any more may ask whether its record is needed, and who may keep it soon for what there is.
+        let is_open = matches!(peer, Peer::DoViewChange { .. } | Peer::Fetch { .. } | Peer::FetchState { .. });
+        if !is_open && !self.configuration.knows(from) {
             return;
         }
         match peer {
@@ -124,7 +141,7 @@ impl Replica {
     }
 
     fn on_fetch(&mut self, from: ReplicaId, after: Timestamp) {
-        let mut through = self.complete;
+        let mut through = self.complete();
         if through <= after {
             return;
         }

@@ -100,6 +100,7 @@ impl Replica {
         let view = View { epoch: configuration.group().epoch, number: 0 };
         self.quorums = Quorums::of(configuration.group());
         self.configuration = configuration;
+        self.catch_up.forget_target();
         self.standing = self.standing.joined(view);
     }
 

@@ -42,8 +42,9 @@ impl Replica {
 
     /// Everything that committed at or below `through` is here.
     pub(super) fn advance(&mut self, through: Timestamp) {
-        self.persist(&JournalRecord::Complete(through));
+        // First the ceiling: a crash may come between two records.
         self.raise_barrier(through);
+        self.persist(&JournalRecord::Complete(through));
         self.complete_through(through);
     }
 

@@ -4,6 +4,7 @@ mod bench;
 mod catching_up;
 mod checkpoints;
 mod closing;
+mod configurations;
 mod group;
 mod levels;
 mod proposals;

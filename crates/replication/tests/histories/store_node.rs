@@ -18,6 +18,8 @@ pub const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(7));
 pub enum Host {
     WaitsForSync,
     DoesNotWait,
+    /// Sometimes comes back without its disk, under its number.
+    ComesBackEmpty,
 }
 
 pub enum Said {
@@ -72,7 +74,7 @@ impl StoreNode {
                 ReplicaOutput::ToPeer { after, message } => (after, Said::ToPeer(message)),
             };
             match self.host {
-                Host::WaitsForSync => self.gate.hold(after, what),
+                Host::WaitsForSync | Host::ComesBackEmpty => self.gate.hold(after, what),
                 Host::DoesNotWait => said.push(what),
             }
         }
@@ -104,6 +106,10 @@ impl StoreNode {
         self.disk.crash(kept);
         self.gate = Gate::new();
         self.settings.boot.0 += 1;
+        if self.host == Host::ComesBackEmpty && random.percent(50) {
+            (self.disk, self.replica) = (Disk::default(), Replica::new(self.settings.clone()));
+            return Ok(0);
+        }
         let recovered =
             Replica::recover(self.settings.clone(), self.disk.chunks(), self.disk.records_since_checkpoint());
         let recovered = recovered.map_err(|error| Violation::Recovery(error.to_string()))?;

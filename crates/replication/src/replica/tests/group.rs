@@ -75,14 +75,14 @@ impl Trio {
         answer
     }
 
-    /// Everything that replicas say to each other arrives, but for what `down` is told or says.
+    /// Everything that the three say to each other arrives, but for what `down` is told or says.
     pub fn settle_without(&mut self, down: Option<usize>) {
         for replica in 0..3 {
             self.drain(replica);
         }
         while let Some(message) = self.between.pop_front() {
             let (from, to) = (message.from.0 as usize, message.to.0 as usize);
-            if down != Some(from) && down != Some(to) {
+            if down != Some(from) && down != Some(to) && to < self.replicas.len() {
                 self.replicas[to].handle(self.now, ReplicaInput::FromPeer(message));
                 self.drain(to);
             }

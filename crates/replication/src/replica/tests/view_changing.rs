@@ -6,7 +6,7 @@ use iolite_values::{Operation, Timestamp, Value};
 
 use super::bench::{add, at, blind, put, write};
 use super::group::{Trio, id_of, prepare};
-use crate::node::{Answer, Ballot, Epoch, Outcome, Peer, View, Vote};
+use crate::node::{Answer, Ask, Ballot, Epoch, Outcome, Peer, View, Vote};
 use crate::replica::view_change::{PART_BYTES_MAX, VIEW_CHANGE_PATIENCE};
 use crate::replica::{Replica, ReplicaOutput};
 use iolite_machine::Machine;
@@ -92,6 +92,20 @@ fn an_outcome_that_one_knows_is_known_to_all() {
         assert_eq!(voted.outcome, Some(Outcome::Committed));
         assert!(trio.replicas[replica].versions().has_commit_at(at(5)));
     }
+}
+
+/// Simulated seed 57 of one shard of five: a merge let the first proposal stand, and the transaction took effect twice.
+#[test]
+fn another_proposal_of_a_transaction_that_committed_is_refused() {
+    let mut trio = Trio::new();
+    let transaction = add(1, 1);
+    trio.prepare(&[1, 2], &transaction, at(5));
+    let Ask::Prepare { proposal, .. } = prepare(&transaction, at(9)) else { panic!("it is a Prepare") };
+    let (id, outcome) = (id_of(&transaction, at(9)), Outcome::Committed);
+    trio.ask(2, Ask::Outcome { id, outcome, proposal: Some(proposal) });
+    begin(&mut trio, 1);
+    trio.settle_without(Some(0));
+    assert_eq!(votes(&mut trio, &[1, 2], &transaction, at(5)), [Vote::No, Vote::No]);
 }
 
 #[test]

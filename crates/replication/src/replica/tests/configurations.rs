@@ -1,0 +1,79 @@
+//! Replicas that are not of the group, and configurations that do not follow it.
+
+use iolite_machine::Machine;
+use iolite_values::Timestamp;
+
+use super::bench::{at, blind, put, settings};
+use super::group::{Trio, id_of};
+use crate::configuration_write;
+use crate::node::{Answer, Ask, Configuration, Group, ReplicaId, Vote};
+use crate::replica::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+
+fn next(group: &Group, members: [u64; 3]) -> Configuration {
+    Configuration::after(group, &members.map(ReplicaId)).unwrap()
+}
+
+/// Carries what a fourth replica says to the three, and back.
+fn settle(trio: &mut Trio, fourth: &mut Replica) {
+    let now = trio.now;
+    let mut said = Vec::new();
+    loop {
+        said.extend(std::iter::from_fn(|| fourth.poll()));
+        for replica in &mut trio.replicas {
+            said.extend(std::iter::from_fn(|| replica.poll()));
+        }
+        if said.is_empty() {
+            return;
+        }
+        for output in said.drain(..) {
+            let ReplicaOutput::ToPeer { message, .. } = output else { continue };
+            let to = message.to.0 as usize;
+            trio.replicas.get_mut(to).unwrap_or(fourth).handle(now, ReplicaInput::FromPeer(message));
+        }
+    }
+}
+
+#[test]
+fn who_is_of_no_group_yet_follows_it() {
+    let mut trio = Trio::new();
+    let transaction = put(1, 1);
+    trio.commit(&[0, 1, 2], &transaction, at(5));
+    trio.resolve(&[0, 1, 2], Timestamp::ZERO, at(9), &[id_of(&transaction, at(5))]);
+    let group = trio.replicas[0].group().clone();
+    let mut fourth = Replica::new(ReplicaSettings { id: ReplicaId(3), group, ..settings(1) });
+    assert!(fourth.deadline().is_some());
+    fourth.on_deadline(trio.now);
+    settle(&mut trio, &mut fourth);
+    assert_eq!((fourth.complete(), fourth.takes_part()), (at(9), false));
+    assert!(fourth.versions().has_commit_at(at(5)));
+}
+
+#[test]
+fn a_configuration_that_does_not_follow_the_group_is_a_conflict() {
+    let mut trio = Trio::new();
+    let group = trio.replicas[0].group().clone();
+    let later = next(next(&group, [0, 1, 3]).group(), [0, 1, 4]);
+    let vote = |trio: &mut Trio, configuration| {
+        trio.prepare(&[0], &blind(1, vec![configuration_write(configuration)]), at(5)).remove(0)
+    };
+    assert_eq!(vote(&mut trio, &later), Vote::No);
+    let mut trio = Trio::new();
+    assert_eq!(vote(&mut trio, &next(&group, [0, 1, 3])), Vote::Ok);
+}
+
+#[test]
+fn who_learns_that_a_configuration_committed_is_sealed() {
+    let mut trio = Trio::new();
+    let group = trio.replicas[0].group().clone();
+    let change = blind(1, vec![configuration_write(&next(&group, [1, 2, 3]))]);
+    trio.commit(&[0, 1, 2], &change, at(5));
+    for replica in &trio.replicas {
+        assert_eq!(replica.group(), next(&group, [1, 2, 3]).group());
+        assert!(!replica.takes_part());
+    }
+    // In the view of the new epoch, the one that was left out says who keeps the shard now.
+    assert!(matches!(trio.ask(0, Ask::Begin), Some(Answer::WrongEpoch(Some(now))) if now.contains(ReplicaId(3))));
+    // Two of the three are enough to begin, and the new one is not there yet.
+    trio.settle_without(None);
+    assert_eq!([0, 1, 2].map(|replica: usize| trio.replicas[replica].takes_part()), [false, true, true]);
+}
