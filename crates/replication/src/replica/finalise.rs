@@ -33,7 +33,7 @@ impl Replica {
         {
             return (self.persisted, settled);
         }
-        let mut entry = known.unwrap_or_else(|| Entry::voted(None, Vote::No, None));
+        let mut entry = known.clone().unwrap_or_else(|| Entry::voted(None, Vote::No, None));
         if is_current && ballot >= entry.promised && entry.outcome.is_none() {
             if entry.finalised == Some(ballot) && self.settings.broken != Broken::FinaliseWithoutView {
                 assert_eq!(entry.vote, vote, "one ballot finalises one vote");
@@ -43,7 +43,10 @@ impl Replica {
                 return (PersistId::START, Answer::Unknown);
             }
             (entry.vote, entry.finalised, entry.promised) = (vote, Some(ballot), ballot);
-            self.enter(id, entry.clone());
+            // Said again, it is in the journal already.
+            if known.as_ref() != Some(&entry) {
+                self.enter(id, entry.clone());
+            }
         }
         (self.persisted, Answer::Voted(entry.answer(own)))
     }

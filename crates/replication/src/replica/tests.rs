@@ -5,6 +5,7 @@ mod catching_up;
 mod checkpoints;
 mod closing;
 mod configurations;
+mod finalising;
 mod group;
 mod levels;
 mod proposals;
