@@ -5,48 +5,26 @@
 //! Invariant: everything that a replica accepts can be written: it is refused before it is decided otherwise.
 
 use iolite_store::{Commit, Completion, CompletionDecision};
-use iolite_values::{CellState, Row, Write};
+use iolite_values::Write;
 use iolite_wire::journal as wire;
 use iolite_wire::node::Proposal;
+
+/// A record is far below what journals take; a row fits into a chunk, and into a frame of a gateway.
+pub use iolite_store::size::{RECORD_BYTES_MAX, ROW_BYTES_MAX, growth_bytes, row_bytes};
 
 pub use wire::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
     JournalRecord, SnapshotPart,
 };
 
-/// The longest record, far below what journals take.
-pub const RECORD_BYTES_MAX: usize = 8 << 20;
-
-/// The largest row, by [`row_bytes`]: it has to fit into a chunk, and into a frame of a gateway.
-pub const ROW_BYTES_MAX: usize = 1 << 20;
-
 /// The largest part of a checkpoint, unless a single row or commit is larger.
 pub const CHUNK_BYTES_MAX: usize = 4 << 20;
-
-/// What an element of a collection takes beside its content, at most.
-const ELEMENT_BYTES: usize = 24;
 
 /// What an operation takes beside its content and its row's key, at most.
 const WRITE_BYTES: usize = 64;
 
 /// About what a completion takes, with its share of the client's id.
 pub const COMPLETION_BYTES: usize = 32;
-
-/// A bound on what a row takes in a checkpoint.
-pub fn row_bytes(row: &Row) -> usize {
-    let elements = row.cells().map(|(_, state)| match state {
-        CellState::Row(_) | CellState::Scalar(_) | CellState::Register(_) | CellState::Counter(_) => 1,
-        CellState::Set(set) => set.len(),
-        CellState::List(list) => list.len(),
-        CellState::Map(map) => map.len(),
-    });
-    row.size_bytes() + ELEMENT_BYTES * (1 + elements.sum::<usize>())
-}
-
-/// A bound on what an operation adds to its row.
-pub fn growth_bytes(write: &Write) -> usize {
-    ELEMENT_BYTES + write.operation.size_bytes()
-}
 
 /// About what a commit takes in a checkpoint.
 pub fn commit_bytes(commit: &Commit) -> usize {

@@ -11,7 +11,6 @@
 //! states, the rules and the reasons.
 
 mod alone;
-mod attempts;
 mod catch_up;
 mod ceiling;
 mod checkpoint;
@@ -37,6 +36,7 @@ mod view_change;
 use std::collections::{BTreeMap, VecDeque};
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
+use iolite_store::Attempts;
 use iolite_values::{StoreIncarnation, Timestamp};
 
 use crate::broken::Broken;
@@ -48,8 +48,6 @@ use crate::node::{
 use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
 
-pub use attempts::ATTEMPTS_MAX;
-use attempts::Attempts;
 use catch_up::CatchUp;
 pub use catch_up::{FETCH_AGAIN_AFTER, SEGMENT_WRITES_MAX, STATE_TRIES_MAX};
 pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};

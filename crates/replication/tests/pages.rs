@@ -82,8 +82,6 @@ fn the_page_of_all_limits_gives_them_too() {
     let page = include_str!("../../../docs/limits.md");
     let Retention { age, operations_max } = Retention::default();
     let rows = [
-        ("RECORD_BYTES_MAX", limits::RECORD_BYTES_MAX.to_string()),
-        ("ROW_BYTES_MAX", limits::ROW_BYTES_MAX.to_string()),
         ("CHUNK_BYTES_MAX", limits::CHUNK_BYTES_MAX.to_string()),
         ("CLOSED_WRITES_MAX", limits::CLOSED_WRITES_MAX.to_string()),
         ("COLLECTED_EACH_TIME", limits::COLLECTED_EACH_TIME.to_string()),
@@ -97,7 +95,6 @@ fn the_page_of_all_limits_gives_them_too() {
         ("VIEW_CHANGE_PATIENCE", format!("{:?}", limits::VIEW_CHANGE_PATIENCE)),
         ("VALIDATIONS_MAX", limits::VALIDATIONS_MAX.to_string()),
         ("DIVIDED_BALLOTS", limits::DIVIDED_BALLOTS.to_string()),
-        ("ATTEMPTS_MAX", limits::ATTEMPTS_MAX.to_string()),
         ("Retention::age", format!("{age:?}")),
         ("Retention::operations_max", operations_max.to_string()),
         ("CLOCK_LEAD_MAX", format!("{:?}", limits::CLOCK_LEAD_MAX)),
