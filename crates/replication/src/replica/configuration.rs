@@ -15,7 +15,7 @@ use iolite_values::Timestamp;
 use super::Replica;
 use super::standing::{Changing, Parts, Standing};
 use crate::broken::Broken;
-use crate::configuration::{configuration_cell, said, written};
+use crate::configuration::{configuration_cell, configurations_table, said, written};
 use crate::ir::Quorums;
 use crate::journal::JournalRecord;
 use crate::node::{Configuration, Epoch, Group, Objection, Peer, Proposal, ReplicaId, ToReplica, View};
@@ -46,8 +46,12 @@ impl Replica {
 
     /// A proposal may make the next configuration only, and only of this one: whatever else stands in that row is a thing of the past.
     pub(super) fn check_configuration(&self, proposal: &Proposal) -> Result<(), Objection> {
+        let table = configurations_table();
+        let mut own = proposal.writes().iter().filter(|write| write.cell.table == table).peekable();
+        if own.peek().is_none() {
+            return Ok(());
+        }
         let cell = configuration_cell(self.configuration.group().shard);
-        let mut own = proposal.writes().iter().filter(|write| write.cell.table == cell.table);
         let follows = |configuration: Configuration| configuration.previous() == Some(self.configuration.group());
         match own.all(|write| write.cell == cell && written(write).is_some_and(follows)) {
             true => Ok(()),
@@ -57,9 +61,10 @@ impl Replica {
 
     /// A commit may have said what is next.
     pub(super) fn note_configuration(&mut self, logged: &Logged) {
-        let cell = configuration_cell(self.configuration.group().shard);
-        if logged.commit.writes.iter().any(|write| write.cell == cell) {
-            self.next = logged.commit.writes.iter().filter_map(written).find(|next| self.is_later(next));
+        let table = configurations_table();
+        let own = logged.commit.writes.iter().filter(|write| write.cell.table == table);
+        if let Some(next) = own.filter_map(written).find(|next| self.is_later(next)) {
+            self.next = Some(next);
         }
     }
 

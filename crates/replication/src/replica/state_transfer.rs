@@ -48,7 +48,7 @@ impl Replica {
         let Some((Some(chunk), next)) = self.chunk_from(step, STATE_CHUNK_BYTES_MAX) else { return };
         let next = next.map(|step| write_place(&step));
         let chunk = chunk.encode().expect("as in a checkpoint");
-        let (boot, complete) = (self.settings.boot, self.complete);
+        let (boot, complete) = (self.settings.boot, self.complete());
         self.tell(from, Peer::StateChunk(StateChunk { boot, place, next, complete, chunk }));
     }
 

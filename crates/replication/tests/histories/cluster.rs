@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_replication::node::{Ask, BetweenReplicas, FromReplica, Group, Life, ReplicaId, ToReplica};
+use iolite_replication::node::{Ask, BetweenReplicas, Epoch, FromReplica, Group, Life, ReplicaId, ShardId, ToReplica};
 use iolite_replication::{
     Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Local, Place, ReplicaInput, ShardMap,
 };
@@ -89,6 +89,8 @@ pub struct Cluster {
     /// Those that have been in a group.
     pub served: BTreeSet<ReplicaId>,
     pub last_replica: u64,
+    /// The epochs that somebody has tried to end.
+    pub changed: BTreeSet<(ShardId, Epoch)>,
     network: Vec<Message>,
     /// Links that lose everything, until a step.
     cut: BTreeMap<Link, u64>,
@@ -145,6 +147,7 @@ impl Cluster {
             nodes,
             turned_off: Vec::new(),
             served: BTreeSet::new(),
+            changed: BTreeSet::new(),
             network: Vec::new(),
             cut: BTreeMap::new(),
             faulty: true,

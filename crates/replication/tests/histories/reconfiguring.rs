@@ -4,7 +4,6 @@ use iolite_replication::configuration_write;
 use iolite_replication::node::{Configuration, Group, ReplicaId, ShardId};
 use iolite_values::Timestamp;
 
-use super::client::Client;
 use super::cluster::{CLIENTS, Cluster};
 use super::store_node::StoreNode;
 
@@ -44,9 +43,9 @@ impl Cluster {
         let members = group.members();
         let (leaving, lost) = (members[self.random.index(members.len())], self.lost(&group));
         let leaving = lost.unwrap_or(leaving);
-        // Another change may be under way to a group that could not do without it.
-        let alone = self.clients[CLIENTS..].iter().all(Client::is_idle);
-        if lost.is_none() && members.len() > 1 && alone && self.random.percent(60) {
+        // Another change may come yet, to a group that could not do without it: that an operator was told of a conflict is not the end of it.
+        let is_first = self.changed.insert((shard, group.epoch)) || self.scene.operators == Operators::Replace;
+        if lost.is_none() && members.len() > 1 && is_first && self.random.percent(60) {
             self.nodes.remove(&leaving);
             self.counts.disks_lost += 1;
         }
