@@ -118,6 +118,32 @@ impl Closer {
         at
     }
 
+    /// Goes to `through`, and rests. Returns when it wants to close again, whatever happens.
+    fn rest(&mut self, now: Instant, through: Timestamp, combined: &Combined) -> Instant {
+        let from = self.cursor;
+        let is_quiet = combined.commits.is_empty() && self.wanted <= combined.through;
+        if through > from {
+            self.cursor = through;
+            self.waits = 0;
+        }
+        self.idle_after = match is_quiet {
+            true => (self.idle_after * 2).min(self.idle_after_max),
+            false => self.idle_after_min,
+        };
+        // Nothing came of it: not again at once.
+        self.repair_from = (combined.complete < combined.cursor).then_some(combined.complete);
+        let is_stuck = through <= from && self.wanted > from || self.repair_from.is_some();
+        if !combined.undecided.is_empty() || is_stuck {
+            let at = now + CLOSE_PAUSES.after(self.waits);
+            self.phase = Phase::Pausing(at);
+            self.waits += 1;
+            return at;
+        }
+        let at = now + self.idle_after;
+        self.phase = Phase::Idle(at);
+        at
+    }
+
     /// # Panics
     /// When an invariant of this module is broken.
     pub fn validate(&self, position: Timestamp) {
@@ -320,27 +346,7 @@ impl Coordinator {
         let through = first_open.map_or(combined.through, |id| just_before(id.at).min(combined.through));
         closer.wanted = closer.wanted.max(combined.latest);
         closer.complete = closer.complete.max(combined.complete_at_majority);
-        let is_quiet = combined.commits.is_empty() && closer.wanted <= combined.through;
-        if through > from {
-            closer.cursor = through;
-            closer.waits = 0;
-        }
-        closer.idle_after = match is_quiet {
-            true => (closer.idle_after * 2).min(closer.idle_after_max),
-            false => closer.idle_after_min,
-        };
-        // Nothing came of it: not again at once.
-        closer.repair_from = (combined.complete < combined.cursor).then_some(combined.complete);
-        let is_stuck = through <= from && closer.wanted > from || closer.repair_from.is_some();
-        let is_open = !combined.undecided.is_empty() || is_stuck;
-        let at = match is_open {
-            true => now.instant + CLOSE_PAUSES.after(closer.waits),
-            false => now.instant + closer.idle_after,
-        };
-        closer.phase = if is_open { Phase::Pausing(at) } else { Phase::Idle(at) };
-        if is_open {
-            closer.waits += 1;
-        }
+        let at = closer.rest(now.instant, through, &combined);
         self.set_timer(at, Timer::Closer(shard));
         self.watch_undecided(now, shard, &combined.undecided);
         if through > combined.cursor {

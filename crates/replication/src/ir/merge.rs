@@ -35,31 +35,12 @@ pub fn merge(
     let mut merged = BTreeMap::new();
     let mut open = Vec::new();
     for id in ids {
-        let all = || records.iter().flat_map(|record| &record.entries).filter(|entry| entry.id == id);
-        // Votes count in the latest view only: what was decided before is in the master record that it began with.
-        let current = || {
-            let latest = records.iter().filter(|record| record.last_normal == latest);
-            latest.flat_map(|record| &record.entries).filter(|entry| entry.id == id)
-        };
-        let proposal = all().find_map(|entry| entry.proposal.clone());
-        let promised = all().map(|entry| entry.promised).max().unwrap_or(Ballot::FIRST);
-        let outcome = all().filter_map(|entry| entry.outcome).max();
-        let finalised = current().filter(|entry| entry.finalised.is_some()).max_by_key(|entry| entry.finalised);
-        let vote = match (outcome, finalised) {
-            (Some(Outcome::Committed), _) => Some(Vote::Ok),
-            (Some(Outcome::Aborted), _) => Some(Vote::No),
-            (None, Some(entry)) => Some(entry.vote),
-            (None, None) => {
-                let accepted = current().filter(|entry| entry.vote == Vote::Ok).count();
-                (accepted < kept).then_some(Vote::No)
-            }
-        };
-        if vote.is_none() {
-            open.push(id);
-        }
-        let vote = vote.unwrap_or(Vote::No);
-        let entry = RecordedEntry { id, proposal, vote, finalised: Some(promised), promised, outcome };
+        let (entry, fate) = merge_one(id, kept, latest, records);
         merged.insert(id, entry);
+        match fate {
+            Fate::Known => {}
+            Fate::Open => open.push(id),
+        }
     }
     let mut kept: Vec<Arc<Proposal>> = Vec::new();
     let stands = |entry: &&RecordedEntry| entry.vote == Vote::Ok && entry.outcome.is_none();
@@ -74,4 +55,34 @@ pub fn merge(
         }
     }
     merged
+}
+
+/// Whether the records tell what becomes of a proposal.
+enum Fate {
+    Known,
+    /// A fast quorum may have accepted it. It is a No until it is found that it can stand.
+    Open,
+}
+
+/// What the records say of one proposal.
+fn merge_one(id: ProposalId, kept: usize, latest: View, records: &[Record]) -> (RecordedEntry, Fate) {
+    let all = || records.iter().flat_map(|record| &record.entries).filter(|entry| entry.id == id);
+    // Votes count in the latest view only: what was decided before is in the master record that it began with.
+    let current = || {
+        let latest = records.iter().filter(|record| record.last_normal == latest);
+        latest.flat_map(|record| &record.entries).filter(|entry| entry.id == id)
+    };
+    let proposal = all().find_map(|entry| entry.proposal.clone());
+    let promised = all().map(|entry| entry.promised).max().unwrap_or(Ballot::FIRST);
+    let outcome = all().filter_map(|entry| entry.outcome).max();
+    let finalised = current().filter(|entry| entry.finalised.is_some()).max_by_key(|entry| entry.finalised);
+    let accepted = current().filter(|entry| entry.vote == Vote::Ok).count();
+    let (vote, fate) = match (outcome, finalised) {
+        (Some(Outcome::Committed), _) => (Vote::Ok, Fate::Known),
+        (Some(Outcome::Aborted), _) => (Vote::No, Fate::Known),
+        (None, Some(entry)) => (entry.vote, Fate::Known),
+        (None, None) if accepted < kept => (Vote::No, Fate::Known),
+        (None, None) => (Vote::No, Fate::Open),
+    };
+    (RecordedEntry { id, proposal, vote, finalised: Some(promised), promised, outcome }, fate)
 }

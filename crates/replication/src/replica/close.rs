@@ -54,23 +54,28 @@ impl Replica {
                 commits.push(logged.commit.clone());
             }
         }
-        let entries = || self.record.through(through).filter(|(id, _)| id.at > cursor);
-        let aborted = entries().filter(|(_, entry)| entry.outcome == Some(Outcome::Aborted)).map(|(id, _)| id);
-        let prepared = self.prepared.iter().take_while(|proposal| proposal.id.at <= through);
-        let undecided = prepared.filter(|proposal| proposal.id.at > cursor);
-        let undecided =
-            undecided.map(|proposal| Undecided { id: proposal.id, participants: proposal.participants.clone() });
+        let aborted = self
+            .record
+            .through(through)
+            .filter(|(id, entry)| id.at > cursor && entry.outcome == Some(Outcome::Aborted));
         Ok(Closed {
             through,
             barrier: self.barrier,
             latest: self.versions.last_commit().unwrap_or_default(),
             complete: self.complete(),
-            undecided: undecided.collect(),
-            aborted: aborted.collect(),
+            undecided: self.undecided(cursor, through),
+            aborted: aborted.map(|(id, _)| id).collect(),
             committed,
             given_up,
             commits,
         })
+    }
+
+    /// What is prepared in (cursor, through].
+    fn undecided(&self, cursor: Timestamp, through: Timestamp) -> Vec<Undecided> {
+        let prepared = self.prepared.iter().take_while(|proposal| proposal.id.at <= through);
+        let undecided = prepared.filter(|proposal| proposal.id.at > cursor);
+        undecided.map(|own| Undecided { id: own.id, participants: own.participants.clone() }).collect()
     }
 
     pub(super) fn on_close_list(
