@@ -11,4 +11,5 @@ mod levels;
 mod proposals;
 mod recovery;
 mod terms;
+mod validating;
 mod view_changing;
