@@ -25,6 +25,6 @@ pub use configuration::{configuration_cell, configuration_key, configuration_wri
 pub use coordinator::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
 pub use decisions::decisions;
 pub use local::Local;
-pub use replica::{RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+pub use replica::{Figures, RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
 pub use shards::{Place, ShardMap, ShardMapError};
 pub use versions::{Logged, Retention, Version, VersionedRow, Versions};

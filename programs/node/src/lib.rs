@@ -21,6 +21,7 @@ mod server;
 mod sessions;
 mod store;
 mod store_links;
+mod store_metrics;
 mod store_server;
 
 pub use data_directory::DataDirectoryError;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use iolite_machine::{Gate, Instant, Machine, Now, PersistId};
 use iolite_replication::node::{BetweenReplicas, FromReplica, ToReplica};
-use iolite_replication::{Replica, ReplicaInput, ReplicaOutput};
+use iolite_replication::{Figures, Replica, ReplicaInput, ReplicaOutput};
 use iolite_values::Timestamp;
 
 use crate::checkpoints::{Checkpoints, Step};
@@ -79,6 +79,10 @@ impl Store {
     pub fn is_ready(&self) -> bool {
         let is_told = self.replica.complete() > self.complete_at_start || self.complete_at_start == Timestamp::ZERO;
         self.replica.is_keeping_up() && (is_told || self.replica.group().members().len() == 1)
+    }
+
+    pub fn figures(&self) -> Figures {
+        self.replica.figures()
     }
 
     /// Takes what the replica has to say, and what may leave.

@@ -19,6 +19,7 @@ use crate::names::NodeRole;
 use crate::replica_directory::{Owner, ReplicaDirectoryError, Start, open_replica};
 use crate::server::INBOX_BYTES_MAX;
 use crate::store_links::{FromStore, StoreLinks};
+use crate::store_metrics::StoreMetrics;
 use crate::{RunError, Store, StoreInput, StoreOutput};
 
 /// What a replica's process is started with.
@@ -117,11 +118,12 @@ impl StoreServer {
         let listening =
             tokio::spawn(self.links.listen(self.listener).map_err(|error| RunError::Links(error.to_string()))?);
         let ready = Arc::new(Ready::default());
+        let metrics = StoreMetrics::new(&self.metrics);
         let observed = self.observe.map(|listener| {
             let site = Site::new(self.metrics.clone(), ready.clone());
             tokio::spawn(site.serve(listener, self.shutdown.listen()))
         });
-        let mut world = World { links: self.links, writer: self.journal.writer(), ready: ready.clone() };
+        let mut world = World { links: self.links, writer: self.journal.writer(), ready, metrics, clock: self.clock };
         let ended = self.shutdown.listen();
         let failed = tokio::select! {
             () = drive(&mut self.store, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -175,6 +177,8 @@ struct World {
     links: Links<StoreLinks>,
     writer: JournalWriter,
     ready: Arc<Ready>,
+    metrics: StoreMetrics,
+    clock: Clock,
 }
 
 impl Performer<Store> for World {
@@ -194,5 +198,6 @@ impl Performer<Store> for World {
 
     fn settled(&mut self, store: &Store) {
         self.ready.set(store.is_ready());
+        self.metrics.set(self.clock.now(), store.figures());
     }
 }

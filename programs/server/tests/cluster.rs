@@ -92,6 +92,11 @@ async fn nodes_are_restarted_one_after_the_other_while_clients_go_on() {
     }
     let acknowledged = tokio::time::timeout(PATIENCE, marking).await.expect("it goes on").expect("it did not panic");
     assert_eq!(marks(&open(&cluster, 0)).await, acknowledged);
+    let metrics = cluster.metrics("store-1");
+    for told in ["iolite_replica_takes_part 1", "iolite_replica_fetches 0", "iolite_replica_epoch 0", "class=\"fsync\""]
+    {
+        assert!(metrics.contains(told), "{told} is not in {metrics}");
+    }
 }
 
 #[tokio::test]

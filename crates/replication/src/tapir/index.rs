@@ -62,6 +62,10 @@ impl ProposalIndex {
         self.proposals.get(&id)
     }
 
+    pub fn len(&self) -> usize {
+        self.proposals.len()
+    }
+
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = ProposalId> {
         self.proposals.keys().copied()
     }

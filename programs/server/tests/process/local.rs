@@ -1,5 +1,7 @@
 //! A cluster of processes, all killed when it is dropped.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -47,6 +49,16 @@ impl Local {
 
     pub fn node(&self, name: &str) -> &LocalNode {
         &self.cluster.nodes()[self.index(name)]
+    }
+
+    /// What a node tells of itself for Prometheus.
+    pub fn metrics(&self, name: &str) -> String {
+        let address = self.node(name).address.expect("nodes of a local cluster are observed");
+        let mut socket = TcpStream::connect(address).expect("it listens");
+        write!(socket, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").expect("it reads");
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).expect("it answers");
+        answer
     }
 
     /// Of the first gateway, or another.

@@ -1,0 +1,44 @@
+//! What `/metrics` tells of a replica.
+
+use iolite_host::{Metric, Metrics};
+use iolite_machine::Now;
+use iolite_replication::Figures;
+
+pub(crate) struct StoreMetrics {
+    epoch: Metric,
+    view: Metric,
+    takes_part: Metric,
+    fetches: Metric,
+    age: Metric,
+    undecided: Metric,
+    recorded: Metric,
+}
+
+impl StoreMetrics {
+    pub fn new(metrics: &Metrics) -> StoreMetrics {
+        StoreMetrics {
+            epoch: metrics.gauge("iolite_replica_epoch", "The configuration of the group that the replica is in."),
+            view: metrics.gauge("iolite_replica_view", "The view of that configuration."),
+            takes_part: metrics.gauge("iolite_replica_takes_part", "1 in a view, 0 on the way to one."),
+            fetches: metrics.gauge("iolite_replica_fetches", "1 while it fetches what other replicas have."),
+            age: metrics.gauge(
+                "iolite_replica_complete_age_milliseconds",
+                "By its own clock: since when it may lack something that committed.",
+            ),
+            undecided: metrics
+                .gauge("iolite_replica_undecided", "Proposals that it voted for and that have no outcome yet."),
+            recorded: metrics.gauge("iolite_replica_recorded", "Proposals whose votes it has to remember."),
+        }
+    }
+
+    pub fn set(&self, now: Now, figures: Figures) {
+        let Figures { view, is_normal, is_fetching, complete, undecided, recorded } = figures;
+        self.epoch.set(view.epoch.0.into());
+        self.view.set(view.number.into());
+        self.takes_part.set(is_normal.into());
+        self.fetches.set(is_fetching.into());
+        self.age.set(now.wall.as_micros().saturating_sub(complete.micros()) / 1000);
+        self.undecided.set(undecided as u64);
+        self.recorded.set(recorded as u64);
+    }
+}
