@@ -42,6 +42,11 @@ const PARTS: &[Part] = &[
     Part { name: "typescript", command: &["npm", "run", "--silent", "test:unit"], counting: Counting::NodeTests },
     Part { name: "browser", command: &["npm", "run", "--silent", "test:browser"], counting: Counting::NodeTests },
     Part {
+        name: "browser, on a cluster",
+        command: &["env", "IOLITE_CLUSTER=2x3", "npm", "run", "--silent", "test:browser"],
+        counting: Counting::NodeTests,
+    },
+    Part {
         name: "simulation",
         command: &["target/release/iolite", "simulate", "--seeds", "1..300"],
         counting: Counting::OneCheck,

@@ -1,17 +1,16 @@
-/** Runs `iolite dev` on a free port with a data directory of its own, and cleans up after it. */
+/**
+ * Runs Iolite on a free port with data of its own, and cleans up after it: `iolite dev`, or with IOLITE_CLUSTER=SxN in the environment a
+ * cluster of S shards with N replicas each, behind one gateway.
+ */
 
-import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
+import { ClusterProcesses } from "./clusterProcesses.js";
+import { DevProcess } from "./devProcess.js";
 import { repositoryPath } from "./repository.js";
-
-const READY_WITHIN_MS = 30_000;
-const STOP_WITHIN_MS = 5_000;
 
 export interface IoliteServer {
   /** Without a slash at the end. */
@@ -34,6 +33,15 @@ export interface IoliteOptions {
   readonly app: string;
 }
 
+/** What runs, as one thing that can be killed and started again on the same port and data. */
+export interface Processes {
+  readonly port: number;
+  readonly printed: string;
+  /** Resolves when sessions are served. */
+  start(): Promise<void>;
+  end(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
+}
+
 /** Resolves when `/readyz` answers. */
 export async function startIolite(options: IoliteOptions): Promise<IoliteServer> {
   const program = repositoryPath("target/release/iolite");
@@ -43,61 +51,30 @@ export async function startIolite(options: IoliteOptions): Promise<IoliteServer>
       throw new Error(`${needed} does not exist: run \`make build\``);
     }
   }
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
   const data = await mkdtemp(join(tmpdir(), "iolite-"));
-  const running = new RunningProgram(program, ["dev", "--port", String(port), "--data", data, "--app", app], origin);
+  const cluster = process.env["IOLITE_CLUSTER"];
+  const processes: Processes =
+    cluster === undefined ? await DevProcess.of(program, data, app) : new ClusterProcesses(program, data, app, cluster);
   async function stop(): Promise<void> {
-    await running.end("SIGTERM");
+    await processes.end("SIGTERM");
     await rm(data, { recursive: true, force: true });
   }
   try {
-    await running.start();
+    await processes.start();
   } catch (error) {
     await stop();
     throw error;
   }
+  const origin = `http://127.0.0.1:${processes.port}`;
   return {
     origin,
-    port,
-    printed: () => running.printed,
+    port: processes.port,
+    printed: () => processes.printed,
     metric: (name) => readMetric(origin, name),
-    kill: () => running.end("SIGKILL"),
-    restart: () => running.start(),
+    kill: () => processes.end("SIGKILL"),
+    restart: () => processes.start(),
     stop,
   };
-}
-
-class RunningProgram {
-  #child: ChildProcess | undefined;
-  printed = "";
-
-  constructor(
-    readonly program: string,
-    readonly args: readonly string[],
-    readonly origin: string,
-  ) {}
-
-  async start(): Promise<void> {
-    const child = spawn(this.program, this.args, { stdio: ["ignore", "pipe", "pipe"] });
-    const keep = (chunk: Buffer): void => void (this.printed += chunk.toString());
-    child.stdout.on("data", keep);
-    child.stderr.on("data", keep);
-    this.#child = child;
-    await untilReady(this.origin, child, () => this.printed);
-  }
-
-  async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-    const child = this.#child;
-    if (child === undefined || hasEnded(child)) {
-      return;
-    }
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill(signal);
-    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_WITHIN_MS);
-    await ended;
-    clearTimeout(timer);
-  }
 }
 
 async function readMetric(origin: string, name: string): Promise<number> {
@@ -107,35 +84,4 @@ async function readMetric(origin: string, name: string): Promise<number> {
     throw new Error(`/metrics has no ${name}:\n${text}`);
   }
   return Number(line.slice(name.length + 1));
-}
-
-async function untilReady(origin: string, child: ChildProcess, printed: () => string): Promise<void> {
-  const deadline = Date.now() + READY_WITHIN_MS;
-  while (Date.now() < deadline) {
-    if (hasEnded(child)) {
-      throw new Error(`iolite ended before it was ready:\n${printed()}`);
-    }
-    try {
-      const response = await fetch(`${origin}/readyz`);
-      if (response.ok) {
-        return;
-      }
-    } catch {
-      // Nobody listens yet.
-    }
-    await sleep(50);
-  }
-  throw new Error(`iolite was not ready within ${READY_WITHIN_MS} ms:\n${printed()}`);
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
