@@ -13,6 +13,8 @@ pub enum Broken {
     PublishPastResolved,
     /// A write may go below a committed one that it does not commute with, as in the published rule (TAPIR, TOCS 2018, Figure 9).
     AcceptBelowWrites,
+    /// Conflicts are judged by timestamps, and what committed transactions have read is not looked at, as in Figure 9 (flaw 2).
+    ValidateAsFigure9,
     /// A FINALIZE of an earlier view is obeyed (flaw 6).
     FinaliseWithoutView,
     /// A write is accepted above a prepared transaction that reads what it writes, as in Figure 9; a merge that validates again is then unsound (flaw 3).

@@ -18,7 +18,7 @@ use crate::broken::Broken;
 use crate::ir::Entry;
 use crate::journal::JournalRecord;
 use crate::node::{Objection, Proposal, ProposalId, Vote};
-use crate::tapir::conflict;
+use crate::tapir::{conflict, conflict_as_figure_9};
 use crate::versions::Logged;
 
 impl Replica {
@@ -119,6 +119,9 @@ impl Replica {
         if self.settings.broken == Broken::AcceptAboveReaders && other.id.at < proposal.id.at {
             return conflict(proposal, &Proposal { reads: Vec::new(), ..other.clone() });
         }
+        if self.settings.broken == Broken::ValidateAsFigure9 {
+            return conflict_as_figure_9(proposal, other);
+        }
         conflict(proposal, other)
     }
 
@@ -129,6 +132,7 @@ impl Replica {
             | Broken::SkipReadValidation
             | Broken::NoCompletionRecords
             | Broken::AcceptBelowWrites
+            | Broken::ValidateAsFigure9
             | Broken::FinaliseWithoutView
             | Broken::AcceptAboveReaders
             | Broken::MergeAsFigure5
@@ -152,7 +156,10 @@ impl Replica {
         if self.settings.broken != Broken::AcceptBelowWrites {
             place = place.max(self.place_among_writes(proposal.writes(), at));
         }
-        place = place.max(self.place_among_readers(proposal)).max(self.place_in_lists(proposal.writes(), at));
+        if self.settings.broken != Broken::ValidateAsFigure9 {
+            place = place.max(self.place_among_readers(proposal));
+        }
+        place = place.max(self.place_in_lists(proposal.writes(), at));
         match place {
             Place::Free => Ok(()),
             Place::Above(above) => Err(Objection::Retry { above }),

@@ -16,6 +16,16 @@ pub fn conflict(a: &Proposal, b: &Proposal) -> bool {
         || write_the_same(a, b)
 }
 
+/// Whether a prepared transaction is in the way of a proposal by the published rule, for simulations: one may read what another one writes if its timestamp
+/// is the lower one, and any two may write the same.
+/// Source: TAPIR (TOCS 2018), Figure 9, lines 4 and 7.
+pub fn conflict_as_figure_9(proposal: &Proposal, prepared: &Proposal) -> bool {
+    proposal.id.transaction == prepared.id.transaction
+        || proposal.id.at == prepared.id.at
+        || proposal.id.at > prepared.id.at && reads_what_is_written(proposal, prepared)
+        || proposal.id.at < prepared.id.at && reads_what_is_written(prepared, proposal)
+}
+
 fn reads_what_is_written(reader: &Proposal, writer: &Proposal) -> bool {
     // It stands below the write, whichever is decided first.
     let is_before = reader.level == Level::Serializable && reader.id.at < writer.id.at;
