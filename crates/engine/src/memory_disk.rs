@@ -5,11 +5,13 @@
 //! Invariant: equal calls and equal choices give an equal disk, so a seeded simulation repeats exactly.
 
 mod crash;
+mod harm;
 
 use std::collections::BTreeMap;
 use std::io;
 
 pub use crash::CrashFault;
+use harm::{Room, no_room};
 
 use crate::Disk;
 
@@ -23,6 +25,7 @@ pub struct MemoryDisk {
     /// Names as they are on the platter.
     synced_names: BTreeMap<String, Inode>,
     power: Power,
+    room: Room,
     next_sync: NextSync,
     fired: BTreeMap<CrashFault, u64>,
 }
@@ -185,10 +188,12 @@ impl Disk for MemoryDisk {
             let inode = self.new_inode(Content::default());
             self.names.insert(name.to_owned(), inode);
         }
+        let fits = self.take_room(bytes.len());
+        let (written, lost) = bytes.split_at(fits);
         let content = self.content_mut(name)?;
-        content.visible.extend_from_slice(bytes);
-        content.pending.push(Change::Append(bytes.to_vec()));
-        Ok(())
+        content.visible.extend_from_slice(written);
+        content.pending.push(Change::Append(written.to_vec()));
+        if lost.is_empty() { Ok(()) } else { Err(no_room()) }
     }
 
     fn truncate(&mut self, name: &str, length: u64) -> io::Result<()> {
