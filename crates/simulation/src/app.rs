@@ -11,7 +11,7 @@ mod watchers;
 
 use std::sync::{Arc, LazyLock};
 
-use iolite_values::Schema;
+use iolite_values::{Cell, Schema, TableId};
 
 pub use call::Call;
 #[cfg(test)]
@@ -72,6 +72,19 @@ impl SchemaVersion {
             SchemaVersion::Pruned => pruned.clone(),
         }
     }
+}
+
+/// A cell in words: `things[2].log`.
+pub fn cell_name(cell: &Cell) -> String {
+    let schema = SchemaVersion::Grown.schema();
+    let column = schema.table_by_id(cell.table).and_then(|table| table.column(cell.column)).map(|(name, _)| name);
+    let key: Vec<String> = cell.row.values().unwrap_or_default().iter().map(|part| format!("{part:?}")).collect();
+    let table = table_name(cell.table);
+    format!("{table}[{}].{}", key.join(", "), column.unwrap_or("(the row itself)"))
+}
+
+pub fn table_name(table: TableId) -> String {
+    SchemaVersion::Grown.schema().table_name(table).unwrap_or("(a table of the system)").to_owned()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! - each mutation's closure, run in the model just before its timestamp, comes to the writes that were committed, or to the same abort:
 //!   so every read was valid, and the history is serializable;
 //! - a mutation that was known to have ended before another was called comes before it: strictly;
+//! - at the gateways the store is strictly serializable by itself: they are told of outcomes before clients are;
 //! - mutations of one client take effect in the order of their counters;
 //! - each takes effect once, none that was acknowledged is missing, none that ended otherwise took effect;
 //! - each reactive transaction saw the model at its timestamp, with its client's pending mutations on top: serializable and causal.
@@ -13,6 +14,7 @@ mod last;
 mod order;
 mod real_time;
 mod replay;
+mod strict;
 #[cfg(test)]
 mod tests;
 mod tickets;
@@ -25,12 +27,15 @@ use crate::history::History;
 
 pub use commits::{Commits, confirmed};
 pub use last::check_last;
+pub use strict::{Before, Clash, Cycle, Step};
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     pub invariant: Invariant,
     pub what: String,
+    /// The transactions that it is about, when their order is what is wrong.
+    pub cycle: Option<Cycle>,
 }
 
 /// The promises, by the names that reports use.
@@ -42,6 +47,7 @@ pub enum Invariant {
     Durability,
     Serializability,
     RealTime,
+    Strictness,
     ClientOrder,
     ReactiveSnapshot,
     OwnWritesVisible,
@@ -58,7 +64,7 @@ impl fmt::Display for Violation {
 
 impl Violation {
     pub fn new(invariant: Invariant, what: impl Into<String>) -> Violation {
-        Violation { invariant, what: what.into() }
+        Violation { invariant, what: what.into(), cycle: None }
     }
 }
 
@@ -71,6 +77,8 @@ pub fn check(history: &History) -> Result<Model, Violation> {
     for (store, own) in &history.stores {
         let commits = Commits::collect(history, own)?;
         commits.check_ends(history, *store)?;
+        commits.check_reports(history.store_calls(*store))?;
+        strict::check(history, *store, &commits)?;
         real_time::check(history, *store, &commits)?;
         order::check(history, &commits)?;
         all.insert(*store, commits);

@@ -4,10 +4,23 @@ use std::time::Duration;
 
 use iolite_store::ReadLimit;
 
+use crate::app::KEYS;
 use crate::random::Random;
+
+/// What apps call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// Every mutation, on one of so many keys in most tables.
+    Everything { keys: u64 },
+    /// Transfers between accounts, and sums of all of them.
+    Bank,
+}
 
 #[derive(Clone, Debug)]
 pub struct Habits {
+    pub calls: Calls,
+    /// Milliseconds between two things that an app does, at most.
+    pub pause_ms: u64,
     /// How often a host hands a client another input before it takes what came of the last one, in thousandths.
     pub batch: u64,
     /// What apps do instead of a call of a named mutation, in thousandths.
@@ -27,7 +40,17 @@ impl Habits {
         let closure = sometimes(200);
         let upgrade = if random.chance(900) { random.between(700, 1_000) } else { 0 };
         let (client_limits, gateway_limits) = (client_limits(random), gateway_limits(random));
-        Habits { batch, take_back, dismiss, closure, upgrade, client_limits, gateway_limits }
+        Habits {
+            calls: Calls::Everything { keys: KEYS as u64 },
+            pause_ms: 120,
+            batch,
+            take_back,
+            dismiss,
+            closure,
+            upgrade,
+            client_limits,
+            gateway_limits,
+        }
     }
 }
 

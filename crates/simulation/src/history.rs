@@ -4,11 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_client::{CallStatus, Ticket, View};
 use iolite_engine::Position;
+use iolite_machine::Now;
 use iolite_replication::journal::JournalRecord;
 use iolite_replication::node::{ReplicaId, ShardId};
-use iolite_values::{ClientId, Counter, StoreIncarnation, Timestamp};
+use iolite_store::{Completion, Request};
+use iolite_values::{ClientId, CoordinatorId, Counter, StoreIncarnation, Timestamp, TransactionId};
 
 use crate::app::{Call, SchemaVersion, Watcher};
+use crate::timeline::Timeline;
+
+mod store_calls;
+
+pub use store_calls::{OpenCalls, StoreCalls};
 
 /// A client of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -33,6 +40,9 @@ pub struct History {
     pub stores: BTreeMap<StoreIncarnation, StoreHistory>,
     /// Which version of the app each client was started with last.
     pub versions: BTreeMap<ClientIndex, SchemaVersion>,
+    /// What gateways asked of the store that each history is of.
+    pub calls_of_stores: BTreeMap<StoreIncarnation, StoreCalls>,
+    pub timeline: Timeline,
 }
 
 /// What a store had on its disks, from its first start until its data were lost.
@@ -202,8 +212,33 @@ impl History {
         assert_eq!(self.stores.keys().next_back(), Some(&store), "an earlier history goes on");
     }
 
+    /// A gateway gave its coordinator something to commit.
+    pub fn note_submission(&mut self, now: Now, gateway: CoordinatorId, request: &Request) {
+        if let Request::Commit { transaction, .. } = request {
+            self.calls_going_on().note_submission(now.instant.as_nanos(), transaction);
+            self.timeline.note_submission(gateway, transaction, Timestamp::new(now.wall.as_micros(), gateway));
+        }
+    }
+
+    /// A coordinator told its gateway what became of something.
+    pub fn note_report(&mut self, now: Now, gateway: CoordinatorId, own: TransactionId, completion: &Completion) {
+        self.calls_going_on().note_report(now.instant.as_nanos(), own, completion);
+        self.timeline.note_report(gateway, own, completion);
+    }
+
+    pub fn store_calls(&self, store: StoreIncarnation) -> &StoreCalls {
+        static NONE: StoreCalls = StoreCalls::NONE;
+        self.calls_of_stores.get(&store).unwrap_or(&NONE)
+    }
+
+    fn calls_going_on(&mut self) -> &mut StoreCalls {
+        let store = *self.stores.keys().next_back().expect("a store was started");
+        self.calls_of_stores.entry(store).or_default()
+    }
+
     /// A replica of the store that goes on wrote a record.
     pub fn note_record(&mut self, replica: ReplicaId, position: Position, record: JournalRecord) {
+        self.timeline.note_record(replica, &record);
         self.going_on(replica).journal.insert(position, record);
     }
 

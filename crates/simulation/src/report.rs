@@ -9,7 +9,18 @@ use crate::broken::Broken;
 use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::occasions::Occasion;
-use crate::run::{Outcome, run};
+use crate::run::{Outcome, run, run_whole};
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simulated {
+    /// The system as it is.
+    Whole,
+    /// A variant with one rule taken out.
+    Broken(Broken),
+    /// The system as it is, in the worlds in which a variant is looked for.
+    WorldOf(Broken),
+}
 
 /// What `iolite simulate` prints. The run as a whole fails if a seed failed, a fault or an
 /// occasion of some kind was rare, or little was confirmed.
@@ -26,11 +37,17 @@ pub struct Report {
     pub trace_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
+    /// The variant in whose worlds nothing was taken out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub world_of: Option<String>,
     /// What the first failed seed violated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violated: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<String>,
+    /// How the first cycle came to be, if one was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<String>,
 }
 
 /// Per 300 seeds; fewer seeds need fewer, in proportion.
@@ -41,16 +58,20 @@ const SEEDS: u64 = 300;
 
 impl Report {
     /// Runs the seeds, one after the other. A broken variant stops at the first seed that finds it.
-    pub fn of(seeds: impl IntoIterator<Item = u64>, broken: Broken, mut progress: impl FnMut(&Outcome)) -> Report {
-        let mut report = Report::empty(broken);
+    pub fn of(seeds: impl IntoIterator<Item = u64>, what: Simulated, mut progress: impl FnMut(&Outcome)) -> Report {
+        let mut report = Report::empty(what);
         let mut trace = Sha256::new();
         for seed in seeds {
-            let outcome = run(seed, broken);
+            let outcome = match what {
+                Simulated::Whole => run(seed, Broken::Nothing),
+                Simulated::Broken(broken) => run(seed, broken),
+                Simulated::WorldOf(variant) => run_whole(seed, variant),
+            };
             progress(&outcome);
             trace.update(outcome.trace_hash);
             let failed = outcome.violation.is_some();
             report.add(outcome);
-            if failed && broken != Broken::Nothing {
+            if failed && report.broken.is_some() {
                 break;
             }
         }
@@ -58,7 +79,12 @@ impl Report {
         report
     }
 
-    fn empty(broken: Broken) -> Report {
+    fn empty(what: Simulated) -> Report {
+        let (broken, world_of) = match what {
+            Simulated::Whole => (None, None),
+            Simulated::Broken(broken) => (Some(broken.name().to_owned()), None),
+            Simulated::WorldOf(variant) => (None, Some(variant.name().to_owned())),
+        };
         Report {
             seeds: 0,
             failed_seeds: Vec::new(),
@@ -68,9 +94,11 @@ impl Report {
             faults: Counts::default(),
             occasions: Counts::default(),
             trace_hash: String::new(),
-            broken: (broken != Broken::Nothing).then(|| broken.name().to_owned()),
+            broken,
+            world_of,
             violated: None,
             violation: None,
+            timeline: None,
         }
     }
 
@@ -85,6 +113,7 @@ impl Report {
             self.failed_seeds.push(outcome.seed);
             self.violated.get_or_insert_with(|| format!("{:?}", violation.invariant));
             self.violation.get_or_insert_with(|| violation.to_string());
+            self.timeline = self.timeline.take().or(outcome.timeline);
         }
     }
 
@@ -99,6 +128,9 @@ impl Report {
             let seeds = &self.failed_seeds;
             failures
                 .push(format!("seeds failed: {seeds:?}; replay one with `iolite simulate --seeds {0}..{0}`", seeds[0]));
+        }
+        if self.world_of.is_some() {
+            return failures;
         }
         let share = |whole: u64| whole * self.seeds / SEEDS;
         failures.extend(too_rare("the fault", &self.faults, &Fault::ALL, share(FAULTS_OF_EACH_KIND)));
@@ -127,7 +159,7 @@ mod tests {
 
     /// As much as 300 seeds have to meet, and no more.
     fn enough() -> Report {
-        let mut report = Report::empty(Broken::Nothing);
+        let mut report = Report::empty(Simulated::Whole);
         (report.seeds, report.confirmed) = (300, 50_000);
         Fault::ALL.into_iter().for_each(|fault| report.faults.add(fault, 100));
         Occasion::ALL.into_iter().for_each(|occasion| report.occasions.add(occasion, 50));
@@ -164,9 +196,9 @@ mod tests {
 
     #[test]
     fn a_broken_variant_fails_the_run_unless_a_seed_finds_it() {
-        let found = Report { failed_seeds: vec![7], ..Report::empty(Broken::RemoveAtReply) };
+        let found = Report { failed_seeds: vec![7], ..Report::empty(Simulated::Broken(Broken::RemoveAtReply)) };
         assert_eq!(found.failures(), Vec::<String>::new());
-        let missed = Report { seeds: 300, ..Report::empty(Broken::RemoveAtReply) };
+        let missed = Report { seeds: 300, ..Report::empty(Simulated::Broken(Broken::RemoveAtReply)) };
         assert_eq!(missed.failures(), ["the broken variant remove-at-reply was not found"]);
     }
 }

@@ -60,4 +60,27 @@ impl Roughness {
             store_delay_ms: random.between(1, 20),
         }
     }
+
+    /// The same delays, and no faults.
+    pub fn calmed(self) -> Roughness {
+        Roughness {
+            drop: 0,
+            duplicate: 0,
+            reorder: 0,
+            disconnect_every_ms: 0,
+            half_open_every_ms: 0,
+            slow_socket_every_ms: 0,
+            server_restart_every_ms: 0,
+            history_lost: 0,
+            gateway_restart_every_ms: 0,
+            client_restart_every_ms: 0,
+            leader_lost_every_ms: 0,
+            tab_closed_every_ms: 0,
+            tab_frozen_every_ms: 0,
+            clock_jump_every_ms: 0,
+            cut_every_ms: 0,
+            view_change_every_ms: 0,
+            ..self
+        }
+    }
 }

@@ -3,11 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::broken::Broken;
-use crate::checker::{self, Invariant, Violation};
+use crate::checker::{self, Cycle, Invariant, Violation};
 use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::history::Moment;
+use crate::needs::Needs;
 use crate::occasions::Occasion;
+use crate::timeline::{self, Timeline};
 use crate::world::{ClientNode, World};
 
 const SECOND: Moment = 1_000_000_000;
@@ -33,17 +35,30 @@ pub struct Outcome {
     pub faults: Counts<Fault>,
     pub occasions: Counts<Occasion>,
     pub trace_hash: [u8; 32],
+    /// How the transactions of a cycle came to be one, for people.
+    pub timeline: Option<String>,
 }
 
-/// Runs a seed. A panic of a machine is a violation like any other.
+/// Runs a seed, in the world that its number draws or the variant needs. A panic of a machine is a violation like any other.
 pub fn run(seed: u64, broken: Broken) -> Outcome {
-    let mut world = World::new(seed, broken);
+    run_in(seed, broken, broken.needs())
+}
+
+/// Runs a seed with nothing taken out, in the world that a variant needs.
+pub fn run_whole(seed: u64, variant: Broken) -> Outcome {
+    run_in(seed, Broken::Nothing, variant.needs())
+}
+
+fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
+    let mut world = World::new(seed, broken, needs);
     let run = catch_unwind(AssertUnwindSafe(|| live(&mut world)));
     let violation = match run {
         Ok(result) => result.err(),
         Err(panic) => Some(Violation::new(Invariant::Assertion, panic_message(panic.as_ref()))),
     };
     world.count_disk_faults();
+    let cycle = violation.as_ref().and_then(|violation| violation.cycle.as_ref());
+    let timeline = cycle.map(|cycle| tell_again(World::new(seed, broken, needs), cycle, broken));
     Outcome {
         seed,
         violation,
@@ -53,7 +68,16 @@ pub fn run(seed: u64, broken: Broken) -> Outcome {
         faults: world.faults.clone(),
         occasions: world.occasions.clone(),
         trace_hash: world.trace_hash(),
+        timeline,
     }
+}
+
+/// The same run once more, of which the steps of some transactions are written down.
+fn tell_again(mut world: World, cycle: &Cycle, broken: Broken) -> String {
+    world.history.timeline = Timeline::of(cycle.steps.iter().map(|step| step.transaction).collect());
+    // How it ends is known.
+    drop(live(&mut world));
+    timeline::tell(&world.history, cycle, broken.rule())
 }
 
 /// Lives a world to its end, and checks it.
@@ -93,7 +117,7 @@ mod tests {
     use crate::app::Model;
 
     fn at_its_end() -> World {
-        let mut world = World::new(1, Broken::Nothing);
+        let mut world = World::new(1, Broken::Nothing, Needs::Anything);
         live(&mut world).expect("the seed passes");
         world
     }

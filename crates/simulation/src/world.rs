@@ -31,6 +31,7 @@ use crate::counts::Counts;
 use crate::faults::Fault;
 use crate::habits::Habits;
 use crate::history::{ClientIndex, History, Moment};
+use crate::needs::Needs;
 use crate::occasions::Occasion;
 use crate::random::Random;
 use crate::roughness::Roughness;
@@ -45,7 +46,7 @@ use store_node::{Place, StoreNode};
 use tab_node::TabNode;
 
 /// Wall clocks begin here (September 2020), give or take their skew.
-const EPOCH_MICROS: u64 = 1_600_000_000_000_000;
+pub const EPOCH_MICROS: u64 = 1_600_000_000_000_000;
 
 /// A process that may be down.
 enum Process<T, Remains> {
@@ -55,6 +56,7 @@ enum Process<T, Remains> {
 
 pub struct World {
     broken: Broken,
+    needs: Needs,
     random: Random,
     roughness: Roughness,
     habits: Habits,
@@ -99,17 +101,19 @@ impl Size {
 }
 
 impl World {
-    pub fn new(seed: u64, broken: Broken) -> World {
+    /// With a rule taken out, in a world that perhaps shows it.
+    pub fn new(seed: u64, broken: Broken, needs: Needs) -> World {
         let mut random = Random::from_seed(seed);
         let (roughness, habits) = (Roughness::random(&mut random), Habits::random(&mut random));
-        let size = Size::random(&mut random);
+        let size = needs.size(Size::random(&mut random));
         let retention = Retention { age: Duration::from_millis(random.between(200, 20_000)), operations_max: 5_000 };
-        let topology = Topology::random(&mut random);
+        let topology = needs.topology(Topology::random(&mut random));
         let replicas = topology.replicas();
         let mut world = World {
             broken,
-            roughness,
-            habits,
+            needs,
+            roughness: needs.roughness(roughness),
+            habits: needs.habits(habits),
             healing: false,
             moment: 0,
             events: Events::default(),
@@ -119,7 +123,7 @@ impl World {
             fronts: Vec::new(),
             front_lives: vec![0; size.fronts],
             clients: Vec::new(),
-            skews: (0..replicas.len() + size.fronts + size.clients).map(|_| skew(&mut random)).collect(),
+            skews: skews(needs, replicas.len(), size, &mut random),
             links: Links::default(),
             last_tab: 0,
             calls_left: vec![size.calls_each; size.clients],
@@ -176,6 +180,7 @@ impl World {
         let event = self.events.next_moment();
         let Some(moment) = [deadline, event].into_iter().flatten().min() else { return false };
         self.moment = self.moment.max(moment);
+        self.history.timeline.set_now(self.moment);
         self.steps += 1;
         if event.is_some_and(|event| event <= self.moment) {
             if let Some(event) = self.events.take() {
@@ -327,6 +332,15 @@ fn add_watchers(watch: &mut dyn FnMut(Watcher, iolite_client::View), random: &mu
         let view = [View::Optimistic, View::Durable, View::Confirmed][random.below(3) as usize];
         watch(Watcher::random(random), view);
     }
+}
+
+/// Of replicas, fronts and clients.
+fn skews(needs: Needs, replicas: usize, size: Size, random: &mut Random) -> Vec<i64> {
+    let of = |place: usize| match place.checked_sub(replicas) {
+        Some(front) if front < size.fronts => needs.clock_of_front(front, skew(random)),
+        Some(_) | None => needs.other_clock(skew(random)),
+    };
+    (0..replicas + size.fronts + size.clients).map(of).collect()
 }
 
 /// Some seconds either way; now and then ten years ahead.

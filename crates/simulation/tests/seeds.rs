@@ -1,6 +1,6 @@
 //! A few seeds, as a first check of every change. `iolite simulate` runs many.
 
-use iolite_simulation::{Broken, Report, run};
+use iolite_simulation::{Broken, Invariant, Report, Simulated, run, run_whole};
 
 #[test]
 fn a_few_seeds_pass() {
@@ -12,6 +12,32 @@ fn a_few_seeds_pass() {
 
 #[test]
 fn equal_seeds_give_equal_runs() {
-    let hash = || Report::of(11..=11, Broken::Nothing, |_| {}).trace_hash;
+    let hash = || Report::of(11..=11, Simulated::Whole, |_| {}).trace_hash;
     assert_eq!(hash(), hash());
+}
+
+#[test]
+fn the_anomaly_of_figure_9_is_told_as_a_timeline() {
+    let outcome = run(1, Broken::ValidateAsFigure9);
+    let violation = outcome.violation.expect("the seed finds it");
+    assert_eq!(violation.invariant, Invariant::Strictness, "{violation}");
+    let timeline = outcome.timeline.expect("a cycle is told");
+    // In this order: who is told first began first, and the other one comes before it all the same.
+    let steps = [
+        "is given T1",
+        "sends PREPARE of T1",
+        "T1 IS ACKNOWLEDGED",
+        "is given T2",
+        "T2 IS ACKNOWLEDGED",
+        "T2 -> T1",
+        "T1 -> T2",
+    ];
+    let places: Vec<Option<usize>> = steps.iter().map(|step| timeline.find(step)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{timeline}");
+}
+
+#[test]
+fn the_world_that_shows_it_passes_with_nothing_taken_out() {
+    let outcome = run_whole(1, Broken::ValidateAsFigure9);
+    assert!(outcome.violation.is_none(), "{}", outcome.violation.expect("there is one"));
 }

@@ -5,16 +5,22 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use iolite_simulation::{Broken, Outcome, Report};
+use iolite_simulation::{Broken, Outcome, Report, Simulated};
 
 #[derive(Args)]
 pub struct Arguments {
     /// The seeds to run, both ends included, such as 1..300
-    #[arg(long, value_parser = parse_seeds)]
-    seeds: RangeInclusive<u64>,
+    #[arg(long, value_parser = parse_seeds, required_unless_present = "seed")]
+    seeds: Option<RangeInclusive<u64>>,
+    /// Run one seed
+    #[arg(long, conflicts_with = "seeds")]
+    seed: Option<u64>,
     /// Take one rule out, to see that the checks find it; stops at the first seed that does
     #[arg(long, value_name = "RULE", value_parser = broken())]
     broken: Option<Broken>,
+    /// Take nothing out, but run the worlds in which the lack of a rule is looked for
+    #[arg(long, value_name = "RULE", value_parser = broken(), conflicts_with = "broken")]
+    world_of: Option<Broken>,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -47,7 +53,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn run_seeds(arguments: &Arguments) -> Report {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let report = Report::of(arguments.seeds.clone(), arguments.broken.unwrap_or_default(), tell_failure);
+    let one = arguments.seed.map(|seed| seed..=seed);
+    let seeds = one.or_else(|| arguments.seeds.clone()).expect("one of the two is required");
+    let what = match (arguments.broken, arguments.world_of) {
+        (Some(broken), _) => Simulated::Broken(broken),
+        (None, Some(variant)) => Simulated::WorldOf(variant),
+        (None, None) => Simulated::Whole,
+    };
+    let report = Report::of(seeds, what, tell_failure);
     std::panic::set_hook(usual);
     report
 }
@@ -69,5 +82,6 @@ fn text(report: &Report) -> String {
         format!("trace hash   {}", report.trace_hash),
     ];
     lines.extend(report.violation.as_ref().map(|violation| format!("violated     {violation}")));
+    lines.extend(report.timeline.as_ref().map(|timeline| format!("\n{timeline}")));
     lines.join("\n") + "\n"
 }

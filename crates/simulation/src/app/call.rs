@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ACCOUNTS, KEYS, SchemaVersion};
+use super::{ACCOUNTS, SchemaVersion};
 use crate::random::Random;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,18 +105,14 @@ pub enum Call {
 }
 
 impl Call {
-    /// A call at random; `element` is unlike that of every other call.
-    pub fn random(random: &mut Random, element: i64, version: SchemaVersion) -> Call {
-        let key = random.below(KEYS as u64) as i64;
+    /// A call at random; `element` is unlike that of every other call, and there are so many `keys` to choose from.
+    pub fn random(random: &mut Random, keys: u64, element: i64, version: SchemaVersion) -> Call {
+        let key = random.below(keys) as i64;
         let small = random.below(4) as i64;
         let part = ["left", "right"][random.below(2) as usize].to_owned();
         match random.below(23) {
             0..=2 => Call::Hit { key, amount: 1 + small },
-            3..=5 => {
-                let from = random.below(ACCOUNTS as u64) as i64;
-                let to = (from + 1 + random.below(ACCOUNTS as u64 - 1) as i64) % ACCOUNTS;
-                Call::Transfer { from, to, amount: 1 + random.below(60) as i64 }
-            }
+            3..=5 => Call::transfer(random),
             6 => Call::Audit { key },
             7 | 8 => Call::Bump { key },
             9 => Call::Log { key, element },
@@ -139,6 +135,17 @@ impl Call {
             _ if version == SchemaVersion::Pruned => Call::Hit { key, amount: small },
             _ => Call::Weigh { key, weight: small },
         }
+    }
+
+    /// A transfer, or a sum of all accounts: what the second reads, the first writes.
+    pub fn of_bank(random: &mut Random) -> Call {
+        if random.chance(500) { Call::transfer(random) } else { Call::Audit { key: 0 } }
+    }
+
+    fn transfer(random: &mut Random) -> Call {
+        let from = random.below(ACCOUNTS as u64) as i64;
+        let to = (from + 1 + random.below(ACCOUNTS as u64 - 1) as i64) % ACCOUNTS;
+        Call::Transfer { from, to, amount: 1 + random.below(60) as i64 }
     }
 
     /// Whether its closure can run in a version of the app.

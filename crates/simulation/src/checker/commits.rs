@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_replication::node::{ProposalId, ShardId};
 use iolite_replication::{Logged, decisions};
-use iolite_values::{ClientId, StoreIncarnation, Timestamp, TransactionId, Write};
+use iolite_values::{Attempt, ClientId, StoreIncarnation, Timestamp, TransactionId, Write};
 
 use super::{Invariant, Violation};
-use crate::history::{ClientIndex, EndedAs, History, Issued, StoreHistory};
+use crate::history::{ClientIndex, EndedAs, History, Issued, StoreCalls, StoreHistory};
 
 #[derive(Debug, Default)]
 pub struct Commits {
@@ -19,6 +19,7 @@ pub struct Commits {
 #[derive(Debug)]
 pub struct Completed {
     pub transaction: TransactionId,
+    pub attempt: Attempt,
     /// Nothing, for the gateways' own transactions.
     pub mutation: Option<Issued>,
     /// Those of one row in order. Nothing, for the app's own abort.
@@ -33,7 +34,7 @@ impl Commits {
         for (id, writes) in decided(store)? {
             let transaction = id.transaction;
             let mutation = history.issued(transaction);
-            let completed = Completed { transaction, mutation, writes };
+            let completed = Completed { transaction, attempt: id.attempt, mutation, writes };
             if let Some(earlier) = commits.by_time.insert(id.at, completed) {
                 let what = format!("{:?}: {earlier:?} and {id:?}", id.at);
                 return Err(Violation::new(Invariant::ExactlyOnce, what));
@@ -81,6 +82,22 @@ impl Commits {
             }
         }
         Ok(())
+    }
+
+    /// What a gateway was told of an end is what the store recorded, even if no client was told.
+    pub fn check_reports(&self, calls: &StoreCalls) -> Result<(), Violation> {
+        let is_recorded = |(transaction, at): &(TransactionId, Timestamp)| {
+            self.by_time.get(at).is_some_and(|completed| completed.transaction == *transaction)
+        };
+        match calls.reports().find(|report| !is_recorded(report)) {
+            None => Ok(()),
+            Some((transaction, at)) => {
+                let recorded = self.by_time.iter().find(|(_, completed)| completed.transaction == transaction);
+                let what =
+                    format!("a gateway was told that {transaction:?} ended at {at:?}, but the store has {recorded:?}");
+                Err(Violation::new(Invariant::Durability, what))
+            }
+        }
     }
 }
 

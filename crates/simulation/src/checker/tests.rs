@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_client::{CallStatus, MutationStatus, Ticket, View};
 use iolite_engine::{Position, RecoveredRecord};
-use iolite_values::{ClientId, Counter, Id, Operation, StoreIncarnation, Timestamp, TransactionId, Write};
+use iolite_store::{Completion, CompletionDecision};
+use iolite_values::{
+    Attempt, ClientId, Counter, Decision, Id, Level, Operation, StoreIncarnation, Timestamp, Transaction,
+    TransactionId, Value, Write,
+};
 use iolite_wire::journal::{Completed, CompletedDecision, JournalRecord};
 use iolite_wire::node::{ReplicaId, ShardId};
 
@@ -353,4 +357,59 @@ fn a_journal_that_comes_back_with_another_record_is_found() {
     history.note_record(REPLICA.0, Position(1), JournalRecord::Ceiling(at(1)));
     let bytes = JournalRecord::Ceiling(at(2)).encode().expect("it is short");
     history.recovered(store(1), REPLICA, Position(2), &[RecoveredRecord { position: Position(1), bytes }]);
+}
+
+/// A gateway gives the store a transaction that is told, and commits at `micros`.
+fn at_gateway(history: &mut History, counter: u64, write: Write, submitted: Moment, micros: u64) {
+    let (id, attempt) = (issued(counter), Attempt(1));
+    let writes = vec![write.clone()];
+    let calls = history.calls_of_stores.entry(store(1)).or_default();
+    let decision = Decision::Commit(writes);
+    calls.note_submission(
+        submitted,
+        &Transaction { id, attempt, snapshot: Timestamp::ZERO, reads: Vec::new(), level: Level::Strict, decision },
+    );
+    let completion = Completion { attempt, at: at(micros), decision: CompletionDecision::Committed };
+    calls.note_report(submitted + 1, id, &completion);
+    add_record(history, store(1), id, Some(write), micros);
+}
+
+fn put(value: i64) -> Write {
+    Write { cell: crate::app::cell("numbers", &[0], "value"), operation: Operation::Put(Value::Int(value)) }
+}
+
+#[test]
+fn a_write_that_began_after_another_one_was_told_and_comes_before_it_is_found() {
+    let run = |second: Moment| {
+        let mut history = History::default();
+        history.identities.insert(client(), CLIENT);
+        history.versions.insert(CLIENT, SchemaVersion::First);
+        at_gateway(&mut history, 1, put(1), 10, 20);
+        at_gateway(&mut history, 2, put(2), second, 10);
+        let commits = super::Commits::collect(&history, &history.stores[&store(1)]).expect("they are no two");
+        super::strict::check(&history, store(1), &commits).err()
+    };
+    assert_eq!(run(11), None, "they overlapped");
+    let violation = run(12).expect("they did not");
+    assert_eq!(violation.invariant, Invariant::Strictness);
+    assert_eq!(violation.cycle.expect("it says which").steps.len(), 2);
+}
+
+#[test]
+fn writes_that_commute_may_be_told_in_any_order() {
+    let mut history = History::default();
+    history.identities.insert(client(), CLIENT);
+    at_gateway(&mut history, 1, hit(1), 10, 20);
+    at_gateway(&mut history, 2, hit(1), 12, 10);
+    let commits = super::Commits::collect(&history, &history.stores[&store(1)]).expect("they are no two");
+    assert_eq!(super::strict::check(&history, store(1), &commits), Ok(()));
+}
+
+#[test]
+fn an_end_that_only_a_gateway_was_told_has_to_be_recorded() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    at_gateway(&mut history, 1, hit(1), 10, 20);
+    assert_eq!(violated(&history), None);
+    history.stores.get_mut(&store(1)).expect("it is there").replicas.clear();
+    assert_eq!(violated(&history), Some(Invariant::Durability));
 }

@@ -6,6 +6,7 @@ use iolite_values::Counter;
 use super::events::Event;
 use super::{World, add_watchers};
 use crate::app::Call;
+use crate::habits::Calls;
 use crate::history::{ClientIndex, Moment};
 use crate::occasions::Occasion;
 
@@ -26,7 +27,7 @@ impl World {
             _ => {}
         }
         if self.calls_left[client.0] > 0 {
-            let wait = self.random.between(1, 120) * MILLISECOND;
+            let wait = self.random.between(1, self.habits.pause_ms) * MILLISECOND;
             self.events.add(self.moment + wait, Event::Work(client));
         }
     }
@@ -41,7 +42,11 @@ impl World {
             return self.dismiss(client);
         }
         self.next_element += 1;
-        let call = Call::random(&mut self.random, self.next_element, self.clients[client.0].version);
+        let version = self.clients[client.0].version;
+        let call = match self.habits.calls {
+            Calls::Everything { keys } => Call::random(&mut self.random, keys, self.next_element, version),
+            Calls::Bank => Call::of_bank(&mut self.random),
+        };
         self.calls_left[client.0] -= 1;
         if draw < take_back + dismiss + closure {
             let now = self.now_of_client(client);

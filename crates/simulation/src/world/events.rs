@@ -54,6 +54,13 @@ pub enum SessionEvent {
 /// What happens behind the gateways.
 #[derive(Clone, Debug)]
 pub enum ServerEvent {
+    /// From a life of a front, in whose process it waited.
+    Leaves {
+        front: usize,
+        life: u64,
+        to: ReplicaId,
+        message: Box<ToReplica>,
+    },
     ToReplica(ReplicaId, Box<ToReplica>),
     Between(Box<BetweenReplicas>),
     /// To a life of a front.

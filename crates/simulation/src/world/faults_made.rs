@@ -223,12 +223,13 @@ impl World {
 mod tests {
     use crate::broken::Broken;
     use crate::checker::Invariant;
+    use crate::needs::Needs;
     use crate::run::live;
     use crate::world::{Process, World};
 
     #[test]
     fn gateways_that_never_come_back_are_found() {
-        let mut world = World::new(1, Broken::Nothing);
+        let mut world = World::new(1, Broken::Nothing, Needs::Anything);
         world.fronts.iter_mut().for_each(|front| *front = Process::Down(()));
         let violation = live(&mut world).err();
         assert_eq!(violation.map(|violation| violation.invariant), Some(Invariant::Liveness));

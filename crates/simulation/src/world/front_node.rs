@@ -8,12 +8,14 @@ use iolite_gateway::{Gateway, Input, Limits, Output, SessionId, Settings};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
+use iolite_store::Event;
 use iolite_values::{ClientId, CoordinatorId, Id, Timestamp};
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
 use crate::broken::Broken;
 use crate::counts::Counts;
+use crate::history::{History, OpenCalls};
 use crate::occasions::Occasion;
 use crate::random::Random;
 
@@ -22,7 +24,9 @@ pub const TOKEN: &str = "simulated";
 pub struct FrontNode {
     pub gateway: Gateway,
     pub coordinator: Coordinator,
+    id: CoordinatorId,
     sessions: BTreeMap<SessionId, Codec>,
+    open_calls: OpenCalls,
 }
 
 struct Codec {
@@ -49,25 +53,17 @@ impl FrontNode {
         broken: Broken,
         random: &mut Random,
     ) -> FrontNode {
-        let rule = match broken {
-            Broken::PublishPastResolved => iolite_gateway::Broken::PublishPastResolved,
-            Broken::Nothing
-            | Broken::SkipReadValidation
-            | Broken::AcknowledgeBeforeFsync
-            | Broken::NoCompletionRecords
-            | Broken::RemoveAtReply => iolite_gateway::Broken::Nothing,
-        };
         let gateway = Gateway::new(Settings {
             client: ClientId(Id::from_u128(random.id())),
             access: Access::Development(DevelopmentToken::new(TOKEN)),
             schemas: SchemaPolicy::Grow,
             limits,
-            broken: rule,
+            broken: broken.of_gateway(),
         });
         let id = CoordinatorId::new(number).expect("few gateways");
         let settings = CoordinatorSettings::new(id, Life(random.bits()), shards);
         let coordinator = Coordinator::new(now, settings);
-        FrontNode { gateway, coordinator, sessions: BTreeMap::new() }
+        FrontNode { gateway, coordinator, id, sessions: BTreeMap::new(), open_calls: OpenCalls::default() }
     }
 
     pub fn open(&mut self, now: Now, session: SessionId) {
@@ -119,7 +115,13 @@ impl FrontNode {
     }
 
     /// Carries what gateway and coordinator say to each other, until both are silent.
-    pub fn settle(&mut self, now: Now, random: &mut Random, occasions: &mut Counts<Occasion>) -> Vec<Leaving> {
+    pub fn settle(
+        &mut self,
+        now: Now,
+        random: &mut Random,
+        occasions: &mut Counts<Occasion>,
+        history: &mut History,
+    ) -> Vec<Leaving> {
         let mut leaving = Vec::new();
         loop {
             if let Some(output) = self.gateway.poll() {
@@ -132,12 +134,26 @@ impl FrontNode {
                         self.sessions.remove(&session);
                         leaving.push(Leaving::Close(session));
                     }
-                    Output::Store(id, request) => self.coordinator.handle(now, CoordinatorInput::Request(id, request)),
+                    Output::Store(id, request) => {
+                        self.open_calls.note_request(id, &request);
+                        history.note_submission(now, self.id, &request);
+                        self.coordinator.handle(now, CoordinatorInput::Request(id, request));
+                    }
                 }
             } else if let Some(output) = self.coordinator.poll() {
                 match output {
-                    CoordinatorOutput::Event(event) => self.gateway.handle(now, Input::Store(event)),
-                    CoordinatorOutput::ToReplica { to, message } => leaving.push(Leaving::ToReplica(to, message)),
+                    CoordinatorOutput::Event(event) => {
+                        if let Event::Reply(id, reply) = &event
+                            && let Some((transaction, completion)) = self.open_calls.completed(*id, reply)
+                        {
+                            history.note_report(now, self.id, transaction, &completion);
+                        }
+                        self.gateway.handle(now, Input::Store(event));
+                    }
+                    CoordinatorOutput::ToReplica { to, message } => {
+                        history.timeline.note_message(to, &message);
+                        leaving.push(Leaving::ToReplica(to, message));
+                    }
                     CoordinatorOutput::Superseded { term } => unreachable!("its earlier lives are over: {term:?}"),
                 }
             } else {

@@ -22,7 +22,7 @@ impl World {
         for front in 0..self.fronts.len() {
             let now = self.now_of_front(front);
             if let Process::Up(node) = &mut self.fronts[front] {
-                let leaving = node.settle(now, &mut self.random, &mut self.occasions);
+                let leaving = node.settle(now, &mut self.random, &mut self.occasions, &mut self.history);
                 leaving.into_iter().for_each(|output| self.take_from_front(front, output));
             }
         }

@@ -29,6 +29,10 @@ pub enum End {
 impl World {
     pub(super) fn on_server_event(&mut self, event: ServerEvent) {
         match event {
+            ServerEvent::Leaves { front, life, to, message } if self.front_lives[front] == life => {
+                self.carry_to_replica(front, to, &message);
+            }
+            ServerEvent::Leaves { .. } => {}
             ServerEvent::ToReplica(to, message) => self.replica_takes(to, ReplicaInput::FromCoordinator(*message)),
             ServerEvent::Between(message) => self.replica_takes(message.to, ReplicaInput::FromPeer(*message)),
             ServerEvent::ToFront { front, life, message } => self.front_takes(front, life, *message),
@@ -63,6 +67,16 @@ impl World {
     }
 
     pub(super) fn send_to_replica(&mut self, front: usize, to: ReplicaId, message: &ToReplica) {
+        let queue = self.needs.queue_ms(front) * MILLISECOND;
+        if queue > 0 && !self.healing {
+            let (life, message) = (self.front_lives[front], Box::new(message.clone()));
+            let leaves = ServerEvent::Leaves { front, life, to, message };
+            return self.events.add(self.moment + queue, Event::Server(leaves));
+        }
+        self.carry_to_replica(front, to, message);
+    }
+
+    fn carry_to_replica(&mut self, front: usize, to: ReplicaId, message: &ToReplica) {
         for at in self.arrivals(End::Front(front), End::Replica(to)) {
             self.events.add(at, Event::Server(ServerEvent::ToReplica(to, Box::new(message.clone()))));
         }

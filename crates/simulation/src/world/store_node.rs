@@ -53,13 +53,7 @@ impl StoreNode {
         let next = journal.position_of(PersistId(1));
         let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
         history.recovered(store, (place.id, place.group.shard), next, &recovery.records);
-        let broken = match place.broken {
-            Broken::SkipReadValidation => iolite_replication::Broken::SkipReadValidation,
-            Broken::NoCompletionRecords => iolite_replication::Broken::NoCompletionRecords,
-            Broken::Nothing | Broken::AcknowledgeBeforeFsync | Broken::RemoveAtReply | Broken::PublishPastResolved => {
-                iolite_replication::Broken::Nothing
-            }
-        };
+        let broken = place.broken.of_replica();
         let (id, group, retention, boot) = (place.id, place.group.clone(), place.retention, Boot(boot));
         let settings = ReplicaSettings { id, group, store, boot, retention, broken };
         let records = recovery.records.iter().map(|record| &record.bytes);

@@ -1,0 +1,94 @@
+//! Worlds in which a broken variant shows what it does within few seeds. They are calm but for what matters, so that what they lead to can be read.
+
+use crate::habits::{Calls, Habits};
+use crate::roughness::Roughness;
+use crate::topology::Topology;
+use crate::world::Size;
+
+/// What kind of world shows what a variant does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Those that the seeds draw.
+    Anything,
+    /// Two gateways whose clocks differ, in front of replicas that do not hear from both all the time.
+    TwoClocks,
+    /// A group of this many replicas, which leaves its views often.
+    Views { replicas: u64 },
+    /// Outcomes that reach the replicas late, if at all, while others commit quickly and views change.
+    LateOutcomes,
+}
+
+const ONE_KEY: Calls = Calls::Everything { keys: 1 };
+
+/// By how much the clocks of the two gateways are wrong, in microseconds.
+const CLOCKS: [i64; 2] = [2_000_000, -2_000_000];
+
+impl Needs {
+    pub fn topology(self, drawn: Topology) -> Topology {
+        match self {
+            Needs::Anything => drawn,
+            Needs::TwoClocks | Needs::LateOutcomes => Topology { shards: 1, replicas: 3 },
+            Needs::Views { replicas } => Topology { shards: 1, replicas },
+        }
+    }
+
+    pub fn roughness(self, drawn: Roughness) -> Roughness {
+        match self {
+            Needs::Anything => drawn,
+            Needs::TwoClocks => drawn.calmed(),
+            Needs::LateOutcomes => {
+                let (gateway_restart_every_ms, view_change_every_ms) = (1_000, 300);
+                Roughness { server_delay_ms: 3, gateway_restart_every_ms, view_change_every_ms, ..drawn.calmed() }
+            }
+            Needs::Views { .. } => {
+                let (gateway_restart_every_ms, view_change_every_ms) = (1_500, 100);
+                Roughness { server_delay_ms: 30, gateway_restart_every_ms, view_change_every_ms, ..drawn.calmed() }
+            }
+        }
+    }
+
+    /// Few things to write, so that transactions meet.
+    pub fn habits(self, drawn: Habits) -> Habits {
+        match self {
+            Needs::Anything => drawn,
+            // Whoever is silent for a while does not hear how far the others are.
+            Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
+            Needs::Views { .. } => Habits { calls: ONE_KEY, ..drawn },
+            Needs::LateOutcomes => Habits { calls: Calls::Bank, ..drawn },
+        }
+    }
+
+    pub fn size(self, drawn: Size) -> Size {
+        match self {
+            Needs::Anything => drawn,
+            Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes => {
+                Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
+            }
+        }
+    }
+
+    /// By how much the clock of a gateway is wrong.
+    pub fn clock_of_front(self, front: usize, drawn: i64) -> i64 {
+        match self {
+            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::TwoClocks => CLOCKS[front],
+        }
+    }
+
+    /// For how many milliseconds what a gateway says to replicas waits in its process. When it has acknowledged something, the replicas do not know yet.
+    pub fn queue_ms(self, front: usize) -> u64 {
+        match self {
+            Needs::TwoClocks if front == 0 => 150,
+            Needs::Views { .. } | Needs::LateOutcomes if front == 0 => 400,
+            Needs::Anything | Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes => 0,
+        }
+    }
+
+    /// By how much the clocks of other processes are wrong.
+    pub fn other_clock(self, drawn: i64) -> i64 {
+        match self {
+            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::TwoClocks => 0,
+        }
+    }
+}
