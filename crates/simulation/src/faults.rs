@@ -46,10 +46,12 @@ pub enum Fault {
     ViewChange,
     /// All replicas are killed, or lose power, at once.
     Blackout,
+    /// The server's processes are in two halves, which hear each other one way or not at all for a while.
+    Partition,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 20] = [
+    pub const ALL: [Fault; 21] = [
         Fault::Drop,
         Fault::Duplicate,
         Fault::Reorder,
@@ -70,5 +72,6 @@ impl Fault {
         Fault::Cut,
         Fault::ViewChange,
         Fault::Blackout,
+        Fault::Partition,
     ];
 }

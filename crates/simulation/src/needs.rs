@@ -35,9 +35,10 @@ impl Needs {
     pub fn roughness(self, drawn: Roughness) -> Roughness {
         match self {
             Needs::Anything => drawn,
-            Needs::TwoClocks => drawn.calmed(),
+            // Gateways follow each other, so a difference that stays is soon none.
+            Needs::TwoClocks => Roughness { clock_jump_every_ms: 150, ..drawn.calmed() },
             Needs::LateOutcomes => {
-                let (gateway_restart_every_ms, view_change_every_ms) = (1_000, 300);
+                let (gateway_restart_every_ms, view_change_every_ms) = (400, 200);
                 Roughness { server_delay_ms: 3, gateway_restart_every_ms, view_change_every_ms, ..drawn.calmed() }
             }
             Needs::Views { .. } => {
@@ -78,7 +79,7 @@ impl Needs {
     /// For how many milliseconds what a gateway says to replicas waits in its process. When it has acknowledged something, the replicas do not know yet.
     pub fn queue_ms(self, front: usize) -> u64 {
         match self {
-            Needs::TwoClocks if front == 0 => 150,
+            Needs::TwoClocks if front == 0 => 300,
             Needs::Views { .. } | Needs::LateOutcomes if front == 0 => 400,
             Needs::Anything | Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes => 0,
         }

@@ -24,6 +24,7 @@ pub struct Roughness {
     pub clock_jump_every_ms: u64,
     pub cut_every_ms: u64,
     pub view_change_every_ms: u64,
+    pub partition_every_ms: u64,
     /// Milliseconds that a message takes at most, of a session and within the server.
     pub session_delay_ms: u64,
     pub server_delay_ms: u64,
@@ -54,6 +55,7 @@ impl Roughness {
             clock_jump_every_ms: every(500, 4000),
             cut_every_ms: every(200, 3000),
             view_change_every_ms: every(500, 6000),
+            partition_every_ms: every(1000, 8000),
             session_delay_ms: random.between(1, 80),
             server_delay_ms: random.between(1, 10),
             sync_delay_ms: random.between(1, 20),
@@ -80,6 +82,7 @@ impl Roughness {
             clock_jump_every_ms: 0,
             cut_every_ms: 0,
             view_change_every_ms: 0,
+            partition_every_ms: 0,
             ..self
         }
     }

@@ -88,7 +88,8 @@ impl Timeline {
             | JournalRecord::Joined(_)
             | JournalRecord::ClosedList(_)
             | JournalRecord::Complete(_)
-            | JournalRecord::Snapshot(_) => {}
+            | JournalRecord::Snapshot(_)
+            | JournalRecord::Configured(_) => {}
         }
     }
 

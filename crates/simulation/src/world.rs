@@ -7,6 +7,7 @@ mod client_node;
 mod device;
 mod events;
 mod faults_made;
+mod frames;
 mod front_node;
 mod handling;
 mod links;

@@ -18,8 +18,9 @@ fn equal_seeds_give_equal_runs() {
 
 #[test]
 fn the_anomaly_of_figure_9_is_told_as_a_timeline() {
-    let outcome = run(1, Broken::ValidateAsFigure9);
-    let violation = outcome.violation.expect("the seed finds it");
+    let found = (1..=30).map(|seed| run(seed, Broken::ValidateAsFigure9)).find(|outcome| outcome.violation.is_some());
+    let outcome = found.expect("one of the seeds finds it");
+    let violation = outcome.violation.expect("it is the one that was found");
     assert_eq!(violation.invariant, Invariant::Strictness, "{violation}");
     let timeline = outcome.timeline.expect("a cycle is told");
     // In this order: who is told first began first, and the other one comes before it all the same.

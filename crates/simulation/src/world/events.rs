@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iolite_client::TabId;
 use iolite_gateway::SessionId;
 use iolite_machine::PersistId;
-use iolite_replication::node::{BetweenReplicas, FromReplica, ReplicaId, ToReplica};
+use iolite_replication::node::{ReplicaId, ToReplica};
 use iolite_values::StoreIncarnation;
 
 use super::links::LinkId;
@@ -61,13 +61,19 @@ pub enum ServerEvent {
         to: ReplicaId,
         message: Box<ToReplica>,
     },
-    ToReplica(ReplicaId, Box<ToReplica>),
-    Between(Box<BetweenReplicas>),
+    ToReplica {
+        to: ReplicaId,
+        frame: Vec<u8>,
+    },
+    Between {
+        to: ReplicaId,
+        frame: Vec<u8>,
+    },
     /// To a life of a front.
     ToFront {
         front: usize,
         life: u64,
-        message: Box<FromReplica>,
+        frame: Vec<u8>,
     },
     SyncEnds {
         replica: ReplicaId,
@@ -125,10 +131,11 @@ pub enum PlannedFault {
     JumpClock,
     Cut,
     ChangeView,
+    Partition,
 }
 
 impl PlannedFault {
-    pub const ALL: [PlannedFault; 12] = [
+    pub const ALL: [PlannedFault; 13] = [
         PlannedFault::Disconnect,
         PlannedFault::HalfOpen,
         PlannedFault::SlowSocket,
@@ -141,6 +148,7 @@ impl PlannedFault {
         PlannedFault::JumpClock,
         PlannedFault::Cut,
         PlannedFault::ChangeView,
+        PlannedFault::Partition,
     ];
 }
 

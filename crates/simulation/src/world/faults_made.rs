@@ -37,6 +37,7 @@ impl World {
             PlannedFault::JumpClock => self.roughness.clock_jump_every_ms,
             PlannedFault::Cut => self.roughness.cut_every_ms,
             PlannedFault::ChangeView => self.roughness.view_change_every_ms,
+            PlannedFault::Partition => self.roughness.partition_every_ms,
         };
         if every_ms > 0 && !self.healing {
             let wait = self.random.between(1, 2 * every_ms) * MILLISECOND;
@@ -61,6 +62,7 @@ impl World {
             PlannedFault::JumpClock => self.jump_clock(),
             PlannedFault::Cut => self.cut(),
             PlannedFault::ChangeView => self.change_view(),
+            PlannedFault::Partition => self.partition(),
         }
         self.plan(fault);
     }
@@ -155,12 +157,31 @@ impl World {
     /// Between two of the server's processes nothing gets through any more in one direction.
     fn cut(&mut self) {
         self.faults.add(Fault::Cut, 1);
-        let fronts = (0..self.fronts.len()).map(End::Front);
-        let ends: Vec<End> = fronts.chain(self.stores.keys().map(|id| End::Replica(*id))).collect();
+        let ends = self.ends();
         let mut some = || ends[self.random.below(ends.len() as u64) as usize];
         let link = (some(), some());
         let until = self.moment + self.random.between(10, 3_000) * MILLISECOND;
         self.cuts.insert(link, until);
+    }
+
+    /// The server's processes are in two halves, and nothing gets from one to the other any more, or neither way.
+    fn partition(&mut self) {
+        let ends = self.ends();
+        let half: Vec<End> = ends.iter().copied().filter(|_| self.random.chance(500)).collect();
+        if half.is_empty() || half.len() == ends.len() {
+            return;
+        }
+        self.faults.add(Fault::Partition, 1);
+        let until = self.moment + self.random.between(10, 3_000) * MILLISECOND;
+        let is_one_way = self.random.chance(500);
+        for from in &half {
+            for to in ends.iter().filter(|to| !half.contains(to)) {
+                self.cuts.insert((*from, *to), until);
+                if !is_one_way {
+                    self.cuts.insert((*to, *from), until);
+                }
+            }
+        }
     }
 
     fn change_view(&mut self) {

@@ -5,6 +5,7 @@ use iolite_replication::ReplicaInput;
 use iolite_replication::node::{FromReplica, ReplicaId, ToReplica};
 
 use super::events::{Event, ServerEvent};
+use super::frames::{decode, encode};
 use super::store_node::{Place, Said, StoreNode};
 use super::{Process, World};
 use crate::faults::Fault;
@@ -27,15 +28,23 @@ pub enum End {
 }
 
 impl World {
+    /// All of the server's processes.
+    pub(super) fn ends(&self) -> Vec<End> {
+        let fronts = (0..self.fronts.len()).map(End::Front);
+        fronts.chain(self.stores.keys().map(|id| End::Replica(*id))).collect()
+    }
+
     pub(super) fn on_server_event(&mut self, event: ServerEvent) {
         match event {
             ServerEvent::Leaves { front, life, to, message } if self.front_lives[front] == life => {
                 self.carry_to_replica(front, to, &message);
             }
             ServerEvent::Leaves { .. } => {}
-            ServerEvent::ToReplica(to, message) => self.replica_takes(to, ReplicaInput::FromCoordinator(*message)),
-            ServerEvent::Between(message) => self.replica_takes(message.to, ReplicaInput::FromPeer(*message)),
-            ServerEvent::ToFront { front, life, message } => self.front_takes(front, life, *message),
+            ServerEvent::ToReplica { to, frame } => {
+                self.replica_takes(to, ReplicaInput::FromCoordinator(decode(&frame)))
+            }
+            ServerEvent::Between { to, frame } => self.replica_takes(to, ReplicaInput::FromPeer(decode(&frame))),
+            ServerEvent::ToFront { front, life, frame } => self.front_takes(front, life, decode(&frame)),
             ServerEvent::SyncEnds { replica, boot } => self.sync_ends(replica, boot),
             ServerEvent::Checkpoint => self.checkpoint(),
             ServerEvent::StartReplica(id) => self.start_replica(id),
@@ -77,8 +86,9 @@ impl World {
     }
 
     fn carry_to_replica(&mut self, front: usize, to: ReplicaId, message: &ToReplica) {
+        let frame = encode(message);
         for at in self.arrivals(End::Front(front), End::Replica(to)) {
-            self.events.add(at, Event::Server(ServerEvent::ToReplica(to, Box::new(message.clone()))));
+            self.events.add(at, Event::Server(ServerEvent::ToReplica { to, frame: frame.clone() }));
         }
     }
 
@@ -123,14 +133,16 @@ impl World {
                 Said::ToFront(message) => {
                     let front = usize::from(message.to.number());
                     let life = self.front_lives[front];
+                    let frame = encode(&message);
                     for at in self.arrivals(End::Replica(message.from), End::Front(front)) {
-                        let message = Box::new(message.clone());
-                        self.events.add(at, Event::Server(ServerEvent::ToFront { front, life, message }));
+                        let frame = frame.clone();
+                        self.events.add(at, Event::Server(ServerEvent::ToFront { front, life, frame }));
                     }
                 }
                 Said::ToPeer(message) => {
-                    for at in self.arrivals(End::Replica(message.from), End::Replica(message.to)) {
-                        self.events.add(at, Event::Server(ServerEvent::Between(Box::new(message.clone()))));
+                    let (to, frame) = (message.to, encode(&message));
+                    for at in self.arrivals(End::Replica(message.from), End::Replica(to)) {
+                        self.events.add(at, Event::Server(ServerEvent::Between { to, frame: frame.clone() }));
                     }
                 }
             }
