@@ -128,7 +128,7 @@ impl<'a> Creation<'a> {
             number: replica.0,
             data: "data".into(),
             durability: self.shape.durability,
-            listen: None,
+            listen: Vec::new(),
             observe: Some(SocketAddr::new(HOST, self.addresses.probes[replica.0 as usize])),
         };
         self.write_node(role, authority, NodeFile { store: Some(store), ..self.node_file() })?;

@@ -12,6 +12,7 @@ mod local;
 mod ports;
 mod readiness;
 mod shape;
+mod wiring;
 
 pub use error::ClusterError;
 pub use local::{LocalCluster, LocalNode, NodeState};

@@ -7,13 +7,20 @@ use iolite_replication::node::{FromReplica, ReplicaId, ToReplica};
 use iolite_values::CoordinatorId;
 use iolite_wire::limits;
 
-use crate::FrontInput;
 use crate::names::{NodeRole, greet, hello};
 
-/// Makes what comes over a link an input of a front.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GatewayLinks {
+/// Makes what comes over a link an input of the machine that the coordinator is part of.
+#[derive(Debug)]
+pub(crate) struct GatewayLinks<I> {
     pub own: CoordinatorId,
+    pub input: fn(FromReplica) -> I,
+}
+
+// By hand, because an input need not be a copy for the function to be one.
+impl<I> Clone for GatewayLinks<I> {
+    fn clone(&self) -> Self {
+        GatewayLinks { own: self.own, input: self.input }
+    }
 }
 
 /// One direction of a link with a replica.
@@ -48,9 +55,9 @@ impl Codec for GatewayLinkCodec {
     }
 }
 
-impl LinkHandler for GatewayLinks {
+impl<I: Send + 'static> LinkHandler for GatewayLinks<I> {
     type Codec = GatewayLinkCodec;
-    type Input = FrontInput;
+    type Input = I;
 
     fn codec(&self, peer: &LinkPeer) -> GatewayLinkCodec {
         let peer = match NodeRole::of(&peer.name) {
@@ -60,9 +67,9 @@ impl LinkHandler for GatewayLinks {
         GatewayLinkCodec { own: self.own, peer }
     }
 
-    fn input(&self, _link: LinkNumber, event: LinkEvent<FromReplica>) -> Option<FrontInput> {
+    fn input(&self, _link: LinkNumber, event: LinkEvent<FromReplica>) -> Option<I> {
         match event {
-            LinkEvent::Message(message) => Some(FrontInput::FromReplica(message)),
+            LinkEvent::Message(message) => Some((self.input)(message)),
             // Messages may be lost at any time, and are asked for again: it does not matter with which link.
             LinkEvent::Opened(_) | LinkEvent::Closed => None,
         }

@@ -49,7 +49,7 @@ pub enum GatewayServerError {
 /// A gateway that has its port, and is about to serve.
 pub struct GatewayServer {
     front: Front,
-    links: Links<GatewayLinks>,
+    links: Links<GatewayLinks<FrontInput>>,
     listener: TcpListener,
     address: SocketAddr,
     config: GatewayConfig,
@@ -78,7 +78,7 @@ impl GatewayServer {
         let metrics = Metrics::default();
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let link_settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Gateway(config.id).name(), security) };
-        let handler = GatewayLinks { own: config.id };
+        let handler = GatewayLinks { own: config.id, input: FrontInput::FromReplica };
         let links = Links::new(handler, mailbox.clone(), link_settings, &metrics, shutdown.listen())?;
         for (replica, address) in &cluster.addresses {
             links.dial(&NodeRole::Store(*replica).name(), address.clone());
@@ -129,7 +129,7 @@ impl GatewayServer {
 /// What the front's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<FrontInput>>,
-    links: Links<GatewayLinks>,
+    links: Links<GatewayLinks<FrontInput>>,
     ready: Arc<Ready>,
     superseded: watch::Sender<Option<Term>>,
 }

@@ -64,7 +64,7 @@ pub enum StoreServerError {
 pub struct StoreServer {
     store: Store,
     journal: JournalThread,
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     observe: Option<TcpListener>,
     links: Links<StoreLinks>,
     metrics: Metrics,
@@ -83,8 +83,11 @@ impl StoreServer {
         let StoreSettings { cluster, store: config, security, delay, start, faults, clock, checkpoint_bytes_min } =
             settings;
         let group = cluster.group_of(config.id).ok_or(StoreServerError::Unknown { id: config.id })?.clone();
-        let listening = |source| StoreServerError::Listen { address: config.listen.clone(), source };
-        let listener = TcpListener::bind(&config.listen).await.map_err(listening)?;
+        let mut listeners = Vec::new();
+        for address in &config.listen {
+            let listening = |source| StoreServerError::Listen { address: address.clone(), source };
+            listeners.push(TcpListener::bind(address).await.map_err(listening)?);
+        }
         let observe = match config.observe {
             Some(address) => {
                 let bound = TcpListener::bind(address).await;
@@ -107,7 +110,7 @@ impl StoreServer {
         let (tell, failure) = journal::tell(mailbox, StoreInput::Journal);
         let journal = JournalThread::start(journal, syncs, tell).map_err(StoreServerError::Thread)?;
         let store = Store::new(replica, checkpoint_bytes_min);
-        Ok(StoreServer { store, journal, listener, observe, links, metrics, clock, inbox, failure, shutdown })
+        Ok(StoreServer { store, journal, listeners, observe, links, metrics, clock, inbox, failure, shutdown })
     }
 
     /// Serves until it is told to stop. What was said is durable, and the data directory free, when this returns.
@@ -115,8 +118,11 @@ impl StoreServer {
     /// # Errors
     /// [`RunError`], when the disk fails.
     pub async fn run(mut self) -> Result<(), RunError> {
-        let listening =
-            tokio::spawn(self.links.listen(self.listener).map_err(|error| RunError::Links(error.to_string()))?);
+        let mut listening = Vec::new();
+        for listener in std::mem::take(&mut self.listeners) {
+            let accepting = self.links.listen(listener).map_err(|error| RunError::Links(error.to_string()))?;
+            listening.push(tokio::spawn(accepting));
+        }
         let ready = Arc::new(Ready::default());
         let metrics = StoreMetrics::new(&self.metrics);
         let observed = self.observe.map(|listener| {
@@ -132,7 +138,9 @@ impl StoreServer {
         self.shutdown.begin();
         self.journal.end();
         // They end by themselves; each closes what it has open.
-        let _ = listening.await;
+        for listening in listening {
+            let _ = listening.await;
+        }
         if let Some(observed) = observed {
             let _ = observed.await;
         }

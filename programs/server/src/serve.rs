@@ -41,7 +41,7 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
         RoleConfig::Store(store) => {
             let start = if is_first { Start::First } else { Start::Again };
             let checkpoint_bytes_min = ServerSettings::new("").checkpoint_bytes_min;
-            let (listen, data) = (store.listen.clone(), store.data.clone());
+            let (listen, data) = (store.listen.join(" and "), store.data.clone());
             let settings =
                 StoreSettings { cluster, store, security, delay, start, faults, clock, checkpoint_bytes_min };
             let server = StoreServer::open(settings, shutdown).await?;

@@ -64,11 +64,34 @@ fn a_delay_is_on_the_links_between_servers_too() {
 }
 
 #[test]
+fn iolite_itself_is_measured_as_the_others_are() {
+    let always = ["--clients", "3", "--seconds", "1", "--warm-up", "0", "--json"];
+    let (good, report, said) = bench(&[&["ycsb-t", "--cluster", "2x3", "--keys", "100"][..], &always].concat());
+    assert!(good, "{report}{said}");
+    let record: Value = serde_json::from_str(&report).expect("it is JSON");
+    assert_eq!((&record["system"], &record["durability_verified"]), (&"iolite".into(), &"counted".into()), "{record}");
+    assert!(record["committed"].as_u64() > Some(0), "{record}");
+    for zero in ["lost_updates", "violations", "unknown"] {
+        assert_eq!(record[zero], 0, "{record}");
+    }
+    let nodes = record["nodes"].as_array().expect("there are nodes");
+    assert_eq!(nodes.len(), 6, "{record}");
+    for node in nodes {
+        assert!(node["client_messages_per_op"].as_f64() > Some(0.0), "every replica votes: {record}");
+    }
+    let delayed = ["retwis-tapir", "--cluster", "1x3", "--keys", "1000", "--delay-ms", "20", "--durability", "memory"];
+    let (good, report, said) = bench(&[&delayed[..], &always].concat());
+    assert!(good, "{report}{said}");
+    let record: Value = serde_json::from_str(&report).expect("it is JSON");
+    assert!(record["write_commit_latency_ms"]["p50"].as_f64() >= Some(20.0), "a round trip: {record}");
+}
+
+#[test]
 fn options_that_do_not_fit_are_refused_with_what_would() {
     for (arguments, words) in [
         (&["ycsb-t"][..], "--beside"),
         (&["ycsb-t", "--embedded"], "--beside"),
-        (&["retwis-tapir", "--cluster", "1x3"], "does not run as a cluster yet"),
+        (&["retwis-tapir", "--cluster", "1x2"], "1, 3, 5 or 7"),
         (&["counter", "--embedded", "--beside", "etcd"], "--beside"),
         (&["ycsb-t", "--beside", "mysql"], "etcd"),
         (&["ycsb-t", "--beside", "etcd", "--keys", "9"], "--keys"),

@@ -1,15 +1,14 @@
 //! The cluster that is tortured: its folder, its processes, and the network between them.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use iolite_cluster::{ClusterShape, LocalCluster, LocalNode};
 use iolite_node::NodeRole;
+use iolite_node::config::FaultsTable;
 use rustix::process::Signal;
-use toml::{Table, Value};
 
 use crate::network::Network;
 
@@ -22,7 +21,6 @@ pub struct Bed {
 }
 
 /// Beside a node's file.
-const OWN_CLUSTER: &str = "cluster.toml";
 const SHIFT: &str = "shift";
 
 impl Bed {
@@ -30,15 +28,20 @@ impl Bed {
     /// replicas lose with their process what they have not synced.
     pub async fn new(folder: &Path, shape: &ClusterShape, program: &Path, hold_unsynced: bool) -> anyhow::Result<Bed> {
         let cluster = LocalCluster::create(folder, shape)?;
-        let text = std::fs::read_to_string(folder.join("cluster.toml")).context("the cluster has a file")?;
         let mut network = Network::default();
+        let addresses = cluster.layout()?.addresses;
         for node in cluster.nodes() {
-            let own = own_view(text.parse()?, node.role, &mut network).await?;
-            std::fs::write(node.folder().join(OWN_CLUSTER), own.to_string())?;
-            let listens = replica_address(&text.parse()?, node.role)?;
-            let file = node.config();
-            let changed = change(std::fs::read_to_string(&file)?.parse()?, listens, hold_unsynced)?;
-            std::fs::write(file, changed.to_string())?;
+            let mut seen = BTreeMap::new();
+            for (replica, address) in &addresses {
+                let role = NodeRole::Store(*replica);
+                if role != node.role {
+                    seen.insert(*replica, network.link(node.role, role, address.parse()?).await?.to_string());
+                }
+            }
+            cluster.set_view(node, &seen)?;
+            node.edit(|own| {
+                own.faults = FaultsTable { hold_unsynced, clock_shift_file: Some(SHIFT.into()) };
+            })?;
         }
         Ok(Bed { cluster, program: program.to_owned(), network, children: BTreeMap::new() })
     }
@@ -124,56 +127,4 @@ impl Drop for Bed {
             let _ = child.wait();
         }
     }
-}
-
-/// The cluster's file as one node sees it: others are reached through proxies.
-async fn own_view(mut table: Table, own: NodeRole, network: &mut Network) -> anyhow::Result<Table> {
-    for replica in replicas(&mut table)? {
-        let (role, address) = place(replica)?;
-        if role != own {
-            let link = network.link(own, role, address).await?;
-            replica.insert("address".into(), Value::String(link.to_string()));
-        }
-    }
-    Ok(table)
-}
-
-/// Where a replica listens really; none of a gateway.
-fn replica_address(table: &Table, role: NodeRole) -> anyhow::Result<Option<SocketAddr>> {
-    for replica in replicas(&mut table.clone())? {
-        let (own, address) = place(replica)?;
-        if own == role {
-            return Ok(Some(address));
-        }
-    }
-    Ok(None)
-}
-
-fn replicas(table: &mut Table) -> anyhow::Result<Vec<&mut Table>> {
-    let shards = table.get_mut("shards").and_then(Value::as_array_mut).context("a cluster has shards")?;
-    let replicas = shards.iter_mut().filter_map(|shard| shard.get_mut("replicas")?.as_array_mut());
-    let found: Vec<&mut Table> = replicas.flatten().filter_map(Value::as_table_mut).collect();
-    ensure!(!found.is_empty(), "a cluster has replicas");
-    Ok(found)
-}
-
-fn place(replica: &Table) -> anyhow::Result<(NodeRole, SocketAddr)> {
-    let number = replica.get("number").and_then(Value::as_integer).context("a replica has a number")?;
-    let address = replica.get("address").and_then(Value::as_str).context("a replica has an address")?;
-    let name = iolite_host::NodeName::new(&format!("store-{number}"))?;
-    Ok((NodeRole::of(&name).context("it is a store")?, address.parse()?))
-}
-
-/// A node's file with its faults.
-fn change(mut table: Table, listens: Option<SocketAddr>, hold_unsynced: bool) -> anyhow::Result<Table> {
-    table.insert("cluster".into(), Value::String(OWN_CLUSTER.into()));
-    let mut faults = Table::new();
-    faults.insert("hold_unsynced".into(), Value::Boolean(hold_unsynced));
-    faults.insert("clock_shift_file".into(), Value::String(SHIFT.into()));
-    table.insert("faults".into(), Value::Table(faults));
-    if let Some(address) = listens {
-        let store = table.get_mut("store").and_then(Value::as_table_mut).context("it is a replica's file")?;
-        store.insert("listen".into(), Value::String(address.to_string()));
-    }
-    Ok(table)
 }

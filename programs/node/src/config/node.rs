@@ -49,7 +49,7 @@ pub struct StoreConfig {
     pub data: PathBuf,
     pub durability: Durability,
     /// Where other nodes reach it.
-    pub listen: String,
+    pub listen: Vec<String>,
     /// Where its probes and metrics are.
     pub observe: Option<SocketAddr>,
 }
@@ -120,8 +120,8 @@ pub struct StoreTable {
     #[serde(default)]
     pub durability: DurabilityWord,
     /// Where it listens, if that is not the address that others know.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub listen: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listen: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observe: Option<SocketAddr>,
 }
@@ -188,7 +188,7 @@ impl StoreConfig {
     fn of(table: StoreTable, cluster: &Cluster, folder: &Path) -> Result<StoreConfig, ConfigProblem> {
         let id = ReplicaId(table.number);
         let address = cluster.addresses.get(&id).ok_or(ConfigProblem::UnknownReplica { id })?;
-        let listen = table.listen.unwrap_or_else(|| address.clone());
+        let listen = if table.listen.is_empty() { vec![address.clone()] } else { table.listen };
         Ok(StoreConfig {
             id,
             data: folder.join(table.data),
@@ -237,7 +237,7 @@ mod tests {
         let config = node("cluster = \"c\"\ncertificates = \"tls\"\n[store]\nnumber = 0\ndata = \"data\"").unwrap();
         assert_eq!(config.node().to_string(), "store-0");
         let RoleConfig::Store(store) = config.role else { panic!("a store") };
-        assert_eq!((store.listen.as_str(), store.data), ("10.0.0.1:7800", PathBuf::from("/etc/iolite/data")));
+        assert_eq!((store.listen, store.data), (vec!["10.0.0.1:7800".into()], PathBuf::from("/etc/iolite/data")));
         assert_eq!(store.durability, Durability::Fsync);
     }
 

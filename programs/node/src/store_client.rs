@@ -1,0 +1,231 @@
+//! A coordinator in this process, for programs that speak to the store itself: operators' tools, and measurements.
+//!
+//! Invariant: a request is answered once, or its caller is told that the client has ended.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use iolite_host::{
+    Clock, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown, drive, mailbox,
+    random_seed,
+};
+use iolite_replication::node::{Life, ReplicaId};
+use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
+use iolite_store::{Event, Reply, Request, RequestId};
+use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
+use tokio::sync::{oneshot, watch};
+
+use crate::config::Cluster;
+use crate::gateway_links::GatewayLinks;
+use crate::names::NodeRole;
+use crate::server::INBOX_BYTES_MAX;
+
+/// What a client of the store is made with.
+#[derive(Clone, Debug)]
+pub struct StoreClientSettings {
+    pub cluster: Cluster,
+    /// As of a gateway: no other process may have it at this time.
+    pub id: CoordinatorId,
+    pub security: LinkSecurity,
+    /// Half of a round trip, in addition, on links to replicas.
+    pub delay: Duration,
+    pub clock: Clock,
+    /// Where messages are counted.
+    pub metrics: Metrics,
+}
+
+/// Where the store's feed stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub store: StoreIncarnation,
+    /// Nothing more commits at or below it.
+    pub resolved: Timestamp,
+}
+
+/// Why a client has ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreClientEnd {
+    #[error("it was closed")]
+    Closed,
+    #[error("another process has the number {} of this one: choose another", id.number())]
+    Superseded { id: CoordinatorId },
+}
+
+/// Asks the store. Cheap to clone; it ends with the last clone.
+#[derive(Clone, Debug)]
+pub struct StoreClient {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    id: CoordinatorId,
+    mailbox: Mailbox<CoordinatorInput>,
+    waiting: Arc<Waiting>,
+    last_request: AtomicU64,
+    standing: watch::Receiver<Option<Standing>>,
+    end: watch::Receiver<Option<StoreClientEnd>>,
+    shutdown: Shutdown,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shutdown.begin();
+    }
+}
+
+/// Who waits for a reply; nobody can any more where there is no list.
+#[derive(Debug)]
+struct Waiting(Mutex<Option<BTreeMap<RequestId, oneshot::Sender<Reply>>>>);
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Option<BTreeMap<RequestId, oneshot::Sender<Reply>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, id: RequestId) -> Option<oneshot::Receiver<Reply>> {
+        let (sender, reply) = oneshot::channel();
+        self.lock().as_mut()?.insert(id, sender);
+        Some(reply)
+    }
+
+    fn answer(&self, id: RequestId, reply: Reply) {
+        let waiting = self.lock().as_mut().and_then(|waiting| waiting.remove(&id));
+        if let Some(waiting) = waiting {
+            // Who has given up does not mind.
+            let _ = waiting.send(reply);
+        }
+    }
+
+    fn end(&self) {
+        *self.lock() = None;
+    }
+}
+
+impl StoreClient {
+    /// Dials the replicas. Requests wait until a majority of every shard answers.
+    ///
+    /// # Errors
+    /// [`LinksError`], about certificates.
+    pub fn open(settings: StoreClientSettings) -> Result<StoreClient, LinksError> {
+        let StoreClientSettings { cluster, id, security, delay, clock, metrics } = settings;
+        let shutdown = Shutdown::new();
+        let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
+        let link_settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Gateway(id).name(), security) };
+        let handler = GatewayLinks { own: id, input: CoordinatorInput::FromReplica };
+        let links = Links::new(handler, mailbox.clone(), link_settings, &metrics, shutdown.listen())?;
+        for (replica, address) in &cluster.addresses {
+            links.dial(&NodeRole::Store(*replica).name(), address.clone());
+        }
+        let life = Life(random_seed());
+        let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(id, life, cluster.shards));
+        let waiting = Arc::new(Waiting(Mutex::new(Some(BTreeMap::new()))));
+        let (standings, standing) = watch::channel(None);
+        let (ends, end) = watch::channel(None);
+        let world = World { id, links, waiting: waiting.clone(), standings, ends };
+        let ended = shutdown.listen();
+        tokio::spawn(run(coordinator, clock, inbox, ended, world));
+        let last_request = AtomicU64::new(0);
+        Ok(StoreClient { inner: Arc::new(Inner { id, mailbox, waiting, last_request, standing, end, shutdown }) })
+    }
+
+    pub fn id(&self) -> CoordinatorId {
+        self.inner.id
+    }
+
+    /// Asks, and waits for the answer, however long that takes.
+    ///
+    /// # Errors
+    /// [`StoreClientEnd`]: what became of the request is not known then.
+    ///
+    /// Giving up the wait takes nothing back.
+    pub async fn request(&self, request: Request) -> Result<Reply, StoreClientEnd> {
+        let id = RequestId(self.inner.last_request.fetch_add(1, Ordering::Relaxed) + 1);
+        let reply = self.inner.waiting.begin(id).ok_or_else(|| self.end())?;
+        self.inner.mailbox.send(CoordinatorInput::Request(id, request));
+        reply.await.map_err(|_| self.end())
+    }
+
+    fn end(&self) -> StoreClientEnd {
+        self.inner.end.borrow().clone().unwrap_or(StoreClientEnd::Closed)
+    }
+
+    /// Waits until the store is open, and tells where its feed stands now.
+    ///
+    /// # Errors
+    /// [`StoreClientEnd`].
+    pub async fn standing(&self) -> Result<Standing, StoreClientEnd> {
+        self.wait_for(|_| true).await
+    }
+
+    /// Waits until everything at or below `at` is resolved.
+    ///
+    /// # Errors
+    /// [`StoreClientEnd`].
+    pub async fn resolved_through(&self, at: Timestamp) -> Result<Standing, StoreClientEnd> {
+        self.wait_for(|standing| standing.resolved >= at).await
+    }
+
+    async fn wait_for(&self, mut reached: impl FnMut(&Standing) -> bool) -> Result<Standing, StoreClientEnd> {
+        let mut standing = self.inner.standing.clone();
+        let found = standing.wait_for(|standing| standing.as_ref().is_some_and(&mut reached)).await.map(|found| *found);
+        found.ok().flatten().ok_or_else(|| self.end())
+    }
+}
+
+async fn run(
+    mut coordinator: Coordinator,
+    clock: Clock,
+    mut inbox: Inbox<CoordinatorInput>,
+    ended: iolite_host::Stop,
+    mut world: World,
+) {
+    let mut superseded = world.ends.subscribe();
+    tokio::select! {
+        () = drive(&mut coordinator, clock, &mut inbox, ended, &mut world) => {}
+        _ = superseded.wait_for(Option::is_some) => {}
+    }
+    // Whoever waits is told.
+    world.waiting.end();
+}
+
+/// What the coordinator's outputs go to.
+struct World {
+    id: CoordinatorId,
+    links: Links<GatewayLinks<CoordinatorInput>>,
+    waiting: Arc<Waiting>,
+    standings: watch::Sender<Option<Standing>>,
+    ends: watch::Sender<Option<StoreClientEnd>>,
+}
+
+impl World {
+    fn send(&self, to: ReplicaId, message: &iolite_replication::node::ToReplica) {
+        self.links.send_to(&NodeRole::Store(to).name(), message);
+    }
+}
+
+impl Performer<Coordinator> for World {
+    fn perform(&mut self, output: CoordinatorOutput) {
+        match output {
+            CoordinatorOutput::ToReplica { to, message } => self.send(to, &message),
+            CoordinatorOutput::Event(Event::Ready { store, resolved }) => {
+                self.standings.send_replace(Some(Standing { store, resolved }));
+            }
+            CoordinatorOutput::Event(Event::Feed(segment)) => self.standings.send_modify(|standing| {
+                if let Some(standing) = standing {
+                    standing.resolved = segment.to;
+                }
+            }),
+            CoordinatorOutput::Event(Event::Reply(id, reply)) => {
+                self.waiting.answer(id, reply);
+            }
+            CoordinatorOutput::Superseded { term: _ } => {
+                self.ends.send_replace(Some(StoreClientEnd::Superseded { id: self.id }));
+            }
+        }
+    }
+
+    fn settled(&mut self, _coordinator: &Coordinator) {}
+}
