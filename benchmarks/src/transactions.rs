@@ -11,6 +11,7 @@ mod cluster;
 mod durable;
 mod etcd;
 mod history;
+mod iolite;
 mod ledger;
 mod measure;
 #[cfg(test)]
@@ -58,6 +59,13 @@ pub fn run(arguments: &Arguments, workload: TransactionWorkload) -> anyhow::Resu
 }
 
 async fn measure_all(arguments: &Arguments, course: &measure::Course) -> anyhow::Result<Table> {
+    let own = match arguments.transactions.cluster {
+        None => None,
+        Some(_) => {
+            let sync_ms = probe::sync_ms(course.setup.durability)?;
+            Some(Report::of(course, measure::measure::<iolite::Iolite>(course).await?, sync_ms))
+        }
+    };
     let mut beside = Vec::new();
     for peer in &arguments.transactions.beside {
         let sync_ms = probe::sync_ms(course.setup.durability)?;
@@ -67,6 +75,5 @@ async fn measure_all(arguments: &Arguments, course: &measure::Course) -> anyhow:
         }
         beside.push(Report::of(course, measured, sync_ms));
     }
-    // Iolite's own, once it runs as a cluster; until then the options refuse --cluster.
-    Ok(Table::of(course, None, beside))
+    Ok(Table::of(course, own, beside))
 }

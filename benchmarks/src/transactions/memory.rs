@@ -197,7 +197,12 @@ mod tests {
             seed: 5,
             warm_up: Duration::from_millis(50),
             seconds: Duration::from_millis(300),
-            setup: Setup { durability, delay: Duration::ZERO, clients: 4 },
+            setup: Setup {
+                durability,
+                delay: Duration::ZERO,
+                clients: 4,
+                cluster: crate::transactions::options::ClusterShape::default(),
+            },
         };
         let measured = measure::<Memory<W>>(&course).await.expect("nothing can break");
         Report::of(&course, measured, None)

@@ -42,6 +42,13 @@ pub struct ClusterShape {
     pub replicas: u16,
 }
 
+impl Default for ClusterShape {
+    /// As large as the others' clusters.
+    fn default() -> ClusterShape {
+        ClusterShape { shards: 1, replicas: 3 }
+    }
+}
+
 impl TransactionOptions {
     /// What was asked for that only transactions have.
     pub fn name_of_any(&self) -> Option<&'static str> {
@@ -58,15 +65,15 @@ impl TransactionOptions {
     /// When there is nothing to measure.
     pub fn course(&self, arguments: &Arguments, workload: TransactionWorkload) -> anyhow::Result<Course> {
         if arguments.embedded || arguments.target.is_some() {
-            bail!("{} is measured on clusters: name some with --beside, not --embedded or --target", workload.name());
-        }
-        if let Some(ClusterShape { shards, replicas }) = self.cluster {
             bail!(
-                "--cluster {shards}x{replicas}: Iolite does not run as a cluster yet; name other systems with --beside"
+                "{} is measured on clusters: say --cluster 1x3, and name others with --beside; not --embedded or --target",
+                workload.name()
             );
         }
-        if self.beside.is_empty() {
-            bail!("nothing to measure: name systems with --beside, like --beside etcd,occ-store");
+        if self.beside.is_empty() && self.cluster.is_none() {
+            bail!(
+                "nothing to measure: say --cluster 1x3 for Iolite, and name others with --beside, like --beside etcd,occ-store"
+            );
         }
         let keys = self.keys.unwrap_or_else(|| workload.default_keys());
         Ok(Course {
@@ -78,6 +85,7 @@ impl TransactionOptions {
             setup: Setup {
                 durability: arguments.durability,
                 delay: Duration::from_millis(u64::from(arguments.delay_ms)),
+                cluster: self.cluster.unwrap_or_default(),
                 clients: u16::try_from(arguments.clients).context("too many clients")?,
             },
         })

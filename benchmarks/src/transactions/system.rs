@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::arguments::Durability;
 use crate::transactions::accounting::{Pid, Traffic};
+use crate::transactions::options::ClusterShape;
 use crate::transactions::workload::{KeyNumber, Mode, Value};
 
 /// What a system is started with.
@@ -20,6 +21,8 @@ pub struct Setup {
     /// The round trip that every link gets in addition.
     pub delay: Duration,
     pub clients: u16,
+    /// Of Iolite; the others are one group of three.
+    pub cluster: ClusterShape,
 }
 
 /// What the report says of a system beside its figures.

@@ -1,0 +1,200 @@
+//! Iolite: replicas as processes of `iolite serve`, and one coordinator for all clients in this process, as in a gateway.
+//!
+//! What it promises: strict serializability. Reads of a transaction are at one resolved timestamp, from the nearest replica; a commit validates
+//! them, and a transaction that only reads is validated without leaving anything behind.
+
+mod session;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use iolite_cluster::{ClusterShape as Shape, LocalCluster, LocalNode, NodeState, Ports};
+use iolite_host::{Clock, LinkSecurity, Metrics};
+use iolite_node::config::{Cluster, DurabilityWord};
+use iolite_node::{NodeRole, StoreClient, StoreClientSettings};
+use iolite_replication::node::ReplicaId;
+use iolite_values::CoordinatorId;
+
+use super::accounting::{Traffic, TrafficCounts};
+use super::cluster::{BETWEEN_SERVERS, ClusterDirectory, Ending, Links, Runner, ServerProcess};
+use super::options::ClusterShape;
+use super::system::{About, Node, Setup, System};
+use crate::arguments::Durability;
+
+pub use session::IoliteSession;
+
+pub struct Iolite {
+    // Servers end before their folder is removed.
+    servers: Vec<ServerProcess>,
+    cluster: LocalCluster,
+    /// As this process sees it.
+    view: Cluster,
+    client: StoreClient,
+    metrics: Metrics,
+    counted: Vec<Counted>,
+    between: Vec<SocketAddr>,
+    setup: Setup,
+    _links: Links,
+    _directory: ClusterDirectory,
+}
+
+/// What was said to one replica, up to now.
+struct Counted {
+    name: String,
+    traffic: Arc<Traffic>,
+}
+
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+
+impl System for Iolite {
+    type Session = IoliteSession;
+
+    async fn start(setup: Setup) -> anyhow::Result<Iolite> {
+        let ClusterShape { shards, replicas } = setup.cluster;
+        let directory = ClusterDirectory::new(setup.durability)?;
+        let mut links = Links::with_delay(setup.delay)?;
+        let shape = Shape {
+            shards: shards.into(),
+            replicas: replicas.into(),
+            ports: Ports::Free,
+            plain: true,
+            splits: session::splits(shards)?,
+            durability: match setup.durability {
+                Durability::Fsync => DurabilityWord::Fsync,
+                Durability::Memory => DurabilityWord::Memory,
+            },
+            ..Shape::default()
+        };
+        let cluster = LocalCluster::create(&directory.path().join("cluster"), &shape)?;
+        let mut view = cluster.layout()?;
+        let between = wire(&cluster, &mut view, &mut links).await?;
+        let metrics = Metrics::default();
+        let servers = start_servers(&cluster).await?;
+        let client = open(&view, &metrics)?;
+        let stores = cluster.stores().map(|node| Counted { name: node.role.to_string(), traffic: Arc::default() });
+        let counted = stores.collect();
+        let (_links, _directory) = (links, directory);
+        Ok(Iolite { servers, cluster, view, client, metrics, counted, between, setup, _links, _directory })
+    }
+
+    fn about(&self) -> About {
+        About {
+            name: "iolite",
+            copies: u64::from(self.setup.cluster.replicas / 2 + 1),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            isolation: "strictly serializable",
+            setting: match self.setup.durability {
+                Durability::Fsync => "its default: every vote synced by each replica before it is given",
+                Durability::Memory => "class memory, in /dev/shm",
+            },
+        }
+    }
+
+    fn nodes(&self) -> Vec<Node> {
+        let servers = self.servers.iter().zip(&self.counted);
+        servers.map(|(server, counted)| counted.node(server, &self.metrics)).collect()
+    }
+
+    fn between(&self) -> Vec<SocketAddr> {
+        self.between.clone()
+    }
+
+    async fn settle(&mut self) -> anyhow::Result<()> {
+        // Transactions read what is resolved, which follows commits by a moment: all that was loaded is to be there.
+        session::everything_until_now(&self.client).await.map(drop)
+    }
+
+    async fn connect(&self) -> anyhow::Result<IoliteSession> {
+        let ready = tokio::time::timeout(STARTS_WITHIN, self.client.standing()).await;
+        ready.context("Iolite does not get ready")??;
+        Ok(IoliteSession::new(self.client.clone()))
+    }
+
+    async fn restart(&mut self) -> anyhow::Result<()> {
+        self.servers.iter_mut().try_for_each(ServerProcess::kill)?;
+        self.servers.clear();
+        self.servers = start_servers(&self.cluster).await?;
+        // Another coordinator, which has seen nothing.
+        self.client = open(&self.view, &self.metrics)?;
+        Ok(())
+    }
+}
+
+/// Has replicas listen to each other at an address of their own, so that their sockets can be told from clients', and puts the delay on every
+/// way. Returns what replicas reach each other at.
+async fn wire(cluster: &LocalCluster, view: &mut Cluster, links: &mut Links) -> anyhow::Result<Vec<SocketAddr>> {
+    let mut for_peers = BTreeMap::new();
+    let mut listen = BTreeMap::new();
+    for (replica, address) in &mut view.addresses {
+        let own: SocketAddr = address.parse()?;
+        let apart = SocketAddr::new(BETWEEN_SERVERS, own.port());
+        listen.insert(*replica, vec![own.to_string(), apart.to_string()]);
+        for_peers.insert(*replica, links.to(apart).await?);
+        *address = links.to(own).await?.to_string();
+    }
+    let seen: BTreeMap<ReplicaId, String> = for_peers.iter().map(|(id, address)| (*id, address.to_string())).collect();
+    for node in cluster.stores() {
+        let NodeRole::Store(id) = node.role else { continue };
+        cluster.set_view(node, &seen)?;
+        let own = listen.remove(&id).context("every store is in the cluster's file")?;
+        node.edit(|file| {
+            if let Some(store) = &mut file.store {
+                store.listen = own;
+            }
+        })?;
+    }
+    Ok(for_peers.into_values().collect())
+}
+
+async fn start_servers(cluster: &LocalCluster) -> anyhow::Result<Vec<ServerProcess>> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut servers = Vec::new();
+    for node in cluster.stores() {
+        let mut command = Runner::Same.command(&program);
+        command.args(["serve", "--config"]).arg(node.config());
+        servers.push(ServerProcess::start(command, Ending::Kill, &node.log())?);
+    }
+    let begun = Instant::now();
+    // Not whether they are ready, which a restarted replica is only when a coordinator has told it where the feed stands.
+    let is_up = |node: &LocalNode| node.state().map(|state| !matches!(state, NodeState::Stopped));
+    while !cluster.stores().map(is_up).collect::<Result<Vec<bool>, _>>()?.into_iter().all(|is_up| is_up) {
+        servers.iter_mut().try_for_each(ServerProcess::is_alive)?;
+        if begun.elapsed() > STARTS_WITHIN {
+            bail!("Iolite's replicas do not start");
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    ensure!(!servers.is_empty(), "a cluster has replicas");
+    Ok(servers)
+}
+
+fn open(view: &Cluster, metrics: &Metrics) -> anyhow::Result<StoreClient> {
+    Ok(StoreClient::open(StoreClientSettings {
+        cluster: view.clone(),
+        id: CoordinatorId::default(),
+        security: LinkSecurity::PlainOnLoopback,
+        // It is on the way to the replicas.
+        delay: Duration::ZERO,
+        clock: Clock::start(),
+        metrics: metrics.clone(),
+    })?)
+}
+
+impl Counted {
+    /// Brings the counts up to what the links have counted.
+    fn node(&self, server: &ServerProcess, metrics: &Metrics) -> Node {
+        let of = |name| metrics.counter_of(name, "", &[("peer", &self.name)]).get();
+        let messages = of("iolite_link_messages_sent_total") + of("iolite_link_messages_received_total");
+        let now = TrafficCounts {
+            messages,
+            bytes_up: of("iolite_link_sent_bytes_total"),
+            bytes_down: of("iolite_link_received_bytes_total"),
+        };
+        let new = now - self.traffic.counts();
+        self.traffic.carried(new.messages, new.bytes_up, new.bytes_down);
+        Node { name: self.name.clone(), root: server.pid(), traffic: self.traffic.clone() }
+    }
+}
