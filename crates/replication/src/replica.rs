@@ -19,6 +19,7 @@ mod close;
 mod configuration;
 mod figures;
 mod finalise;
+mod first_group;
 mod lists;
 mod outcome;
 mod outgoing;
@@ -67,8 +68,8 @@ pub use view_change::{PART_BYTES_MAX, VIEW_CHANGE_AGAIN_AFTER, VIEW_CHANGE_PATIE
 #[derive(Clone, Debug)]
 pub struct ReplicaSettings {
     pub id: ReplicaId,
-    /// Who keeps the shard when the replica is made: the same at every start, for what came later is in the journal. A replica that is not of them waits
-    /// until it is.
+    /// Who keeps the shard when the replica is made: the same at every start, for what came later is in the journal. (Until something later is, another group
+    /// is refused.) A replica that is not of them waits until it is.
     pub group: Group,
     pub store: StoreIncarnation,
     pub boot: Boot,
@@ -108,6 +109,8 @@ pub enum ReplicaOutput {
 pub struct Replica {
     settings: ReplicaSettings,
     configuration: Configuration,
+    /// The journal says the first group, or a later one.
+    says_first_group: bool,
     /// A transaction has chosen it: the epoch ends at once.
     next: Option<Configuration>,
     quorums: Quorums,
@@ -153,6 +156,7 @@ impl Replica {
     pub fn new(settings: ReplicaSettings) -> Replica {
         Replica {
             configuration: Configuration::first(settings.group.clone()),
+            says_first_group: false,
             next: None,
             quorums: Quorums::of(&settings.group),
             standing: Standing::from_the_start(&settings.group, settings.id),

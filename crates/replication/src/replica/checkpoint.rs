@@ -125,8 +125,9 @@ impl Replica {
     /// The records that lead from nothing to where the protocol stands. Rows and completion records are not among it.
     fn standing_records(&self) -> Vec<JournalRecord> {
         let is_first = self.configuration.previous().is_none();
+        let configured = || self.says_first_group.then(|| JournalRecord::Configured(self.configuration.clone()));
         if self.is_alone() && is_first && self.record.len() == 0 && self.terms.is_empty() {
-            return Vec::new();
+            return configured().into_iter().collect();
         }
         let last_normal = self.standing.last_normal();
         let terms = self.terms_in_order().into_iter().map(JournalRecord::Term);
@@ -142,7 +143,6 @@ impl Replica {
         };
         let entries = self.record.iter().map(|(id, entry)| JournalRecord::Entry(entry.recorded(id)));
         let joined = (!self.standing.is_normal()).then(|| JournalRecord::Joined(self.standing.view()));
-        let configured = || (!is_first).then(|| JournalRecord::Configured(self.configuration.clone()));
         // Of the epoch of the record, or of one that has not begun here.
         let (before, behind) =
             if last_normal.epoch == self.epoch() { (configured(), None) } else { (None, configured()) };

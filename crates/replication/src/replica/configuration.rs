@@ -127,6 +127,8 @@ impl Replica {
 
     pub(super) fn on_configured(&mut self, now: Now, from: ReplicaId, configuration: Configuration) {
         match configuration.group().epoch.cmp(&self.epoch()) {
+            // The first one of a peer that was made later, by its host: whose records the epoch begins from, it does not say.
+            Ordering::Greater if configuration.previous().is_none() => {}
             Ordering::Greater => self.go_over(now, configuration),
             Ordering::Less => self.tell_configuration(from),
             Ordering::Equal => {}

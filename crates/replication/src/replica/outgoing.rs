@@ -13,6 +13,13 @@ impl Replica {
     }
 
     pub(super) fn persist_bytes(&mut self, record: Vec<u8>) -> PersistId {
+        if let Some(first) = self.unsaid_first_group() {
+            self.append(first.encode().expect("a group is small"));
+        }
+        self.append(record)
+    }
+
+    fn append(&mut self, record: Vec<u8>) -> PersistId {
         let id = self.persisted.next();
         self.persisted = id;
         self.outputs.push_back(ReplicaOutput::Persist { id, record });

@@ -24,6 +24,11 @@ pub enum RecoverError {
     Inconsistent { at: Timestamp, mismatch: TypeMismatch },
     #[error("the checkpoint has no end, or one that contradicts it: restore the store from a backup")]
     IncompleteCheckpoint,
+    #[error(
+        "the journal is of a replica that was made in another group ({known}), not in the one that it is started with ({given}): start it with its own. \
+         Who keeps a shard is changed by a configuration, which a transaction chooses, never at a start"
+    )]
+    OtherGroup { known: String, given: String },
 }
 
 impl Replica {
@@ -41,6 +46,7 @@ impl Replica {
         for record in records {
             replica.replay(JournalRecord::decode(record.as_ref())?)?;
         }
+        replica.check_first_group()?;
         replica.versions.collect_through(low_watermark);
         replica.barrier = replica.ceiling;
         replica.readers.remove_through(replica.barrier);
@@ -107,7 +113,7 @@ impl Replica {
             JournalRecord::Term(Registered { coordinator, term, life }) => {
                 self.terms.insert(coordinator, (term, life));
             }
-            JournalRecord::Configured(configuration) => self.configure(configuration),
+            JournalRecord::Configured(configuration) => self.replay_configuration(configuration),
             JournalRecord::Joined(view) => self.standing = self.standing.joined(view),
             JournalRecord::Master(part) => self.replay_master(part),
             JournalRecord::ClosedList(list) => self.closed_lists.push(list),

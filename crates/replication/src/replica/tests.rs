@@ -6,6 +6,7 @@ mod checkpoints;
 mod closing;
 mod configurations;
 mod finalising;
+mod first_group;
 mod group;
 mod levels;
 mod proposals;
