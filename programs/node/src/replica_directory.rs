@@ -87,18 +87,7 @@ pub fn open_replica(
     faults: &Faults,
 ) -> Result<(Journal<ReplicaDisk>, Recovery), ReplicaDirectoryError> {
     let file = directory.join(OWNER_FILE);
-    let found = read(&file)?;
-    match (start, found) {
-        (Start::Again, None) => return Err(ReplicaDirectoryError::Missing { directory: directory.to_owned() }),
-        (Start::First, Some(found)) => {
-            return Err(ReplicaDirectoryError::NotFirst { directory: directory.to_owned(), found: found.to_string() });
-        }
-        (Start::Again, Some(found)) if found != owner => {
-            let (found, wanted) = (found.to_string(), owner.to_string());
-            return Err(ReplicaDirectoryError::OfAnother { directory: directory.to_owned(), found, wanted });
-        }
-        (Start::First, None) | (Start::Again, Some(_)) => {}
-    }
+    check_owner(directory, read(&file)?, owner, start)?;
     let native = NativeDisk::open(directory)?;
     let disk: ReplicaDisk = if faults.hold_unsynced { Box::new(HoldingDisk::new(native)) } else { Box::new(native) };
     let options = Options { durability, ..Options::default() };
@@ -119,6 +108,24 @@ pub fn open_replica(
         write(&file, owner).map_err(|source| ReplicaDirectoryError::Io { file, source })?;
     }
     Ok((journal, recovery))
+}
+
+fn check_owner(
+    directory: &Path,
+    found: Option<Owner>,
+    owner: Owner,
+    start: Start,
+) -> Result<(), ReplicaDirectoryError> {
+    let directory = directory.to_owned();
+    match (start, found) {
+        (Start::Again, None) => Err(ReplicaDirectoryError::Missing { directory }),
+        (Start::First, Some(found)) => Err(ReplicaDirectoryError::NotFirst { directory, found: found.to_string() }),
+        (Start::Again, Some(found)) if found != owner => {
+            let (found, wanted) = (found.to_string(), owner.to_string());
+            Err(ReplicaDirectoryError::OfAnother { directory, found, wanted })
+        }
+        (Start::First, None) | (Start::Again, Some(_)) => Ok(()),
+    }
 }
 
 fn read(file: &Path) -> Result<Option<Owner>, ReplicaDirectoryError> {

@@ -13,6 +13,7 @@ use iolite_histories::{
     BankSetup, Client as ClientNumber, Commit, History, Outcome, Recorder, Setup, Transaction, judge,
 };
 use iolite_node::config::DurabilityWord;
+use tokio::task::JoinHandle;
 
 use crate::bed::Bed;
 use crate::chaos::Chaos;
@@ -73,17 +74,8 @@ pub async fn run(options: &TortureOptions) -> anyhow::Result<TortureReport> {
 }
 
 async fn run_in(options: &TortureOptions, folder: &std::path::Path) -> anyhow::Result<(TortureReport, History)> {
-    let shape = ClusterShape {
-        shards: options.shards,
-        replicas: options.replicas,
-        gateways: options.gateways,
-        ports: Ports::Free,
-        splits: splits(options.shards)?,
-        durability: options.durability,
-        ..ClusterShape::default()
-    };
     let hold_unsynced = options.faults.contains(&FaultKind::Power);
-    let bed = Bed::new(folder, &shape, &options.program, hold_unsynced).await?;
+    let bed = Bed::new(folder, &shape(options)?, &options.program, hold_unsynced).await?;
     let mut chaos = Chaos::new(bed, &options.faults, Random::new(options.seed, 0));
     start(chaos.bed()).await?;
     let target = target(chaos.bed())?;
@@ -97,12 +89,7 @@ async fn run_in(options: &TortureOptions, folder: &std::path::Path) -> anyhow::R
     made?;
     chaos.heal()?;
     let healed = Instant::now();
-    let mut asked = Vec::new();
-    for client in clients {
-        let left = SETTLES_WITHIN.saturating_sub(healed.elapsed());
-        let ended = tokio::time::timeout(left, client).await;
-        asked.extend(ended.with_context(|| format!("a client has no answer {SETTLES_WITHIN:?} after the faults"))???);
-    }
+    let asked = ends(clients).await?;
     let settled_after_ms = healed.elapsed().as_millis() as u64;
     chaos.bed().expect_alive()?;
 
@@ -123,6 +110,30 @@ async fn run_in(options: &TortureOptions, folder: &std::path::Path) -> anyhow::R
         judgement: judge(&history)?,
     };
     Ok((report, history))
+}
+
+fn shape(options: &TortureOptions) -> anyhow::Result<ClusterShape> {
+    Ok(ClusterShape {
+        shards: options.shards,
+        replicas: options.replicas,
+        gateways: options.gateways,
+        ports: Ports::Free,
+        splits: splits(options.shards)?,
+        durability: options.durability,
+        ..ClusterShape::default()
+    })
+}
+
+/// What clients asked, once all have their answers.
+async fn ends(clients: Vec<JoinHandle<anyhow::Result<Vec<Asked>>>>) -> anyhow::Result<Vec<Asked>> {
+    let begun = Instant::now();
+    let mut asked = Vec::new();
+    for client in clients {
+        let left = SETTLES_WITHIN.saturating_sub(begun.elapsed());
+        let ended = tokio::time::timeout(left, client).await;
+        asked.extend(ended.with_context(|| format!("a client has no answer {SETTLES_WITHIN:?} after the faults"))???);
+    }
+    Ok(asked)
 }
 
 /// Shards begin in the middle of what transactions use, so that most of them are of several.
