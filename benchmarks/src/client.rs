@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use iolite::{Client, MutationEnd, Options, TransactError, View};
+use iolite_host::monotonic_nanos;
 
 use crate::arguments::{ClientArguments, Role, Workload};
-use crate::clock::now_nanos;
 use crate::latency::Latencies;
 use crate::schema::schema;
 use crate::talk::{Append, Called, FromClient, RunResult, ToClient};
@@ -52,9 +52,9 @@ async fn load(client: &Client, arguments: &ClientArguments) -> anyhow::Result<()
     let mut run =
         Run { result: RunResult::default(), latencies: Latencies::default(), random: Random::of(arguments.number) };
     let (before, attempts) = (client.traffic(), client.attempts());
-    let begun = now_nanos();
+    let begun = monotonic_nanos();
     let end = begun + u64::from(seconds) * 1_000_000_000;
-    while now_nanos() < end {
+    while monotonic_nanos() < end {
         run.once(client, arguments).await?;
         if run.result.unknown > 0 {
             break;
@@ -62,7 +62,7 @@ async fn load(client: &Client, arguments: &ClientArguments) -> anyhow::Result<()
     }
     let after = client.traffic();
     let mut result = run.result;
-    result.nanos = now_nanos() - begun;
+    result.nanos = monotonic_nanos() - begun;
     result.attempts = client.attempts() - attempts;
     result.commit_latency = run.latencies.counts();
     result.bytes_up = after.bytes_up - before.bytes_up;
@@ -79,7 +79,7 @@ struct Run {
 
 impl Run {
     async fn once(&mut self, client: &Client, arguments: &ClientArguments) -> anyhow::Result<()> {
-        let called = now_nanos();
+        let called = monotonic_nanos();
         let outcome = tokio::time::timeout(END_WITHIN, async {
             match workloads::mutation(arguments.workload) {
                 Some(name) => call(client, arguments.workload, name, self.random.next()).await.map(|()| None),
@@ -89,7 +89,7 @@ impl Run {
         match outcome.await {
             Err(_) => self.result.unknown += 1,
             Ok(Ok(append)) => {
-                self.latencies.record(now_nanos() - called);
+                self.latencies.record(monotonic_nanos() - called);
                 self.result.committed += 1;
                 self.result.appends.extend(append);
             }
@@ -154,10 +154,10 @@ async fn write(client: &Client) -> anyhow::Result<()> {
     loop {
         match hear().await? {
             ToClient::Call => {
-                let called_nanos = now_nanos();
+                let called_nanos = monotonic_nanos();
                 client.mutate("increment", &())?.confirmed().await?;
                 result.committed += 1;
-                say(&FromClient::Called(Called { called_nanos, confirmed_nanos: now_nanos() }))?;
+                say(&FromClient::Called(Called { called_nanos, confirmed_nanos: monotonic_nanos() }))?;
             }
             ToClient::End => break,
             ToClient::Run { .. } => bail!("a writer calls when it is told to"),
@@ -167,7 +167,7 @@ async fn write(client: &Client) -> anyhow::Result<()> {
 }
 
 async fn read(client: &Client) -> anyhow::Result<()> {
-    let ran = move |tx: &mut iolite::Transaction<'_>| Ok((workloads::total(tx)?, now_nanos()));
+    let ran = move |tx: &mut iolite::Transaction<'_>| Ok((workloads::total(tx)?, monotonic_nanos()));
     let mut reaction = client.react(View::Confirmed, ran);
     reaction.next().await?;
     say(&FromClient::Ready)?;

@@ -11,7 +11,6 @@
 mod arguments;
 mod child;
 mod client;
-mod clock;
 mod latency;
 mod measure;
 mod metrics;

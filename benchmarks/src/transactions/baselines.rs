@@ -19,8 +19,8 @@ use iolite_baseline_client::{Cluster, Control, Session};
 use crate::arguments::Durability;
 use crate::transactions::accounting::Traffic;
 use crate::transactions::cluster::{
-    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Links, Runner, ServerProcess, free_ports, program_beside,
-    version,
+    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Links, Runner, ServerProcess, free_ports, nodes,
+    program_beside, version,
 };
 use crate::transactions::system::{About, Node, Setup, System};
 
@@ -116,12 +116,7 @@ impl<K: Kind> System for Baseline<K> {
     }
 
     fn nodes(&self) -> Vec<Node> {
-        let node = |(index, server): (usize, &ServerProcess)| Node {
-            name: NAMES[index].to_owned(),
-            root: server.pid(),
-            traffic: self.traffic[index].clone(),
-        };
-        self.servers.iter().enumerate().map(node).collect()
+        nodes(NAMES, &self.servers, &self.traffic)
     }
 
     fn between(&self) -> Vec<SocketAddr> {

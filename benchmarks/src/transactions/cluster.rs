@@ -8,4 +8,4 @@ mod process;
 pub use directory::{ClusterDirectory, ServiceUser};
 pub use links::Links;
 pub use ports::{BETWEEN_SERVERS, CLIENTS, free_ports};
-pub use process::{Ending, Runner, ServerProcess, program, program_beside, version};
+pub use process::{Ending, Runner, ServerProcess, nodes, program, program_beside, version};

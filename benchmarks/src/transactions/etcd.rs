@@ -19,7 +19,8 @@ use anyhow::{Context, bail};
 use crate::arguments::Durability;
 use crate::transactions::accounting::Traffic;
 use crate::transactions::cluster::{
-    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Links, Runner, ServerProcess, free_ports, program, version,
+    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Links, Runner, ServerProcess, free_ports, nodes, program,
+    version,
 };
 use crate::transactions::system::{About, Node, Setup, System};
 
@@ -92,12 +93,7 @@ impl System for Etcd {
     }
 
     fn nodes(&self) -> Vec<Node> {
-        let node = |(index, server): (usize, &ServerProcess)| Node {
-            name: NAMES[index].to_owned(),
-            root: server.pid(),
-            traffic: self.traffic[index].clone(),
-        };
-        self.servers.iter().enumerate().map(node).collect()
+        nodes(NAMES, &self.servers, &self.traffic)
     }
 
     fn between(&self) -> Vec<SocketAddr> {

@@ -15,7 +15,9 @@ use tokio_postgres::{Client, NoTls};
 
 use crate::arguments::Durability;
 use crate::transactions::accounting::{Counted, Traffic};
-use crate::transactions::cluster::{BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Links, ServerProcess, free_ports};
+use crate::transactions::cluster::{
+    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Links, ServerProcess, free_ports, nodes,
+};
 use crate::transactions::system::{About, Node, Setup, System};
 
 use servers::Servers;
@@ -84,12 +86,7 @@ impl System for Postgres {
     }
 
     fn nodes(&self) -> Vec<Node> {
-        let node = |((name, process), traffic): ((&str, &ServerProcess), &Arc<Traffic>)| Node {
-            name: name.to_owned(),
-            root: process.pid(),
-            traffic: traffic.clone(),
-        };
-        servers::NAMES.into_iter().zip(&self.processes).zip(&self.traffic).map(node).collect()
+        nodes(servers::NAMES, &self.processes, &self.traffic)
     }
 
     fn between(&self) -> Vec<SocketAddr> {

@@ -18,7 +18,8 @@ use anyhow::{Context, bail};
 use crate::arguments::Durability;
 use crate::transactions::accounting::Traffic;
 use crate::transactions::cluster::{
-    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Links, Runner, ServerProcess, free_ports, program, version,
+    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Links, Runner, ServerProcess, free_ports, nodes, program,
+    version,
 };
 use crate::transactions::system::{About, Node, Setup, System};
 
@@ -86,12 +87,7 @@ impl System for Redis {
     }
 
     fn nodes(&self) -> Vec<Node> {
-        let node = |((name, server), traffic): ((&str, &ServerProcess), &Arc<Traffic>)| Node {
-            name: name.to_owned(),
-            root: server.pid(),
-            traffic: traffic.clone(),
-        };
-        NAMES.into_iter().zip(&self.servers).zip(&self.traffic).map(node).collect()
+        nodes(NAMES, &self.servers, &self.traffic)
     }
 
     fn between(&self) -> Vec<SocketAddr> {

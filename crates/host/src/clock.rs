@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use iolite_machine::{Instant, Now, WallTime};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Gives machines their time. Copies agree.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,13 @@ impl Clock {
     pub fn deadline(&self, at: Instant) -> tokio::time::Instant {
         (self.start + Duration::from_nanos(at.as_nanos())).into()
     }
+}
+
+/// Nanoseconds since some start, the same one for all processes of this machine.
+pub fn monotonic_nanos() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    let nanos = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+    u64::try_from(nanos).expect("the monotonic clock starts at zero and runs for centuries")
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ mod site;
 mod standard_streams;
 
 pub use certificates::{Authority, AuthorityError, TlsFiles, TlsFilesError};
-pub use clock::Clock;
+pub use clock::{Clock, monotonic_nanos};
 pub use delay_proxy::DelayProxy;
 pub use duplex::{Duplex, DuplexEvent};
 pub use event_loop::{Performer, drive};

@@ -22,6 +22,9 @@ pub(crate) const NODE: &str = "node.toml";
 pub(crate) const TOKEN: &str = "token";
 const LOG: &str = "log";
 
+/// Of a log, when a process has ended.
+const LAST_LINES: usize = 5;
+
 /// How often a process is looked at that one waits for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -154,7 +157,11 @@ impl LocalCluster {
         }
     }
 
-    fn unready(&self) -> Result<Vec<String>, ClusterError> {
+    /// The nodes that are not ready.
+    ///
+    /// # Errors
+    /// As of [`LocalNode::state`].
+    pub fn unready(&self) -> Result<Vec<String>, ClusterError> {
         let mut waiting = Vec::new();
         for node in &self.nodes {
             match node.state()? {
@@ -271,13 +278,16 @@ impl LocalNode {
         match child.try_wait() {
             Ok(None) => Ok(()),
             Ok(Some(_)) | Err(_) => {
-                let (node, log) = (self.role.to_string(), self.log());
-                let text = std::fs::read_to_string(&log).unwrap_or_default();
-                let lines: Vec<&str> = text.lines().collect();
-                let last_words = lines[lines.len().saturating_sub(5)..].join("\n");
-                Err(ClusterError::Ended { node, log, last_words })
+                Err(ClusterError::Ended { node: self.role.to_string(), log: self.log(), last_words: self.last_words() })
             }
         }
+    }
+
+    /// The end of its log.
+    pub fn last_words(&self) -> String {
+        let text = std::fs::read_to_string(self.log()).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
     }
 
     /// Whether there was a process to send it to.

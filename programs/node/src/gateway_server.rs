@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::clients::{Ready, gateway, site};
 use crate::config::{Cluster, GatewayConfig, Schemas};
 use crate::gateway_links::GatewayLinks;
-use crate::names::NodeRole;
+use crate::names::{NodeNames, NodeRole};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
 use crate::sessions::GatewaySessions;
 use crate::{Front, FrontInput, FrontOutput, RunError};
@@ -113,7 +113,7 @@ impl GatewayServer {
         let site = site(endpoint.clone(), self.metrics, ready.clone(), &self.token, self.config.app.as_deref());
         let http = tokio::spawn(site.serve(self.listener, self.shutdown.listen()));
         let (superseded, mut other) = watch::channel(None);
-        let mut world = World { endpoint, links: self.links, ready, superseded };
+        let mut world = World { endpoint, links: self.links, names: NodeNames::default(), ready, superseded };
         let ended = self.shutdown.listen();
         let term = tokio::select! {
             () = drive(&mut self.front, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -130,6 +130,7 @@ impl GatewayServer {
 struct World {
     endpoint: Endpoint<GatewaySessions<FrontInput>>,
     links: Links<GatewayLinks<FrontInput>>,
+    names: NodeNames,
     ready: Arc<Ready>,
     superseded: watch::Sender<Option<Term>>,
 }
@@ -139,7 +140,7 @@ impl Performer<Front> for World {
         match output {
             FrontOutput::Message(session, message) => self.endpoint.send(session.0, message),
             FrontOutput::Close(session) => self.endpoint.close(session.0),
-            FrontOutput::ToReplica(to, message) => self.links.send_to(&NodeRole::Store(to).name(), &message),
+            FrontOutput::ToReplica(to, message) => self.links.send_to(self.names.of(NodeRole::Store(to)), &message),
             FrontOutput::Superseded(term) => drop(self.superseded.send_replace(Some(term))),
         }
     }

@@ -1,5 +1,6 @@
 //! What nodes of a cluster are called. A certificate proves a name, and so the role and the number that are in it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use iolite_host::{LinkPeer, NodeName};
@@ -40,6 +41,16 @@ impl fmt::Display for NodeRole {
             NodeRole::Store(id) => write!(f, "store-{}", id.0),
             NodeRole::Gateway(id) => write!(f, "gateway-{}", id.number()),
         }
+    }
+}
+
+/// Names of peers, each put together once: every message is sent by a name.
+#[derive(Debug, Default)]
+pub(crate) struct NodeNames(BTreeMap<NodeRole, NodeName>);
+
+impl NodeNames {
+    pub fn of(&mut self, role: NodeRole) -> &NodeName {
+        self.0.entry(role).or_insert_with(|| role.name())
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use crate::clients::{Ready, gateway, site};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::journal::{self, Failure};
-use crate::recovery::recover;
+use crate::recovery::recover_alone;
 use crate::sessions::GatewaySessions;
 use crate::{Front, Node, NodeInput, NodeOutput, Store};
 
@@ -113,7 +113,7 @@ impl Server {
         let address = listener.local_addr().map_err(|source| BindError::Io { address: settings.address, source })?;
         let data = DataDirectory::open(&settings.data, settings.durability)?;
         let failed = |source| ServerError::Recovery { data: settings.data.clone(), source };
-        let replica = recover(&data.recovery).map_err(failed)?;
+        let replica = recover_alone(&data.recovery).map_err(failed)?;
         let clock = Clock::start();
         let front = Front::new(clock.now(), gateway(&data.token, SchemaPolicy::Grow), coordinator(clock.now()));
         let node = Node::new(clock.now(), front, Store::new(replica, settings.checkpoint_bytes_min));

@@ -11,7 +11,7 @@ use iolite_host::{
     Clock, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown, drive, mailbox,
     random_seed,
 };
-use iolite_replication::node::{Life, ReplicaId};
+use iolite_replication::node::Life;
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
 use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
@@ -19,7 +19,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::config::Cluster;
 use crate::gateway_links::GatewayLinks;
-use crate::names::NodeRole;
+use crate::names::{NodeNames, NodeRole};
 use crate::server::INBOX_BYTES_MAX;
 
 /// What a client of the store is made with.
@@ -124,7 +124,7 @@ impl StoreClient {
         let waiting = Arc::new(Waiting(Mutex::new(Some(BTreeMap::new()))));
         let (standings, standing) = watch::channel(None);
         let (ends, end) = watch::channel(None);
-        let world = World { id, links, waiting: waiting.clone(), standings, ends };
+        let world = World { id, links, names: NodeNames::default(), waiting: waiting.clone(), standings, ends };
         let ended = shutdown.listen();
         tokio::spawn(run(coordinator, clock, inbox, ended, world));
         let last_request = AtomicU64::new(0);
@@ -195,21 +195,18 @@ async fn run(
 struct World {
     id: CoordinatorId,
     links: Links<GatewayLinks<CoordinatorInput>>,
+    names: NodeNames,
     waiting: Arc<Waiting>,
     standings: watch::Sender<Option<Standing>>,
     ends: watch::Sender<Option<StoreClientEnd>>,
 }
 
-impl World {
-    fn send(&self, to: ReplicaId, message: &iolite_replication::node::ToReplica) {
-        self.links.send_to(&NodeRole::Store(to).name(), message);
-    }
-}
-
 impl Performer<Coordinator> for World {
     fn perform(&mut self, output: CoordinatorOutput) {
         match output {
-            CoordinatorOutput::ToReplica { to, message } => self.send(to, &message),
+            CoordinatorOutput::ToReplica { to, message } => {
+                self.links.send_to(self.names.of(NodeRole::Store(to)), &message);
+            }
             CoordinatorOutput::Event(Event::Ready { store, resolved }) => {
                 self.standings.send_replace(Some(Standing { store, resolved }));
             }

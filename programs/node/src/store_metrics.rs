@@ -1,7 +1,6 @@
 //! What `/metrics` tells of a replica.
 
 use iolite_host::{Metric, Metrics};
-use iolite_machine::Now;
 use iolite_replication::Figures;
 
 pub(crate) struct StoreMetrics {
@@ -9,7 +8,7 @@ pub(crate) struct StoreMetrics {
     view: Metric,
     takes_part: Metric,
     fetches: Metric,
-    age: Metric,
+    complete: Metric,
     undecided: Metric,
     recorded: Metric,
 }
@@ -21,9 +20,10 @@ impl StoreMetrics {
             view: metrics.gauge("iolite_replica_view", "The view of that configuration."),
             takes_part: metrics.gauge("iolite_replica_takes_part", "1 in a view, 0 on the way to one."),
             fetches: metrics.gauge("iolite_replica_fetches", "1 while it fetches what other replicas have."),
-            age: metrics.gauge(
-                "iolite_replica_complete_age_milliseconds",
-                "By its own clock: since when it may lack something that committed.",
+            // A time, and not how long ago that is, which would stand still while nothing happens.
+            complete: metrics.gauge(
+                "iolite_replica_complete_until_milliseconds",
+                "Since 1970: it has everything that committed until then.",
             ),
             undecided: metrics
                 .gauge("iolite_replica_undecided", "Proposals that it voted for and that have no outcome yet."),
@@ -31,13 +31,13 @@ impl StoreMetrics {
         }
     }
 
-    pub fn set(&self, now: Now, figures: Figures) {
+    pub fn set(&self, figures: Figures) {
         let Figures { view, is_normal, is_fetching, complete, undecided, recorded } = figures;
         self.epoch.set(view.epoch.0.into());
         self.view.set(view.number.into());
         self.takes_part.set(is_normal.into());
         self.fetches.set(is_fetching.into());
-        self.age.set(now.wall.as_micros().saturating_sub(complete.micros()) / 1000);
+        self.complete.set(complete.micros() / 1000);
         self.undecided.set(undecided as u64);
         self.recorded.set(recorded as u64);
     }

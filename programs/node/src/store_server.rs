@@ -15,7 +15,8 @@ use tokio::net::TcpListener;
 use crate::clients::Ready;
 use crate::config::{Cluster, Faults, StoreConfig};
 use crate::journal::{self, Failure};
-use crate::names::NodeRole;
+use crate::names::{NodeNames, NodeRole};
+use crate::recovery;
 use crate::replica_directory::{Owner, ReplicaDirectoryError, Start, open_replica};
 use crate::server::INBOX_BYTES_MAX;
 use crate::store_links::{FromStore, StoreLinks};
@@ -129,7 +130,8 @@ impl StoreServer {
             let site = Site::new(self.metrics.clone(), ready.clone());
             tokio::spawn(site.serve(listener, self.shutdown.listen()))
         });
-        let mut world = World { links: self.links, writer: self.journal.writer(), ready, metrics, clock: self.clock };
+        let mut world =
+            World { links: self.links, names: NodeNames::default(), writer: self.journal.writer(), ready, metrics };
         let ended = self.shutdown.listen();
         let failed = tokio::select! {
             () = drive(&mut self.store, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -148,7 +150,7 @@ impl StoreServer {
     }
 }
 
-fn recover(owner: Owner, group: Group, recovery: &iolite_engine::Recovery) -> Result<Replica, RecoverError> {
+fn recover(owner: Owner, group: Group, found: &iolite_engine::Recovery) -> Result<Replica, RecoverError> {
     let settings = ReplicaSettings {
         id: owner.replica,
         group,
@@ -157,7 +159,7 @@ fn recover(owner: Owner, group: Group, recovery: &iolite_engine::Recovery) -> Re
         retention: Retention::default(),
         broken: Broken::Nothing,
     };
-    Replica::recover(settings, &recovery.checkpoint_chunks, recovery.records.iter().map(|record| &record.bytes))
+    recovery::recover(settings, found)
 }
 
 /// Links to the other replicas of the group; gateways dial by themselves.
@@ -183,22 +185,22 @@ fn links(
 /// What the store's outputs go to.
 struct World {
     links: Links<StoreLinks>,
+    names: NodeNames,
     writer: JournalWriter,
     ready: Arc<Ready>,
     metrics: StoreMetrics,
-    clock: Clock,
 }
 
 impl Performer<Store> for World {
     fn perform(&mut self, output: StoreOutput) {
         match output {
             StoreOutput::ToCoordinator(message) => {
-                let gateway = NodeRole::Gateway(message.to).name();
-                self.links.send_to(&gateway, &FromStore::ToCoordinator(message));
+                let gateway = self.names.of(NodeRole::Gateway(message.to));
+                self.links.send_to(gateway, &FromStore::ToCoordinator(message));
             }
             StoreOutput::ToPeer(message) => {
-                let peer = NodeRole::Store(message.to).name();
-                self.links.send_to(&peer, &FromStore::ToPeer(message));
+                let peer = self.names.of(NodeRole::Store(message.to));
+                self.links.send_to(peer, &FromStore::ToPeer(message));
             }
             StoreOutput::Journal(output) => journal::perform(&self.writer, output),
         }
@@ -206,6 +208,6 @@ impl Performer<Store> for World {
 
     fn settled(&mut self, store: &Store) {
         self.ready.set(store.is_ready());
-        self.metrics.set(self.clock.now(), store.figures());
+        self.metrics.set(store.figures());
     }
 }

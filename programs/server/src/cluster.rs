@@ -97,7 +97,7 @@ fn up(arguments: &Up) -> anyhow::Result<()> {
     let cluster = find_or_make(arguments)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     cluster.start(&program, READY_WITHIN)?;
-    let mut text = table(&cluster)?;
+    let mut text = table(&states(&cluster)?);
     for gateway in cluster.gateways() {
         if let Some(address) = gateway.address {
             text += &format!("Clients connect to ws://{address}/sync, and people to http://{address}/\n");
@@ -173,37 +173,37 @@ fn describe(shape: &ClusterShape) -> String {
 
 fn status(arguments: &Status) -> anyhow::Result<ExitCode> {
     let cluster = LocalCluster::open(&arguments.place.data)?;
+    let states = states(&cluster)?;
     if arguments.json {
-        let nodes = cluster.nodes().iter().map(as_json).collect::<Result<Vec<_>, ClusterError>>()?;
+        let nodes: Vec<serde_json::Value> = states.iter().map(|(node, state)| as_json(node, *state)).collect();
         iolite_host::print(&format!("{}\n", json!({ "nodes": nodes })))?;
     } else {
-        iolite_host::print(&table(&cluster)?)?;
+        iolite_host::print(&table(&states))?;
     }
-    for node in cluster.nodes() {
-        if !matches!(node.state()?, NodeState::Ready { .. }) {
-            return Ok(ExitCode::FAILURE);
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    let all_ready = states.iter().all(|(_, state)| matches!(state, NodeState::Ready { .. }));
+    Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn table(cluster: &LocalCluster) -> Result<String, ClusterError> {
+/// Asks each node once.
+fn states(cluster: &LocalCluster) -> Result<Vec<(&LocalNode, NodeState)>, ClusterError> {
+    cluster.nodes().iter().map(|node| Ok((node, node.state()?))).collect()
+}
+
+fn table(states: &[(&LocalNode, NodeState)]) -> String {
     let mut text = format!("{:<12} {:<9} {:<8} {}\n", "NODE", "STATE", "PID", "ADDRESS");
-    for node in cluster.nodes() {
-        let state = node.state()?;
+    for (node, state) in states.iter().copied() {
         let pid = state.pid().map(|pid| pid.to_string()).unwrap_or_default();
         text += &format!("{:<12} {:<9} {:<8} {}\n", node.role.to_string(), word(state), pid, address(node));
     }
-    Ok(text)
+    text
 }
 
-fn as_json(node: &LocalNode) -> Result<serde_json::Value, ClusterError> {
-    let state = node.state()?;
+fn as_json(node: &LocalNode, state: NodeState) -> serde_json::Value {
     let role = match node.role {
         NodeRole::Store(_) => "store",
         NodeRole::Gateway(_) => "gateway",
     };
-    Ok(json!({
+    json!({
         "name": node.role.to_string(),
         "role": role,
         "state": word(state),
@@ -211,7 +211,7 @@ fn as_json(node: &LocalNode) -> Result<serde_json::Value, ClusterError> {
         "address": node.address,
         "config": node.config(),
         "log": node.log(),
-    }))
+    })
 }
 
 fn word(state: NodeState) -> &'static str {

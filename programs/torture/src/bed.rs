@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use iolite_cluster::{ClusterShape, LocalCluster, LocalNode};
 use iolite_node::NodeRole;
 use iolite_node::config::FaultsTable;
@@ -107,13 +107,10 @@ impl Bed {
 
     /// None of the nodes that should run has ended by itself.
     pub fn expect_alive(&mut self) -> anyhow::Result<()> {
-        for (role, child) in &mut self.children {
+        for node in self.cluster.nodes() {
+            let Some(child) = self.children.get_mut(&node.role) else { continue };
             if let Some(status) = child.try_wait()? {
-                let log = self.cluster.nodes().iter().find(|node| node.role == *role).map(LocalNode::log);
-                let text = log.and_then(|log| std::fs::read_to_string(log).ok()).unwrap_or_default();
-                let lines: Vec<&str> = text.lines().collect();
-                let last = lines[lines.len().saturating_sub(5)..].join("\n");
-                anyhow::bail!("{role} ended by itself: {status}. Its last words:\n{last}");
+                bail!("{} ended by itself: {status}. Its last words:\n{}", node.role, node.last_words());
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use iolite::{Client, View};
-use iolite_cluster::{ClusterShape, NodeState, Ports};
+use iolite_cluster::{ClusterShape, Ports};
 use iolite_histories::{
     BankSetup, Client as ClientNumber, Commit, History, Outcome, Recorder, Setup, Transaction, judge,
 };
@@ -151,8 +151,7 @@ async fn start(bed: &mut Bed) -> anyhow::Result<()> {
     let begun = Instant::now();
     loop {
         bed.expect_alive()?;
-        let states: Result<Vec<NodeState>, _> = bed.cluster().nodes().iter().map(|node| node.state()).collect();
-        if states?.iter().all(|state| matches!(state, NodeState::Ready { .. })) {
+        if bed.cluster().unready()?.is_empty() {
             return Ok(());
         }
         ensure!(begun.elapsed() < READY_WITHIN, "the cluster does not get ready");

@@ -5,12 +5,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rustix::process::{Signal, kill_process};
 
-use crate::transactions::accounting::Pid;
+use crate::transactions::accounting::{Pid, Traffic};
+use crate::transactions::system::Node;
 
 /// As whom servers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,20 @@ impl ServerProcess {
         }
         Ok(())
     }
+}
+
+/// The servers of a system as nodes, each with its name and its traffic.
+pub fn nodes<const COUNT: usize>(
+    names: [&str; COUNT],
+    servers: &[ServerProcess],
+    traffic: &[Arc<Traffic>; COUNT],
+) -> Vec<Node> {
+    let node = |((name, server), traffic): ((&str, &ServerProcess), &Arc<Traffic>)| Node {
+        name: name.to_owned(),
+        root: server.pid(),
+        traffic: traffic.clone(),
+    };
+    names.into_iter().zip(servers).zip(traffic).map(node).collect()
 }
 
 impl Drop for ServerProcess {

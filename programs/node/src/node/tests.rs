@@ -13,7 +13,7 @@ use iolite_wire::message::{FromClient, Hello, ProtocolVersion};
 
 use super::*;
 use crate::checkpoints::Checkpoints;
-use crate::recovery::recover;
+use crate::recovery::recover_alone;
 
 const NOW: Now = Now { instant: Instant::from_nanos(1), wall: WallTime::from_micros(1_700_000_000_000_000) };
 const SESSION: SessionId = SessionId(1);
@@ -163,7 +163,7 @@ fn what_only_a_checkpoint_holds_is_there_after_a_restart() {
     let (_, recovery) = open(journal.into_disk());
     let is_commit = |record: &[u8]| matches!(JournalRecord::decode(record), Ok(JournalRecord::Completed(_)));
     assert!(!recovery.records.iter().any(|record| is_commit(&record.bytes)), "the checkpoint replaced it");
-    let replica = recover(&recovery).expect("its own journal");
+    let replica = recover_alone(&recovery).expect("its own journal");
     let first_version = RowKey::new(&[Value::Int(1)]).expect("short");
     assert!(replica.versions().row(Catalog::table(), &first_version).is_some());
 }

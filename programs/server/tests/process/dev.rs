@@ -6,27 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Far more than anything here takes.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub use folder::{Folder, PATIENCE};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_iolite");
+use folder::PROGRAM;
 
-/// A temporary folder, removed when it is dropped.
-pub struct Folder(pub PathBuf);
-
-impl Folder {
-    pub fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("iolite-process-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        Folder(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+mod folder;
 
 pub struct Dev {
     child: Child,

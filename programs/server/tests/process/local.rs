@@ -2,33 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use iolite_cluster::{ClusterShape, LocalCluster, LocalNode, NodeState, Ports};
 
-/// Far more than anything here takes.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub use folder::{Folder, PATIENCE, PROGRAM};
 
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_iolite");
-
-/// A temporary folder, removed when it is dropped.
-pub struct Folder(pub PathBuf);
-
-impl Folder {
-    pub fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("iolite-cluster-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        Folder(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+mod folder;
 
 /// Processes of which each is one node.
 pub struct Local {
