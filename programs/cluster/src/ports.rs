@@ -1,29 +1,29 @@
 //! Ports that nobody listens on.
+//!
+//! They lie below those that systems give to connections that go out (from 32768 on Linux, from 49152 elsewhere): else
+//! the port of a process that is down for a moment may be taken by anybody's connection, and the process cannot start.
 
 use std::io;
 use std::net::{IpAddr, TcpListener};
+use std::ops::Range;
 
-/// So many different ones, free at this moment at all of these addresses.
+use iolite_host::random_id;
+
+/// Among them they are chosen.
+const CHOICE: Range<u16> = 10_000..32_768;
+
+/// So many different ones, free at this moment at all of these addresses. They are counted up from a random one, so
+/// that two processes that ask at the same moment hardly ever get the same.
 ///
 /// # Errors
-/// What the system says when it has none.
+/// When there are not as many.
 pub fn free_ports(addresses: &[IpAddr], count: usize) -> io::Result<Vec<u16>> {
-    // Held until all are found, so that none comes twice.
-    let mut held = Vec::new();
-    let mut ports = Vec::new();
-    while ports.len() < count {
-        let Some((first, others)) = addresses.split_first() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no address was given"));
-        };
-        let listener = TcpListener::bind((*first, 0))?;
-        let port = listener.local_addr()?.port();
-        held.push(listener);
-        let others: io::Result<Vec<TcpListener>> =
-            others.iter().map(|address| TcpListener::bind((*address, port))).collect();
-        if let Ok(others) = others {
-            held.extend(others);
-            ports.push(port);
-        }
+    let first = CHOICE.start + (random_id() % u128::from(CHOICE.end - CHOICE.start)) as u16;
+    let is_free = |port: &u16| addresses.iter().all(|address| TcpListener::bind((*address, *port)).is_ok());
+    let free: Vec<u16> = (first..CHOICE.end).chain(CHOICE.start..first).filter(is_free).take(count).collect();
+    if free.len() < count {
+        let error = format!("fewer than {count} ports are free from {} to {}", CHOICE.start, CHOICE.end - 1);
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, error));
     }
-    Ok(ports)
+    Ok(free)
 }

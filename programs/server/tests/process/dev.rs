@@ -1,7 +1,7 @@
 //! A process of `iolite dev`, killed when it is dropped.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -25,13 +25,13 @@ impl Dev {
     }
 
     pub fn start_with(data: &Path, more: &[&str]) -> Dev {
-        let (child, port, token) = start(data, 0, more);
+        let (child, port, token) = start(data, free_port(), more);
         Dev { child, data: data.to_owned(), port, token }
     }
 
     /// One that writes to a pipe which is closed at its other end, on a port that was free a moment ago.
     pub fn start_unread(data: &Path) -> Dev {
-        let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).expect("a free port").port();
+        let port = free_port();
         let mut child = command(data, port, &[]).stdout(Stdio::piped()).spawn().expect("the program can be run");
         drop(child.stdout.take());
         let begun = Instant::now();
@@ -67,7 +67,8 @@ impl Dev {
         // A signal tells the limit too, and ends who does not ignore it.
         shell.arg("-c").arg(format!("trap '' XFSZ && ulimit -f {blocks_max} && exec \"$0\" \"$@\"")).arg(PROGRAM);
         shell.stderr(std::fs::File::create(errors).expect("it can be written"));
-        let (child, port, token) = wait_for(shell.args(["dev", "--port", "0", "--data"]).arg(data));
+        let port = free_port().to_string();
+        let (child, port, token) = wait_for(shell.args(["dev", "--port", &port, "--data"]).arg(data));
         Dev { child, data: data.to_owned(), port, token }
     }
 
@@ -131,6 +132,11 @@ impl Dev {
         socket.read_to_end(&mut answer).expect("it answers");
         String::from_utf8_lossy(&answer).into_owned()
     }
+}
+
+/// One that is still free after the process was down.
+fn free_port() -> u16 {
+    iolite_cluster::free_ports(&[Ipv4Addr::LOCALHOST.into()], 1).expect("one is free")[0]
 }
 
 impl Drop for Dev {
