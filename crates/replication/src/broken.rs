@@ -29,4 +29,6 @@ pub enum Broken {
     BeginFromFewer,
     /// A replica that is not of the next group goes on answering in the epoch before.
     LeaveUnsealed,
+    /// A replica of a shard that ends says that it is drained while something is open.
+    EndUndrained,
 }

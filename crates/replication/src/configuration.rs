@@ -6,7 +6,7 @@
 use iolite_values::{Cell, CellState, ColumnId, Operation, RowKey, TableId, Value, Write};
 
 use crate::journal::JournalRecord;
-use crate::node::{Configuration, ShardId};
+use crate::node::{Configuration, ShardId, Split};
 
 /// The table of these rows. Apps have no names that begin so.
 pub fn configurations_table() -> TableId {
@@ -30,6 +30,35 @@ pub fn configuration_write(configuration: &Configuration) -> Write {
     Write {
         cell: configuration_cell(configuration.group().shard),
         operation: Operation::Put(Value::Bytes(bytes.into())),
+    }
+}
+
+/// The write of a transaction that ends the shard so.
+pub fn split_write(split: &Split) -> Write {
+    let bytes = JournalRecord::Split(split.clone()).encode().expect("three groups and a key are small");
+    Write { cell: configuration_cell(split.parent().shard), operation: Operation::Put(Value::Bytes(bytes.into())) }
+}
+
+/// How a write of that cell ends the shard.
+pub(crate) fn written_split(write: &Write) -> Option<Split> {
+    match &write.operation {
+        Operation::Put(Value::Bytes(bytes)) => decode_split(bytes),
+        _ => None,
+    }
+}
+
+/// How that cell says that the shard ends.
+pub(crate) fn said_split(state: &CellState) -> Option<Split> {
+    match state {
+        CellState::Scalar(Value::Bytes(bytes)) => decode_split(bytes),
+        _ => None,
+    }
+}
+
+fn decode_split(bytes: &[u8]) -> Option<Split> {
+    match JournalRecord::decode(bytes) {
+        Ok(JournalRecord::Split(split)) => Some(split),
+        Ok(_) | Err(_) => None,
     }
 }
 

@@ -13,6 +13,7 @@ mod backup;
 mod close;
 mod configuration;
 mod decide;
+mod ending;
 mod feed;
 mod members;
 mod opening;

@@ -40,6 +40,8 @@ pub fn decisions<'a>(records: impl IntoIterator<Item = &'a JournalRecord>) -> Ve
             | JournalRecord::Ceiling(_)
             | JournalRecord::Term(_)
             | JournalRecord::Configured(_)
+            | JournalRecord::Split(_)
+            | JournalRecord::Drained(_)
             | JournalRecord::Joined(_)
             | JournalRecord::ClosedList(_)
             | JournalRecord::Complete(_)

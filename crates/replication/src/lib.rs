@@ -21,7 +21,9 @@ mod versions;
 pub use iolite_wire::node;
 
 pub use broken::Broken;
-pub use configuration::{configuration_cell, configuration_key, configuration_write, configurations_table};
+pub use configuration::{
+    configuration_cell, configuration_key, configuration_write, configurations_table, split_write,
+};
 pub use coordinator::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
 pub use decisions::decisions;
 pub use local::Local;

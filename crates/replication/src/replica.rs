@@ -17,10 +17,12 @@ mod checkpoint;
 mod clients;
 mod close;
 mod configuration;
+mod division;
 mod figures;
 mod finalise;
 mod first_group;
 mod lists;
+mod origin;
 mod outcome;
 mod outgoing;
 mod prepare;
@@ -45,7 +47,7 @@ use crate::broken::Broken;
 use crate::ir::{Quorums, Record};
 use crate::node::{
     Answer, Ask, BetweenReplicas, Boot, ClosedList, Configuration, FromReplica, Group, RecordedEntry, ReplicaId,
-    ShardId, ToReplica, View,
+    ShardId, Split, ToReplica, View,
 };
 use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
@@ -56,8 +58,11 @@ pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};
 use checkpoint::Checkpoint;
 use clients::Clients;
 pub use close::CLOSED_WRITES_MAX;
+pub use division::DRAINED_AGAIN_AFTER;
+use division::Division;
 pub use figures::Figures;
 pub use finalise::DIVIDED_BALLOTS;
+use origin::Awaiting;
 pub use recover::RecoverError;
 use standing::Standing;
 pub use state_transfer::{STATE_CHUNK_BYTES_MAX, STATE_HELD_FOR};
@@ -71,6 +76,8 @@ pub struct ReplicaSettings {
     /// Who keeps the shard when the replica is made: the same at every start, for what came later is in the journal. (Until something later is, another group
     /// is refused.) A replica that is not of them waits until it is.
     pub group: Group,
+    /// The split that made the shard, if one did: its rows come from the shard that ended.
+    pub origin: Option<Split>,
     pub store: StoreIncarnation,
     pub boot: Boot,
     pub retention: Retention,
@@ -83,7 +90,7 @@ impl ReplicaSettings {
     pub fn alone(store: StoreIncarnation, boot: Boot, retention: Retention) -> ReplicaSettings {
         let id = ReplicaId::default();
         let group = Group::alone(ShardId::default(), id);
-        ReplicaSettings { id, group, store, boot, retention, broken: Broken::Nothing }
+        ReplicaSettings { id, group, origin: None, store, boot, retention, broken: Broken::Nothing }
     }
 }
 
@@ -111,8 +118,16 @@ pub struct Replica {
     configuration: Configuration,
     /// The journal says the first group, or a later one.
     says_first_group: bool,
+    /// The journal says that the shard came to be so.
+    known_origin: Option<Split>,
     /// A transaction has chosen it: the epoch ends at once.
     next: Option<Configuration>,
+    /// A transaction has chosen how the shard ends.
+    chosen_split: Option<Split>,
+    /// The shard ends.
+    division: Option<Division>,
+    /// The shard has not begun here: its rows come from one that ends.
+    awaiting: Option<Awaiting>,
     quorums: Quorums,
     standing: Standing,
     versions: Versions,
@@ -157,9 +172,16 @@ impl Replica {
         Replica {
             configuration: Configuration::first(settings.group.clone()),
             says_first_group: false,
+            known_origin: None,
             next: None,
+            chosen_split: None,
+            division: None,
+            awaiting: settings.origin.as_ref().map(|_| Awaiting::default()),
             quorums: Quorums::of(&settings.group),
-            standing: Standing::from_the_start(&settings.group, settings.id),
+            standing: match settings.origin {
+                None => Standing::from_the_start(&settings.group, settings.id),
+                Some(_) => Standing::waiting(&settings.group),
+            },
             settings,
             versions: Versions::default(),
             clients: Clients::default(),
@@ -279,13 +301,15 @@ impl Replica {
                 self.on_resolved(now, from, through, &commits);
                 return None;
             }
+            // A part of the shard may have begun elsewhere, and go on.
+            Ask::Validate { .. } if self.drained_at().is_some() => return None,
             Ask::Validate { snapshot, reads } => self.on_validate(snapshot, &reads),
             Ask::Acknowledge { client, through } => self.on_acknowledge(client, through),
         })
     }
 
     fn on_coordinator(&mut self, now: Now, message: ToReplica) {
-        if self.answer_unsealed(now, &message) {
+        if self.awaiting.is_some() || self.answer_unsealed(now, &message) {
             return;
         }
         let (to, id, group) = (message.from, message.id, self.configuration.group());
@@ -298,6 +322,9 @@ impl Replica {
                 self.ask_for_configuration();
             }
             return self.reply(now, to, id, PersistId::START, Answer::WrongEpoch(own));
+        }
+        if let Some(ended) = self.ended() {
+            return self.reply(now, to, id, PersistId::START, ended);
         }
         if let (Some(term), true) = (self.later_term(to, message.term), message.ask != Ask::Open) {
             return self.reply(now, to, id, PersistId::START, Answer::Superseded { term });
@@ -340,9 +367,10 @@ impl Machine for Replica {
 
     /// A replica of one waits for nothing.
     fn deadline(&self) -> Option<Instant> {
-        let is_due = self.next.is_some() || self.follows() && self.catch_up.deadline().is_none();
+        let is_due =
+            self.next.is_some() || self.chosen_split.is_some() || self.follows() && self.catch_up.deadline().is_none();
         let next = is_due.then(Instant::default);
-        [self.catch_up.deadline(), self.standing.deadline(), next].into_iter().flatten().min()
+        [self.catch_up.deadline(), self.standing.deadline(), self.division_deadline(), next].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use iolite_values::{ClientId, KeyRange, RowKey, TableId, Value};
 
 use crate::configuration::{configuration_key, configurations_table};
-use crate::node::{Group, ReplicaId, ShardId};
+use crate::node::{Group, ReplicaId, ShardId, Split};
 
 /// A place between rows. Sorted as rows are.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,6 +36,8 @@ impl Place {
 pub struct ShardMap {
     starts: BTreeMap<Place, ShardId>,
     groups: BTreeMap<ShardId, Group>,
+    /// Shards that have ended. Proposals that they had a say in name them still.
+    ended: BTreeMap<ShardId, Split>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +52,7 @@ impl ShardMap {
     /// # Errors
     /// [`ShardMapError`].
     pub fn new(shards: impl IntoIterator<Item = (Place, Group)>) -> Result<ShardMap, ShardMapError> {
-        let mut map = ShardMap { starts: BTreeMap::new(), groups: BTreeMap::new() };
+        let mut map = ShardMap { starts: BTreeMap::new(), groups: BTreeMap::new(), ended: BTreeMap::new() };
         for (start, group) in shards {
             let shard = group.shard;
             if map.groups.insert(shard, group).is_some() || map.starts.insert(start, shard).is_some() {
@@ -89,6 +91,35 @@ impl ShardMap {
     pub fn set_group(&mut self, group: Group) {
         let known = self.groups.get_mut(&group.shard).expect("a shard of this map");
         *known = group;
+    }
+
+    /// A shard has ended so. Says whether that was new.
+    pub fn split(&mut self, split: &Split) -> bool {
+        let (parent, (table, key)) = (split.parent().shard, split.at());
+        let at = Place { table, key: key.clone() };
+        let start = self.starts.iter().find(|(_, shard)| **shard == parent).map(|(start, _)| start.clone());
+        let Some(start) = start.filter(|start| *start < at && self.of(&at) == parent) else { return false };
+        for (start, group) in [(start, split.lower()), (at, split.upper())] {
+            self.starts.insert(start, group.shard);
+            self.groups.insert(group.shard, group.clone());
+        }
+        self.groups.remove(&parent);
+        self.ended.insert(parent, split.clone());
+        true
+    }
+
+    /// How a shard has ended.
+    pub fn ended(&self, shard: ShardId) -> Option<&Split> {
+        self.ended.get(&shard)
+    }
+
+    /// Who answers for a shard: itself, or, once it has ended, the one that has its lower part.
+    pub fn standing_for(&self, shard: ShardId) -> ShardId {
+        let mut standing = shard;
+        while let Some(split) = self.ended.get(&standing) {
+            standing = split.lower().shard;
+        }
+        standing
     }
 
     pub fn of_row(&self, table: TableId, key: &RowKey) -> ShardId {
@@ -166,6 +197,24 @@ mod tests {
         assert_eq!(map.of_range(TableId(4), &KeyRange::all()), [(ShardId(0), KeyRange::all())]);
         assert_eq!(map.of_range(TableId(6), &KeyRange::all()), [(ShardId(2), KeyRange::all())]);
         assert_eq!(map.of_row(TableId(5), &RowKey::bound(&[3])), ShardId(1));
+    }
+
+    #[test]
+    fn a_shard_that_ends_leaves_its_rows_to_two_others() {
+        let shards = [(Place::first(), group(0)), (bound(&[3]), group(1)), (bound(&[7]), group(2))];
+        let before = ShardMap::new(shards).unwrap();
+        let split = |at: &[u8]| Split::new(group(1), (TableId(5), RowKey::bound(at)), group(3), group(4)).unwrap();
+        let mut map = before.clone();
+        assert!(map.split(&split(&[5])) && !map.split(&split(&[5])));
+        let owners = [&[2], &[3], &[5], &[6], &[7]].map(|key: &[u8; 1]| map.of_row(TableId(5), &RowKey::bound(key)).0);
+        assert_eq!(owners, [0, 3, 4, 4, 2]);
+        assert_eq!([0, 1, 2].map(|shard| map.standing_for(ShardId(shard)).0), [0, 3, 2]);
+        assert_eq!(map.groups().map(|group| group.shard.0).collect::<Vec<_>>(), [0, 2, 3, 4]);
+        // A place of another shard, or the very beginning, cuts nothing.
+        for at in [[3], [2], [7]] {
+            let mut map = before.clone();
+            assert!(!map.split(&split(&at)) && map == before);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn one_coordinator_and_one_replica_are_a_store() {
 fn settings(broken: Broken) -> ReplicaSettings {
     let group = Group::alone(ShardId(0), ReplicaId(0));
     let retention = Retention::default();
-    ReplicaSettings { id: ReplicaId(0), group, store: STORE, boot: Boot(1), retention, broken }
+    ReplicaSettings { id: ReplicaId(0), group, origin: None, store: STORE, boot: Boot(1), retention, broken }
 }
 
 /// Where shards begin such that the suite's rows and its client's completion records are apart.

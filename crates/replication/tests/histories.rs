@@ -16,6 +16,8 @@ mod disk;
 mod random;
 #[path = "histories/reconfiguring.rs"]
 mod reconfiguring;
+#[path = "histories/splitting.rs"]
+mod splitting;
 #[path = "histories/store_node.rs"]
 mod store_node;
 #[path = "histories/workload.rs"]
@@ -104,6 +106,22 @@ fn so_is_every_history_in_which_groups_move_grow_and_shrink() {
     }
 }
 
+#[test]
+fn so_is_every_history_in_which_shards_are_split() {
+    for (shards, replicas) in [(1, 1), (1, 3), (2, 3)] {
+        let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Split, ..ALONE });
+        assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.splits > 10, "{shards}x{replicas}: {total:?}");
+    }
+}
+
+#[test]
+fn parts_that_begin_while_something_is_open_are_found() {
+    let scene = Scene { replicas: 3, operators: Operators::Split, broken: Broken::EndUndrained, ..ALONE };
+    let found = (0..300).find(|seed| std::panic::catch_unwind(|| run(*seed, scene)).map_or(true, |end| end.is_err()));
+    assert!(found.is_some(), "the checker finds what is broken");
+}
+
 fn finds(scene: Scene, expected: fn(&Violation) -> bool) {
     finds_in(0..300, scene, expected);
 }
@@ -185,6 +203,7 @@ fn show() {
     let number = |name: &str| std::env::var(name).unwrap().parse::<u64>().unwrap();
     let operators = match std::env::var("OPERATORS").as_deref() {
         Ok("replace") => Operators::Replace,
+        Ok("split") => Operators::Split,
         Ok(_) => Operators::Resize,
         Err(_) => Operators::None,
     };

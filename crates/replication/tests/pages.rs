@@ -38,11 +38,11 @@ fn the_replicas_page_speaks_of_every_input_output_and_answer() {
     assert_names(REPLICA, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
     assert_names(
         IR,
-        &names!(Peer: Fetch, Segment, FetchedTooOld, FetchState, StateChunk, StartViewChange, DoViewChange, StartView, Configured, Begun),
+        &names!(Peer: Fetch, Segment, FetchedTooOld, FetchState, StateChunk, StartViewChange, DoViewChange, StartView, Configured, Begun, Drained),
     );
     assert_names(
         REPLICA,
-        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, ValidateAsFigure9, FinaliseWithoutView, AcceptAboveReaders, MergeAsFigure5, AnswerForTransaction, ValidateWithoutPrepared, BeginFromFewer, LeaveUnsealed)
+        &names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, ValidateAsFigure9, FinaliseWithoutView, AcceptAboveReaders, MergeAsFigure5, AnswerForTransaction, ValidateWithoutPrepared, BeginFromFewer, LeaveUnsealed, EndUndrained)
             [1..],
     );
 }
@@ -54,7 +54,7 @@ fn the_coordinators_page_speaks_of_every_input_and_answer() {
     assert_names(COORDINATOR, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
     assert_names(
         COORDINATOR,
-        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Listed, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Superseded),
+        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Listed, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Ended, Superseded),
     );
 }
 
@@ -90,6 +90,7 @@ fn the_page_of_all_limits_gives_them_too() {
         ("STATE_HELD_FOR", format!("{:?}", limits::STATE_HELD_FOR)),
         ("STATE_TRIES_MAX", limits::STATE_TRIES_MAX.to_string()),
         ("FETCH_AGAIN_AFTER", format!("{:?}", limits::FETCH_AGAIN_AFTER)),
+        ("DRAINED_AGAIN_AFTER", format!("{:?}", limits::DRAINED_AGAIN_AFTER)),
         ("PART_BYTES_MAX", limits::PART_BYTES_MAX.to_string()),
         ("VIEW_CHANGE_AGAIN_AFTER", format!("{:?}", limits::VIEW_CHANGE_AGAIN_AFTER)),
         ("VIEW_CHANGE_PATIENCE", format!("{:?}", limits::VIEW_CHANGE_PATIENCE)),

@@ -89,7 +89,9 @@ impl Timeline {
             | JournalRecord::ClosedList(_)
             | JournalRecord::Complete(_)
             | JournalRecord::Snapshot(_)
-            | JournalRecord::Configured(_) => {}
+            | JournalRecord::Configured(_)
+            | JournalRecord::Split(_)
+            | JournalRecord::Drained(_) => {}
         }
     }
 

@@ -15,6 +15,7 @@ mod identity;
 mod peer;
 mod peer_encoding;
 mod proposal;
+mod split;
 mod version;
 mod vote;
 mod vote_encoding;
@@ -25,7 +26,8 @@ pub use configuration::{Configuration, ConfigurationError};
 pub use identity::{
     Ballot, Boot, Epoch, Group, GroupError, Life, MessageId, Registered, ReplicaId, ShardId, Term, View,
 };
-pub use peer::{BetweenReplicas, ClosedList, Peer, RecordPart, StateChunk};
+pub use peer::{BetweenReplicas, ClosedList, Drained, Peer, RecordPart, StateChunk};
 pub use proposal::{Effect, Proposal, ProposalId};
+pub use split::{Split, SplitError};
 pub use version::{NodesHello, NodesVersion};
 pub use vote::{Objection, Outcome, RecordedEntry, Vote, Voted};

@@ -154,6 +154,7 @@ fn recover(owner: Owner, group: Group, found: &iolite_engine::Recovery) -> Resul
     let settings = ReplicaSettings {
         id: owner.replica,
         group,
+        origin: None,
         store: owner.store,
         boot: Boot(random_seed()),
         retention: Retention::default(),

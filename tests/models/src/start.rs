@@ -51,7 +51,8 @@ pub fn nodes(plan: &Plan) -> Vec<Node> {
     for group in groups(plan) {
         for id in group.members() {
             let (retention, broken, boot) = (Retention::default(), plan.broken, Boot(1));
-            let settings = ReplicaSettings { id: *id, group: group.clone(), store, boot, retention, broken };
+            let settings =
+                ReplicaSettings { id: *id, group: group.clone(), origin: None, store, boot, retention, broken };
             let journal = (plan.bounds.restarts > 0).then(Vec::new);
             let now = Now { instant: Instant::from_nanos(0), wall: START };
             nodes.push(Node::Replica(Box::new(ReplicaNode::new(settings, now, journal))));

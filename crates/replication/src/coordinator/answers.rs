@@ -16,6 +16,7 @@ impl Coordinator {
             Answer::WrongStore => return self.on_wrong_store(now, store),
             Answer::Superseded { term } => return self.on_superseded(now, id, term),
             Answer::WrongEpoch(Some(group)) => return self.on_wrong_epoch(now, group),
+            Answer::Ended(split) => return self.on_ended(now, &split),
             _ => {}
         }
         self.proposals.hear(now, highest);

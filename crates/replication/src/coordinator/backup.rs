@@ -4,7 +4,7 @@
 //! who takes over: whoever does asks every shard for its vote, at a ballot above all others, and finishes it if need be.
 //! Source: in place of TAPIR (TOCS 2018) 5.2.3; Paxos Commit (Gray and Lamport, TODS 2006).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +81,8 @@ impl Coordinator {
         let highest = backup.shards.values().map(|own| own.highest).max().unwrap_or_default().max(backup.ballot);
         backup.ballot = Ballot { number: highest.number + 1, by: self.settings.id, term: self.term };
         let mut shards = BTreeMap::new();
-        for shard in participants {
+        let standing = participants.iter().map(|shard| self.settings.shards.standing_for(*shard));
+        for shard in &standing.collect::<BTreeSet<_>>() {
             let ask = Ask::Poll { id, ballot: backup.ballot };
             backup.questions.extend(self.ask_all(now, *shard, &Purpose::Backup(id), &ask));
             let proposing = Proposing::new(self.quorums(*shard), backup.ballot);

@@ -107,6 +107,14 @@ impl Closer {
         }
     }
 
+    /// Of a part of a shard that has ended. Returns when it wants to close.
+    pub fn going_on(settings: &CoordinatorSettings, parent: &Closer, now: Instant) -> (Closer, Instant) {
+        let mut closer = Closer::new(settings);
+        let at = closer.begin(now, parent.cursor);
+        (closer.wanted, closer.complete) = (parent.wanted, parent.complete);
+        (closer, at)
+    }
+
     /// Begins at `resolved`, whatever was before. Returns when it wants to close although nothing happens.
     pub fn begin(&mut self, now: Instant, resolved: Timestamp) -> Instant {
         (self.cursor, self.wanted) = (resolved, resolved);

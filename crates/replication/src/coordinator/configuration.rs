@@ -37,7 +37,7 @@ impl Coordinator {
     }
 
     /// Those that wait for a majority of the shard.
-    fn acknowledgements_at(&self, shard: ShardId) -> BTreeMap<RequestId, Ask> {
+    pub(super) fn acknowledgements_at(&self, shard: ShardId) -> BTreeMap<RequestId, Ask> {
         let own = self.questions.of_shard(shard).filter_map(|(purpose, ask)| match purpose {
             Purpose::Acknowledge(request) if self.acknowledging.contains_key(request) => Some((*request, ask.clone())),
             Purpose::Acknowledge(_)

@@ -13,7 +13,8 @@ use iolite_values::{Interest, Timestamp, TransactionId};
 use super::Coordinator;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
-use crate::node::{Answer, Ask, ReplicaId, ShardId};
+use crate::node::{Answer, Ask, ReplicaId, ShardId, Split};
+use crate::shards::ShardMap;
 
 /// When all replicas are behind, they are asked again after this long.
 pub const READ_AGAIN_AFTER: Duration = Duration::from_millis(2);
@@ -151,6 +152,35 @@ impl Coordinator {
         }
     }
 
+    /// The shard has ended, and its parts are read from.
+    pub(super) fn read_in_parts(&mut self, now: Now, split: &Split) {
+        let parent = split.parent().shard;
+        let mut again = Vec::new();
+        for (request, reading) in &mut self.readings.open {
+            if !reading.parts.iter().any(|part| part.shard == parent && part.answer.is_none()) {
+                continue;
+            }
+            let parts = std::mem::take(&mut reading.parts).into_iter();
+            let cut = parts.flat_map(|part| match part.shard == parent && part.answer.is_none() {
+                true => part.cut(&self.settings.shards, split),
+                false => vec![part],
+            });
+            reading.parts = cut.collect();
+            again.push((*request, reading.parts.len()));
+        }
+        for (request, count) in again {
+            self.questions.drop_each(
+                |question| matches!(question.purpose, Purpose::Reading { request: own, .. } if own == request),
+            );
+            for part in 0..count {
+                let own = self.readings.open.get(&request).and_then(|reading| reading.parts.get(part));
+                if own.is_some_and(|own| own.answer.is_none()) {
+                    self.ask_next(now, request, part);
+                }
+            }
+        }
+    }
+
     pub(super) fn on_reading(&mut self, now: Now, request: RequestId, part: usize, answer: Answer) {
         let Some(reading) = self.readings.open.get_mut(&request) else { return };
         let own = &mut reading.parts[part];
@@ -176,6 +206,25 @@ impl Coordinator {
         {
             self.reply(request, reading.reply());
         }
+    }
+}
+
+impl Part {
+    fn cut(self, map: &ShardMap, split: &Split) -> Vec<Part> {
+        let asks = match &self.ask {
+            Ask::ReadAt { interest: Interest::Cell(cell), .. } => {
+                vec![(map.of_row(cell.table, &cell.row), self.ask.clone())]
+            }
+            Ask::ReadAt { interest: Interest::Range { table, range }, at, limit } => {
+                let parts = map.of_range(*table, range).into_iter();
+                let interest = |range| Interest::Range { table: *table, range };
+                let ask = |range| Ask::ReadAt { interest: interest(range), at: *at, limit: *limit };
+                parts.map(|(shard, range)| (shard, ask(range))).collect()
+            }
+            _ => [split.lower(), split.upper()].map(|group| (group.shard, self.ask.clone())).into(),
+        };
+        let parts = asks.into_iter().map(|(shard, ask)| Part { shard, ask, next: Vec::new(), answer: None });
+        parts.collect()
     }
 }
 

@@ -267,6 +267,15 @@ impl Coordinator {
         }
     }
 
+    /// The shard has ended: what became of proposals that it had a say in, others know.
+    pub(super) fn take_over_at(&mut self, now: Now, shard: ShardId) {
+        let is_at = |own: &Transacting| matches!(&own.phase, Phase::Voting(shards) if shards.contains_key(&shard));
+        let keys = self.transactions.open.iter().filter(|(_, own)| is_at(own)).map(|(key, _)| *key);
+        for key in keys.collect::<Vec<_>>() {
+            self.take_over_own(now, key);
+        }
+    }
+
     /// Asks those again who voted in an earlier view.
     pub(super) fn vote_in_view(&mut self, now: Now, shard: ShardId, view: View) {
         let mut again = Vec::new();

@@ -195,6 +195,24 @@ impl Coordinator {
         }
     }
 
+    /// The shard has ended, and its parts are asked.
+    pub(super) fn validate_in_parts(&mut self, now: Now, parent: ShardId) {
+        let mut again = Vec::new();
+        for (request, validating) in &mut self.validations.open {
+            let Some(own) = validating.shards.remove(&parent) else { continue };
+            for (shard, reads) in split_reads(&self.settings.shards, &own.reads) {
+                let part = AtShard { reads: reads.into(), asked: BTreeMap::new(), valid: BTreeMap::new() };
+                validating.shards.insert(shard, part);
+                again.push((*request, shard));
+            }
+        }
+        for (request, shard) in again {
+            for replica in self.replicas(shard) {
+                self.ask_whether_valid(now, request, Target { shard, replica });
+            }
+        }
+    }
+
     fn finish_validation(&mut self, request: RequestId) {
         let Some(validating) = self.validations.open.get(&request) else { return };
         let enough = |(shard, own): (&ShardId, &AtShard)| own.agreeing() >= self.quorums(*shard).majority();

@@ -94,10 +94,12 @@ impl Replica {
             return;
         }
         match &mut self.catch_up.taking {
+            None if self.awaiting.is_some() => self.catch_up.again_at = None,
             Some(taking) if taking.tries < STATE_TRIES_MAX => {
                 taking.tries += 1;
                 self.ask_for_state(now);
             }
+            Some(_) if self.awaiting.is_some() => self.take_from_parent(now),
             Some(_) | None => self.fetch_rest(now),
         }
     }
@@ -111,8 +113,14 @@ impl Replica {
 
     pub(super) fn on_peer(&mut self, now: Now, message: BetweenReplicas) {
         let BetweenReplicas { from, to, store, shard, epoch, peer } = message;
+        if self.is_of_origin(shard, epoch) && (store, to) == (self.settings.store, self.settings.id) {
+            return self.on_parent(now, from, peer);
+        }
         let own = (self.settings.store, self.configuration.group().shard, self.settings.id);
         if (store, shard, to) != own {
+            return;
+        }
+        if self.awaiting.is_some() {
             return;
         }
         if let Peer::Configured { configuration } = peer {
@@ -123,12 +131,14 @@ impl Replica {
         }
         // Who does not keep the shard any more may ask whether its record is needed, and who may keep it soon for what there is.
         let is_open = matches!(peer, Peer::DoViewChange { .. } | Peer::Fetch { .. } | Peer::FetchState { .. });
-        if !is_open && !self.configuration.knows(from) {
+        if !is_open && !self.configuration.knows(from) && !self.is_successor(from) {
             return;
         }
         match peer {
             Peer::Configured { .. } => {}
+            Peer::Begun { .. } if self.is_successor(from) => self.on_successor_begun(from),
             Peer::Begun { view } => self.on_begun(view),
+            Peer::Drained(_) => {}
             Peer::Fetch { after } => self.on_fetch(from, after),
             Peer::Segment { after, through, commits } => self.on_segment(now, after, through, commits),
             Peer::FetchedTooOld => self.on_fetched_too_old(now, from),

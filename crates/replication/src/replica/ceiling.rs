@@ -42,7 +42,9 @@ impl Replica {
         let last = closed.into_values().chain(at_barrier).max().unwrap_or_default();
         self.barrier_after = self.barrier_after.max(last);
         if through > self.ceiling {
-            self.ceiling = later(through, CEILING_AHEAD);
+            // One that is drained says no more than it was told.
+            let ahead = if self.drained_at().is_some() { Duration::ZERO } else { CEILING_AHEAD };
+            self.ceiling = if ahead.is_zero() { through } else { later(through, ahead) };
             self.barrier_after = self.persist(&JournalRecord::Ceiling(self.ceiling));
         }
     }

@@ -126,8 +126,12 @@ impl Replica {
     fn standing_records(&self) -> Vec<JournalRecord> {
         let is_first = self.configuration.previous().is_none();
         let configured = || self.says_first_group.then(|| JournalRecord::Configured(self.configuration.clone()));
-        if self.is_alone() && is_first && self.record.len() == 0 && self.terms.is_empty() {
-            return configured().into_iter().collect();
+        let origin = self.origin_record().filter(|_| self.says_first_group);
+        if self.awaiting.is_some() {
+            return configured().into_iter().chain(origin).collect();
+        }
+        if self.is_alone() && self.division.is_none() && is_first && self.record.len() == 0 && self.terms.is_empty() {
+            return configured().into_iter().chain(origin).collect();
         }
         let last_normal = self.standing.last_normal();
         let terms = self.terms_in_order().into_iter().map(JournalRecord::Term);
@@ -147,7 +151,7 @@ impl Replica {
         let (before, behind) =
             if last_normal.epoch == self.epoch() { (configured(), None) } else { (None, configured()) };
         let standing = before.into_iter().chain(terms).chain([JournalRecord::Master(master)]).chain(entries);
-        standing.chain(behind).chain(joined).collect()
+        standing.chain(behind).chain(joined).chain(origin).chain(self.division_records()).collect()
     }
 }
 

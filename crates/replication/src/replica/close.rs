@@ -24,7 +24,7 @@ impl Replica {
         cursor: Timestamp,
         detail: Detail,
     ) -> (PersistId, Answer) {
-        let through = through.min(self.limit(now));
+        let through = through.min(self.limit(now)).min(self.drained_at().unwrap_or(Timestamp::MAX));
         self.raise_barrier(through);
         (self.barrier_after, Answer::Closed(self.stretch(cursor, self.barrier, detail)))
     }
@@ -84,7 +84,7 @@ impl Replica {
         through: Timestamp,
         may_commit: &Arc<[ProposalId]>,
     ) -> Option<(PersistId, Answer)> {
-        if view != self.standing.view() {
+        if view != self.standing.view() || self.drained_at().is_some_and(|barrier| through > barrier) {
             return None;
         }
         let list = ClosedList { through, may_commit: may_commit.to_vec() };

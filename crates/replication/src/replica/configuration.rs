@@ -10,15 +10,15 @@
 use std::cmp::Ordering;
 
 use iolite_machine::Now;
-use iolite_values::Timestamp;
+use iolite_values::{Timestamp, Write};
 
 use super::Replica;
 use super::standing::{Changing, Parts, Standing};
 use crate::broken::Broken;
-use crate::configuration::{configuration_cell, configurations_table, said, written};
+use crate::configuration::{configuration_cell, configurations_table, said, written, written_split};
 use crate::ir::Quorums;
 use crate::journal::JournalRecord;
-use crate::node::{Configuration, Epoch, Group, Objection, Peer, Proposal, ReplicaId, ToReplica, View};
+use crate::node::{Configuration, Epoch, Group, Objection, Peer, Proposal, ReplicaId, Split, ToReplica, View};
 use crate::versions::Logged;
 
 /// Whose records a view begins from.
@@ -53,7 +53,9 @@ impl Replica {
         }
         let cell = configuration_cell(self.configuration.group().shard);
         let follows = |configuration: Configuration| configuration.previous() == Some(self.configuration.group());
-        match own.all(|write| write.cell == cell && written(write).is_some_and(follows)) {
+        let ends = |split: Split| split.parent() == self.configuration.group();
+        let is_next = |write: &Write| written(write).is_some_and(follows) || written_split(write).is_some_and(ends);
+        match own.all(|write| write.cell == cell && is_next(write)) {
             true => Ok(()),
             false => Err(Objection::Conflict { at_least: Timestamp::ZERO }),
         }
@@ -66,6 +68,7 @@ impl Replica {
         if let Some(next) = own.filter_map(written).find(|next| self.is_later(next)) {
             self.next = Some(next);
         }
+        self.note_split(logged);
     }
 
     /// The rows came from elsewhere: they may say what is next.
@@ -74,6 +77,7 @@ impl Replica {
         let row = self.versions.row(cell.table, &cell.row);
         let next = row.and_then(|row| row.latest().cell(cell.column)).and_then(said);
         self.next = next.filter(|next| self.is_later(next));
+        self.look_for_split();
     }
 
     fn is_later(&self, next: &Configuration) -> bool {
@@ -85,6 +89,7 @@ impl Replica {
         if let Some(next) = self.next.take() {
             self.go_over(now, next);
         }
+        self.press_division(now);
     }
 
     fn go_over(&mut self, now: Now, configuration: Configuration) {

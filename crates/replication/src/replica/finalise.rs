@@ -26,7 +26,8 @@ impl Replica {
         proposal: Option<Arc<Proposal>>,
     ) -> (PersistId, Answer) {
         let own = self.standing.view();
-        let is_current = view == own || self.settings.broken == Broken::FinaliseWithoutView;
+        let is_let_in = vote == Vote::No || self.drained_at().is_none();
+        let is_current = is_let_in && view == own || self.settings.broken == Broken::FinaliseWithoutView;
         let known = self.record.get(id).cloned();
         if known.is_none()
             && let Some(settled) = self.standing_of(id)

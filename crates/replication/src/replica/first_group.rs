@@ -10,15 +10,30 @@ use super::standing::Standing;
 use super::{Replica, ReplicaSettings};
 use crate::ir::Quorums;
 use crate::journal::JournalRecord;
-use crate::node::{Configuration, Group};
+use crate::node::{Configuration, Group, Split};
 
 use super::recover::RecoverError;
 
 impl Replica {
     /// What has to be in the journal before the next record, if anything has.
-    pub(super) fn unsaid_first_group(&mut self) -> Option<JournalRecord> {
-        let was_said = std::mem::replace(&mut self.says_first_group, true);
-        (!was_said).then(|| JournalRecord::Configured(Configuration::first(self.settings.group.clone())))
+    pub(super) fn unsaid_first_group(&mut self) -> Vec<JournalRecord> {
+        if std::mem::replace(&mut self.says_first_group, true) {
+            return Vec::new();
+        }
+        let first = JournalRecord::Configured(Configuration::first(self.settings.group.clone()));
+        [first].into_iter().chain(self.origin_record()).collect()
+    }
+
+    pub(super) fn origin_record(&self) -> Option<JournalRecord> {
+        self.settings.origin.clone().map(JournalRecord::Split)
+    }
+
+    /// How this shard ends, or how it came to be.
+    pub(super) fn replay_split(&mut self, split: Split) {
+        match split.parent().shard == self.configuration.group().shard {
+            true => self.divide(split),
+            false => self.known_origin = Some(split),
+        }
     }
 
     /// One without a group before is what the replica was made with; no replica goes over to such a one.
@@ -41,6 +56,9 @@ impl Replica {
     /// [`RecoverError::OtherGroup`], when the journal says another first group than the host, and no later one.
     pub(super) fn check_first_group(&self) -> Result<(), RecoverError> {
         let ReplicaSettings { group: given, .. } = &self.settings;
+        if self.says_first_group && self.known_origin != self.settings.origin {
+            return Err(RecoverError::OtherOrigin);
+        }
         let known = self.configuration.group();
         match self.configuration.previous() {
             None if known != given => Err(RecoverError::OtherGroup { known: named(known), given: named(given) }),

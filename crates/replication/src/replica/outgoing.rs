@@ -5,7 +5,7 @@ use iolite_values::CoordinatorId;
 
 use super::{Replica, ReplicaOutput};
 use crate::journal::JournalRecord;
-use crate::node::{Answer, BetweenReplicas, FromReplica, MessageId, Peer, ReplicaId};
+use crate::node::{Answer, BetweenReplicas, Epoch, FromReplica, MessageId, Peer, ReplicaId, ShardId};
 
 impl Replica {
     pub(super) fn persist(&mut self, record: &JournalRecord) -> PersistId {
@@ -13,7 +13,7 @@ impl Replica {
     }
 
     pub(super) fn persist_bytes(&mut self, record: Vec<u8>) -> PersistId {
-        if let Some(first) = self.unsaid_first_group() {
+        for first in self.unsaid_first_group() {
             self.append(first.encode().expect("a group is small"));
         }
         self.append(record)
@@ -42,16 +42,22 @@ impl Replica {
         self.outputs.push_back(ReplicaOutput::Reply { after, message });
     }
 
+    /// To one of the group that the rows come from, in its own shard's name.
+    pub(super) fn tell_parent(&mut self, to: ReplicaId, peer: Peer) {
+        let Some(parent) = self.settings.origin.as_ref().map(|split| split.parent()) else { return };
+        self.tell_in(parent.shard, parent.epoch, to, peer);
+    }
+
     /// Leaves when everything so far is durable.
     pub(super) fn tell(&mut self, to: ReplicaId, peer: Peer) {
-        let message = BetweenReplicas {
-            from: self.settings.id,
-            to,
-            store: self.settings.store,
-            shard: self.configuration.group().shard,
-            epoch: self.epoch(),
-            peer,
-        };
+        if self.awaiting.is_some() {
+            return self.tell_parent(to, peer);
+        }
+        self.tell_in(self.configuration.group().shard, self.epoch(), to, peer);
+    }
+
+    fn tell_in(&mut self, shard: ShardId, epoch: Epoch, to: ReplicaId, peer: Peer) {
+        let message = BetweenReplicas { from: self.settings.id, to, store: self.settings.store, shard, epoch, peer };
         self.outputs.push_back(ReplicaOutput::ToPeer { after: self.persisted, message });
     }
 

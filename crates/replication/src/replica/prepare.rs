@@ -39,7 +39,7 @@ impl Replica {
             }
         };
         let answer = Answer::Voted(entry.answer(self.standing.view()));
-        if !is_too_far_ahead(&entry) {
+        if !is_too_far_ahead(&entry) && !self.is_ending() {
             self.enter(id, entry);
         }
         // Whatever the answer says rests on records up to now.

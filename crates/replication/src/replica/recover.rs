@@ -29,6 +29,10 @@ pub enum RecoverError {
          Who keeps a shard is changed by a configuration, which a transaction chooses, never at a start"
     )]
     OtherGroup { known: String, given: String },
+    #[error(
+        "the journal is of a replica that goes on with a part of another shard, and it is not started so (or the other way round): start it as it was made"
+    )]
+    OtherOrigin,
 }
 
 impl Replica {
@@ -47,6 +51,8 @@ impl Replica {
             replica.replay(JournalRecord::decode(record.as_ref())?)?;
         }
         replica.check_first_group()?;
+        // A state of which the last parts are missing never came.
+        replica.catch_up.taking = None;
         replica.versions.collect_through(low_watermark);
         replica.barrier = replica.ceiling;
         replica.readers.remove_through(replica.barrier);
@@ -114,6 +120,8 @@ impl Replica {
                 self.terms.insert(coordinator, (term, life));
             }
             JournalRecord::Configured(configuration) => self.replay_configuration(configuration),
+            JournalRecord::Split(split) => self.replay_split(split),
+            JournalRecord::Drained(barrier) => self.replay_drained(barrier),
             JournalRecord::Joined(view) => self.standing = self.standing.joined(view),
             JournalRecord::Master(part) => self.replay_master(part),
             JournalRecord::ClosedList(list) => self.closed_lists.push(list),

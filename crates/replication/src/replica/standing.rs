@@ -65,6 +65,12 @@ impl Standing {
         if group.contains(replica) {
             return Standing::Normal { view, master: None };
         }
+        Standing::waiting(group)
+    }
+
+    /// One that waits for what the group begins with.
+    pub fn waiting(group: &Group) -> Standing {
+        let view = View { epoch: group.epoch, number: 0 };
         let mut standing = Standing::Normal { view: View::default(), master: None }.joined(view);
         standing.rest();
         standing

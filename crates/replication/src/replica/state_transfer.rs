@@ -55,17 +55,14 @@ impl Replica {
     /// Nobody has what is lacking: everything is fetched.
     pub(super) fn on_fetched_too_old(&mut self, now: Now, from: ReplicaId) {
         if self.catch_up.taking.is_none() && self.catch_up.is_waiting_for(from) {
-            let taking = Taking {
-                from,
-                boot: Boot(0),
-                complete: Timestamp::ZERO,
-                place: Vec::new(),
-                chunks: Vec::new(),
-                tries: 0,
-            };
-            self.catch_up.taking = Some(taking);
-            self.ask_for_state(now);
+            self.begin_taking(now, from);
         }
+    }
+
+    pub(super) fn begin_taking(&mut self, now: Now, from: ReplicaId) {
+        let (boot, complete) = (Boot(0), Timestamp::ZERO);
+        self.catch_up.taking = Some(Taking { from, boot, complete, place: Vec::new(), chunks: Vec::new(), tries: 0 });
+        self.ask_for_state(now);
     }
 
     pub(super) fn ask_for_state(&mut self, now: Now) {
@@ -112,6 +109,7 @@ impl Replica {
         }
         self.fetch_rest(now);
         self.press_install(now);
+        self.press_beginning(now);
     }
 
     /// Puts the state in place of the own one.
@@ -119,11 +117,19 @@ impl Replica {
         let (mut versions, mut clients) = (Versions::default(), Clients::default());
         let mut commits = Vec::new();
         let mut low_watermark = None;
+        // One that goes on with a part of a shard takes all of it, and keeps its part.
+        let part = self.part();
         for chunk in chunks {
             match CheckpointChunk::decode(chunk)? {
                 CheckpointChunk::Commits(some) => commits.extend(some.into_iter().map(Logged::from_checkpoint)),
-                CheckpointChunk::Rows(rows) => rows.into_iter().for_each(|row| versions.restore(row)),
-                CheckpointChunk::Clients(parts) => parts.into_iter().for_each(|part| clients.restore(part)),
+                CheckpointChunk::Rows(rows) => rows
+                    .into_iter()
+                    .filter(|row| part.as_ref().is_none_or(|part| part.has_row(row.table, &row.key)))
+                    .for_each(|row| versions.restore(row)),
+                CheckpointChunk::Clients(parts) => parts
+                    .into_iter()
+                    .filter(|own| part.as_ref().is_none_or(|part| part.has_client(own.client)))
+                    .for_each(|own| clients.restore(own)),
                 CheckpointChunk::Meta(meta) => low_watermark = Some(meta.low_watermark),
                 CheckpointChunk::Records(_) => return Err(RecoverError::IncompleteCheckpoint),
             }
@@ -133,6 +139,10 @@ impl Replica {
         let own: Vec<Logged> = own.map_err(|_| RecoverError::IncompleteCheckpoint)?.cloned().collect();
         for logged in commits.into_iter().chain(own) {
             let at = logged.commit.at;
+            let logged = match &part {
+                Some(part) => part.of_commit(logged),
+                None => logged,
+            };
             versions.apply(logged).map_err(|mismatch| RecoverError::Inconsistent { at, mismatch })?;
         }
         versions.collect_through(low_watermark);

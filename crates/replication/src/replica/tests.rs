@@ -11,6 +11,7 @@ mod group;
 mod levels;
 mod proposals;
 mod recovery;
+mod splitting;
 mod terms;
 mod validating;
 mod view_changing;

@@ -25,6 +25,7 @@ impl Replica {
     /// Whether this replica votes OK.
     pub(super) fn validate_proposal(&self, now: Now, proposal: &Proposal) -> Result<(), Objection> {
         self.check_transaction(proposal)?;
+        self.check_division(proposal)?;
         self.check_configuration(proposal)?;
         self.check_sense(now, proposal).map_err(Objection::Refused)?;
         if let Some(at_least) = self.conflict_of_reads(proposal) {
@@ -139,7 +140,8 @@ impl Replica {
             | Broken::ValidateWithoutPrepared
             | Broken::AnswerForTransaction
             | Broken::BeginFromFewer
-            | Broken::LeaveUnsealed => self.barrier,
+            | Broken::LeaveUnsealed
+            | Broken::EndUndrained => self.barrier,
         })
     }
 

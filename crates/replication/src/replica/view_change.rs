@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now};
+use iolite_values::Timestamp;
 
 use super::Replica;
 use super::configuration::Givers;
@@ -48,7 +49,7 @@ impl Standing {
 impl Replica {
     /// Leaves the view for the next one, so that every proposal that is under way gets its vote.
     pub fn begin_view_change(&mut self, now: Now) {
-        if !self.is_alone() && self.is_member() {
+        if !self.is_alone() && self.is_member() && self.awaiting.is_none() {
             self.join(now, self.standing.view().next());
         }
     }
@@ -65,6 +66,9 @@ impl Replica {
 
     /// What others do not know is said again; a view that does not begin is given up.
     pub(super) fn press_view_change(&mut self, now: Now) {
+        if self.awaiting.is_some() {
+            return;
+        }
         let is_member = self.is_member();
         let Standing::Changing(changing) = &mut self.standing else { return };
         let view = changing.view;
@@ -259,9 +263,9 @@ impl Replica {
         self.standing = Standing::Normal { view, master: None };
     }
 
-    fn install(&mut self, master: &[RecordPart]) {
+    pub(super) fn install(&mut self, master: &[RecordPart]) {
         let barrier = master.iter().map(|part| part.barrier).max().unwrap_or_default();
-        self.raise_barrier(barrier);
+        self.raise_barrier(barrier.min(self.drained_at().unwrap_or(Timestamp::MAX)));
         for part in master {
             self.persist(&JournalRecord::Master(part.clone()));
             self.register_all(&part.terms);
@@ -310,6 +314,7 @@ impl Replica {
         self.closed_lists = parts.iter().flat_map(|part| part.closed_lists.iter().cloned()).collect();
         self.replace_record(parts.into_iter().flat_map(|part| part.entries).collect());
         self.standing = Standing::Normal { view, master: None };
+        self.awaiting = None;
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_replication::node::{Ask, BetweenReplicas, Epoch, FromReplica, Group, Life, ReplicaId, ShardId, ToReplica};
+use iolite_replication::node::{
+    Ask, BetweenReplicas, Epoch, FromReplica, Group, Life, ReplicaId, ShardId, Split, ToReplica,
+};
 use iolite_replication::{
     Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Local, Place, ReplicaInput, ShardMap,
 };
@@ -56,6 +58,10 @@ impl Gateway {
         self.coordinator.map().group(group.shard) == Some(group)
     }
 
+    pub fn map(&self) -> &ShardMap {
+        self.coordinator.map()
+    }
+
     pub fn resolved(&self) -> Option<Timestamp> {
         self.segments.last().map(|segment| segment.to).or(self.ready)
     }
@@ -89,6 +95,9 @@ pub struct Cluster {
     /// Those that have been in a group.
     pub served: BTreeSet<ReplicaId>,
     pub last_replica: u64,
+    pub last_shard: u32,
+    /// Those that were tried.
+    pub splits: Vec<Split>,
     /// The epochs that somebody has tried to end.
     pub changed: BTreeSet<(ShardId, Epoch)>,
     network: Vec<Message>,
@@ -144,6 +153,8 @@ impl Cluster {
             lives: 3,
             map,
             last_replica: nodes.len() as u64,
+            last_shard: scene.shards,
+            splits: Vec::new(),
             nodes,
             turned_off: Vec::new(),
             served: BTreeSet::new(),
@@ -193,9 +204,7 @@ impl Cluster {
                 }
             }
             self.validate();
-            if self.scene.operators != Operators::None {
-                self.turn_off_replaced();
-            }
+            self.follow_operators();
             let members: Vec<&StoreNode> = self.nodes.values().filter(|node| self.is_member(node)).collect();
             // What a client was told may have reached no replica yet.
             let told = self.clients.iter().filter_map(Client::last_told);
@@ -216,7 +225,16 @@ impl Cluster {
 
     /// Whether it is of the latest group of its shard.
     fn is_member(&self, node: &StoreNode) -> bool {
-        self.latest_group(node.replica.group().shard).contains(node.replica.id())
+        let shard = node.replica.group().shard;
+        self.map.group(shard).is_some() && self.latest_group(shard).contains(node.replica.id())
+    }
+
+    fn follow_operators(&mut self) {
+        match self.scene.operators {
+            Operators::None => {}
+            Operators::Replace | Operators::Resize => self.turn_off_replaced(),
+            Operators::Split => self.follow_splits(),
+        }
     }
 
     fn act(&mut self) -> Result<(), Violation> {
@@ -248,9 +266,12 @@ impl Cluster {
             99 if self.random.percent(8) => self.change_view(),
             97 | 98 if self.scene.operators != Operators::None => {
                 if self.random.percent(50) {
-                    self.reconfigure();
+                    match self.scene.operators {
+                        Operators::Split => self.split(),
+                        Operators::None | Operators::Replace | Operators::Resize => self.reconfigure(),
+                    }
                 }
-                self.turn_off_replaced();
+                self.follow_operators();
             }
             _ => {}
         }

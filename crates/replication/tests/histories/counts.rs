@@ -23,6 +23,7 @@ pub struct Counts {
     /// Epochs that were begun after the first.
     pub epochs: u64,
     pub disks_lost: u64,
+    pub splits: u64,
     /// Histories in which old versions were collected.
     pub collected: u64,
 }
@@ -45,6 +46,7 @@ impl Counts {
         self.view_changes += other.view_changes;
         self.epochs += other.epochs;
         self.disks_lost += other.disks_lost;
+        self.splits += other.splits;
         self.collected += other.collected;
     }
 

@@ -15,6 +15,8 @@ pub enum Operators {
     Replace,
     /// They also move a shard to other replicas, and make its group larger or smaller.
     Resize,
+    /// They split shards.
+    Split,
 }
 
 impl Cluster {
@@ -56,7 +58,7 @@ impl Cluster {
     /// The members of a group without one of them; as many, or more, or fewer.
     fn next_members(&mut self, group: &Group, leaving: ReplicaId) -> Vec<ReplicaId> {
         let kind = match self.scene.operators {
-            Operators::None | Operators::Replace => 0,
+            Operators::None | Operators::Replace | Operators::Split => 0,
             Operators::Resize => self.random.below(4),
         };
         let size = group.members().len();

@@ -46,8 +46,15 @@ impl Stage {
         let (retention, broken) = (Retention::default(), Broken::Nothing);
         let store = StoreIncarnation(Id::from_u128(7));
         let replica = |id: &ReplicaId| {
-            let settings =
-                ReplicaSettings { id: *id, group: groups[0].clone(), store, boot: Boot(1), retention, broken };
+            let settings = ReplicaSettings {
+                id: *id,
+                group: groups[0].clone(),
+                origin: None,
+                store,
+                boot: Boot(1),
+                retention,
+                broken,
+            };
             (*id, Replica::new(settings))
         };
         Stage {

@@ -55,7 +55,7 @@ impl StoreNode {
         history.recovered(store, (place.id, place.group.shard), next, &recovery.records);
         let broken = place.broken.of_replica();
         let (id, group, retention, boot) = (place.id, place.group.clone(), place.retention, Boot(boot));
-        let settings = ReplicaSettings { id, group, store, boot, retention, broken };
+        let settings = ReplicaSettings { id, group, origin: None, store, boot, retention, broken };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
         StoreNode { replica, place: place.clone(), journal, gate: Gate::new(), sync_is_running: false }

@@ -9,7 +9,7 @@ use crate::limits::JOURNAL_RECORD;
 use crate::session::{attempt, earlier_attempts};
 use crate::{DecodeError, EncodeError, frame};
 
-use crate::node::{ClosedList, Configuration, RecordPart, RecordedEntry, Registered, View};
+use crate::node::{ClosedList, Configuration, RecordPart, RecordedEntry, Registered, Split, View};
 
 use super::check_version;
 
@@ -40,6 +40,10 @@ pub enum JournalRecord {
     Snapshot(SnapshotPart),
     /// The shard has this configuration from now on: the replica has left every earlier epoch.
     Configured(Configuration),
+    /// The shard is to end so: nothing new is accepted.
+    Split(Split),
+    /// Nothing is open any more, and nothing at all is accepted, or closed above this.
+    Drained(Timestamp),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +110,8 @@ impl JournalRecord {
                 chunk: part.chunk.clone(),
             }),
             JournalRecord::Configured(configuration) => Field::Configured(configuration.to_proto()),
+            JournalRecord::Split(split) => Field::Split(split.to_proto()),
+            JournalRecord::Drained(barrier) => Field::Drained(barrier.as_u64()),
         };
         proto::JournalRecord { version: self.version(), record: Some(record) }
     }
@@ -124,7 +130,9 @@ impl JournalRecord {
             | JournalRecord::ClosedList(_)
             | JournalRecord::Complete(_)
             | JournalRecord::Snapshot(_)
-            | JournalRecord::Configured(_) => 2,
+            | JournalRecord::Configured(_)
+            | JournalRecord::Split(_)
+            | JournalRecord::Drained(_) => 2,
         }
     }
 
@@ -151,6 +159,8 @@ impl JournalRecord {
                 chunk: part.chunk,
             }),
             Field::Configured(own) => JournalRecord::Configured(Configuration::from_proto(own)?),
+            Field::Split(own) => JournalRecord::Split(Split::from_proto(own)?),
+            Field::Drained(barrier) => JournalRecord::Drained(Timestamp::from_u64(barrier)),
         })
     }
 }

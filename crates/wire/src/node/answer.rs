@@ -5,7 +5,7 @@ use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
 
 use std::sync::Arc;
 
-use super::{Boot, Group, MessageId, ProposalId, ReplicaId, ShardId, Term, View, Voted};
+use super::{Boot, Group, MessageId, ProposalId, ReplicaId, ShardId, Split, Term, View, Voted};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FromReplica {
@@ -53,6 +53,8 @@ pub enum Answer {
     WrongStore,
     /// The shard has another configuration, or this replica is not of it.
     WrongEpoch(Option<Group>),
+    /// The shard has ended: others have its rows.
+    Ended(Split),
     /// A later life of this coordinator, or another process under its id, has registered.
     Superseded {
         term: Term,

@@ -11,7 +11,7 @@ use crate::session::{read_rows_as, write_rows_of};
 use crate::{DecodeError, EncodeError, frame};
 
 use super::{
-    Answer, Boot, Epoch, FromReplica, Invalid, Life, MessageId, Opened, ReplicaId, ShardId, Term, View,
+    Answer, Boot, Epoch, FromReplica, Invalid, Life, MessageId, Opened, ReplicaId, ShardId, Split, Term, View,
     closed_encoding, configuration, vote_encoding,
 };
 
@@ -100,6 +100,7 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
         Answer::WrongStore => Field::WrongStore(true),
         Answer::WrongEpoch(Some(group)) => Field::WrongEpoch(configuration::write_group(group)),
         Answer::WrongEpoch(None) => Field::NotOfShard(true),
+        Answer::Ended(split) => Field::Ended(split.to_proto()),
         Answer::Superseded { term } => Field::Superseded(term.0),
     }
 }
@@ -133,6 +134,7 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
         Field::WrongStore(wrong) => only_true(wrong).map(|()| Answer::WrongStore)?,
         Field::WrongEpoch(group) => Answer::WrongEpoch(Some(configuration::read_group(group)?)),
         Field::NotOfShard(none) => only_true(none).map(|()| Answer::WrongEpoch(None))?,
+        Field::Ended(split) => Answer::Ended(Split::from_proto(split)?),
         Field::Superseded(term) => Answer::Superseded { term: Term(term) },
     })
 }

@@ -55,6 +55,19 @@ pub enum Peer {
     Begun {
         view: View,
     },
+    /// To those that keep a part of the shard from now on: this replica accepts nothing more.
+    Drained(Drained),
+}
+
+/// Where a replica of a shard that ends stands, for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// All that committed there, as far as this replica knew of it, is at or below this.
+    pub complete: Timestamp,
+    /// It closes nothing above this by itself.
+    pub barrier: Timestamp,
+    /// In the order of the coordinators, each once.
+    pub terms: Vec<Registered>,
 }
 
 /// A chunk of a replica's whole state.

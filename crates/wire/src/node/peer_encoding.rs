@@ -8,7 +8,7 @@ use crate::generated::shapes;
 use crate::limits::BETWEEN_REPLICAS;
 use crate::{DecodeError, EncodeError, frame};
 
-use super::{BetweenReplicas, Boot, Configuration, Epoch, Peer, ReplicaId, ShardId, StateChunk};
+use super::{BetweenReplicas, Boot, Configuration, Drained, Epoch, Peer, ReplicaId, ShardId, StateChunk};
 
 impl BetweenReplicas {
     /// # Errors
@@ -83,6 +83,11 @@ fn write(peer: &Peer, writer: &mut Writer) -> Field {
         Peer::StartView { part } => Field::StartView(writer.record_part(part)),
         Peer::Configured { configuration } => Field::Configured(configuration.to_proto()),
         Peer::Begun { view } => Field::Begun(parts::write_view(*view)),
+        Peer::Drained(drained) => Field::Drained(proto::PeerDrained {
+            complete: drained.complete.as_u64(),
+            barrier: drained.barrier.as_u64(),
+            terms: drained.terms.iter().map(parts::write_term).collect(),
+        }),
     }
 }
 
@@ -112,5 +117,10 @@ fn read(peer: Field, reader: &mut Reader) -> Result<Peer, DecodeError> {
         Field::StartView(part) => Peer::StartView { part: reader.record_part(part)? },
         Field::Configured(own) => Peer::Configured { configuration: Configuration::from_proto(own)? },
         Field::Begun(view) => Peer::Begun { view: parts::read_view(&view) },
+        Field::Drained(drained) => Peer::Drained(Drained {
+            complete: Timestamp::from_u64(drained.complete),
+            barrier: Timestamp::from_u64(drained.barrier),
+            terms: drained.terms.iter().map(parts::read_term).collect::<Result<_, _>>()?,
+        }),
     })
 }

@@ -139,6 +139,7 @@ fn answer() -> BoxedStrategy<Answer> {
         1 => timestamp().prop_map(|at| Answer::Valid(Err(Invalid::UnderWay(at)))),
         1 => refusal().prop_map(Answer::Refused),
         1 => option::of(group()).prop_map(Answer::WrongEpoch),
+        1 => super::nodes::split().prop_map(Answer::Ended),
         1 => any::<u32>().prop_map(|term| Answer::Superseded { term: Term(term) }),
     ]
     .boxed()

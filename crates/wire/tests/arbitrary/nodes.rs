@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use iolite_values::{CoordinatorId, Level};
+use iolite_values::{CoordinatorId, Level, TableId};
 use iolite_wire::journal::SnapshotPart;
 use iolite_wire::node::{
-    Ballot, ClosedList, Configuration, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
-    RecordedEntry, Registered, ReplicaId, ShardId, Term, View, Vote,
+    Ballot, ClosedList, Configuration, Drained, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
+    RecordedEntry, Registered, ReplicaId, ShardId, Split, Term, View, Vote,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -112,6 +112,22 @@ pub fn configuration() -> impl Strategy<Value = Configuration> {
         let later = Configuration::after(&group, next.members());
         later.unwrap_or_else(|_| Configuration::first(group))
     })
+}
+
+pub fn split() -> impl Strategy<Value = Split> {
+    let at = (any::<u32>().prop_map(TableId), super::values::key());
+    (group(), group(), group(), at).prop_map(|(parent, lower, upper, at)| {
+        let part = |number, group: &Group| {
+            let shard = ShardId(parent.shard.0.wrapping_add(number));
+            Group::new(shard, Epoch(0), group.members()).expect("an odd number of them")
+        };
+        let (lower, upper) = (part(1, &lower), part(2, &upper));
+        Split::new(parent, at, lower, upper).expect("three shards")
+    })
+}
+
+pub fn drained() -> impl Strategy<Value = Drained> {
+    (timestamp(), timestamp(), terms()).prop_map(|(complete, barrier, terms)| Drained { complete, barrier, terms })
 }
 
 pub fn snapshot_part() -> impl Strategy<Value = SnapshotPart> {

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use super::nodes::{configuration, record_part, view};
+use super::nodes::{configuration, drained, record_part, view};
 use super::records::completed;
 use super::values::{id, timestamp};
 
@@ -35,6 +35,7 @@ pub fn between_replicas() -> BoxedStrategy<BetweenReplicas> {
         record_part().prop_map(|part| Peer::StartView { part }),
         configuration().prop_map(|configuration| Peer::Configured { configuration }),
         view().prop_map(|view| Peer::Begun { view }),
+        drained().prop_map(Peer::Drained),
     ];
     let ends = (any::<u64>().prop_map(ReplicaId), any::<u64>().prop_map(ReplicaId));
     (ends, id().prop_map(StoreIncarnation), any::<u32>().prop_map(ShardId), any::<u32>().prop_map(Epoch), peer)

@@ -150,7 +150,9 @@ pub fn all() -> Samples {
         ("answer_read", "a row of every state, and none", {
             sample([vec![row], Vec::new()].map(|rows| Answer::Read(Ok(ReadReply { at: time(9), rows }))))
         }),
-        ("shard_group", "three replicas", sample([Answer::WrongEpoch(Some(group))])),
+        ("shard_group", "three replicas, and a shard that has ended", {
+            sample([Answer::WrongEpoch(Some(group)), Answer::Ended(super::nodes::split())])
+        }),
     ];
     [votes(), refusals(), feed(), frames].concat()
 }

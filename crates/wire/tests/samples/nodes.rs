@@ -5,8 +5,8 @@ use std::sync::Arc;
 use iolite_values::{Attempt, CoordinatorId, Element, Level, Read, Timestamp};
 use iolite_wire::journal::{CheckpointChunk, CheckpointMeta, JournalRecord, SnapshotPart};
 use iolite_wire::node::{
-    Ballot, ClosedList, Configuration, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
-    RecordedEntry, Registered, ReplicaId, ShardId, Term, View, Vote,
+    Ballot, ClosedList, Configuration, Drained, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
+    RecordedEntry, Registered, ReplicaId, ShardId, Split, Term, View, Vote,
 };
 
 use super::records::transaction;
@@ -59,6 +59,15 @@ pub fn configuration() -> Configuration {
     Configuration::after(&group(), &[2, 3, 301].map(ReplicaId)).expect("three")
 }
 
+pub fn split() -> Split {
+    let part = |shard, member| Group::new(ShardId(shard), Epoch(0), &[ReplicaId(member)]).expect("one");
+    Split::new(group(), (table(), cell("chair").row), part(301, 7), part(302, 8)).expect("three shards")
+}
+
+pub fn drained() -> Drained {
+    Drained { complete: time(5), barrier: time(6), terms: vec![term()] }
+}
+
 pub fn part(entries: Vec<RecordedEntry>) -> RecordPart {
     let (view, complete, barrier) = (view(), time(1), time(2));
     RecordPart {
@@ -102,6 +111,9 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("snapshot_part", "the last part of a state", records(vec![JournalRecord::Snapshot(snapshot)])),
         ("shard_configuration", "of the first epoch, and of a later one", {
             records([Configuration::first(group()), configuration()].map(JournalRecord::Configured).into())
+        }),
+        ("shard_split", "a shard is to end, and is drained", {
+            records(vec![JournalRecord::Split(split()), JournalRecord::Drained(time(6))])
         }),
         ("checkpoint_records", "a term and a complete point", {
             let complete = JournalRecord::Complete(Timestamp::MAX);

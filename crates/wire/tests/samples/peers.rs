@@ -6,7 +6,7 @@ use iolite_wire::node::{
     BetweenReplicas, Boot, Effect, Epoch, NodesHello, NodesVersion, Peer, ReplicaId, ShardId, StateChunk, Vote,
 };
 
-use super::nodes::{configuration, entry, part, proposal, view};
+use super::nodes::{configuration, drained, entry, part, proposal, view};
 use super::records::transaction;
 use super::session::store;
 use super::values::{time, write};
@@ -44,6 +44,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let segment = |commits| Peer::Segment { after: time(4), through: time(9), commits };
     vec![
         ("between_replicas_frame", "what has no message of its own", sample(plain)),
+        ("peer_drained", "with a life of a coordinator", sample([Peer::Drained(drained())])),
         ("peer_segment", "nothing committed", sample([segment(Vec::new())])),
         ("segment_commit", "a commit and an abort of one client", sample([segment(vec![commit, abort])])),
         ("peer_state_chunk", "one before others, and the last one", {

@@ -1,0 +1,155 @@
+//! The beginning of a shard that has a part of the rows of one that ended.
+//!
+//! Invariants:
+//! - a replica begins when a majority of the group that ended is drained, with all that committed there in its part: it says and accepts nothing before;
+//! - it closes and accepts nothing at or below what any of these may have closed.
+//!
+//! Nothing is open in what is taken over, so each replica begins alone, with an empty record, in the first view.
+
+use std::collections::BTreeMap;
+
+use iolite_machine::Now;
+use iolite_values::{ClientId, RowKey, TableId, Timestamp, Write};
+
+use super::Replica;
+use super::standing::Standing;
+use crate::ir::Quorums;
+use crate::node::{Drained, Epoch, Peer, RecordPart, ReplicaId, Split, View};
+use crate::shards::Place;
+use crate::versions::Logged;
+
+/// What has been heard of the group that ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Awaiting {
+    heard: BTreeMap<ReplicaId, Drained>,
+    asked: usize,
+}
+
+const FIRST_VIEW: View = View { epoch: Epoch(0), number: 0 };
+
+/// Which part of the rows a replica has.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    at: Place,
+    is_upper: bool,
+}
+
+impl Part {
+    pub fn has_row(&self, table: TableId, key: &RowKey) -> bool {
+        self.has(&Place { table, key: key.clone() })
+    }
+
+    pub fn has_client(&self, client: ClientId) -> bool {
+        self.has(&Place::of_client(client))
+    }
+
+    fn has(&self, place: &Place) -> bool {
+        (*place >= self.at) == self.is_upper
+    }
+
+    /// The commit stays, so that it is known that it was one.
+    pub fn of_commit(&self, mut logged: Logged) -> Logged {
+        let has = |write: &&Write| self.has_row(write.cell.table, &write.cell.row);
+        logged.commit.writes = logged.commit.writes.iter().filter(has).cloned().collect();
+        logged.is_home &= self.has_client(logged.commit.transaction.client);
+        logged
+    }
+}
+
+impl Replica {
+    pub(super) fn part(&self) -> Option<Part> {
+        let split = self.settings.origin.as_ref()?;
+        let (table, key) = split.at();
+        let is_upper = split.upper() == &self.settings.group;
+        Some(Part { at: Place { table, key: key.clone() }, is_upper })
+    }
+
+    pub(super) fn is_of_origin(&self, shard: crate::node::ShardId, epoch: Epoch) -> bool {
+        let parent = self.settings.origin.as_ref().map(Split::parent);
+        parent.is_some_and(|parent| parent.shard == shard && parent.epoch == epoch)
+    }
+
+    pub(super) fn on_parent(&mut self, now: Now, from: ReplicaId, peer: Peer) {
+        match peer {
+            Peer::Drained(drained) => self.on_drained(now, from, drained),
+            Peer::StateChunk(part) if self.awaiting.is_some() => self.on_state_chunk(now, from, part),
+            Peer::StateChunk(_)
+            | Peer::Fetch { .. }
+            | Peer::Segment { .. }
+            | Peer::FetchedTooOld
+            | Peer::FetchState { .. }
+            | Peer::StartViewChange { .. }
+            | Peer::DoViewChange { .. }
+            | Peer::StartView { .. }
+            | Peer::Configured { .. }
+            | Peer::Begun { .. } => {}
+        }
+    }
+
+    fn on_drained(&mut self, now: Now, from: ReplicaId, drained: Drained) {
+        if !self.settings.origin.as_ref().is_some_and(|split| split.parent().contains(from)) {
+            return;
+        }
+        let Some(awaiting) = &mut self.awaiting else {
+            return self.tell_parent(from, Peer::Begun { view: FIRST_VIEW });
+        };
+        awaiting.heard.insert(from, drained);
+        self.press_beginning(now);
+    }
+
+    pub(super) fn press_beginning(&mut self, now: Now) {
+        let (Some(split), Some(awaiting)) = (&self.settings.origin, &self.awaiting) else { return };
+        if awaiting.heard.len() < Quorums::of(split.parent()).majority() {
+            return;
+        }
+        if self.complete >= awaiting.complete() {
+            return self.begin_part();
+        }
+        if self.catch_up.taking.is_none() {
+            self.take_from_parent(now);
+        }
+    }
+
+    /// Takes the state of one that has all.
+    pub(super) fn take_from_parent(&mut self, now: Now) {
+        let Some(awaiting) = &mut self.awaiting else { return };
+        let complete = awaiting.complete();
+        let having: Vec<ReplicaId> =
+            awaiting.heard.iter().filter(|(_, own)| own.complete >= complete).map(|(replica, _)| *replica).collect();
+        if !having.is_empty() {
+            awaiting.asked = (awaiting.asked + 1) % having.len();
+            let from = having[awaiting.asked];
+            self.begin_taking(now, from);
+        }
+    }
+
+    fn begin_part(&mut self) {
+        let Some(awaiting) = self.awaiting.take() else { return };
+        let barrier = awaiting.heard.values().map(|own| own.barrier).max().unwrap_or_default();
+        for own in awaiting.heard.values() {
+            self.register_all(&own.terms);
+        }
+        let part = RecordPart {
+            view: FIRST_VIEW,
+            complete: self.complete,
+            barrier,
+            number: 0,
+            parts: 1,
+            entries: Vec::new(),
+            closed_lists: Vec::new(),
+            terms: self.terms_in_order(),
+        };
+        self.install(&[part]);
+        self.standing = Standing::Normal { view: FIRST_VIEW, master: None };
+        for replica in awaiting.heard.into_keys() {
+            self.tell_parent(replica, Peer::Begun { view: FIRST_VIEW });
+        }
+    }
+}
+
+impl Awaiting {
+    /// What committed is at or below this, if a majority was heard.
+    fn complete(&self) -> Timestamp {
+        self.heard.values().map(|own| own.complete).max().unwrap_or_default()
+    }
+}

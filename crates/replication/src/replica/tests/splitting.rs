@@ -1,0 +1,279 @@
+//! A shard that ends, and the two that go on with its rows.
+
+use std::time::Duration;
+
+use iolite_machine::Machine;
+use iolite_values::{CoordinatorId, Timestamp};
+
+use super::bench::{STORE, add, at, blind, cell, close, put, read, settings};
+use super::group::{Trio, id_of, prepare};
+use crate::broken::Broken;
+use crate::node::{
+    Answer, Ask, Ballot, Effect, Epoch, Group, Life, MessageId, Objection, Outcome, Proposal, ReplicaId, ShardId,
+    Split, Term, ToReplica, View, Vote,
+};
+use crate::replica::{RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+use crate::split_write;
+
+/// Three replicas of a shard, and one of each shard that goes on.
+struct Scene {
+    trio: Trio,
+    parts: [Replica; 2],
+    records: [Vec<Vec<u8>>; 2],
+}
+
+fn group(shard: u32, member: u64) -> Group {
+    Group::new(ShardId(shard), Epoch(0), &[ReplicaId(member)]).unwrap()
+}
+
+fn split(trio: &Trio) -> Split {
+    let at = (cell(5).table, cell(5).row);
+    Split::new(trio.replicas[0].group().clone(), at, group(1, 3), group(2, 4)).unwrap()
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let trio = Trio::new();
+        let origin = split(&trio);
+        let part = |group: &Group| {
+            let (id, group, origin) = (group.members()[0], group.clone(), Some(origin.clone()));
+            Replica::new(ReplicaSettings { id, group, origin, ..settings(1) })
+        };
+        let parts = [part(origin.lower()), part(origin.upper())];
+        Scene { trio, parts, records: [Vec::new(), Vec::new()] }
+    }
+
+    /// The split commits at these.
+    fn end(&mut self, replicas: &[usize], millis: u64) {
+        let change = blind(99, vec![split_write(&split(&self.trio))]);
+        self.trio.commit(replicas, &change, at(millis));
+    }
+
+    fn resolve(&mut self, replicas: &[usize], through: u64, commits: &[(u64, i64, u64)]) {
+        let mut ids: Vec<_> = commits.iter().map(|(own, row, millis)| id_of(&put(*own, *row), at(*millis))).collect();
+        ids.push(id_of(&put(99, 0), at(7)));
+        ids.sort_unstable();
+        self.trio.resolve(replicas, Timestamp::ZERO, at(through), &ids);
+    }
+
+    /// Time for all to be told, and everything arrives.
+    fn settle(&mut self) {
+        for _ in 0..3 {
+            self.trio.pass(Duration::from_millis(100));
+            self.parts.iter_mut().for_each(|part| part.on_deadline(self.trio.now));
+            while self.carry() {}
+        }
+    }
+
+    fn carry(&mut self) -> bool {
+        let mut said = Vec::new();
+        for replica in &mut self.trio.replicas {
+            said.extend(std::iter::from_fn(|| replica.poll()));
+        }
+        for (part, records) in self.parts.iter_mut().zip(&mut self.records) {
+            part.validate();
+            for output in std::iter::from_fn(|| part.poll()) {
+                match output {
+                    ReplicaOutput::Persist { record, .. } => records.push(record),
+                    other => said.push(other),
+                }
+            }
+        }
+        let is_more = !said.is_empty();
+        for output in said {
+            let ReplicaOutput::ToPeer { message, .. } = output else { continue };
+            let to = message.to.0 as usize;
+            let replica = if to < 3 { &mut self.trio.replicas[to] } else { &mut self.parts[to - 3] };
+            replica.handle(self.trio.now, ReplicaInput::FromPeer(message));
+            replica.validate();
+        }
+        is_more
+    }
+
+    /// Asks one of the two parts.
+    fn ask(&mut self, part: usize, ask: Ask) -> Option<Answer> {
+        let shard = ShardId(part as u32 + 1);
+        let id = MessageId { life: Life(1), number: 1_000 };
+        let (from, view) = (CoordinatorId::default(), View::default());
+        let message = ToReplica { from, term: Term(1), id, store: Some(STORE), shard, view, ask };
+        self.parts[part].handle(self.trio.now, ReplicaInput::FromCoordinator(message));
+        let answers = std::iter::from_fn(|| self.parts[part].poll()).filter_map(|output| match output {
+            ReplicaOutput::Reply { message, .. } => Some(message.answer),
+            ReplicaOutput::Persist { .. } | ReplicaOutput::ToPeer { .. } => None,
+        });
+        answers.last()
+    }
+
+    fn has_row(&self, part: usize, row: i64) -> bool {
+        self.parts[part].versions().row(cell(row).table, &cell(row).row).is_some()
+    }
+
+    fn drained(&self) -> [bool; 3] {
+        [0, 1, 2].map(|replica: usize| self.trio.replicas[replica].drained_at().is_some())
+    }
+
+    fn begun(&self) -> [bool; 2] {
+        [0, 1].map(|part: usize| self.parts[part].takes_part())
+    }
+}
+
+#[test]
+fn a_shard_that_ends_lets_nothing_new_in_and_finishes_what_is_open() {
+    let mut scene = Scene::new();
+    let open = put(1, 1);
+    assert_eq!(scene.trio.prepare(&[0, 1, 2], &open, at(6)), [Vote::Ok; 3]);
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0, 1, 2], 5, &[]);
+    assert_eq!(scene.drained(), [false; 3], "something is open");
+    for new in [put(2, 2), put(3, 8)] {
+        let Some(Answer::Voted(voted)) = scene.trio.ask(0, prepare(&new, at(8))) else { panic!("it is a vote") };
+        assert!(matches!((voted.vote, voted.objection), (Vote::No, Some(Objection::Busy { .. }))));
+    }
+    assert_eq!(scene.trio.prepare(&[0], &open, at(6)), [Vote::Ok], "it said so before");
+    let outcome = Ask::Outcome { id: id_of(&open, at(6)), outcome: Outcome::Committed, proposal: None };
+    for replica in 0..3 {
+        scene.trio.ask(replica, outcome.clone());
+    }
+    assert_eq!(scene.drained(), [false; 3], "not all that committed is below the complete point");
+    scene.resolve(&[0, 1, 2], 9, &[(1, 1, 6)]);
+    assert_eq!(scene.drained(), [true; 3]);
+}
+
+#[test]
+fn the_parts_begin_with_their_rows_when_a_majority_is_drained() {
+    let mut scene = Scene::new();
+    for (counter, row) in [(1, 1), (2, 8)] {
+        scene.trio.commit(&[0, 1, 2], &put(counter, row), at(counter));
+    }
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0], 9, &[(1, 1, 1), (2, 8, 2)]);
+    scene.settle();
+    assert_eq!((scene.drained(), scene.begun()), ([true, false, false], [false; 2]));
+    assert_eq!(scene.ask(0, Ask::Open), None, "it has nothing to say yet");
+    scene.resolve(&[1], 9, &[(1, 1, 1), (2, 8, 2)]);
+    scene.settle();
+    assert_eq!((scene.drained(), scene.begun()), ([true, true, false], [true; 2]));
+    assert_eq!([1, 8].map(|row| scene.has_row(0, row)), [true, false]);
+    assert_eq!([1, 8].map(|row| scene.has_row(1, row)), [false, true]);
+    // What the two have closed, nothing comes below.
+    let again = scene.ask(1, prepare(&add(3, 8), at(9)));
+    assert!(matches!(again, Some(Answer::Voted(voted)) if voted.vote == Vote::No));
+    let later = scene.ask(1, prepare(&put(3, 8), at(5_000)));
+    assert!(matches!(later, Some(Answer::Voted(voted)) if voted.vote == Vote::Ok));
+    // The completion records of this client are in the upper part.
+    let known = scene.ask(1, prepare(&put(1, 8), at(5_001)));
+    assert!(
+        matches!(known, Some(Answer::Voted(voted)) if matches!(voted.objection, Some(Objection::Completed(_)))),
+        "a transaction takes effect once"
+    );
+}
+
+#[test]
+fn whoever_asks_the_shard_that_ended_is_told_where_its_rows_are() {
+    let mut scene = Scene::new();
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0, 1], 9, &[]);
+    assert!(matches!(scene.trio.ask(0, close(at(9), at(9))), Some(Answer::Closed(_))), "nobody goes on yet");
+    scene.settle();
+    let expected = Answer::Ended(split(&scene.trio));
+    assert_eq!(scene.trio.ask(0, close(at(9), at(9))), Some(expected));
+    assert!(matches!(scene.trio.ask(2, close(at(9), at(9))), Some(Answer::Closed(_))), "it is not drained");
+}
+
+#[test]
+fn who_is_drained_closes_and_validates_nothing_further_after_a_restart_either() {
+    let mut scene = Scene::new();
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0], 9, &[]);
+    let barrier = scene.trio.replicas[0].drained_at().unwrap();
+    for _ in 0..2 {
+        let Some(Answer::Closed(Ok(closed))) = scene.trio.ask(0, close(at(9_000), at(9))) else { panic!("an answer") };
+        assert!(closed.through <= barrier && closed.barrier <= barrier, "{closed:?}");
+        assert_eq!(scene.trio.ask(0, Ask::Validate { snapshot: at(9), reads: [read(1)].into() }), None);
+        let settings = scene.trio.replicas[0].settings.clone();
+        let recovered = Replica::recover(settings, [[0u8; 0]; 0], &scene.trio.records[0]).unwrap();
+        assert_eq!(recovered.drained_at(), Some(barrier));
+        scene.trio.replicas[0] = recovered;
+    }
+}
+
+#[test]
+fn who_is_drained_accepts_nothing_that_others_finalise() {
+    let mut scene = Scene::new();
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0], 9, &[]);
+    let late = put(1, 1);
+    let id = id_of(&late, at(12));
+    let proposal = Proposal {
+        id,
+        participants: [ShardId(0)].into(),
+        snapshot: Timestamp::ZERO,
+        reads: Vec::new(),
+        level: late.level,
+        effect: Effect::Commit([].into()),
+        is_home: true,
+    };
+    let view = scene.trio.replicas[0].view();
+    let finalise =
+        |vote| Ask::Finalise { id, view, ballot: Ballot::FIRST, vote, proposal: Some(proposal.clone().into()) };
+    let Some(Answer::Voted(voted)) = scene.trio.ask(0, finalise(Vote::Ok)) else { panic!("it answers") };
+    assert_eq!((voted.vote, voted.finalised), (Vote::No, None));
+    let Some(Answer::Voted(voted)) = scene.trio.ask(0, finalise(Vote::No)) else { panic!("it answers") };
+    assert_eq!((voted.vote, voted.finalised), (Vote::No, Some(Ballot::FIRST)), "so that others drain");
+}
+
+#[test]
+fn a_part_that_restarts_is_silent_before_it_begins_and_goes_on_after() {
+    let mut scene = Scene::new();
+    scene.trio.commit(&[0, 1, 2], &put(1, 1), at(1));
+    scene.end(&[0, 1, 2], 7);
+    for (drained, begun) in [(0, false), (1, true)] {
+        scene.resolve(&[drained], 9, &[(1, 1, 1)]);
+        scene.settle();
+        let settings = scene.parts[0].settings.clone();
+        let recovered = Replica::recover(settings.clone(), [[0u8; 0]; 0], &scene.records[0]).unwrap();
+        if !scene.records[0].is_empty() {
+            let other = ReplicaSettings { origin: None, ..settings.clone() };
+            let refused = Replica::recover(other, [[0u8; 0]; 0], &scene.records[0]);
+            assert_eq!(refused.map(|_| ()), Err(RecoverError::OtherOrigin));
+        }
+        scene.parts[0] = recovered;
+        assert_eq!((scene.begun()[0], scene.has_row(0, 1)), (begun, begun));
+        scene.parts[0].begin_checkpoint();
+        let chunks: Vec<_> = std::iter::from_fn(|| scene.parts[0].next_chunk(1)).collect();
+        scene.parts[0] = Replica::recover(settings, &chunks, [[0u8; 0]; 0]).unwrap();
+        assert_eq!((scene.begun()[0], scene.has_row(0, 1)), (begun, begun));
+    }
+}
+
+#[test]
+fn a_part_that_begins_before_all_is_finished_lacks_something() {
+    let committed = |broken| {
+        let mut scene = Scene::new();
+        scene.trio.replicas.iter_mut().for_each(|replica| replica.settings.broken = broken);
+        let open = put(1, 1);
+        scene.trio.prepare(&[0, 1, 2], &open, at(6));
+        scene.end(&[0, 1, 2], 7);
+        scene.resolve(&[0, 1, 2], 5, &[]);
+        scene.settle();
+        let outcome = Ask::Outcome { id: id_of(&open, at(6)), outcome: Outcome::Committed, proposal: None };
+        for replica in 0..3 {
+            scene.trio.ask(replica, outcome.clone());
+        }
+        scene.resolve(&[0, 1, 2], 9, &[(1, 1, 6)]);
+        scene.settle();
+        (scene.begun(), scene.has_row(0, 1))
+    };
+    assert_eq!(committed(Broken::Nothing), ([true; 2], true));
+    assert_eq!(committed(Broken::EndUndrained), ([true; 2], false));
+}
+
+#[test]
+fn a_split_that_is_not_of_this_group_is_a_conflict() {
+    let mut scene = Scene::new();
+    let other = Group::new(ShardId(0), Epoch(1), &[0, 1, 3].map(ReplicaId)).unwrap();
+    let other = Split::new(other, (cell(5).table, cell(5).row), group(1, 3), group(2, 4)).unwrap();
+    assert_eq!(scene.trio.prepare(&[0], &blind(1, vec![split_write(&other)]), at(5)), [Vote::No]);
+    let own = split(&scene.trio);
+    assert_eq!(scene.trio.prepare(&[1], &blind(1, vec![split_write(&own)]), at(5)), [Vote::Ok]);
+}

@@ -1,0 +1,65 @@
+//! Operators who split shards while clients work.
+
+use iolite_replication::node::{Epoch, Group, ReplicaId, ShardId, Split};
+use iolite_replication::{Place, ShardMap, split_write};
+use iolite_values::{ClientId, Id, RowKey, Timestamp, Value};
+
+use super::cluster::{CLIENTS, Cluster};
+use super::store_node::StoreNode;
+use super::workload;
+
+/// So many splits are tried in a history, at most.
+const SPLITS_MAX: usize = 4;
+
+impl Cluster {
+    /// Begins to split some shard. Only one of several tries can succeed.
+    pub fn split(&mut self) {
+        let groups: Vec<Group> = self.map.groups().cloned().collect();
+        let parent = groups[self.random.index(groups.len())].clone();
+        let idle = (CLIENTS..self.clients.len()).find(|operator| self.clients[*operator].is_idle());
+        let (Some(operator), true) = (idle, self.splits.len() < SPLITS_MAX) else { return };
+        let at = match self.random.below(3) {
+            0 => Place::of_client(ClientId(Id::from_u128(self.random.below(6).into()))),
+            _ => {
+                let row = self.random.below(4) as i64;
+                Place { table: workload::TABLE, key: RowKey::new(&[Value::Int(row)]).unwrap() }
+            }
+        };
+        let (lower, upper) = (self.next_part(), self.next_part());
+        let split = Split::new(parent, (at.table, at.key), lower, upper).unwrap();
+        if !self.map.clone().split(&split) {
+            return;
+        }
+        for group in [split.lower(), split.upper()] {
+            for id in group.members() {
+                let offset = self.random.below(10_000_000) as i64 - 5_000_000;
+                let (broken, host) = (self.scene.broken, self.scene.host);
+                let node = StoreNode::of_part(*id, group.clone(), Some(split.clone()), broken, host, offset);
+                self.nodes.insert(*id, node);
+            }
+        }
+        let coordinator = self.clients[operator].coordinator;
+        let resolved = self.gateways[coordinator].resolved().unwrap_or(Timestamp::ZERO);
+        let request = self.clients[operator].change(self.step, resolved, split_write(&split));
+        self.request(operator, request);
+        self.splits.push(split);
+    }
+
+    fn next_part(&mut self) -> Group {
+        self.last_shard += 1;
+        let size = [1, 3][self.random.index(2)];
+        let members: Vec<ReplicaId> = (self.last_replica + 1..=self.last_replica + size).map(ReplicaId).collect();
+        self.last_replica += size;
+        Group::new(ShardId(self.last_shard), Epoch(0), &members).unwrap()
+    }
+
+    /// Notes what has ended, as far as some gateway was told.
+    pub fn follow_splits(&mut self) {
+        for split in self.splits.clone() {
+            let knows = |map: &ShardMap| map.ended(split.parent().shard) == Some(&split);
+            if self.gateways.iter().any(|gateway| knows(gateway.map())) && self.map.split(&split) {
+                self.counts.splits += 1;
+            }
+        }
+    }
+}
