@@ -305,10 +305,15 @@ impl Replica {
             Ask::Validate { .. } if self.drained_at().is_some() => return None,
             Ask::Validate { snapshot, reads } => self.on_validate(snapshot, &reads),
             Ask::Acknowledge { client, through } => self.on_acknowledge(client, through),
+            Ask::Report => return None,
         })
     }
 
     fn on_coordinator(&mut self, now: Now, message: ToReplica) {
+        if message.ask == Ask::Report {
+            let report = self.report();
+            return self.reply(now, message.from, message.id, self.persisted, Answer::Reported(report));
+        }
         if self.awaiting.is_some() || self.answer_unsealed(now, &message) {
             return;
         }

@@ -31,7 +31,7 @@ fn assert_names(page: &str, names: &[&str]) {
 fn the_replicas_page_speaks_of_every_input_output_and_answer() {
     assert_names(
         REPLICA,
-        &names!(Ask: Open, Begin, Prepare, Finalise, Poll, Outcome, Close, CloseList, Resolved, ReadAt, Changes, Validate, Acknowledge),
+        &names!(Ask: Open, Begin, Prepare, Finalise, Poll, Outcome, Close, CloseList, Resolved, ReadAt, Changes, Validate, Acknowledge, Report),
     );
     assert_names(REPLICA, &names!(ReplicaInput: FromCoordinator, FromPeer));
     assert_names(REPLICA, &names!(ReplicaOutput: Persist, Reply, ToPeer));
@@ -54,7 +54,7 @@ fn the_coordinators_page_speaks_of_every_input_and_answer() {
     assert_names(COORDINATOR, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
     assert_names(
         COORDINATOR,
-        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Listed, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Ended, Superseded),
+        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Listed, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Ended, Superseded, Reported),
     );
 }
 

@@ -109,6 +109,19 @@ impl Replica {
         self.division.get_or_insert(Division { split, stage: Stage::Draining });
     }
 
+    /// How the shard ends, once that is chosen.
+    pub(super) fn division_split(&self) -> Option<&Split> {
+        self.division.as_ref().map(|division| &division.split)
+    }
+
+    /// Replicas of its parts of which it was told that they have begun.
+    pub(super) fn begun_parts(&self) -> Vec<ReplicaId> {
+        match self.division.as_ref().map(|division| &division.stage) {
+            Some(Stage::Drained { begun, .. }) => begun.iter().copied().collect(),
+            Some(Stage::Draining) | None => Vec::new(),
+        }
+    }
+
     pub(super) fn replay_drained(&mut self, barrier: Timestamp) {
         if let Some(division) = &mut self.division {
             let again_at = Some(Instant::default());

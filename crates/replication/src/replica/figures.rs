@@ -3,7 +3,7 @@
 use iolite_values::Timestamp;
 
 use super::Replica;
-use crate::node::View;
+use crate::node::{Report, View};
 
 /// Numbers of this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,18 @@ pub struct Figures {
 }
 
 impl Replica {
+    /// What an operator's tool waits for when it changes who keeps the shard.
+    pub(super) fn report(&self) -> Report {
+        Report {
+            group: self.group().clone(),
+            takes_part: self.takes_part(),
+            is_fetching: self.catch_up.deadline().is_some(),
+            complete: self.complete(),
+            split: self.division_split().cloned(),
+            begun: self.begun_parts(),
+        }
+    }
+
     pub fn figures(&self) -> Figures {
         Figures {
             view: self.standing.view(),

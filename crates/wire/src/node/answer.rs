@@ -59,6 +59,7 @@ pub enum Answer {
     Superseded {
         term: Term,
     },
+    Reported(Report),
 }
 
 /// Why reads may not be true any more.
@@ -76,6 +77,23 @@ pub struct Opened {
     pub term: Term,
     /// The feed can begin here.
     pub complete: Timestamp,
+}
+
+/// Where a replica stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The latest that it knows of, whether it is in it or not.
+    pub group: Group,
+    /// Whether it takes part in a view of that group.
+    pub takes_part: bool,
+    /// Whether it fetches what others have.
+    pub is_fetching: bool,
+    /// Everything that committed at or below this is here.
+    pub complete: Timestamp,
+    /// How the shard ends, once a transaction has chosen it.
+    pub split: Option<Split>,
+    /// Replicas of the parts that have begun, as far as this one was told.
+    pub begun: Vec<ReplicaId>,
 }
 
 /// What a replica has of a stretch of the feed.

@@ -11,7 +11,7 @@ use crate::session::{read_rows_as, write_rows_of};
 use crate::{DecodeError, EncodeError, frame};
 
 use super::{
-    Answer, Boot, Epoch, FromReplica, Invalid, Life, MessageId, Opened, ReplicaId, ShardId, Split, Term, View,
+    Answer, Boot, Epoch, FromReplica, Invalid, Life, MessageId, Opened, ReplicaId, Report, ShardId, Split, Term, View,
     closed_encoding, configuration, vote_encoding,
 };
 
@@ -102,6 +102,7 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
         Answer::WrongEpoch(None) => Field::NotOfShard(true),
         Answer::Ended(split) => Field::Ended(split.to_proto()),
         Answer::Superseded { term } => Field::Superseded(term.0),
+        Answer::Reported(report) => Field::Reported(write_report(report)),
     }
 }
 
@@ -136,6 +137,30 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
         Field::NotOfShard(none) => only_true(none).map(|()| Answer::WrongEpoch(None))?,
         Field::Ended(split) => Answer::Ended(Split::from_proto(split)?),
         Field::Superseded(term) => Answer::Superseded { term: Term(term) },
+        Field::Reported(report) => Answer::Reported(read_report(report)?),
+    })
+}
+
+fn write_report(report: &Report) -> proto::AnswerReported {
+    let Report { group, takes_part, is_fetching, complete, split, begun } = report;
+    proto::AnswerReported {
+        group: Some(configuration::write_group(group)),
+        takes_part: *takes_part,
+        is_fetching: *is_fetching,
+        complete: complete.as_u64(),
+        split: split.as_ref().map(Split::to_proto),
+        begun: begun.iter().map(|replica| replica.0).collect(),
+    }
+}
+
+fn read_report(report: proto::AnswerReported) -> Result<Report, DecodeError> {
+    Ok(Report {
+        group: configuration::read_group(required(report.group, "a report of no group")?)?,
+        takes_part: report.takes_part,
+        is_fetching: report.is_fetching,
+        complete: Timestamp::from_u64(report.complete),
+        split: report.split.map(Split::from_proto).transpose()?,
+        begun: report.begun.into_iter().map(ReplicaId).collect(),
     })
 }
 

@@ -64,4 +64,6 @@ pub enum Ask {
     Validate { snapshot: Timestamp, reads: Arc<[Read]> },
     /// The client needs no outcome up to this counter any more.
     Acknowledge { client: ClientId, through: Counter },
+    /// Where the replica stands, for operators. It is answered in every epoch, whatever the question says of the shard.
+    Report,
 }

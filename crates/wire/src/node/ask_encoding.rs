@@ -104,6 +104,7 @@ fn write(ask: &Ask, of_frame: View, writer: &mut Writer) -> Field {
         Ask::Acknowledge { client, through } => {
             Field::Acknowledge(proto::AcknowledgedThrough { client: client.0.to_bytes().to_vec(), through: through.0 })
         }
+        Ask::Report => Field::Report(true),
     }
 }
 
@@ -187,6 +188,7 @@ fn read(ask: Field, of_frame: View, reader: &mut Reader) -> Result<Ask, DecodeEr
         Field::Acknowledge(own) => {
             Ask::Acknowledge { client: ClientId(identity(&own.client)?), through: Counter(own.through) }
         }
+        Field::Report(report) => only_true(report).map(|()| Ask::Report)?,
     })
 }
 

@@ -3,8 +3,8 @@
 use iolite_store::{Commit, Completion, CompletionDecision, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{CellState, StoreIncarnation, TypeMismatch, Value};
 use iolite_wire::node::{
-    Answer, Boot, Closed, FromReplica, Invalid, Objection, Opened, Outcome, ReplicaId, ShardId, Term, Undecided, Vote,
-    Voted,
+    Answer, Boot, Closed, FromReplica, Invalid, Objection, Opened, Outcome, ReplicaId, Report, ShardId, Term,
+    Undecided, Vote, Voted,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -112,6 +112,20 @@ fn read_reply() -> BoxedStrategy<ReadReply> {
     (timestamp(), vec(row, 0..4)).prop_map(|(at, rows)| ReadReply { at, rows }).boxed()
 }
 
+fn report() -> BoxedStrategy<Report> {
+    let begun = vec(any::<u64>().prop_map(ReplicaId), 0..4);
+    (group(), any::<bool>(), any::<bool>(), timestamp(), option::of(super::nodes::split()), begun)
+        .prop_map(|(group, takes_part, is_fetching, complete, split, begun)| Report {
+            group,
+            takes_part,
+            is_fetching,
+            complete,
+            split,
+            begun,
+        })
+        .boxed()
+}
+
 fn answer() -> BoxedStrategy<Answer> {
     let too_old = || timestamp().prop_map(|low_watermark| TooOld { low_watermark });
     let plain = [
@@ -141,6 +155,7 @@ fn answer() -> BoxedStrategy<Answer> {
         1 => option::of(group()).prop_map(Answer::WrongEpoch),
         1 => super::nodes::split().prop_map(Answer::Ended),
         1 => any::<u32>().prop_map(|term| Answer::Superseded { term: Term(term) }),
+        1 => report().prop_map(Answer::Reported),
     ]
     .boxed()
 }

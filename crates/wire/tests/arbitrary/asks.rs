@@ -94,6 +94,7 @@ pub fn to_replica() -> BoxedStrategy<ToReplica> {
     let ask = prop_oneof![
         1 => Just(Ask::Open),
         1 => Just(Ask::Begin),
+        1 => Just(Ask::Report),
         4 => about_a_proposal(),
         4 => about_the_feed(),
         4 => about_data(),

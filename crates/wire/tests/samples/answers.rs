@@ -4,7 +4,7 @@ use iolite_store::{Commit, Completion, CompletionDecision, ReadReply, Refusal, R
 use iolite_values::{Attempt, Operation, Timestamp, TypeMismatch};
 use iolite_wire::node::{
     Answer, Ballot, Boot, Closed, Effect, Epoch, FromReplica, Group, Invalid, Objection, Opened, Outcome, ReplicaId,
-    ShardId, Term, Undecided, View, Vote, Voted,
+    Report, ShardId, Term, Undecided, View, Vote, Voted,
 };
 
 use super::asks::{coordinator, message_id, names};
@@ -149,6 +149,12 @@ pub fn all() -> Samples {
         ("answer_opened", "at term 3", sample([Answer::Opened(Opened { term: Term(3), complete: time(3) })])),
         ("answer_read", "a row of every state, and none", {
             sample([vec![row], Vec::new()].map(|rows| Answer::Read(Ok(ReadReply { at: time(9), rows }))))
+        }),
+        ("answer_reported", "of a shard that ends, whose parts begin", {
+            let (group, split) = (group.clone(), Some(super::nodes::split()));
+            let begun = [7, 8].map(ReplicaId).to_vec();
+            let report = Report { group, takes_part: true, is_fetching: true, complete: time(3), split, begun };
+            sample([Answer::Reported(report)])
         }),
         ("shard_group", "three replicas, and a shard that has ended", {
             sample([Answer::WrongEpoch(Some(group)), Answer::Ended(super::nodes::split())])

@@ -110,7 +110,7 @@ fn about_data() -> Samples {
 pub fn all() -> Samples {
     let opens = ToReplica { store: None, term: Term(0), ..asks(Ask::Open) };
     let acknowledges = asks(Ask::Acknowledge { client: client(), through: Counter(42) });
-    let frames = vec![opens, asks(Ask::Begin), acknowledges];
+    let frames = vec![opens, asks(Ask::Begin), acknowledges, asks(Ask::Report)];
     let frames = ("to_replica_frame", "what has no message of its own", Content::ToReplica(frames));
     [about_a_proposal(), about_the_feed(), about_data(), vec![frames]].concat()
 }

@@ -6,7 +6,7 @@ use iolite_values::Timestamp;
 use super::bench::{at, blind, put, settings};
 use super::group::{Trio, id_of};
 use crate::configuration_write;
-use crate::node::{Answer, Ask, Configuration, Group, ReplicaId, Vote};
+use crate::node::{Answer, Ask, Configuration, Epoch, Group, ReplicaId, Vote};
 use crate::replica::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
 
 fn next(group: &Group, members: [u64; 3]) -> Configuration {
@@ -76,4 +76,9 @@ fn who_learns_that_a_configuration_committed_is_sealed() {
     // Two of the three are enough to begin, and the new one is not there yet.
     trio.settle_without(None);
     assert_eq!([0, 1, 2].map(|replica: usize| trio.replicas[replica].takes_part()), [false, true, true]);
+    let reported = [0, 1, 2].map(|replica| match trio.ask(replica, Ask::Report) {
+        Some(Answer::Reported(report)) => (report.group.epoch, report.takes_part),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(reported, [(Epoch(1), false), (Epoch(1), true), (Epoch(1), true)]);
 }
