@@ -104,7 +104,10 @@ impl Gateway {
     pub(crate) fn on_submit_refused(&mut self, client: ClientId, refusal: &Refusal) {
         let Some(in_flight) = self.finish_in_flight(client) else { return };
         match refusal {
-            Refusal::Type { .. } | Refusal::TransactionTooLarge { .. } | Refusal::RowTooLarge { .. } => {
+            Refusal::Type { .. }
+            | Refusal::TransactionTooLarge { .. }
+            | Refusal::RowTooLarge { .. }
+            | Refusal::Configuration(_) => {
                 // A session that is gone sends it again when it is back.
                 if self.open(in_flight.session).is_some() {
                     let refused = Waiting::refused(in_flight.waiting.transaction, shortened(refusal.to_string()));

@@ -9,6 +9,7 @@ mod broken;
 mod configuration;
 mod coordinator;
 mod decisions;
+mod extent;
 mod ir;
 pub mod journal;
 pub mod limits;
@@ -26,6 +27,7 @@ pub use configuration::{
 };
 pub use coordinator::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
 pub use decisions::decisions;
+pub use extent::Extent;
 pub use local::Local;
 pub use replica::{Figures, RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
 pub use shards::{Place, ShardMap, ShardMapError};

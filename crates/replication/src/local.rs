@@ -50,8 +50,10 @@ impl Local {
     ) -> Local {
         let map = ShardMap::new(shards).expect("the caller gives a map");
         let now = Now { instant: Instant::from_nanos(0), wall: start };
-        let replica =
-            |group: &Group, id| Replica::new(ReplicaSettings { id, group: group.clone(), ..settings.clone() });
+        let replica = |group: &Group, id| {
+            let extent = map.extent(group.shard).expect("it is a shard of the map");
+            Replica::new(ReplicaSettings { id, group: group.clone(), extent, ..settings.clone() })
+        };
         let replicas = map.groups().flat_map(|group| group.members().iter().map(|id| (*id, replica(group, *id))));
         let replicas = replicas.collect();
         let coordinator = Coordinator::new(now, CoordinatorSettings::new(CoordinatorId::default(), Life(1), map));

@@ -44,6 +44,7 @@ use iolite_store::Attempts;
 use iolite_values::{StoreIncarnation, Timestamp};
 
 use crate::broken::Broken;
+use crate::extent::Extent;
 use crate::ir::{Quorums, Record};
 use crate::node::{
     Answer, Ask, BetweenReplicas, Boot, ClosedList, Configuration, FromReplica, Group, RecordedEntry, ReplicaId,
@@ -76,6 +77,8 @@ pub struct ReplicaSettings {
     /// Who keeps the shard when the replica is made: the same at every start, for what came later is in the journal. (Until something later is, another group
     /// is refused.) A replica that is not of them waits until it is.
     pub group: Group,
+    /// The rows of the shard.
+    pub extent: Extent,
     /// The split that made the shard, if one did: its rows come from the shard that ended.
     pub origin: Option<Split>,
     pub store: StoreIncarnation,
@@ -90,7 +93,8 @@ impl ReplicaSettings {
     pub fn alone(store: StoreIncarnation, boot: Boot, retention: Retention) -> ReplicaSettings {
         let id = ReplicaId::default();
         let group = Group::alone(ShardId::default(), id);
-        ReplicaSettings { id, group, origin: None, store, boot, retention, broken: Broken::Nothing }
+        let extent = Extent::everything();
+        ReplicaSettings { id, group, extent, origin: None, store, boot, retention, broken: Broken::Nothing }
     }
 }
 

@@ -4,11 +4,13 @@
 //! Completion records are placed as if they were rows of a table of their own, so that they move with a shard like rows.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use iolite_values::{ClientId, KeyRange, RowKey, TableId, Value};
 
 use crate::configuration::{configuration_key, configurations_table};
+use crate::extent::Extent;
 use crate::node::{Group, ReplicaId, ShardId, Split};
 
 /// A place between rows. Sorted as rows are.
@@ -46,6 +48,12 @@ pub enum ShardMapError {
     NoFirst,
     #[error("shard {0:?} begins twice")]
     Twice(ShardId),
+    #[error("there is no shard {0:?}, or it has ended: look up who has its rows now")]
+    Unknown(ShardId),
+    #[error("the place lies outside of shard {0:?}, or where it begins: take one between its rows")]
+    Outside(ShardId),
+    #[error("replica {0:?} keeps a shard already: a replica keeps one, take another")]
+    Taken(ReplicaId),
 }
 
 impl ShardMap {
@@ -93,13 +101,43 @@ impl ShardMap {
         *known = group;
     }
 
+    /// The rows of a shard; none of one that has ended.
+    pub fn extent(&self, shard: ShardId) -> Option<Extent> {
+        let (from, _) = self.starts.iter().find(|(_, own)| **own == shard)?;
+        let next = self.starts.range((Bound::Excluded(from), Bound::Unbounded)).next();
+        Some(Extent { from: from.clone(), until: next.map(|(start, _)| start.clone()) })
+    }
+
+    /// Whether a shard of this map can end so: for who writes it.
+    ///
+    /// # Errors
+    /// [`ShardMapError`].
+    pub fn check_split(&self, split: &Split) -> Result<(), ShardMapError> {
+        let parent = split.parent().shard;
+        let extent = self.extent(parent).ok_or(ShardMapError::Unknown(parent))?;
+        if !extent.is_cut_by(split) {
+            return Err(ShardMapError::Outside(parent));
+        }
+        let is_known = |part: &&Group| self.groups.contains_key(&part.shard) || self.ended.contains_key(&part.shard);
+        if let Some(part) = [split.lower(), split.upper()].into_iter().find(is_known) {
+            return Err(ShardMapError::Twice(part.shard));
+        }
+        let all = self.groups.values().flat_map(Group::members);
+        let is_taken = |replica: &&ReplicaId| split.lower().contains(**replica) || split.upper().contains(**replica);
+        match all.copied().find(|replica| is_taken(&replica)) {
+            Some(replica) => Err(ShardMapError::Taken(replica)),
+            None => Ok(()),
+        }
+    }
+
     /// A shard has ended so. Says whether that was new.
     pub fn split(&mut self, split: &Split) -> bool {
         let (parent, (table, key)) = (split.parent().shard, split.at());
         let at = Place { table, key: key.clone() };
-        let start = self.starts.iter().find(|(_, shard)| **shard == parent).map(|(start, _)| start.clone());
-        let Some(start) = start.filter(|start| *start < at && self.of(&at) == parent) else { return false };
-        for (start, group) in [(start, split.lower()), (at, split.upper())] {
+        let Some(Extent { from, .. }) = self.extent(parent).filter(|extent| extent.is_cut_by(split)) else {
+            return false;
+        };
+        for (start, group) in [(from, split.lower()), (at, split.upper())] {
             self.starts.insert(start, group.shard);
             self.groups.insert(group.shard, group.clone());
         }
@@ -215,6 +253,27 @@ mod tests {
             let mut map = before.clone();
             assert!(!map.split(&split(&at)) && map == before);
         }
+    }
+
+    #[test]
+    fn a_split_that_would_leave_no_map_is_told_before_it_is_written() {
+        let shards = [(Place::first(), group(0)), (bound(&[3]), group(1)), (bound(&[7]), group(2))];
+        let map = ShardMap::new(shards).unwrap();
+        let new = |shard| Group::new(ShardId(shard), Epoch(0), &[ReplicaId(u64::from(shard) + 10)]).unwrap();
+        let check = |at: &[u8], lower, upper| {
+            map.check_split(&Split::new(group(1), (TableId(5), RowKey::bound(at)), lower, upper).unwrap())
+        };
+        assert_eq!(check(&[5], new(3), new(4)), Ok(()));
+        for at in [[3], [2], [7]] {
+            assert_eq!(check(&at, new(3), new(4)), Err(ShardMapError::Outside(ShardId(1))));
+        }
+        assert_eq!(check(&[5], new(3), new(2)), Err(ShardMapError::Twice(ShardId(2))));
+        let taken = Group::new(ShardId(4), Epoch(0), &[ReplicaId(2)]).unwrap();
+        assert_eq!(check(&[5], new(3), taken), Err(ShardMapError::Taken(ReplicaId(2))));
+        let mut after = map.clone();
+        assert!(after.split(&Split::new(group(1), (TableId(5), RowKey::bound(&[5])), new(3), new(4)).unwrap()));
+        let again = Split::new(group(1), (TableId(5), RowKey::bound(&[6])), new(5), new(6)).unwrap();
+        assert_eq!(after.check_split(&again), Err(ShardMapError::Unknown(ShardId(1))));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use iolite_machine::WallTime;
 use iolite_replication::node::{Boot, Group, ReplicaId, ShardId};
-use iolite_replication::{Broken, Local, Place, ReplicaSettings, Retention};
+use iolite_replication::{Broken, Extent, Local, Place, ReplicaSettings, Retention};
 use iolite_store::conformance;
 use iolite_values::{ClientId, Id, RowKey, StoreIncarnation, TableId, Value};
 
@@ -19,7 +19,8 @@ fn one_coordinator_and_one_replica_are_a_store() {
 fn settings(broken: Broken) -> ReplicaSettings {
     let group = Group::alone(ShardId(0), ReplicaId(0));
     let retention = Retention::default();
-    ReplicaSettings { id: ReplicaId(0), group, origin: None, store: STORE, boot: Boot(1), retention, broken }
+    let extent = Extent::everything();
+    ReplicaSettings { id: ReplicaId(0), group, extent, origin: None, store: STORE, boot: Boot(1), retention, broken }
 }
 
 /// Where shards begin such that the suite's rows and its client's completion records are apart.

@@ -19,7 +19,9 @@ use std::sync::Arc;
 use iolite_values::{StoreIncarnation, Timestamp, TransactionId, Write};
 
 pub use attempts::{ATTEMPTS_MAX, Attempts};
-pub use reply::{CommitReply, Completion, CompletionDecision, ReadReply, Refusal, Reply, RowAt, TooOld, Validity};
+pub use reply::{
+    CommitReply, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, Reply, RowAt, TooOld, Validity,
+};
 pub use request::{ReadLimit, Request, RequestId};
 
 /// A store as gateways and the conformance suite see it. Requests are answered in any order, each exactly once.

@@ -56,6 +56,21 @@ pub enum Refusal {
     TransactionTooLarge { bytes_max: usize },
     #[error("the row {key:?} of table {table:?} would take more than {bytes_max} bytes: spread it over several rows")]
     RowTooLarge { table: TableId, key: RowKey, bytes_max: usize },
+    #[error("{0}")]
+    Configuration(ConfigurationFault),
+}
+
+/// Why what was written as a shard's next configuration cannot be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigurationFault {
+    #[error(
+        "this is no configuration of this shard: it is to be one, in the shard's own row, of an odd number of replicas, in the epoch after that of the group before"
+    )]
+    Unfit,
+    #[error(
+        "the place at which the shard is to be split lies outside of it, or where it begins: take one between its rows"
+    )]
+    Outside,
 }
 
 /// The completion record of a transaction.

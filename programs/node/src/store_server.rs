@@ -9,7 +9,7 @@ use iolite_host::{
     Site, drive, mailbox, random_seed,
 };
 use iolite_replication::node::{Boot, Group, ReplicaId};
-use iolite_replication::{Broken, RecoverError, Replica, ReplicaSettings, Retention};
+use iolite_replication::{Broken, Extent, RecoverError, Replica, ReplicaSettings, Retention};
 use tokio::net::TcpListener;
 
 use crate::clients::Ready;
@@ -98,7 +98,8 @@ impl StoreServer {
         };
         let owner = Owner { store: cluster.store, shard: group.shard, replica: config.id };
         let (journal, recovery) = open_replica(&config.data, owner, start, config.durability, &faults)?;
-        let recovered = recover(owner, group.clone(), &recovery);
+        let extent = cluster.shards.extent(group.shard).expect("it is a shard of the cluster's");
+        let recovered = recover(owner, group.clone(), extent, &recovery);
         let replica = recovered.map_err(|source| StoreServerError::Recovery { data: config.data.clone(), source })?;
         drop(recovery);
 
@@ -150,10 +151,16 @@ impl StoreServer {
     }
 }
 
-fn recover(owner: Owner, group: Group, found: &iolite_engine::Recovery) -> Result<Replica, RecoverError> {
+fn recover(
+    owner: Owner,
+    group: Group,
+    extent: Extent,
+    found: &iolite_engine::Recovery,
+) -> Result<Replica, RecoverError> {
     let settings = ReplicaSettings {
         id: owner.replica,
         group,
+        extent,
         origin: None,
         store: owner.store,
         boot: Boot(random_seed()),

@@ -48,11 +48,13 @@ pub fn replicas(plan: &Plan) -> usize {
 pub fn nodes(plan: &Plan) -> Vec<Node> {
     let store = StoreIncarnation(Id::from_u128(5));
     let mut nodes = Vec::new();
+    let map = shard_map(plan);
     for group in groups(plan) {
         for id in group.members() {
             let (retention, broken, boot) = (Retention::default(), plan.broken, Boot(1));
-            let settings =
-                ReplicaSettings { id: *id, group: group.clone(), origin: None, store, boot, retention, broken };
+            let extent = map.extent(group.shard).expect("it is a shard of the map");
+            let (id, group) = (*id, group.clone());
+            let settings = ReplicaSettings { id, group, extent, origin: None, store, boot, retention, broken };
             let journal = (plan.bounds.restarts > 0).then(Vec::new);
             let now = Now { instant: Instant::from_nanos(0), wall: START };
             nodes.push(Node::Replica(Box::new(ReplicaNode::new(settings, now, journal))));

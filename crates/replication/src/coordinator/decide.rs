@@ -259,7 +259,8 @@ impl Coordinator {
             Refusal::NotResolved { .. }
             | Refusal::Type { .. }
             | Refusal::TransactionTooLarge { .. }
-            | Refusal::RowTooLarge { .. } => self.answer(transacting, Reply::Refused(refusal)),
+            | Refusal::RowTooLarge { .. }
+            | Refusal::Configuration(_) => self.answer(transacting, Reply::Refused(refusal)),
         }
     }
 }

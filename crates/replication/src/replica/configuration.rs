@@ -10,6 +10,7 @@
 use std::cmp::Ordering;
 
 use iolite_machine::Now;
+use iolite_store::{ConfigurationFault, Refusal};
 use iolite_values::{Timestamp, Write};
 
 use super::Replica;
@@ -18,7 +19,7 @@ use crate::broken::Broken;
 use crate::configuration::{configuration_cell, configurations_table, said, written, written_split};
 use crate::ir::Quorums;
 use crate::journal::JournalRecord;
-use crate::node::{Configuration, Epoch, Group, Objection, Peer, Proposal, ReplicaId, Split, ToReplica, View};
+use crate::node::{Configuration, Epoch, Group, Objection, Peer, Proposal, ReplicaId, ToReplica, View};
 use crate::versions::Logged;
 
 /// Whose records a view begins from.
@@ -27,6 +28,11 @@ pub(super) struct Givers {
     /// Whether this replica's own record is one of them.
     pub own: bool,
     pub others: Vec<Parts>,
+}
+
+/// To somebody who does not know the present group.
+fn behind() -> Objection {
+    Objection::Conflict { at_least: Timestamp::ZERO }
 }
 
 impl Replica {
@@ -47,17 +53,34 @@ impl Replica {
     /// A proposal may make the next configuration only, and only of this one: whatever else stands in that row is a thing of the past.
     pub(super) fn check_configuration(&self, proposal: &Proposal) -> Result<(), Objection> {
         let table = configurations_table();
-        let mut own = proposal.writes().iter().filter(|write| write.cell.table == table).peekable();
-        if own.peek().is_none() {
-            return Ok(());
-        }
+        let mut own = proposal.writes().iter().filter(|write| write.cell.table == table);
         let cell = configuration_cell(self.configuration.group().shard);
-        let follows = |configuration: Configuration| configuration.previous() == Some(self.configuration.group());
-        let ends = |split: Split| split.parent() == self.configuration.group();
-        let is_next = |write: &Write| written(write).is_some_and(follows) || written_split(write).is_some_and(ends);
-        match own.all(|write| write.cell == cell && is_next(write)) {
-            true => Ok(()),
-            false => Err(Objection::Conflict { at_least: Timestamp::ZERO }),
+        let unfit = Objection::Refused(Refusal::Configuration(ConfigurationFault::Unfit));
+        match (own.next(), own.next()) {
+            (None, _) => Ok(()),
+            (Some(write), None) if write.cell == cell => self.check_next(write),
+            // Of a shard that has ended, perhaps: its row falls to whoever has this place.
+            (Some(write), None) if write.cell.column == cell.column => Err(behind()),
+            (Some(_), _) => Err(unfit),
+        }
+    }
+
+    /// What follows another group than this is of somebody who is behind, or ahead.
+    fn check_next(&self, write: &Write) -> Result<(), Objection> {
+        let group = self.configuration.group();
+        let refused = |fault| Err(Objection::Refused(Refusal::Configuration(fault)));
+        let split = written_split(write);
+        let before = match (written(write), &split) {
+            (Some(configuration), _) => configuration.previous().cloned(),
+            (None, split) => split.as_ref().map(|split| split.parent().clone()),
+        };
+        match before {
+            Some(before) if before == *group => match split {
+                Some(split) if !self.settings.extent.is_cut_by(&split) => refused(ConfigurationFault::Outside),
+                Some(_) | None => Ok(()),
+            },
+            Some(before) if before.shard == group.shard => Err(behind()),
+            Some(_) | None => refused(ConfigurationFault::Unfit),
         }
     }
 

@@ -142,7 +142,8 @@ impl Cluster {
         for group in map.groups() {
             for id in group.members() {
                 let offset = skew(&mut random);
-                nodes.insert(*id, StoreNode::new(*id, group.clone(), scene.broken, scene.host, offset));
+                let kept = (group.clone(), map.extent(group.shard).expect("a shard of the map"), None);
+                nodes.insert(*id, StoreNode::new(*id, kept, scene.broken, scene.host, offset));
             }
         }
         Cluster {

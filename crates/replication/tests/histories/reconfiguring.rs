@@ -85,7 +85,9 @@ impl Cluster {
         self.last_replica += 1;
         let id = ReplicaId(self.last_replica);
         let offset = self.random.below(10_000_000) as i64 - 5_000_000;
-        let node = StoreNode::new(id, group.clone(), self.scene.broken, self.scene.host, offset);
+        let extent = self.map.extent(group.shard).expect("only shards that are there change");
+        let kept = (group.clone(), extent, None);
+        let node = StoreNode::new(id, kept, self.scene.broken, self.scene.host, offset);
         self.nodes.insert(id, node);
         id
     }

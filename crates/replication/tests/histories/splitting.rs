@@ -27,14 +27,17 @@ impl Cluster {
         };
         let (lower, upper) = (self.next_part(), self.next_part());
         let split = Split::new(parent, (at.table, at.key), lower, upper).unwrap();
-        if !self.map.clone().split(&split) {
+        if self.map.check_split(&split).is_err() {
             return;
         }
+        let mut after = self.map.clone();
+        after.split(&split);
         for group in [split.lower(), split.upper()] {
             for id in group.members() {
                 let offset = self.random.below(10_000_000) as i64 - 5_000_000;
                 let (broken, host) = (self.scene.broken, self.scene.host);
-                let node = StoreNode::of_part(*id, group.clone(), Some(split.clone()), broken, host, offset);
+                let kept = (group.clone(), after.extent(group.shard).expect("a part"), Some(split.clone()));
+                let node = StoreNode::new(*id, kept, broken, host, offset);
                 self.nodes.insert(*id, node);
             }
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iolite_machine::{Gate, Machine, Now};
 use iolite_replication::node::{BetweenReplicas, Boot, FromReplica, Group, ReplicaId, Split};
-use iolite_replication::{Broken, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Retention};
+use iolite_replication::{Broken, Extent, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Retention};
 use iolite_values::{Id, StoreIncarnation};
 
 use super::checker::{self, Violation};
@@ -39,20 +39,16 @@ pub struct StoreNode {
 }
 
 impl StoreNode {
-    pub fn new(id: ReplicaId, group: Group, broken: Broken, host: Host, clock_offset_micros: i64) -> StoreNode {
-        StoreNode::of_part(id, group, None, broken, host, clock_offset_micros)
-    }
-
-    pub fn of_part(
+    /// A replica of a shard that has these rows.
+    pub fn new(
         id: ReplicaId,
-        group: Group,
-        origin: Option<Split>,
+        (group, extent, origin): (Group, Extent, Option<Split>),
         broken: Broken,
         host: Host,
         clock_offset_micros: i64,
     ) -> StoreNode {
         let retention = Retention { age: Duration::from_secs(3), operations_max: 60 };
-        let settings = ReplicaSettings { id, group, origin, store: STORE, boot: Boot(1), retention, broken };
+        let settings = ReplicaSettings { id, group, extent, origin, store: STORE, boot: Boot(1), retention, broken };
         StoreNode {
             replica: Replica::new(settings.clone()),
             disk: Disk::default(),

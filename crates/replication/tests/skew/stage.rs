@@ -6,8 +6,8 @@ use std::time::Duration;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_replication::node::{BetweenReplicas, Boot, FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{
-    Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Local, Place, Replica, ReplicaInput,
-    ReplicaOutput, ReplicaSettings, Retention, ShardMap,
+    Broken, Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, Extent, Local, Place, Replica,
+    ReplicaInput, ReplicaOutput, ReplicaSettings, Retention, ShardMap,
 };
 use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{CoordinatorId, Id, StoreIncarnation, Timestamp};
@@ -49,6 +49,7 @@ impl Stage {
             let settings = ReplicaSettings {
                 id: *id,
                 group: groups[0].clone(),
+                extent: Extent::everything(),
                 origin: None,
                 store,
                 boot: Boot(1),

@@ -6,7 +6,7 @@ use iolite_engine::{CrashFault, Durability, Incarnation, Journal, MemoryDisk, Op
 use iolite_machine::{Gate, Instant, Machine, Now, PersistId};
 use iolite_replication::journal::JournalRecord;
 use iolite_replication::node::{BetweenReplicas, Boot, FromReplica, Group, ReplicaId};
-use iolite_replication::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Retention};
+use iolite_replication::{Extent, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Retention};
 use iolite_values::{Id, StoreIncarnation};
 
 use crate::broken::Broken;
@@ -55,7 +55,9 @@ impl StoreNode {
         history.recovered(store, (place.id, place.group.shard), next, &recovery.records);
         let broken = place.broken.of_replica();
         let (id, group, retention, boot) = (place.id, place.group.clone(), place.retention, Boot(boot));
-        let settings = ReplicaSettings { id, group, origin: None, store, boot, retention, broken };
+        // Nobody splits shards here yet.
+        let extent = Extent::everything();
+        let settings = ReplicaSettings { id, group, extent, origin: None, store, boot, retention, broken };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
         StoreNode { replica, place: place.clone(), journal, gate: Gate::new(), sync_is_running: false }

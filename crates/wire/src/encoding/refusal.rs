@@ -3,7 +3,7 @@
 //! Invariant: the names of cell types are those of [`iolite_values::CellState::name`], so that a refusal that was read equals the one that
 //! was written.
 
-use iolite_store::Refusal;
+use iolite_store::{ConfigurationFault, Refusal};
 use iolite_values::{TableId, Timestamp, TypeMismatch};
 
 use crate::DecodeError;
@@ -39,6 +39,7 @@ pub(crate) fn write(refusal: &Refusal) -> proto::Refusal {
             key: key.as_bytes().to_vec(),
             bytes_max: *bytes_max as u64,
         }),
+        Refusal::Configuration(fault) => Why::Configuration(fault_number(*fault).into()),
     };
     proto::Refusal { why: Some(why) }
 }
@@ -62,7 +63,25 @@ pub(crate) fn read(refusal: proto::Refusal) -> Result<Refusal, DecodeError> {
         Why::RowTooLarge(own) => {
             Refusal::RowTooLarge { table: TableId(own.table), key: row_key(&own.key)?, bytes_max: count(own.bytes_max) }
         }
+        Why::Configuration(number) => Refusal::Configuration(fault(number)?),
     })
+}
+
+fn fault_number(fault: ConfigurationFault) -> proto::ConfigurationFault {
+    match fault {
+        ConfigurationFault::Unfit => proto::ConfigurationFault::Unfit,
+        ConfigurationFault::Outside => proto::ConfigurationFault::Outside,
+    }
+}
+
+fn fault(number: i32) -> Result<ConfigurationFault, DecodeError> {
+    match proto::ConfigurationFault::try_from(number) {
+        Ok(proto::ConfigurationFault::Unfit) => Ok(ConfigurationFault::Unfit),
+        Ok(proto::ConfigurationFault::Outside) => Ok(ConfigurationFault::Outside),
+        Ok(proto::ConfigurationFault::Unspecified) | Err(_) => {
+            Err(DecodeError::malformed("a fault of a configuration of no known kind"))
+        }
+    }
 }
 
 /// A number of a peer that may have more bits than this process.

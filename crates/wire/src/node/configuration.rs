@@ -63,8 +63,12 @@ impl Configuration {
     pub(crate) fn from_proto(configuration: proto::ShardConfiguration) -> Result<Configuration, DecodeError> {
         let group = read_group(required(configuration.group, "a configuration without a group")?)?;
         let previous = configuration.previous.map(read_group).transpose()?;
-        if previous.as_ref().is_some_and(|previous| previous.epoch >= group.epoch) {
-            return Err(DecodeError::malformed("a configuration comes after the previous one"));
+        let follows =
+            |previous: &Group| previous.shard == group.shard && previous.epoch.0.checked_add(1) == Some(group.epoch.0);
+        if !previous.as_ref().is_none_or(follows) {
+            return Err(DecodeError::malformed(
+                "a configuration is of the epoch after the previous one, of the same shard",
+            ));
         }
         Ok(Configuration { group, previous })
     }
@@ -82,4 +86,22 @@ pub(super) fn read_group(group: proto::ShardGroup) -> Result<Group, DecodeError>
     let members: Vec<ReplicaId> = group.members.into_iter().map(ReplicaId).collect();
     let group = Group::new(ShardId(group.shard), Epoch(group.epoch), &members);
     group.map_err(|_| DecodeError::malformed("a group has an odd number of members, each once, and few"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_that_leaves_an_epoch_out_or_is_of_another_shard_is_malformed() {
+        let group = |shard, epoch| Group::new(ShardId(shard), Epoch(epoch), &[ReplicaId(1)]).expect("one");
+        let read = |next: Group| {
+            let (group, previous) = (Some(write_group(&next)), Some(write_group(&group(1, 4))));
+            Configuration::from_proto(proto::ShardConfiguration { group, previous })
+        };
+        assert_eq!(read(group(1, 5)).map(|read| read.group().epoch), Ok(Epoch(5)));
+        for next in [group(1, 6), group(1, 4), group(1, 3), group(2, 5)] {
+            assert!(read(next).is_err());
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Anything that a replica answers.
 
-use iolite_store::{Commit, Completion, CompletionDecision, ReadReply, Refusal, RowAt, TooOld};
+use iolite_store::{Commit, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{CellState, StoreIncarnation, TypeMismatch, Value};
 use iolite_wire::node::{
     Answer, Boot, Closed, FromReplica, Invalid, Objection, Opened, Outcome, ReplicaId, Report, ShardId, Term,
@@ -42,6 +42,8 @@ fn refusal() -> BoxedStrategy<Refusal> {
         (timestamp(), timestamp()).prop_map(|(asked, limit)| Refusal::TooFarAhead { asked, limit }),
         (cell(), mismatch).prop_map(|(cell, mismatch)| Refusal::Type { cell, mismatch }),
         any::<usize>().prop_map(|bytes_max| Refusal::TransactionTooLarge { bytes_max }),
+        Just(Refusal::Configuration(ConfigurationFault::Unfit)),
+        Just(Refusal::Configuration(ConfigurationFault::Outside)),
         (table(), key(), any::<usize>()).prop_map(|(table, key, bytes_max)| Refusal::RowTooLarge {
             table,
             key,

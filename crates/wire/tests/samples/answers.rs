@@ -1,6 +1,6 @@
 //! Everything that a replica answers.
 
-use iolite_store::{Commit, Completion, CompletionDecision, ReadReply, Refusal, RowAt, TooOld};
+use iolite_store::{Commit, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{Attempt, Operation, Timestamp, TypeMismatch};
 use iolite_wire::node::{
     Answer, Ballot, Boot, Closed, Effect, Epoch, FromReplica, Group, Invalid, Objection, Opened, Outcome, ReplicaId,
@@ -80,7 +80,11 @@ fn refusals() -> Samples {
     let types = types.map(|mismatch| Refusal::Type { cell: cell("chair"), mismatch });
     let row = Refusal::RowTooLarge { table: table(), key: key("chair"), bytes_max: 1 << 20 };
     vec![
-        ("refusal", "of a transaction", sample([Answer::Refused(Refusal::TransactionTooLarge { bytes_max: 300 })])),
+        ("refusal", "of a transaction, and of configurations", {
+            let faults = [ConfigurationFault::Unfit, ConfigurationFault::Outside].map(Refusal::Configuration);
+            let transaction = Refusal::TransactionTooLarge { bytes_max: 300 };
+            sample([transaction].into_iter().chain(faults).map(Answer::Refused))
+        }),
         ("refused_moment", "not resolved, and too far ahead", sample(moments.map(Answer::Refused))),
         ("refused_type", "every type of a cell", sample(types.map(Answer::Refused))),
         ("refused_row", "a row", sample([Answer::Refused(row)])),

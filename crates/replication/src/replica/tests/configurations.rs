@@ -1,13 +1,14 @@
 //! Replicas that are not of the group, and configurations that do not follow it.
 
 use iolite_machine::Machine;
-use iolite_values::Timestamp;
+use iolite_store::{ConfigurationFault, Refusal};
+use iolite_values::{Operation, Timestamp, Value, Write};
 
 use super::bench::{at, blind, put, settings};
 use super::group::{Trio, id_of};
-use crate::configuration_write;
-use crate::node::{Answer, Ask, Configuration, Epoch, Group, ReplicaId, Vote};
+use crate::node::{Answer, Ask, Configuration, Epoch, Group, Objection, ReplicaId, ShardId, Vote};
 use crate::replica::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+use crate::{configuration_cell, configuration_write};
 
 fn next(group: &Group, members: [u64; 3]) -> Configuration {
     Configuration::after(group, &members.map(ReplicaId)).unwrap()
@@ -59,6 +60,34 @@ fn a_configuration_that_does_not_follow_the_group_is_a_conflict() {
     assert_eq!(vote(&mut trio, &later), Vote::No);
     let mut trio = Trio::new();
     assert_eq!(vote(&mut trio, &next(&group, [0, 1, 3])), Vote::Ok);
+}
+
+#[test]
+fn what_is_no_configuration_of_the_shard_is_refused() {
+    let mut trio = Trio::new();
+    let group = trio.replicas[0].group().clone();
+    let sealed = configuration_write(&next(&group, [0, 1, 3]));
+    let other_shard = Group::new(ShardId(9), group.epoch, group.members()).unwrap();
+    let other_cell = configuration_cell(ShardId(9));
+    let put = |value| Operation::Put(Value::Bytes(value));
+    let writes = [
+        Write { operation: put([1, 2, 3].into()), ..sealed.clone() },
+        Write { operation: put([].into()), ..sealed.clone() },
+        Write { operation: Operation::Delete, ..sealed.clone() },
+        configuration_write(&Configuration::first(group.clone())),
+        Write { cell: sealed.cell.clone(), ..configuration_write(&next(&other_shard, [0, 1, 3])) },
+    ];
+    let mut millis = 5;
+    let refused = Some(Objection::Refused(Refusal::Configuration(ConfigurationFault::Unfit)));
+    for write in writes {
+        millis += 1;
+        assert_eq!(trio.objection(0, &blind(millis, vec![write.clone()]), at(millis)), refused, "{write:?}");
+    }
+    let elsewhere = blind(89, vec![Write { cell: other_cell, ..sealed.clone() }]);
+    assert!(matches!(trio.objection(0, &elsewhere, at(89)), Some(Objection::Conflict { .. })), "it may have ended");
+    let twice = blind(90, vec![sealed.clone(), configuration_write(&next(&group, [0, 1, 4]))]);
+    assert_eq!(trio.objection(0, &twice, at(90)), refused, "one transaction makes one configuration");
+    assert_eq!(trio.objection(0, &blind(91, vec![sealed]), at(91)), None);
 }
 
 #[test]

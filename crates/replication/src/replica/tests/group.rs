@@ -9,8 +9,8 @@ use iolite_values::{CoordinatorId, Timestamp, Transaction};
 use super::bench::{START_MICROS, STORE, settings};
 use crate::ShardMap;
 use crate::node::{
-    Answer, Ask, BetweenReplicas, Epoch, Group, Life, MessageId, Outcome, Peer, ProposalId, ReplicaId, ShardId, Term,
-    ToReplica, View, Vote,
+    Answer, Ask, BetweenReplicas, Epoch, Group, Life, MessageId, Objection, Outcome, Peer, ProposalId, ReplicaId,
+    ShardId, Term, ToReplica, View, Vote, Voted,
 };
 use crate::replica::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
 use crate::tapir::split;
@@ -105,6 +105,17 @@ impl Trio {
             other => panic!("{other:?}"),
         });
         votes.collect()
+    }
+
+    /// Why a replica votes No on a transaction; none: it votes OK.
+    pub fn objection(&mut self, replica: usize, transaction: &Transaction, at: Timestamp) -> Option<Objection> {
+        match self.ask(replica, prepare(transaction, at)) {
+            Some(Answer::Voted(Voted { vote: Vote::Ok, .. })) => None,
+            Some(Answer::Voted(Voted { vote: Vote::No, objection, .. })) => {
+                Some(objection.expect("it is its own vote"))
+            }
+            other => panic!("{other:?}"),
+        }
     }
 
     /// Commits at these replicas, which all vote OK.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use iolite_machine::Machine;
-use iolite_values::{CoordinatorId, Timestamp};
+use iolite_store::{ConfigurationFault, Refusal};
+use iolite_values::{CoordinatorId, RowKey, Timestamp};
 
 use super::bench::{STORE, add, at, blind, cell, close, put, read, settings};
 use super::group::{Trio, id_of, prepare};
@@ -13,7 +14,7 @@ use crate::node::{
     Split, Term, ToReplica, View, Vote,
 };
 use crate::replica::{RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
-use crate::split_write;
+use crate::{Extent, Place, split_write};
 
 /// Three replicas of a shard, and one of each shard that goes on.
 struct Scene {
@@ -29,6 +30,10 @@ fn group(shard: u32, member: u64) -> Group {
 fn split(trio: &Trio) -> Split {
     let at = (cell(5).table, cell(5).row);
     Split::new(trio.replicas[0].group().clone(), at, group(1, 3), group(2, 4)).unwrap()
+}
+
+fn place(row: i64) -> Place {
+    Place { table: cell(row).table, key: cell(row).row }
 }
 
 impl Scene {
@@ -271,9 +276,36 @@ fn a_part_that_begins_before_all_is_finished_lacks_something() {
 #[test]
 fn a_split_that_is_not_of_this_group_is_a_conflict() {
     let mut scene = Scene::new();
-    let other = Group::new(ShardId(0), Epoch(1), &[0, 1, 3].map(ReplicaId)).unwrap();
+    let other = Group::new(ShardId(0), Epoch(1), &[0, 1, 9].map(ReplicaId)).unwrap();
     let other = Split::new(other, (cell(5).table, cell(5).row), group(1, 3), group(2, 4)).unwrap();
     assert_eq!(scene.trio.prepare(&[0], &blind(1, vec![split_write(&other)]), at(5)), [Vote::No]);
     let own = split(&scene.trio);
     assert_eq!(scene.trio.prepare(&[1], &blind(1, vec![split_write(&own)]), at(5)), [Vote::Ok]);
+}
+
+#[test]
+fn a_place_that_is_not_between_rows_of_the_shard_is_refused() {
+    let mut scene = Scene::new();
+    for replica in &mut scene.trio.replicas {
+        replica.settings.extent = Extent { from: place(3), until: Some(place(7)) };
+    }
+    let group_of = scene.trio.replicas[0].group().clone();
+    let mut objection = |row: i64, millis| {
+        let at_row = (cell(row).table, cell(row).row);
+        let split = Split::new(group_of.clone(), at_row, group(1, 3), group(2, 4)).unwrap();
+        scene.trio.objection(0, &blind(row as u64 + 1, vec![split_write(&split)]), at(millis))
+    };
+    let outside = Some(Objection::Refused(Refusal::Configuration(ConfigurationFault::Outside)));
+    for (row, millis) in [(2, 5), (3, 6), (7, 7), (8, 8)] {
+        assert_eq!(objection(row, millis), outside, "at {row}");
+    }
+    assert_eq!(objection(4, 9), None);
+}
+
+#[test]
+fn a_shard_is_split_where_a_table_begins_too() {
+    let mut scene = Scene::new();
+    let parent = scene.trio.replicas[0].group().clone();
+    let split = Split::new(parent, (cell(5).table, RowKey::bound(&[])), group(1, 3), group(2, 4)).unwrap();
+    assert_eq!(scene.trio.objection(0, &blind(1, vec![split_write(&split)]), at(5)), None);
 }
