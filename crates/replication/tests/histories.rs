@@ -36,6 +36,9 @@ const SEEDS: u64 = 150;
 /// Seeds that have failed once.
 const FOUND: &[u64] = &[90];
 
+/// Likewise, of one replica whose shard is split: a crash between the first two records of a part, and one in the state that it takes.
+const FOUND_IN_SPLITS: &[u64] = &[33, 37];
+
 const ALONE: Scene =
     Scene { shards: 1, replicas: 1, broken: Broken::Nothing, host: Host::WaitsForSync, operators: Operators::None };
 
@@ -113,6 +116,7 @@ fn so_is_every_history_in_which_shards_are_split() {
         assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.splits > 10, "{shards}x{replicas}: {total:?}");
     }
+    run_all(FOUND_IN_SPLITS.iter().copied(), Scene { operators: Operators::Split, ..ALONE });
 }
 
 #[test]
@@ -195,21 +199,49 @@ fn a_replica_that_comes_back_empty_under_its_number_is_found() {
     assert!(found.is_some(), "the checker finds what is broken");
 }
 
-/// Shows how one history ends: for people who look for a mistake.
-#[test]
-#[ignore = "shows one history"]
-#[expect(clippy::disallowed_macros, clippy::disallowed_methods, reason = "for people at a terminal")]
-fn show() {
-    let number = |name: &str| std::env::var(name).unwrap().parse::<u64>().unwrap();
+#[expect(clippy::disallowed_methods, reason = "for people at a terminal")]
+fn number(name: &str) -> u64 {
+    std::env::var(name).unwrap().parse().unwrap()
+}
+
+/// The scene that the environment names: `SHARDS`, `REPLICAS`, `OPERATORS`.
+#[expect(clippy::disallowed_methods, reason = "for people at a terminal")]
+fn scene_of_environment() -> Scene {
     let operators = match std::env::var("OPERATORS").as_deref() {
         Ok("replace") => Operators::Replace,
         Ok("split") => Operators::Split,
         Ok(_) => Operators::Resize,
         Err(_) => Operators::None,
     };
-    let scene = Scene { shards: number("SHARDS") as u32, replicas: number("REPLICAS"), operators, ..ALONE };
-    let mut cluster = Cluster::new(number("SEED"), scene);
+    Scene { shards: number("SHARDS") as u32, replicas: number("REPLICAS"), operators, ..ALONE }
+}
+
+/// Shows how one history ends: for people who look for a mistake.
+#[test]
+#[ignore = "shows one history"]
+#[expect(clippy::disallowed_macros, reason = "for people at a terminal")]
+fn show() {
+    let mut cluster = Cluster::new(number("SEED"), scene_of_environment());
     let end = cluster.run(2500).and_then(|()| cluster.heal()).and_then(|()| checker::check(&cluster));
     println!("{end:?}");
     cluster.show();
+}
+
+/// Runs the seeds from `FROM` to below `TO`, and names those that fail.
+#[test]
+#[ignore = "takes as long as one likes"]
+#[expect(clippy::disallowed_macros, reason = "for people at a terminal")]
+fn soak() {
+    let scene = scene_of_environment();
+    let mut total = Counts::default();
+    let mut failed = Vec::new();
+    for seed in number("FROM")..number("TO") {
+        match std::panic::catch_unwind(|| run(seed, scene)) {
+            Ok(Ok(counts)) => total.add(counts),
+            Ok(Err(violation)) => failed.push((seed, violation.to_string())),
+            Err(_) => failed.push((seed, "it panicked".to_owned())),
+        }
+    }
+    println!("{total:?}");
+    assert!(failed.is_empty(), "{failed:#?}");
 }

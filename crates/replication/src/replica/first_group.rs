@@ -21,7 +21,8 @@ impl Replica {
             return Vec::new();
         }
         let first = JournalRecord::Configured(Configuration::first(self.settings.group.clone()));
-        [first].into_iter().chain(self.origin_record()).collect()
+        // The group last: a crash may come between the two, and a journal that says the group says the origin too.
+        self.origin_record().into_iter().chain([first]).collect()
     }
 
     pub(super) fn origin_record(&self) -> Option<JournalRecord> {
@@ -56,7 +57,8 @@ impl Replica {
     /// [`RecoverError::OtherGroup`], when the journal says another first group than the host, and no later one.
     pub(super) fn check_first_group(&self) -> Result<(), RecoverError> {
         let ReplicaSettings { group: given, .. } = &self.settings;
-        if self.says_first_group && self.known_origin != self.settings.origin {
+        let says_origin = self.says_first_group || self.known_origin.is_some();
+        if says_origin && self.known_origin != self.settings.origin {
             return Err(RecoverError::OtherOrigin);
         }
         let known = self.configuration.group();

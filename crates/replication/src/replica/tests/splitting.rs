@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use iolite_machine::Machine;
 use iolite_store::{ConfigurationFault, Refusal};
-use iolite_values::{CoordinatorId, RowKey, Timestamp};
+use iolite_values::{CoordinatorId, Operation, RowKey, Timestamp, Value};
 
-use super::bench::{STORE, add, at, blind, cell, close, put, read, settings};
+use super::bench::{STORE, add, at, blind, cell, close, put, read, settings, write};
 use super::group::{Trio, id_of, prepare};
 use crate::broken::Broken;
+use crate::journal::JournalRecord;
 use crate::node::{
     Answer, Ask, Ballot, Effect, Epoch, Group, Life, MessageId, Objection, Outcome, Proposal, ReplicaId, ShardId,
     Split, Term, ToReplica, View, Vote,
 };
-use crate::replica::{RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+use crate::replica::{RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, STATE_CHUNK_BYTES_MAX};
 use crate::{Extent, Place, split_write};
 
 /// Three replicas of a shard, and one of each shard that goes on.
@@ -93,6 +94,12 @@ impl Scene {
             replica.validate();
         }
         is_more
+    }
+
+    fn restart_trio(&mut self) {
+        for (replica, records) in self.trio.replicas.iter_mut().zip(&self.trio.records) {
+            *replica = Replica::recover(replica.settings.clone(), [[0u8; 0]; 0], records).unwrap();
+        }
     }
 
     /// Asks one of the two parts.
@@ -308,4 +315,40 @@ fn a_shard_is_split_where_a_table_begins_too() {
     let parent = scene.trio.replicas[0].group().clone();
     let split = Split::new(parent, (cell(5).table, RowKey::bound(&[])), group(1, 3), group(2, 4)).unwrap();
     assert_eq!(scene.trio.objection(0, &blind(1, vec![split_write(&split)]), at(5)), None);
+}
+
+#[test]
+fn a_part_whose_journal_ends_anywhere_begins_with_all_of_its_rows() {
+    let mut scene = Scene::new();
+    // More than a chunk of rows.
+    let large = Value::bytes(vec![7; STATE_CHUNK_BYTES_MAX / 2]);
+    let rows = [1, 2, 3, 4];
+    let put_large = |row: i64| blind(row as u64, vec![write(row, Operation::Put(large.clone()))]);
+    for row in rows {
+        scene.trio.commit(&[0, 1, 2], &put_large(row), at(row as u64));
+    }
+    scene.end(&[0, 1, 2], 7);
+    let mut ids: Vec<_> = rows.iter().map(|row| id_of(&put_large(*row), at(*row as u64))).collect();
+    ids.push(id_of(&put(99, 0), at(7)));
+    scene.trio.resolve(&[0, 1, 2], Timestamp::ZERO, at(9), &ids);
+    scene.settle();
+    assert_eq!(scene.begun(), [true; 2]);
+    let records = scene.records[0].clone();
+    let decoded: Vec<_> = records.iter().map(|record| JournalRecord::decode(record).unwrap()).collect();
+    let is_chunk = |record: &&JournalRecord| matches!(record, JournalRecord::Snapshot(_));
+    assert!(decoded.iter().filter(is_chunk).count() > 2, "in chunks");
+    let begins = decoded.iter().position(|record| matches!(record, JournalRecord::Master(_))).unwrap();
+    for kept in 0..=records.len() {
+        scene.records[0] = records[..kept].to_vec();
+        let settings = scene.parts[0].settings.clone();
+        scene.parts[0] = Replica::recover(settings, [[0u8; 0]; 0], &scene.records[0]).unwrap();
+        assert_eq!(scene.begun()[0], kept > begins, "with {kept} records");
+        // Those of the shard that ended tell until they hear that it has begun: it did not say so.
+        scene.restart_trio();
+        scene.settle();
+        assert_eq!((scene.begun()[0], rows.map(|row| scene.has_row(0, row))), (true, [true; 4]), "with {kept} records");
+        let settings = scene.parts[0].settings.clone();
+        let recovered = Replica::recover(settings, [[0u8; 0]; 0], &scene.records[0]).unwrap();
+        assert!(recovered.takes_part(), "with {kept} records, and those after them");
+    }
 }
