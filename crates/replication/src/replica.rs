@@ -17,6 +17,7 @@ mod checkpoint;
 mod clients;
 mod close;
 mod configuration;
+mod counters;
 mod division;
 mod figures;
 mod finalise;

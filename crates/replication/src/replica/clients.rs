@@ -1,7 +1,7 @@
 //! Completion records: what became of each client's transactions.
 //!
 //! Invariant: a record is kept until its client acknowledges it, and the counter up to which a client acknowledged is kept for good, so a
-//! transaction takes effect once however late a copy of it comes.
+//! transaction takes effect once however late a copy of it comes. Of what was acknowledged it is known whether its outcome was here.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -9,6 +9,7 @@ use std::ops::Bound;
 use iolite_store::Completion;
 use iolite_values::{ClientId, Counter, TransactionId};
 
+use super::counters::Counters;
 use crate::journal::{CheckpointClient, completion_from_wire, completion_to_wire};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Clients {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Client {
     acknowledged: Counter,
+    /// Acknowledged, and no outcome of it was here: its client was told before this replica was, or left the counter out.
+    unseen: Counters,
     completions: BTreeMap<Counter, Completion>,
 }
 
@@ -44,6 +47,17 @@ impl Clients {
         let client = self.clients.entry(transaction.client).or_default();
         if transaction.counter > client.acknowledged {
             client.completions.entry(transaction.counter).or_insert(completion);
+        } else {
+            client.unseen.remove(transaction.counter);
+        }
+    }
+
+    /// Whether an outcome of the transaction was here, whether it is kept or not.
+    pub fn has_completed(&self, transaction: TransactionId) -> bool {
+        let Some(client) = self.clients.get(&transaction.client) else { return false };
+        match transaction.counter <= client.acknowledged {
+            true => !client.unseen.contains(transaction.counter),
+            false => client.completions.contains_key(&transaction.counter),
         }
     }
 
@@ -53,9 +67,7 @@ impl Clients {
         if through <= client.acknowledged {
             return false;
         }
-        client.acknowledged = through;
-        client.completions = client.completions.split_off(&through);
-        client.completions.remove(&through);
+        client.acknowledge(through);
         true
     }
 
@@ -77,8 +89,9 @@ impl Clients {
             if begun.is_some() && completions.is_empty() {
                 continue;
             }
-            room = room.saturating_sub(completions.len().max(1));
-            parts.push(CheckpointClient { client: *id, acknowledged: client.acknowledged, completions });
+            let unseen: Vec<_> = client.unseen.ranges().collect();
+            room = room.saturating_sub((completions.len() + unseen.len()).max(1));
+            parts.push(CheckpointClient { client: *id, acknowledged: client.acknowledged, unseen, completions });
             if room == 0 {
                 break;
             }
@@ -88,24 +101,17 @@ impl Clients {
 
     /// Takes everything that another replica knows.
     pub fn absorb(&mut self, other: Clients) {
-        for (client, Client { acknowledged, completions }) in other.clients {
-            if acknowledged > Counter(0) {
-                self.acknowledge(client, acknowledged);
-            }
-            for (counter, completion) in completions {
-                self.complete(TransactionId { client, counter }, completion);
-            }
+        for (client, known) in other.clients {
+            self.clients.entry(client).or_default().absorb(known);
         }
     }
 
     /// Takes a part from a checkpoint.
     pub fn restore(&mut self, part: CheckpointClient) {
-        if part.acknowledged > Counter(0) {
-            self.acknowledge(part.client, part.acknowledged);
-        }
-        for (counter, completion) in part.completions {
-            self.complete(TransactionId { client: part.client, counter }, completion_from_wire(completion));
-        }
+        let CheckpointClient { client, acknowledged, unseen, completions } = part;
+        let completions = completions.into_iter().map(|(counter, found)| (counter, completion_from_wire(found)));
+        let known = Client { acknowledged, unseen: unseen.into_iter().collect(), completions: completions.collect() };
+        self.clients.entry(client).or_default().absorb(known);
     }
 
     /// # Panics
@@ -114,6 +120,42 @@ impl Clients {
         for client in self.clients.values() {
             let lowest = client.completions.keys().next();
             assert!(lowest.is_none_or(|counter| *counter > client.acknowledged), "an acknowledged outcome was kept");
+            let highest = client.unseen.ranges().last();
+            assert!(
+                highest.is_none_or(|(_, last)| last <= client.acknowledged),
+                "an outcome is awaited that is no more"
+            );
+        }
+    }
+}
+
+impl Client {
+    /// Through a counter above the present one.
+    fn acknowledge(&mut self, through: Counter) {
+        self.unseen.append(self.acknowledged.next(), through);
+        let mut later = self.completions.split_off(&through);
+        if later.remove(&through).is_some() {
+            self.unseen.remove(through);
+        }
+        for counter in std::mem::replace(&mut self.completions, later).into_keys() {
+            self.unseen.remove(counter);
+        }
+        self.acknowledged = through;
+    }
+
+    /// What one of the two has seen was seen.
+    fn absorb(&mut self, mut other: Client) {
+        let most = self.acknowledged.max(other.acknowledged);
+        for own in [&mut *self, &mut other] {
+            if own.acknowledged < most {
+                own.acknowledge(most);
+            }
+        }
+        self.unseen = self.unseen.within(&other.unseen);
+        for (counter, completion) in other.completions {
+            if counter > most {
+                self.completions.entry(counter).or_insert(completion);
+            }
         }
     }
 }

@@ -19,7 +19,6 @@ use crate::ir::Entry;
 use crate::journal::JournalRecord;
 use crate::node::{Objection, Proposal, ProposalId, Vote};
 use crate::tapir::{conflict, conflict_as_figure_9};
-use crate::versions::Logged;
 
 impl Replica {
     /// Whether this replica votes OK.
@@ -54,18 +53,12 @@ impl Replica {
     }
 
     /// Whether another proposal of the transaction committed: no fast quorum can have accepted both. That its client has acknowledged it says nothing: it
-    /// may have been told of this very one, before any replica was.
+    /// may have been told of this very one, before any replica was. That its outcome was here does, for of this one it was not. And it was here, if another
+    /// one committed: at or below the complete point all that committed was, and above it the records tell (docs/protocols/tapir.md, "Exactly once").
     fn is_over(&self, proposal: &Proposal) -> bool {
         let ProposalId { at, transaction, .. } = proposal.id;
-        let is_other = |logged: &Logged| logged.commit.transaction == transaction && logged.commit.at != at;
-        match self.clients.known(transaction) {
-            Known::Nothing => false,
-            Known::Completed(completion) => proposal.is_home && completion.at != at,
-            Known::Forgotten => {
-                let logged = self.versions.logged(self.versions.low_watermark(), Timestamp::MAX);
-                proposal.is_home && logged.is_ok_and(|mut logged| logged.any(is_other))
-            }
-        }
+        let is_this = self.versions.logged_at(at).is_some_and(|logged| logged.commit.transaction == transaction);
+        proposal.is_home && !is_this && self.clients.has_completed(transaction)
     }
 
     /// Exactly-once: what this shard knows of the transaction, if it keeps its outcome.

@@ -1,6 +1,6 @@
 //! Any record of the journal, of a checkpoint and of a client's storage.
 
-use iolite_values::{ClientId, SchemaHash, StoreIncarnation, TransactionId};
+use iolite_values::{ClientId, Counter, SchemaHash, StoreIncarnation, TransactionId};
 use iolite_wire::client_storage::{
     EndedAs, MutationStatus, StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow,
 };
@@ -68,10 +68,10 @@ fn checkpoint_client() -> impl Strategy<Value = CheckpointClient> {
     let completion =
         (attempt(), timestamp(), settled).prop_map(|(attempt, at, settled)| Completion { attempt, at, settled });
     let completions = vec((counter(), completion), 0..4).prop_map(|each| each.into_iter().collect());
-    (client(), counter(), completions).prop_map(|(client, acknowledged, completions)| CheckpointClient {
-        client,
-        acknowledged,
-        completions,
+    (client(), counter(), completions, 0_u64..4).prop_map(|(client, acknowledged, completions, ranges)| {
+        let unseen = (0..ranges).map(|range| (Counter(range * 10 + 1), Counter(range * 10 + 8)));
+        let unseen = unseen.filter(|(_, last)| *last <= acknowledged).collect();
+        CheckpointClient { client, acknowledged, unseen, completions }
     })
 }
 

@@ -1,4 +1,4 @@
-//! Three replicas that speak to each other, and a coordinator that says to each what a test wants.
+//! Three replicas that speak to each other, or five, and a coordinator that says to each what a test wants.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -28,14 +28,19 @@ pub struct Trio {
 
 impl Trio {
     pub fn new() -> Trio {
-        let members = [0, 1, 2].map(ReplicaId);
+        Trio::of(3)
+    }
+
+    /// A group of another size.
+    pub fn of(size: u64) -> Trio {
+        let members: Vec<ReplicaId> = (0..size).map(ReplicaId).collect();
         let group = Group::new(ShardId(0), Epoch(0), &members).unwrap();
         let replica = |id| Replica::new(ReplicaSettings { id, group: group.clone(), ..settings(1) });
         let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START_MICROS) };
-        let replicas = members.map(replica).into();
-        let mut trio =
-            Trio { replicas, now, asked: 0, between: VecDeque::new(), said: Vec::new(), records: vec![Vec::new(); 3] };
-        for replica in 0..3 {
+        let replicas: Vec<Replica> = members.into_iter().map(replica).collect();
+        let records = vec![Vec::new(); replicas.len()];
+        let mut trio = Trio { replicas, now, asked: 0, between: VecDeque::new(), said: Vec::new(), records };
+        for replica in 0..trio.replicas.len() {
             assert_eq!(trio.ask(replica, Ask::Begin), Some(Answer::Begun));
         }
         trio
@@ -75,14 +80,18 @@ impl Trio {
         answer
     }
 
-    /// Everything that the three say to each other arrives, but for what `down` is told or says.
+    /// Everything that they say to each other arrives, but for what `down` is told or says.
     pub fn settle_without(&mut self, down: Option<usize>) {
-        for replica in 0..3 {
+        self.settle_without_any(down.as_slice());
+    }
+
+    pub fn settle_without_any(&mut self, down: &[usize]) {
+        for replica in 0..self.replicas.len() {
             self.drain(replica);
         }
         while let Some(message) = self.between.pop_front() {
             let (from, to) = (message.from.0 as usize, message.to.0 as usize);
-            if down != Some(from) && down != Some(to) && to < self.replicas.len() {
+            if !down.contains(&from) && !down.contains(&to) && to < self.replicas.len() {
                 self.replicas[to].handle(self.now, ReplicaInput::FromPeer(message));
                 self.drain(to);
             }
