@@ -91,6 +91,9 @@ impl CoordinatorSettings {
 pub enum CoordinatorInput {
     /// The gateway asks.
     Request(RequestId, Request),
+    /// Whoever copies the store reads it at this timestamp: every replica is to keep its history. Said again before
+    /// [`crate::limits::COPY_HELD_FOR`] is over; not answered, for a read that comes too late says so.
+    Hold(Timestamp),
     /// A message has come.
     FromReplica(FromReplica),
 }
@@ -299,6 +302,7 @@ impl Machine for Coordinator {
     fn handle(&mut self, now: Now, input: CoordinatorInput) {
         match input {
             CoordinatorInput::Request(id, request) => self.on_request(now, id, request),
+            CoordinatorInput::Hold(at) => self.hold(at),
             CoordinatorInput::FromReplica(message) => self.on_message(now, message),
         }
         self.drive_feed(now);

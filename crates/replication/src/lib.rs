@@ -6,6 +6,7 @@
 //! A shard is kept by a group of 2f + 1 replicas. The embedded server is a group of one: what it journals is decided.
 
 mod broken;
+mod completions;
 mod configuration;
 mod coordinator;
 mod decisions;
@@ -22,6 +23,7 @@ mod versions;
 pub use iolite_wire::node;
 
 pub use broken::Broken;
+pub use completions::{CompletionRow, client_key, completions_table};
 pub use configuration::{
     configuration_cell, configuration_key, configuration_write, configurations_table, split_write,
 };

@@ -17,6 +17,7 @@ mod checkpoint;
 mod clients;
 mod close;
 mod configuration;
+mod copying;
 mod counters;
 mod division;
 mod figures;
@@ -60,6 +61,8 @@ pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};
 use checkpoint::Checkpoint;
 use clients::Clients;
 pub use close::CLOSED_WRITES_MAX;
+use copying::Copies;
+pub use copying::{COPIES_MAX, COPY_HELD_FOR, COPY_HISTORY_MAX};
 pub use division::DRAINED_AGAIN_AFTER;
 use division::Division;
 pub use figures::Figures;
@@ -152,6 +155,8 @@ pub struct Replica {
     catch_up: CatchUp,
     /// A peer takes the state: the history that it needs is kept until then.
     state_held_until: Option<Instant>,
+    /// Backups that are under way.
+    copies: Copies,
     /// Nothing new is voted OK at or below this any more.
     barrier: Timestamp,
     /// Everything at or below the barrier, and the barrier itself, is durable when this is.
@@ -200,6 +205,7 @@ impl Replica {
             settled: Timestamp::ZERO,
             catch_up: CatchUp::default(),
             state_held_until: None,
+            copies: Copies::default(),
             barrier: Timestamp::ZERO,
             barrier_after: PersistId::START,
             open_commits: BTreeMap::new(),
@@ -283,7 +289,7 @@ impl Replica {
             // One that is new knows of no lives, and has nothing.
             Ask::Open if !self.has_begun() => return None,
             Ask::Open => self.on_open(from),
-            Ask::ReadAt { interest, at, limit } => self.on_read_at(&interest, at, limit),
+            Ask::ReadAt { interest, at, limit } => self.on_read_at(now, &interest, at, limit),
             Ask::Changes { interests, after, through } => self.on_changes(&interests, after, through),
             _ if !self.standing.is_normal() => return None,
             Ask::Begin => self.on_begin(from, term, id.life),
@@ -354,7 +360,8 @@ impl Replica {
             self.forget_settled(self.complete());
         }
         if !self.is_writing_commits() && !self.holds_history(now.instant) {
-            self.versions.collect(self.settings.retention, self.settled, COLLECTED_EACH_TIME);
+            let through = self.collected_through(now);
+            self.versions.collect(self.settings.retention, through, COLLECTED_EACH_TIME);
         }
     }
 }

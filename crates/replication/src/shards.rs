@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use iolite_values::{ClientId, KeyRange, RowKey, TableId, Value};
+use iolite_values::{ClientId, KeyRange, RowKey, TableId};
 
+use crate::completions::{client_key, completions_table};
 use crate::configuration::{configuration_key, configurations_table};
 use crate::extent::Extent;
 use crate::node::{Group, ReplicaId, ShardId, Split};
@@ -28,8 +29,7 @@ impl Place {
 
     /// Where a client's completion records are.
     pub fn of_client(client: ClientId) -> Place {
-        let key = RowKey::new(&[Value::Id(client.0)]).expect("an id is a key");
-        Place { table: TableId::of("$completions"), key }
+        Place { table: completions_table(), key: client_key(client) }
     }
 }
 

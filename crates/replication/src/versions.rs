@@ -22,6 +22,7 @@ use iolite_values::{RowKey, TableId, Timestamp, TypeMismatch, Write};
 
 pub use collect::Retention;
 pub use logged::Logged;
+pub use read::through_limit;
 pub use row::{Version, VersionedRow};
 
 /// All rows of a replica.
@@ -37,6 +38,11 @@ pub struct Versions {
 impl Versions {
     pub fn low_watermark(&self) -> Timestamp {
         self.low_watermark
+    }
+
+    /// Operations above the low watermark.
+    pub fn history_operations(&self) -> usize {
+        self.history_operations
     }
 
     pub fn row(&self, table: TableId, key: &RowKey) -> Option<&VersionedRow> {

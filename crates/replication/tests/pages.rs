@@ -49,7 +49,7 @@ fn the_replicas_page_speaks_of_every_input_output_and_answer() {
 
 #[test]
 fn the_coordinators_page_speaks_of_every_input_and_answer() {
-    assert_names(COORDINATOR, &names!(CoordinatorInput: Request, FromReplica));
+    assert_names(COORDINATOR, &names!(CoordinatorInput: Request, Hold, FromReplica));
     assert_names(COORDINATOR, &names!(CoordinatorOutput: Event, ToReplica, Superseded));
     assert_names(COORDINATOR, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
     assert_names(
@@ -88,6 +88,9 @@ fn the_page_of_all_limits_gives_them_too() {
         ("SEGMENT_WRITES_MAX", limits::SEGMENT_WRITES_MAX.to_string()),
         ("STATE_CHUNK_BYTES_MAX", limits::STATE_CHUNK_BYTES_MAX.to_string()),
         ("STATE_HELD_FOR", format!("{:?}", limits::STATE_HELD_FOR)),
+        ("COPIES_MAX", limits::COPIES_MAX.to_string()),
+        ("COPY_HELD_FOR", format!("{:?}", limits::COPY_HELD_FOR)),
+        ("COPY_HISTORY_MAX", limits::COPY_HISTORY_MAX.to_string()),
         ("STATE_TRIES_MAX", limits::STATE_TRIES_MAX.to_string()),
         ("FETCH_AGAIN_AFTER", format!("{:?}", limits::FETCH_AGAIN_AFTER)),
         ("DRAINED_AGAIN_AFTER", format!("{:?}", limits::DRAINED_AGAIN_AFTER)),

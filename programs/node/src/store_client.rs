@@ -152,6 +152,11 @@ impl StoreClient {
         self.inner.end.borrow().clone().unwrap_or(StoreClientEnd::Closed)
     }
 
+    /// Has every replica keep the history behind `at` for a while, so that the store can be copied as of then. Said again every few seconds.
+    pub fn hold(&self, at: Timestamp) {
+        self.inner.mailbox.send(CoordinatorInput::Hold(at));
+    }
+
     /// Waits until the store is open, and tells where its feed stands now.
     ///
     /// # Errors

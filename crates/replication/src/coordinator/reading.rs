@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use iolite_machine::Now;
 use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RequestId, RowAt, TooOld};
-use iolite_values::{Interest, Timestamp, TransactionId};
+use iolite_values::{Interest, KeyRange, Timestamp, TransactionId};
 
 use super::Coordinator;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
+use crate::completions::completions_table;
 use crate::node::{Answer, Ask, ReplicaId, ShardId, Split};
 use crate::shards::ShardMap;
 
@@ -114,6 +115,18 @@ impl Coordinator {
         self.readings.open.insert(request, Reading { kind, parts });
         for part in 0..count {
             self.ask_next(now, request, part);
+        }
+    }
+
+    /// Tells every replica that the store is read at `at`: reading none of the completion records says that, and is enough.
+    pub(super) fn hold(&mut self, at: Timestamp) {
+        let range = KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) };
+        let interest = Interest::Range { table: completions_table(), range };
+        let limit = ReadLimit { rows: 0, bytes: 0 };
+        for shard in self.shards() {
+            for replica in self.replicas(shard) {
+                self.say(Target { shard, replica }, Ask::ReadAt { interest: interest.clone(), at, limit });
+            }
         }
     }
 

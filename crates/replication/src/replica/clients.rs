@@ -4,12 +4,14 @@
 //! transaction takes effect once however late a copy of it comes. Of what was acknowledged it is known whether its outcome was here.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::ops::Bound;
 
-use iolite_store::Completion;
-use iolite_values::{ClientId, Counter, TransactionId};
+use iolite_store::{Completion, RowAt};
+use iolite_values::{ClientId, Counter, KeyRange, Timestamp, TransactionId};
 
 use super::counters::Counters;
+use crate::completions::{CompletionRow, first_client};
 use crate::journal::{CheckpointClient, completion_from_wire, completion_to_wire};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,6 +99,26 @@ impl Clients {
             }
         }
         parts
+    }
+
+    /// As rows, in the order of their keys: what was decided at or below `at`.
+    pub fn rows_at(&self, range: &KeyRange, at: Timestamp) -> impl Iterator<Item = RowAt> {
+        let clients = self.clients.range(first_client(&range.lower)..);
+        let rows = clients.flat_map(move |(id, client)| {
+            let own = CompletionRow::Client { client: *id, acknowledged: client.acknowledged };
+            let decided = client.completions.iter().filter(move |(_, completion)| completion.at <= at);
+            let outcome = |(counter, completion): (&Counter, &Completion)| CompletionRow::Outcome {
+                client: *id,
+                counter: *counter,
+                completion: completion.clone(),
+            };
+            iter::once(own).chain(decided.map(outcome))
+        });
+        let range = range.clone();
+        let upper = range.upper.clone();
+        rows.map(|row| row.to_row())
+            .take_while(move |row| upper.as_ref().is_none_or(|upper| row.key.as_bytes() < &**upper))
+            .filter(move |row| range.contains(&row.key))
     }
 
     /// Takes everything that another replica knows.

@@ -2,17 +2,29 @@
 
 use std::sync::Arc;
 
-use iolite_machine::PersistId;
+use iolite_machine::{Now, PersistId};
 use iolite_store::{ReadLimit, Refusal};
 use iolite_values::{ClientId, Counter, Interest, Read, Timestamp, observes};
 
 use super::Replica;
 use crate::broken::Broken;
+use crate::completions::completions_table;
 use crate::journal::JournalRecord;
 use crate::node::{Answer, Invalid, Proposal};
 
 impl Replica {
-    pub(super) fn on_read_at(&mut self, interest: &Interest, at: Timestamp, limit: ReadLimit) -> (PersistId, Answer) {
+    pub(super) fn on_read_at(
+        &mut self,
+        now: Now,
+        interest: &Interest,
+        at: Timestamp,
+        limit: ReadLimit,
+    ) -> (PersistId, Answer) {
+        if let Interest::Range { table, range } = interest
+            && *table == completions_table()
+        {
+            return self.on_read_completions(now, range, at, limit);
+        }
         let answer = self.incomplete(at).unwrap_or_else(|| Answer::Read(self.versions.read_at(interest, at, limit)));
         (self.barrier_after, answer)
     }
@@ -56,7 +68,7 @@ impl Replica {
     }
 
     /// What to answer when not everything at or below `asked` is here. Who is the whole group says what is not resolved; others may only be behind.
-    fn incomplete(&self, asked: Timestamp) -> Option<Answer> {
+    pub(super) fn incomplete(&self, asked: Timestamp) -> Option<Answer> {
         let complete = self.complete();
         if asked <= complete {
             None

@@ -5,6 +5,7 @@ mod catching_up;
 mod checkpoints;
 mod closing;
 mod configurations;
+mod copying;
 mod exactly_once;
 mod finalising;
 mod first_group;

@@ -21,16 +21,11 @@ impl Versions {
                 let row = self.row(cell.table, &cell.row).map(|row| cell_of(&row.at(at), cell.column));
                 row.into_iter().filter_map(|row| row_at(cell.table, &cell.row, row)).collect()
             }
-            Interest::Range { table, range } => self
-                .rows_from(*table, &range.lower)
-                .take_while(|(key, _)| range.contains(key))
-                .filter_map(|(key, row)| row_at(*table, key, row.at(at).into_owned()))
-                .scan((0, 0), |(rows, bytes), row| {
-                    let passed = *rows > limit.rows || *bytes > limit.bytes;
-                    (*rows, *bytes) = (*rows + 1, *bytes + row.row.size_bytes());
-                    (!passed).then_some(row)
-                })
-                .collect(),
+            Interest::Range { table, range } => {
+                let rows = self.rows_from(*table, &range.lower).take_while(|(key, _)| range.contains(key));
+                let rows = rows.filter_map(|(key, row)| row_at(*table, key, row.at(at).into_owned()));
+                through_limit(rows, limit).collect()
+            }
         };
         Ok(ReadReply { at, rows })
     }
@@ -46,6 +41,15 @@ impl Versions {
             .into_iter()
             .flat_map(move |rows| rows.range::<[u8], _>((Bound::Included(lower), Bound::Unbounded)))
     }
+}
+
+/// Through the one that passes the limit.
+pub fn through_limit(rows: impl Iterator<Item = RowAt>, limit: ReadLimit) -> impl Iterator<Item = RowAt> {
+    rows.scan((0, 0), move |(rows, bytes), row| {
+        let passed = *rows > limit.rows || *bytes > limit.bytes;
+        (*rows, *bytes) = (*rows + 1, *bytes + row.row.size_bytes());
+        (!passed).then_some(row)
+    })
 }
 
 /// The row with that cell only.

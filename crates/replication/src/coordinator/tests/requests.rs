@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use iolite_machine::Machine;
 use iolite_store::{CommitReply, Event, ReadLimit, ReadReply, Refusal, Reply, Request, RequestId, TooOld};
 use iolite_values::{CoordinatorId, Interest, KeyRange, TableId, Timestamp};
 
@@ -9,6 +10,8 @@ use super::bench::{
     Bench, Prepared, START_MICROS, Said, at, close, commit, completed, completion, own_id, prepare, prepare_again,
     prepared, transaction,
 };
+use crate::completions::completions_table;
+use crate::coordinator::CoordinatorInput;
 use crate::node::{Answer, Ask, Boot, Life, MessageId};
 
 fn replied(id: u64, reply: Reply) -> Said {
@@ -30,6 +33,17 @@ fn a_commit_is_proposed_at_the_time_and_answered_with_its_outcome() {
     assert_eq!(bench.answer(2, accepted), [replied(7, reply), Said::Asks(3, close)]);
     assert_eq!(bench.answer(2, completed(at(0))), [], "a repeated answer answers nothing");
     assert_eq!(bench.coordinator.open_requests(), 0);
+}
+
+#[test]
+fn a_copy_of_the_store_is_told_to_every_replica_and_waits_for_nobody() {
+    let mut bench = Bench::open();
+    bench.coordinator.handle(bench.now, CoordinatorInput::Hold(at(5)));
+    let range = KeyRange { lower: [].into(), upper: Some([].into()) };
+    let interest = Interest::Range { table: completions_table(), range };
+    let ask = Ask::ReadAt { interest, at: at(5), limit: ReadLimit { rows: 0, bytes: 0 } };
+    assert_eq!(bench.said(), [Said::Asks(2, ask)]);
+    assert_eq!((bench.coordinator.open_requests(), bench.answer(2, Answer::Behind { complete: at(1) })), (0, vec![]));
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! Copies of the store: completion records as rows, and history that is kept while it is copied.
+
+use std::sync::Arc;
+
+use iolite_machine::PersistId;
+use iolite_store::{Completion, CompletionDecision, ReadLimit, ReadReply, TooOld};
+use iolite_values::{ClientId, Counter, Decision, Id, Interest, KeyRange, Operation, Timestamp, Transaction, Value};
+
+use super::bench::{Bench, Said, add, at, blind, cell, completion, put, write};
+use crate::completions::{CompletionRow, client_key, completions_table};
+use crate::node::{Answer, Ask};
+use crate::replica::{COPIES_MAX, COPY_HELD_FOR, COPY_HISTORY_MAX};
+
+const CLIENT: ClientId = ClientId(Id::from_u128(1));
+
+fn completions(range: KeyRange, at: Timestamp, rows: usize) -> Ask {
+    let interest = Interest::Range { table: completions_table(), range };
+    Ask::ReadAt { interest, at, limit: ReadLimit { rows, bytes: usize::MAX } }
+}
+
+fn hold(at: Timestamp) -> Ask {
+    completions(KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) }, at, 0)
+}
+
+fn rows(answer: Answer) -> Vec<CompletionRow> {
+    let Answer::Read(Ok(ReadReply { rows, .. })) = answer else { panic!("{answer:?}") };
+    rows.iter().map(|row| CompletionRow::of(row).expect("a row of this table")).collect()
+}
+
+fn client(client: ClientId, acknowledged: u64) -> CompletionRow {
+    CompletionRow::Client { client, acknowledged: Counter(acknowledged) }
+}
+
+fn outcome(client: ClientId, counter: u64, completion: Completion) -> CompletionRow {
+    CompletionRow::Outcome { client, counter: Counter(counter), completion }
+}
+
+fn committed(millis: u64) -> Completion {
+    completion(1, at(millis), CompletionDecision::Committed)
+}
+
+#[test]
+fn completion_records_are_read_as_of_a_timestamp_and_part_by_part() {
+    let mut bench = Bench::new();
+    let late = ClientId(Id::from_u128(u128::MAX));
+    for counter in 1..=3 {
+        bench.commit(&add(counter, 1), at(counter));
+    }
+    let aborted = Transaction { decision: Decision::Abort("no".into()), ..add(4, 1) };
+    bench.prepare(&aborted, at(4));
+    let mut other = add(u64::MAX, 1);
+    other.id.client = late;
+    bench.commit(&other, at(5));
+    bench.commit(&add(5, 1), at(9));
+    bench.answer(Ask::Acknowledge { client: CLIENT, through: Counter(2) });
+    bench.close(at(20));
+    let expected = [
+        client(CLIENT, 2),
+        outcome(CLIENT, 3, committed(3)),
+        outcome(CLIENT, 4, completion(1, at(4), CompletionDecision::Aborted)),
+        client(late, 0),
+        outcome(late, u64::MAX, committed(5)),
+    ];
+    assert_eq!(rows(bench.answer(completions(KeyRange::all(), at(8), 100))), expected);
+    // A page has one row more than was asked for, and the next one begins there.
+    let first = rows(bench.answer(completions(KeyRange::all(), at(8), 2)));
+    assert_eq!(first, expected[..3]);
+    let CompletionRow::Outcome { counter, .. } = &first[2] else { panic!("an outcome") };
+    let key = [Value::Id(CLIENT.0), Value::Bytes(counter.0.to_be_bytes().as_slice().into())];
+    let lower = iolite_values::RowKey::new(&key).expect("short").as_bytes().into();
+    assert_eq!(rows(bench.answer(completions(KeyRange { lower, upper: None }, at(8), 100))), expected[2..]);
+    let upper = Some(client_key(late).as_bytes().into());
+    assert_eq!(rows(bench.answer(completions(KeyRange { lower: Arc::new([]), upper }, at(8), 100))), expected[..3]);
+}
+
+#[test]
+fn what_is_told_of_completions_is_durable() {
+    let mut bench = Bench::new();
+    bench.commit(&add(1, 1), at(1));
+    bench.close(at(2));
+    bench.answer(Ask::Acknowledge { client: CLIENT, through: Counter(1) });
+    let said = bench.ask(completions(KeyRange::all(), at(1), 9));
+    assert!(matches!(said[..], [Said::Answer(PersistId(3), Answer::Read(Ok(_)))]), "{said:?}");
+}
+
+#[test]
+fn history_is_kept_while_a_copy_is_heard_of_and_no_longer() {
+    let mut bench = Bench::new();
+    for counter in 1..=9 {
+        bench.commit(&put(counter, 1), at(counter));
+    }
+    bench.close(at(20));
+    bench.answer(hold(at(5)));
+    bench.close(at(5_000));
+    assert_eq!(bench.replica.low_watermark(), Timestamp::ZERO, "what is a second older than the copy would go");
+    bench.now.instant = bench.now.instant + COPY_HELD_FOR / 2;
+    bench.answer(hold(at(5)));
+    bench.now.instant = bench.now.instant + COPY_HELD_FOR / 2;
+    bench.close(at(5_001));
+    let interest = Interest::Cell(cell(1));
+    let read = Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE };
+    assert!(matches!(bench.answer(read.clone()), Answer::Read(Ok(_))), "it was heard of again");
+    bench.now.instant = bench.now.instant + COPY_HELD_FOR / 2;
+    bench.close(at(5_002));
+    let too_old = TooOld { low_watermark: at(9) };
+    assert_eq!(bench.answer(read), Answer::Read(Err(too_old)));
+    assert_eq!(bench.answer(hold(at(5))), Answer::Read(Err(too_old)), "and who holds it is told");
+}
+
+#[test]
+fn a_copy_does_not_make_history_grow_without_end() {
+    let mut bench = Bench::keeping(1_000);
+    bench.commit(&put(1, 1), at(1));
+    bench.close(at(2));
+    bench.answer(hold(at(1)));
+    for counter in 2..=1 + COPY_HISTORY_MAX as u64 {
+        bench.commit(&blind(counter, vec![write(2, Operation::Add(1)); 999]), at(counter + 1));
+    }
+    bench.close(at(10));
+    assert!(bench.replica.low_watermark() <= at(1), "held");
+    bench.commit(&blind(99, vec![write(2, Operation::Add(1)); 999]), at(11));
+    bench.close(at(11));
+    assert!(bench.replica.low_watermark() > at(1), "there is far too much");
+}
+
+#[test]
+fn only_so_many_copies_are_held() {
+    let mut bench = Bench::new();
+    let many = COPIES_MAX as u64;
+    for counter in 1..=many + 1 {
+        bench.commit(&put(counter, 1), at(counter));
+    }
+    bench.close(at(20));
+    for copy in 0..=many {
+        bench.answer(hold(at(many + 1 - copy)));
+    }
+    bench.close(at(5_000));
+    bench.replica.settings.retention.age = std::time::Duration::ZERO;
+    bench.close(at(5_001));
+    // The last one, of the lowest timestamp, was one too many.
+    assert_eq!(bench.replica.low_watermark(), at(2));
+}
