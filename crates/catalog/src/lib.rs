@@ -7,17 +7,22 @@
 //! - no table of an app has the system table's number.
 
 mod growth;
+mod restoring;
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::RowAt;
-use iolite_values::{Interest, KeyRange, Row, RowKey, Schema, SchemaError, SchemaHash, TableId, Write};
+use iolite_values::{Id, Interest, KeyRange, Row, RowKey, Schema, SchemaError, SchemaHash, TableId, Write};
 
 pub use growth::Growth;
+pub use restoring::{begin_restoring, end_restoring, restoring};
 
 /// The name of the system table. A table of an app begins with a letter, so none can have it.
 pub const CATALOG_TABLE: &str = "_catalog";
+
+/// Tables of the system, by names that no app's table can have; but their numbers it can.
+const SYSTEM_TABLES: [&str; 3] = [CATALOG_TABLE, "$completions", "$configurations"];
 
 /// How many hashes of covered schemas are remembered. Past this, clients send theirs again after the next hello.
 pub const KNOWN_SCHEMAS_MAX: usize = 4096;
@@ -40,12 +45,15 @@ pub enum Admission {
     Grow(Box<Growth>),
 }
 
-/// The rows of the catalog cannot be understood.
+/// Why nobody can be served by what the rows of the catalog say.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("version {version} of the stored schema cannot be read: {problem}. Was it written by a newer Iolite?")]
-pub struct CatalogError {
-    pub version: i64,
-    pub problem: String,
+pub enum CatalogError {
+    #[error("version {version} of the stored schema cannot be read: {problem}. Was it written by a newer Iolite?")]
+    Unreadable { version: i64, problem: String },
+    #[error(
+        "the backup {backup} is being restored into this store: wait until `iolite restore` has ended, or run it again"
+    )]
+    Restoring { backup: Id },
 }
 
 /// The server's schema and its history.
@@ -126,7 +134,8 @@ impl Catalog {
     /// # Errors
     /// [`SchemaError`] when it contradicts the server's, or when it adds to it and the policy is [`SchemaPolicy::Fixed`].
     pub fn admit(&self, schema: &Schema) -> Result<Admission, SchemaError> {
-        if let Some(name) = schema.table_name(Catalog::table()) {
+        let system = SYSTEM_TABLES.iter().find_map(|name| schema.table_name(TableId::of(name)));
+        if let Some(name) = system {
             let problem = "its number is that of a system table: rename it".into();
             return Err(SchemaError { table: name.into(), column: String::new(), problem });
         }

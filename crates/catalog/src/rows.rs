@@ -1,8 +1,9 @@
 //! The rows of the catalog: the key is the version, the column `json` the canonical schema.
 
+use iolite_store::RowAt;
 use iolite_values::{Cell, CellState, ColumnId, Operation, Row, RowKey, Schema, Value, Write};
 
-use crate::{Catalog, CatalogError};
+use crate::{Catalog, CatalogError, restoring};
 
 const JSON: &str = "json";
 
@@ -28,11 +29,15 @@ impl Catalog {
     pub(crate) fn read_versions(&mut self) -> Result<(), CatalogError> {
         let mut latest = None;
         for (key, row) in self.rows.iter().filter(|(_, row)| row.exists()) {
+            let mark = RowAt { table: Catalog::table(), key: key.clone(), row: row.clone() };
+            if let Some(backup) = restoring(&mark) {
+                return Err(CatalogError::Restoring { backup });
+            }
             let version = match key.values().ok().as_deref() {
                 Some([Value::Int(version)]) => *version,
-                _ => return Err(CatalogError { version: 0, problem: format!("{key:?} is no version") }),
+                _ => return Err(CatalogError::Unreadable { version: 0, problem: format!("{key:?} is no version") }),
             };
-            let schema = read(row).map_err(|problem| CatalogError { version, problem })?;
+            let schema = read(row).map_err(|problem| CatalogError::Unreadable { version, problem })?;
             self.known.insert(schema.hash());
             latest = Some((version, schema));
         }

@@ -81,13 +81,36 @@ fn a_row_that_is_no_schema_is_an_error_and_not_a_panic() {
     row.apply(iolite_values::ColumnId::ROW, &iolite_values::Operation::Create).expect("a row operation");
     let rows = vec![RowAt { table: Catalog::table(), key, row }];
     let error = catalog.load(rows).expect_err("no JSON");
-    assert_eq!(error.version, 3);
+    assert!(matches!(error, CatalogError::Unreadable { version: 3, .. }), "{error}");
 }
 
 #[test]
 fn no_app_can_name_a_table_like_the_systems() {
     let json = r#"{"tables":{"_catalog":{"columns":{"id":{"type":"id"}},"key":["id"]}}}"#;
     assert!(Schema::from_json(json).is_err());
+}
+
+#[test]
+fn a_store_that_is_being_restored_says_so_until_it_is() {
+    let backup = iolite_values::Id::from_u128(7);
+    let mut catalog = Catalog::new(SchemaPolicy::Grow);
+    assert_eq!(catalog.fold(&begin_restoring(backup)), Err(CatalogError::Restoring { backup }));
+    let grown = growth(&Catalog::new(SchemaPolicy::Grow), &schema(""));
+    let Decision::Commit(writes) = grown.decision() else { panic!("it grows") };
+    assert_eq!(catalog.fold(&writes), Err(CatalogError::Restoring { backup }), "whatever else comes");
+    assert_eq!(catalog.fold(&end_restoring()), Ok(()));
+    assert_eq!(catalog.version(), 1);
+}
+
+#[test]
+fn no_app_can_have_a_table_with_the_number_of_a_systems() {
+    // Found by search: names are numbers of 32 bits.
+    for (name, same) in SYSTEM_TABLES.into_iter().zip(["a9mradk1", "ms8raee2", "ao5laa5y"]) {
+        assert_eq!(TableId::of(name), TableId::of(same));
+        let json = format!(r#"{{"tables":{{"{same}":{{"columns":{{"id":{{"type":"id"}}}},"key":["id"]}}}}}}"#);
+        let error = Catalog::new(SchemaPolicy::Grow).admit(&Schema::from_json(&json).expect("a valid name"));
+        assert!(error.is_err_and(|error| error.table == same && error.problem.contains("rename it")), "{same}");
+    }
 }
 
 #[test]

@@ -37,14 +37,14 @@ impl Gateway {
         let loaded = self.catalog.load(reply.rows).and_then(|()| self.catalog.fold(&*changes));
         self.home = match loaded {
             Ok(()) => Home::Serving { store, position },
-            Err(error) => Home::Unreadable { position, problem: error.to_string() },
+            Err(error) => Home::Unreadable { store: Some(store), position, problem: error.to_string() },
         };
         self.retry_held(now);
     }
 
     /// Nobody is served without schemas.
     pub(crate) fn on_unreadable(&mut self, problem: String) {
-        self.home = Home::Unreadable { position: self.position(), problem };
+        self.home = Home::Unreadable { store: None, position: self.position(), problem };
     }
 
     /// Takes schema changes from the feed.
@@ -52,12 +52,21 @@ impl Gateway {
         let table = Catalog::table();
         let writes = || commits.iter().flat_map(|commit| commit.writes.iter()).filter(|own| own.cell.table == table);
         match &mut self.home {
-            Home::Away | Home::Unreadable { .. } => {}
+            Home::Away => {}
+            // They may be readable now: a restore has ended.
+            Home::Unreadable { store, position, .. } => {
+                if let Some(store) = *store
+                    && writes().next().is_some()
+                    && self.catalog.fold(writes()).is_ok()
+                {
+                    self.home = Home::Serving { store, position: *position };
+                }
+            }
             Home::ReadingSchemas { changes, .. } => changes.extend(writes().cloned()),
-            Home::Serving { position, .. } => {
+            Home::Serving { store, position } => {
                 if let Err(error) = self.catalog.fold(writes()) {
-                    let position = *position;
-                    self.home = Home::Unreadable { position, problem: error.to_string() };
+                    let (store, position) = (*store, *position);
+                    self.home = Home::Unreadable { store: Some(store), position, problem: error.to_string() };
                 }
             }
         }

@@ -30,6 +30,8 @@ pub enum Home {
     },
     /// Its schemas cannot be understood, so nobody is served.
     Unreadable {
+        /// None: they were not even read.
+        store: Option<StoreIncarnation>,
         position: Timestamp,
         problem: String,
     },

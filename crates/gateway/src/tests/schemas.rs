@@ -178,6 +178,22 @@ fn a_stored_schema_that_cannot_be_read_serves_nobody_and_says_why() {
 }
 
 #[test]
+fn a_store_that_is_being_restored_serves_nobody_until_it_is() {
+    let mut world = World::new();
+    let backup = iolite_values::Id::from_u128(7);
+    world.commit(iolite_catalog::begin_restoring(backup));
+    world.gateway = Gateway::new(settings(Broken::Nothing));
+    world.store_comes();
+    world.answer_all();
+    greet(&mut world, 1, SCHEMA);
+    assert!(!world.gateway.is_ready() && world.take().is_empty());
+    world.commit(iolite_catalog::end_restoring());
+    world.answer_all();
+    assert!(world.gateway.is_ready());
+    assert!(!world.take().is_empty(), "who waited is greeted");
+}
+
+#[test]
 fn a_store_with_another_history_ends_open_sessions_and_serves_again() {
     let mut world = World::new();
     world.join_and_watch(1);
