@@ -70,6 +70,7 @@ impl Collector {
             match self.session(&mut back_off).await {
                 Ok(()) => return,
                 Err(error) => {
+                    self.shared.counts.reconnected();
                     tracing::warn!("history is not collected for a moment: {error}");
                     back_off.wait().await;
                 }
@@ -109,7 +110,7 @@ impl Collector {
 
 impl Session {
     async fn open(shared: &Shared) -> Result<Session, WorkError> {
-        let client = connect(&shared.settings, None).await?;
+        let client = connect(shared, None).await?;
         Ok(Session {
             rows: Rows::prepare(&client).await?,
             log: Log::prepare(&client).await?,

@@ -11,7 +11,9 @@ use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Socket};
 
 use crate::encryption::{Encryption, Tls};
 use crate::error::WorkError;
+use crate::figures::Open;
 use crate::settings::PostgresSettings;
+use crate::shared::Shared;
 
 /// A transaction whose store says nothing for so long is ended by the database, so that it does not hold up everyone's feed.
 pub const IDLE_TRANSACTION_MAX: Duration = Duration::from_secs(10);
@@ -25,21 +27,22 @@ pub const RECONNECT_AFTER_MAX: Duration = Duration::from_secs(2);
 
 /// Connects; what is notified goes to `notified`.
 pub(crate) async fn connect(
-    settings: &PostgresSettings,
+    shared: &Shared,
     notified: Option<mpsc::UnboundedSender<String>>,
 ) -> Result<Client, tokio_postgres::Error> {
+    let (settings, open) = (&shared.settings, shared.counts.open());
     // Drivers end with the client, or when the connection breaks; the client then says so to whoever uses it.
     let client = match &settings.encryption {
         Encryption::None => {
             let (client, connection) = settings.database.connect(NoTls).await?;
-            tokio::spawn(drive(connection, notified));
+            tokio::spawn(drive(connection, notified, open));
             client
         }
         Encryption::Tls(config) => {
             let mut database = settings.database.clone();
             database.ssl_mode(SslMode::Require);
             let (client, connection) = database.connect(Tls(config.clone())).await?;
-            tokio::spawn(drive(connection, notified));
+            tokio::spawn(drive(connection, notified, open));
             client
         }
     };
@@ -50,6 +53,7 @@ pub(crate) async fn connect(
 async fn drive<T: TlsStream + Unpin>(
     mut connection: Connection<Socket, T>,
     notified: Option<mpsc::UnboundedSender<String>>,
+    _open: Open,
 ) {
     loop {
         match poll_fn(|context| connection.poll_message(context)).await {

@@ -80,6 +80,7 @@ impl Feed {
                 Ok(End::Stopped) => return,
                 Ok(End::Gap) => {}
                 Err(error) => {
+                    self.shared.counts.reconnected();
                     tracing::warn!("the feed is interrupted, and goes on from where it is: {error}");
                     back_off.wait().await;
                 }
@@ -97,6 +98,7 @@ impl Feed {
     /// Finds out which history is there and whether the feed can go on in it.
     async fn open(&mut self, session: &Session) -> Result<(), WorkError> {
         let (mut incarnation, mut extent) = in_time(session.look()).await?;
+        self.shared.counts.heard();
         while let Ok(at) = self.wanted.try_recv() {
             self.want(at);
         }
@@ -131,6 +133,7 @@ impl Feed {
             }
             if Instant::now() >= poll_at {
                 let (incarnation, extent) = in_time(session.look()).await?;
+                self.shared.counts.heard();
                 if self.incarnation != Some(incarnation) {
                     return Ok(End::Gap);
                 }
@@ -200,7 +203,7 @@ impl Feed {
 impl Session {
     async fn open(shared: &Shared) -> Result<Session, WorkError> {
         let (notify, notified) = mpsc::unbounded_channel();
-        let client = connect(&shared.settings, Some(notify)).await?;
+        let client = connect(shared, Some(notify)).await?;
         let channel = format!("iolite_{:016x}", LockKey::of_store(shared.space).as_i64());
         client.batch_execute(&format!("LISTEN {channel}")).await?;
         Ok(Session {

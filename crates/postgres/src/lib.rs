@@ -3,6 +3,7 @@
 //! Source: Iolite's own. Validation is that of the replica (data-type OCC, Zhang 2017, 3.4); the locks, the timestamps and the feed are described,
 //! with the reasons why they are right, in docs/protocols/postgres.md.
 
+mod address;
 mod collect;
 mod commit;
 mod connection;
@@ -10,6 +11,7 @@ mod encryption;
 mod error;
 mod facts;
 mod feed;
+mod figures;
 mod follower;
 pub mod limits;
 mod locks;
@@ -26,8 +28,10 @@ mod tables;
 mod time_limits;
 mod validate;
 
-pub use encryption::Encryption;
+pub use address::{Address, AddressError};
+pub use encryption::{AuthorityError, Encryption};
 pub use error::OpenError;
 pub use facts::Malformed;
+pub use figures::Figures;
 pub use settings::{Broken, Clock, PostgresSettings, Retention, SchemaName, SchemaNameError};
 pub use store::PostgresStore;

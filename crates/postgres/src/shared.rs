@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use iolite_store::{Attempts, CommitReply, Event, Refusal, Reply, RequestId, Validity};
@@ -10,6 +10,7 @@ use iolite_values::{Read, Timestamp, Transaction};
 use tokio::sync::mpsc;
 
 use crate::facts::{RowFacts, RowId, Standing};
+use crate::figures::Counts;
 use crate::locks::LockSpace;
 use crate::settings::{Clock, PostgresSettings};
 use crate::stamps::Stamps;
@@ -22,6 +23,7 @@ pub const FOLD_AFTER: usize = 256;
 pub(crate) struct Shared {
     pub settings: PostgresSettings,
     pub space: LockSpace,
+    pub counts: Arc<Counts>,
     stamps: Mutex<Stamps>,
     attempts: Mutex<Attempts>,
     resolved: AtomicU64,
@@ -44,6 +46,7 @@ impl Shared {
         let (long, long_end) = mpsc::unbounded_channel();
         let shared = Shared {
             space: LockSpace::of(settings.schema.as_str()),
+            counts: Arc::default(),
             stamps: Mutex::new(Stamps::new(settings.coordinator)),
             attempts: Mutex::default(),
             resolved: AtomicU64::new(0),
@@ -81,6 +84,7 @@ impl Shared {
             | Reply::Refused(_) => None,
         };
         if answered.set() {
+            self.counts.answered();
             self.emit(Event::Reply(id, reply));
         }
         if let Some(at) = wanted {

@@ -6,15 +6,17 @@ use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{Decision, Level, Transaction};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::collect::Collector;
 use crate::commit::Committer;
-use crate::connection::{BackOff, connect, in_time};
+use crate::connection::{ANSWER_WITHIN_MAX, BackOff, connect, in_time};
 use crate::error::{OpenError, Remedy, WorkError};
 use crate::feed::Feed;
+use crate::figures::Figures;
 use crate::read::Reader;
 use crate::settings::PostgresSettings;
-use crate::shared::Shared;
+use crate::shared::{Ends, Shared};
 use crate::tables;
 use crate::time_limits::{Answered, Limited, TimeLimits};
 
@@ -41,6 +43,7 @@ use crate::time_limits::{Answered, Limited, TimeLimits};
 /// ```
 #[derive(Debug)]
 pub struct PostgresStore {
+    shared: Arc<Shared>,
     commits: mpsc::UnboundedSender<Job>,
     reads: mpsc::UnboundedSender<Job>,
     limited: mpsc::UnboundedSender<Limited>,
@@ -59,15 +62,41 @@ impl PostgresStore {
     /// # Errors
     /// [`OpenError`]: nothing was changed, unless the database was lost in between. Connections that are lost later are made anew.
     pub async fn open(settings: PostgresSettings) -> Result<PostgresStore, OpenError> {
-        let client = connect(&settings, None).await?;
-        tables::set_up(&client, &settings).await?;
-        Ok(PostgresStore::start(settings))
+        let (shared, ends) = Shared::new(settings);
+        let set_up = async {
+            let client = connect(&shared, None).await?;
+            tables::set_up(&client, &shared.settings).await
+        };
+        match timeout(ANSWER_WITHIN_MAX, set_up).await {
+            Ok(done) => done?,
+            Err(_) => return Err(OpenError::TimedOut),
+        }
+        Ok(PostgresStore::start(shared, ends))
     }
 
-    fn start(settings: PostgresSettings) -> PostgresStore {
-        let (commit_connections, read_connections) = (settings.commit_connections, settings.read_connections);
-        let (shared, ends) = Shared::new(settings);
+    /// Likewise, once there is a database that can be used: as long as what is wrong [may pass](OpenError::may_pass), it is tried again. `told` is
+    /// called before each wait.
+    ///
+    /// # Errors
+    /// [`OpenError`]: what somebody has to correct.
+    pub async fn open_patiently(
+        settings: PostgresSettings,
+        mut told: impl FnMut(&OpenError),
+    ) -> Result<PostgresStore, OpenError> {
+        let mut back_off = BackOff::new();
+        loop {
+            match PostgresStore::open(settings.clone()).await {
+                Err(error) if error.may_pass() => told(&error),
+                opened => return opened,
+            }
+            back_off.wait().await;
+        }
+    }
+
+    fn start(shared: Shared, ends: Ends) -> PostgresStore {
         let shared = Arc::new(shared);
+        let (commit_connections, read_connections) =
+            (shared.settings.commit_connections, shared.settings.read_connections);
         let (opened, is_open) = watch::channel(false);
         let (commits, commit_jobs) = mpsc::unbounded_channel();
         let (reads, read_jobs) = mpsc::unbounded_channel();
@@ -85,7 +114,7 @@ impl PostgresStore {
                 tasks.spawn(worker.run(is_open.clone()));
             }
         }
-        PostgresStore { commits, reads, limited, events: ends.events, tasks }
+        PostgresStore { shared, commits, reads, limited, events: ends.events, tasks }
     }
 
     /// Begins a request. `id` is the caller's, and comes back with the reply.
@@ -95,10 +124,16 @@ impl PostgresStore {
             Request::ReadAt { .. } | Request::Changes { .. } => &self.reads,
         };
         let answered = Answered::default();
+        self.shared.counts.asked();
         if let Some(limited) = Limited::of(id, &request, &answered) {
             self.limited.send(limited).expect("the task lives as long as the store");
         }
         jobs.send((id, request, answered)).expect("workers live as long as the store");
+    }
+
+    /// How it stands.
+    pub fn figures(&self) -> Figures {
+        self.shared.counts.figures()
     }
 
     /// The next event. Cancelling the wait loses none.
@@ -173,7 +208,7 @@ impl Worker {
     }
 
     async fn connect(&self) -> Result<Session, WorkError> {
-        let client = connect(&self.shared.settings, None).await?;
+        let client = connect(&self.shared, None).await?;
         Ok(match self.kind {
             Kind::Commit => Session::Commit(Committer::new(client).await?),
             Kind::Read => Session::Read(Reader::new(client).await?),
@@ -184,6 +219,7 @@ impl Worker {
     async fn recover(&self, session: &mut Option<Session>, back_off: &mut BackOff, error: &WorkError) {
         match error.remedy() {
             Remedy::Again => {
+                self.shared.counts.repeated();
                 tracing::debug!("a request came in the way of others and is tried again: {error}");
                 let cleared = match session {
                     Some(open) => open.clear().await.is_ok(),
@@ -194,6 +230,7 @@ impl Worker {
                 }
             }
             Remedy::Reconnect => {
+                self.shared.counts.reconnected();
                 tracing::warn!("a request is tried again on a new connection: {error}");
                 *session = None;
             }

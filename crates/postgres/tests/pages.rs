@@ -28,7 +28,9 @@ fn assert_names(names: &[&str]) {
 
 #[test]
 fn the_page_speaks_of_every_error_broken_rule_and_operation_that_shares_a_row() {
-    assert_names(&names!(OpenError: Database, Server, UnknownVersion, Malformed));
+    assert_names(&names!(
+        OpenError: Unreachable, TimedOut, Denied, NoDatabase, NotTrusted, Rights, ReadOnly, Database, Server, UnknownVersion, Malformed
+    ));
     let broken = names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, SkipDrain, IgnoreHighest, SkipLocks);
     assert_names(&broken[1..]);
     let operations = names!(

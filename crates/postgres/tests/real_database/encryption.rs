@@ -1,13 +1,10 @@
 //! TLS to the database: used when asked for, and never without a certificate that is trusted.
 
 use std::net::TcpListener;
-use std::sync::Arc;
 
 use iolite_postgres::{Encryption, OpenError, PostgresSettings, PostgresStore};
 use iolite_values::Operation;
 use rcgen::CertifiedKey;
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
 
 use crate::gateway::Gateway;
 use crate::server::{Server, USER};
@@ -29,14 +26,12 @@ fn certificate(name: &str) -> CertifiedKey<rcgen::KeyPair> {
 
 /// Over the loopback, and only with what `trusted` vouches for.
 fn secured(server: &Server, port: u16, trusted: &CertifiedKey<rcgen::KeyPair>) -> PostgresSettings {
-    let mut roots = RootCertStore::empty();
-    roots.add(trusted.cert.der().clone()).expect("a certificate");
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let builder = builder.with_safe_default_protocol_versions().expect("ring has them");
-    let config = builder.with_root_certificates(roots).with_no_client_auth();
+    let authority = server.folder().join("authority.crt");
+    std::fs::write(&authority, trusted.cert.pem()).expect("the folder can be written");
+    let encryption = Encryption::trusting(&authority).expect("a certificate");
     let mut database = tokio_postgres::Config::new();
     database.host("127.0.0.1").port(port).user(USER).dbname("postgres");
-    PostgresSettings { database, encryption: Encryption::Tls(Arc::new(config)), ..settings(server, 1) }
+    PostgresSettings { database, encryption, ..settings(server, 1) }
 }
 
 #[tokio::test]
@@ -53,10 +48,26 @@ async fn a_store_works_over_tls() {
 #[tokio::test]
 async fn a_server_without_tls_or_with_another_certificate_is_refused() {
     let (own, other) = (certificate("127.0.0.1"), certificate("127.0.0.1"));
-    let (elsewhere, plain) = (certificate("somewhere.else"), None);
-    for (presented, trusted) in [(Some(&own), &other), (Some(&elsewhere), &elsewhere), (plain, &own)] {
+    let elsewhere = certificate("somewhere.else");
+    let plain: Option<&CertifiedKey<rcgen::KeyPair>> = None;
+    for (presented, trusted) in [(Some(&own), &other), (Some(&elsewhere), &elsewhere)] {
         let (server, port) = serve(presented);
-        let refused = PostgresStore::open(secured(&server, port, trusted)).await;
-        assert!(matches!(refused, Err(OpenError::Database(_))), "{refused:?}");
+        let refused = PostgresStore::open(secured(&server, port, trusted)).await.expect_err("another server");
+        assert!(matches!(&refused, OpenError::NotTrusted(_)) && !refused.may_pass(), "{refused:?}");
+        assert!(refused.to_string().contains("certificate"), "{refused}");
     }
+    let (server, port) = serve(plain);
+    let refused = PostgresStore::open(secured(&server, port, &own)).await.expect_err("a server without TLS");
+    assert!(refused.to_string().contains("does not support TLS") && !refused.may_pass(), "{refused}");
+}
+
+#[test]
+fn a_file_that_holds_no_certificate_is_refused_and_not_quoted() {
+    let file = std::env::temp_dir().join(format!("iolite-authority-{}", std::process::id()));
+    assert!(Encryption::trusting(&file).expect_err("it is not there").to_string().contains("No such file"));
+    let key = certificate("a").signing_key.serialize_pem();
+    std::fs::write(&file, &key).expect("a temporary file");
+    let refused = Encryption::trusting(&file).expect_err("a key").to_string();
+    assert!(refused.contains("no certificate") && !refused.contains(&key[30..60]), "{refused}");
+    std::fs::remove_file(file).expect("it is there");
 }

@@ -156,8 +156,9 @@ async fn kill_connections(server: &Server, seed: u64, history: &History) {
 /// Crashes the database. Recovery takes its time, so not often.
 async fn crash(server: &Server, seed: u64, history: &History) {
     let mut random = random::Random::new(seed);
-    for crash in 0.. {
-        if crash == 4 {
+    let mut crashes = 0;
+    loop {
+        if crashes == 4 {
             std::future::pending::<()>().await;
         }
         tokio::time::sleep(Duration::from_millis(700 + random.below(500))).await;
@@ -166,6 +167,7 @@ async fn crash(server: &Server, seed: u64, history: &History) {
         tokio::spawn(connection);
         if let Ok(row) = client.query_one("SELECT pg_backend_pid()", &[]).await {
             server.crash(row.get(0));
+            crashes += 1;
             history.disturbed(1);
         }
     }

@@ -5,6 +5,7 @@ mod conformance;
 mod encryption;
 mod gateway;
 mod gateways;
+mod opening;
 mod server;
 mod tables;
 mod under_way;

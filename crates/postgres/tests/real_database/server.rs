@@ -1,6 +1,7 @@
 //! A real PostgreSQL for a test: fresh, durable (fsync on), reached by a Unix socket, and gone when the test is, however it ends.
 
 use std::fs::Permissions;
+use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -12,15 +13,35 @@ use std::time::{Duration, Instant};
 const BINARIES: &str = "/usr/lib/postgresql/15/bin";
 pub const USER: &str = "iolite";
 
-/// The shell stays between: when this process is gone, however it ended, its input ends, and it stops the server and removes the folder.
+/// The shell stays between: when this process is gone, however it ended, its input ends, and it stops the server and removes the folder. A line of
+/// its input kills every process of the server, as a crash of the machine would, or starts it again on what it had synced.
 const RUN: &str = r#"
 binaries=$1
 folder=$2
 shift 2
-"$binaries/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=200 -c log_min_messages=warning "$@" \
-    2>"$folder/log" >&2 &
-server=$!
-cat >/dev/null
+start() {
+    "$binaries/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=200 -c log_min_messages=warning "$@" \
+        2>>"$folder/log" >&2 </dev/null &
+    server=$!
+}
+start "$@"
+while read -r word; do
+    case $word in
+    kill)
+        # Held first, so that none begins another one meanwhile.
+        kill -STOP $server
+        children=$(cat /proc/$server/task/$server/children)
+        kill -KILL $children $server 2>/dev/null
+        wait $server 2>/dev/null
+        # Nobody may wait for these, but as long as one runs, it holds the shared memory.
+        for child in $children; do
+            while grep -qs '^State:[[:space:]]*[^ZX]' /proc/$child/status; do sleep 0.01; done
+        done
+        echo killed
+        ;;
+    start) start "$@" ;;
+    esac
+done
 kill -INT $server
 wait $server
 rm -rf "$folder"
@@ -75,7 +96,7 @@ impl Server {
 
     fn run(folder: &Path, port: u16, settings: &[&str], account: Option<&Account>) -> Child {
         let mut shell = Command::new("sh");
-        shell.args(["-c", RUN, "postgres", BINARIES]).arg(folder).stdin(Stdio::piped());
+        shell.args(["-c", RUN, "postgres", BINARIES]).arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         shell.args(["-p", &port.to_string()]).args(settings.iter().flat_map(|setting| ["-c", setting]));
         as_account(&mut shell, account).process_group(0).spawn().expect("there is a shell")
     }
@@ -91,6 +112,32 @@ impl Server {
             assert!(Instant::now() < deadline, "the server does not start: {}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// SIGKILL to every process of the server.
+    pub fn kill(&mut self) {
+        self.tell("kill");
+        let mut said = [0; "killed\n".len()];
+        self.shell.stdout.as_mut().expect("it is piped").read_exact(&mut said).expect("the shell does it");
+    }
+
+    /// After [`Server::kill`].
+    pub fn start_again(&mut self) {
+        self.tell("start");
+        self.wait_until_it_answers();
+    }
+
+    fn tell(&mut self, word: &str) {
+        writeln!(self.shell.stdin.as_mut().expect("it is piped"), "{word}").expect("the shell reads");
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Where its Unix socket is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub fn database(&self) -> tokio_postgres::Config {
