@@ -5,10 +5,17 @@
 mod cluster;
 mod error;
 mod node;
+#[cfg(feature = "postgres")]
+mod postgres;
 
 pub use cluster::{Begins, Cluster, KeyPart, ReplicaPlace, ShardPlace, even_shards};
 pub use error::{ConfigError, ConfigProblem};
 pub use node::{
     DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig, Schemas,
     StoreConfig, StoreTable,
+};
+#[cfg(feature = "postgres")]
+pub use postgres::{
+    PasswordPlace, PostgresConfig, PostgresGatewayConfig, PostgresGatewayFile, PostgresProblem, PostgresTable,
+    Protection, Served,
 };

@@ -3,7 +3,8 @@
 //! Source: Iolite's own. `iolite dev`, `iolite serve` and the embedded mode of the Rust SDK run them.
 //!
 //! [`Store`] is a replica's process as one pure machine, [`Front`] a gateway's, and [`Node`] both in one, which is the embedded server.
-//! [`StoreServer`], [`GatewayServer`] and [`Server`] give them a disk, ports and time.
+//! [`StoreServer`], [`GatewayServer`] and [`Server`] give them a disk, ports and time. A `PostgresGateway` (feature `postgres`) is a gateway
+//! without replicas.
 
 mod checkpoints;
 mod clients;
@@ -15,6 +16,10 @@ mod gateway_server;
 mod journal;
 mod names;
 mod node;
+#[cfg(feature = "postgres")]
+mod password;
+#[cfg(feature = "postgres")]
+mod postgres_gateway;
 mod recovery;
 mod replica_directory;
 mod server;
@@ -30,6 +35,10 @@ pub use front::{Front, FrontInput, FrontOutput};
 pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
 pub use names::NodeRole;
 pub use node::{Node, NodeInput, NodeOutput};
+#[cfg(feature = "postgres")]
+pub use password::PasswordError;
+#[cfg(feature = "postgres")]
+pub use postgres_gateway::{PostgresGateway, PostgresGatewayError};
 pub use replica_directory::{Owner, ReplicaDirectoryError, Start, open_replica};
 pub use server::{RunError, Server, ServerError, ServerSettings};
 pub use store::{JournalInput, JournalOutput, Store, StoreInput, StoreOutput};

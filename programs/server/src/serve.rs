@@ -1,14 +1,17 @@
-//! `iolite serve`: one node of a cluster, as a process.
+//! `iolite serve`: one node of a cluster, or a gateway in front of a database, as a process.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use iolite_host::{Clock, PidFile, Shutdown, allow_all_open_files, stop_on_signals};
-use iolite_node::config::{Faults, NodeConfig, RoleConfig};
-use iolite_node::{GatewayServer, GatewaySettings, ServerSettings, Start, StoreServer, StoreSettings};
+use iolite_node::config::{Faults, NodeConfig, PostgresGatewayConfig, RoleConfig, Served};
+use iolite_node::{
+    GatewayServer, GatewaySettings, NodeRole, PostgresGateway, ServerSettings, Start, StoreServer, StoreSettings,
+};
 
 use crate::logs;
 
@@ -25,11 +28,17 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     allow_all_open_files();
     logs::to_stderr();
-    let config = NodeConfig::read(&arguments.config)?;
-    let _running = config.pid_file.as_deref().map(PidFile::take).transpose()?;
+    let config = Served::read(&arguments.config)?;
+    let _running = config.pid_file().map(PidFile::take).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(config, arguments.first))
+    match config {
+        Served::Node(config) => runtime.block_on(serve(*config, arguments.first)),
+        Served::PostgresGateway(_) if arguments.first => bail!(NO_FIRST_GATEWAY),
+        Served::PostgresGateway(config) => runtime.block_on(serve_postgres(*config)),
+    }
 }
+
+const NO_FIRST_GATEWAY: &str = "a gateway keeps no data: leave --first out";
 
 async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
     let name = config.node();
@@ -48,20 +57,33 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
             tell(&format!("{name} listens on {listen}, and has its data in {}\n", data.display()));
             server.run().await?;
         }
-        RoleConfig::Gateway(_) if is_first => bail!("a gateway keeps no data: leave --first out"),
+        RoleConfig::Gateway(_) if is_first => bail!(NO_FIRST_GATEWAY),
         RoleConfig::Gateway(gateway) => {
             let token = gateway.token.clone();
             let server =
                 GatewayServer::open(GatewaySettings { cluster, gateway, security, delay, clock }, shutdown).await?;
-            let address = server.address();
-            tell(&format!(
-                "{name} is at http://{address}/\nClients connect to ws://{address}/sync with the token in {}\n",
-                token.display()
-            ));
+            tell_gateway(name, server.address(), &token);
             server.run().await?;
         }
     }
     Ok(())
+}
+
+async fn serve_postgres(config: PostgresGatewayConfig) -> anyhow::Result<()> {
+    let (name, token) = (NodeRole::Gateway(config.gateway.id), config.gateway.token.clone());
+    let shutdown = Shutdown::new();
+    stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
+    let server = PostgresGateway::open(config, shutdown).await?;
+    tell_gateway(name, server.address(), &token);
+    server.run().await?;
+    Ok(())
+}
+
+fn tell_gateway(name: NodeRole, address: SocketAddr, token: &Path) {
+    let token = token.display();
+    tell(&format!(
+        "{name} is at http://{address}/\nClients connect to ws://{address}/sync with the token in {token}\n"
+    ));
 }
 
 /// How often the file of a clock that is wrong on purpose is read.

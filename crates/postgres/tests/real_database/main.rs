@@ -6,6 +6,7 @@ mod encryption;
 mod gateway;
 mod gateways;
 mod opening;
+#[allow(dead_code, reason = "it is shared with the tests of processes")]
 mod server;
 mod tables;
 mod under_way;

@@ -49,6 +49,9 @@ pub enum ConfigProblem {
     GatewayNumber(u16),
     #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]
     UnknownReplica { id: ReplicaId },
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Postgres(#[from] super::postgres::PostgresProblem),
 }
 
 impl ConfigProblem {

@@ -209,7 +209,7 @@ impl From<DurabilityWord> for Durability {
 }
 
 impl GatewayConfig {
-    fn of(table: GatewayTable, folder: &Path) -> Result<GatewayConfig, ConfigProblem> {
+    pub(super) fn of(table: GatewayTable, folder: &Path) -> Result<GatewayConfig, ConfigProblem> {
         let id = CoordinatorId::new(table.number).ok_or(ConfigProblem::GatewayNumber(table.number))?;
         let (token, app) = (folder.join(table.token), table.app.map(|app| folder.join(app)));
         Ok(GatewayConfig { id, listen: table.listen, token, app, schemas: table.schemas })

@@ -1,0 +1,231 @@
+//! A gateway whose store is a PostgreSQL database, with a port and time: a role of `iolite serve`.
+//!
+//! Invariant: it ends when its store's work has, since nobody would answer its clients then.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iolite_catalog::SchemaPolicy;
+use iolite_gateway::{Gateway, Input, Output};
+use iolite_host::{
+    Clock, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, SecretError, Shutdown, drive, mailbox,
+    read_or_create_secret,
+};
+use iolite_postgres::{AuthorityError, Encryption, OpenError, PostgresSettings, PostgresStore};
+use iolite_store::{Request, RequestId};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::clients::{Ready, gateway, site};
+use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection, Schemas};
+use crate::password::{PasswordError, read_password};
+use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
+use crate::sessions::GatewaySessions;
+
+/// Why such a gateway does not start, or ends. Each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum PostgresGatewayError {
+    #[error("cannot listen on {address}: {source}. Stop what listens there, or correct `listen`")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error("the app directory {} has no index.html: build the app first, or correct `app`", app.display())]
+    NoApp { app: std::path::PathBuf },
+    #[error(transparent)]
+    Token(#[from] SecretError),
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    #[error(transparent)]
+    Store(#[from] OpenError),
+}
+
+/// A gateway that has its port, and is about to serve.
+pub struct PostgresGateway {
+    gateway: Gateway,
+    store: PostgresSettings,
+    listener: TcpListener,
+    address: SocketAddr,
+    config: GatewayConfig,
+    token: String,
+    metrics: Metrics,
+    clock: Clock,
+    mailbox: Mailbox<Input>,
+    inbox: Inbox<Input>,
+    shutdown: Shutdown,
+}
+
+/// How often the store's figures are looked at.
+const FIGURES_EVERY: Duration = Duration::from_millis(500);
+
+impl PostgresGateway {
+    /// Opens the port. The database is looked for when it runs.
+    ///
+    /// # Errors
+    /// [`PostgresGatewayError`]; nothing is left running.
+    pub async fn open(
+        config: PostgresGatewayConfig,
+        shutdown: Shutdown,
+    ) -> Result<PostgresGateway, PostgresGatewayError> {
+        let PostgresGatewayConfig { pid_file: _, gateway: config, postgres } = config;
+        if let Some(app) = config.app.as_ref().filter(|app| !app.join("index.html").is_file()) {
+            return Err(PostgresGatewayError::NoApp { app: app.clone() });
+        }
+        let store = store_settings(&config, postgres)?;
+        let listening = |source| PostgresGatewayError::Listen { address: config.listen, source };
+        let listener = TcpListener::bind(config.listen).await.map_err(listening)?;
+        let address = listener.local_addr().map_err(listening)?;
+        let token = read_or_create_secret(&config.token)?;
+        let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
+        let schemas = match config.schemas {
+            Schemas::Grow => SchemaPolicy::Grow,
+            Schemas::Fixed => SchemaPolicy::Fixed,
+        };
+        let gateway = gateway(&token, schemas);
+        let (metrics, clock) = (Metrics::default(), Clock::start());
+        Ok(PostgresGateway {
+            gateway,
+            store,
+            listener,
+            address,
+            config,
+            token,
+            metrics,
+            clock,
+            mailbox,
+            inbox,
+            shutdown,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until it is told to stop. As long as the database is not there, clients wait.
+    ///
+    /// # Errors
+    /// [`PostgresGatewayError::Store`], when somebody has to correct something.
+    pub async fn run(mut self) -> Result<(), PostgresGatewayError> {
+        let sessions = GatewaySessions(std::convert::identity::<Input>);
+        let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, self.shutdown.listen());
+        let ready = Arc::new(Ready::default());
+        let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), &self.token, self.config.app.as_deref());
+        let http = tokio::spawn(site.serve(self.listener, self.shutdown.listen()));
+        let (requests, asked) = mpsc::unbounded_channel();
+        let mut world = World { endpoint, requests, ready };
+        let ended = self.shutdown.listen();
+        let work = work(self.store, asked, self.mailbox, StoreFigures::new(&self.metrics));
+        let result = tokio::select! {
+            () = drive(&mut self.gateway, self.clock, &mut self.inbox, ended, &mut world) => Ok(()),
+            Err(error) = work => Err(error.into()),
+        };
+        self.shutdown.begin();
+        // A request that takes longer is cut off: its sender sees a lost connection either way.
+        let _ = tokio::time::timeout(LAST_REQUESTS_WITHIN, http).await;
+        result
+    }
+}
+
+fn store_settings(gateway: &GatewayConfig, postgres: PostgresConfig) -> Result<PostgresSettings, PostgresGatewayError> {
+    let PostgresConfig { address, password, protection, schema } = postgres;
+    let password = read_password(&password)?;
+    let encryption = match protection {
+        Protection::Tls { authority } => Encryption::trusting(&authority)?,
+        Protection::Plain => Encryption::None,
+    };
+    let settings = PostgresSettings::new(address.with_password(password.as_deref()), gateway.id);
+    Ok(PostgresSettings { encryption, schema, ..settings })
+}
+
+/// Opens the store, and carries requests to it and events back.
+async fn work(
+    settings: PostgresSettings,
+    mut asked: mpsc::UnboundedReceiver<(RequestId, Request)>,
+    mailbox: Mailbox<Input>,
+    figures: StoreFigures,
+) -> Result<Infallible, OpenError> {
+    let mut last_told = String::new();
+    let told = |error: &OpenError| {
+        // Every new reason once: it may go on for hours.
+        let text = error.to_string();
+        if text != last_told {
+            iolite_host::warn(&format!("waiting for the database: {text}"));
+            last_told = text;
+        }
+    };
+    let mut store = PostgresStore::open_patiently(settings, told).await?;
+    let mut looks = interval(FIGURES_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            event = store.next_event() => mailbox.send(Input::Store(event)),
+            Some((id, request)) = asked.recv() => store.request(id, request),
+            _ = looks.tick() => figures.set(store.figures()),
+        }
+    }
+}
+
+/// What `/metrics` tells of the store.
+struct StoreFigures {
+    connections: Metric,
+    waiting: Metric,
+    repeated: Metric,
+    reconnected: Metric,
+    heard_at: Metric,
+}
+
+impl StoreFigures {
+    fn new(metrics: &Metrics) -> StoreFigures {
+        StoreFigures {
+            connections: metrics.gauge("iolite_postgres_connections", "Connections with the database that are open."),
+            waiting: metrics
+                .gauge("iolite_postgres_requests_waiting", "What the database was asked and has not answered."),
+            repeated: metrics.counter(
+                "iolite_postgres_repeated_total",
+                "Requests that were done again, because they came in the way of others.",
+            ),
+            reconnected: metrics
+                .counter("iolite_postgres_reconnected_total", "What was given up and done again on a new connection."),
+            // A time, and not how long ago that is, which would stand still when nobody looks.
+            heard_at: metrics.gauge(
+                "iolite_postgres_heard_at_milliseconds",
+                "Since 1970: when the database last said how far it is. It is asked every second.",
+            ),
+        }
+    }
+
+    fn set(&self, figures: iolite_postgres::Figures) {
+        let iolite_postgres::Figures { connections, waiting, repeated, reconnected, heard_at_millis } = figures;
+        self.connections.set(connections);
+        self.waiting.set(waiting);
+        self.repeated.set(repeated);
+        self.reconnected.set(reconnected);
+        self.heard_at.set(heard_at_millis);
+    }
+}
+
+/// What the gateway's outputs go to.
+struct World {
+    endpoint: Endpoint<GatewaySessions<Input>>,
+    requests: mpsc::UnboundedSender<(RequestId, Request)>,
+    ready: Arc<Ready>,
+}
+
+impl Performer<Gateway> for World {
+    fn perform(&mut self, output: Output) {
+        match output {
+            Output::Message(session, message) => self.endpoint.send(session.0, message),
+            Output::Close(session) => self.endpoint.close(session.0),
+            // When the store's work has ended, so has this.
+            Output::Store(id, request) => drop(self.requests.send((id, request))),
+        }
+    }
+
+    fn settled(&mut self, gateway: &Gateway) {
+        self.ready.set(gateway.is_ready());
+    }
+}
