@@ -120,6 +120,16 @@ fn so_is_every_history_in_which_shards_are_split() {
 }
 
 #[test]
+fn so_is_every_history_in_which_groups_of_what_was_split_change_and_lose_disks() {
+    let mut total = Counts::default();
+    for (shards, replicas) in [(1, 1), (1, 3), (2, 3)] {
+        total.add(run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Everything, ..ALONE }));
+    }
+    assert!(total.committed > 300 && total.crashes > 120, "{total:?}");
+    assert!(total.splits > 20 && total.epochs > 10 && total.disks_lost > 10, "{total:?}");
+}
+
+#[test]
 fn parts_that_begin_while_something_is_open_are_found() {
     let scene = Scene { replicas: 3, operators: Operators::Split, broken: Broken::EndUndrained, ..ALONE };
     let found = (0..300).find(|seed| std::panic::catch_unwind(|| run(*seed, scene)).map_or(true, |end| end.is_err()));
@@ -210,6 +220,7 @@ fn scene_of_environment() -> Scene {
     let operators = match std::env::var("OPERATORS").as_deref() {
         Ok("replace") => Operators::Replace,
         Ok("split") => Operators::Split,
+        Ok("everything") => Operators::Everything,
         Ok(_) => Operators::Resize,
         Err(_) => Operators::None,
     };

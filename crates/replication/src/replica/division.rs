@@ -17,8 +17,9 @@ use iolite_values::Timestamp;
 use super::Replica;
 use crate::broken::Broken;
 use crate::configuration::{configuration_cell, configurations_table, said_split, written_split};
+use crate::ir::Quorums;
 use crate::journal::JournalRecord;
-use crate::node::{Answer, Drained, Objection, Peer, Proposal, ReplicaId, Split};
+use crate::node::{Answer, Drained, Group, Objection, Peer, Proposal, ReplicaId, Split};
 use crate::versions::Logged;
 
 /// Those that go on with the rows are told again after this long.
@@ -170,9 +171,13 @@ impl Replica {
         }
     }
 
-    /// What everybody is told, once one that goes on has begun: then a majority is drained.
+    /// What everybody is told, once those that go on can answer. Until then this shard is closed, so that others drain: one that is drained may be lost.
     pub(super) fn ended(&self) -> Option<Answer> {
         let Division { split, stage: Stage::Drained { begun, .. } } = self.division.as_ref()? else { return None };
-        (!begun.is_empty()).then(|| Answer::Ended(split.clone()))
+        let can_answer = |part: &Group| {
+            let there = part.members().iter().filter(|replica| begun.contains(replica));
+            there.count() >= Quorums::of(part).majority()
+        };
+        (can_answer(split.lower()) && can_answer(split.upper())).then(|| Answer::Ended(split.clone()))
     }
 }

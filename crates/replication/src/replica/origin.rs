@@ -99,10 +99,8 @@ impl Replica {
 
     pub(super) fn press_beginning(&mut self, now: Now) {
         let (Some(split), Some(awaiting)) = (&self.settings.origin, &self.awaiting) else { return };
-        if awaiting.heard.len() < Quorums::of(split.parent()).majority() {
-            return;
-        }
-        if self.complete >= awaiting.complete() {
+        let Some(complete) = awaiting.complete(Quorums::of(split.parent())) else { return };
+        if self.complete >= complete {
             return self.begin_part();
         }
         if self.catch_up.taking.is_none() {
@@ -112,8 +110,8 @@ impl Replica {
 
     /// Takes the state of one that has all.
     pub(super) fn take_from_parent(&mut self, now: Now) {
-        let Some(awaiting) = &mut self.awaiting else { return };
-        let complete = awaiting.complete();
+        let (Some(split), Some(awaiting)) = (&self.settings.origin, &mut self.awaiting) else { return };
+        let Some(complete) = awaiting.complete(Quorums::of(split.parent())) else { return };
         let having: Vec<ReplicaId> =
             awaiting.heard.iter().filter(|(_, own)| own.complete >= complete).map(|(replica, _)| *replica).collect();
         if !having.is_empty() {
@@ -148,8 +146,10 @@ impl Replica {
 }
 
 impl Awaiting {
-    /// What committed is at or below this, if a majority was heard.
-    fn complete(&self) -> Timestamp {
-        self.heard.values().map(|own| own.complete).max().unwrap_or_default()
+    /// What committed is at or below this: one of any majority has it all, so those of the majority that is the least far do.
+    fn complete(&self, quorums: Quorums) -> Option<Timestamp> {
+        let mut complete: Vec<Timestamp> = self.heard.values().map(|own| own.complete).collect();
+        complete.sort_unstable();
+        complete.get(quorums.majority() - 1).copied()
     }
 }

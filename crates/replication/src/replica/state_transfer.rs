@@ -164,6 +164,9 @@ impl Replica {
         taking.chunks.push(chunk);
         if is_last && let Some(taking) = self.catch_up.taking.take() {
             self.load_state(complete, &taking.chunks)?;
+            // A crash may have come before the records of these.
+            self.ceiling = self.ceiling.max(complete);
+            self.complete_through(complete);
         }
         Ok(())
     }

@@ -114,8 +114,14 @@ fn decided(cluster: &Cluster) -> Result<BTreeMap<Timestamp, Committed>, Violatio
         }
     }
     let mut decided: BTreeMap<Timestamp, Committed> = BTreeMap::new();
-    for ((id, _), logged) in parts {
-        if aborted.contains(&id) {
+    let is_of = |id: ProposalId, shard| parts.contains_key(&(id, shard));
+    let inherited = |id, shard| cluster.ancestors(shard).into_iter().any(|ancestor| is_of(id, ancestor));
+    for ((id, shard), logged) in &parts {
+        // A part of a shard tells of what committed there before as well.
+        if inherited(*id, *shard) {
+            continue;
+        }
+        if aborted.contains(id) {
             return Err(Violation::Twice(format!("{id:?} was committed and aborted")));
         }
         let own = decided.entry(id.at).or_insert_with(|| Committed {

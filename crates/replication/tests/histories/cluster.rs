@@ -235,6 +235,10 @@ impl Cluster {
             Operators::None => {}
             Operators::Replace | Operators::Resize => self.turn_off_replaced(),
             Operators::Split => self.follow_splits(),
+            Operators::Everything => {
+                self.follow_splits();
+                self.turn_off_replaced();
+            }
         }
     }
 
@@ -269,6 +273,8 @@ impl Cluster {
                 if self.random.percent(50) {
                     match self.scene.operators {
                         Operators::Split => self.split(),
+                        Operators::Everything if self.random.percent(50) => self.split(),
+                        Operators::Everything => self.reconfigure(),
                         Operators::None | Operators::Replace | Operators::Resize => self.reconfigure(),
                     }
                 }

@@ -17,6 +17,8 @@ pub enum Operators {
     Resize,
     /// They split shards.
     Split,
+    /// They split shards, and do all of the above with those that there are.
+    Everything,
 }
 
 impl Cluster {
@@ -38,7 +40,8 @@ impl Cluster {
 
     /// Begins to change the group of some shard. A replica that has lost its disk never comes back under its number; of each group one is lost at a time.
     pub fn reconfigure(&mut self) {
-        let shard = ShardId(self.random.below(self.scene.shards.into()) as u32);
+        let shards: Vec<ShardId> = self.map.groups().map(|group| group.shard).collect();
+        let shard = shards[self.random.index(shards.len())];
         let group = self.latest_group(shard).clone();
         let idle = (CLIENTS..self.clients.len()).find(|operator| self.clients[*operator].is_idle());
         let (Some(operator), true) = (idle, self.taking_part(&group) > group.members().len() / 2) else { return };
@@ -59,7 +62,7 @@ impl Cluster {
     fn next_members(&mut self, group: &Group, leaving: ReplicaId) -> Vec<ReplicaId> {
         let kind = match self.scene.operators {
             Operators::None | Operators::Replace | Operators::Split => 0,
-            Operators::Resize => self.random.below(4),
+            Operators::Resize | Operators::Everything => self.random.below(4),
         };
         let size = group.members().len();
         let mut next: Vec<ReplicaId> = group.members().iter().copied().filter(|id| *id != leaving).collect();
@@ -101,7 +104,7 @@ impl Cluster {
 
     /// Replicas that were replaced are turned off, once all that are there of the group take part in it, and every gateway knows it.
     pub fn turn_off_replaced(&mut self) {
-        for shard in (0..self.scene.shards).map(ShardId) {
+        for shard in self.map.groups().map(|group| group.shard).collect::<Vec<_>>() {
             let group = self.latest_group(shard).clone();
             self.map.set_group(group.clone());
             let is_known = self.gateways.iter().all(|gateway| gateway.knows(&group));

@@ -15,7 +15,8 @@ impl Cluster {
     /// Begins to split some shard. Only one of several tries can succeed.
     pub fn split(&mut self) {
         let groups: Vec<Group> = self.map.groups().cloned().collect();
-        let parent = groups[self.random.index(groups.len())].clone();
+        let shard = groups[self.random.index(groups.len())].shard;
+        let parent = self.latest_group(shard).clone();
         let idle = (CLIENTS..self.clients.len()).find(|operator| self.clients[*operator].is_idle());
         let (Some(operator), true) = (idle, self.splits.len() < SPLITS_MAX) else { return };
         let at = match self.random.below(3) {
@@ -46,6 +47,15 @@ impl Cluster {
         let request = self.clients[operator].change(self.step, resolved, split_write(&split));
         self.request(operator, request);
         self.splits.push(split);
+    }
+
+    /// The shards that ended so that this one could begin.
+    pub fn ancestors(&self, shard: ShardId) -> Vec<ShardId> {
+        let of = |part: ShardId| {
+            let origin = self.splits.iter().find(|split| split.lower().shard == part || split.upper().shard == part);
+            origin.map(|split| split.parent().shard)
+        };
+        std::iter::successors(of(shard), |parent| of(*parent)).collect()
     }
 
     fn next_part(&mut self) -> Group {

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use iolite_machine::Machine;
 use iolite_values::{CellState, Operation, Timestamp};
 
 use super::bench::{add, at, blind, cell, write};
 use super::group::{Trio, id_of};
+use crate::journal::JournalRecord;
 use crate::node::{Ask, Detail, Peer, ProposalId};
 use crate::replica::catch_up::{SEGMENT_WRITES_MAX, STATE_TRIES_MAX};
 use crate::replica::state_transfer::STATE_CHUNK_BYTES_MAX;
@@ -108,6 +110,14 @@ fn who_was_away_for_longer_than_history_is_kept_takes_the_whole_state() {
     let recovered = Replica::recover(trio.replicas[2].settings.clone(), [[0u8; 0]; 0], &trio.records[2]).unwrap();
     assert_eq!(recovered.complete(), at(5_000));
     assert_eq!(value(&recovered, 17), value(&trio.replicas[0], 17), "it is in the journal");
+    let are_chunks = |record: &Vec<u8>| matches!(JournalRecord::decode(record), Ok(JournalRecord::Snapshot(_)));
+    let last_chunk = trio.records[2].iter().rposition(are_chunks).unwrap();
+    for kept in 0..trio.records[2].len() {
+        let settings = trio.replicas[2].settings.clone();
+        let recovered = Replica::recover(settings, [[0u8; 0]; 0], &trio.records[2][..kept]).unwrap();
+        recovered.validate();
+        assert_eq!(recovered.complete() == at(5_000), kept > last_chunk, "the crash came after {kept} records");
+    }
 }
 
 #[test]

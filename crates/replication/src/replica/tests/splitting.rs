@@ -14,7 +14,9 @@ use crate::node::{
     Answer, Ask, Ballot, Effect, Epoch, Group, Life, MessageId, Objection, Outcome, Proposal, ReplicaId, ShardId,
     Split, Term, ToReplica, View, Vote,
 };
-use crate::replica::{RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, STATE_CHUNK_BYTES_MAX};
+use crate::replica::{
+    RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, STATE_CHUNK_BYTES_MAX, STATE_TRIES_MAX,
+};
 use crate::{Extent, Place, split_write};
 
 /// Three replicas of a shard, and one of each shard that goes on.
@@ -22,6 +24,8 @@ struct Scene {
     trio: Trio,
     parts: [Replica; 2],
     records: [Vec<Vec<u8>>; 2],
+    /// Who is told nothing.
+    down: Vec<usize>,
 }
 
 fn group(shard: u32, member: u64) -> Group {
@@ -46,7 +50,7 @@ impl Scene {
             Replica::new(ReplicaSettings { id, group, origin, ..settings(1) })
         };
         let parts = [part(origin.lower()), part(origin.upper())];
-        Scene { trio, parts, records: [Vec::new(), Vec::new()] }
+        Scene { trio, parts, records: [Vec::new(), Vec::new()], down: Vec::new() }
     }
 
     /// The split commits at these.
@@ -89,6 +93,9 @@ impl Scene {
         for output in said {
             let ReplicaOutput::ToPeer { message, .. } = output else { continue };
             let to = message.to.0 as usize;
+            if self.down.contains(&to) {
+                continue;
+            }
             let replica = if to < 3 { &mut self.trio.replicas[to] } else { &mut self.parts[to - 3] };
             replica.handle(self.trio.now, ReplicaInput::FromPeer(message));
             replica.validate();
@@ -190,6 +197,39 @@ fn whoever_asks_the_shard_that_ended_is_told_where_its_rows_are() {
     let expected = Answer::Ended(split(&scene.trio));
     assert_eq!(scene.trio.ask(0, close(at(9), at(9))), Some(expected));
     assert!(matches!(scene.trio.ask(2, close(at(9), at(9))), Some(Answer::Closed(_))), "it is not drained");
+}
+
+#[test]
+fn nobody_is_told_before_both_parts_can_answer() {
+    let mut scene = Scene::new();
+    scene.down = vec![4];
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0, 1], 9, &[]);
+    scene.settle();
+    assert_eq!(scene.begun(), [true, false]);
+    assert!(
+        matches!(scene.trio.ask(0, close(at(9), at(9))), Some(Answer::Closed(_))),
+        "the upper part answers nothing"
+    );
+    scene.down.clear();
+    scene.settle();
+    assert!(matches!(scene.trio.ask(0, close(at(9), at(9))), Some(Answer::Ended(_))));
+}
+
+/// The last one drains by what the others answer; the first, which was the furthest, is not needed.
+#[test]
+fn the_parts_begin_though_a_drained_replica_is_lost() {
+    let mut scene = Scene::new();
+    scene.trio.commit(&[0, 1, 2], &put(1, 1), at(1));
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0], 20, &[(1, 1, 1)]);
+    scene.settle();
+    scene.down = vec![0];
+    scene.resolve(&[1, 2], 9, &[(1, 1, 1)]);
+    for _ in 0..STATE_TRIES_MAX {
+        scene.settle();
+    }
+    assert_eq!((scene.begun(), scene.has_row(0, 1)), ([true; 2], true));
 }
 
 #[test]
@@ -342,6 +382,7 @@ fn a_part_whose_journal_ends_anywhere_begins_with_all_of_its_rows() {
         scene.records[0] = records[..kept].to_vec();
         let settings = scene.parts[0].settings.clone();
         scene.parts[0] = Replica::recover(settings, [[0u8; 0]; 0], &scene.records[0]).unwrap();
+        scene.parts[0].validate();
         assert_eq!(scene.begun()[0], kept > begins, "with {kept} records");
         // Those of the shard that ended tell until they hear that it has begun: it did not say so.
         scene.restart_trio();
