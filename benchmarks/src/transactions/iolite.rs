@@ -14,7 +14,7 @@ use anyhow::{Context, bail, ensure};
 use iolite_cluster::{ClusterShape as Shape, LocalCluster, LocalNode, NodeState, Ports};
 use iolite_host::{Clock, LinkSecurity, Metrics};
 use iolite_node::config::{Cluster, DurabilityWord};
-use iolite_node::{NodeRole, StoreClient, StoreClientSettings};
+use iolite_node::{Directory, NodeRole, StoreClient, StoreClientSettings};
 use iolite_replication::node::ReplicaId;
 use iolite_values::CoordinatorId;
 
@@ -173,7 +173,7 @@ async fn start_servers(cluster: &LocalCluster) -> anyhow::Result<Vec<ServerProce
 
 fn open(view: &Cluster, metrics: &Metrics) -> anyhow::Result<StoreClient> {
     Ok(StoreClient::open(StoreClientSettings {
-        cluster: view.clone(),
+        directory: Directory::fixed(view.clone()),
         id: CoordinatorId::default(),
         security: LinkSecurity::PlainOnLoopback,
         // It is on the way to the replicas.

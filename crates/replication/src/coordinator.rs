@@ -35,7 +35,7 @@ use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
 
 use crate::ir::Quorums;
-use crate::node::{Ask, FromReplica, Life, Outcome, ProposalId, ReplicaId, ShardId, Term, ToReplica, View};
+use crate::node::{Ask, FromReplica, Group, Life, Outcome, ProposalId, ReplicaId, ShardId, Term, ToReplica, View};
 use crate::shards::ShardMap;
 
 use backup::Backups;
@@ -96,6 +96,8 @@ pub enum CoordinatorInput {
     Hold(Timestamp),
     /// A message has come.
     FromReplica(FromReplica),
+    /// A directory tells of the group of a shard, which was chosen. What is known to be later stays.
+    Configured(Group),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -304,6 +306,7 @@ impl Machine for Coordinator {
             CoordinatorInput::Request(id, request) => self.on_request(now, id, request),
             CoordinatorInput::Hold(at) => self.hold(at),
             CoordinatorInput::FromReplica(message) => self.on_message(now, message),
+            CoordinatorInput::Configured(group) => self.on_wrong_epoch(now, group),
         }
         self.drive_feed(now);
     }

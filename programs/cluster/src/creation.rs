@@ -1,25 +1,18 @@
 //! Making a cluster: every file that its nodes need, so that `iolite serve` starts each.
-//!
-//! Invariant: replicas get their first, empty data here and nowhere else. So a replica that finds none when it starts has lost its disk, and says so.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use iolite_host::{Authority, random_id, read_or_create_secret};
-use iolite_node::config::{
-    Cluster, Faults, FaultsTable, GatewayTable, NodeFile, Schemas, ShardPlace, StoreTable, even_shards,
-};
-use iolite_node::{NodeRole, Owner, Start, open_replica};
-use iolite_replication::node::{ReplicaId, ShardId};
+use iolite_node::config::{Cluster, ClusterFile, GatewayTable, Schemas, ShardPlace, even_shards};
 use iolite_values::{CoordinatorId, Id, StoreIncarnation};
 
-use crate::local::{CLUSTER, NODE, SHAPE, TOKEN};
+use crate::local::{AUTHORITY, CLUSTER, SHAPE, TOKEN};
+use crate::node_files::{NodeFiles, make_folder, write_file};
 use crate::{ClusterError, ClusterShape, Ports, free_ports};
 
-const AUTHORITY: &str = "authority";
-const CERTIFICATES: &str = "certificates";
-const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub(crate) const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Makes the folder, which must be missing or empty.
 pub(crate) fn create(folder: &Path, shape: &ClusterShape) -> Result<(), ClusterError> {
@@ -87,22 +80,25 @@ impl<'a> Creation<'a> {
     }
 
     fn write(&self) -> Result<(), ClusterError> {
-        self.make_folder(self.folder)?;
+        make_folder(self.folder)?;
         let shape = toml::to_string(self.shape).expect("numbers, texts and lists");
-        self.write_file(&self.folder.join(SHAPE), &shape)?;
-        let shards = self.shards();
-        self.write_file(&self.folder.join(CLUSTER), &Cluster::to_toml(self.store, shards.clone()))?;
+        write_file(&self.folder.join(SHAPE), &shape)?;
+        let file = ClusterFile { store: self.store.0.to_string(), last_replica: None, shards: self.shards() };
+        write_file(&self.folder.join(CLUSTER), &file.to_toml())?;
         read_or_create_secret(&self.folder.join(TOKEN))?;
         let authority = if self.shape.plain { None } else { Some(Authority::create(&self.folder.join(AUTHORITY))?) };
         // It checks what is chosen, before anything is made of it.
         let cluster = Cluster::read(&self.folder.join(CLUSTER))?;
+        let files = NodeFiles { folder: self.folder, shape: self.shape, authority: authority.as_ref() };
         for group in cluster.shards.groups() {
             for replica in group.members() {
-                self.write_store(group.shard, *replica, authority.as_ref())?;
+                let observe = SocketAddr::new(HOST, self.addresses.probes[replica.0 as usize]);
+                files.write_store(self.store, group, *replica, observe)?;
             }
         }
         for number in 0..self.shape.gateways {
-            self.write_gateway(number, authority.as_ref())?;
+            let id = CoordinatorId::new(number).expect("there are fewer nodes than numbers");
+            files.write_gateway(id, self.gateway(number))?;
         }
         Ok(())
     }
@@ -116,67 +112,13 @@ impl<'a> Creation<'a> {
         shards
     }
 
-    fn write_store(
-        &self,
-        shard: ShardId,
-        replica: ReplicaId,
-        authority: Option<&Authority>,
-    ) -> Result<(), ClusterError> {
-        let role = NodeRole::Store(replica);
-        let folder = self.folder.join(role.to_string());
-        let store = StoreTable {
-            number: replica.0,
-            data: "data".into(),
-            durability: self.shape.durability,
-            listen: Vec::new(),
-            observe: Some(SocketAddr::new(HOST, self.addresses.probes[replica.0 as usize])),
-        };
-        self.write_node(role, authority, NodeFile { store: Some(store), ..self.node_file() })?;
-        let owner = Owner { store: self.store, shard, replica };
-        open_replica(&folder.join("data"), owner, Start::First, self.shape.durability.into(), &Faults::default())?;
-        Ok(())
-    }
-
-    fn write_gateway(&self, number: u16, authority: Option<&Authority>) -> Result<(), ClusterError> {
-        let gateway = GatewayTable {
+    fn gateway(&self, number: u16) -> GatewayTable {
+        GatewayTable {
             number,
             listen: SocketAddr::new(HOST, self.addresses.gateways[usize::from(number)]),
             token: Path::new("..").join(TOKEN),
             app: self.shape.app.clone(),
             schemas: Schemas::Grow,
-        };
-        let role = NodeRole::Gateway(CoordinatorId::new(number).expect("there are fewer nodes than numbers"));
-        self.write_node(role, authority, NodeFile { gateway: Some(gateway), ..self.node_file() })
-    }
-
-    /// What all nodes have in common.
-    fn node_file(&self) -> NodeFile {
-        NodeFile {
-            cluster: Path::new("..").join(CLUSTER),
-            certificates: (!self.shape.plain).then(|| CERTIFICATES.into()),
-            plain: self.shape.plain,
-            delay_ms: self.shape.delay_ms,
-            pid_file: Some("pid".into()),
-            faults: FaultsTable::default(),
-            store: None,
-            gateway: None,
         }
-    }
-
-    fn write_node(&self, role: NodeRole, authority: Option<&Authority>, file: NodeFile) -> Result<(), ClusterError> {
-        let folder = self.folder.join(role.to_string());
-        self.make_folder(&folder)?;
-        if let Some(authority) = authority {
-            authority.issue(&role.name(), Authority::NODE_VALID, &folder.join(CERTIFICATES))?;
-        }
-        self.write_file(&folder.join(NODE), &toml::to_string(&file).expect("numbers, texts and paths"))
-    }
-
-    fn make_folder(&self, folder: &Path) -> Result<(), ClusterError> {
-        std::fs::create_dir_all(folder).map_err(|source| ClusterError::Io { path: folder.to_owned(), source })
-    }
-
-    fn write_file(&self, file: &Path, text: &str) -> Result<(), ClusterError> {
-        std::fs::write(file, text).map_err(|source| ClusterError::Io { path: file.to_owned(), source })
     }
 }

@@ -1,12 +1,15 @@
-//! Why a cluster cannot be made, started or stopped.
+//! Why a cluster cannot be made, started, stopped or changed.
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use iolite_host::{AuthorityError, SecretError};
-use iolite_node::ReplicaDirectoryError;
-use iolite_node::config::ConfigError;
+use iolite_host::{AuthorityError, LinksError, PidFileError, SecretError};
+use iolite_node::config::{ConfigError, ConfigProblem};
+use iolite_node::{ReplicaDirectoryError, StoreClientEnd};
+use iolite_replication::node::{ConfigurationError, ReplicaId};
+
+use crate::operator::numbers;
 
 /// Each message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -42,4 +45,56 @@ pub enum ClusterError {
     NotReady { nodes: String, folder: PathBuf, within: Duration },
     #[error("process {pid} of {node} cannot be stopped: {source}")]
     Stop { node: String, pid: u32, source: io::Error },
+    #[error("no group of the cluster has the replica {replica}: `iolite cluster status` lists the nodes")]
+    NoReplica { replica: u64 },
+    #[error(transparent)]
+    Busy(#[from] PidFileError),
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+}
+
+/// Why a group is not changed. Each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Problem(ConfigProblem),
+    #[error("{} cannot be written: {source}", file.display())]
+    Unwritable { file: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Links(#[from] LinksError),
+    #[error("{0}")]
+    Client(#[from] StoreClientEnd),
+    #[error("the cluster has no shard {shard}")]
+    NoShard { shard: u32 },
+    #[error("{0}")]
+    Group(#[from] ConfigurationError),
+    #[error(
+        "the cluster's file has no replica {} for shard {shard}: a new one is `joining` first, with its address, in the file of every node", replica.0
+    )]
+    Unknown { replica: ReplicaId, shard: u32 },
+    #[error(
+        "nothing was changed: within {within:?}, {}. A group of which too few are up would be waited for for ever",
+        reasons(behind, silent)
+    )]
+    Unable { behind: Vec<ReplicaId>, silent: Vec<ReplicaId>, within: Duration },
+    #[error("no majority of every shard answers within {0:?}: nothing can be changed until it does")]
+    NoMajority(Duration),
+    #[error("the replicas refuse it: {0}")]
+    Refused(String),
+    #[error("whether shard {shard} goes over to the group is not known yet: ask again with the same command")]
+    InDoubt { shard: u32 },
+    #[error("another change of shard {shard} came first, to the replicas {members}: look at it, and ask again")]
+    Overtaken { shard: u32, members: String },
+    #[error(
+        "the group of shard {shard} was chosen, but the replicas {missing} do not take part within {within:?}. Nobody may be turned off until they do:          start what does not run, and give the same command again"
+    )]
+    NotTakingPart { shard: u32, missing: String, within: Duration },
+}
+
+fn reasons(behind: &[ReplicaId], silent: &[ReplicaId]) -> String {
+    let said = [("have not what the shard has", behind), ("do not answer", silent)];
+    let said = said.iter().filter(|(_, who)| !who.is_empty());
+    said.map(|(what, who)| format!("the replicas {} {what}", numbers(who))).collect::<Vec<_>>().join(", and ")
 }

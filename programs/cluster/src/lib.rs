@@ -9,12 +9,18 @@
 mod creation;
 mod error;
 mod local;
+mod members;
+mod node_files;
+mod operator;
 mod ports;
 mod readiness;
 mod shape;
 mod wiring;
 
-pub use error::ClusterError;
+pub use error::{ClusterError, OperatorError};
 pub use local::{LocalCluster, LocalNode, NodeState};
+pub use members::{Change, Changed};
+pub use operator::{OPERATOR, Operator};
 pub use ports::free_ports;
+pub use rustix::process::Signal;
 pub use shape::{ClusterShape, Ports, Split};

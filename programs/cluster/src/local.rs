@@ -20,6 +20,8 @@ pub(crate) const CLUSTER: &str = "cluster.toml";
 pub(crate) const SHAPE: &str = "shape.toml";
 pub(crate) const NODE: &str = "node.toml";
 pub(crate) const TOKEN: &str = "token";
+pub(crate) const AUTHORITY: &str = "authority";
+pub(crate) const DATA: &str = "data";
 const LOG: &str = "log";
 
 /// Of a log, when a process has ended.
@@ -43,6 +45,8 @@ pub struct LocalNode {
     pid_file: PathBuf,
     /// Where its probes and metrics are, and, of a gateway, its clients.
     pub address: Option<SocketAddr>,
+    /// Whether the cluster needs it: not one that joins a group or has left it.
+    pub is_needed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +101,11 @@ impl LocalCluster {
 
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Which replicas keep which shard, and where they listen.
+    pub fn file(&self) -> PathBuf {
+        self.folder.join(CLUSTER)
     }
 
     /// What it was made with.
@@ -157,13 +166,13 @@ impl LocalCluster {
         }
     }
 
-    /// The nodes that are not ready.
+    /// The nodes that are not ready, of those that are needed.
     ///
     /// # Errors
     /// As of [`LocalNode::state`].
     pub fn unready(&self) -> Result<Vec<String>, ClusterError> {
         let mut waiting = Vec::new();
-        for node in &self.nodes {
+        for node in self.nodes.iter().filter(|node| node.is_needed) {
             match node.state()? {
                 NodeState::Ready { .. } => {}
                 NodeState::Stopped | NodeState::Starting { .. } => waiting.push(node.role.to_string()),
@@ -200,16 +209,24 @@ impl LocalCluster {
 }
 
 impl LocalNode {
-    fn open(folder: &Path) -> Result<LocalNode, ClusterError> {
+    /// Whether its folder has all that it is started with.
+    pub(crate) fn is_made(folder: &Path) -> bool {
+        folder.join(NODE).is_file() && folder.join(DATA).join("replica.toml").is_file()
+    }
+
+    pub(crate) fn open(folder: &Path) -> Result<LocalNode, ClusterError> {
         let config = NodeConfig::read(&folder.join(NODE))?;
-        let address = match &config.role {
-            RoleConfig::Store(store) => store.observe,
-            RoleConfig::Gateway(gateway) => Some(gateway.listen),
+        let (address, is_needed) = match &config.role {
+            RoleConfig::Store(store) => {
+                let group = config.directory.cluster().group_of(store.id);
+                (store.observe, group.is_some_and(|group| group.contains(store.id)))
+            }
+            RoleConfig::Gateway(gateway) => (Some(gateway.listen), true),
         };
         let file = folder.join(NODE);
         let no_pid_file = || ClusterError::Damaged { file, problem: "`pid_file` is missing".into() };
         let pid_file = config.pid_file.clone().ok_or_else(no_pid_file)?;
-        Ok(LocalNode { role: config.node(), folder: folder.to_owned(), pid_file, address })
+        Ok(LocalNode { role: config.node(), folder: folder.to_owned(), pid_file, address, is_needed })
     }
 
     /// What is of this node alone.
@@ -229,7 +246,7 @@ impl LocalNode {
 
     /// Where a replica's data are.
     pub fn data(&self) -> PathBuf {
-        self.folder.join("data")
+        self.folder.join(DATA)
     }
 
     /// The process that runs it.

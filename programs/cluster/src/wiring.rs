@@ -5,9 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use iolite_node::config::{Cluster, NodeFile};
+use iolite_node::config::{Cluster, ClusterFile, NodeFile};
 use iolite_replication::node::ReplicaId;
-use toml::{Table, Value};
 
 use crate::ClusterError;
 use crate::local::{CLUSTER, LocalCluster, LocalNode};
@@ -18,27 +17,21 @@ impl LocalCluster {
     /// # Errors
     /// [`ClusterError::Config`].
     pub fn layout(&self) -> Result<Cluster, ClusterError> {
-        Ok(Cluster::read(&self.folder().join(CLUSTER))?)
+        Ok(Cluster::read(&self.file())?)
     }
 
-    /// A node reaches these replicas at other addresses from its next start on.
+    /// A node reaches these replicas at other addresses from its next start on, and follows the cluster's file no more.
     ///
     /// # Errors
     /// [`ClusterError`], about files.
     pub fn set_view(&self, node: &LocalNode, addresses: &BTreeMap<ReplicaId, String>) -> Result<(), ClusterError> {
-        let file = self.folder().join(CLUSTER);
-        let text = std::fs::read_to_string(&file).map_err(|source| ClusterError::Io { path: file.clone(), source })?;
-        let damaged = || ClusterError::Damaged { file: file.clone(), problem: "it has no shards with replicas".into() };
-        let mut table: Table = text.parse().map_err(|_| damaged())?;
-        let shards = table.get_mut("shards").and_then(Value::as_array_mut).ok_or_else(damaged)?;
-        let replicas = shards.iter_mut().filter_map(|shard| shard.get_mut("replicas")?.as_array_mut()).flatten();
-        for replica in replicas.filter_map(Value::as_table_mut) {
-            let number = replica.get("number").and_then(Value::as_integer).ok_or_else(damaged)?;
-            if let Some(address) = addresses.get(&ReplicaId(number as u64)) {
-                replica.insert("address".into(), Value::String(address.clone()));
+        let mut view = ClusterFile::read(&self.file())?;
+        for place in view.shards.iter_mut().flat_map(|shard| &mut shard.replicas) {
+            if let Some(address) = addresses.get(&ReplicaId(place.number)) {
+                place.address.clone_from(address);
             }
         }
-        write(node.folder().join(CLUSTER), &table.to_string())?;
+        write(node.folder().join(CLUSTER), &view.to_toml())?;
         node.edit(|own| own.cluster = CLUSTER.into())
     }
 }

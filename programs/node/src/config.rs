@@ -3,12 +3,14 @@
 //! Invariant: a name that is not known is an error, so that a misspelt setting is never ignored.
 
 mod cluster;
+mod cluster_file;
 mod error;
 mod node;
 #[cfg(feature = "postgres")]
 mod postgres;
 
-pub use cluster::{Begins, Cluster, KeyPart, ReplicaPlace, ShardPlace, even_shards};
+pub use cluster::Cluster;
+pub use cluster_file::{Begins, ClusterFile, KeyPart, ReplicaPlace, ShardPlace, even_shards};
 pub use error::{ConfigError, ConfigProblem};
 pub use node::{
     DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig, Schemas,

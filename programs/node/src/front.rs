@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use iolite_gateway::{Gateway, Input, Output, SessionId};
 use iolite_machine::{Instant, Machine, Now};
-use iolite_replication::node::{FromReplica, ReplicaId, Term, ToReplica};
+use iolite_replication::node::{FromReplica, Group, ReplicaId, Term, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
 use iolite_wire::message::FromGateway;
 
@@ -21,6 +21,8 @@ pub struct Front {
 pub enum FrontInput {
     Gateway(Input),
     FromReplica(FromReplica),
+    /// The directory tells of the group of a shard.
+    Configured(Group),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +87,7 @@ impl Machine for Front {
         match input {
             FrontInput::Gateway(input) => self.gateway.handle(now, input),
             FrontInput::FromReplica(message) => self.coordinator.handle(now, CoordinatorInput::FromReplica(message)),
+            FrontInput::Configured(group) => self.coordinator.handle(now, CoordinatorInput::Configured(group)),
         }
     }
 

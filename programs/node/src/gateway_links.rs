@@ -2,11 +2,12 @@
 //!
 //! Invariant: an answer says that it is from the replica that its link is with, which that replica's certificate proves.
 
-use iolite_host::{Codec, LinkEvent, LinkHandler, LinkNumber, LinkPeer};
-use iolite_replication::node::{FromReplica, ReplicaId, ToReplica};
+use iolite_host::{Codec, LinkEvent, LinkHandler, LinkNumber, LinkPeer, Links};
+use iolite_replication::node::{FromReplica, Group, ReplicaId, ToReplica};
 use iolite_values::CoordinatorId;
 use iolite_wire::limits;
 
+use crate::config::Cluster;
 use crate::names::{NodeRole, greet, hello};
 
 /// Makes what comes over a link an input of the machine that the coordinator is part of.
@@ -89,4 +90,25 @@ impl<I: Send + 'static> LinkHandler for GatewayLinks<I> {
             NodeRole::Gateway(_) => Err("gateways have nothing to say to each other".into()),
         }
     }
+}
+
+/// Dials all that the directory knows.
+pub(crate) fn dial_replicas<I: Send + 'static>(links: &Links<GatewayLinks<I>>, cluster: &Cluster) {
+    for (replica, address) in &cluster.addresses {
+        links.dial(&NodeRole::Store(*replica).name(), address.clone());
+    }
+}
+
+/// The directory has changed: dials who is new, and tells of the groups.
+pub(crate) fn follow<I: Send + 'static>(
+    links: &Links<GatewayLinks<I>>,
+    was: &Cluster,
+    is: &Cluster,
+    configured: impl Fn(Group),
+) {
+    for gone in was.addresses.keys().filter(|replica| !is.addresses.contains_key(replica)) {
+        links.hang_up(&NodeRole::Store(*gone).name());
+    }
+    dial_replicas(links, is);
+    is.shards.groups().cloned().for_each(configured);
 }

@@ -15,8 +15,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::clients::{Ready, gateway, site};
-use crate::config::{Cluster, GatewayConfig, Schemas};
-use crate::gateway_links::GatewayLinks;
+use crate::config::{GatewayConfig, Schemas};
+use crate::directory::Directory;
+use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
 use crate::names::{NodeNames, NodeRole};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
 use crate::sessions::GatewaySessions;
@@ -25,7 +26,7 @@ use crate::{Front, FrontInput, FrontOutput, RunError};
 /// What a gateway's process is started with.
 #[derive(Clone, Debug)]
 pub struct GatewaySettings {
-    pub cluster: Cluster,
+    pub directory: Directory,
     pub gateway: GatewayConfig,
     pub security: LinkSecurity,
     /// Half of a round trip, in addition, on links to replicas.
@@ -50,6 +51,7 @@ pub enum GatewayServerError {
 pub struct GatewayServer {
     front: Front,
     links: Links<GatewayLinks<FrontInput>>,
+    directory: Directory,
     listener: TcpListener,
     address: SocketAddr,
     config: GatewayConfig,
@@ -67,7 +69,7 @@ impl GatewayServer {
     /// # Errors
     /// [`GatewayServerError`]; nothing is left running.
     pub async fn open(settings: GatewaySettings, shutdown: Shutdown) -> Result<GatewayServer, GatewayServerError> {
-        let GatewaySettings { cluster, gateway: config, security, delay, clock } = settings;
+        let GatewaySettings { directory, gateway: config, security, delay, clock } = settings;
         if let Some(app) = config.app.as_ref().filter(|app| !app.join("index.html").is_file()) {
             return Err(GatewayServerError::NoApp { app: app.clone() });
         }
@@ -80,17 +82,28 @@ impl GatewayServer {
         let link_settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Gateway(config.id).name(), security) };
         let handler = GatewayLinks { own: config.id, input: FrontInput::FromReplica };
         let links = Links::new(handler, mailbox.clone(), link_settings, &metrics, shutdown.listen())?;
-        for (replica, address) in &cluster.addresses {
-            links.dial(&NodeRole::Store(*replica).name(), address.clone());
-        }
-        let life = Life(random_seed());
-        let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, cluster.shards));
+        dial_replicas(&links, directory.cluster());
+        let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
+        let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, shards));
         let schemas = match config.schemas {
             Schemas::Grow => SchemaPolicy::Grow,
             Schemas::Fixed => SchemaPolicy::Fixed,
         };
         let front = Front::new(clock.now(), gateway(&token, schemas), coordinator);
-        Ok(GatewayServer { front, links, listener, address, config, token, metrics, clock, mailbox, inbox, shutdown })
+        Ok(GatewayServer {
+            front,
+            links,
+            directory,
+            listener,
+            address,
+            config,
+            token,
+            metrics,
+            clock,
+            mailbox,
+            inbox,
+            shutdown,
+        })
     }
 
     /// Where it listens.
@@ -107,6 +120,11 @@ impl GatewayServer {
     /// # Errors
     /// [`RunError::Superseded`].
     pub async fn run(mut self) -> Result<(), RunError> {
+        let (links, mailbox) = (self.links.clone(), self.mailbox.clone());
+        let following = self.directory.follow(self.shutdown.listen(), move |was, is| {
+            follow(&links, was, is, |group| mailbox.send(FrontInput::Configured(group)));
+        });
+        let following = tokio::spawn(following);
         let endpoint =
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
@@ -122,6 +140,7 @@ impl GatewayServer {
         self.shutdown.begin();
         // A request that takes longer is cut off: its sender sees a lost connection either way.
         let _ = tokio::time::timeout(LAST_REQUESTS_WITHIN, http).await;
+        let _ = following.await;
         term.map_or(Ok(()), |_| Err(RunError::Superseded { gateway: self.config.id }))
     }
 }

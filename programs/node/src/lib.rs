@@ -10,9 +10,11 @@ mod checkpoints;
 mod clients;
 pub mod config;
 mod data_directory;
+mod directory;
 mod front;
 mod gateway_links;
 mod gateway_server;
+mod inquirer;
 mod journal;
 mod names;
 mod node;
@@ -31,6 +33,7 @@ mod store_metrics;
 mod store_server;
 
 pub use data_directory::DataDirectoryError;
+pub use directory::{DIRECTORY_READ_EVERY, Directory};
 pub use front::{Front, FrontInput, FrontOutput};
 pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
 pub use names::NodeRole;
@@ -39,7 +42,7 @@ pub use node::{Node, NodeInput, NodeOutput};
 pub use password::PasswordError;
 #[cfg(feature = "postgres")]
 pub use postgres_gateway::{PostgresGateway, PostgresGatewayError};
-pub use replica_directory::{Owner, ReplicaDirectoryError, Start, open_replica};
+pub use replica_directory::{OpenReplica, ReplicaDirectoryError, Start, open_replica};
 pub use server::{RunError, Server, ServerError, ServerSettings};
 pub use store::{JournalInput, JournalOutput, Store, StoreInput, StoreOutput};
 pub use store_client::{Standing, StoreClient, StoreClientEnd, StoreClientSettings};

@@ -12,7 +12,7 @@ use iolite_engine::{
     Recovery,
 };
 use iolite_host::random_id;
-use iolite_replication::node::{ReplicaId, ShardId};
+use iolite_replication::node::{Epoch, Group, ReplicaId, ShardId};
 use iolite_values::StoreIncarnation;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,20 @@ pub struct Owner {
     pub store: StoreIncarnation,
     pub shard: ShardId,
     pub replica: ReplicaId,
+}
+
+impl Owner {
+    fn of(store: StoreIncarnation, replica: ReplicaId, group: &Group) -> Owner {
+        Owner { store, shard: group.shard, replica }
+    }
+}
+
+/// A data directory that is this process's own as long as the journal lives.
+pub struct OpenReplica {
+    pub journal: Journal<ReplicaDisk>,
+    pub recovery: Recovery,
+    /// Who kept the shard when the replica was made.
+    pub first_group: Group,
 }
 
 /// Whether a replica has been here before.
@@ -51,6 +65,11 @@ pub enum ReplicaDirectoryError {
          its number: replace it by a new replica", directory.display()
     )]
     JournalLost { directory: PathBuf },
+    #[error(
+        "replica {} is of a group that was changed already, and {} has none of its data: if its disk was lost, it cannot come back under its number. \
+         A new replica is `joining` first, and becomes a member by `iolite cluster` or `iolite shard`", replica.0, directory.display()
+    )]
+    MemberAlready { replica: ReplicaId, directory: PathBuf },
     #[error("the file {} is damaged: {problem}. Restore it, or replace the replica", file.display())]
     Damaged { file: PathBuf, problem: String },
     #[error("the file {} cannot be used: {source}", file.display())]
@@ -73,26 +92,34 @@ struct OwnerFile {
     store: String,
     shard: u32,
     replica: u64,
+    /// Who kept the shard when the replica was made, and in which epoch.
+    members: Vec<u64>,
+    epoch: u32,
 }
 
-/// Opens the directory of a replica, which is locked as long as the journal lives.
+/// Opens the directory of a replica, which is locked as long as the journal lives. At a first start `group` is who keeps the shard; later on the
+/// directory says who did then, for the journal counts on it.
 ///
 /// # Errors
 /// [`ReplicaDirectoryError`].
 pub fn open_replica(
     directory: &Path,
-    owner: Owner,
+    (store, replica, group): (StoreIncarnation, ReplicaId, &Group),
     start: Start,
     durability: Durability,
     faults: &Faults,
-) -> Result<(Journal<ReplicaDisk>, Recovery), ReplicaDirectoryError> {
+) -> Result<OpenReplica, ReplicaDirectoryError> {
     let file = directory.join(OWNER_FILE);
-    check_owner(directory, read(&file)?, owner, start)?;
+    let owner = Owner::of(store, replica, group);
+    let known = check_owner(directory, read(&file)?, owner, start)?;
+    if start == Start::First && group.epoch > Epoch(0) && group.contains(replica) {
+        return Err(ReplicaDirectoryError::MemberAlready { replica, directory: directory.to_owned() });
+    }
     let native = NativeDisk::open(directory)?;
     let disk: ReplicaDisk = if faults.hold_unsynced { Box::new(HoldingDisk::new(native)) } else { Box::new(native) };
     let options = Options { durability, ..Options::default() };
     let failed = |source| ReplicaDirectoryError::Journal { directory: directory.to_owned(), source };
-    let own = Incarnation(owner.store.0.as_u128());
+    let own = Incarnation(store.0.as_u128());
     // A journal that is made although one was here is never taken for it, at no later start either.
     let new = if start == Start::First { own } else { Incarnation(random_id()) };
     let (journal, recovery) = Journal::open(disk, options, new).map_err(failed)?;
@@ -105,30 +132,34 @@ pub fn open_replica(
         return Err(ReplicaDirectoryError::JournalLost { directory: directory.to_owned() });
     }
     if start == Start::First {
-        write(&file, owner).map_err(|source| ReplicaDirectoryError::Io { file, source })?;
+        write(&file, owner, group).map_err(|source| ReplicaDirectoryError::Io { file, source })?;
     }
-    Ok((journal, recovery))
+    Ok(OpenReplica { journal, recovery, first_group: known.unwrap_or_else(|| group.clone()) })
 }
 
+/// Returns the replica's first group, if it has been here before.
 fn check_owner(
     directory: &Path,
-    found: Option<Owner>,
+    found: Option<(Owner, Group)>,
     owner: Owner,
     start: Start,
-) -> Result<(), ReplicaDirectoryError> {
+) -> Result<Option<Group>, ReplicaDirectoryError> {
     let directory = directory.to_owned();
     match (start, found) {
         (Start::Again, None) => Err(ReplicaDirectoryError::Missing { directory }),
-        (Start::First, Some(found)) => Err(ReplicaDirectoryError::NotFirst { directory, found: found.to_string() }),
-        (Start::Again, Some(found)) if found != owner => {
+        (Start::First, Some((found, _))) => {
+            Err(ReplicaDirectoryError::NotFirst { directory, found: found.to_string() })
+        }
+        (Start::Again, Some((found, _))) if found != owner => {
             let (found, wanted) = (found.to_string(), owner.to_string());
             Err(ReplicaDirectoryError::OfAnother { directory, found, wanted })
         }
-        (Start::First, None) | (Start::Again, Some(_)) => Ok(()),
+        (Start::First, None) => Ok(None),
+        (Start::Again, Some((_, group))) => Ok(Some(group)),
     }
 }
 
-fn read(file: &Path) -> Result<Option<Owner>, ReplicaDirectoryError> {
+fn read(file: &Path) -> Result<Option<(Owner, Group)>, ReplicaDirectoryError> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -137,14 +168,18 @@ fn read(file: &Path) -> Result<Option<Owner>, ReplicaDirectoryError> {
     let damaged = |problem| ReplicaDirectoryError::Damaged { file: file.to_owned(), problem };
     let owner: OwnerFile = toml::from_str(&text).map_err(|error| damaged(error.message().to_owned()))?;
     let store = owner.store.parse().map_err(|_| damaged("`store` is no id".into()))?;
-    let (shard, replica) = (ShardId(owner.shard), ReplicaId(owner.replica));
-    Ok(Some(Owner { store: StoreIncarnation(store), shard, replica }))
+    let members: Vec<ReplicaId> = owner.members.into_iter().map(ReplicaId).collect();
+    let group = Group::new(ShardId(owner.shard), Epoch(owner.epoch), &members);
+    let group = group.map_err(|error| damaged(error.to_string()))?;
+    Ok(Some((Owner::of(StoreIncarnation(store), ReplicaId(owner.replica), &group), group)))
 }
 
 /// Durable when it returns: it says that the journal is not to be empty again.
-fn write(file: &Path, owner: Owner) -> io::Result<()> {
+fn write(file: &Path, owner: Owner, group: &Group) -> io::Result<()> {
     let Owner { store, shard, replica } = owner;
-    let text = OwnerFile { store: store.0.to_string(), shard: shard.0, replica: replica.0 };
+    let members = group.members().iter().map(|member| member.0).collect();
+    let (store, epoch) = (store.0.to_string(), group.epoch.0);
+    let text = OwnerFile { store, shard: shard.0, replica: replica.0, members, epoch };
     let text = toml::to_string(&text).map_err(io::Error::other)?;
     let unfinished = file.with_extension("new");
     let mut handle = std::fs::File::create(&unfinished)?;
@@ -179,9 +214,16 @@ mod tests {
 
         fn open(&self, replica: u64, start: Start) -> Result<Recovery, String> {
             let store = StoreIncarnation(Id::from_u128(7));
-            let owner = Owner { store, shard: ShardId(1), replica: ReplicaId(replica) };
-            let opened = open_replica(&self.0, owner, start, Durability::Fsync, &Faults::default());
-            opened.map(|(_, recovery)| recovery).map_err(|error| error.to_string())
+            let members = [1, 2, 3].map(ReplicaId);
+            let group = Group::new(ShardId(1), Epoch(0), &members).expect("three");
+            let opened = self.open_of((store, ReplicaId(replica), &group), start)?;
+            assert_eq!(opened.first_group, group);
+            Ok(opened.recovery)
+        }
+
+        fn open_of(&self, who: (StoreIncarnation, ReplicaId, &Group), start: Start) -> Result<OpenReplica, String> {
+            let opened = open_replica(&self.0, who, start, Durability::Fsync, &Faults::default());
+            opened.map_err(|error| error.to_string())
         }
     }
 
@@ -224,5 +266,20 @@ mod tests {
         folder.open(2, Start::First).expect("an empty folder");
         std::fs::remove_file(folder.0.join(OWNER_FILE)).expect("it is there");
         assert!(folder.open(2, Start::First).is_ok());
+    }
+
+    #[test]
+    fn a_replica_starts_with_the_group_that_it_was_made_in() {
+        let folder = Folder::new("made-in");
+        let store = StoreIncarnation(Id::from_u128(7));
+        let group =
+            |epoch, members: [u64; 3]| Group::new(ShardId(1), Epoch(epoch), &members.map(ReplicaId)).expect("three");
+        let fourth = ReplicaId(4);
+        let is_member = folder.open_of((store, fourth, &group(2, [1, 2, 4])), Start::First).map(drop).unwrap_err();
+        assert!(is_member.contains("`joining` first"), "{is_member}");
+        let (before, after) = (group(1, [1, 2, 3]), group(2, [1, 2, 4]));
+        drop(folder.open_of((store, fourth, &before), Start::First).expect("an empty folder"));
+        let again = folder.open_of((store, fourth, &after), Start::Again).expect("it was there");
+        assert_eq!(again.first_group, before);
     }
 }

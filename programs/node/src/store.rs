@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use iolite_machine::{Gate, Instant, Machine, Now, PersistId};
-use iolite_replication::node::{BetweenReplicas, FromReplica, ToReplica};
+use iolite_replication::node::{BetweenReplicas, FromReplica, ReplicaId, ToReplica};
 use iolite_replication::{Figures, Replica, ReplicaInput, ReplicaOutput};
 use iolite_values::Timestamp;
 
@@ -79,6 +79,10 @@ impl Store {
     pub fn is_ready(&self) -> bool {
         let is_told = self.replica.complete() > self.complete_at_start || self.complete_at_start == Timestamp::ZERO;
         self.replica.is_keeping_up() && (is_told || self.replica.group().members().len() == 1)
+    }
+
+    pub fn id(&self) -> ReplicaId {
+        self.replica.id()
     }
 
     pub fn figures(&self) -> Figures {

@@ -11,21 +11,22 @@ use iolite_host::{
     Clock, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown, drive, mailbox,
     random_seed,
 };
-use iolite_replication::node::Life;
-use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
+use iolite_replication::node::{Life, ReplicaId, Report};
+use iolite_replication::{Coordinator, CoordinatorOutput, CoordinatorSettings};
 use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
 use tokio::sync::{oneshot, watch};
 
-use crate::config::Cluster;
-use crate::gateway_links::GatewayLinks;
+use crate::directory::Directory;
+use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
+use crate::inquirer::{Inquirer, InquirerInput, InquirerOutput};
 use crate::names::{NodeNames, NodeRole};
 use crate::server::INBOX_BYTES_MAX;
 
 /// What a client of the store is made with.
 #[derive(Clone, Debug)]
 pub struct StoreClientSettings {
-    pub cluster: Cluster,
+    pub directory: Directory,
     /// As of a gateway: no other process may have it at this time.
     pub id: CoordinatorId,
     pub security: LinkSecurity,
@@ -62,10 +63,11 @@ pub struct StoreClient {
 #[derive(Debug)]
 struct Inner {
     id: CoordinatorId,
-    mailbox: Mailbox<CoordinatorInput>,
+    mailbox: Mailbox<InquirerInput>,
     waiting: Arc<Waiting>,
     last_request: AtomicU64,
     standing: watch::Receiver<Option<Standing>>,
+    reports: watch::Sender<BTreeMap<ReplicaId, Report>>,
     end: watch::Receiver<Option<StoreClientEnd>>,
     shutdown: Shutdown,
 }
@@ -110,25 +112,37 @@ impl StoreClient {
     /// # Errors
     /// [`LinksError`], about certificates.
     pub fn open(settings: StoreClientSettings) -> Result<StoreClient, LinksError> {
-        let StoreClientSettings { cluster, id, security, delay, clock, metrics } = settings;
+        let StoreClientSettings { directory, id, security, delay, clock, metrics } = settings;
         let shutdown = Shutdown::new();
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let link_settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Gateway(id).name(), security) };
-        let handler = GatewayLinks { own: id, input: CoordinatorInput::FromReplica };
+        let handler = GatewayLinks { own: id, input: InquirerInput::FromReplica };
         let links = Links::new(handler, mailbox.clone(), link_settings, &metrics, shutdown.listen())?;
-        for (replica, address) in &cluster.addresses {
-            links.dial(&NodeRole::Store(*replica).name(), address.clone());
-        }
-        let life = Life(random_seed());
-        let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(id, life, cluster.shards));
+        dial_replicas(&links, directory.cluster());
+        let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
+        let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(id, life, shards));
+        let (tell, dialled) = (mailbox.clone(), links.clone());
+        tokio::spawn(directory.follow(shutdown.listen(), move |was, is| {
+            follow(&dialled, was, is, |group| tell.send(InquirerInput::Configured(group)));
+        }));
         let waiting = Arc::new(Waiting(Mutex::new(Some(BTreeMap::new()))));
         let (standings, standing) = watch::channel(None);
+        let reports = watch::Sender::new(BTreeMap::new());
         let (ends, end) = watch::channel(None);
-        let world = World { id, links, names: NodeNames::default(), waiting: waiting.clone(), standings, ends };
-        let ended = shutdown.listen();
-        tokio::spawn(run(coordinator, clock, inbox, ended, world));
+        let world = World {
+            id,
+            links,
+            names: NodeNames::default(),
+            waiting: waiting.clone(),
+            standings,
+            reports: reports.clone(),
+            ends,
+        };
+        tokio::spawn(run(Inquirer::new(id, life, coordinator), clock, inbox, shutdown.listen(), world));
         let last_request = AtomicU64::new(0);
-        Ok(StoreClient { inner: Arc::new(Inner { id, mailbox, waiting, last_request, standing, end, shutdown }) })
+        Ok(StoreClient {
+            inner: Arc::new(Inner { id, mailbox, waiting, last_request, standing, reports, end, shutdown }),
+        })
     }
 
     pub fn id(&self) -> CoordinatorId {
@@ -144,8 +158,19 @@ impl StoreClient {
     pub async fn request(&self, request: Request) -> Result<Reply, StoreClientEnd> {
         let id = RequestId(self.inner.last_request.fetch_add(1, Ordering::Relaxed) + 1);
         let reply = self.inner.waiting.begin(id).ok_or_else(|| self.end())?;
-        self.inner.mailbox.send(CoordinatorInput::Request(id, request));
+        self.inner.mailbox.send(InquirerInput::Request(id, request));
         reply.await.map_err(|_| self.end())
+    }
+
+    /// Asks a replica where it stands. The answer is among the reports, if it comes.
+    pub fn inquire(&self, replica: ReplicaId) {
+        self.inner.mailbox.send(InquirerInput::Inquire(replica));
+    }
+
+    /// Reports from now on: the last one of each replica that has answered.
+    pub fn forget_reports(&self) -> watch::Receiver<BTreeMap<ReplicaId, Report>> {
+        self.inner.reports.send_replace(BTreeMap::new());
+        self.inner.reports.subscribe()
     }
 
     fn end(&self) -> StoreClientEnd {
@@ -154,7 +179,7 @@ impl StoreClient {
 
     /// Has every replica keep the history behind `at` for a while, so that the store can be copied as of then. Said again every few seconds.
     pub fn hold(&self, at: Timestamp) {
-        self.inner.mailbox.send(CoordinatorInput::Hold(at));
+        self.inner.mailbox.send(InquirerInput::Hold(at));
     }
 
     /// Waits until the store is open, and tells where its feed stands now.
@@ -181,15 +206,15 @@ impl StoreClient {
 }
 
 async fn run(
-    mut coordinator: Coordinator,
+    mut inquirer: Inquirer,
     clock: Clock,
-    mut inbox: Inbox<CoordinatorInput>,
+    mut inbox: Inbox<InquirerInput>,
     ended: iolite_host::Stop,
     mut world: World,
 ) {
     let mut superseded = world.ends.subscribe();
     tokio::select! {
-        () = drive(&mut coordinator, clock, &mut inbox, ended, &mut world) => {}
+        () = drive(&mut inquirer, clock, &mut inbox, ended, &mut world) => {}
         _ = superseded.wait_for(Option::is_some) => {}
     }
     // Whoever waits is told.
@@ -199,15 +224,29 @@ async fn run(
 /// What the coordinator's outputs go to.
 struct World {
     id: CoordinatorId,
-    links: Links<GatewayLinks<CoordinatorInput>>,
+    links: Links<GatewayLinks<InquirerInput>>,
     names: NodeNames,
     waiting: Arc<Waiting>,
     standings: watch::Sender<Option<Standing>>,
+    reports: watch::Sender<BTreeMap<ReplicaId, Report>>,
     ends: watch::Sender<Option<StoreClientEnd>>,
 }
 
-impl Performer<Coordinator> for World {
-    fn perform(&mut self, output: CoordinatorOutput) {
+impl Performer<Inquirer> for World {
+    fn perform(&mut self, output: InquirerOutput) {
+        match output {
+            InquirerOutput::Reported(replica, report) => {
+                self.reports.send_modify(|reports| drop(reports.insert(replica, report)));
+            }
+            InquirerOutput::Coordinator(output) => self.perform_for_coordinator(output),
+        }
+    }
+
+    fn settled(&mut self, _inquirer: &Inquirer) {}
+}
+
+impl World {
+    fn perform_for_coordinator(&mut self, output: CoordinatorOutput) {
         match output {
             CoordinatorOutput::ToReplica { to, message } => {
                 self.links.send_to(self.names.of(NodeRole::Store(to)), &message);
@@ -228,6 +267,4 @@ impl Performer<Coordinator> for World {
             }
         }
     }
-
-    fn settled(&mut self, _coordinator: &Coordinator) {}
 }

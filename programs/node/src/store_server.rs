@@ -1,5 +1,6 @@
 //! A replica with a disk, links and time: the store role of `iolite serve`.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +11,16 @@ use iolite_host::{
 };
 use iolite_replication::node::{Boot, Group, ReplicaId};
 use iolite_replication::{Broken, Extent, RecoverError, Replica, ReplicaSettings, Retention};
+use iolite_values::StoreIncarnation;
 use tokio::net::TcpListener;
 
 use crate::clients::Ready;
 use crate::config::{Cluster, Faults, StoreConfig};
+use crate::directory::Directory;
 use crate::journal::{self, Failure};
 use crate::names::{NodeNames, NodeRole};
 use crate::recovery;
-use crate::replica_directory::{Owner, ReplicaDirectoryError, Start, open_replica};
+use crate::replica_directory::{OpenReplica, ReplicaDirectoryError, Start, open_replica};
 use crate::server::INBOX_BYTES_MAX;
 use crate::store_links::{FromStore, StoreLinks};
 use crate::store_metrics::StoreMetrics;
@@ -26,7 +29,7 @@ use crate::{RunError, Store, StoreInput, StoreOutput};
 /// What a replica's process is started with.
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
-    pub cluster: Cluster,
+    pub directory: Directory,
     pub store: StoreConfig,
     pub security: iolite_host::LinkSecurity,
     /// Half of a round trip, in addition.
@@ -68,6 +71,7 @@ pub struct StoreServer {
     listeners: Vec<TcpListener>,
     observe: Option<TcpListener>,
     links: Links<StoreLinks>,
+    directory: Directory,
     metrics: Metrics,
     clock: Clock,
     inbox: Inbox<StoreInput>,
@@ -81,9 +85,10 @@ impl StoreServer {
     /// # Errors
     /// [`StoreServerError`]; nothing is left running.
     pub async fn open(settings: StoreSettings, shutdown: Shutdown) -> Result<StoreServer, StoreServerError> {
-        let StoreSettings { cluster, store: config, security, delay, start, faults, clock, checkpoint_bytes_min } =
+        let StoreSettings { directory, store: config, security, delay, start, faults, clock, checkpoint_bytes_min } =
             settings;
-        let group = cluster.group_of(config.id).ok_or(StoreServerError::Unknown { id: config.id })?.clone();
+        let cluster = directory.cluster();
+        let group = cluster.group_of(config.id).ok_or(StoreServerError::Unknown { id: config.id })?;
         let mut listeners = Vec::new();
         for address in &config.listen {
             let listening = |source| StoreServerError::Listen { address: address.clone(), source };
@@ -96,10 +101,11 @@ impl StoreServer {
             }
             None => None,
         };
-        let owner = Owner { store: cluster.store, shard: group.shard, replica: config.id };
-        let (journal, recovery) = open_replica(&config.data, owner, start, config.durability, &faults)?;
         let extent = cluster.shards.extent(group.shard).expect("it is a shard of the cluster's");
-        let recovered = recover(owner, group.clone(), extent, &recovery);
+        let owner = (cluster.store, config.id, group);
+        let OpenReplica { journal, recovery, first_group } =
+            open_replica(&config.data, owner, start, config.durability, &faults)?;
+        let recovered = recover((cluster.store, config.id, first_group), extent, &recovery);
         let replica = recovered.map_err(|source| StoreServerError::Recovery { data: config.data.clone(), source })?;
         drop(recovery);
 
@@ -108,11 +114,23 @@ impl StoreServer {
         metrics.fact("iolite_durability", "What durable means in the running journal.", "class", class);
         let syncs = metrics.summary("iolite_journal_sync_seconds", "Syncs of the journal's disk.");
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
-        let links = links(config.id, &group, &cluster, (security, delay), mailbox.clone(), &metrics, &shutdown)?;
+        let links = links(config.id, cluster, (security, delay), mailbox.clone(), &metrics, &shutdown)?;
         let (tell, failure) = journal::tell(mailbox, StoreInput::Journal);
         let journal = JournalThread::start(journal, syncs, tell).map_err(StoreServerError::Thread)?;
         let store = Store::new(replica, checkpoint_bytes_min);
-        Ok(StoreServer { store, journal, listeners, observe, links, metrics, clock, inbox, failure, shutdown })
+        Ok(StoreServer {
+            store,
+            journal,
+            listeners,
+            observe,
+            links,
+            directory,
+            metrics,
+            clock,
+            inbox,
+            failure,
+            shutdown,
+        })
     }
 
     /// Serves until it is told to stop. What was said is durable, and the data directory free, when this returns.
@@ -125,6 +143,9 @@ impl StoreServer {
             let accepting = self.links.listen(listener).map_err(|error| RunError::Links(error.to_string()))?;
             listening.push(tokio::spawn(accepting));
         }
+        let (links, own) = (self.links.clone(), self.store.id());
+        let following = self.directory.follow(self.shutdown.listen(), move |was, is| dial_peers(&links, own, was, is));
+        listening.push(tokio::spawn(following));
         let ready = Arc::new(Ready::default());
         let metrics = StoreMetrics::new(&self.metrics);
         let observed = self.observe.map(|listener| {
@@ -152,17 +173,16 @@ impl StoreServer {
 }
 
 fn recover(
-    owner: Owner,
-    group: Group,
+    (store, id, group): (StoreIncarnation, ReplicaId, Group),
     extent: Extent,
     found: &iolite_engine::Recovery,
 ) -> Result<Replica, RecoverError> {
     let settings = ReplicaSettings {
-        id: owner.replica,
+        id,
         group,
         extent,
         origin: None,
-        store: owner.store,
+        store,
         boot: Boot(random_seed()),
         retention: Retention::default(),
         broken: Broken::Nothing,
@@ -170,10 +190,9 @@ fn recover(
     recovery::recover(settings, found)
 }
 
-/// Links to the other replicas of the group; gateways dial by themselves.
+/// Links to the other replicas of the shard; gateways dial by themselves.
 fn links(
     own: ReplicaId,
-    group: &Group,
     cluster: &Cluster,
     (security, delay): (iolite_host::LinkSecurity, Duration),
     mailbox: Mailbox<StoreInput>,
@@ -182,12 +201,26 @@ fn links(
 ) -> Result<Links<StoreLinks>, LinksError> {
     let settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Store(own).name(), security) };
     let links = Links::new(StoreLinks { own }, mailbox, settings, metrics, shutdown.listen())?;
-    for peer in group.members().iter().filter(|peer| **peer != own) {
-        if let Some(address) = cluster.addresses.get(peer) {
-            links.dial(&NodeRole::Store(*peer).name(), address.clone());
-        }
+    for (peer, address) in peers(own, cluster) {
+        links.dial(&NodeRole::Store(peer).name(), address);
     }
     Ok(links)
+}
+
+/// The other replicas of its shard.
+fn peers(own: ReplicaId, cluster: &Cluster) -> BTreeMap<ReplicaId, &str> {
+    let shard = cluster.group_of(own).map(|group| group.shard);
+    shard.into_iter().flat_map(|shard| cluster.replicas_of(shard)).filter(|(peer, _)| *peer != own).collect()
+}
+
+fn dial_peers(links: &Links<StoreLinks>, own: ReplicaId, was: &Cluster, is: &Cluster) {
+    let now = peers(own, is);
+    for gone in peers(own, was).keys().filter(|peer| !now.contains_key(peer)) {
+        links.hang_up(&NodeRole::Store(*gone).name());
+    }
+    for (peer, address) in now {
+        links.dial(&NodeRole::Store(peer).name(), address);
+    }
 }
 
 /// What the store's outputs go to.

@@ -11,15 +11,22 @@ use iolite_node::NodeRole;
 use serde_json::json;
 
 use crate::durability::Class;
+use crate::members;
 
 #[derive(Subcommand)]
 pub enum Command {
     /// Make a cluster, or find the one that is there, and start every node that does not run
     Up(Up),
-    /// Tell of each node whether it runs, and its process; fails when one does not
+    /// Tell of each node whether it runs, and its process; fails when one does not that is needed
     Status(Status),
     /// Stop every node, or some; the data stay, and `up` starts them again
     Down(Down),
+    /// Replace replicas by new ones, while the cluster runs: such as one that has lost its disk
+    Replace(members::Replace),
+    /// Give a shard more or fewer replicas, while the cluster runs
+    Resize(members::Resize),
+    /// Give a shard to new replicas, while the cluster runs
+    Move(members::Move),
 }
 
 #[derive(Args)]
@@ -90,6 +97,9 @@ pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Up(arguments) => up(arguments).map(|()| ExitCode::SUCCESS),
         Command::Status(arguments) => status(arguments),
         Command::Down(arguments) => down(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Replace(arguments) => members::replace(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Resize(arguments) => members::resize(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Move(arguments) => members::move_shard(arguments).map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -180,7 +190,7 @@ fn status(arguments: &Status) -> anyhow::Result<ExitCode> {
     } else {
         iolite_host::print(&table(&states))?;
     }
-    let all_ready = states.iter().all(|(_, state)| matches!(state, NodeState::Ready { .. }));
+    let all_ready = states.iter().all(|(node, state)| !node.is_needed || matches!(state, NodeState::Ready { .. }));
     Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -5,7 +5,9 @@ mod cluster;
 mod dev;
 mod durability;
 mod logs;
+mod members;
 mod serve;
+mod shard;
 mod simulate;
 mod torture;
 
@@ -29,6 +31,9 @@ enum Command {
     /// A cluster of processes on this machine
     #[command(subcommand)]
     Cluster(cluster::Command),
+    /// Who keeps the shards of a cluster, on whichever machines it is
+    #[command(subcommand)]
+    Shard(shard::Command),
     /// Certificates, by which nodes of a cluster know each other
     #[command(subcommand)]
     Certificate(certificate::Command),
@@ -48,6 +53,7 @@ fn main() -> ExitCode {
         Command::Dev(arguments) => dev::run(arguments).map(|()| ExitCode::SUCCESS),
         Command::Serve(arguments) => serve::run(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Cluster(command) => cluster::run(&command),
+        Command::Shard(command) => shard::run(&command),
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Bench(arguments) => iolite_benchmarks::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

@@ -42,7 +42,7 @@ const NO_FIRST_GATEWAY: &str = "a gateway keeps no data: leave --first out";
 
 async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
     let name = config.node();
-    let NodeConfig { cluster, security, delay, pid_file: _, faults, role } = config;
+    let NodeConfig { directory, security, delay, pid_file: _, faults, role } = config;
     let clock = clock(&faults)?;
     let shutdown = Shutdown::new();
     stop_on_signals(shutdown.clone()).context("cannot listen for signals")?;
@@ -52,7 +52,7 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
             let checkpoint_bytes_min = ServerSettings::new("").checkpoint_bytes_min;
             let (listen, data) = (store.listen.join(" and "), store.data.clone());
             let settings =
-                StoreSettings { cluster, store, security, delay, start, faults, clock, checkpoint_bytes_min };
+                StoreSettings { directory, store, security, delay, start, faults, clock, checkpoint_bytes_min };
             let server = StoreServer::open(settings, shutdown).await?;
             tell(&format!("{name} listens on {listen}, and has its data in {}\n", data.display()));
             server.run().await?;
@@ -61,7 +61,7 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
         RoleConfig::Gateway(gateway) => {
             let token = gateway.token.clone();
             let server =
-                GatewayServer::open(GatewaySettings { cluster, gateway, security, delay, clock }, shutdown).await?;
+                GatewayServer::open(GatewaySettings { directory, gateway, security, delay, clock }, shutdown).await?;
             tell_gateway(name, server.address(), &token);
             server.run().await?;
         }

@@ -4,71 +4,18 @@
 #[path = "process/local.rs"]
 mod local;
 
+#[path = "process/marks.rs"]
+mod marks;
+
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use iolite::{Client, Mutators, Options, Schema, Value, View};
+use iolite::{Client, Value};
 use local::{Folder, Local, PATIENCE, fails, succeeds};
-use tokio::task::JoinHandle;
-
-fn schema() -> Schema {
-    let json = r#"{"tables": {"marks": {"key": ["name"], "columns": {"name": {"type": "string"}}}}}"#;
-    Schema::from_json(json).expect("a valid schema")
-}
+use marks::{Marking, marks, settles};
 
 fn open(cluster: &Local, gateway: usize) -> Client {
-    let mutators = Mutators::new().with("mark", |tx, name: String| tx.insert("marks", &name, []));
-    Client::connect(&cluster.sync_url(gateway), &cluster.token(), schema(), Options::new().mutators(mutators))
-        .expect("in memory")
-}
-
-async fn marks(client: &Client) -> BTreeSet<Value> {
-    let read = client.read(View::Confirmed, |tx| {
-        let rows = tx.rows("marks", &[])?;
-        Ok(rows.iter().flat_map(|row| row.key().to_vec()).collect::<BTreeSet<Value>>())
-    });
-    (*tokio::time::timeout(PATIENCE, read).await.expect("a gateway answers").expect("it can be read")).clone()
-}
-
-/// A client that marks one after the other until it is told that it is enough.
-struct Marking {
-    enough: Arc<AtomicBool>,
-    task: JoinHandle<BTreeSet<Value>>,
-}
-
-impl Marking {
-    fn start(client: &Client, number: usize) -> Marking {
-        let enough = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(mark_many(client.clone(), number, Arc::clone(&enough)));
-        Marking { enough, task }
-    }
-
-    /// What was acknowledged.
-    async fn end(self) -> BTreeSet<Value> {
-        self.enough.store(true, Ordering::Relaxed);
-        tokio::time::timeout(PATIENCE, self.task).await.expect("clients go on by themselves").expect("it did not panic")
-    }
-}
-
-async fn mark_many(client: Client, number: usize, enough: Arc<AtomicBool>) -> BTreeSet<Value> {
-    let mut held = client.react(View::Confirmed, |tx| Ok(tx.rows("marks", &[])?.len()));
-    held.next().await.expect("a gateway answers");
-    let mut acknowledged = BTreeSet::new();
-    while !enough.load(Ordering::Relaxed) {
-        let name = format!("{number}.{}", acknowledged.len());
-        client.mutate("mark", &name).expect("called").confirmed().await.expect("it is marked once, by whoever asks");
-        acknowledged.insert(Value::from(name));
-    }
-    acknowledged
-}
-
-async fn settles(client: &Client, times: usize) {
-    let mut watched = client.settled();
-    for _ in 0..times {
-        tokio::time::timeout(PATIENCE, watched.recv()).await.expect("the load goes on").expect("the client is open");
-    }
+    marks::open(&cluster.sync_url(gateway), &cluster.token())
 }
 
 #[tokio::test]

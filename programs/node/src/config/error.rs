@@ -31,7 +31,7 @@ pub enum ConfigProblem {
     Map(#[from] ShardMapError),
     #[error("the key with which shard {} begins: {source}", shard.0)]
     Key { shard: ShardId, source: KeyError },
-    #[error("replica {} is in two shards: each has a number of its own", id.0)]
+    #[error("replica {} is there twice: each has a number of its own", id.0)]
     ReplicaTwice { id: ReplicaId },
     #[error("it has neither [store] nor [gateway]: a node is one of them")]
     NoRole,

@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
+use crate::Directory;
 use crate::names::NodeRole;
 
 /// One node: its file, and the cluster's. Paths are relative to the file that they are in.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
-    pub cluster: Cluster,
+    pub directory: Directory,
     pub security: LinkSecurity,
     /// Half of the round trip that every link gets in addition: for measurements.
     pub delay: Duration,
@@ -151,8 +152,8 @@ impl NodeConfig {
     pub fn read(file: &Path) -> Result<NodeConfig, ConfigError> {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let node: NodeFile = read(file)?;
-        let cluster = Cluster::read(&folder.join(&node.cluster))?;
-        NodeConfig::of(node, cluster, &folder).map_err(|problem| problem.of(file))
+        let directory = Directory::in_file(&folder.join(&node.cluster))?;
+        NodeConfig::of(node, directory, &folder).map_err(|problem| problem.of(file))
     }
 
     pub fn node(&self) -> NodeRole {
@@ -162,7 +163,7 @@ impl NodeConfig {
         }
     }
 
-    fn of(file: NodeFile, cluster: Cluster, folder: &Path) -> Result<NodeConfig, ConfigProblem> {
+    fn of(file: NodeFile, directory: Directory, folder: &Path) -> Result<NodeConfig, ConfigProblem> {
         let security = match (&file.certificates, file.plain) {
             (Some(certificates), false) => LinkSecurity::Tls(TlsFiles::in_folder(&folder.join(certificates))),
             (None, true) => LinkSecurity::PlainOnLoopback,
@@ -172,7 +173,7 @@ impl NodeConfig {
         let delay =
             Duration::try_from_secs_f64(file.delay_ms / 2_000.0).map_err(|_| ConfigProblem::Delay(file.delay_ms))?;
         let role = match (file.store, file.gateway) {
-            (Some(store), None) => RoleConfig::Store(StoreConfig::of(store, &cluster, folder)?),
+            (Some(store), None) => RoleConfig::Store(StoreConfig::of(store, directory.cluster(), folder)?),
             (None, Some(gateway)) => RoleConfig::Gateway(GatewayConfig::of(gateway, folder)?),
             (None, None) => return Err(ConfigProblem::NoRole),
             (Some(_), Some(_)) => return Err(ConfigProblem::TwoRoles),
@@ -180,7 +181,7 @@ impl NodeConfig {
         let pid_file = file.pid_file.map(|file| folder.join(file));
         let FaultsTable { hold_unsynced, clock_shift_file } = file.faults;
         let faults = Faults { hold_unsynced, clock_shift_file: clock_shift_file.map(|file| folder.join(file)) };
-        Ok(NodeConfig { cluster, security, delay, pid_file, faults, role })
+        Ok(NodeConfig { directory, security, delay, pid_file, faults, role })
     }
 }
 
@@ -220,7 +221,7 @@ impl GatewayConfig {
 mod tests {
     use std::collections::BTreeMap;
 
-    use iolite_replication::ShardMap;
+    use iolite_replication::node::{Group, ShardId};
     use iolite_values::StoreIncarnation;
 
     use super::*;
@@ -228,8 +229,9 @@ mod tests {
     fn node(text: &str) -> Result<NodeConfig, String> {
         let file: NodeFile = toml::from_str(text).map_err(|error| error.to_string())?;
         let addresses = BTreeMap::from([(ReplicaId(0), "10.0.0.1:7800".to_owned())]);
-        let cluster = Cluster { store: StoreIncarnation::default(), shards: ShardMap::alone(), addresses };
-        NodeConfig::of(file, cluster, Path::new("/etc/iolite")).map_err(|problem| problem.to_string())
+        let group = Group::alone(ShardId(0), ReplicaId(0));
+        let directory = Directory::fixed(Cluster::one(StoreIncarnation::default(), group, addresses));
+        NodeConfig::of(file, directory, Path::new("/etc/iolite")).map_err(|problem| problem.to_string())
     }
 
     #[test]

@@ -1,0 +1,224 @@
+//! Changing the groups of a local cluster that runs: making the replicas that join, and turning those off that have left.
+//!
+//! Invariants:
+//! - who leaves is stopped only once all of the group that follows take part in it;
+//! - the number of a replica that is gone is not used again.
+//!
+//! What is cut off goes on where it was by the same command: replicas that were made and are of no group yet are used first.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use iolite_host::{Authority, LinkSecurity, PidFile};
+use iolite_node::NodeRole;
+use iolite_node::config::{Cluster, ClusterFile, ReplicaPlace};
+use iolite_replication::node::ReplicaId;
+use iolite_values::CoordinatorId;
+
+use crate::creation::HOST;
+use crate::local::AUTHORITY;
+use crate::node_files::{NodeFiles, make_folder};
+use crate::operator::{OPERATOR, Operator};
+use crate::{ClusterError, LocalCluster, LocalNode, OperatorError, Ports, free_ports};
+
+const OPERATOR_FOLDER: &str = "operator";
+/// Where the folders of replicas go that are gone: nothing is deleted.
+const RETIRED: &str = "retired";
+
+/// What is to become of a shard's group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// New replicas take the places of these.
+    Replace(BTreeSet<u64>),
+    /// It has so many replicas. Those that do not run leave first, then those with the highest numbers.
+    Resize { shard: u32, replicas: usize },
+    /// New replicas take the places of all.
+    Move { shard: u32 },
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    pub joined: Vec<NodeRole>,
+    /// Their folders are in `retired`.
+    pub retired: Vec<NodeRole>,
+}
+
+/// A change of one shard's group.
+struct Plan {
+    shard: u32,
+    leaving: BTreeSet<u64>,
+    /// So many new ones.
+    joining: usize,
+}
+
+impl LocalCluster {
+    /// Changes the groups of a cluster that runs, and returns when the replicas that left are stopped. Each step may take `within`.
+    ///
+    /// # Errors
+    /// [`ClusterError`]. The same change again goes on where it was.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub async fn change(&self, change: &Change, program: &Path, within: Duration) -> Result<Changed, ClusterError> {
+        make_folder(&self.folder().join(OPERATOR_FOLDER))?;
+        let _alone = PidFile::take(&self.folder().join(OPERATOR_FOLDER).join("pid"))?;
+        let operator = Operator::open(&self.file(), self.operator_security()?, within)?;
+        let file = operator.refresh().await?;
+        let mut changed = Changed::default();
+        for plan in self.plans(change, &file)? {
+            let joining = self.join(&plan, program)?;
+            let file = operator.refresh().await?;
+            let place = file.shard(plan.shard).ok_or(OperatorError::NoShard { shard: plan.shard })?;
+            let staying = place.replicas.iter().map(|replica| replica.number).filter(|id| !plan.leaving.contains(id));
+            let members: Vec<u64> = staying.chain(joining.iter().copied()).collect();
+            operator.change(plan.shard, &members).await?;
+            changed.joined.extend(joining.into_iter().map(|number| NodeRole::Store(ReplicaId(number))));
+        }
+        let file = operator.refresh().await?;
+        for place in file.shards.iter().flat_map(|shard| &shard.leaving) {
+            changed.retired.push(self.retire(place.number, within)?);
+        }
+        Ok(changed)
+    }
+
+    /// With which an operator's tool reaches the replicas.
+    ///
+    /// # Errors
+    /// [`ClusterError`], about the authority.
+    pub fn operator_security(&self) -> Result<LinkSecurity, ClusterError> {
+        if self.shape()?.plain {
+            return Ok(LinkSecurity::PlainOnLoopback);
+        }
+        let authority = Authority::open(&self.folder().join(AUTHORITY))?;
+        let id = CoordinatorId::new(OPERATOR).expect("the last one");
+        let folder = self.folder().join(OPERATOR_FOLDER).join("certificates");
+        let files = authority.issue(&NodeRole::Gateway(id).name(), Authority::NODE_VALID, &folder)?;
+        Ok(LinkSecurity::Tls(files))
+    }
+
+    /// What is still to be done for it.
+    fn plans(&self, change: &Change, file: &ClusterFile) -> Result<Vec<Plan>, ClusterError> {
+        let members = |shard: u32| -> Result<Vec<u64>, ClusterError> {
+            let place = file.shard(shard).ok_or(OperatorError::NoShard { shard })?;
+            Ok(place.replicas.iter().map(|replica| replica.number).collect())
+        };
+        match change {
+            Change::Replace(replaced) => replace(replaced, file),
+            Change::Move { shard } => {
+                let leaving: BTreeSet<u64> = members(*shard)?.into_iter().collect();
+                Ok(vec![Plan { shard: *shard, joining: leaving.len(), leaving }])
+            }
+            Change::Resize { shard, replicas } => {
+                let own = members(*shard)?;
+                let joining = replicas.saturating_sub(own.len());
+                let leaving = self.least_useful(&own)?.into_iter().take(own.len().saturating_sub(*replicas)).collect();
+                Ok(vec![Plan { shard: *shard, leaving, joining }])
+            }
+        }
+    }
+
+    /// Those that do not run, and then the highest numbers.
+    fn least_useful(&self, members: &[u64]) -> Result<Vec<u64>, ClusterError> {
+        let mut sorted = Vec::new();
+        for number in members {
+            let runs = match self.store(*number) {
+                Some(node) => node.pid()?.is_some(),
+                None => false,
+            };
+            sorted.push((runs, std::cmp::Reverse(*number)));
+        }
+        sorted.sort_unstable();
+        Ok(sorted.into_iter().map(|(_, number)| number.0).collect())
+    }
+
+    fn store(&self, number: u64) -> Option<&LocalNode> {
+        self.nodes().iter().find(|node| node.role == NodeRole::Store(ReplicaId(number)))
+    }
+
+    /// Makes replicas, or takes those that are there already, and starts what does not run.
+    fn join(&self, plan: &Plan, program: &Path) -> Result<Vec<u64>, ClusterError> {
+        let path = self.file();
+        let mut file = ClusterFile::read(&path)?;
+        let next = file.next_replica();
+        let shard = file.shard_mut(plan.shard).ok_or(OperatorError::NoShard { shard: plan.shard })?;
+        let missing = plan.joining.saturating_sub(shard.joining.len());
+        for number in (next..).take(missing) {
+            let address = self.address(number, 1)?.to_string();
+            shard.joining.push(ReplicaPlace { number, address });
+        }
+        let joining: Vec<u64> = shard.joining.iter().take(plan.joining).map(|replica| replica.number).collect();
+        file.write(&path).map_err(|source| ClusterError::Io { path: path.clone(), source })?;
+        let cluster = Cluster::read(&path)?;
+        let (shape, authority) = (self.shape()?, self.authority()?);
+        let files = NodeFiles { folder: self.folder(), shape: &shape, authority: authority.as_ref() };
+        for number in &joining {
+            let (role, replica) = (NodeRole::Store(ReplicaId(*number)), ReplicaId(*number));
+            let folder = self.folder().join(role.to_string());
+            let group = cluster.group_of(replica).ok_or(OperatorError::NoShard { shard: plan.shard })?;
+            if !LocalNode::is_made(&folder) {
+                files.write_store(cluster.store, group, replica, self.address(*number, 2)?)?;
+            }
+            let node = LocalNode::open(&folder)?;
+            if node.pid()?.is_none() {
+                node.start(program)?;
+            }
+        }
+        Ok(joining)
+    }
+
+    fn authority(&self) -> Result<Option<Authority>, ClusterError> {
+        let plain = self.shape()?.plain;
+        Ok(if plain { None } else { Some(Authority::open(&self.folder().join(AUTHORITY))?) })
+    }
+
+    /// Of a replica: where it listens (kind 1), or its probes (kind 2).
+    fn address(&self, number: u64, kind: u16) -> Result<SocketAddr, ClusterError> {
+        let port = match self.shape()?.ports {
+            Ports::From(first) => u16::try_from(number).ok().and_then(|number| first.checked_add(100 * kind + number)),
+            Ports::Free => free_ports(&[HOST], 1).map_err(ClusterError::Port)?.first().copied(),
+        };
+        let none =
+            || ClusterError::Shape(format!("there is no port for replica {number}: choose free ones, with --port 0"));
+        Ok(SocketAddr::new(HOST, port.ok_or_else(none)?))
+    }
+
+    /// Stops a replica, puts its folder aside, and takes it out of the cluster's file.
+    fn retire(&self, number: u64, within: Duration) -> Result<NodeRole, ClusterError> {
+        let role = NodeRole::Store(ReplicaId(number));
+        let folder = self.folder().join(role.to_string());
+        if folder.is_dir() {
+            self.stop(|node| node.role == role, within)?;
+            let retired = self.folder().join(RETIRED);
+            make_folder(&retired)?;
+            let aside = retired.join(role.to_string());
+            std::fs::rename(&folder, &aside).map_err(|source| ClusterError::Io { path: aside, source })?;
+        }
+        let path = self.file();
+        let mut file = ClusterFile::read(&path)?;
+        file.forget(number);
+        file.write(&path).map_err(|source| ClusterError::Io { path, source })?;
+        Ok(role)
+    }
+}
+
+/// Each shard's part of it. Those that have left already are only to be turned off.
+fn replace(replaced: &BTreeSet<u64>, file: &ClusterFile) -> Result<Vec<Plan>, ClusterError> {
+    let mut plans = Vec::new();
+    let mut found = BTreeSet::new();
+    for shard in &file.shards {
+        let is_meant = |place: &&ReplicaPlace| replaced.contains(&place.number);
+        let leaving: BTreeSet<u64> = shard.replicas.iter().filter(is_meant).map(|place| place.number).collect();
+        found.extend(leaving.iter().copied());
+        found.extend(shard.leaving.iter().filter(is_meant).map(|place| place.number));
+        if !leaving.is_empty() {
+            plans.push(Plan { shard: shard.number, joining: leaving.len(), leaving });
+        }
+    }
+    match replaced.difference(&found).next() {
+        None => Ok(plans),
+        Some(unknown) => Err(ClusterError::NoReplica { replica: *unknown }),
+    }
+}

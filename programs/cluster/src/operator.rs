@@ -1,0 +1,262 @@
+//! Changing who keeps the shards of a cluster that runs, on whichever machines its nodes are.
+//!
+//! Invariants:
+//! - a group is changed only to one of which a majority answers and has what the shard has: a group that never comes up would be waited for for ever;
+//! - the cluster's file tells of a group only once it was chosen, and takes part.
+//!
+//! What is cut off is done by the same command again: it begins with what the replicas say.
+//!
+//! Source: docs/decisions/0009-sealed-epochs.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iolite_host::{Clock, LinkSecurity, Metrics, random_id};
+use iolite_node::config::{ClusterFile, ConfigProblem, ShardPlace};
+use iolite_node::{Directory, StoreClient, StoreClientSettings};
+use iolite_replication::configuration_write;
+use iolite_replication::node::{Configuration, Epoch, Group, ReplicaId, Report, ShardId};
+use iolite_store::{CommitReply, Reply, Request};
+use iolite_values::{
+    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Timestamp, Transaction, TransactionId, Write,
+};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::OperatorError;
+
+/// An operator's tool is a coordinator, like a gateway: this is its number, and `gateway-4095` the name in its certificate.
+pub const OPERATOR: u16 = 4095;
+
+/// Replicas are asked again after so long.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// A replica that has not answered by then is taken to be down.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+
+/// Who changes groups.
+#[derive(Debug)]
+pub struct Operator {
+    client: StoreClient,
+    file: PathBuf,
+    within: Duration,
+}
+
+impl Operator {
+    /// Dials the replicas of a cluster's file. Each step of a change may take `within`.
+    ///
+    /// # Errors
+    /// [`OperatorError`], about files.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub fn open(file: &Path, security: LinkSecurity, within: Duration) -> Result<Operator, OperatorError> {
+        let client = StoreClient::open(StoreClientSettings {
+            directory: Directory::in_file(file)?,
+            id: CoordinatorId::new(OPERATOR).expect("the last one"),
+            security,
+            delay: Duration::ZERO,
+            clock: Clock::start(),
+            metrics: Metrics::default(),
+        })?;
+        Ok(Operator { client, file: file.to_owned(), within })
+    }
+
+    /// What each replica says of itself; one that does not answer is missing.
+    ///
+    /// # Errors
+    /// [`OperatorError`], about the file.
+    pub async fn reports(&self) -> Result<BTreeMap<ReplicaId, Report>, OperatorError> {
+        let file = ClusterFile::read(&self.file)?;
+        let all: Vec<ReplicaId> = file.shards.iter().flat_map(ShardPlace::all).map(|at| ReplicaId(at.number)).collect();
+        Ok(self.reports_of(&all).await)
+    }
+
+    /// Those that come in time. Earlier ones do not count.
+    async fn reports_of(&self, replicas: &[ReplicaId]) -> BTreeMap<ReplicaId, Report> {
+        let until = Instant::now() + ANSWERS_WITHIN;
+        let mut watched = self.client.forget_reports();
+        let is_whole = |reports: &BTreeMap<ReplicaId, Report>| replicas.iter().all(|id| reports.contains_key(id));
+        loop {
+            for replica in replicas {
+                self.client.inquire(*replica);
+            }
+            let again = until.min(Instant::now() + ASK_AGAIN_AFTER);
+            let whole = timeout_at(again, watched.wait_for(is_whole)).await.is_ok_and(|whole| whole.is_ok());
+            if whole || Instant::now() >= until {
+                return watched.borrow().iter().filter(|(id, _)| replicas.contains(id)).map(own).collect();
+            }
+        }
+    }
+
+    /// Brings the file up to the groups that the replicas are in, and returns it: a command before may have been cut off.
+    ///
+    /// # Errors
+    /// [`OperatorError`].
+    pub async fn refresh(&self) -> Result<ClusterFile, OperatorError> {
+        let reports = self.reports().await?;
+        let mut file = ClusterFile::read(&self.file)?;
+        let was = file.clone();
+        for shard in &mut file.shards {
+            let groups = reports.values().map(|report| &report.group).filter(|group| group.shard.0 == shard.number);
+            let Some(latest) = groups.max_by_key(|group| group.epoch) else { continue };
+            if latest.epoch.0 > shard.epoch {
+                become_group(shard, latest)?;
+            }
+        }
+        if file != was {
+            self.write(&file)?;
+        }
+        Ok(file)
+    }
+
+    /// Gives a shard to these replicas. Those that are new have to be `joining` in the file, and to run. Returns the file as it is then: who is
+    /// `leaving` may be turned off.
+    ///
+    /// # Errors
+    /// [`OperatorError`]. Where it says that the group was chosen, the shard goes over to it as soon as it can.
+    ///
+    /// Cancelling it leaves the shard with the one group or the other; the file is brought up to that by the next command.
+    pub async fn change(&self, shard: u32, members: &[u64]) -> Result<ClusterFile, OperatorError> {
+        let file = self.refresh().await?;
+        let group = group_of(&file, shard)?;
+        let wanted: Vec<ReplicaId> = members.iter().copied().map(ReplicaId).collect();
+        let next = Configuration::after(&group, &wanted)?;
+        let known = file.shard(shard).ok_or(OperatorError::NoShard { shard })?;
+        if let Some(unknown) = wanted.iter().find(|id| known.all().all(|place| place.number != id.0)) {
+            return Err(OperatorError::Unknown { replica: *unknown, shard });
+        }
+        if group.members() != next.group().members() {
+            self.expect_able(&group, next.group()).await?;
+            self.choose(configuration_write(&next), next.group()).await?;
+        }
+        let chosen = if group.members() == next.group().members() { &group } else { next.group() };
+        self.expect_taking_part(chosen).await?;
+        let mut file = ClusterFile::read(&self.file)?;
+        let place = file.shard_mut(shard).ok_or(OperatorError::NoShard { shard })?;
+        // It may be of a later group by now.
+        if place.epoch < chosen.epoch.0 {
+            become_group(place, chosen)?;
+            self.write(&file)?;
+        }
+        Ok(file)
+    }
+
+    /// Waits until those that are new have what the shard has, and a majority of the next group answers.
+    async fn expect_able(&self, group: &Group, next: &Group) -> Result<(), OperatorError> {
+        let until = Instant::now() + self.within;
+        let all: BTreeSet<ReplicaId> = group.members().iter().chain(next.members()).copied().collect();
+        let all: Vec<ReplicaId> = all.into_iter().collect();
+        let mut complete = None;
+        loop {
+            let reports = self.reports_of(&all).await;
+            let members = reports.iter().filter(|(id, _)| group.contains(**id)).map(|(_, report)| report.complete);
+            let complete = *complete.get_or_insert(members.max().unwrap_or(Timestamp::ZERO));
+            let able = |id: &&ReplicaId| {
+                let report = reports.get(*id);
+                report.is_some_and(|report| group.contains(**id) || has_caught_up(report, group, complete))
+            };
+            let unable: Vec<ReplicaId> = next.members().iter().filter(|id| !able(id)).copied().collect();
+            // One that is of the group already may be down: it is not asked for more than before.
+            let is_new = |id: &ReplicaId| !group.contains(*id);
+            if unable.len() * 2 < next.members().len() && !unable.iter().any(is_new) {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                let (behind, silent) = unable.into_iter().partition(|id| reports.contains_key(id));
+                return Err(OperatorError::Unable { behind, silent, within: self.within });
+            }
+            sleep(ASK_AGAIN_AFTER).await;
+        }
+    }
+
+    /// Commits the write, unless another operator was first.
+    async fn choose(&self, write: Write, next: &Group) -> Result<(), OperatorError> {
+        let until = Instant::now() + self.within;
+        let standing = self.client.standing();
+        let standing = timeout_at(until, standing).await.map_err(|_| OperatorError::NoMajority(self.within))??;
+        let client = ClientId(Id::from_u128(random_id()));
+        let (counter, decision) = (Counter(1), Decision::Commit(vec![write]));
+        let id = TransactionId { client, counter };
+        let (snapshot, reads, level) = (standing.resolved, Vec::new(), Level::Strict);
+        let transaction = Transaction { id, attempt: Attempt(1), snapshot, reads, level, decision };
+        let request = Request::Commit { transaction, floor: Timestamp::ZERO, within: Some(self.within) };
+        let reply = self.client.request(request).await?;
+        let left = match reply {
+            Reply::Commit(CommitReply::Completed(_)) => Ok(()),
+            // It was, perhaps by an attempt of ours that another coordinator has seen through: the replicas know.
+            Reply::Commit(CommitReply::Conflict { .. } | CommitReply::Forgotten | CommitReply::InDoubt { .. }) => {
+                self.expect_chosen(next).await
+            }
+            Reply::Refused(refusal) => Err(OperatorError::Refused(refusal.to_string())),
+            other => Err(OperatorError::Refused(format!("{other:?}"))),
+        };
+        // Nobody asks for its outcome any more. Whether this arrives does not matter.
+        let acknowledge = Request::Acknowledge { client, through: counter };
+        let _ = timeout_at(Instant::now() + ASK_AGAIN_AFTER, self.client.request(acknowledge)).await;
+        left
+    }
+
+    async fn expect_chosen(&self, next: &Group) -> Result<(), OperatorError> {
+        let file = self.refresh().await?;
+        let now = group_of(&file, next.shard.0)?;
+        if now == *next {
+            return Ok(());
+        }
+        let shard = next.shard.0;
+        match now.epoch < next.epoch {
+            true => Err(OperatorError::InDoubt { shard }),
+            false => Err(OperatorError::Overtaken { shard, members: numbers(now.members()) }),
+        }
+    }
+
+    async fn expect_taking_part(&self, group: &Group) -> Result<(), OperatorError> {
+        let until = Instant::now() + self.within;
+        loop {
+            let reports = self.reports_of(group.members()).await;
+            let takes_part = |id: &&ReplicaId| {
+                reports.get(*id).is_some_and(|report| report.takes_part && report.group.epoch >= group.epoch)
+            };
+            let missing: Vec<ReplicaId> = group.members().iter().filter(|id| !takes_part(id)).copied().collect();
+            if missing.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                let shard = group.shard.0;
+                return Err(OperatorError::NotTakingPart { shard, missing: numbers(&missing), within: self.within });
+            }
+            sleep(ASK_AGAIN_AFTER).await;
+        }
+    }
+
+    fn write(&self, file: &ClusterFile) -> Result<(), OperatorError> {
+        file.write(&self.file).map_err(|source| OperatorError::Unwritable { file: self.file.clone(), source })
+    }
+}
+
+fn own((id, report): (&ReplicaId, &Report)) -> (ReplicaId, Report) {
+    (*id, report.clone())
+}
+
+/// It follows the group, and has what that had.
+fn has_caught_up(report: &Report, group: &Group, complete: Timestamp) -> bool {
+    report.group == *group && report.complete >= complete
+}
+
+fn group_of(file: &ClusterFile, shard: u32) -> Result<Group, OperatorError> {
+    let place = file.shard(shard).ok_or(OperatorError::NoShard { shard })?;
+    let members: Vec<ReplicaId> = place.replicas.iter().map(|replica| ReplicaId(replica.number)).collect();
+    let id = ShardId(shard);
+    let group = Group::new(id, Epoch(place.epoch), &members);
+    group.map_err(|source| OperatorError::Problem(ConfigProblem::Group { shard: id, source }))
+}
+
+fn become_group(shard: &mut ShardPlace, group: &Group) -> Result<(), OperatorError> {
+    let members: Vec<u64> = group.members().iter().map(|member| member.0).collect();
+    let became = shard.become_group(group.epoch.0, &members);
+    became.map_err(|number| OperatorError::Unknown { replica: ReplicaId(number), shard: shard.number })
+}
+
+/// For people.
+pub(crate) fn numbers(replicas: &[ReplicaId]) -> String {
+    replicas.iter().map(|replica| replica.0.to_string()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,116 @@
+//! The directory of a cluster: which replicas there are, and where. It is the cluster's file, which is read again while a node runs, so that replicas
+//! come and go without a restart of the others.
+//!
+//! Invariant: a file that cannot be used changes nothing.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iolite_host::Stop;
+use tokio::time::sleep;
+
+use crate::config::{Cluster, ConfigError};
+
+/// What a node that runs learns late of a change: its links to replicas that are new.
+pub const DIRECTORY_READ_EVERY: Duration = Duration::from_millis(500);
+
+#[derive(Clone, Debug)]
+pub struct Directory {
+    cluster: Cluster,
+    file: Option<PathBuf>,
+}
+
+impl Directory {
+    /// # Errors
+    /// [`ConfigError`], about the file.
+    pub fn in_file(file: &Path) -> Result<Directory, ConfigError> {
+        Ok(Directory { cluster: Cluster::read(file)?, file: Some(file.to_owned()) })
+    }
+
+    /// One that does not change.
+    pub fn fixed(cluster: Cluster) -> Directory {
+        Directory { cluster, file: None }
+    }
+
+    /// As it was read last.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Tells of each change until the node stops: how it was, and how it is.
+    pub(crate) async fn follow(mut self, mut stop: Stop, mut changed: impl FnMut(&Cluster, &Cluster)) {
+        let Some(file) = self.file.take() else { return };
+        let mut said = String::new();
+        loop {
+            tokio::select! {
+                () = stop.wait() => return,
+                () = sleep(DIRECTORY_READ_EVERY) => {}
+            }
+            match self.read_again(&file) {
+                Ok(next) => {
+                    said.clear();
+                    if next != self.cluster {
+                        tracing::info!("the cluster's file has changed");
+                        changed(&self.cluster, &next);
+                        self.cluster = next;
+                    }
+                }
+                Err(problem) if problem != said => {
+                    tracing::warn!("{problem}. What was read before is used on");
+                    said = problem;
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn read_again(&self, file: &Path) -> Result<Cluster, String> {
+        let next = Cluster::read(file).map_err(|error| error.to_string())?;
+        if next.store == self.cluster.store {
+            return Ok(next);
+        }
+        Err(format!("the configuration {} is of another cluster now: its `store` is {}", file.display(), next.store.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use iolite_host::Shutdown;
+    use iolite_values::{Id, StoreIncarnation};
+
+    use super::*;
+    use crate::config::{ClusterFile, ReplicaPlace, even_shards};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_is_told_and_a_damaged_file_changes_nothing() {
+        let folder = std::env::temp_dir().join(format!("iolite-directory-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let path = folder.join("cluster.toml");
+        let store = StoreIncarnation(Id::from_u128(7)).0.to_string();
+        let shards = even_shards(1, 3, |number| format!("host-{number}:1"));
+        let mut file = ClusterFile { store, last_replica: None, shards };
+        file.write(&path).expect("it can be");
+        let directory = Directory::in_file(&path).expect("our own");
+        let (sender, told) = mpsc::channel();
+        let shutdown = Shutdown::new();
+        let following = directory.follow(shutdown.listen(), move |was, is| {
+            sender.send((was.addresses.len(), is.addresses.len())).expect("it is listened to");
+        });
+        let following = tokio::spawn(following);
+        std::fs::write(&path, "shards =").expect("it can be");
+        sleep(2 * DIRECTORY_READ_EVERY).await;
+        let other = ClusterFile { store: StoreIncarnation(Id::from_u128(8)).0.to_string(), ..file.clone() };
+        other.write(&path).expect("it can be");
+        sleep(2 * DIRECTORY_READ_EVERY).await;
+        assert!(told.try_recv().is_err());
+        file.shards[0].joining.push(ReplicaPlace { number: 3, address: "host-3:1".into() });
+        file.write(&path).expect("it can be");
+        sleep(3 * DIRECTORY_READ_EVERY).await;
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [(3, 4)]);
+        shutdown.begin();
+        following.await.expect("it ends");
+        std::fs::remove_dir_all(&folder).expect("it is there");
+    }
+}

@@ -1,0 +1,95 @@
+//! `iolite cluster replace|resize|move`: other replicas for the shards of a cluster on this machine, while it runs.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use iolite_cluster::{Change, LocalCluster};
+use iolite_host::NodeName;
+use iolite_node::NodeRole;
+
+#[derive(Args)]
+pub struct Place {
+    /// The folder of the cluster
+    #[arg(long, default_value = ".iolite-cluster", value_name = "DIR")]
+    data: PathBuf,
+    /// How many seconds each step may take
+    #[arg(long, default_value_t = 60)]
+    within: u64,
+}
+
+#[derive(Args)]
+pub struct Replace {
+    #[command(flatten)]
+    place: Place,
+    /// Replicas like store-2, whether they run or not. One that lost its disk is replaced like this
+    #[arg(required = true, value_name = "NAME")]
+    nodes: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct Resize {
+    #[command(flatten)]
+    place: Place,
+    #[arg(long)]
+    shard: u32,
+    /// 1, 3, 5 or 7. Those that do not run leave first, then the highest numbers
+    #[arg(long)]
+    replicas: usize,
+}
+
+#[derive(Args)]
+pub struct Move {
+    #[command(flatten)]
+    place: Place,
+    #[arg(long)]
+    shard: u32,
+}
+
+pub fn replace(arguments: &Replace) -> anyhow::Result<()> {
+    let mut replaced = BTreeSet::new();
+    for node in &arguments.nodes {
+        match NodeRole::of(&NodeName::new(node)?) {
+            Some(NodeRole::Store(replica)) => replaced.insert(replica.0),
+            Some(NodeRole::Gateway(_)) => {
+                bail!("{node} keeps no data, and needs no replacement: start another gateway")
+            }
+            None => bail!("{node} names no replica: write store-N, with its number"),
+        };
+    }
+    change(&arguments.place, &Change::Replace(replaced))
+}
+
+pub fn resize(arguments: &Resize) -> anyhow::Result<()> {
+    let Resize { place, shard, replicas } = arguments;
+    ensure!(
+        matches!(replicas, 1 | 3 | 5 | 7),
+        "a shard has 1, 3, 5 or 7 replicas, and not {replicas}: an even one more makes nothing safer"
+    );
+    change(place, &Change::Resize { shard: *shard, replicas: *replicas })
+}
+
+pub fn move_shard(arguments: &Move) -> anyhow::Result<()> {
+    change(&arguments.place, &Change::Move { shard: arguments.shard })
+}
+
+fn change(place: &Place, change: &Change) -> anyhow::Result<()> {
+    let cluster = LocalCluster::open(&place.data)?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let changed = runtime.block_on(cluster.change(change, &program, Duration::from_secs(place.within)))?;
+    let mut text = String::new();
+    for role in &changed.joined {
+        text += &format!("{role} is a member now\n");
+    }
+    for role in &changed.retired {
+        text += &format!("{role} is stopped; its folder is in {}\n", place.data.join("retired").display());
+    }
+    if text.is_empty() {
+        text += "nothing was to be done\n";
+    }
+    iolite_host::print(&text)?;
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Replicas are replaced, added, removed and moved while clients work: what was acknowledged stays, and a lost disk does not come back as if nothing
+//! had been on it.
+
+#[path = "process/folder.rs"]
+mod folder;
+#[path = "process/marks.rs"]
+mod marks;
+
+use std::path::Path;
+use std::process::Command;
+
+use folder::{Folder, PATIENCE, PROGRAM};
+use iolite_cluster::{LocalCluster, LocalNode};
+use marks::{Marking, marks, open};
+
+/// A cluster of `iolite cluster up`, all of which is killed when it is dropped.
+struct Up {
+    folder: Folder,
+}
+
+impl Up {
+    fn start(name: &str, arguments: &[&str]) -> Up {
+        let up = Up { folder: Folder::new(name) };
+        up.run(&[&["up", "--port", "0"], arguments].concat());
+        up
+    }
+
+    fn path(&self) -> &Path {
+        &self.folder.0
+    }
+
+    fn cluster(&self) -> LocalCluster {
+        LocalCluster::open(self.path()).expect("it was made")
+    }
+
+    fn node(&self, name: &str) -> LocalNode {
+        let cluster = self.cluster();
+        let mut nodes = cluster.nodes().iter();
+        nodes.find(|node| node.role.to_string() == name).expect("the cluster has such a node").clone()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.cluster().stores().map(|node| node.role.to_string()).collect()
+    }
+
+    /// `iolite cluster` with these arguments, whatever becomes of it: what it printed, and what it said of errors.
+    fn try_to(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(PROGRAM);
+        command.arg("cluster").args(arguments).arg("--data").arg(self.path());
+        let output = command.output().expect("the program can be run");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        self.try_to(arguments).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
+    }
+
+    fn kill(&self, node: &LocalNode) {
+        node.signal(iolite_cluster::Signal::KILL).expect("it can be killed");
+        node.wait_for_end().expect("it was killed");
+    }
+
+    fn kill_all(&self) {
+        self.cluster().nodes().iter().for_each(|node| self.kill(node));
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        if let Ok(cluster) = LocalCluster::open(self.path()) {
+            for node in cluster.nodes() {
+                let _ = node.signal(iolite_cluster::Signal::KILL);
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replicas_are_replaced_added_removed_and_moved_while_clients_work() {
+    let up = Up::start("members", &["--shards", "2", "--gateways", "2"]);
+    let cluster = up.cluster();
+    let url = |gateway: usize| {
+        let address = cluster.gateways().nth(gateway).and_then(|node| node.address).expect("gateways have addresses");
+        format!("ws://{address}/sync")
+    };
+    let token = cluster.token().expect("it was made");
+    let clients = [open(&url(0), &token), open(&url(1), &token)];
+    let marking = [Marking::start(&clients[0], 0), Marking::start(&clients[1], 1)];
+    let go_on = async || {
+        for client in &clients {
+            marks::settles(client, 20).await;
+        }
+    };
+    go_on().await;
+
+    // A disk is lost, and the replica with it.
+    let lost = up.node("store-1");
+    up.kill(&lost);
+    std::fs::remove_dir_all(lost.data()).expect("it is there");
+    let refused = up.try_to(&["up"]).expect_err("it has lost its disk");
+    assert!(refused.contains("There is no replica") || refused.contains("there is no replica"), "{refused}");
+    go_on().await;
+    up.run(&["replace", "store-1"]);
+    assert_eq!(up.names(), ["store-0", "store-2", "store-3", "store-4", "store-5", "store-6"]);
+    go_on().await;
+    up.run(&["resize", "--shard", "1", "--replicas", "5"]);
+    go_on().await;
+    up.run(&["resize", "--shard", "1", "--replicas", "1"]);
+    go_on().await;
+    up.run(&["move", "--shard", "0"]);
+    assert_eq!(up.names(), ["store-3", "store-9", "store-10", "store-11"]);
+    go_on().await;
+
+    let mut acknowledged = std::collections::BTreeSet::new();
+    for marking in marking {
+        acknowledged.extend(marking.end().await);
+    }
+    up.kill_all();
+    up.run(&["up"]);
+    for gateway in [0, 1] {
+        assert_eq!(marks(&open(&url(gateway), &token)).await, acknowledged);
+    }
+}
+
+#[test]
+fn a_change_that_would_stop_a_shard_is_refused_and_one_that_was_cut_off_goes_on() {
+    let up = Up::start("refused", &[]);
+    let error = |arguments: &[&str]| up.try_to(arguments).expect_err("it is refused");
+    assert!(error(&["replace", "store-9"]).contains("no group of the cluster has the replica 9"));
+    assert!(error(&["replace", "gateway-0"]).contains("start another gateway"));
+    assert!(error(&["resize", "--shard", "0", "--replicas", "2"]).contains("1, 3, 5 or 7"));
+    assert!(error(&["move", "--shard", "4"]).contains("no shard 4"));
+    // Two of three are down: nothing can be chosen.
+    for name in ["store-0", "store-1"] {
+        up.kill(&up.node(name));
+    }
+    let stopped = error(&["replace", "store-0", "--within", "3"]);
+    assert!(stopped.contains("nothing was changed") || stopped.contains("no majority"), "{stopped}");
+    up.run(&["up"]);
+    // The replica that was made is there already.
+    assert!(up.names().contains(&"store-3".to_owned()));
+    up.run(&["replace", "store-0"]);
+    assert_eq!(up.names(), ["store-1", "store-2", "store-3"]);
+    assert_eq!(up.run(&["resize", "--shard", "0", "--replicas", "3"]), "nothing was to be done\n");
+}
