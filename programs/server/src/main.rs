@@ -1,11 +1,13 @@
 //! The command line of Iolite. Its words and options are stable: scripts depend on them.
 
+mod backup;
 mod certificate;
 mod cluster;
 mod dev;
 mod durability;
 mod logs;
 mod members;
+mod operator;
 mod serve;
 mod shard;
 mod simulate;
@@ -34,6 +36,12 @@ enum Command {
     /// Who keeps the shards of a cluster, on whichever machines it is
     #[command(subcommand)]
     Shard(shard::Command),
+    /// Copy all that a cluster holds at one moment, while clients go on
+    Backup(backup::Backup),
+    /// Fill a new cluster from a backup
+    Restore(backup::Restore),
+    /// Read a backup, and compare every file with its checksum
+    CheckBackup(backup::CheckBackup),
     /// Certificates, by which nodes of a cluster know each other
     #[command(subcommand)]
     Certificate(certificate::Command),
@@ -54,6 +62,9 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Cluster(command) => cluster::run(&command),
         Command::Shard(command) => shard::run(&command),
+        Command::Backup(arguments) => backup::take(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Restore(arguments) => backup::restore(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::CheckBackup(arguments) => backup::check(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Bench(arguments) => iolite_benchmarks::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

@@ -49,7 +49,7 @@ fn the_commands_of_the_page_work() {
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
     // What a block leaves running ends with the test.
     let script = format!(
-        "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true; iolite cluster down --data cluster || true' EXIT\n{}",
+        "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true; iolite cluster down --data cluster || true; iolite cluster down --data restored || true' EXIT\n{}",
         blocks.join("\n")
     );
     let mut shell = Command::new("timeout");

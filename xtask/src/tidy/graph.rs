@@ -62,6 +62,7 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-simulation", Anything),
     ("iolite-node", Anything),
     ("iolite-cluster", Anything),
+    ("iolite-backup", Anything),
     ("iolite-torture", Anything),
     ("iolite-server", Anything),
     ("iolite-memoryd", Anything),

@@ -22,7 +22,11 @@ pub struct Local {
 impl Local {
     pub fn start(folder: &Path, shards: u32, replicas: u64, gateways: u16) -> Local {
         let shape = ClusterShape { shards, replicas, gateways, ports: Ports::Free, ..ClusterShape::default() };
-        let cluster = LocalCluster::create(folder, &shape).expect("the folder is new");
+        Local::of(folder, &shape)
+    }
+
+    pub fn of(folder: &Path, shape: &ClusterShape) -> Local {
+        let cluster = LocalCluster::create(folder, shape).expect("the folder is new");
         let children = cluster.nodes().iter().map(|_| None).collect();
         let mut local = Local { cluster, children };
         local.start_all();

@@ -1,0 +1,100 @@
+//! Reading a table as of one timestamp, page by page.
+//!
+//! Invariant: while a copy lives, every replica is told again and again to keep its history; a page that comes too late is an error, never a gap.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use iolite_node::StoreClient;
+use iolite_replication::ShardMap;
+use iolite_store::{ReadLimit, Reply, Request, RowAt};
+use iolite_values::{Interest, KeyRange, TableId, Timestamp};
+use tokio::task::JoinHandle;
+
+use crate::store_requests::{RequestError, ask, unexpected};
+
+/// One page.
+const PAGE: ReadLimit = ReadLimit { rows: 8_192, bytes: 2 << 20 };
+
+/// Well within the time for which replicas keep history without being told again.
+const HELD_EACH: Duration = Duration::from_secs(10);
+
+/// Why a table cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    #[error(
+        "a replica no longer has what the store held when this began: it was restarted meanwhile, or the store changed too much in the time. \
+         Start again, at a quieter time if it happens again"
+    )]
+    Forgotten,
+}
+
+/// The store at one timestamp.
+pub(crate) struct Copy<'a> {
+    store: &'a StoreClient,
+    shards: &'a ShardMap,
+    pub at: Timestamp,
+    holding: JoinHandle<()>,
+}
+
+impl Drop for Copy<'_> {
+    fn drop(&mut self) {
+        self.holding.abort();
+    }
+}
+
+impl<'a> Copy<'a> {
+    pub fn new(store: &'a StoreClient, shards: &'a ShardMap, at: Timestamp) -> Copy<'a> {
+        let held = store.clone();
+        let holding = tokio::spawn(async move {
+            loop {
+                held.hold(at);
+                tokio::time::sleep(HELD_EACH).await;
+            }
+        });
+        Copy { store, shards, at, holding }
+    }
+
+    /// The rows of a table, in the order of their keys.
+    pub fn table(&self, table: TableId) -> Pages<'_> {
+        // Shard by shard, so that no page is asked of several at once.
+        let ranges = self.shards.of_range(table, &KeyRange::all()).into_iter().map(|(_, range)| range);
+        Pages { copy: self, table, ranges: ranges.collect() }
+    }
+}
+
+/// What is left of a table.
+pub(crate) struct Pages<'a> {
+    copy: &'a Copy<'a>,
+    table: TableId,
+    ranges: VecDeque<KeyRange>,
+}
+
+impl Pages<'_> {
+    /// The next rows; none: that was all.
+    pub async fn next(&mut self) -> Result<Option<Vec<RowAt>>, ReadError> {
+        while let Some(range) = self.ranges.pop_front() {
+            let upper = range.upper.clone();
+            let interest = Interest::Range { table: self.table, range };
+            let request = Request::ReadAt { interest, at: self.copy.at, limit: PAGE };
+            let rows = match ask(self.copy.store, request).await? {
+                Reply::ReadAt(Ok(found)) => found.rows,
+                Reply::ReadAt(Err(_)) => return Err(ReadError::Forgotten),
+                other => return Err(unexpected("a read", &other).into()),
+            };
+            let bytes: usize = rows.iter().map(|row| row.row.size_bytes()).sum();
+            if let Some(last) = rows.last()
+                && (rows.len() > PAGE.rows || bytes > PAGE.bytes)
+            {
+                let lower = KeyRange::one(&last.key).upper.expect("one row has an end");
+                self.ranges.push_front(KeyRange { lower, upper });
+            }
+            if !rows.is_empty() {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
+    }
+}

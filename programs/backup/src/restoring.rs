@@ -1,0 +1,304 @@
+//! Restoring a backup into a new cluster.
+//!
+//! Invariants:
+//! - the backup is read whole and compared with its checksums before anything is written;
+//! - the store is marked before the first row, and the mark goes when all was read back and compared: until then gateways serve nobody;
+//! - every transaction has a name that the backup and the part give it, so whoever begins again changes nothing twice.
+
+use std::sync::Arc;
+
+use iolite_catalog::{Catalog, begin_restoring, end_restoring, restoring};
+use iolite_node::StoreClient;
+use iolite_replication::{ShardMap, completions_table};
+use iolite_store::{CommitReply, Reply, Request};
+use iolite_values::{
+    Attempt, ClientId, Counter, Decision, Id, KeyRange, Level, Read, Timestamp, Transaction, TransactionId, Write,
+};
+use iolite_wire::EncodeError;
+use iolite_wire::client_storage::StoredRow;
+use iolite_wire::journal::{CheckpointClient, Settled};
+use tokio::task::{JoinError, JoinSet};
+
+use crate::comparing::compare;
+use crate::digest::checksum;
+use crate::format::{FormatError, Part};
+use crate::manifest::{MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, PartSummary};
+use crate::place::{Place, PlaceError};
+use crate::reading::{Copy, ReadError};
+use crate::row_writes::writes_of;
+use crate::store_requests::{RequestError, ask, commit, resolved_through, unexpected};
+
+/// So many parts are restored at a time.
+const PARTS_AT_ONCE: usize = 4;
+/// One transaction of a part.
+const TRANSACTION_BYTES: usize = 256 << 10;
+const TRANSACTION_WRITES: usize = 4_096;
+/// So many clients of a part are restored at a time.
+const CLIENTS_AT_ONCE: usize = 32;
+/// What a write takes beside its key and its content.
+const WRITE_BYTES: usize = 64;
+/// Transactions of one part are counted within this.
+const PART_COUNTERS: u64 = 1 << 32;
+
+/// Why nothing, or not all, was restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    #[error("there is no backup in {0}")]
+    None(String),
+    #[error(
+        "the backup in {0} was not finished, and cannot be restored: it has no manifest. Take another one from the same cluster, or restore an earlier one"
+    )]
+    Unfinished(String),
+    #[error("{file} of the backup: {source}")]
+    Manifest { file: String, source: ManifestError },
+    #[error("{file} of the backup is missing: restore another backup")]
+    PartMissing { file: String },
+    #[error("{file} of the backup is damaged: its checksum is another one than the manifest's. Restore another backup")]
+    PartDamaged { file: String },
+    #[error("{file} of the backup: {source}")]
+    Part { file: String, source: FormatError },
+    #[error(
+        "this is the cluster that the backup is of. A backup is restored into a new cluster, so that no client takes one for the other"
+    )]
+    SameStore,
+    #[error("the store is not empty. A backup is restored into a new cluster that nobody has used yet: make one")]
+    NotEmpty,
+    #[error("the backup {0} is being restored into this store: finish that, or make a new cluster")]
+    Another(Id),
+    #[error("what was restored is not what the backup says: {0}. If that is so again in a new cluster, report it")]
+    Different(String),
+    #[error("the restore has not ended, and the cluster serves nobody: {source}. Run it again to go on")]
+    Interrupted { source: Box<RestoreError> },
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("a row cannot be compared: {0}")]
+    Encode(#[from] EncodeError),
+    #[error("a task of this program has failed: {0}")]
+    Task(#[from] JoinError),
+}
+
+/// Reads a whole backup and compares every file with its checksum.
+///
+/// # Errors
+/// [`RestoreError`], about the backup.
+pub async fn check_backup(place: &Place, address: &str) -> Result<Manifest, RestoreError> {
+    let Some(bytes) = place.get(MANIFEST, MANIFEST_BYTES_MAX).await? else {
+        let address = address.to_owned();
+        return Err(if place.is_empty().await? {
+            RestoreError::None(address)
+        } else {
+            RestoreError::Unfinished(address)
+        });
+    };
+    let manifest = Manifest::decode(&bytes);
+    let manifest = manifest.map_err(|source| RestoreError::Manifest { file: MANIFEST.to_owned(), source })?;
+    for part in &manifest.parts {
+        read_part(place, part).await?;
+    }
+    Ok(manifest)
+}
+
+async fn read_part(place: &Place, part: &PartSummary) -> Result<Part, RestoreError> {
+    let file = part.name.clone();
+    let bytes = match place.get(&file, part.bytes as usize).await {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err(RestoreError::PartMissing { file }),
+        Err(PlaceError::TooLarge { .. }) => return Err(RestoreError::PartDamaged { file }),
+        Err(error) => return Err(error.into()),
+    };
+    if bytes.len() as u64 != part.bytes || checksum(&bytes) != part.sha256 {
+        return Err(RestoreError::PartDamaged { file });
+    }
+    Part::decode(&bytes).map_err(|source| RestoreError::Part { file, source })
+}
+
+/// Restores a backup into a cluster that has never been used. Run again after a failure, it goes on.
+///
+/// # Errors
+/// [`RestoreError`]; nothing that was restored is served then.
+pub async fn restore_backup(
+    store: &StoreClient,
+    shards: &ShardMap,
+    place: &Place,
+    address: &str,
+) -> Result<Manifest, RestoreError> {
+    let manifest = Arc::new(check_backup(place, address).await?);
+    let restoring = Restoring { store: store.clone(), own: ClientId(manifest.backup) };
+    let standing = resolved_through(store, Timestamp::ZERO).await?;
+    if standing.store.0 == manifest.store {
+        return Err(RestoreError::SameStore);
+    }
+    let begun = restoring.begin(shards, standing.resolved, manifest.backup).await?;
+    let filled = fill(&restoring, shards, place, &manifest, begun).await;
+    filled.map_err(|source| RestoreError::Interrupted { source: Box::new(source) })?;
+    Ok(Arc::unwrap_or_clone(manifest))
+}
+
+/// All between the mark and its end.
+async fn fill(
+    restoring: &Restoring,
+    shards: &ShardMap,
+    place: &Place,
+    manifest: &Arc<Manifest>,
+    begun: Timestamp,
+) -> Result<(), RestoreError> {
+    let mut last = begun;
+    let mut running = JoinSet::new();
+    for number in 0..manifest.parts.len() {
+        if running.len() >= PARTS_AT_ONCE
+            && let Some(done) = running.join_next().await
+        {
+            last = last.max(done??);
+        }
+        let (restoring, place, manifest) = (restoring.clone(), place.clone(), manifest.clone());
+        running.spawn(async move { restoring.part(&place, &manifest.parts[number], number).await });
+    }
+    while let Some(done) = running.join_next().await {
+        last = last.max(done??);
+    }
+    let store = &restoring.store;
+    let at = resolved_through(store, last).await?.resolved;
+    compare(store, shards, at, manifest, |client| client == restoring.own).await?;
+    restoring.end(manifest.parts.len()).await
+}
+
+/// A restore under way.
+#[derive(Clone)]
+struct Restoring {
+    store: StoreClient,
+    /// Under whose name it writes.
+    own: ClientId,
+}
+
+impl Restoring {
+    /// Marks the store, unless it is marked for this backup already.
+    async fn begin(&self, shards: &ShardMap, at: Timestamp, backup: Id) -> Result<Timestamp, RestoreError> {
+        let copy = Copy::new(&self.store, shards, at);
+        let mut catalog = copy.table(Catalog::table());
+        let mut is_empty = true;
+        while let Some(page) = catalog.next().await? {
+            is_empty = false;
+            match page.iter().find_map(restoring) {
+                Some(other) if other == backup => return Ok(at),
+                Some(other) => return Err(RestoreError::Another(other)),
+                None => {}
+            }
+        }
+        // Whoever has ever written left a record of it.
+        if !is_empty || copy.table(completions_table()).next().await?.is_some() {
+            return Err(RestoreError::NotEmpty);
+        }
+        let read = Read::Range { table: Catalog::table(), range: KeyRange::all() };
+        let begun = Transaction { snapshot: at, reads: vec![read], ..self.transaction(1, begin_restoring(backup)) };
+        match commit(&self.store, begun).await? {
+            CommitReply::Completed(completion) => Ok(completion.at),
+            CommitReply::Conflict { .. } => Err(RestoreError::NotEmpty),
+            other => Err(unexpected("the mark of a restore", &Reply::Commit(other)).into()),
+        }
+    }
+
+    /// Takes the mark away.
+    async fn end(&self, parts: usize) -> Result<(), RestoreError> {
+        let last = (parts as u64 + 1) * PART_COUNTERS;
+        self.commit(self.transaction(last, end_restoring())).await?;
+        self.acknowledge(self.own, Counter(last)).await
+    }
+
+    /// Restores a part, and says the last timestamp that it took.
+    async fn part(&self, place: &Place, part: &PartSummary, number: usize) -> Result<Timestamp, RestoreError> {
+        let first = (number as u64 + 1) * PART_COUNTERS;
+        match read_part(place, part).await? {
+            Part::Rows(rows) => self.rows(rows, first).await,
+            Part::Clients(clients) => self.clients(clients).await,
+        }
+    }
+
+    /// One transaction after the other: the operations of a row that is cut have their order.
+    async fn rows(&self, rows: Vec<StoredRow>, first: u64) -> Result<Timestamp, RestoreError> {
+        let mut last = Timestamp::ZERO;
+        let (mut writes, mut bytes, mut counter) = (Vec::new(), 0, first);
+        for StoredRow { table, key, row } in &rows {
+            for write in writes_of(*table, key, row) {
+                bytes += WRITE_BYTES + key.as_bytes().len() + write.operation.size_bytes();
+                writes.push(write);
+                if bytes >= TRANSACTION_BYTES || writes.len() >= TRANSACTION_WRITES {
+                    counter += 1;
+                    last = last.max(self.commit(self.transaction(counter, std::mem::take(&mut writes))).await?);
+                    bytes = 0;
+                }
+            }
+        }
+        if !writes.is_empty() {
+            last = last.max(self.commit(self.transaction(counter + 1, writes)).await?);
+        }
+        Ok(last)
+    }
+
+    async fn clients(&self, clients: Vec<CheckpointClient>) -> Result<Timestamp, RestoreError> {
+        let mut last = Timestamp::ZERO;
+        let mut running = JoinSet::new();
+        for client in clients {
+            if running.len() >= CLIENTS_AT_ONCE
+                && let Some(done) = running.join_next().await
+            {
+                last = last.max(done??);
+            }
+            let own = self.clone();
+            running.spawn(async move { own.client(client).await });
+        }
+        while let Some(done) = running.join_next().await {
+            last = last.max(done??);
+        }
+        Ok(last)
+    }
+
+    /// Records a client's outcomes under the names that they had, by transactions of the same names that change nothing: a late copy of one is
+    /// answered with its outcome.
+    async fn client(&self, client: CheckpointClient) -> Result<Timestamp, RestoreError> {
+        let mut last = Timestamp::ZERO;
+        if client.acknowledged > Counter(0) {
+            self.acknowledge(client.client, client.acknowledged).await?;
+        }
+        for (counter, completion) in client.completions {
+            let decision = match completion.settled {
+                Settled::Committed => Decision::Commit(Vec::new()),
+                Settled::Aborted => Decision::Abort("restored".to_owned()),
+            };
+            let id = TransactionId { client: client.client, counter };
+            let outcome = Transaction { id, attempt: completion.attempt, decision, ..self.transaction(0, Vec::new()) };
+            last = last.max(self.commit(outcome).await?);
+        }
+        Ok(last)
+    }
+
+    /// The timestamp that it took; none is known of what was restored before and forgotten.
+    async fn commit(&self, transaction: Transaction) -> Result<Timestamp, RestoreError> {
+        match commit(&self.store, transaction).await? {
+            CommitReply::Completed(completion) => Ok(completion.at),
+            CommitReply::Forgotten => Ok(Timestamp::ZERO),
+            other => Err(unexpected("a restored transaction", &Reply::Commit(other)).into()),
+        }
+    }
+
+    async fn acknowledge(&self, client: ClientId, through: Counter) -> Result<(), RestoreError> {
+        match ask(&self.store, Request::Acknowledge { client, through }).await? {
+            Reply::Acknowledged => Ok(()),
+            other => Err(unexpected("an acknowledgement", &other).into()),
+        }
+    }
+
+    fn transaction(&self, counter: u64, writes: Vec<Write>) -> Transaction {
+        Transaction {
+            id: TransactionId { client: self.own, counter: Counter(counter) },
+            attempt: Attempt(1),
+            snapshot: Timestamp::ZERO,
+            reads: Vec::new(),
+            level: Level::Strict,
+            decision: Decision::Commit(writes),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Taking a backup.
+//!
+//! Invariant: everything is read at one resolved timestamp, which has all that was acknowledged before; the manifest is written last.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use iolite_catalog::{CATALOG_TABLE, Catalog, CatalogError, SchemaPolicy};
+use iolite_host::random_id;
+use iolite_node::{Standing, StoreClient};
+use iolite_replication::{CompletionRow, ShardMap, completions_table};
+use iolite_store::Completion;
+use iolite_values::{ClientId, Counter, Id, TableId};
+use iolite_wire::EncodeError;
+use iolite_wire::client_storage::StoredRow;
+use iolite_wire::journal::{self, CheckpointChunk, CheckpointClient, Settled};
+
+use crate::digest::{Digest, checksum};
+use crate::format::{FORMAT_VERSION, PartKind, PartWriter};
+use crate::manifest::{ClientsSummary, MANIFEST, MANIFEST_BYTES_MAX, Manifest, PartSummary, TableSummary, part_name};
+use crate::place::{Place, PlaceError};
+use crate::reading::{Copy, ReadError};
+use crate::store_requests::{RequestError, everything_until_now};
+
+/// A client with more outcomes than this is cut: the largest record has so many.
+const RECORD_COMPLETIONS: usize = 4_096;
+
+/// Why there is no backup.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("there is a backup in {0} already: choose another place")]
+    There(String),
+    #[error(
+        "{0} is not empty: it may hold a backup that was not finished. Remove what is there, or choose another place"
+    )]
+    NotEmpty(String),
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error("a row cannot be written into a backup: {0}")]
+    Encode(#[from] EncodeError),
+}
+
+/// Takes a backup of all that the store holds now. Nothing that it writes is taken for a backup before this returns.
+///
+/// # Errors
+/// [`BackupError`]. What was written until then is left, so that it can be looked at.
+pub async fn take_backup(
+    store: &StoreClient,
+    shards: &ShardMap,
+    place: &Place,
+    address: &str,
+) -> Result<Manifest, BackupError> {
+    if place.get(MANIFEST, MANIFEST_BYTES_MAX).await?.is_some() {
+        return Err(BackupError::There(address.to_owned()));
+    }
+    if !place.is_empty().await? {
+        return Err(BackupError::NotEmpty(address.to_owned()));
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let standing = everything_until_now(store, u64::try_from(now.as_micros()).unwrap_or(u64::MAX)).await?;
+    let copy = Copy::new(store, shards, standing.resolved);
+    let mut taking = Taking { place, parts: Vec::new(), part: None };
+    let mut tables = Vec::new();
+    for name in table_names(&copy).await? {
+        tables.push(taking.table(&copy, name).await?);
+    }
+    taking.flush().await?;
+    let clients = taking.clients(&copy).await?;
+    taking.flush().await?;
+    let manifest = manifest_of(standing, tables, clients, taking.parts);
+    place.put(MANIFEST, manifest.encode()).await?;
+    Ok(manifest)
+}
+
+fn manifest_of(
+    standing: Standing,
+    tables: Vec<TableSummary>,
+    clients: ClientsSummary,
+    parts: Vec<PartSummary>,
+) -> Manifest {
+    let Standing { store, resolved } = standing;
+    Manifest {
+        format: FORMAT_VERSION,
+        backup: Id::from_u128(random_id()),
+        store: store.0,
+        at: resolved.as_u64(),
+        at_unix_ms: resolved.micros() / 1_000,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        tables,
+        clients,
+        parts,
+    }
+}
+
+/// The catalog, and the tables that it has: nobody writes others.
+pub(crate) async fn table_names(copy: &Copy<'_>) -> Result<Vec<String>, BackupError> {
+    let mut rows = Vec::new();
+    let mut pages = copy.table(Catalog::table());
+    while let Some(page) = pages.next().await? {
+        rows.extend(page);
+    }
+    let mut catalog = Catalog::new(SchemaPolicy::Fixed);
+    catalog.load(rows)?;
+    let own = catalog.schema().tables().map(|(name, _)| name.to_owned());
+    Ok(std::iter::once(CATALOG_TABLE.to_owned()).chain(own).collect())
+}
+
+/// What has been written.
+struct Taking<'a> {
+    place: &'a Place,
+    parts: Vec<PartSummary>,
+    part: Option<(PartKind, PartWriter)>,
+}
+
+impl Taking<'_> {
+    async fn table(&mut self, copy: &Copy<'_>, name: String) -> Result<TableSummary, BackupError> {
+        let mut digest = Digest::default();
+        let mut pages = copy.table(TableId::of(&name));
+        while let Some(page) = pages.next().await? {
+            for row in page {
+                let record = StoredRow { table: row.table, key: row.key, row: row.row }.encode()?;
+                digest.add(&record);
+                self.push(PartKind::Rows, &record).await?;
+            }
+        }
+        Ok(TableSummary { name, rows: digest.records(), sha256: digest.finish() })
+    }
+
+    async fn clients(&mut self, copy: &Copy<'_>) -> Result<ClientsSummary, BackupError> {
+        let mut digest = Digest::default();
+        let mut known = Known::default();
+        let mut pages = copy.table(completions_table());
+        while let Some(page) = pages.next().await? {
+            for row in page.iter().filter_map(CompletionRow::of) {
+                if let Some(client) = known.take(&row, &mut digest) {
+                    self.push_client(client).await?;
+                }
+            }
+        }
+        if let Some(client) = known.end() {
+            self.push_client(client).await?;
+        }
+        Ok(ClientsSummary { records: digest.records(), sha256: digest.finish() })
+    }
+
+    async fn push_client(&mut self, client: CheckpointClient) -> Result<(), BackupError> {
+        let record = CheckpointChunk::Clients(vec![client]).encode()?;
+        self.push(PartKind::Clients, &record).await
+    }
+
+    async fn push(&mut self, kind: PartKind, record: &[u8]) -> Result<(), BackupError> {
+        let (_, part) = self.part.get_or_insert_with(|| (kind, PartWriter::new(kind)));
+        part.push(record);
+        if part.is_full() {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), BackupError> {
+        let Some((kind, part)) = self.part.take() else { return Ok(()) };
+        let (name, records) = (part_name(self.parts.len()), part.records());
+        let bytes = part.finish();
+        let summary = PartSummary { name, kind, records, bytes: bytes.len() as u64, sha256: checksum(&bytes) };
+        self.place.put(&summary.name, bytes).await?;
+        self.parts.push(summary);
+        Ok(())
+    }
+}
+
+/// A client whose rows are being read, in their order.
+#[derive(Default)]
+pub(crate) struct Known(Option<CheckpointClient>);
+
+impl Known {
+    /// Gives what is whole, and counts what a restored store will have: a client of whom nothing is known by then has no row.
+    pub fn take(&mut self, row: &CompletionRow, digest: &mut Digest) -> Option<CheckpointClient> {
+        match row {
+            CompletionRow::Client { client, acknowledged } => {
+                if *acknowledged > Counter(0) {
+                    digest.add_completion(row);
+                }
+                self.0.replace(new_client(*client, *acknowledged)).filter(is_something)
+            }
+            CompletionRow::Outcome { client, counter, completion } => {
+                digest.add_completion(row);
+                let known = self.0.as_ref().map_or(Counter(0), |known| known.acknowledged);
+                let is_other = self.0.as_ref().is_none_or(|known| known.client != *client);
+                let is_long = self.0.as_ref().is_some_and(|known| known.completions.len() >= RECORD_COMPLETIONS);
+                let whole = match (is_other, is_long) {
+                    // A client's own row comes first; without one nothing was acknowledged.
+                    (true, _) => self.0.replace(new_client(*client, Counter(0))),
+                    (false, true) => self.0.replace(new_client(*client, known)),
+                    (false, false) => None,
+                };
+                if let Some(own) = &mut self.0 {
+                    own.completions.insert(*counter, to_wire(completion));
+                }
+                whole.filter(is_something)
+            }
+        }
+    }
+
+    pub fn end(self) -> Option<CheckpointClient> {
+        self.0.filter(is_something)
+    }
+}
+
+fn new_client(client: ClientId, acknowledged: Counter) -> CheckpointClient {
+    CheckpointClient { client, acknowledged, unseen: Vec::new(), completions: Default::default() }
+}
+
+fn is_something(client: &CheckpointClient) -> bool {
+    client.acknowledged > Counter(0) || !client.completions.is_empty()
+}
+
+fn to_wire(completion: &Completion) -> journal::Completion {
+    let settled = match completion.decision {
+        iolite_store::CompletionDecision::Committed => Settled::Committed,
+        iolite_store::CompletionDecision::Aborted => Settled::Aborted,
+    };
+    journal::Completion { attempt: completion.attempt, at: completion.at, settled }
+}

@@ -1,0 +1,76 @@
+//! `iolite backup` and `iolite restore`.
+
+use clap::Args;
+use iolite_backup::{Manifest, Place, check_backup, restore_backup, take_backup};
+use iolite_host::allow_all_open_files;
+
+use crate::{logs, operator};
+
+#[derive(Args)]
+pub struct Backup {
+    #[command(flatten)]
+    store: operator::Arguments,
+    /// A new folder, or a prefix in a bucket with nothing under it
+    #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX")]
+    to: String,
+}
+
+#[derive(Args)]
+pub struct Restore {
+    #[command(flatten)]
+    store: operator::Arguments,
+    /// Where the backup is
+    #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX")]
+    from: String,
+}
+
+#[derive(Args)]
+pub struct CheckBackup {
+    /// Where the backup is
+    #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX")]
+    from: String,
+}
+
+pub fn take(arguments: &Backup) -> anyhow::Result<()> {
+    let place = Place::of(&arguments.to)?;
+    run(async {
+        let (store, shards) = arguments.store.open()?;
+        let manifest = take_backup(&store, &shards, &place, &arguments.to).await?;
+        tell(&format!("{} is in {}", described(&manifest), arguments.to))
+    })
+}
+
+pub fn restore(arguments: &Restore) -> anyhow::Result<()> {
+    let place = Place::of(&arguments.from)?;
+    run(async {
+        let (store, shards) = arguments.store.open()?;
+        let manifest = restore_backup(&store, &shards, &place, &arguments.from).await?;
+        tell(&format!("{} is restored, read back and compared", described(&manifest)))
+    })
+}
+
+pub fn check(arguments: &CheckBackup) -> anyhow::Result<()> {
+    let place = Place::of(&arguments.from)?;
+    run(async {
+        let manifest = check_backup(&place, &arguments.from).await?;
+        tell(&format!("{} is whole", described(&manifest)))
+    })
+}
+
+fn run(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    allow_all_open_files();
+    logs::warnings_to_stderr();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+}
+
+fn described(manifest: &Manifest) -> String {
+    let (backup, rows, tables) = (manifest.backup, manifest.rows(), manifest.tables.len());
+    let (records, bytes, at) = (manifest.clients.records, manifest.bytes(), manifest.at_unix_ms);
+    format!(
+        "backup {backup} as of {at} ms: {rows} rows of {tables} tables, {records} records of clients, {bytes} bytes,"
+    )
+}
+
+fn tell(text: &str) -> anyhow::Result<()> {
+    Ok(iolite_host::print(&format!("{text}\n"))?)
+}
