@@ -48,10 +48,18 @@ pub enum Fault {
     Blackout,
     /// The server's processes are in two halves, which hear each other one way or not at all for a while.
     Partition,
+    /// A gateway ends when some of its PREPAREs have left.
+    CrashAtPrepare,
+    /// A gateway ends when some of its FINALIZEs have left.
+    CrashAtFinalise,
+    /// A gateway ends when it has been told an outcome, and some of the replicas have.
+    CrashAtOutcome,
+    /// A gateway ends when some of its POLLs have left: it takes a proposal over.
+    CrashAtPoll,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 21] = [
+    pub const ALL: [Fault; 25] = [
         Fault::Drop,
         Fault::Duplicate,
         Fault::Reorder,
@@ -73,5 +81,9 @@ impl Fault {
         Fault::ViewChange,
         Fault::Blackout,
         Fault::Partition,
+        Fault::CrashAtPrepare,
+        Fault::CrashAtFinalise,
+        Fault::CrashAtOutcome,
+        Fault::CrashAtPoll,
     ];
 }

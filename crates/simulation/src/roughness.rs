@@ -25,6 +25,7 @@ pub struct Roughness {
     pub cut_every_ms: u64,
     pub view_change_every_ms: u64,
     pub partition_every_ms: u64,
+    pub trap_every_ms: u64,
     /// Milliseconds that a message takes at most, of a session and within the server.
     pub session_delay_ms: u64,
     pub server_delay_ms: u64,
@@ -56,6 +57,7 @@ impl Roughness {
             cut_every_ms: every(200, 3000),
             view_change_every_ms: every(500, 6000),
             partition_every_ms: every(1000, 8000),
+            trap_every_ms: every(200, 2000),
             session_delay_ms: random.between(1, 80),
             server_delay_ms: random.between(1, 10),
             sync_delay_ms: random.between(1, 20),
@@ -83,6 +85,7 @@ impl Roughness {
             cut_every_ms: 0,
             view_change_every_ms: 0,
             partition_every_ms: 0,
+            trap_every_ms: 0,
             ..self
         }
     }

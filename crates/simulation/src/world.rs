@@ -13,11 +13,12 @@ mod handling;
 mod links;
 mod server;
 mod sessions;
+mod steps;
 mod store_node;
 mod tab_node;
 mod tabs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use iolite_engine::MemoryDisk;
@@ -43,6 +44,7 @@ use events::{Event, Events, ServerEvent, TabEvent};
 use front_node::FrontNode;
 use links::Links;
 use server::{End, Store};
+use steps::Step;
 use store_node::{Place, StoreNode};
 use tab_node::TabNode;
 
@@ -69,6 +71,8 @@ pub struct World {
     stores: BTreeMap<ReplicaId, Store>,
     /// Links within the server that lose everything, until then.
     cuts: BTreeMap<(End, End), Moment>,
+    /// The next gateway that comes to one of these steps ends there.
+    traps: BTreeSet<Step>,
     fronts: Vec<Process<FrontNode, ()>>,
     /// Counts the lives of each front.
     front_lives: Vec<u64>,
@@ -121,6 +125,7 @@ impl World {
             topology,
             stores: BTreeMap::new(),
             cuts: BTreeMap::new(),
+            traps: BTreeSet::new(),
             fronts: Vec::new(),
             front_lives: vec![0; size.fronts],
             clients: Vec::new(),

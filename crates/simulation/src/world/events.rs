@@ -132,10 +132,11 @@ pub enum PlannedFault {
     Cut,
     ChangeView,
     Partition,
+    TrapCoordinator,
 }
 
 impl PlannedFault {
-    pub const ALL: [PlannedFault; 13] = [
+    pub const ALL: [PlannedFault; 14] = [
         PlannedFault::Disconnect,
         PlannedFault::HalfOpen,
         PlannedFault::SlowSocket,
@@ -149,6 +150,7 @@ impl PlannedFault {
         PlannedFault::Cut,
         PlannedFault::ChangeView,
         PlannedFault::Partition,
+        PlannedFault::TrapCoordinator,
     ];
 }
 

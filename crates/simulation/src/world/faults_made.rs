@@ -38,6 +38,7 @@ impl World {
             PlannedFault::Cut => self.roughness.cut_every_ms,
             PlannedFault::ChangeView => self.roughness.view_change_every_ms,
             PlannedFault::Partition => self.roughness.partition_every_ms,
+            PlannedFault::TrapCoordinator => self.roughness.trap_every_ms,
         };
         if every_ms > 0 && !self.healing {
             let wait = self.random.between(1, 2 * every_ms) * MILLISECOND;
@@ -63,6 +64,7 @@ impl World {
             PlannedFault::Cut => self.cut(),
             PlannedFault::ChangeView => self.change_view(),
             PlannedFault::Partition => self.partition(),
+            PlannedFault::TrapCoordinator => self.set_trap(),
         }
         self.plan(fault);
     }
@@ -202,7 +204,7 @@ impl World {
         self.stop_front(front, down);
     }
 
-    fn stop_front(&mut self, front: usize, down: Moment) {
+    pub(super) fn stop_front(&mut self, front: usize, down: Moment) {
         if let Process::Down(()) = self.fronts[front] {
             return;
         }

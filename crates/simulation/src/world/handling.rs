@@ -23,7 +23,7 @@ impl World {
             let now = self.now_of_front(front);
             if let Process::Up(node) = &mut self.fronts[front] {
                 let leaving = node.settle(now, &mut self.random, &mut self.occasions, &mut self.history);
-                leaving.into_iter().for_each(|output| self.take_from_front(front, output));
+                self.leave_front(front, leaving);
             }
         }
         for client in 0..self.clients.len() {
