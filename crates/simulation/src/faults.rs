@@ -56,10 +56,12 @@ pub enum Fault {
     CrashAtOutcome,
     /// A gateway ends when some of its POLLs have left: it takes a proposal over.
     CrashAtPoll,
+    /// A process of the server stands still for a while.
+    Pause,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 25] = [
+    pub const ALL: [Fault; 26] = [
         Fault::Drop,
         Fault::Duplicate,
         Fault::Reorder,
@@ -85,5 +87,6 @@ impl Fault {
         Fault::CrashAtFinalise,
         Fault::CrashAtOutcome,
         Fault::CrashAtPoll,
+        Fault::Pause,
     ];
 }

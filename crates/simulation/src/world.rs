@@ -13,6 +13,7 @@ mod handling;
 mod links;
 mod server;
 mod sessions;
+mod standing;
 mod steps;
 mod store_node;
 mod tab_node;
@@ -73,6 +74,8 @@ pub struct World {
     cuts: BTreeMap<(End, End), Moment>,
     /// The next gateway that comes to one of these steps ends there.
     traps: BTreeSet<Step>,
+    /// Processes of the server that stand still, until then.
+    still: BTreeMap<End, Moment>,
     fronts: Vec<Process<FrontNode, ()>>,
     /// Counts the lives of each front.
     front_lives: Vec<u64>,
@@ -126,6 +129,7 @@ impl World {
             stores: BTreeMap::new(),
             cuts: BTreeMap::new(),
             traps: BTreeSet::new(),
+            still: BTreeMap::new(),
             fronts: Vec::new(),
             front_lives: vec![0; size.fronts],
             clients: Vec::new(),
@@ -278,13 +282,13 @@ impl World {
         let awake = |tab: &&TabNode| tab.frozen_until <= self.moment;
         let tabs = self.clients.iter().flat_map(|node| node.tabs.values().filter(awake));
         let tabs = tabs.filter_map(|tab| tab.follower.deadline());
-        let fronts = self.fronts.iter().filter_map(|front| match front {
-            Process::Up(front) => front.deadline(),
-            Process::Down(()) => None,
+        let fronts = self.fronts.iter().enumerate().filter_map(|(number, front)| match front {
+            Process::Up(front) if !self.is_still(End::Front(number)) => front.deadline(),
+            Process::Up(_) | Process::Down(()) => None,
         });
-        let stores = self.stores.values().filter_map(|store| match &store.process {
-            Process::Up(node) => node.deadline(),
-            Process::Down(_) => None,
+        let stores = self.stores.iter().filter_map(|(id, store)| match &store.process {
+            Process::Up(node) if !self.is_still(End::Replica(*id)) => node.deadline(),
+            Process::Up(_) | Process::Down(_) => None,
         });
         clients.chain(tabs).chain(fronts).chain(stores).min().map(Instant::as_nanos)
     }
@@ -293,6 +297,9 @@ impl World {
         self.expire_replicas();
         let due = |deadline: Option<Instant>, moment: Moment| deadline.is_some_and(|at| at.as_nanos() <= moment);
         for index in 0..self.fronts.len() {
+            if self.is_still(End::Front(index)) {
+                continue;
+            }
             let now = self.now_of_front(index);
             if let Process::Up(front) = &mut self.fronts[index]
                 && due(front.deadline(), self.moment)

@@ -47,6 +47,12 @@ pub enum SessionEvent {
         life: u64,
         session: SessionId,
     },
+    /// The client has taken a message.
+    Drained {
+        front: usize,
+        life: u64,
+        session: SessionId,
+    },
     /// Both ends are told that a half-open link is gone.
     ResetArrives(LinkId),
 }
@@ -82,6 +88,8 @@ pub enum ServerEvent {
     Checkpoint,
     StartReplica(ReplicaId),
     StartFront(usize),
+    /// A process that stood still goes on.
+    GoesOn,
 }
 
 /// What happens between the tabs of one client.
@@ -133,10 +141,11 @@ pub enum PlannedFault {
     ChangeView,
     Partition,
     TrapCoordinator,
+    StandStill,
 }
 
 impl PlannedFault {
-    pub const ALL: [PlannedFault; 14] = [
+    pub const ALL: [PlannedFault; 15] = [
         PlannedFault::Disconnect,
         PlannedFault::HalfOpen,
         PlannedFault::SlowSocket,
@@ -151,6 +160,7 @@ impl PlannedFault {
         PlannedFault::ChangeView,
         PlannedFault::Partition,
         PlannedFault::TrapCoordinator,
+        PlannedFault::StandStill,
     ];
 }
 

@@ -6,7 +6,7 @@ use iolite_replication::node::ReplicaId;
 use super::events::{Event, PlannedFault, ServerEvent, SessionEvent};
 use super::front_node::FrontNode;
 use super::links::{LinkId, Slow, Way};
-use super::server::End;
+use super::server::{End, Store};
 use super::store_node::StoreNode;
 use super::{Process, World};
 use crate::app::Call;
@@ -39,6 +39,7 @@ impl World {
             PlannedFault::ChangeView => self.roughness.view_change_every_ms,
             PlannedFault::Partition => self.roughness.partition_every_ms,
             PlannedFault::TrapCoordinator => self.roughness.trap_every_ms,
+            PlannedFault::StandStill => self.roughness.stand_still_every_ms,
         };
         if every_ms > 0 && !self.healing {
             let wait = self.random.between(1, 2 * every_ms) * MILLISECOND;
@@ -65,6 +66,7 @@ impl World {
             PlannedFault::ChangeView => self.change_view(),
             PlannedFault::Partition => self.partition(),
             PlannedFault::TrapCoordinator => self.set_trap(),
+            PlannedFault::StandStill => self.stand_still(),
         }
         self.plan(fault);
     }
@@ -130,6 +132,7 @@ impl World {
     fn crash_replica(&mut self, id: ReplicaId, power_cut: bool, history_lost: bool, down: Moment) {
         let Some(node) = self.stores.get_mut(&id).filter(|node| matches!(node.process, Process::Up(_))) else { return };
         let Process::Up(store) = std::mem::replace(&mut node.process, Process::Down(MemoryDisk::new())) else { return };
+        self.still.remove(&End::Replica(id));
         let mut disk = store.crash(power_cut, &mut self.random);
         if history_lost {
             self.faults.add(Fault::HistoryLost, 1);
@@ -190,8 +193,10 @@ impl World {
         let ids: Vec<ReplicaId> = self.stores.keys().copied().collect();
         let id = ids[self.random.below(ids.len() as u64) as usize];
         let now = self.now_of_replica(id);
-        let Some(node) = self.stores.get_mut(&id).filter(|_| !self.topology.has_single_replicas()) else { return };
-        let Process::Up(store) = &mut node.process else { return };
+        if self.topology.has_single_replicas() || self.is_still(End::Replica(id)) {
+            return;
+        }
+        let Some(Store { process: Process::Up(store), .. }) = self.stores.get_mut(&id) else { return };
         let said = store.change_view(now, &mut self.history);
         self.faults.add(Fault::ViewChange, 1);
         self.send_said(said);
@@ -209,6 +214,7 @@ impl World {
             return;
         }
         self.fronts[front] = Process::Down(());
+        self.still.remove(&End::Front(front));
         self.front_lives[front] += 1;
         for link in self.links.of_front(front) {
             self.break_link(link, true, false);

@@ -2,11 +2,15 @@
 
 use super::client_node::Leaving;
 use super::events::Event;
+use super::server::End;
 use super::{Process, World};
 use crate::history::ClientIndex;
 
 impl World {
     pub(super) fn on_event(&mut self, event: Event) {
+        if let Some(later) = self.comes_later(&event) {
+            return self.events.add(later, event);
+        }
         match event {
             Event::Work(client) => self.work(client),
             Event::Session(event) => self.on_session_event(event),
@@ -20,6 +24,9 @@ impl World {
     /// Carries outputs until every process is silent. Some hosts hand a client several inputs before they take its outputs.
     pub(super) fn settle(&mut self) {
         for front in 0..self.fronts.len() {
+            if self.is_still(End::Front(front)) {
+                continue;
+            }
             let now = self.now_of_front(front);
             if let Process::Up(node) = &mut self.fronts[front] {
                 let leaving = node.settle(now, &mut self.random, &mut self.occasions, &mut self.history);

@@ -34,6 +34,17 @@ impl World {
         fronts.chain(self.stores.keys().map(|id| End::Replica(*id))).collect()
     }
 
+    /// The replica, if it is up and does not stand still.
+    pub(super) fn running(&mut self, id: ReplicaId) -> Option<&mut StoreNode> {
+        if self.is_still(End::Replica(id)) {
+            return None;
+        }
+        match &mut self.stores.get_mut(&id)?.process {
+            Process::Up(node) => Some(node),
+            Process::Down(_) => None,
+        }
+    }
+
     pub(super) fn on_server_event(&mut self, event: ServerEvent) {
         match event {
             ServerEvent::Leaves { front, life, to, message } if self.front_lives[front] == life => {
@@ -49,13 +60,14 @@ impl World {
             ServerEvent::Checkpoint => self.checkpoint(),
             ServerEvent::StartReplica(id) => self.start_replica(id),
             ServerEvent::StartFront(front) => self.start_front(front),
+            ServerEvent::GoesOn => {}
         }
     }
 
     pub(super) fn checkpoint(&mut self) {
-        for store in self.stores.values_mut() {
-            if let Process::Up(store) = &mut store.process {
-                store.checkpoint_step();
+        for id in self.stores.keys().copied().collect::<Vec<_>>() {
+            if let Some(node) = self.running(id) {
+                node.checkpoint_step();
             }
         }
         let wait = self.random.between(1, 30) * MILLISECOND;
@@ -64,12 +76,10 @@ impl World {
 
     /// Disks begin to sync that are idle and have something to do.
     pub(super) fn begin_syncs(&mut self) {
-        for (id, store) in &mut self.stores {
-            if let Process::Up(node) = &mut store.process
-                && node.begin_sync()
-            {
+        for id in self.stores.keys().copied().collect::<Vec<_>>() {
+            if self.running(id).is_some_and(StoreNode::begin_sync) {
                 let takes = self.random.between(50_000, self.roughness.sync_delay_ms * MILLISECOND);
-                let ends = ServerEvent::SyncEnds { replica: *id, boot: store.boot };
+                let ends = ServerEvent::SyncEnds { replica: id, boot: self.stores[&id].boot };
                 self.events.add(self.moment + takes, Event::Server(ends));
             }
         }
@@ -103,6 +113,9 @@ impl World {
     pub(super) fn expire_replicas(&mut self) {
         for id in self.stores.keys().copied().collect::<Vec<_>>() {
             let now = self.now_of_replica(id);
+            if self.is_still(End::Replica(id)) {
+                continue;
+            }
             let Some(Store { process: Process::Up(store), .. }) = self.stores.get_mut(&id) else { continue };
             if store.deadline().is_some_and(|at| at.as_nanos() <= self.moment) {
                 let said = store.on_deadline(now, &mut self.history);

@@ -28,6 +28,12 @@ impl World {
                     node.closed(now, session);
                 }
             }
+            SessionEvent::Drained { front, life, session } => {
+                let now = self.now_of_front(front);
+                if let (Process::Up(node), true) = (&mut self.fronts[front], self.front_lives[front] == life) {
+                    node.drained(now, session);
+                }
+            }
             SessionEvent::ResetArrives(link) => {
                 self.links.reset(link);
                 self.break_link(link, true, true);
@@ -100,13 +106,8 @@ impl World {
         if tell_client && link.down == Way::Whole {
             self.tell_client(link.client, link.client_life, Input::LinkLost);
         }
-        let now = self.now_of_front(link.front);
-        if let Process::Up(front) = &mut self.fronts[link.front]
-            && tell_front
-            && link.up == Way::Whole
-            && self.front_lives[link.front] == link.front_life
-        {
-            front.closed(now, id.session());
+        if tell_front && link.up == Way::Whole {
+            self.tell_closed(link.front, link.front_life, id.session());
         }
     }
 
@@ -135,10 +136,7 @@ impl World {
             Way::Swallowed => {}
             Way::Stuck => return,
         }
-        let now = self.now_of_front(link.front);
-        if let Process::Up(front) = &mut self.fronts[link.front] {
-            front.drained(now, id.session());
-        }
+        self.tell_drained(link.front, id.session());
     }
 
     fn tell_client(&mut self, client: ClientIndex, life: u64, input: Input) {
