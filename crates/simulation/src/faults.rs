@@ -58,10 +58,12 @@ pub enum Fault {
     CrashAtPoll,
     /// A process of the server stands still for a while.
     Pause,
+    /// A replica's process ends because its disk is full.
+    DiskFull,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 26] = [
+    pub const ALL: [Fault; 27] = [
         Fault::Drop,
         Fault::Duplicate,
         Fault::Reorder,
@@ -88,5 +90,6 @@ impl Fault {
         Fault::CrashAtOutcome,
         Fault::CrashAtPoll,
         Fault::Pause,
+        Fault::DiskFull,
     ];
 }

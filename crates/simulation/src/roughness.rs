@@ -27,6 +27,7 @@ pub struct Roughness {
     pub partition_every_ms: u64,
     pub trap_every_ms: u64,
     pub stand_still_every_ms: u64,
+    pub fill_disk_every_ms: u64,
     /// Milliseconds that a message takes at most, of a session and within the server.
     pub session_delay_ms: u64,
     pub server_delay_ms: u64,
@@ -60,6 +61,7 @@ impl Roughness {
             partition_every_ms: every(1000, 8000),
             trap_every_ms: every(200, 2000),
             stand_still_every_ms: every(500, 6000),
+            fill_disk_every_ms: every(2000, 12_000),
             session_delay_ms: random.between(1, 80),
             server_delay_ms: random.between(1, 10),
             sync_delay_ms: random.between(1, 20),
@@ -89,6 +91,7 @@ impl Roughness {
             partition_every_ms: 0,
             trap_every_ms: 0,
             stand_still_every_ms: 0,
+            fill_disk_every_ms: 0,
             ..self
         }
     }

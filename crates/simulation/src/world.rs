@@ -5,6 +5,7 @@
 mod apps;
 mod client_node;
 mod device;
+mod disks;
 mod events;
 mod faults_made;
 mod frames;
@@ -155,6 +156,7 @@ impl World {
         for (id, group) in replicas {
             let place = Place { id, group, retention, broken, is_alone };
             let store = StoreNode::start(&place, MemoryDisk::new(), 1, &mut self.history);
+            let store = store.expect("an empty disk can be opened");
             self.stores.insert(id, Store { place, process: Process::Up(Box::new(store)), boot: 1 });
         }
     }
@@ -223,6 +225,9 @@ impl World {
             self.clients[index].go_online(now.instant);
         }
         self.links.speed_up();
+        for id in self.stores.keys().copied().collect::<Vec<_>>() {
+            self.make_room(id);
+        }
     }
 
     pub fn has_half_open_links(&self) -> bool {

@@ -88,6 +88,8 @@ pub enum ServerEvent {
     Checkpoint,
     StartReplica(ReplicaId),
     StartFront(usize),
+    /// A disk that was full has room again.
+    DiskHasRoom(ReplicaId),
     /// A process that stood still goes on.
     GoesOn,
 }
@@ -142,10 +144,11 @@ pub enum PlannedFault {
     Partition,
     TrapCoordinator,
     StandStill,
+    FillDisk,
 }
 
 impl PlannedFault {
-    pub const ALL: [PlannedFault; 15] = [
+    pub const ALL: [PlannedFault; 16] = [
         PlannedFault::Disconnect,
         PlannedFault::HalfOpen,
         PlannedFault::SlowSocket,
@@ -161,6 +164,7 @@ impl PlannedFault {
         PlannedFault::Partition,
         PlannedFault::TrapCoordinator,
         PlannedFault::StandStill,
+        PlannedFault::FillDisk,
     ];
 }
 

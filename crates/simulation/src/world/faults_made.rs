@@ -40,6 +40,7 @@ impl World {
             PlannedFault::Partition => self.roughness.partition_every_ms,
             PlannedFault::TrapCoordinator => self.roughness.trap_every_ms,
             PlannedFault::StandStill => self.roughness.stand_still_every_ms,
+            PlannedFault::FillDisk => self.roughness.fill_disk_every_ms,
         };
         if every_ms > 0 && !self.healing {
             let wait = self.random.between(1, 2 * every_ms) * MILLISECOND;
@@ -67,6 +68,7 @@ impl World {
             PlannedFault::Partition => self.partition(),
             PlannedFault::TrapCoordinator => self.set_trap(),
             PlannedFault::StandStill => self.stand_still(),
+            PlannedFault::FillDisk => self.fill_disk(),
         }
         self.plan(fault);
     }
@@ -129,7 +131,7 @@ impl World {
         }
     }
 
-    fn crash_replica(&mut self, id: ReplicaId, power_cut: bool, history_lost: bool, down: Moment) {
+    pub(super) fn crash_replica(&mut self, id: ReplicaId, power_cut: bool, history_lost: bool, down: Moment) {
         let Some(node) = self.stores.get_mut(&id).filter(|node| matches!(node.process, Process::Up(_))) else { return };
         let Process::Up(store) = std::mem::replace(&mut node.process, Process::Down(MemoryDisk::new())) else { return };
         self.still.remove(&End::Replica(id));
@@ -151,8 +153,10 @@ impl World {
         let disk = std::mem::take(disk);
         node.boot += 1;
         let histories = self.history.stores.len();
-        let store = StoreNode::start(&node.place, disk, node.boot, &mut self.history);
-        node.process = Process::Up(Box::new(store));
+        match StoreNode::start(&node.place, disk, node.boot, &mut self.history) {
+            Ok(store) => node.process = Process::Up(Box::new(store)),
+            Err(refusal) => return self.refused(id, *refusal),
+        }
         if self.history.stores.len() > histories {
             let now = self.now_of_client(ClientIndex(0));
             self.clients[0].call(now, self.moment, Call::Open, &mut self.history);

@@ -6,7 +6,7 @@ use iolite_replication::node::{FromReplica, ReplicaId, ToReplica};
 
 use super::events::{Event, ServerEvent};
 use super::frames::{decode, encode};
-use super::store_node::{Place, Said, StoreNode};
+use super::store_node::{DiskSync, Place, Said, StoreNode};
 use super::{Process, World};
 use crate::faults::Fault;
 use crate::history::Moment;
@@ -60,14 +60,15 @@ impl World {
             ServerEvent::Checkpoint => self.checkpoint(),
             ServerEvent::StartReplica(id) => self.start_replica(id),
             ServerEvent::StartFront(front) => self.start_front(front),
+            ServerEvent::DiskHasRoom(id) => self.make_room(id),
             ServerEvent::GoesOn => {}
         }
     }
 
     pub(super) fn checkpoint(&mut self) {
         for id in self.stores.keys().copied().collect::<Vec<_>>() {
-            if let Some(node) = self.running(id) {
-                node.checkpoint_step();
+            if self.running(id).is_some_and(|node| node.checkpoint_step().is_err()) {
+                self.disk_failed(id);
             }
         }
         let wait = self.random.between(1, 30) * MILLISECOND;
@@ -77,10 +78,14 @@ impl World {
     /// Disks begin to sync that are idle and have something to do.
     pub(super) fn begin_syncs(&mut self) {
         for id in self.stores.keys().copied().collect::<Vec<_>>() {
-            if self.running(id).is_some_and(StoreNode::begin_sync) {
-                let takes = self.random.between(50_000, self.roughness.sync_delay_ms * MILLISECOND);
-                let ends = ServerEvent::SyncEnds { replica: id, boot: self.stores[&id].boot };
-                self.events.add(self.moment + takes, Event::Server(ends));
+            match self.running(id).map(StoreNode::begin_sync) {
+                None | Some(Ok(DiskSync::Idle)) => {}
+                Some(Ok(DiskSync::Begun)) => {
+                    let takes = self.random.between(50_000, self.roughness.sync_delay_ms * MILLISECOND);
+                    let ends = ServerEvent::SyncEnds { replica: id, boot: self.stores[&id].boot };
+                    self.events.add(self.moment + takes, Event::Server(ends));
+                }
+                Some(Err(_)) => self.disk_failed(id),
             }
         }
     }
@@ -135,8 +140,10 @@ impl World {
         if let Some(Store { process: Process::Up(store), boot: own, .. }) = self.stores.get_mut(&id)
             && *own == boot
         {
-            let said = store.end_sync(&mut self.history);
-            self.send_said(said);
+            match store.end_sync(&mut self.history) {
+                Ok(said) => self.send_said(said),
+                Err(_) => self.disk_failed(id),
+            }
         }
     }
 

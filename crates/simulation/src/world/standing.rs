@@ -80,6 +80,7 @@ impl World {
                 ServerEvent::Checkpoint
                 | ServerEvent::StartReplica(_)
                 | ServerEvent::StartFront(_)
+                | ServerEvent::DiskHasRoom(_)
                 | ServerEvent::GoesOn => None,
             },
             Event::Session(event) => match event {

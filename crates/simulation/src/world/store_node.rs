@@ -2,7 +2,9 @@
 //!
 //! Syncs take time, and what the replica says leaves only when what it rests on is durable, as at the native host.
 
-use iolite_engine::{CrashFault, Durability, Incarnation, Journal, MemoryDisk, Options};
+use iolite_engine::{
+    CheckpointError, CrashFault, Durability, Incarnation, Journal, MemoryDisk, OpenError, Options, SyncError,
+};
 use iolite_machine::{Gate, Instant, Machine, Now, PersistId};
 use iolite_replication::journal::JournalRecord;
 use iolite_replication::node::{BetweenReplicas, Boot, FromReplica, Group, ReplicaId};
@@ -44,12 +46,42 @@ const CHECKPOINT_AFTER_BYTES: u64 = 1_000;
 const SEGMENT_BYTES_MAX: u64 = 1_500;
 const CHUNK_BYTES: usize = 600;
 
+pub const OPTIONS: Options = Options { durability: Durability::Fsync, segment_bytes_max: SEGMENT_BYTES_MAX };
+
+/// A disk that could not be opened, and as it is then.
+#[derive(Debug)]
+pub struct Refusal {
+    pub error: OpenError,
+    pub disk: MemoryDisk,
+}
+
+/// Whether a disk syncs now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskSync {
+    Idle,
+    Begun,
+}
+
 impl StoreNode {
     /// Starts on a disk: an empty one, or what an earlier life left on it.
-    pub fn start(place: &Place, disk: MemoryDisk, boot: u64, history: &mut History) -> StoreNode {
-        let options = Options { durability: Durability::Fsync, segment_bytes_max: SEGMENT_BYTES_MAX };
-        let new = if place.is_alone { history.stores.len() as u128 + 1 } else { 1 };
-        let (journal, recovery) = Journal::open(disk, options, Incarnation(new)).expect("no synced byte was harmed");
+    ///
+    /// # Errors
+    /// The disk cannot be opened.
+    pub fn start(
+        place: &Place,
+        mut disk: MemoryDisk,
+        boot: u64,
+        history: &mut History,
+    ) -> Result<StoreNode, Box<Refusal>> {
+        let new = Incarnation(if place.is_alone { history.stores.len() as u128 + 1 } else { 1 });
+        let (journal, recovery) = match Journal::open(disk.clone(), OPTIONS, new) {
+            Ok(opened) => opened,
+            Err(error) => {
+                // What a start that failed has written stays.
+                drop(Journal::open(&mut disk, OPTIONS, new));
+                return Err(Box::new(Refusal { error, disk }));
+            }
+        };
         let next = journal.position_of(PersistId(1));
         let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
         history.recovered(store, (place.id, place.group.shard), next, &recovery.records);
@@ -60,7 +92,7 @@ impl StoreNode {
         let settings = ReplicaSettings { id, group, extent, origin: None, store, boot, retention, broken };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
-        StoreNode { replica, place: place.clone(), journal, gate: Gate::new(), sync_is_running: false }
+        Ok(StoreNode { replica, place: place.clone(), journal, gate: Gate::new(), sync_is_running: false })
     }
 
     pub fn handle(&mut self, now: Now, input: ReplicaInput, history: &mut History) -> Vec<Said> {
@@ -107,36 +139,44 @@ impl StoreNode {
         leaving
     }
 
-    /// Whether the disk is idle and has something to do: then a sync begins now, and ends when the caller says so.
-    pub fn begin_sync(&mut self) -> bool {
+    /// Begins a sync if the disk is idle and has something to do. It ends when the caller says so.
+    ///
+    /// # Errors
+    /// The disk has failed: the process has to end.
+    pub fn begin_sync(&mut self) -> Result<DiskSync, SyncError> {
         if self.sync_is_running || self.journal.appended() == self.journal.durable() {
-            return false;
+            return Ok(DiskSync::Idle);
         }
-        self.journal.flush().expect("the disk works");
+        self.journal.flush()?;
         self.sync_is_running = true;
-        true
+        Ok(DiskSync::Begun)
     }
 
-    pub fn end_sync(&mut self, history: &mut History) -> Vec<Said> {
+    /// # Errors
+    /// As of [`StoreNode::begin_sync`].
+    pub fn end_sync(&mut self, history: &mut History) -> Result<Vec<Said>, SyncError> {
         self.sync_is_running = false;
-        let durable = self.journal.sync().expect("the disk works");
+        let durable = self.journal.sync()?;
         history.note_durable(self.place.id, self.journal.position_of(durable));
         self.gate.advance(durable);
-        std::iter::from_fn(|| self.gate.release()).collect()
+        Ok(std::iter::from_fn(|| self.gate.release()).collect())
     }
 
     /// Does one step of a checkpoint, or begins one if it is due.
-    pub fn checkpoint_step(&mut self) {
+    ///
+    /// # Errors
+    /// As of [`StoreNode::begin_sync`].
+    pub fn checkpoint_step(&mut self) -> Result<(), CheckpointError> {
         if !self.journal.checkpoint_is_running() {
             if self.journal.journal_bytes_since_checkpoint() > CHECKPOINT_AFTER_BYTES {
                 self.replica.begin_checkpoint();
-                self.journal.begin_checkpoint().expect("the disk works");
+                self.journal.begin_checkpoint()?;
             }
-            return;
+            return Ok(());
         }
         match self.replica.next_chunk(CHUNK_BYTES) {
-            Some(chunk) => self.journal.checkpoint_chunk(&chunk).expect("the disk works"),
-            None => drop(self.journal.finish_checkpoint().expect("the disk works")),
+            Some(chunk) => self.journal.checkpoint_chunk(&chunk),
+            None => self.journal.finish_checkpoint().map(drop),
         }
     }
 
@@ -146,6 +186,10 @@ impl StoreNode {
         let faults: &[CrashFault] = if power_cut { &CrashFault::ALL } else { &[] };
         disk.crash(faults, &mut |end| random.below(end));
         disk
+    }
+
+    pub fn disk_mut(&mut self) -> &mut MemoryDisk {
+        self.journal.disk_mut()
     }
 
     pub fn disk(&self) -> &MemoryDisk {
