@@ -21,6 +21,8 @@ pub struct Habits {
     pub calls: Calls,
     /// Milliseconds between two things that an app does, at most.
     pub pause_ms: u64,
+    /// With as many mutations pending, an app waits before it calls another one.
+    pub pending_max: usize,
     /// How often a host hands a client another input before it takes what came of the last one, in thousandths.
     pub batch: u64,
     /// What apps do instead of a call of a named mutation, in thousandths.
@@ -38,11 +40,13 @@ impl Habits {
         let mut sometimes = |most: u64| if random.chance(600) { random.between(1, most) } else { 0 };
         let (batch, take_back, dismiss) = (sometimes(700), sometimes(100), sometimes(50));
         let closure = sometimes(200);
+        let pending_max = random.between(2, 30) as usize;
         let upgrade = if random.chance(900) { random.between(700, 1_000) } else { 0 };
         let (client_limits, gateway_limits) = (client_limits(random), gateway_limits(random));
         Habits {
             calls: Calls::Everything { keys: KEYS as u64 },
             pause_ms: 120,
+            pending_max,
             batch,
             take_back,
             dismiss,
@@ -73,10 +77,10 @@ fn gateway_limits(random: &mut Random) -> iolite_gateway::Limits {
     if random.chance(400) {
         return iolite_gateway::Limits::default();
     }
-    let undrained_bytes_max = random.between(60, 800) as usize;
+    let undrained_bytes_max = random.between(40, 400) as usize;
     iolite_gateway::Limits {
         silence_max: Duration::from_millis(random.between(12_000, 60_000)),
-        slow_time_max: Duration::from_millis(random.between(100, 1_000)),
+        slow_time_max: Duration::from_millis(random.between(50, 600)),
         undrained_bytes_max,
         catch_up_undrained_bytes: random.below(undrained_bytes_max as u64) as usize,
         catch_up_changes_bytes_max: random.below(1_000) as usize,

@@ -53,7 +53,7 @@ pub struct Report {
 /// Per 300 seeds; fewer seeds need fewer, in proportion.
 const FAULTS_OF_EACH_KIND: u64 = 100;
 const OCCASIONS_OF_EACH_KIND: u64 = 50;
-const CONFIRMED: u64 = 50_000;
+const CONFIRMED: u64 = 20_000;
 const SEEDS: u64 = 300;
 
 impl Report {
@@ -160,7 +160,7 @@ mod tests {
     /// As much as 300 seeds have to meet, and no more.
     fn enough() -> Report {
         let mut report = Report::empty(Simulated::Whole);
-        (report.seeds, report.confirmed) = (300, 50_000);
+        (report.seeds, report.confirmed) = (300, 20_000);
         Fault::ALL.into_iter().for_each(|fault| report.faults.add(fault, 100));
         Occasion::ALL.into_iter().for_each(|occasion| report.occasions.add(occasion, 50));
         report
@@ -184,8 +184,8 @@ mod tests {
             let failures = Report { occasions: short_of(&Occasion::ALL, occasion, 50), ..enough() }.failures();
             assert_eq!(failures, [format!("the occasion {occasion:?} came 49 times, and should have 50 times")]);
         }
-        let few = Report { confirmed: 49_999, ..enough() }.failures();
-        assert_eq!(few, ["49999 mutations were confirmed, and should have been 50000"]);
+        let few = Report { confirmed: 19_999, ..enough() }.failures();
+        assert_eq!(few, ["19999 mutations were confirmed, and should have been 20000"]);
     }
 
     #[test]

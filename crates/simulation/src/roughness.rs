@@ -40,14 +40,16 @@ impl Roughness {
         let mut sometimes = |most: u64| if random.chance(700) { random.between(1, most) } else { 0 };
         let (drop, duplicate, reorder) = (sometimes(150), sometimes(150), sometimes(300));
         let history_lost = if random.chance(700) { random.between(150, 700) } else { 0 };
-        let mut every = |low: u64, high: u64| if random.chance(750) { random.between(low, high) } else { 0 };
+        // How many of the kinds a run has.
+        let kinds = random.between(200, 800);
+        let mut every = |low: u64, high: u64| if random.chance(kinds) { random.between(low, high) } else { 0 };
         Roughness {
             drop,
             duplicate,
             reorder,
             disconnect_every_ms: every(300, 4000),
             half_open_every_ms: every(500, 5000),
-            slow_socket_every_ms: every(300, 4000),
+            slow_socket_every_ms: every(200, 2500),
             server_restart_every_ms: every(250, 2000),
             history_lost,
             gateway_restart_every_ms: every(1000, 8000),
@@ -59,7 +61,7 @@ impl Roughness {
             cut_every_ms: every(200, 3000),
             view_change_every_ms: every(500, 6000),
             partition_every_ms: every(1000, 8000),
-            trap_every_ms: every(200, 2000),
+            trap_every_ms: every(150, 1500),
             stand_still_every_ms: every(500, 6000),
             fill_disk_every_ms: every(2000, 12_000),
             session_delay_ms: random.between(1, 80),

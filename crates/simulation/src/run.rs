@@ -13,8 +13,8 @@ use crate::timeline::{self, Timeline};
 use crate::world::{ClientNode, World};
 
 const SECOND: Moment = 1_000_000_000;
-/// After this, calls are given up; a run of a few minutes is over long before.
-const WORK_AT_MOST: Moment = 120 * SECOND;
+/// After this, calls are given up.
+const WORK_AT_MOST: Moment = 40 * SECOND;
 /// How long things may take to come to rest without faults.
 const REST_AT_MOST: Moment = 180 * SECOND;
 /// When people open an app again.

@@ -217,9 +217,10 @@ impl World {
         self.calls_left.iter().all(|left| *left == 0)
     }
 
-    /// Ends all faults, so that everything comes to rest.
+    /// Ends all faults and gives up the calls that are left, so that everything comes to rest.
     pub fn heal(&mut self) {
         self.healing = true;
+        self.calls_left.fill(0);
         for index in 0..self.clients.len() {
             let now = self.now_of_client(ClientIndex(index));
             self.clients[index].go_online(now.instant);

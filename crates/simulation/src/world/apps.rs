@@ -15,6 +15,9 @@ const MILLISECOND: Moment = 1_000_000;
 impl World {
     /// The app calls a mutation, mostly; sometimes it goes offline and back, takes something back, or watches something else.
     pub(super) fn work(&mut self, client: ClientIndex) {
+        if self.healing {
+            return;
+        }
         let now = self.now_of_client(client);
         let left = self.calls_left[client.0];
         let node = &mut self.clients[client.0];
@@ -23,7 +26,7 @@ impl World {
             1..=8 => node.go_online(now.instant),
             9 => node.stop_one_watcher(&mut self.random),
             10 => add_watchers(&mut |watcher, view| node.watch(watcher, view), &mut self.random),
-            _ if left > 0 => self.act(client),
+            _ if left > 0 && node.client.pending().count() < self.habits.pending_max => self.act(client),
             _ => {}
         }
         if self.calls_left[client.0] > 0 {

@@ -105,8 +105,8 @@ impl World {
     fn slow_socket(&mut self) {
         let Some(id) = self.some_link() else { return };
         self.faults.add(Fault::SlowSocket, 1);
-        let until = self.moment + self.random.between(100, 8_000) * MILLISECOND;
-        let pause = self.random.between(5, 3_000) * MILLISECOND;
+        let until = self.moment + self.random.between(1_000, 8_000) * MILLISECOND;
+        let pause = self.random.between(500, 3_000) * MILLISECOND;
         self.links.slow_down(id, Slow { until, pause });
     }
 

@@ -69,6 +69,10 @@ impl World {
         if let Some(step) = ends_at {
             self.traps.remove(&step);
             self.faults.add(step.fault(), 1);
+            // What it left open is for others to take over: one of them ends at that.
+            if step != Step::Poll {
+                self.traps.insert(Step::Poll);
+            }
             let down = self.random.between(1, 300) * MILLISECOND;
             self.stop_front(front, down);
         }
