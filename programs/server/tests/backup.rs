@@ -11,12 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iolite::{CellState, Client, Mutators, Options, Schema, Value, View};
-use iolite_backup::Manifest;
+use iolite_backup::{Manifest, Part};
 use iolite_cluster::{ClusterShape, NodeState, Ports};
+use iolite_values::{ColumnId, TableId};
 use local::{Folder, Local, PATIENCE, PROGRAM, fails, succeeds};
 use tokio::task::JoinHandle;
 
-/// Accounts are in both shards of the first cluster, whose second one begins in their midst.
+/// In several shards, some of which begin in their midst; money goes from them to as many vaults, which are in another table.
 const ACCOUNTS: i64 = 60;
 /// The one that nobody but depositors use.
 const DEPOSITS: i64 = 1_000;
@@ -24,6 +25,7 @@ const DEPOSITS: i64 = 1_000;
 fn schema() -> Schema {
     let json = r#"{"tables": {
         "accounts": {"key": ["id"], "live": true, "columns": {"id": {"type": "int"}, "balance": {"type": "counter"}}},
+        "vaults": {"key": ["id"], "live": true, "columns": {"id": {"type": "int"}, "balance": {"type": "counter"}}},
         "notes": {"key": ["name"], "columns": {"name": {"type": "string"}, "words": {"type": "list", "of": "string"},
             "tags": {"type": "set", "of": "string"}, "facts": {"type": "map", "of": "string"}, "place": {"type": "int"}}}
     }}"#;
@@ -33,7 +35,7 @@ fn schema() -> Schema {
 fn mutators() -> Mutators {
     let transfer = |tx: &mut iolite::Transaction<'_>, (from, to, amount): (i64, i64, i64)| {
         tx.add("accounts", from, "balance", -amount)?;
-        tx.add("accounts", to, "balance", amount)
+        tx.add("vaults", to, "balance", amount)
     };
     Mutators::new()
         .with("transfer", transfer)
@@ -72,7 +74,7 @@ async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
 
 async fn balances(client: &Client) -> Vec<i64> {
     let read = client.read(View::Confirmed, |tx| {
-        let rows = tx.rows("accounts", &[])?;
+        let rows = [tx.rows("accounts", &[])?, tx.rows("vaults", &[])?].concat();
         let own = rows.iter().filter(|row| row.key() != [Value::Int(DEPOSITS)]);
         own.map(|row| row.counter("balance")).collect::<iolite::Result<Vec<i64>>>()
     });
@@ -95,14 +97,13 @@ struct Load {
 }
 
 impl Load {
-    fn start(cluster: &Local) -> Load {
+    fn start(cluster: &Local, number: i64) -> Load {
         let enough = Arc::new(AtomicBool::new(false));
         let client = open(cluster, 0, Options::new());
         let own = Arc::clone(&enough);
         let transfers = tokio::spawn(async move {
             let mut done = 0;
             while !own.load(Ordering::Relaxed) {
-                // Always between the shards.
                 let (from, to) = (done as i64 % (ACCOUNTS / 2), ACCOUNTS - 1 - done as i64 % (ACCOUNTS / 2));
                 let sent = client.mutate("transfer", &(from, to, 1 + done as i64 % 7)).expect("called");
                 sent.confirmed().await.expect("it is done once, by whoever asks");
@@ -110,8 +111,9 @@ impl Load {
             }
             done
         });
-        let notes = (0..2)
-            .map(|number| tokio::spawn(take_notes(open(cluster, 0, Options::new()), number, Arc::clone(&enough))));
+        let numbers = [2 * number, 2 * number + 1].into_iter();
+        let notes =
+            numbers.map(|own| tokio::spawn(take_notes(open(cluster, 0, Options::new()), own, Arc::clone(&enough))));
         Load { enough: Arc::clone(&enough), transfers, notes: notes.collect() }
     }
 
@@ -181,7 +183,7 @@ async fn a_backup_under_load_is_one_moment_and_is_restored_into_another_shape() 
     let mut cluster = start(&first, &["accounts:30"], 3);
     let device = deposit_and_forget(&cluster, &folder.0).await;
     let before = open(&cluster, 0, Options::new());
-    let load = Load::start(&cluster);
+    let load = Load::start(&cluster, 0);
     let mut settled = before.settled();
     for number in 0..30 {
         before.mutate("note", &(format!("before.{number}"), number)).expect("called");
@@ -213,6 +215,53 @@ async fn a_backup_under_load_is_one_moment_and_is_restored_into_another_shape() 
     the_device_is_told_what_its_deposit_came_to(&restored, &device, &client).await;
     let used = fails(&["restore", "--data", path(&second), "--from", path(&backup)]);
     assert!(used.contains("the store is not empty") && used.contains("make one"), "{used}");
+}
+
+/// The balances that the files of a backup say.
+fn balances_in(backup: &Path) -> Vec<i64> {
+    let read = |name: &str| std::fs::read(backup.join(name)).expect("it was written");
+    let manifest = Manifest::decode(&read("manifest.json")).expect("our own");
+    let (tables, column) = (["accounts", "vaults"].map(TableId::of), ColumnId::of("balance"));
+    let mut balances = Vec::new();
+    for part in &manifest.parts {
+        let Part::Rows(rows) = Part::decode(&read(&part.name)).expect("our own") else { continue };
+        for row in rows.iter().filter(|row| tables.contains(&row.table)) {
+            let Some(CellState::Counter(balance)) = row.row.cell(column) else { panic!("a balance: {row:?}") };
+            balances.push(*balance);
+        }
+    }
+    balances
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whenever_it_is_taken_a_backup_shows_one_moment_of_all_shards() {
+    let folder = Folder::new("moments");
+    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
+    let data = folder.0.join("cluster");
+    let cluster = start(&data, &["accounts:10", "accounts:20", "accounts:40", "accounts:50"], 1);
+    let loads = [0, 1, 2].map(|number| Load::start(&cluster, number));
+    let watching = open(&cluster, 0, Options::new());
+    // What is between accounts and vaults takes a while.
+    for number in 0..8 {
+        let sent = watching.mutate("essay", &(format!("essay.{number}"), 400_000)).expect("called");
+        within("an essay", sent.confirmed()).await.expect("confirmed");
+    }
+    let mut last = Vec::new();
+    for number in 0..5 {
+        let (from, to) = (path(&data).to_owned(), folder.0.join(format!("{number}")));
+        let taken = to.clone();
+        let take = move || succeeds(&["backup", "--data", &from, "--to", path(&taken)]);
+        within("a backup", tokio::task::spawn_blocking(take)).await.expect("it did not panic");
+        let balances = balances_in(&to);
+        assert_eq!(balances.iter().sum::<i64>(), 0, "backup {number}: all of a transfer or nothing: {balances:?}");
+        assert!(balances.is_empty() || balances != last, "the load goes on");
+        last = balances;
+        within("a deposit", watching.mutate("deposit", &(0, 0)).expect("called").confirmed()).await.expect("confirmed");
+    }
+    assert!(last.len() > 40, "accounts of all shards were used: {last:?}");
+    for load in loads {
+        load.end().await;
+    }
 }
 
 /// A backup of a few notes, of a cluster that is gone.
