@@ -36,7 +36,8 @@ impl Step {
             | Ask::ReadAt { .. }
             | Ask::Changes { .. }
             | Ask::Validate { .. }
-            | Ask::Acknowledge { .. } => None,
+            | Ask::Acknowledge { .. }
+            | Ask::Report => None,
         }
     }
 
