@@ -27,6 +27,7 @@ mod lists;
 mod origin;
 mod outcome;
 mod outgoing;
+mod part;
 mod prepare;
 mod reading;
 mod record;

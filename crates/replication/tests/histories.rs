@@ -39,6 +39,9 @@ const FOUND: &[u64] = &[90];
 /// Likewise, of one replica whose shard is split: a crash between the first two records of a part, and one in the state that it takes.
 const FOUND_IN_SPLITS: &[u64] = &[33, 37];
 
+/// Likewise, when groups change too: a crash behind a state that a part took, and a part of one that began before it knew from where on.
+const FOUND_IN_CHANGED_SPLITS: &[u64] = &[9, 27];
+
 const ALONE: Scene =
     Scene { shards: 1, replicas: 1, broken: Broken::Nothing, host: Host::WaitsForSync, operators: Operators::None };
 
@@ -114,7 +117,7 @@ fn so_is_every_history_in_which_shards_are_split() {
     for (shards, replicas) in [(1, 1), (1, 3), (2, 3)] {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Split, ..ALONE });
         assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
-        assert!(total.splits > 10, "{shards}x{replicas}: {total:?}");
+        assert!(total.splits > 10 && total.turned_off > 3, "{shards}x{replicas}: {total:?}");
     }
     run_all(FOUND_IN_SPLITS.iter().copied(), Scene { operators: Operators::Split, ..ALONE });
 }
@@ -125,6 +128,8 @@ fn so_is_every_history_in_which_groups_of_what_was_split_change_and_lose_disks()
     for (shards, replicas) in [(1, 1), (1, 3), (2, 3)] {
         total.add(run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Everything, ..ALONE }));
     }
+    let alone = Scene { operators: Operators::Everything, ..ALONE };
+    total.add(run_all(FOUND_IN_CHANGED_SPLITS.iter().copied(), alone));
     assert!(total.committed > 300 && total.crashes > 120, "{total:?}");
     assert!(total.splits > 20 && total.epochs > 10 && total.disks_lost > 10, "{total:?}");
 }

@@ -11,6 +11,7 @@ pub(crate) struct StoreMetrics {
     complete: Metric,
     undecided: Metric,
     recorded: Metric,
+    needed: Metric,
 }
 
 impl StoreMetrics {
@@ -28,11 +29,15 @@ impl StoreMetrics {
             undecided: metrics
                 .gauge("iolite_replica_undecided", "Proposals that it voted for and that have no outcome yet."),
             recorded: metrics.gauge("iolite_replica_recorded", "Proposals whose votes it has to remember."),
+            needed: metrics.gauge(
+                "iolite_replica_needed",
+                "0 when its shard has ended and all replicas of its parts have begun without it, else 1.",
+            ),
         }
     }
 
     pub fn set(&self, figures: Figures) {
-        let Figures { view, is_normal, is_fetching, complete, undecided, recorded } = figures;
+        let Figures { view, is_normal, is_fetching, complete, undecided, recorded, is_needed } = figures;
         self.epoch.set(view.epoch.0.into());
         self.view.set(view.number.into());
         self.takes_part.set(is_normal.into());
@@ -40,5 +45,6 @@ impl StoreMetrics {
         self.complete.set(complete.micros() / 1000);
         self.undecided.set(undecided as u64);
         self.recorded.set(recorded as u64);
+        self.needed.set(is_needed.into());
     }
 }

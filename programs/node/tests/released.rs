@@ -24,7 +24,8 @@ fn rows(data: &Path) -> String {
     let records = recovery.records.iter().map(|record| &record.bytes);
     let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("they are a replica's");
     let versions = replica.versions();
-    let keys = versions.checkpoint_rows(None, usize::MAX).into_iter().map(|row| (row.table, row.key));
+    let keys =
+        versions.checkpoint_rows(std::ops::Bound::Unbounded, usize::MAX).into_iter().map(|row| (row.table, row.key));
     keys.map(|(table, key)| {
         let latest = versions.row(table, &key).expect("it was listed").latest();
         format!("{table:?} {key:?} {latest:?}\n")

@@ -2,9 +2,12 @@
 //!
 //! Invariant: loading the chunks and replaying every record since the beginning gives the state, whatever happened between the chunks.
 
+use std::ops::Bound;
+
 use iolite_values::{ClientId, Counter, RowKey, TableId, Timestamp};
 
 use super::Replica;
+use super::part::Part;
 use crate::journal::{
     CHUNK_BYTES_MAX, COMPLETION_BYTES, CheckpointChunk, CheckpointMeta, JournalRecord, proposal_bytes,
 };
@@ -39,25 +42,30 @@ impl Replica {
     pub fn next_chunk(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
         let bytes_max = bytes_max.min(CHUNK_BYTES_MAX);
         let step = self.checkpoint.take()?;
-        let (chunk, next) = self.chunk_from(step, bytes_max)?;
+        let (chunk, next) = self.chunk_from(step, bytes_max, None)?;
         self.checkpoint = next;
         chunk.map(|chunk| chunk.encode().expect("rows and commits that would not fit are refused before"))
     }
 
-    /// The next chunk from a place on, and where the one after it is from. Steps that have nothing left are passed over.
+    /// The next chunk from a place on, of all that is here or of a part of it, and where the one after it is from. Steps that have nothing left are passed over.
     pub(super) fn chunk_from(
         &self,
         step: Checkpoint,
         bytes_max: usize,
+        part: Option<&Part>,
     ) -> Option<(Option<CheckpointChunk>, Option<Checkpoint>)> {
         let mut step = Some(step);
         loop {
             let (chunk, next) = match step? {
                 Checkpoint::Records(records) => chunk_of_records(records, bytes_max),
                 Checkpoint::Commits { after } => self.chunk_of_commits(after, bytes_max),
-                Checkpoint::Rows { after } => self.chunk_of_rows(after, bytes_max),
+                Checkpoint::Rows { after } => self.chunk_of_rows(after.as_ref(), bytes_max, part),
                 Checkpoint::Clients { after } => self.chunk_of_clients(after, bytes_max),
                 Checkpoint::Meta => (Some(self.chunk_of_meta()), None),
+            };
+            let (chunk, next) = match part {
+                Some(part) => part.of_chunk(chunk, next),
+                None => (chunk, next),
             };
             if chunk.is_some() {
                 return Some((chunk, next));
@@ -85,10 +93,17 @@ impl Replica {
 
     fn chunk_of_rows(
         &self,
-        after: Option<(TableId, RowKey)>,
+        after: Option<&(TableId, RowKey)>,
         bytes_max: usize,
+        part: Option<&Part>,
     ) -> (Option<CheckpointChunk>, Option<Checkpoint>) {
-        let rows = self.versions.checkpoint_rows(after.as_ref(), bytes_max);
+        let beginning = part.and_then(|part| part.beginning_above(after));
+        let first = match (&beginning, after) {
+            (Some(beginning), _) => Bound::Included(beginning),
+            (None, Some(after)) => Bound::Excluded(after),
+            (None, None) => Bound::Unbounded,
+        };
+        let rows = self.versions.checkpoint_rows(first, bytes_max);
         match rows.last() {
             Some(last) => {
                 let next = Checkpoint::Rows { after: Some((last.table, last.key.clone())) };
@@ -128,9 +143,11 @@ impl Replica {
         let configured = || self.says_first_group.then(|| JournalRecord::Configured(self.configuration.clone()));
         let origin = self.origin_record().filter(|_| self.says_first_group);
         if self.awaiting.is_some() {
-            return configured().into_iter().chain(origin).collect();
+            let complete = (self.complete > Timestamp::ZERO).then_some(JournalRecord::Complete(self.complete));
+            return configured().into_iter().chain(origin).chain(complete).collect();
         }
-        if self.is_alone() && self.division.is_none() && is_first && self.record.len() == 0 && self.terms.is_empty() {
+        let is_as_made = self.settings.origin.is_none() && self.division.is_none() && is_first;
+        if self.is_alone() && is_as_made && self.record.len() == 0 && self.terms.is_empty() {
             return configured().into_iter().chain(origin).collect();
         }
         let last_normal = self.standing.last_normal();

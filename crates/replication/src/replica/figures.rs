@@ -20,11 +20,13 @@ pub struct Figures {
     pub undecided: usize,
     /// Proposals of which it remembers how it voted.
     pub recorded: usize,
+    /// Whether it has to stay: [`Report::needed_by`].
+    pub is_needed: bool,
 }
 
 impl Replica {
     /// What an operator's tool waits for when it changes who keeps the shard.
-    pub(super) fn report(&self) -> Report {
+    pub fn report(&self) -> Report {
         Report {
             group: self.group().clone(),
             takes_part: self.takes_part(),
@@ -43,6 +45,7 @@ impl Replica {
             complete: self.complete(),
             undecided: self.prepared.len(),
             recorded: self.record.len(),
+            is_needed: self.report().needed_by().is_none_or(|waiting| !waiting.is_empty()),
         }
     }
 }

@@ -9,14 +9,13 @@
 use std::collections::BTreeMap;
 
 use iolite_machine::Now;
-use iolite_values::{ClientId, RowKey, TableId, Timestamp, Write};
+use iolite_values::Timestamp;
 
 use super::Replica;
+use super::part::Part;
 use super::standing::Standing;
 use crate::ir::Quorums;
 use crate::node::{Drained, Epoch, Peer, RecordPart, ReplicaId, Split, View};
-use crate::shards::Place;
-use crate::versions::Logged;
 
 /// What has been heard of the group that ended.
 #[derive(Clone, Debug, Default)]
@@ -27,41 +26,9 @@ pub(super) struct Awaiting {
 
 const FIRST_VIEW: View = View { epoch: Epoch(0), number: 0 };
 
-/// Which part of the rows a replica has.
-#[derive(Clone, Debug)]
-pub(super) struct Part {
-    at: Place,
-    is_upper: bool,
-}
-
-impl Part {
-    pub fn has_row(&self, table: TableId, key: &RowKey) -> bool {
-        self.has(&Place { table, key: key.clone() })
-    }
-
-    pub fn has_client(&self, client: ClientId) -> bool {
-        self.has(&Place::of_client(client))
-    }
-
-    fn has(&self, place: &Place) -> bool {
-        (*place >= self.at) == self.is_upper
-    }
-
-    /// The commit stays, so that it is known that it was one.
-    pub fn of_commit(&self, mut logged: Logged) -> Logged {
-        let has = |write: &&Write| self.has_row(write.cell.table, &write.cell.row);
-        logged.commit.writes = logged.commit.writes.iter().filter(has).cloned().collect();
-        logged.is_home &= self.has_client(logged.commit.transaction.client);
-        logged
-    }
-}
-
 impl Replica {
     pub(super) fn part(&self) -> Option<Part> {
-        let split = self.settings.origin.as_ref()?;
-        let (table, key) = split.at();
-        let is_upper = split.upper() == &self.settings.group;
-        Some(Part { at: Place { table, key: key.clone() }, is_upper })
+        self.settings.origin.as_ref().and_then(|split| Part::of(split, self.settings.id))
     }
 
     pub(super) fn is_of_origin(&self, shard: crate::node::ShardId, epoch: Epoch) -> bool {

@@ -13,6 +13,7 @@ use super::Replica;
 use super::catch_up::CatchUp;
 use super::checkpoint::Checkpoint;
 use super::clients::Clients;
+use super::part::Part;
 use super::recover::RecoverError;
 use crate::journal::{CheckpointChunk, JournalRecord, SnapshotPart};
 use crate::node::{Boot, Peer, ReplicaId, StateChunk};
@@ -45,7 +46,8 @@ impl Replica {
     pub(super) fn on_fetch_state(&mut self, now: Now, from: ReplicaId, place: Vec<u8>) {
         let Some(step) = read_place(&place) else { return };
         self.state_held_until = Some(now.instant + STATE_HELD_FOR);
-        let Some((Some(chunk), next)) = self.chunk_from(step, STATE_CHUNK_BYTES_MAX) else { return };
+        let part = self.division_split().and_then(|split| Part::of(split, from));
+        let Some((Some(chunk), next)) = self.chunk_from(step, STATE_CHUNK_BYTES_MAX, part.as_ref()) else { return };
         let next = next.map(|step| write_place(&step));
         let chunk = chunk.encode().expect("as in a checkpoint");
         let (boot, complete) = (self.settings.boot, self.complete());
@@ -117,7 +119,7 @@ impl Replica {
         let (mut versions, mut clients) = (Versions::default(), Clients::default());
         let mut commits = Vec::new();
         let mut low_watermark = None;
-        // One that goes on with a part of a shard takes all of it, and keeps its part.
+        // The log of one that goes on with a part of a shard is of all of it.
         let part = self.part();
         for chunk in chunks {
             match CheckpointChunk::decode(chunk)? {

@@ -249,6 +249,10 @@ impl Replica {
 
     /// Goes on in the new view, if its master record and all that it calls settled are here.
     pub(super) fn press_install(&mut self, now: Now) {
+        // A part of a shard begins with what the shard's replicas tell, also one that is the whole group.
+        if self.awaiting.is_some() {
+            return;
+        }
         let Standing::Changing(changing) = &self.standing else { return };
         let Some(parts) = changing.master.as_ref().filter(|parts| parts.are_all_there()) else {
             return self.try_merge(now);

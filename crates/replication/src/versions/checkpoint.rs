@@ -19,14 +19,15 @@ impl Versions {
         some.into_iter().map(Logged::to_checkpoint).collect()
     }
 
-    /// The rows above `after`, likewise.
-    pub fn checkpoint_rows(&self, after: Option<&(TableId, RowKey)>, bytes_max: usize) -> Vec<CheckpointRow> {
-        let first_table = after.map_or(Bound::Unbounded, |(table, _)| Bound::Included(*table));
+    /// The rows from `first` on, likewise.
+    pub fn checkpoint_rows(&self, first: Bound<&(TableId, RowKey)>, bytes_max: usize) -> Vec<CheckpointRow> {
+        let (first_table, first_key) = match first {
+            Bound::Included((table, key)) => (Bound::Included(*table), Bound::Included(key)),
+            Bound::Excluded((table, key)) => (Bound::Included(*table), Bound::Excluded(key)),
+            Bound::Unbounded => (Bound::Unbounded, Bound::Unbounded),
+        };
         let rows = self.tables.range((first_table, Bound::Unbounded)).flat_map(|(table, rows)| {
-            let first = match after {
-                Some((begun, key)) if begun == table => Bound::Excluded(key),
-                Some(_) | None => Bound::Unbounded,
-            };
+            let first = if Bound::Included(*table) == first_table { first_key } else { Bound::Unbounded };
             rows.range::<RowKey, _>((first, Bound::Unbounded)).map(|(key, row)| CheckpointRow {
                 table: *table,
                 key: key.clone(),

@@ -234,10 +234,14 @@ impl Cluster {
         match self.scene.operators {
             Operators::None => {}
             Operators::Replace | Operators::Resize => self.turn_off_replaced(),
-            Operators::Split => self.follow_splits(),
+            Operators::Split => {
+                self.follow_splits();
+                self.turn_off_ended();
+            }
             Operators::Everything => {
                 self.follow_splits();
                 self.turn_off_replaced();
+                self.turn_off_ended();
             }
         }
     }

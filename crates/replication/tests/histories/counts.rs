@@ -24,6 +24,8 @@ pub struct Counts {
     pub epochs: u64,
     pub disks_lost: u64,
     pub splits: u64,
+    /// Replicas of shards that had ended.
+    pub turned_off: u64,
     /// Histories in which old versions were collected.
     pub collected: u64,
 }
@@ -47,6 +49,7 @@ impl Counts {
         self.epochs += other.epochs;
         self.disks_lost += other.disks_lost;
         self.splits += other.splits;
+        self.turned_off += other.turned_off;
         self.collected += other.collected;
     }
 

@@ -49,6 +49,29 @@ impl Cluster {
         self.splits.push(split);
     }
 
+    /// The replicas of a shard that has ended are turned off when nobody needs them.
+    pub fn turn_off_ended(&mut self) {
+        for split in self.splits.clone() {
+            let parent = split.parent().shard;
+            let is_known = self.gateways.iter().all(|gateway| gateway.map().ended(parent) == Some(&split));
+            if is_known && self.map.ended(parent) == Some(&split) && self.is_needless(parent) {
+                for id in self.nodes.keys().copied().collect::<Vec<_>>() {
+                    if self.nodes[&id].replica.group().shard == parent {
+                        self.turned_off.push(self.nodes.remove(&id).expect("it is there"));
+                        self.counts.turned_off += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether one of the shard tells that only such need it as are gone for good.
+    fn is_needless(&self, ended: ShardId) -> bool {
+        let own = self.nodes.values().filter(|node| node.replica.group().shard == ended);
+        let is_gone = |replica: &ReplicaId| !self.nodes.contains_key(replica);
+        own.filter_map(|node| node.replica.report().needed_by()).any(|waiting| waiting.iter().all(is_gone))
+    }
+
     /// The shards that ended so that this one could begin.
     pub fn ancestors(&self, shard: ShardId) -> Vec<ShardId> {
         let of = |part: ShardId| {

@@ -96,6 +96,17 @@ pub struct Report {
     pub begun: Vec<ReplicaId>,
 }
 
+impl Report {
+    /// Who needs this replica although its shard has ended: those of its parts that have not begun, as far as it was told. None: it is not known that the
+    /// shard has ended. When one of a group that ended tells that nobody does, or only such as keep no shard any more, all of it can be turned off, as soon
+    /// as every gateway knows the parts.
+    pub fn needed_by(&self) -> Option<Vec<ReplicaId>> {
+        let split = self.split.as_ref().filter(|_| !self.begun.is_empty())?;
+        let all = split.lower().members().iter().chain(split.upper().members());
+        Some(all.copied().filter(|replica| !self.begun.contains(replica)).collect())
+    }
+}
+
 /// What a replica has of a stretch of the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {

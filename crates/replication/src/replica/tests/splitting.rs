@@ -9,7 +9,7 @@ use iolite_values::{CoordinatorId, Operation, RowKey, Timestamp, Value};
 use super::bench::{STORE, add, at, blind, cell, close, put, read, settings, write};
 use super::group::{Trio, id_of, prepare};
 use crate::broken::Broken;
-use crate::journal::JournalRecord;
+use crate::journal::{CheckpointChunk, JournalRecord, SnapshotPart};
 use crate::node::{
     Answer, Ask, Ballot, Effect, Epoch, Group, Life, MessageId, Objection, Outcome, Proposal, ReplicaId, ShardId,
     Split, Term, ToReplica, View, Vote,
@@ -39,6 +39,13 @@ fn split(trio: &Trio) -> Split {
 
 fn place(row: i64) -> Place {
     Place { table: cell(row).table, key: cell(row).row }
+}
+
+fn row_of(key: &RowKey) -> Option<i64> {
+    match key.values().ok()?[..] {
+        [Value::Int(row)] => Some(row),
+        _ => None,
+    }
 }
 
 impl Scene {
@@ -391,5 +398,80 @@ fn a_part_whose_journal_ends_anywhere_begins_with_all_of_its_rows() {
         let settings = scene.parts[0].settings.clone();
         let recovered = Replica::recover(settings, [[0u8; 0]; 0], &scene.records[0]).unwrap();
         assert!(recovered.takes_part(), "with {kept} records, and those after them");
+    }
+}
+
+#[test]
+fn each_part_is_sent_its_own_rows_and_clients_only() {
+    let mut scene = Scene::new();
+    let rows = [1, 2, 5, 8, 9];
+    for row in rows {
+        scene.trio.commit(&[0, 1, 2], &put(row as u64, row), at(row as u64));
+    }
+    scene.end(&[0, 1, 2], 7);
+    let commits = rows.map(|row| (row as u64, row, row as u64));
+    scene.resolve(&[0, 1, 2], 9, &commits);
+    scene.settle();
+    assert_eq!(scene.begun(), [true; 2]);
+    let mut sent: [Vec<i64>; 2] = Default::default();
+    let mut clients = [0, 0];
+    for (part, records) in scene.records.iter().enumerate() {
+        for record in records {
+            let JournalRecord::Snapshot(SnapshotPart { chunk, .. }) = JournalRecord::decode(record).unwrap() else {
+                continue;
+            };
+            match CheckpointChunk::decode(&chunk).unwrap() {
+                CheckpointChunk::Rows(own) => sent[part].extend(own.iter().filter_map(|row| row_of(&row.key))),
+                CheckpointChunk::Commits(own) => {
+                    let writes = own.iter().flat_map(|commit| commit.writes.iter().flatten());
+                    sent[part].extend(writes.filter_map(|write| row_of(&write.cell.row)));
+                    assert_eq!(own.len(), rows.len() + 1, "that they were commits, both know");
+                }
+                CheckpointChunk::Clients(own) => clients[part] += own.len(),
+                CheckpointChunk::Meta(_) | CheckpointChunk::Records(_) => {}
+            }
+        }
+    }
+    for own in &mut sent {
+        own.sort_unstable();
+        own.dedup();
+    }
+    assert_eq!(sent, [vec![1, 2], vec![0, 5, 8, 9]], "0 is the row of the shard that ended");
+    assert_eq!(clients, [0, 1], "the only client's place is in the upper part");
+}
+
+#[test]
+fn a_part_of_one_begins_once_and_above_what_was_closed() {
+    let mut scene = Scene::new();
+    scene.trio.commit(&[0, 1, 2], &put(1, 1), at(1));
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0, 1, 2], 9, &[(1, 1, 1)]);
+    let told: Vec<_> = scene.trio.replicas.iter().map(|replica| replica.drained_at().unwrap()).collect();
+    scene.settle();
+    let begun = scene.records[0].iter().filter_map(|record| match JournalRecord::decode(record) {
+        Ok(JournalRecord::Master(part)) => Some((part.barrier, part.terms.len())),
+        _ => None,
+    });
+    assert_eq!(begun.collect::<Vec<_>>(), [(told.into_iter().max().unwrap(), 1)]);
+}
+
+#[test]
+fn a_part_that_has_begun_or_has_its_rows_has_them_after_a_checkpoint_too() {
+    let mut scene = Scene::new();
+    scene.trio.replicas.iter_mut().for_each(|replica| replica.terms.clear());
+    scene.trio.commit(&[0, 1, 2], &put(1, 1), at(1));
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0, 1, 2], 9, &[(1, 1, 1)]);
+    scene.settle();
+    let decoded = scene.records[0].iter().map(|record| JournalRecord::decode(record).unwrap());
+    let begins = decoded.into_iter().position(|record| matches!(record, JournalRecord::Master(_))).unwrap();
+    for (kept, takes_part) in [(begins, false), (begins + 1, true)] {
+        let settings = scene.parts[0].settings.clone();
+        let mut part = Replica::recover(settings.clone(), [[0u8; 0]; 0], &scene.records[0][..kept]).unwrap();
+        part.begin_checkpoint();
+        let chunks: Vec<_> = std::iter::from_fn(|| part.next_chunk(1)).collect();
+        let recovered = Replica::recover(settings, &chunks, [[0u8; 0]; 0]).unwrap();
+        recovered.validate();
+        assert_eq!((recovered.takes_part(), recovered.complete() >= at(9)), (takes_part, true));
     }
 }
