@@ -35,7 +35,9 @@ use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
 
 use crate::ir::Quorums;
-use crate::node::{Ask, FromReplica, Group, Life, Outcome, ProposalId, ReplicaId, ShardId, Term, ToReplica, View};
+use crate::node::{
+    Ask, FromReplica, Group, Life, Outcome, ProposalId, ReplicaId, ShardId, Split, Term, ToReplica, View,
+};
 use crate::shards::ShardMap;
 
 use backup::Backups;
@@ -98,6 +100,8 @@ pub enum CoordinatorInput {
     FromReplica(FromReplica),
     /// A directory tells of the group of a shard, which was chosen. What is known to be later stays.
     Configured(Group),
+    /// A directory tells that a shard has ended so, and that its parts have begun.
+    Ended(Split),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -307,6 +311,7 @@ impl Machine for Coordinator {
             CoordinatorInput::Hold(at) => self.hold(at),
             CoordinatorInput::FromReplica(message) => self.on_message(now, message),
             CoordinatorInput::Configured(group) => self.on_wrong_epoch(now, group),
+            CoordinatorInput::Ended(split) => self.on_ended(now, &split),
         }
         self.drive_feed(now);
     }

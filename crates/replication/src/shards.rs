@@ -146,6 +146,12 @@ impl ShardMap {
         true
     }
 
+    /// How shards have ended, those first whose parts have ended too.
+    pub fn splits(&self) -> impl Iterator<Item = &Split> {
+        // Parts have later numbers than the shard that they were.
+        self.ended.values()
+    }
+
     /// How a shard has ended.
     pub fn ended(&self, shard: ShardId) -> Option<&Split> {
         self.ended.get(&shard)

@@ -83,7 +83,12 @@ impl<'a> Creation<'a> {
         make_folder(self.folder)?;
         let shape = toml::to_string(self.shape).expect("numbers, texts and lists");
         write_file(&self.folder.join(SHAPE), &shape)?;
-        let file = ClusterFile { store: self.store.0.to_string(), last_replica: None, shards: self.shards() };
+        let file = ClusterFile {
+            store: self.store.0.to_string(),
+            last_replica: None,
+            shards: self.shards(),
+            splits: Vec::new(),
+        };
         write_file(&self.folder.join(CLUSTER), &file.to_toml())?;
         read_or_create_secret(&self.folder.join(TOKEN))?;
         let authority = if self.shape.plain { None } else { Some(Authority::create(&self.folder.join(AUTHORITY))?) };

@@ -88,6 +88,22 @@ pub enum OperatorError {
     #[error("another change of shard {shard} came first, to the replicas {members}: look at it, and ask again")]
     Overtaken { shard: u32, members: String },
     #[error(
+        "the cluster's file has no split of shard {shard}: add it, with the shards that are its parts and their replicas"
+    )]
+    NoSplit { shard: u32 },
+    #[error(
+        "the group of shard {shard} was changed since its split was written into the cluster's file: take it out, and write it with the group of now and new replicas"
+    )]
+    OtherParent { shard: u32 },
+    #[error(
+        "shard {shard} was split otherwise, by another operator: correct the cluster's file by what `iolite shard status` says"
+    )]
+    OtherSplit { shard: u32 },
+    #[error(
+        "shard {shard} was split, but its replicas {untold} have not heard within {within:?} that the parts have begun. Do not turn them off; give the same command again"
+    )]
+    Untold { shard: u32, untold: String, within: Duration },
+    #[error(
         "the group of shard {shard} was chosen, but the replicas {missing} do not take part within {within:?}. Nobody may be turned off until they do:          start what does not run, and give the same command again"
     )]
     NotTakingPart { shard: u32, missing: String, within: Duration },

@@ -218,8 +218,8 @@ impl LocalNode {
         let config = NodeConfig::read(&folder.join(NODE))?;
         let (address, is_needed) = match &config.role {
             RoleConfig::Store(store) => {
-                let group = config.directory.cluster().group_of(store.id);
-                (store.observe, group.is_some_and(|group| group.contains(store.id)))
+                let kept = config.directory.cluster().shard_of(store.id);
+                (store.observe, kept.is_some_and(|kept| kept.group.contains(store.id)))
             }
             RoleConfig::Gateway(gateway) => (Some(gateway.listen), true),
         };

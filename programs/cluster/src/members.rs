@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use iolite_host::{Authority, LinkSecurity, PidFile};
 use iolite_node::NodeRole;
-use iolite_node::config::{Cluster, ClusterFile, ReplicaPlace};
-use iolite_replication::node::ReplicaId;
+use iolite_node::config::{Begins, Cluster, ClusterFile, GroupPlace, ReplicaPlace, ShardPlace, SplitPlace, place_of};
+use iolite_replication::node::{ReplicaId, ShardId};
 use iolite_values::CoordinatorId;
 
 use crate::creation::HOST;
@@ -36,6 +36,8 @@ pub enum Change {
     Resize { shard: u32, replicas: usize },
     /// New replicas take the places of all.
     Move { shard: u32 },
+    /// The shard that has this place becomes two, with new replicas.
+    Split { at: Begins },
 }
 
 /// What was done.
@@ -68,6 +70,9 @@ impl LocalCluster {
         let operator = Operator::open(&self.file(), self.operator_security()?, within)?;
         let file = operator.refresh().await?;
         let mut changed = Changed::default();
+        if let Change::Split { at } = change {
+            changed.joined = self.split(at, &operator, program).await?;
+        }
         for plan in self.plans(change, &file)? {
             let joining = self.join(&plan, program)?;
             let file = operator.refresh().await?;
@@ -106,6 +111,7 @@ impl LocalCluster {
             Ok(place.replicas.iter().map(|replica| replica.number).collect())
         };
         match change {
+            Change::Split { .. } => Ok(Vec::new()),
             Change::Replace(replaced) => replace(replaced, file),
             Change::Move { shard } => {
                 let leaving: BTreeSet<u64> = members(*shard)?.into_iter().collect();
@@ -140,33 +146,84 @@ impl LocalCluster {
 
     /// Makes replicas, or takes those that are there already, and starts what does not run.
     fn join(&self, plan: &Plan, program: &Path) -> Result<Vec<u64>, ClusterError> {
-        let path = self.file();
-        let mut file = ClusterFile::read(&path)?;
+        let mut file = ClusterFile::read(&self.file())?;
         let next = file.next_replica();
         let shard = file.shard_mut(plan.shard).ok_or(OperatorError::NoShard { shard: plan.shard })?;
         let missing = plan.joining.saturating_sub(shard.joining.len());
         for number in (next..).take(missing) {
-            let address = self.address(number, 1)?.to_string();
-            shard.joining.push(ReplicaPlace { number, address });
+            shard.joining.push(ReplicaPlace { number, address: self.address(number, 1)?.to_string() });
         }
         let joining: Vec<u64> = shard.joining.iter().take(plan.joining).map(|replica| replica.number).collect();
-        file.write(&path).map_err(|source| ClusterError::Io { path: path.clone(), source })?;
-        let cluster = Cluster::read(&path)?;
+        self.write(&file)?;
+        self.make_and_start(&joining, program)?;
+        Ok(joining)
+    }
+
+    /// Replicas that are in the cluster's file, and may be half made or stopped.
+    fn make_and_start(&self, replicas: &[u64], program: &Path) -> Result<(), ClusterError> {
+        let cluster = Cluster::read(&self.file())?;
         let (shape, authority) = (self.shape()?, self.authority()?);
         let files = NodeFiles { folder: self.folder(), shape: &shape, authority: authority.as_ref() };
-        for number in &joining {
-            let (role, replica) = (NodeRole::Store(ReplicaId(*number)), ReplicaId(*number));
-            let folder = self.folder().join(role.to_string());
-            let group = cluster.group_of(replica).ok_or(OperatorError::NoShard { shard: plan.shard })?;
+        for number in replicas {
+            let replica = ReplicaId(*number);
+            let folder = self.folder().join(NodeRole::Store(replica).to_string());
+            let kept = cluster.shard_of(replica).ok_or(ClusterError::NoReplica { replica: *number })?;
             if !LocalNode::is_made(&folder) {
-                files.write_store(cluster.store, group, replica, self.address(*number, 2)?)?;
+                files.write_store(cluster.store, &kept.group, replica, self.address(*number, 2)?)?;
             }
             let node = LocalNode::open(&folder)?;
             if node.pid()?.is_none() {
                 node.start(program)?;
             }
         }
-        Ok(joining)
+        Ok(())
+    }
+
+    /// Writes what is to be split where into the cluster's file, with new replicas, as many for each part as the shard has. Returns the shard; what
+    /// was planned before goes on.
+    fn plan_split(&self, at: &Begins, file: &mut ClusterFile) -> Result<u32, ClusterError> {
+        if let Some(planned) = file.splits.iter().find(|split| split.at == *at) {
+            return Ok(planned.parent.number);
+        }
+        let cluster = Cluster::of(file).map_err(OperatorError::Problem)?;
+        let place = place_of(ShardId(0), Some(at)).map_err(OperatorError::Problem)?;
+        let parent = cluster.shards.of_row(place.table, &place.key);
+        let shard = file.shard(parent.0).ok_or(OperatorError::NoShard { shard: parent.0 })?.clone();
+        let replicas = shard.replicas.iter().map(|replica| replica.number).collect();
+        let group = GroupPlace { number: shard.number, epoch: shard.epoch, replicas };
+        let parts = [self.part(file, &shard)?, self.part(file, &shard)?];
+        let [lower, upper] = parts;
+        let begins = shard.begins.clone();
+        file.splits.push(SplitPlace { done: false, at: at.clone(), begins, parent: group, lower, upper });
+        // Whether the place is inside of the shard.
+        Cluster::of(file).map_err(OperatorError::Problem)?;
+        Ok(shard.number)
+    }
+
+    /// A new shard with as many new replicas as this one has.
+    fn part(&self, file: &mut ClusterFile, shard: &ShardPlace) -> Result<GroupPlace, ClusterError> {
+        let (number, next) = (file.next_shard(), file.next_replica());
+        let numbers: Vec<u64> = (next..).take(shard.replicas.len()).collect();
+        let place = |number: &u64| -> Result<ReplicaPlace, ClusterError> {
+            Ok(ReplicaPlace { number: *number, address: self.address(*number, 1)?.to_string() })
+        };
+        let replicas = numbers.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let (joining, leaving) = (Vec::new(), Vec::new());
+        file.shards.push(ShardPlace { number, epoch: 0, begins: None, replicas, joining, leaving });
+        Ok(GroupPlace { number, epoch: 0, replicas: numbers })
+    }
+
+    async fn split(&self, at: &Begins, operator: &Operator, program: &Path) -> Result<Vec<NodeRole>, ClusterError> {
+        let mut file = operator.refresh().await?;
+        let shard = self.plan_split(at, &mut file)?;
+        self.write(&file)?;
+        let split = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();
+        let parts = [split.lower.replicas, split.upper.replicas].concat();
+        if !split.done {
+            self.make_and_start(&parts, program)?;
+        }
+        operator.split(shard).await?;
+        Ok(if split.done { Vec::new() } else { parts.into_iter().map(|id| NodeRole::Store(ReplicaId(id))).collect() })
     }
 
     fn authority(&self) -> Result<Option<Authority>, ClusterError> {
@@ -196,11 +253,15 @@ impl LocalCluster {
             let aside = retired.join(role.to_string());
             std::fs::rename(&folder, &aside).map_err(|source| ClusterError::Io { path: aside, source })?;
         }
-        let path = self.file();
-        let mut file = ClusterFile::read(&path)?;
+        let mut file = ClusterFile::read(&self.file())?;
         file.forget(number);
-        file.write(&path).map_err(|source| ClusterError::Io { path, source })?;
+        self.write(&file)?;
         Ok(role)
+    }
+
+    fn write(&self, file: &ClusterFile) -> Result<(), ClusterError> {
+        let path = self.file();
+        file.write(&path).map_err(|source| ClusterError::Io { path, source })
     }
 }
 

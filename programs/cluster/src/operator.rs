@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iolite_host::{Clock, LinkSecurity, Metrics, random_id};
-use iolite_node::config::{ClusterFile, ConfigProblem, ShardPlace};
+use iolite_node::config::{ClusterFile, ConfigProblem, ShardPlace, split_of};
 use iolite_node::{Directory, StoreClient, StoreClientSettings};
-use iolite_replication::configuration_write;
-use iolite_replication::node::{Configuration, Epoch, Group, ReplicaId, Report, ShardId};
+use iolite_replication::node::{Configuration, Epoch, Group, ReplicaId, Report, ShardId, Split};
+use iolite_replication::{configuration_write, split_write};
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{
     Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Timestamp, Transaction, TransactionId, Write,
@@ -96,7 +96,8 @@ impl Operator {
         let reports = self.reports().await?;
         let mut file = ClusterFile::read(&self.file)?;
         let was = file.clone();
-        for shard in &mut file.shards {
+        // One that has ended has no group any more.
+        for shard in file.shards.iter_mut().filter(|shard| !shard.replicas.is_empty()) {
             let groups = reports.values().map(|report| &report.group).filter(|group| group.shard.0 == shard.number);
             let Some(latest) = groups.max_by_key(|group| group.epoch) else { continue };
             if latest.epoch.0 > shard.epoch {
@@ -127,7 +128,9 @@ impl Operator {
         }
         if group.members() != next.group().members() {
             self.expect_able(&group, next.group()).await?;
-            self.choose(configuration_write(&next), next.group()).await?;
+            if !self.choose(configuration_write(&next)).await? {
+                self.expect_chosen(next.group()).await?;
+            }
         }
         let chosen = if group.members() == next.group().members() { &group } else { next.group() };
         self.expect_taking_part(chosen).await?;
@@ -169,8 +172,8 @@ impl Operator {
         }
     }
 
-    /// Commits the write, unless another operator was first.
-    async fn choose(&self, write: Write, next: &Group) -> Result<(), OperatorError> {
+    /// Commits the write. `false`: another operator was first, or it is not known what became of it; the replicas know.
+    async fn choose(&self, write: Write) -> Result<bool, OperatorError> {
         let until = Instant::now() + self.within;
         let standing = self.client.standing();
         let standing = timeout_at(until, standing).await.map_err(|_| OperatorError::NoMajority(self.within))??;
@@ -181,19 +184,17 @@ impl Operator {
         let transaction = Transaction { id, attempt: Attempt(1), snapshot, reads, level, decision };
         let request = Request::Commit { transaction, floor: Timestamp::ZERO, within: Some(self.within) };
         let reply = self.client.request(request).await?;
-        let left = match reply {
-            Reply::Commit(CommitReply::Completed(_)) => Ok(()),
-            // It was, perhaps by an attempt of ours that another coordinator has seen through: the replicas know.
-            Reply::Commit(CommitReply::Conflict { .. } | CommitReply::Forgotten | CommitReply::InDoubt { .. }) => {
-                self.expect_chosen(next).await
-            }
-            Reply::Refused(refusal) => Err(OperatorError::Refused(refusal.to_string())),
-            other => Err(OperatorError::Refused(format!("{other:?}"))),
-        };
         // Nobody asks for its outcome any more. Whether this arrives does not matter.
         let acknowledge = Request::Acknowledge { client, through: counter };
         let _ = timeout_at(Instant::now() + ASK_AGAIN_AFTER, self.client.request(acknowledge)).await;
-        left
+        match reply {
+            Reply::Commit(CommitReply::Completed(_)) => Ok(true),
+            Reply::Commit(CommitReply::Conflict { .. } | CommitReply::Forgotten | CommitReply::InDoubt { .. }) => {
+                Ok(false)
+            }
+            Reply::Refused(refusal) => Err(OperatorError::Refused(refusal.to_string())),
+            other => Err(OperatorError::Refused(format!("{other:?}"))),
+        }
     }
 
     async fn expect_chosen(&self, next: &Group) -> Result<(), OperatorError> {
@@ -223,6 +224,88 @@ impl Operator {
             if Instant::now() >= until {
                 let shard = group.shard.0;
                 return Err(OperatorError::NotTakingPart { shard, missing: numbers(&missing), within: self.within });
+            }
+            sleep(ASK_AGAIN_AFTER).await;
+        }
+    }
+
+    /// Splits a shard as the cluster's file says, where the replicas of both parts have to be, and to run. Returns the file as it is then: the
+    /// replicas of the shard are `leaving`, and may be turned off.
+    ///
+    /// # Errors
+    /// [`OperatorError`]. Once the split was chosen it cannot be taken back: the shard waits for its parts.
+    ///
+    /// Cancelling it is as of [`Operator::change`].
+    pub async fn split(&self, shard: u32) -> Result<ClusterFile, OperatorError> {
+        let mut file = self.refresh().await?;
+        let place = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();
+        let split = split_of(&place).map_err(OperatorError::Problem)?;
+        if !place.done {
+            let parent = group_of(&file, shard)?;
+            let parts = [split.lower().members(), split.upper().members()].concat();
+            let reports = self.reports_of(&[parent.members(), &parts[..]].concat()).await;
+            if !reports.values().any(|report| report.split.as_ref() == Some(&split)) {
+                if parent != *split.parent() {
+                    return Err(OperatorError::OtherParent { shard });
+                }
+                self.expect_silent_none(&parts).await?;
+                if !self.choose(split_write(&split)).await? {
+                    self.expect_split(&split).await?;
+                }
+            }
+            self.expect_taking_part(split.lower()).await?;
+            self.expect_taking_part(split.upper()).await?;
+            file = ClusterFile::read(&self.file)?;
+            file.end_shard(shard);
+            self.write(&file)?;
+        }
+        self.expect_told(&file, shard, &split).await?;
+        Ok(file)
+    }
+
+    /// A part needs all of its replicas, for a majority has to come up, and nobody can undo a split.
+    async fn expect_silent_none(&self, parts: &[ReplicaId]) -> Result<(), OperatorError> {
+        let until = Instant::now() + self.within;
+        loop {
+            let reports = self.reports_of(parts).await;
+            let silent: Vec<ReplicaId> = parts.iter().filter(|id| !reports.contains_key(id)).copied().collect();
+            match silent.is_empty() {
+                true => return Ok(()),
+                false if Instant::now() >= until => {
+                    return Err(OperatorError::Unable { behind: Vec::new(), silent, within: self.within });
+                }
+                false => sleep(ASK_AGAIN_AFTER).await,
+            }
+        }
+    }
+
+    async fn expect_split(&self, split: &Split) -> Result<(), OperatorError> {
+        let reports = self.reports_of(split.parent().members()).await;
+        let mut known = reports.values().filter_map(|report| report.split.as_ref());
+        let shard = split.parent().shard.0;
+        match known.next() {
+            Some(own) if own == split => Ok(()),
+            Some(_) => Err(OperatorError::OtherSplit { shard }),
+            None => Err(OperatorError::InDoubt { shard }),
+        }
+    }
+
+    /// Those of the ended shard that answer know that its parts have begun: nobody waits for them any more.
+    async fn expect_told(&self, file: &ClusterFile, shard: u32, split: &Split) -> Result<(), OperatorError> {
+        let left: Vec<ReplicaId> =
+            file.shard(shard).into_iter().flat_map(ShardPlace::all).map(|place| ReplicaId(place.number)).collect();
+        let until = Instant::now() + self.within;
+        loop {
+            let reports = self.reports_of(&left).await;
+            let parts = split.lower().members().iter().chain(split.upper().members());
+            let knows = |report: &Report| parts.clone().all(|part| report.begun.contains(part));
+            let untold = reports.iter().filter(|(id, report)| split.parent().contains(**id) && !knows(report));
+            let untold: Vec<ReplicaId> = untold.map(|(id, _)| *id).collect();
+            if untold.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                return Err(OperatorError::Untold { shard, untold: numbers(&untold), within: self.within });
             }
             sleep(ASK_AGAIN_AFTER).await;
         }

@@ -8,9 +8,10 @@ mod error;
 mod node;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod shards;
 
-pub use cluster::Cluster;
-pub use cluster_file::{Begins, ClusterFile, KeyPart, ReplicaPlace, ShardPlace, even_shards};
+pub use cluster::{Cluster, Kept};
+pub use cluster_file::{Begins, ClusterFile, GroupPlace, KeyPart, ReplicaPlace, ShardPlace, SplitPlace, even_shards};
 pub use error::{ConfigError, ConfigProblem};
 pub use node::{
     DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig, Schemas,
@@ -21,3 +22,4 @@ pub use postgres::{
     PasswordPlace, PostgresConfig, PostgresGatewayConfig, PostgresGatewayFile, PostgresProblem, PostgresTable,
     Protection, Served,
 };
+pub use shards::{place_of, split_of};

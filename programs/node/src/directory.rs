@@ -90,7 +90,7 @@ mod tests {
         let path = folder.join("cluster.toml");
         let store = StoreIncarnation(Id::from_u128(7)).0.to_string();
         let shards = even_shards(1, 3, |number| format!("host-{number}:1"));
-        let mut file = ClusterFile { store, last_replica: None, shards };
+        let mut file = ClusterFile { store, last_replica: None, shards, splits: Vec::new() };
         file.write(&path).expect("it can be");
         let directory = Directory::in_file(&path).expect("our own");
         let (sender, told) = mpsc::channel();

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use iolite_gateway::{Gateway, Input, Output, SessionId};
 use iolite_machine::{Instant, Machine, Now};
-use iolite_replication::node::{FromReplica, Group, ReplicaId, Term, ToReplica};
+use iolite_replication::node::{FromReplica, Group, ReplicaId, Split, Term, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
 use iolite_wire::message::FromGateway;
 
@@ -23,6 +23,8 @@ pub enum FrontInput {
     FromReplica(FromReplica),
     /// The directory tells of the group of a shard.
     Configured(Group),
+    /// The directory tells that a shard was split.
+    Ended(Split),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +89,7 @@ impl Machine for Front {
         match input {
             FrontInput::Gateway(input) => self.gateway.handle(now, input),
             FrontInput::FromReplica(message) => self.coordinator.handle(now, CoordinatorInput::FromReplica(message)),
+            FrontInput::Ended(split) => self.coordinator.handle(now, CoordinatorInput::Ended(split)),
             FrontInput::Configured(group) => self.coordinator.handle(now, CoordinatorInput::Configured(group)),
         }
     }

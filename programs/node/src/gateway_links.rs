@@ -3,7 +3,7 @@
 //! Invariant: an answer says that it is from the replica that its link is with, which that replica's certificate proves.
 
 use iolite_host::{Codec, LinkEvent, LinkHandler, LinkNumber, LinkPeer, Links};
-use iolite_replication::node::{FromReplica, Group, ReplicaId, ToReplica};
+use iolite_replication::node::{FromReplica, Group, ReplicaId, Split, ToReplica};
 use iolite_values::CoordinatorId;
 use iolite_wire::limits;
 
@@ -99,16 +99,18 @@ pub(crate) fn dial_replicas<I: Send + 'static>(links: &Links<GatewayLinks<I>>, c
     }
 }
 
-/// The directory has changed: dials who is new, and tells of the groups.
+/// The directory has changed: dials who is new, and tells of the shards and their groups.
 pub(crate) fn follow<I: Send + 'static>(
     links: &Links<GatewayLinks<I>>,
     was: &Cluster,
     is: &Cluster,
+    ended: impl Fn(Split),
     configured: impl Fn(Group),
 ) {
     for gone in was.addresses.keys().filter(|replica| !is.addresses.contains_key(replica)) {
         links.hang_up(&NodeRole::Store(*gone).name());
     }
     dial_replicas(links, is);
+    is.shards.splits().cloned().for_each(ended);
     is.shards.groups().cloned().for_each(configured);
 }

@@ -122,7 +122,8 @@ impl GatewayServer {
     pub async fn run(mut self) -> Result<(), RunError> {
         let (links, mailbox) = (self.links.clone(), self.mailbox.clone());
         let following = self.directory.follow(self.shutdown.listen(), move |was, is| {
-            follow(&links, was, is, |group| mailbox.send(FrontInput::Configured(group)));
+            let ended = |split| mailbox.send(FrontInput::Ended(split));
+            follow(&links, was, is, ended, |group| mailbox.send(FrontInput::Configured(group)));
         });
         let following = tokio::spawn(following);
         let endpoint =

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{
-    Answer, Ask, FromReplica, Group, Life, MessageId, ReplicaId, Report, ShardId, Term, ToReplica, View,
+    Answer, Ask, FromReplica, Group, Life, MessageId, ReplicaId, Report, ShardId, Split, Term, ToReplica, View,
 };
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
 use iolite_store::{Request, RequestId};
@@ -28,6 +28,8 @@ pub(crate) enum InquirerInput {
     FromReplica(FromReplica),
     /// The directory tells of the group of a shard.
     Configured(Group),
+    /// The directory tells that a shard was split.
+    Ended(Split),
     Inquire(ReplicaId),
 }
 
@@ -73,6 +75,7 @@ impl Machine for Inquirer {
             }
             InquirerInput::Request(id, request) => self.coordinator.handle(now, CoordinatorInput::Request(id, request)),
             InquirerInput::Hold(at) => self.coordinator.handle(now, CoordinatorInput::Hold(at)),
+            InquirerInput::Ended(split) => self.coordinator.handle(now, CoordinatorInput::Ended(split)),
             InquirerInput::Configured(group) => self.coordinator.handle(now, CoordinatorInput::Configured(group)),
         }
     }

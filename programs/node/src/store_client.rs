@@ -123,7 +123,8 @@ impl StoreClient {
         let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(id, life, shards));
         let (tell, dialled) = (mailbox.clone(), links.clone());
         tokio::spawn(directory.follow(shutdown.listen(), move |was, is| {
-            follow(&dialled, was, is, |group| tell.send(InquirerInput::Configured(group)));
+            let ended = |split| tell.send(InquirerInput::Ended(split));
+            follow(&dialled, was, is, ended, |group| tell.send(InquirerInput::Configured(group)));
         }));
         let waiting = Arc::new(Waiting(Mutex::new(Some(BTreeMap::new()))));
         let (standings, standing) = watch::channel(None);

@@ -9,13 +9,13 @@ use iolite_host::{
     Clock, Inbox, JournalThread, JournalWriter, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown,
     Site, drive, mailbox, random_seed,
 };
-use iolite_replication::node::{Boot, Group, ReplicaId};
+use iolite_replication::node::{Boot, Group, ReplicaId, Split};
 use iolite_replication::{Broken, Extent, RecoverError, Replica, ReplicaSettings, Retention};
 use iolite_values::StoreIncarnation;
 use tokio::net::TcpListener;
 
 use crate::clients::Ready;
-use crate::config::{Cluster, Faults, StoreConfig};
+use crate::config::{Cluster, Faults, Kept, StoreConfig};
 use crate::directory::Directory;
 use crate::journal::{self, Failure};
 use crate::names::{NodeNames, NodeRole};
@@ -88,7 +88,7 @@ impl StoreServer {
         let StoreSettings { directory, store: config, security, delay, start, faults, clock, checkpoint_bytes_min } =
             settings;
         let cluster = directory.cluster();
-        let group = cluster.group_of(config.id).ok_or(StoreServerError::Unknown { id: config.id })?;
+        let Kept { group, extent } = cluster.shard_of(config.id).ok_or(StoreServerError::Unknown { id: config.id })?;
         let mut listeners = Vec::new();
         for address in &config.listen {
             let listening = |source| StoreServerError::Listen { address: address.clone(), source };
@@ -101,11 +101,12 @@ impl StoreServer {
             }
             None => None,
         };
-        let extent = cluster.shards.extent(group.shard).expect("it is a shard of the cluster's");
         let owner = (cluster.store, config.id, group);
         let OpenReplica { journal, recovery, first_group } =
             open_replica(&config.data, owner, start, config.durability, &faults)?;
-        let recovered = recover((cluster.store, config.id, first_group), extent, &recovery);
+        // Who comes later has the rows from the others.
+        let origin = cluster.origin_of(&first_group).filter(|_| first_group.contains(config.id)).cloned();
+        let recovered = recover((cluster.store, config.id), (first_group, extent.clone(), origin), &recovery);
         let replica = recovered.map_err(|source| StoreServerError::Recovery { data: config.data.clone(), source })?;
         drop(recovery);
 
@@ -173,15 +174,15 @@ impl StoreServer {
 }
 
 fn recover(
-    (store, id, group): (StoreIncarnation, ReplicaId, Group),
-    extent: Extent,
+    (store, id): (StoreIncarnation, ReplicaId),
+    (group, extent, origin): (Group, Extent, Option<Split>),
     found: &iolite_engine::Recovery,
 ) -> Result<Replica, RecoverError> {
     let settings = ReplicaSettings {
         id,
         group,
         extent,
-        origin: None,
+        origin,
         store,
         boot: Boot(random_seed()),
         retention: Retention::default(),
@@ -207,10 +208,10 @@ fn links(
     Ok(links)
 }
 
-/// The other replicas of its shard.
+/// The other replicas of its shard, and those of its parts, or of the shard that it is a part of.
 fn peers(own: ReplicaId, cluster: &Cluster) -> BTreeMap<ReplicaId, &str> {
-    let shard = cluster.group_of(own).map(|group| group.shard);
-    shard.into_iter().flat_map(|shard| cluster.replicas_of(shard)).filter(|(peer, _)| *peer != own).collect()
+    let kin = cluster.shard_of(own).map(|kept| cluster.kin_of(kept.group.shard)).unwrap_or_default();
+    kin.into_iter().flat_map(|shard| cluster.replicas_of(shard)).filter(|(peer, _)| *peer != own).collect()
 }
 
 fn dial_peers(links: &Links<StoreLinks>, own: ReplicaId, was: &Cluster, is: &Cluster) {

@@ -27,6 +27,8 @@ pub enum Command {
     Resize(members::Resize),
     /// Give a shard to new replicas, while the cluster runs
     Move(members::Move),
+    /// Split the shard that has a place in two, with new replicas, while the cluster runs
+    Split(members::SplitShard),
 }
 
 #[derive(Args)]
@@ -99,6 +101,7 @@ pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Down(arguments) => down(arguments).map(|()| ExitCode::SUCCESS),
         Command::Replace(arguments) => members::replace(arguments).map(|()| ExitCode::SUCCESS),
         Command::Resize(arguments) => members::resize(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Split(arguments) => members::split(arguments).map(|()| ExitCode::SUCCESS),
         Command::Move(arguments) => members::move_shard(arguments).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use iolite_cluster::{Change, LocalCluster};
+use iolite_cluster::{Change, LocalCluster, Split};
 use iolite_host::NodeName;
 use iolite_node::NodeRole;
 
@@ -46,6 +46,19 @@ pub struct Move {
     place: Place,
     #[arg(long)]
     shard: u32,
+}
+
+#[derive(Args)]
+pub struct SplitShard {
+    #[command(flatten)]
+    place: Place,
+    /// Where the upper part begins: a table, or a key in it
+    #[arg(long, value_name = "TABLE[:KEY]")]
+    at: Split,
+}
+
+pub fn split(arguments: &SplitShard) -> anyhow::Result<()> {
+    change(&arguments.place, &Change::Split { at: arguments.at.clone().into() })
 }
 
 pub fn replace(arguments: &Replace) -> anyhow::Result<()> {

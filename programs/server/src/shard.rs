@@ -17,6 +17,8 @@ pub enum Command {
     Status(Connection),
     /// Give a shard to other replicas. Those that are new run already, and are `joining` in the cluster's file
     Change(Change),
+    /// Split a shard as the cluster's file says. The replicas of its parts run already
+    Split(Split),
 }
 
 /// By what an operator's tool reaches the replicas. It is a node with a name of its own: gateway-4095.
@@ -51,6 +53,15 @@ pub struct Change {
     replicas: Vec<u64>,
 }
 
+#[derive(Args)]
+pub struct Split {
+    #[command(flatten)]
+    connection: Connection,
+    /// Its number in the cluster's file
+    #[arg(long)]
+    shard: u32,
+}
+
 impl Connection {
     fn open(&self) -> anyhow::Result<Operator> {
         let within = Duration::from_secs(self.within);
@@ -76,6 +87,7 @@ pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         match command {
             Command::Status(connection) => status(&connection.open()?).await,
+            Command::Split(arguments) => split(arguments).await.map(|()| ExitCode::SUCCESS),
             Command::Change(arguments) => change(arguments).await.map(|()| ExitCode::SUCCESS),
         }
     })
@@ -121,5 +133,18 @@ async fn change(arguments: &Change) -> anyhow::Result<()> {
         text += &format!("; then stop the replicas {}, and take them out of it", numbers(&shard.leaving));
     }
     iolite_host::print(&format!("{text}\n"))?;
+    Ok(())
+}
+
+async fn split(arguments: &Split) -> anyhow::Result<()> {
+    let operator = arguments.connection.open()?;
+    let file = operator.split(arguments.shard).await?;
+    let leaving = file.shard(arguments.shard).map(|shard| shard.leaving.as_slice()).unwrap_or_default();
+    let leaving: Vec<String> = leaving.iter().map(|place| place.number.to_string()).collect();
+    iolite_host::print(&format!(
+        "shard {} has ended, and its parts serve\nBring the cluster's file to every node; then stop the replicas {}, and take them out of it\n",
+        arguments.shard,
+        leaving.join(", ")
+    ))?;
     Ok(())
 }

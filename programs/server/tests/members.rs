@@ -1,4 +1,4 @@
-//! Replicas are replaced, added, removed and moved while clients work: what was acknowledged stays, and a lost disk does not come back as if nothing
+//! Replicas are replaced, added, removed and moved, and shards split, while clients work: what was acknowledged stays, and a lost disk does not come back as if nothing
 //! had been on it.
 
 #[path = "process/folder.rs"]
@@ -77,7 +77,7 @@ impl Drop for Up {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replicas_are_replaced_added_removed_and_moved_while_clients_work() {
+async fn replicas_are_replaced_added_removed_and_moved_and_shards_split_while_clients_work() {
     let up = Up::start("members", &["--shards", "2", "--gateways", "2"]);
     let cluster = up.cluster();
     let url = |gateway: usize| {
@@ -111,6 +111,11 @@ async fn replicas_are_replaced_added_removed_and_moved_while_clients_work() {
     up.run(&["move", "--shard", "0"]);
     assert_eq!(up.names(), ["store-3", "store-9", "store-10", "store-11"]);
     go_on().await;
+    // Between the marks of the one client and the other's.
+    up.run(&["split", "--at", "marks:1."]);
+    go_on().await;
+    let status = up.run(&["status"]);
+    assert_eq!(status.matches("ready").count(), up.names().len() + 2, "{status}");
 
     let mut acknowledged = std::collections::BTreeSet::new();
     for marking in marking {

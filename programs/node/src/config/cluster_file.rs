@@ -21,6 +21,40 @@ pub struct ClusterFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_replica: Option<u64>,
     pub shards: Vec<ShardPlace>,
+    /// How shards were split, or are to be, in that order. It is never forgotten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<SplitPlace>,
+}
+
+/// The split of a shard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SplitPlace {
+    /// Whether its parts have begun.
+    #[serde(default)]
+    pub done: bool,
+    /// Where its upper part begins.
+    pub at: Begins,
+    /// Where the shard that is split begins, unless it is a part of another one. None: at the very beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begins: Option<Begins>,
+    /// Who kept the shard.
+    pub parent: GroupPlace,
+    /// Who is the first to keep what is below the place.
+    pub lower: GroupPlace,
+    /// And the rest.
+    pub upper: GroupPlace,
+}
+
+/// A group, of which nobody needs the addresses here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupPlace {
+    /// Of the shard.
+    pub number: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub epoch: u32,
+    pub replicas: Vec<u64>,
 }
 
 /// A shard: where it begins, and who keeps it.
@@ -31,10 +65,10 @@ pub struct ShardPlace {
     /// How often its group was changed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub epoch: u32,
-    /// None: at the very beginning.
+    /// None: at the very beginning, or where the split says of which it is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begins: Option<Begins>,
-    /// The group.
+    /// The group; nobody, of a shard that has ended.
     pub replicas: Vec<ReplicaPlace>,
     /// Replicas that are to be of a later group, and fetch what the shard has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +147,28 @@ impl ClusterFile {
         present.chain(self.last_replica).max().map_or(0, |last| last + 1)
     }
 
+    /// A number that no shard ever had.
+    pub fn next_shard(&self) -> u32 {
+        let parts = self.splits.iter().flat_map(|split| [split.lower.number, split.upper.number]);
+        self.shards.iter().map(|shard| shard.number).chain(parts).max().map_or(0, |last| last + 1)
+    }
+
+    /// The split of a shard.
+    pub fn split_mut(&mut self, parent: u32) -> Option<&mut SplitPlace> {
+        self.splits.iter_mut().find(|split| split.parent.number == parent)
+    }
+
+    /// A shard has ended, and its parts have begun. Its replicas leave.
+    pub fn end_shard(&mut self, number: u32) {
+        if let Some(split) = self.split_mut(number) {
+            split.done = true;
+        }
+        if let Some(shard) = self.shard_mut(number) {
+            let replicas = std::mem::take(&mut shard.replicas);
+            shard.leaving.extend(replicas);
+        }
+    }
+
     /// A replica is no more. Its number stays taken.
     pub fn forget(&mut self, number: u64) {
         self.last_replica = Some(self.next_replica() - 1);
@@ -121,6 +177,8 @@ impl ClusterFile {
                 list.retain(|replica| replica.number != number);
             }
         }
+        // One that has ended, and of which nobody is left.
+        self.shards.retain(|shard| shard.all().next().is_some());
     }
 }
 
@@ -183,7 +241,7 @@ mod tests {
     fn a_change_of_the_group_moves_replicas_between_the_lists() {
         let mut shards = even_shards(1, 3, |number| format!("host-{number}:1"));
         shards[0].joining.push(ReplicaPlace { number: 3, address: "host-3:1".into() });
-        let mut file = ClusterFile { store: String::new(), last_replica: None, shards };
+        let mut file = ClusterFile { store: String::new(), last_replica: None, shards, splits: Vec::new() };
         let shard = file.shard_mut(0).expect("it has one");
         assert_eq!(shard.become_group(1, &[0, 2, 9]), Err(9));
         assert_eq!(shard.become_group(1, &[0, 2, 3]), Ok(()));

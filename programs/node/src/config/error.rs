@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use iolite_replication::ShardMapError;
-use iolite_replication::node::{GroupError, ReplicaId, ShardId};
+use iolite_replication::node::{GroupError, ReplicaId, ShardId, SplitError};
 use iolite_values::KeyError;
 
 /// Each message says what to correct, and where.
@@ -31,6 +31,10 @@ pub enum ConfigProblem {
     Map(#[from] ShardMapError),
     #[error("the key with which shard {} begins: {source}", shard.0)]
     Key { shard: ShardId, source: KeyError },
+    #[error("the split of shard {}: {source}", shard.0)]
+    Parts { shard: ShardId, source: SplitError },
+    #[error("shard {} cannot be split where its split says: there is no such shard, or the place is outside of it", shard.0)]
+    Split { shard: ShardId },
     #[error("replica {} is there twice: each has a number of its own", id.0)]
     ReplicaTwice { id: ReplicaId },
     #[error("it has neither [store] nor [gateway]: a node is one of them")]

@@ -1,0 +1,111 @@
+//! The shards of a cluster's file: those that are served, those that have ended, and those that are to begin.
+//!
+//! Invariant: the map is that of the shards that nobody split, with every split that is done made in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iolite_replication::node::{Epoch, Group, ReplicaId, ShardId, Split};
+use iolite_replication::{Place, ShardMap};
+use iolite_values::{RowKey, TableId, Value};
+
+use super::cluster::Kept;
+use super::cluster_file::{Begins, ClusterFile, GroupPlace, ShardPlace, SplitPlace};
+use super::error::ConfigProblem;
+
+pub(super) struct Shards {
+    pub map: ShardMap,
+    pub kept: BTreeMap<ShardId, Kept>,
+    pub splits: Vec<Split>,
+}
+
+impl Shards {
+    pub fn of(file: &ClusterFile) -> Result<Shards, ConfigProblem> {
+        let splits: Vec<Split> = file.splits.iter().map(split_of).collect::<Result<_, _>>()?;
+        let parts: BTreeSet<ShardId> =
+            splits.iter().flat_map(|split| [split.lower().shard, split.upper().shard]).collect();
+        let mut roots = Vec::new();
+        let ended: BTreeSet<u32> = file.splits.iter().filter(|own| own.done).map(|own| own.parent.number).collect();
+        for shard in &file.shards {
+            let id = ShardId(shard.number);
+            if !parts.contains(&id) && !ended.contains(&shard.number) {
+                roots.push((place_of(id, shard.begins.as_ref())?, group_of(shard)?));
+            }
+        }
+        for (own, split) in file.splits.iter().zip(&splits) {
+            let parent = split.parent();
+            if own.done && !parts.contains(&parent.shard) {
+                roots.push((place_of(parent.shard, own.begins.as_ref())?, parent.clone()));
+            }
+        }
+        let mut shards = Shards { map: ShardMap::new(roots)?, kept: BTreeMap::new(), splits: Vec::new() };
+        shards.keep_all(&shards.map.clone());
+        for (own, split) in file.splits.iter().zip(splits) {
+            let mut map = shards.map.clone();
+            if !map.split(&split) {
+                return Err(ConfigProblem::Split { shard: split.parent().shard });
+            }
+            shards.keep_all(&map);
+            if own.done {
+                shards.map = map;
+                let parent = split.parent();
+                shards.kept.entry(parent.shard).and_modify(|kept| kept.group = parent.clone());
+            }
+            shards.splits.push(split);
+        }
+        for shard in file.shards.iter().filter(|shard| !ended.contains(&shard.number)) {
+            shards.set_group(group_of(shard)?);
+        }
+        Ok(shards)
+    }
+
+    fn keep_all(&mut self, map: &ShardMap) {
+        for group in map.groups() {
+            let extent = map.extent(group.shard).expect("it is a shard of this map");
+            self.kept.insert(group.shard, Kept { group: group.clone(), extent });
+        }
+    }
+
+    fn set_group(&mut self, group: Group) {
+        if let Some(kept) = self.kept.get_mut(&group.shard) {
+            kept.group = group.clone();
+        }
+        if self.map.group(group.shard).is_some() {
+            self.map.set_group(group);
+        }
+    }
+}
+
+fn group_of(shard: &ShardPlace) -> Result<Group, ConfigProblem> {
+    let members: Vec<ReplicaId> = shard.replicas.iter().map(|replica| ReplicaId(replica.number)).collect();
+    let id = ShardId(shard.number);
+    Group::new(id, Epoch(shard.epoch), &members).map_err(|source| ConfigProblem::Group { shard: id, source })
+}
+
+fn group_at(place: &GroupPlace) -> Result<Group, ConfigProblem> {
+    let members: Vec<ReplicaId> = place.replicas.iter().copied().map(ReplicaId).collect();
+    let id = ShardId(place.number);
+    Group::new(id, Epoch(place.epoch), &members).map_err(|source| ConfigProblem::Group { shard: id, source })
+}
+
+/// The split as replicas know it.
+pub fn split_of(place: &SplitPlace) -> Result<Split, ConfigProblem> {
+    let parent = group_at(&place.parent)?;
+    let shard = parent.shard;
+    let at = place_of(shard, Some(&place.at))?;
+    let split = Split::new(parent, (at.table, at.key), group_at(&place.lower)?, group_at(&place.upper)?);
+    split.map_err(|source| ConfigProblem::Parts { shard, source })
+}
+
+pub fn place_of(shard: ShardId, begins: Option<&Begins>) -> Result<Place, ConfigProblem> {
+    let beginning = RowKey::bound(&[]);
+    Ok(match begins {
+        None => Place::first(),
+        Some(Begins::TableHash { table_hash }) => Place { table: TableId(*table_hash), key: beginning },
+        Some(Begins::Table { table, key }) if key.is_empty() => Place { table: TableId::of(table), key: beginning },
+        Some(Begins::Table { table, key }) => {
+            let values: Vec<Value> = key.iter().cloned().map(Value::from).collect();
+            let key = RowKey::new(&values).map_err(|source| ConfigProblem::Key { shard, source })?;
+            Place { table: TableId::of(table), key }
+        }
+    })
+}
