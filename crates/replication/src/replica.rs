@@ -57,11 +57,11 @@ use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
 
 use catch_up::CatchUp;
-pub use catch_up::{FETCH_AGAIN_AFTER, SEGMENT_WRITES_MAX, STATE_TRIES_MAX};
+pub use catch_up::{FETCH_AGAIN_AFTER, STATE_TRIES_MAX};
 pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};
 use checkpoint::Checkpoint;
 use clients::Clients;
-pub use close::CLOSED_WRITES_MAX;
+pub use close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 use copying::Copies;
 pub use copying::{COPIES_MAX, COPY_HELD_FOR, COPY_HISTORY_MAX};
 pub use division::DRAINED_AGAIN_AFTER;

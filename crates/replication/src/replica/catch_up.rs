@@ -8,6 +8,7 @@ use iolite_machine::{Instant, Now};
 use iolite_values::Timestamp;
 
 use super::Replica;
+use super::close::Filled;
 use super::state_transfer::Taking;
 use crate::journal::{Completed, JournalRecord};
 use crate::node::{BetweenReplicas, Peer, ReplicaId};
@@ -15,9 +16,6 @@ use crate::versions::Logged;
 
 /// How long a peer has to answer before another one is asked.
 pub const FETCH_AGAIN_AFTER: Duration = Duration::from_millis(100);
-
-/// One segment carries about this many writes.
-pub const SEGMENT_WRITES_MAX: usize = 4096;
 
 /// So often a peer is asked for the same chunk of its state, before another peer is asked for all of it.
 pub const STATE_TRIES_MAX: u32 = 20;
@@ -156,14 +154,14 @@ impl Replica {
             return;
         }
         let mut commits: Vec<Completed> = Vec::new();
-        let mut writes = 0;
+        let mut filled = Filled::default();
         let Ok(logged) = self.versions.logged(after, through) else { return self.tell(from, Peer::FetchedTooOld) };
         for logged in logged {
-            if writes >= SEGMENT_WRITES_MAX {
+            if filled.is_enough() {
                 through = commits.last().map_or(through, |last| last.at);
                 break;
             }
-            writes += logged.commit.writes.len().max(1);
+            filled.add(&logged.commit);
             commits.push(logged.to_record());
         }
         self.tell(from, Peer::Segment { after, through, commits });

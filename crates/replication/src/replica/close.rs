@@ -10,11 +10,32 @@ use iolite_store::{Commit, TooOld};
 use iolite_values::Timestamp;
 
 use super::Replica;
-use crate::journal::JournalRecord;
+use crate::journal::{JournalRecord, commit_bytes};
 use crate::node::{Answer, Closed, ClosedList, Detail, Outcome, ProposalId, Undecided, View};
 
 /// One answer carries about this much, so that a coordinator that was away for long does not get everything at once.
 pub const CLOSED_WRITES_MAX: usize = 4096;
+
+/// And about so many bytes: with one commit more, it fits into a message.
+pub const ANSWER_BYTES_MAX: usize = 8 << 20;
+
+/// How much of the log an answer tells so far.
+#[derive(Default)]
+pub(super) struct Filled {
+    writes: usize,
+    bytes: usize,
+}
+
+impl Filled {
+    pub fn add(&mut self, commit: &Commit) {
+        self.writes += commit.writes.len().max(1);
+        self.bytes += commit_bytes(commit);
+    }
+
+    pub fn is_enough(&self) -> bool {
+        self.writes >= CLOSED_WRITES_MAX || self.bytes >= ANSWER_BYTES_MAX
+    }
+}
 
 impl Replica {
     pub(super) fn on_close(
@@ -34,14 +55,14 @@ impl Replica {
         let mut commits: Vec<Commit> = Vec::new();
         let (mut committed, mut given_up) = (Vec::new(), Vec::new());
         let mut last = cursor;
-        let mut writes = 0;
+        let mut filled = Filled::default();
         let mut through = end.max(cursor);
         for logged in self.versions.logged(cursor, end)? {
-            if writes >= CLOSED_WRITES_MAX {
+            if filled.is_enough() {
                 through = last;
                 break;
             }
-            writes += logged.commit.writes.len().max(1);
+            filled.add(&logged.commit);
             let Commit { at, transaction, writes: _ } = logged.commit;
             last = at;
             let id = ProposalId { at, transaction, attempt: logged.attempt };

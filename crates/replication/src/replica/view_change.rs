@@ -21,7 +21,7 @@ use super::standing::{Changing, Parts, Standing};
 use crate::broken::Broken;
 use crate::ir::{Entry, MemberRecord, Quorums, merge};
 use crate::journal::{COMPLETION_BYTES, JournalRecord, proposal_bytes};
-use crate::node::{Outcome, Peer, Proposal, RecordPart, RecordedEntry, ReplicaId, View};
+use crate::node::{ClosedList, Outcome, Peer, Proposal, RecordPart, RecordedEntry, ReplicaId, View};
 
 /// A part of a record is about this large at most.
 pub const PART_BYTES_MAX: usize = 1 << 20;
@@ -322,26 +322,45 @@ impl Replica {
     }
 }
 
-/// A record in parts of bounded size; at least one.
-fn cut(head: RecordPart, entries: Vec<RecordedEntry>) -> Vec<RecordPart> {
-    let mut parts: Vec<Vec<RecordedEntry>> = vec![Vec::new()];
-    let mut bytes = 0;
-    for entry in entries {
-        let own = COMPLETION_BYTES + entry.proposal.as_ref().map_or(0, |proposal| proposal_bytes(proposal));
-        bytes += own;
-        if bytes > PART_BYTES_MAX && parts.last().is_some_and(|part| !part.is_empty()) {
-            parts.push(Vec::new());
-            bytes = own;
+/// What is cut into parts.
+enum Piece {
+    List(ClosedList),
+    Entry(RecordedEntry),
+}
+
+impl Piece {
+    fn bytes(&self) -> usize {
+        match self {
+            Piece::List(list) => list_bytes(list),
+            Piece::Entry(entry) => {
+                COMPLETION_BYTES + entry.proposal.as_ref().map_or(0, |proposal| proposal_bytes(proposal))
+            }
         }
-        parts.last_mut().expect("there is one").push(entry);
     }
-    let count = u32::try_from(parts.len()).expect("a record fits into memory");
-    let parts = (0..count).zip(parts).map(|(number, entries)| {
-        let own = RecordPart { number, parts: count, entries, ..head.clone() };
-        match number {
-            0 => own,
-            _ => RecordPart { closed_lists: Vec::new(), terms: Vec::new(), ..own },
+}
+
+/// About what a list takes.
+pub(super) fn list_bytes(list: &ClosedList) -> usize {
+    COMPLETION_BYTES * (1 + list.may_commit.len())
+}
+
+/// A record in parts of bounded size; at least one. The lives of coordinators are in the first.
+fn cut(mut head: RecordPart, entries: Vec<RecordedEntry>) -> Vec<RecordPart> {
+    let lists = std::mem::take(&mut head.closed_lists).into_iter().map(Piece::List);
+    let next = RecordPart { terms: Vec::new(), ..head.clone() };
+    let (mut parts, mut last, mut bytes) = (Vec::new(), head, 0);
+    for piece in lists.chain(entries.into_iter().map(Piece::Entry)) {
+        if bytes > 0 && bytes + piece.bytes() > PART_BYTES_MAX {
+            parts.push(std::mem::replace(&mut last, next.clone()));
+            bytes = 0;
         }
-    });
-    parts.collect()
+        bytes += piece.bytes();
+        match piece {
+            Piece::List(list) => last.closed_lists.push(list),
+            Piece::Entry(entry) => last.entries.push(entry),
+        }
+    }
+    parts.push(last);
+    let count = u32::try_from(parts.len()).expect("a record fits into memory");
+    (0..count).zip(parts).map(|(number, part)| RecordPart { number, parts: count, ..part }).collect()
 }

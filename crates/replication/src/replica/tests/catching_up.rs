@@ -9,7 +9,8 @@ use super::bench::{add, at, blind, cell, write};
 use super::group::{Trio, id_of};
 use crate::journal::JournalRecord;
 use crate::node::{Ask, Detail, Peer, ProposalId};
-use crate::replica::catch_up::{SEGMENT_WRITES_MAX, STATE_TRIES_MAX};
+use crate::replica::catch_up::STATE_TRIES_MAX;
+use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 use crate::replica::state_transfer::STATE_CHUNK_BYTES_MAX;
 use crate::replica::{FETCH_AGAIN_AFTER, Replica};
 
@@ -61,7 +62,7 @@ fn who_misses_a_commit_fetches_it_from_one_that_has_it() {
 #[test]
 fn who_misses_much_fetches_it_in_parts() {
     let mut trio = Trio::new();
-    let much = vec![write(1, Operation::Add(1)); SEGMENT_WRITES_MAX];
+    let much = vec![write(1, Operation::Add(1)); CLOSED_WRITES_MAX];
     let mut ids = Vec::new();
     for counter in 1..=3 {
         let transaction = blind(counter, much.clone());
@@ -73,6 +74,26 @@ fn who_misses_much_fetches_it_in_parts() {
     assert_eq!(trio.complete(), [at(3); 3]);
     let segments = trio.said.iter().filter(|peer| matches!(peer, Peer::Segment { .. }));
     assert_eq!(segments.count(), 3);
+}
+
+#[test]
+fn large_commits_come_in_parts_too() {
+    let mut trio = Trio::new();
+    let large = iolite_values::Value::bytes(vec![7; ANSWER_BYTES_MAX / 10]);
+    let mut ids = Vec::new();
+    for counter in 1..=15 {
+        let transaction = blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]);
+        trio.commit(&[0, 1], &transaction, at(counter));
+        ids.push(id_of(&transaction, at(counter)));
+    }
+    trio.resolve(&[0, 1, 2], Timestamp::ZERO, at(20), &ids);
+    trio.settle();
+    assert_eq!(trio.complete(), [at(20); 3]);
+    let segments = trio.said.iter().filter_map(|peer| match peer {
+        Peer::Segment { commits, .. } => Some(commits.len()),
+        _ => None,
+    });
+    assert_eq!(segments.collect::<Vec<_>>(), [10, 5]);
 }
 
 /// Forgets history at the first two replicas: what is older than a second.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use iolite_machine::PersistId;
 use iolite_store::{Commit, ReadLimit, TooOld};
-use iolite_values::{Attempt, Interest, Operation, Timestamp};
+use iolite_values::{Attempt, Interest, Operation, Timestamp, Value};
 
 use super::bench::{Bench, Said, add, at, blind, cell, close, put, write};
 use crate::journal::JournalRecord;
 use crate::node::{Answer, Ask, Closed, Opened, ProposalId, Term};
-use crate::replica::close::CLOSED_WRITES_MAX;
+use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 
 fn commit(transaction: &iolite_values::Transaction, at: Timestamp) -> Commit {
     Commit { at, transaction: transaction.id, writes: Arc::from(transaction.writes()) }
@@ -112,6 +112,23 @@ fn a_long_stretch_comes_in_parts() {
         parts.push((closed.through, closed.commits.len()));
     }
     assert_eq!(parts, [(at(2), 2), (at(4), 2), (at(9), 1)]);
+}
+
+#[test]
+fn so_does_one_of_few_and_large_commits() {
+    let mut bench = Bench::new();
+    let large = Value::bytes(vec![7; ANSWER_BYTES_MAX / 10]);
+    for counter in 1..=25 {
+        bench.commit(&blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]), at(counter));
+    }
+    let mut cursor = Timestamp::ZERO;
+    let mut parts = Vec::new();
+    while cursor < at(90) {
+        let Answer::Closed(Ok(closed)) = bench.answer(close(at(90), cursor)) else { panic!("closed") };
+        cursor = closed.through;
+        parts.push((closed.through, closed.commits.len()));
+    }
+    assert_eq!(parts, [(at(10), 10), (at(20), 10), (at(90), 5)]);
 }
 
 #[test]
