@@ -100,9 +100,10 @@ pub enum OperatorError {
     )]
     OtherSplit { shard: u32 },
     #[error(
-        "shard {shard} was split, but its replicas {untold} have not heard within {within:?} that the parts have begun. Do not turn them off; give the same command again"
+        "shard {shard} was split, but within {within:?} none of its replicas {replicas} was told that all of the parts have begun. Do not turn them off; \
+         give the same command again"
     )]
-    Untold { shard: u32, untold: String, within: Duration },
+    Needed { shard: u32, replicas: String, within: Duration },
     #[error(
         "the group of shard {shard} was chosen, but the replicas {missing} do not take part within {within:?}. Nobody may be turned off until they do:          start what does not run, and give the same command again"
     )]

@@ -45,7 +45,7 @@ pub struct LocalNode {
     pid_file: PathBuf,
     /// Where its probes and metrics are, and, of a gateway, its clients.
     pub address: Option<SocketAddr>,
-    /// Whether the cluster needs it: not one that joins a group or has left it.
+    /// Whether the cluster needs it: not one that joins a group or has left it, or whose shard is to begin or has ended.
     pub is_needed: bool,
 }
 
@@ -218,8 +218,8 @@ impl LocalNode {
         let config = NodeConfig::read(&folder.join(NODE))?;
         let (address, is_needed) = match &config.role {
             RoleConfig::Store(store) => {
-                let kept = config.directory.cluster().shard_of(store.id);
-                (store.observe, kept.is_some_and(|kept| kept.group.contains(store.id)))
+                let mut served = config.directory.cluster().shards.groups();
+                (store.observe, served.any(|group| group.contains(store.id)))
             }
             RoleConfig::Gateway(gateway) => (Some(gateway.listen), true),
         };

@@ -259,7 +259,7 @@ impl Operator {
             file.end_shard(shard);
             self.write(&file)?;
         }
-        self.expect_told(&file, shard, &split).await?;
+        self.expect_unneeded(&file, shard).await?;
         Ok(file)
     }
 
@@ -290,22 +290,21 @@ impl Operator {
         }
     }
 
-    /// Those of the ended shard that answer know that its parts have begun: nobody waits for them any more.
-    async fn expect_told(&self, file: &ClusterFile, shard: u32, split: &Split) -> Result<(), OperatorError> {
+    /// Waits until nobody needs the replicas of the ended shard any more.
+    async fn expect_unneeded(&self, file: &ClusterFile, shard: u32) -> Result<(), OperatorError> {
         let left: Vec<ReplicaId> =
             file.shard(shard).into_iter().flat_map(ShardPlace::all).map(|place| ReplicaId(place.number)).collect();
+        let keeps = |id: &ReplicaId| file.shards.iter().flat_map(|shard| &shard.replicas).any(|own| own.number == id.0);
         let until = Instant::now() + self.within;
         loop {
             let reports = self.reports_of(&left).await;
-            let parts = split.lower().members().iter().chain(split.upper().members());
-            let knows = |report: &Report| parts.clone().all(|part| report.begun.contains(part));
-            let untold = reports.iter().filter(|(id, report)| split.parent().contains(**id) && !knows(report));
-            let untold: Vec<ReplicaId> = untold.map(|(id, _)| *id).collect();
-            if untold.is_empty() {
+            // What one of them was told is enough. Nobody can need those of which none is there.
+            let mut needed = reports.values().filter_map(Report::needed_by);
+            if reports.is_empty() || needed.any(|needed| !needed.iter().any(keeps)) {
                 return Ok(());
             }
             if Instant::now() >= until {
-                return Err(OperatorError::Untold { shard, untold: numbers(&untold), within: self.within });
+                return Err(OperatorError::Needed { shard, replicas: numbers(&left), within: self.within });
             }
             sleep(ASK_AGAIN_AFTER).await;
         }
