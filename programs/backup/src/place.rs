@@ -86,3 +86,23 @@ impl Place {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_a_missing_right_are_told_with_what_to_do() {
+        for (kind, told) in [
+            (ErrorKind::StorageFull, "Make room, remove what is there, and start again"),
+            (ErrorKind::QuotaExceeded, "Make room"),
+            (ErrorKind::PermissionDenied, "Give this user the right to it"),
+        ] {
+            let error = PlaceError::Io { path: "backups/part-00000000".into(), source: Error::from(kind) };
+            let error = error.to_string();
+            assert!(error.contains(told) && error.contains("backups/part-00000000 cannot be used"), "{error}");
+        }
+    }
+}

@@ -70,5 +70,5 @@ impl Bucket {
 }
 
 fn refused(path: &str, error: &Error) -> PlaceError {
-    PlaceError::S3 { path: path.to_owned(), problem: error.to_string() }
+    PlaceError::S3 { path: path.to_owned(), problem: error.to_string().replace('\n', " ") }
 }
