@@ -50,6 +50,7 @@ pub use proposals::CLOCK_WINDOW;
 use proposals::Proposals;
 use questions::{Purpose, Questions, Target};
 use reading::Readings;
+pub use reading::{READ_BYTES_MAX, READ_ROWS_MAX};
 use requests::Acknowledging;
 use time_limits::TimeLimits;
 use timers::{Timer, Timers};

@@ -1,6 +1,6 @@
 //! Every limit and fixed time of this crate in one place to look at; each is defined where it is used.
 
-pub use crate::coordinator::{CLOCK_WINDOW, IDLE_CLOSE_BEHIND, VALIDATIONS_MAX};
+pub use crate::coordinator::{CLOCK_WINDOW, IDLE_CLOSE_BEHIND, READ_BYTES_MAX, READ_ROWS_MAX, VALIDATIONS_MAX};
 pub use crate::journal::{CHUNK_BYTES_MAX, RECORD_BYTES_MAX, ROW_BYTES_MAX};
 pub use crate::replica::{
     ANSWER_BYTES_MAX, CEILING_AHEAD, CLOCK_LEAD_MAX, CLOSED_WRITES_MAX, COLLECTED_EACH_TIME, COPIES_MAX, COPY_HELD_FOR,

@@ -1,4 +1,5 @@
-//! Requests that only read: each is put to one replica of every shard that it concerns, the nearest first, and to the next one if that is behind.
+//! Requests that only read: each is put to one replica of every shard that it concerns, the nearest first, and to the next one if that is behind. What is
+//! much comes piece by piece.
 //!
 //! Invariant: a request is answered with what one timestamp shows in all shards.
 
@@ -14,11 +15,17 @@ use super::Coordinator;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use crate::completions::completions_table;
-use crate::node::{Answer, Ask, ReplicaId, ShardId, Split};
+use crate::node::{Answer, Ask, Changed, ReplicaId, ShardId, Split};
 use crate::shards::ShardMap;
 
 /// When all replicas are behind, they are asked again after this long.
 pub const READ_AGAIN_AFTER: Duration = Duration::from_millis(2);
+
+/// So many rows are asked for at a time: with keys of any length they fit into a message.
+pub const READ_ROWS_MAX: usize = 8192;
+
+/// And so many bytes of them, as [`iolite_values::Row::size_bytes`] counts, with one row more: of values of any size they fit into a message.
+pub const READ_BYTES_MAX: usize = 2 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Readings {
@@ -53,7 +60,16 @@ struct Part {
     ask: Ask,
     /// Whom to ask next.
     next: Vec<ReplicaId>,
+    /// What has come, and what is asked for follows.
+    begun: Begun,
     answer: Option<Found>,
+}
+
+/// The pieces that have come.
+#[derive(Clone, Debug, Default)]
+struct Begun {
+    rows: Vec<RowAt>,
+    commits: Vec<Commit>,
 }
 
 #[derive(Clone, Debug)]
@@ -86,7 +102,8 @@ impl Coordinator {
                 parts.map(|(shard, range)| (shard, Interest::Range { table: *table, range })).collect()
             }
         };
-        let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit }));
+        let piece = piece_of(limit, &[]);
+        let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit: piece }));
         self.begin_reading(now, request, Kind::Rows { at, limit }, parts.collect());
     }
 
@@ -109,8 +126,7 @@ impl Coordinator {
         if asked > resolved {
             return self.reply(request, Reply::Refused(Refusal::NotResolved { asked, resolved }));
         }
-        let parts = asks.into_iter().map(|(shard, ask)| Part { shard, ask, next: Vec::new(), answer: None });
-        let parts: Vec<Part> = parts.collect();
+        let parts: Vec<Part> = asks.into_iter().map(|(shard, ask)| Part::asking(shard, ask)).collect();
         let count = parts.len();
         self.readings.open.insert(request, Reading { kind, parts });
         for part in 0..count {
@@ -198,8 +214,11 @@ impl Coordinator {
         let Some(reading) = self.readings.open.get_mut(&request) else { return };
         let own = &mut reading.parts[part];
         match answer {
-            Answer::Read(read) => own.answer = Some(Found::Rows(read)),
-            Answer::Changes(changes) => own.answer = Some(Found::Changes(changes)),
+            Answer::Read(_) | Answer::Changes(_) => {
+                if own.take(reading.kind, answer) {
+                    return self.ask_next(now, request, part);
+                }
+            }
             // The next one; or when all are behind, the first one again in a moment.
             Answer::Behind { .. } if own.next.is_empty() => {
                 return self.set_timer(now.instant + READ_AGAIN_AFTER, Timer::Reading(request, part));
@@ -223,7 +242,65 @@ impl Coordinator {
 }
 
 impl Part {
-    fn cut(self, map: &ShardMap, split: &Split) -> Vec<Part> {
+    fn asking(shard: ShardId, ask: Ask) -> Part {
+        Part { shard, ask, next: Vec::new(), begun: Begun::default(), answer: None }
+    }
+
+    /// Takes a piece. Says whether the next one is to be asked for.
+    fn take(&mut self, kind: Kind, answer: Answer) -> bool {
+        let rest = match answer {
+            Answer::Read(Ok(reply)) => self.take_rows(kind, reply),
+            Answer::Changes(Ok(changed)) => self.take_commits(kind, changed),
+            Answer::Read(Err(too_old)) => {
+                self.answer = Some(Found::Rows(Err(too_old)));
+                None
+            }
+            Answer::Changes(Err(too_old)) => {
+                self.answer = Some(Found::Changes(Err(too_old)));
+                None
+            }
+            _ => None,
+        };
+        let Some(rest) = rest else { return false };
+        self.ask = rest;
+        self.next.clear();
+        true
+    }
+
+    fn take_rows(&mut self, kind: Kind, reply: ReadReply) -> Option<Ask> {
+        let (Kind::Rows { at, limit: whole }, Ask::ReadAt { interest, limit, .. }) = (kind, &self.ask) else {
+            return None;
+        };
+        let (is_cut, last) = (is_past(*limit, &reply.rows), reply.rows.last().map(|row| KeyRange::one(&row.key)));
+        self.begun.rows.extend(reply.rows);
+        let rest = match (interest, last) {
+            (Interest::Range { table, range }, Some(KeyRange { upper: Some(lower), .. }))
+                if is_cut && !is_past(whole, &self.begun.rows) =>
+            {
+                let interest = Interest::Range { table: *table, range: KeyRange { lower, upper: range.upper.clone() } };
+                Some(Ask::ReadAt { interest, at, limit: piece_of(whole, &self.begun.rows) })
+            }
+            (Interest::Range { .. } | Interest::Cell(_), _) => None,
+        };
+        if rest.is_none() {
+            self.answer = Some(Found::Rows(Ok(ReadReply { at, rows: std::mem::take(&mut self.begun.rows) })));
+        }
+        rest
+    }
+
+    fn take_commits(&mut self, kind: Kind, changed: Changed) -> Option<Ask> {
+        let (Kind::Changes { through }, Ask::Changes { interests, after, .. }) = (kind, &self.ask) else { return None };
+        self.begun.commits.extend(changed.commits);
+        if changed.through < through && changed.through > *after {
+            return Some(Ask::Changes { interests: interests.clone(), after: changed.through, through });
+        }
+        self.answer = Some(Found::Changes(Ok(std::mem::take(&mut self.begun.commits))));
+        None
+    }
+
+    /// What has come of a shard that has ended stays.
+    fn cut(mut self, map: &ShardMap, split: &Split) -> Vec<Part> {
+        let begun = self.begun_part();
         let asks = match &self.ask {
             Ask::ReadAt { interest: Interest::Cell(cell), .. } => {
                 vec![(map.of_row(cell.table, &cell.row), self.ask.clone())]
@@ -236,8 +313,17 @@ impl Part {
             }
             _ => [split.lower(), split.upper()].map(|group| (group.shard, self.ask.clone())).into(),
         };
-        let parts = asks.into_iter().map(|(shard, ask)| Part { shard, ask, next: Vec::new(), answer: None });
-        parts.collect()
+        begun.into_iter().chain(asks.into_iter().map(|(shard, ask)| Part::asking(shard, ask))).collect()
+    }
+
+    fn begun_part(&mut self) -> Option<Part> {
+        let Begun { rows, commits } = std::mem::take(&mut self.begun);
+        let found = match &self.ask {
+            Ask::ReadAt { at, .. } if !rows.is_empty() => Found::Rows(Ok(ReadReply { at: *at, rows })),
+            Ask::Changes { .. } if !commits.is_empty() => Found::Changes(Ok(commits)),
+            _ => return None,
+        };
+        Some(Part { answer: Some(found), ..Part::asking(self.shard, self.ask.clone()) })
     }
 }
 
@@ -248,6 +334,20 @@ impl Reading {
             Kind::Rows { at, limit } => Reply::ReadAt(rows(at, limit, found)),
             Kind::Changes { through: _ } => Reply::Changes(changes(found)),
         }
+    }
+}
+
+/// Whether rows pass a limit, so that there may be more.
+fn is_past(limit: ReadLimit, rows: &[RowAt]) -> bool {
+    rows.len() > limit.rows || rows.iter().map(|row| row.row.size_bytes()).sum::<usize>() > limit.bytes
+}
+
+/// What of a limit is asked for at a time, when these rows have come.
+fn piece_of(limit: ReadLimit, come: &[RowAt]) -> ReadLimit {
+    let bytes: usize = come.iter().map(|row| row.row.size_bytes()).sum();
+    ReadLimit {
+        rows: limit.rows.saturating_sub(come.len()).min(READ_ROWS_MAX),
+        bytes: limit.bytes.saturating_sub(bytes).min(READ_BYTES_MAX),
     }
 }
 

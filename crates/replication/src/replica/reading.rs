@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use iolite_machine::{Now, PersistId};
-use iolite_store::{ReadLimit, Refusal};
+use iolite_store::{ReadLimit, Refusal, TooOld};
 use iolite_values::{ClientId, Counter, Interest, Read, Timestamp, observes};
 
 use super::Replica;
+use super::close::Filled;
 use crate::broken::Broken;
 use crate::completions::completions_table;
 use crate::journal::JournalRecord;
-use crate::node::{Answer, Invalid, Proposal};
+use crate::node::{Answer, Changed, Invalid, Proposal};
 
 impl Replica {
     pub(super) fn on_read_at(
@@ -35,8 +36,23 @@ impl Replica {
         after: Timestamp,
         through: Timestamp,
     ) -> (PersistId, Answer) {
-        let changes = || Answer::Changes(self.versions.changes(interests, after, through));
+        let changes = || Answer::Changes(self.changes_from(interests, after, through));
         (self.barrier_after, self.incomplete(through).unwrap_or_else(changes))
+    }
+
+    /// The commits of the stretch, or of its beginning if that is much.
+    fn changes_from(&self, interests: &[Interest], after: Timestamp, through: Timestamp) -> Result<Changed, TooOld> {
+        let mut changed = Changed { through, commits: Vec::new() };
+        let mut filled = Filled::default();
+        for commit in self.versions.changes(interests, after, through)? {
+            if filled.is_enough() {
+                changed.through = changed.commits.last().map_or(through, |last| last.at);
+                break;
+            }
+            filled.add(commit);
+            changed.commits.push(commit.clone());
+        }
+        Ok(changed)
     }
 
     /// A transaction that only reads: whether that is true still. What committed elsewhere before this was asked is prepared or committed here, or at

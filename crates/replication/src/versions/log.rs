@@ -35,11 +35,16 @@ impl Versions {
     ///
     /// # Errors
     /// As [`Versions::commits`].
-    pub fn changes(&self, interests: &[Interest], after: Timestamp, through: Timestamp) -> Result<Vec<Commit>, TooOld> {
+    pub fn changes(
+        &self,
+        interests: &[Interest],
+        after: Timestamp,
+        through: Timestamp,
+    ) -> Result<impl Iterator<Item = &Commit>, TooOld> {
         let concerns = |commit: &&Commit| {
             commit.writes.iter().any(|write| interests.iter().any(|interest| interest.includes(&write.cell)))
         };
-        Ok(self.commits(after, through)?.filter(concerns).cloned().collect())
+        Ok(self.commits(after, through)?.filter(concerns))
     }
 
     /// The last commit above `snapshot` and below `end` that may have changed what `read` returned then.

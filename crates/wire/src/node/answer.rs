@@ -39,7 +39,7 @@ pub enum Answer {
     /// The list is recorded.
     Listed,
     Read(Result<ReadReply, TooOld>),
-    Changes(Result<Vec<Commit>, TooOld>),
+    Changes(Result<Changed, TooOld>),
     /// Not everything at or below what was asked for has reached this replica.
     Behind {
         complete: Timestamp,
@@ -60,6 +60,14 @@ pub enum Answer {
         term: Term,
     },
     Reported(Report),
+}
+
+/// The commits of the beginning of a stretch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Below the end of the stretch, when the rest is very much.
+    pub through: Timestamp,
+    pub commits: Vec<Commit>,
 }
 
 /// Why reads may not be true any more.

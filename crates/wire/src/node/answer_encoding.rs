@@ -11,8 +11,8 @@ use crate::session::{read_rows_as, write_rows_of};
 use crate::{DecodeError, EncodeError, frame};
 
 use super::{
-    Answer, Boot, Epoch, FromReplica, Invalid, Life, MessageId, Opened, ReplicaId, Report, ShardId, Split, Term, View,
-    closed_encoding, configuration, vote_encoding,
+    Answer, Boot, Changed, Epoch, FromReplica, Invalid, Life, MessageId, Opened, ReplicaId, Report, ShardId, Split,
+    Term, View, closed_encoding, configuration, vote_encoding,
 };
 
 impl FromReplica {
@@ -89,7 +89,9 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
             Field::Read(proto::AnswerRead { at: at.as_u64(), rows })
         }
         Answer::Read(Err(too_old)) => Field::ReadTooOld(too_old.low_watermark.as_u64()),
-        Answer::Changes(Ok(commits)) => Field::Changes(proto::AnswerChanges { commits: writer.commits(commits) }),
+        Answer::Changes(Ok(Changed { through, commits })) => {
+            Field::Changes(proto::AnswerChanges { commits: writer.commits(commits), through: through.as_u64() })
+        }
         Answer::Changes(Err(too_old)) => Field::ChangesTooOld(too_old.low_watermark.as_u64()),
         Answer::Behind { complete } => Field::Behind(complete.as_u64()),
         Answer::Valid(Ok(())) => Field::Valid(true),
@@ -124,7 +126,10 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
             Answer::Read(Ok(ReadReply { at: Timestamp::from_u64(own.at), rows }))
         }
         Field::ReadTooOld(low_watermark) => Answer::Read(Err(too_old(low_watermark))),
-        Field::Changes(changes) => Answer::Changes(Ok(reader.commits(changes.commits)?)),
+        Field::Changes(changes) => {
+            let through = Timestamp::from_u64(changes.through);
+            Answer::Changes(Ok(Changed { through, commits: reader.commits(changes.commits)? }))
+        }
         Field::ChangesTooOld(low_watermark) => Answer::Changes(Err(too_old(low_watermark))),
         Field::Behind(complete) => Answer::Behind { complete: Timestamp::from_u64(complete) },
         Field::Valid(valid) => only_true(valid).map(|()| Answer::Valid(Ok(())))?,

@@ -3,7 +3,7 @@
 use iolite_store::{Commit, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{CellState, StoreIncarnation, TypeMismatch, Value};
 use iolite_wire::node::{
-    Answer, Boot, Closed, FromReplica, Invalid, Objection, Opened, Outcome, ReplicaId, Report, ShardId, Term,
+    Answer, Boot, Changed, Closed, FromReplica, Invalid, Objection, Opened, Outcome, ReplicaId, Report, ShardId, Term,
     Undecided, Vote, Voted,
 };
 use proptest::collection::{btree_set, vec};
@@ -148,7 +148,7 @@ fn answer() -> BoxedStrategy<Answer> {
         1 => too_old().prop_map(|too_old| Answer::Closed(Err(too_old))),
         3 => read_reply().prop_map(|reply| Answer::Read(Ok(reply))),
         1 => too_old().prop_map(|too_old| Answer::Read(Err(too_old))),
-        2 => commits().prop_map(|commits| Answer::Changes(Ok(commits))),
+        2 => (timestamp(), commits()).prop_map(|(through, commits)| Answer::Changes(Ok(Changed { through, commits }))),
         1 => too_old().prop_map(|too_old| Answer::Changes(Err(too_old))),
         1 => timestamp().prop_map(|complete| Answer::Behind { complete }),
         1 => timestamp().prop_map(|at| Answer::Valid(Err(Invalid::Changed(at)))),

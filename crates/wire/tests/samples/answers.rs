@@ -3,8 +3,8 @@
 use iolite_store::{Commit, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{Attempt, Operation, Timestamp, TypeMismatch};
 use iolite_wire::node::{
-    Answer, Ballot, Boot, Closed, Effect, Epoch, FromReplica, Group, Invalid, Objection, Opened, Outcome, ReplicaId,
-    Report, ShardId, Term, Undecided, View, Vote, Voted,
+    Answer, Ballot, Boot, Changed, Closed, Effect, Epoch, FromReplica, Group, Invalid, Objection, Opened, Outcome,
+    ReplicaId, Report, ShardId, Term, Undecided, View, Vote, Voted,
 };
 
 use super::asks::{coordinator, message_id, names};
@@ -123,7 +123,10 @@ fn feed() -> Samples {
         ("answer_closed", "nothing, and names of every kind", sample([stretch(), named].map(closed))),
         ("feed_commit", "two that are named before", sample([closed(whole)])),
         ("undecided_name", "one of two shards, and one of none that is known", sample([closed(open)])),
-        ("answer_changes", "two of one client", sample([Answer::Changes(Ok([6, 7].map(time).map(commit).into()))])),
+        ("answer_changes", "two of one client", {
+            let commits = [6, 7].map(time).map(commit).into();
+            sample([Answer::Changes(Ok(Changed { through: time(9), commits }))])
+        }),
     ]
 }
 

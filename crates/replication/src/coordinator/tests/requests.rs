@@ -111,10 +111,11 @@ fn an_answer_of_another_kind_leaves_the_question_open() {
 fn reads_changes_and_acknowledgements_are_passed_on() {
     let mut bench = Bench::open();
     let (interest, client, resolved) = (read(), transaction(1).id.client, Timestamp::ZERO);
+    let limit = ReadLimit { rows: 10, bytes: 1_000 };
     let asks = [
         (
-            Request::ReadAt { interest: interest.clone(), at: resolved, limit: ReadLimit::NONE },
-            Ask::ReadAt { interest: interest.clone(), at: resolved, limit: ReadLimit::NONE },
+            Request::ReadAt { interest: interest.clone(), at: resolved, limit },
+            Ask::ReadAt { interest: interest.clone(), at: resolved, limit },
         ),
         (
             Request::Changes { interests: vec![interest.clone()], after: resolved, through: resolved },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use iolite_machine::PersistId;
 use iolite_store::{Commit, ReadLimit, TooOld};
-use iolite_values::{Attempt, Interest, Operation, Timestamp, Value};
+use iolite_values::{Attempt, Interest, KeyRange, Operation, Timestamp, Value};
 
 use super::bench::{Bench, Said, add, at, blind, cell, close, put, write};
 use crate::journal::JournalRecord;
@@ -129,6 +129,26 @@ fn so_does_one_of_few_and_large_commits() {
         parts.push((closed.through, closed.commits.len()));
     }
     assert_eq!(parts, [(at(10), 10), (at(20), 10), (at(90), 5)]);
+}
+
+#[test]
+fn changes_that_are_much_are_told_from_their_beginning() {
+    let mut bench = Bench::new();
+    let large = Value::bytes(vec![7; ANSWER_BYTES_MAX / 10]);
+    for counter in 1..=25 {
+        bench.commit(&blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]), at(counter));
+    }
+    bench.answer(close(at(90), at(90)));
+    let interests = vec![Interest::Cell(cell(1)), Interest::Range { table: cell(1).table, range: KeyRange::all() }];
+    let mut after = Timestamp::ZERO;
+    let mut told = Vec::new();
+    while after < at(90) {
+        let ask = Ask::Changes { interests: interests.clone(), after, through: at(90) };
+        let Answer::Changes(Ok(changed)) = bench.answer(ask) else { panic!("changes") };
+        after = changed.through;
+        told.push((changed.through, changed.commits.len()));
+    }
+    assert_eq!(told, [(at(10), 10), (at(20), 10), (at(90), 5)]);
 }
 
 #[test]

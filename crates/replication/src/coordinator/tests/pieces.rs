@@ -1,0 +1,113 @@
+//! What is much is asked for piece by piece.
+
+use iolite_store::{Commit, Event, ReadLimit, ReadReply, Reply, Request, RequestId, RowAt};
+use iolite_values::{ColumnId, Interest, KeyRange, ListOrder, Operation, Row, RowKey, TableId, Timestamp, Value};
+
+use super::bench::{Bench, Said, at, closed, transaction};
+use crate::coordinator::{READ_BYTES_MAX, READ_ROWS_MAX};
+use crate::node::{Answer, Ask, Boot, Changed, FromReplica, MessageId, ReplicaId, ShardId, View};
+
+fn row(number: i64, bytes: usize) -> RowAt {
+    let mut row = Row::default();
+    let value = Operation::Put(Value::bytes(vec![7; bytes]));
+    row.apply(ColumnId::ROW, &Operation::Create).unwrap();
+    row.apply(ColumnId(1), &value).unwrap();
+    RowAt { table: TableId(1), key: RowKey::new(&[Value::Int(number)]).unwrap(), row }
+}
+
+fn read_from(first: Option<&RowAt>, limit: ReadLimit) -> Ask {
+    let lower = first.map_or(KeyRange::all().lower, |last| KeyRange::one(&last.key).upper.unwrap());
+    let interest = Interest::Range { table: TableId(1), range: KeyRange { lower, upper: None } };
+    Ask::ReadAt { interest, at: Timestamp::ZERO, limit }
+}
+
+fn request(limit: ReadLimit) -> Request {
+    let interest = Interest::Range { table: TableId(1), range: KeyRange::all() };
+    Request::ReadAt { interest, at: Timestamp::ZERO, limit }
+}
+
+fn read(rows: &[RowAt]) -> Answer {
+    Answer::Read(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec() }))
+}
+
+fn replied(rows: &[RowAt]) -> Said {
+    let reply = Reply::ReadAt(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec() }));
+    Said::Event(Event::Reply(RequestId(1), reply))
+}
+
+#[test]
+fn many_rows_are_read_in_pieces() {
+    let mut bench = Bench::open();
+    let rows: Vec<RowAt> = (0..READ_ROWS_MAX as i64 * 2 + 5).map(|number| row(number, 1)).collect();
+    let piece = ReadLimit { rows: READ_ROWS_MAX, bytes: READ_BYTES_MAX };
+    assert_eq!(bench.request(1, request(ReadLimit::NONE)), [Said::Asks(2, read_from(None, piece))]);
+    let (first, rest) = rows.split_at(READ_ROWS_MAX + 1);
+    assert_eq!(bench.answer(2, read(first)), [Said::Asks(3, read_from(first.last(), piece))]);
+    let (second, third) = rest.split_at(READ_ROWS_MAX + 1);
+    assert_eq!(bench.answer(3, read(second)), [Said::Asks(4, read_from(second.last(), piece))]);
+    assert_eq!(bench.answer(4, read(third)), [replied(&rows)]);
+}
+
+#[test]
+fn large_rows_are_read_in_pieces_as_far_as_the_reader_wants() {
+    let mut bench = Bench::open();
+    let rows: Vec<RowAt> = (0..5).map(|number| row(number, READ_BYTES_MAX / 2)).collect();
+    let size = rows[0].row.size_bytes();
+    let limit = ReadLimit { rows: 4, bytes: size * 3 };
+    let piece = ReadLimit { rows: 4, bytes: READ_BYTES_MAX };
+    assert_eq!(bench.request(1, request(limit)), [Said::Asks(2, read_from(None, piece))]);
+    let rest = ReadLimit { rows: 2, bytes: size };
+    assert_eq!(bench.answer(2, read(&rows[..2])), [Said::Asks(3, read_from(rows.get(1), rest))]);
+    assert_eq!(bench.answer(3, read(&rows[2..4])), [replied(&rows[..4])], "with the one that passes the limit");
+}
+
+#[test]
+fn many_changes_are_fetched_in_pieces() {
+    let mut bench = Bench::open();
+    bench.request(7, super::bench::commit(1));
+    bench.answer(2, super::bench::completed(at(0)));
+    bench.answer(3, closed(at(9)));
+    let interests = vec![Interest::Range { table: TableId(1), range: KeyRange::all() }];
+    let ask = |after| Ask::Changes { interests: interests.clone(), after, through: at(9) };
+    let commit = |millis| Commit { at: at(millis), transaction: transaction(millis).id, writes: [].into() };
+    let changed = |through, commits: &[Commit]| Answer::Changes(Ok(Changed { through, commits: commits.to_vec() }));
+    let request = Request::Changes { interests: interests.clone(), after: at(0), through: at(9) };
+    let said = bench.request(1, request);
+    let Some(Said::Asks(number, first)) = said.last() else { panic!("{said:?}") };
+    assert_eq!(*first, ask(at(0)));
+    let said = bench.answer(*number, changed(at(4), &[commit(3), commit(4)]));
+    let Some(Said::Asks(number, second)) = said.last() else { panic!("{said:?}") };
+    assert_eq!(*second, ask(at(4)));
+    let reply = Reply::Changes(Ok(vec![commit(3), commit(4), commit(8)]));
+    assert_eq!(bench.answer(*number, changed(at(9), &[commit(8)])), [Said::Event(Event::Reply(RequestId(1), reply))]);
+}
+
+/// The longest keys, and the least values of which there are the most.
+#[test]
+fn a_piece_fits_into_a_message_whatever_its_keys_and_values() {
+    let answer = |rows| FromReplica {
+        to: super::bench::own_id(),
+        from: ReplicaId(1),
+        shard: ShardId(0),
+        id: MessageId::default(),
+        boot: Boot(1),
+        store: super::bench::STORE,
+        view: View::default(),
+        highest: at(0),
+        limit: at(0),
+        answer: read(rows),
+    };
+    let long_key = |number: usize| {
+        let key = [Value::string("x".repeat(RowKey::MAX_BYTES - 100)), Value::Int(number as i64)];
+        RowAt { key: RowKey::new(&key).unwrap(), ..row(0, READ_BYTES_MAX / READ_ROWS_MAX) }
+    };
+    let rows: Vec<RowAt> = (0..=READ_ROWS_MAX).map(long_key).collect();
+    assert!(answer(&rows).encode().is_ok());
+    let mut nulls = row(0, 1);
+    let append = Operation::Append { value: Value::Null, order: ListOrder::Strict };
+    for _ in 0..10_000 {
+        nulls.row.apply(ColumnId(2), &append).unwrap();
+    }
+    let count = READ_BYTES_MAX / nulls.row.size_bytes() + (1 << 20) / 10_000;
+    assert!(answer(&vec![nulls; count]).encode().is_ok(), "{count} rows of 10,000 nulls");
+}
