@@ -25,7 +25,7 @@ pub enum ReadError {
     #[error(transparent)]
     Request(#[from] RequestError),
     #[error(
-        "a replica no longer has what the store held when this began: it was restarted meanwhile, or the store changed too much in the time. \
+        "a replica no longer has what the store held when this began: it was restarted meanwhile, this command stood still, or the store changed too much. \
          Start again, at a quieter time if it happens again"
     )]
     Forgotten,
