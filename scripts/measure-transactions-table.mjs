@@ -17,8 +17,9 @@ const short = (number) => (number >= 100 ? number.toFixed(0) : number >= 10 ? nu
 const spread = (numbers) => `${Math.round((100 * (Math.max(...numbers) - Math.min(...numbers))) / median(numbers))} %`;
 
 const groups = new Map();
-for (const { workload, keys, delay_ms, clients, beside } of runs) {
-    for (const record of beside) {
+for (const { beside, ...own } of runs) {
+    const { workload, keys, delay_ms, clients } = own;
+    for (const record of [{ system: "iolite", ...own }, ...beside]) {
         const name = JSON.stringify([workload, keys, delay_ms, clients, record.system]);
         groups.set(name, [...(groups.get(name) ?? []), record]);
     }
@@ -53,4 +54,38 @@ console.log(`|${heads.map((_, index) => (index === 0 || index === 4 ? "---|" : "
 for (const [name, records] of groups) {
     const of = (field) => median(records.map(field));
     console.log(`| ${[...JSON.parse(name), ...columns.map(([, text]) => text(of, records))].join(" | ")} |`);
+}
+
+/** Iolite's median by another's, of the points that both have. */
+function ratios(system, figure) {
+    const found = [];
+    for (const [name, records] of groups) {
+        const [workload, keys, delay, clients, own] = JSON.parse(name);
+        if (own !== "iolite") {
+            continue;
+        }
+        const other = groups.get(JSON.stringify([workload, keys, delay, clients, system]));
+        if (other !== undefined) {
+            const by = median(records.map(figure)) / median(other.map(figure));
+            found.push(`${workload}, ${keys} keys, ${delay} ms, ${clients} clients: ${short(by)}`);
+        }
+    }
+    return found;
+}
+
+const throughput = (record) => record.throughput_per_s;
+const aims = [
+    ["Commit latency by OCC-Store's, aim at 50 ms: at most 0.55", "occ-store", (record) => record.write_commit_latency_ms.p50],
+    ["Projected peak by OCC-Store's, aim: at least 3", "occ-store", (record) => record.busiest_node.projected_peak_per_s],
+    ["Projected peak by Lock-Store's, aim: at least 3", "lock-store", (record) => record.busiest_node.projected_peak_per_s],
+    ["Throughput by etcd's, aim: above 1", "etcd", throughput],
+    ["Throughput by PostgreSQL's, aim: above 1", "postgres", throughput],
+    ["Throughput by that of Redis with WAIT, aim: at least 0.5", "redis", throughput],
+];
+console.log("\n## Iolite's medians by those of others");
+for (const [head, system, figure] of aims) {
+    console.log(`\n${head}:\n`);
+    for (const line of ratios(system, figure)) {
+        console.log(`- ${line}`);
+    }
 }

@@ -8,6 +8,7 @@
 //!
 //! Source: docs/decisions/0009-sealed-epochs.md.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -61,12 +62,20 @@ impl Operator {
         Ok(Operator { client, file: file.to_owned(), within })
     }
 
+    /// The cluster's file, as it is.
+    ///
+    /// # Errors
+    /// [`OperatorError`], about the file.
+    pub fn file(&self) -> Result<ClusterFile, OperatorError> {
+        Ok(ClusterFile::read(&self.file)?)
+    }
+
     /// What each replica says of itself; one that does not answer is missing.
     ///
     /// # Errors
     /// [`OperatorError`], about the file.
     pub async fn reports(&self) -> Result<BTreeMap<ReplicaId, Report>, OperatorError> {
-        let file = ClusterFile::read(&self.file)?;
+        let file = self.file()?;
         let all: Vec<ReplicaId> = file.shards.iter().flat_map(ShardPlace::all).map(|at| ReplicaId(at.number)).collect();
         Ok(self.reports_of(&all).await)
     }
@@ -88,24 +97,22 @@ impl Operator {
         }
     }
 
-    /// Brings the file up to the groups that the replicas are in, and returns it: a command before may have been cut off.
+    /// Brings the file up to the groups that the replicas know, and returns it: a command before may have been cut off. Each of these groups takes
+    /// part then.
     ///
     /// # Errors
     /// [`OperatorError`].
     pub async fn refresh(&self) -> Result<ClusterFile, OperatorError> {
         let reports = self.reports().await?;
-        let mut file = ClusterFile::read(&self.file)?;
-        let was = file.clone();
+        let mut file = self.file()?;
         // One that has ended has no group any more.
-        for shard in file.shards.iter_mut().filter(|shard| !shard.replicas.is_empty()) {
+        for shard in file.clone().shards.iter().filter(|shard| !shard.replicas.is_empty()) {
             let groups = reports.values().map(|report| &report.group).filter(|group| group.shard.0 == shard.number);
             let Some(latest) = groups.max_by_key(|group| group.epoch) else { continue };
             if latest.epoch.0 > shard.epoch {
-                become_group(shard, latest)?;
+                self.expect_taking_part(latest).await?;
+                file = self.note(latest)?;
             }
-        }
-        if file != was {
-            self.write(&file)?;
         }
         Ok(file)
     }
@@ -126,19 +133,32 @@ impl Operator {
         if let Some(unknown) = wanted.iter().find(|id| known.all().all(|place| place.number != id.0)) {
             return Err(OperatorError::Unknown { replica: *unknown, shard });
         }
-        if group.members() != next.group().members() {
-            self.expect_able(&group, next.group()).await?;
-            if !self.choose(configuration_write(&next)).await? {
-                self.expect_chosen(next.group()).await?;
+        if group.members() == next.group().members() {
+            return Ok(file);
+        }
+        self.expect_able(&group, next.group()).await?;
+        if self.choose(configuration_write(&next)).await? {
+            self.expect_taking_part(next.group()).await?;
+            return self.note(next.group());
+        }
+        let file = self.refresh().await?;
+        let now = group_of(&file, shard)?;
+        match now.epoch.cmp(&next.group().epoch) {
+            Ordering::Less => Err(OperatorError::InDoubt { shard }),
+            Ordering::Equal if now == *next.group() => Ok(file),
+            Ordering::Equal | Ordering::Greater => {
+                Err(OperatorError::Overtaken { shard, members: numbers(now.members()) })
             }
         }
-        let chosen = if group.members() == next.group().members() { &group } else { next.group() };
-        self.expect_taking_part(chosen).await?;
-        let mut file = ClusterFile::read(&self.file)?;
+    }
+
+    /// Writes into the file that a group takes part, unless a later one is in it.
+    fn note(&self, group: &Group) -> Result<ClusterFile, OperatorError> {
+        let mut file = self.file()?;
+        let shard = group.shard.0;
         let place = file.shard_mut(shard).ok_or(OperatorError::NoShard { shard })?;
-        // It may be of a later group by now.
-        if place.epoch < chosen.epoch.0 {
-            become_group(place, chosen)?;
+        if place.epoch < group.epoch.0 {
+            become_group(place, group)?;
             self.write(&file)?;
         }
         Ok(file)
@@ -197,19 +217,6 @@ impl Operator {
         }
     }
 
-    async fn expect_chosen(&self, next: &Group) -> Result<(), OperatorError> {
-        let file = self.refresh().await?;
-        let now = group_of(&file, next.shard.0)?;
-        if now == *next {
-            return Ok(());
-        }
-        let shard = next.shard.0;
-        match now.epoch < next.epoch {
-            true => Err(OperatorError::InDoubt { shard }),
-            false => Err(OperatorError::Overtaken { shard, members: numbers(now.members()) }),
-        }
-    }
-
     async fn expect_taking_part(&self, group: &Group) -> Result<(), OperatorError> {
         let until = Instant::now() + self.within;
         loop {
@@ -255,11 +262,11 @@ impl Operator {
             }
             self.expect_taking_part(split.lower()).await?;
             self.expect_taking_part(split.upper()).await?;
-            file = ClusterFile::read(&self.file)?;
+            self.expect_unneeded(&file, shard).await?;
+            file = self.file()?;
             file.end_shard(shard);
             self.write(&file)?;
         }
-        self.expect_unneeded(&file, shard).await?;
         Ok(file)
     }
 

@@ -94,7 +94,7 @@ pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
 }
 
 async fn status(operator: &Operator) -> anyhow::Result<ExitCode> {
-    let file = operator.refresh().await?;
+    let file = operator.file()?;
     let reports = operator.reports().await?;
     let mut text = format!("{:<6} {:<8} {:<8} {:<6} {}\n", "SHARD", "REPLICA", "IS", "EPOCH", "STATE");
     let mut all_well = true;
