@@ -10,6 +10,7 @@
 //! Source: TAPIR (TOCS 2018) sections 3 and 5, with the strict validation rule instead of its Figure 9. docs/protocols/replica.md has the
 //! states, the rules and the reasons.
 
+mod absurd;
 mod alone;
 mod catch_up;
 mod ceiling;
@@ -56,6 +57,7 @@ use crate::node::{
 use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
 
+pub use absurd::{DECIDED_LEAD_MAX, TERMS_AHEAD_MAX, VIEWS_AHEAD_MAX};
 use catch_up::CatchUp;
 pub use catch_up::{FETCH_AGAIN_AFTER, STATE_TRIES_MAX};
 pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};
@@ -169,6 +171,8 @@ pub struct Replica {
     reads_through: Timestamp,
     /// The last record that was handed out.
     persisted: PersistId,
+    /// Messages that made no sense.
+    absurd: u64,
     checkpoint: Option<Checkpoint>,
     outputs: VecDeque<ReplicaOutput>,
 }
@@ -213,6 +217,7 @@ impl Replica {
             ceiling: Timestamp::ZERO,
             reads_through: Timestamp::ZERO,
             persisted: PersistId::START,
+            absurd: 0,
             checkpoint: None,
             outputs: VecDeque::new(),
         }
@@ -345,6 +350,10 @@ impl Replica {
         }
         if let (Some(term), true) = (self.later_term(to, message.term), message.ask != Ask::Open) {
             return self.reply(now, to, id, PersistId::START, Answer::Superseded { term });
+        }
+        if self.is_absurd(now, &message) {
+            self.absurd += 1;
+            return;
         }
         if message.view > self.standing.view() {
             self.join(now, message.view);

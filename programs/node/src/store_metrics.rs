@@ -12,6 +12,7 @@ pub(crate) struct StoreMetrics {
     undecided: Metric,
     recorded: Metric,
     needed: Metric,
+    absurd: Metric,
 }
 
 impl StoreMetrics {
@@ -33,11 +34,12 @@ impl StoreMetrics {
                 "iolite_replica_needed",
                 "0 when its shard has ended and all replicas of its parts have begun without it, else 1.",
             ),
+            absurd: metrics.counter("iolite_replica_absurd_total", "Messages that made no sense and did nothing."),
         }
     }
 
     pub fn set(&self, figures: Figures) {
-        let Figures { view, is_normal, is_fetching, complete, undecided, recorded, is_needed } = figures;
+        let Figures { view, is_normal, is_fetching, complete, undecided, recorded, is_needed, absurd } = figures;
         self.epoch.set(view.epoch.0.into());
         self.view.set(view.number.into());
         self.takes_part.set(is_normal.into());
@@ -46,5 +48,6 @@ impl StoreMetrics {
         self.undecided.set(undecided as u64);
         self.recorded.set(recorded as u64);
         self.needed.set(is_needed.into());
+        self.absurd.set(absurd);
     }
 }

@@ -2,6 +2,7 @@
 //! operator is told.
 
 #[path = "process/local.rs"]
+#[allow(dead_code, reason = "it is shared with the tests of attacks")]
 mod local;
 
 #[path = "process/marks.rs"]

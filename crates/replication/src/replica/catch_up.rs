@@ -127,6 +127,10 @@ impl Replica {
         if epoch != self.epoch() {
             return self.tell_configuration(from);
         }
+        if self.is_absurd_of_peer(now, &peer) {
+            self.absurd += 1;
+            return;
+        }
         // Who does not keep the shard any more may ask whether its record is needed, and who may keep it soon for what there is.
         let is_open = matches!(peer, Peer::DoViewChange { .. } | Peer::Fetch { .. } | Peer::FetchState { .. });
         if !is_open && !self.configuration.knows(from) && !self.is_successor(from) {

@@ -22,6 +22,8 @@ pub struct Figures {
     pub recorded: usize,
     /// Whether it has to stay: [`Report::needed_by`].
     pub is_needed: bool,
+    /// Messages that made no sense and did nothing, since its start.
+    pub absurd: u64,
 }
 
 impl Replica {
@@ -46,6 +48,7 @@ impl Replica {
             undecided: self.prepared.len(),
             recorded: self.record.len(),
             is_needed: self.report().needed_by().is_none_or(|waiting| !waiting.is_empty()),
+            absurd: self.absurd,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Transitions of the replica, as whole lists of outputs.
 
+mod absurd;
 mod bench;
 mod catching_up;
 mod checkpoints;

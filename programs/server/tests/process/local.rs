@@ -76,6 +76,14 @@ impl Local {
         }
     }
 
+    /// Starts one that does not run by this command, which is to become the program, and waits until all is ready.
+    pub fn start_one_by(&mut self, name: &str, command: Command) {
+        let index = self.index(name);
+        let child = self.cluster.nodes()[index].start_by(command).expect("it can be run");
+        assert!(self.children[index].replace(child).is_none(), "it runs already");
+        self.start_all();
+    }
+
     /// SIGKILL to each of these; to all where none is named.
     pub fn kill(&mut self, names: &[&str]) {
         for (node, child) in self.cluster.nodes().iter().zip(&mut self.children) {
