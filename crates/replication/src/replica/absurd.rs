@@ -9,7 +9,7 @@ use iolite_machine::Now;
 use iolite_values::Timestamp;
 
 use super::Replica;
-use crate::node::{Ask, Peer, Term, ToReplica, View};
+use crate::node::{Ask, Outcome, Peer, Term, ToReplica, View, Vote};
 
 /// How far ahead of its own clock, and of all that it has seen, a replica is told that something is decided or closed. (Its clock may be wrong
 /// by much, and has to be no reason for staying behind.)
@@ -65,7 +65,11 @@ impl Replica {
 /// The timestamp that a question calls decided or closed, or would have recorded as if it could be.
 fn says_decided(ask: &Ask) -> Option<Timestamp> {
     match ask {
-        Ask::Finalise { id, .. } | Ask::Poll { id, .. } | Ask::Outcome { id, .. } => Some(id.at),
+        // That something came to nothing moves nobody. It is how a proposal ends that was too far ahead.
+        Ask::Finalise { vote: Vote::No, .. } | Ask::Outcome { outcome: Outcome::Aborted, .. } => None,
+        Ask::Finalise { id, vote: Vote::Ok, .. }
+        | Ask::Outcome { id, outcome: Outcome::Committed, .. }
+        | Ask::Poll { id, .. } => Some(id.at),
         Ask::CloseList { through, .. } | Ask::Resolved { through, .. } => Some(*through),
         // These are held to where clocks and the store are already.
         Ask::Prepare { after, .. } => after.map(|dead| dead.at),
