@@ -75,15 +75,14 @@ impl LocalCluster {
         }
         for plan in self.plans(change, &file)? {
             let joining = self.join(&plan, program)?;
-            let file = operator.refresh().await?;
+            let file = operator.file()?;
             let place = file.shard(plan.shard).ok_or(OperatorError::NoShard { shard: plan.shard })?;
             let staying = place.replicas.iter().map(|replica| replica.number).filter(|id| !plan.leaving.contains(id));
             let members: Vec<u64> = staying.chain(joining.iter().copied()).collect();
             operator.change(plan.shard, &members).await?;
             changed.joined.extend(joining.into_iter().map(|number| NodeRole::Store(ReplicaId(number))));
         }
-        let file = operator.refresh().await?;
-        for place in file.shards.iter().flat_map(|shard| &shard.leaving) {
+        for place in operator.file()?.shards.iter().flat_map(|shard| &shard.leaving) {
             changed.retired.push(self.retire(place.number, within)?);
         }
         Ok(changed)
@@ -214,7 +213,7 @@ impl LocalCluster {
     }
 
     async fn split(&self, at: &Begins, operator: &Operator, program: &Path) -> Result<Vec<NodeRole>, ClusterError> {
-        let mut file = operator.refresh().await?;
+        let mut file = operator.file()?;
         let shard = self.plan_split(at, &mut file)?;
         self.write(&file)?;
         let split = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iolite_host::{Clock, LinkSecurity, Metrics, random_id};
-use iolite_node::config::{ClusterFile, ConfigProblem, ShardPlace, split_of};
+use iolite_node::config::{ClusterFile, ShardPlace, split_of};
 use iolite_node::{Directory, StoreClient, StoreClientSettings};
-use iolite_replication::node::{Configuration, Epoch, Group, ReplicaId, Report, ShardId, Split};
+use iolite_replication::node::{Configuration, Group, ReplicaId, Report, Split};
 use iolite_replication::{configuration_write, split_write};
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{
@@ -33,6 +33,9 @@ pub const OPERATOR: u16 = 4095;
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// A replica that has not answered by then is taken to be down.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+
+/// What replicas say of themselves.
+pub type Reports = BTreeMap<ReplicaId, Report>;
 
 /// Who changes groups.
 #[derive(Debug)]
@@ -74,17 +77,17 @@ impl Operator {
     ///
     /// # Errors
     /// [`OperatorError`], about the file.
-    pub async fn reports(&self) -> Result<BTreeMap<ReplicaId, Report>, OperatorError> {
+    pub async fn reports(&self) -> Result<Reports, OperatorError> {
         let file = self.file()?;
         let all: Vec<ReplicaId> = file.shards.iter().flat_map(ShardPlace::all).map(|at| ReplicaId(at.number)).collect();
         Ok(self.reports_of(&all).await)
     }
 
     /// Those that come in time. Earlier ones do not count.
-    async fn reports_of(&self, replicas: &[ReplicaId]) -> BTreeMap<ReplicaId, Report> {
+    async fn reports_of(&self, replicas: &[ReplicaId]) -> Reports {
         let until = Instant::now() + ANSWERS_WITHIN;
         let mut watched = self.client.forget_reports();
-        let is_whole = |reports: &BTreeMap<ReplicaId, Report>| replicas.iter().all(|id| reports.contains_key(id));
+        let is_whole = |reports: &Reports| replicas.iter().all(|id| reports.contains_key(id));
         loop {
             for replica in replicas {
                 self.client.inquire(*replica);
@@ -92,7 +95,9 @@ impl Operator {
             let again = until.min(Instant::now() + ASK_AGAIN_AFTER);
             let whole = timeout_at(again, watched.wait_for(is_whole)).await.is_ok_and(|whole| whole.is_ok());
             if whole || Instant::now() >= until {
-                return watched.borrow().iter().filter(|(id, _)| replicas.contains(id)).map(own).collect();
+                let mut reports = watched.borrow().clone();
+                reports.retain(|id, _| replicas.contains(id));
+                return reports;
             }
         }
     }
@@ -164,14 +169,28 @@ impl Operator {
         Ok(file)
     }
 
+    /// Asks these replicas again and again, until their reports leave no problem, or the time is up.
+    async fn wait_until(
+        &self,
+        replicas: &[ReplicaId],
+        mut problem: impl FnMut(&Reports) -> Option<OperatorError>,
+    ) -> Result<(), OperatorError> {
+        let until = Instant::now() + self.within;
+        while let Some(error) = problem(&self.reports_of(replicas).await) {
+            if Instant::now() >= until {
+                return Err(error);
+            }
+            sleep(ASK_AGAIN_AFTER).await;
+        }
+        Ok(())
+    }
+
     /// Waits until those that are new have what the shard has, and a majority of the next group answers.
     async fn expect_able(&self, group: &Group, next: &Group) -> Result<(), OperatorError> {
-        let until = Instant::now() + self.within;
         let all: BTreeSet<ReplicaId> = group.members().iter().chain(next.members()).copied().collect();
         let all: Vec<ReplicaId> = all.into_iter().collect();
         let mut complete = None;
-        loop {
-            let reports = self.reports_of(&all).await;
+        self.wait_until(&all, |reports| {
             let members = reports.iter().filter(|(id, _)| group.contains(**id)).map(|(_, report)| report.complete);
             let complete = *complete.get_or_insert(members.max().unwrap_or(Timestamp::ZERO));
             let able = |id: &&ReplicaId| {
@@ -182,14 +201,12 @@ impl Operator {
             // One that is of the group already may be down: it is not asked for more than before.
             let is_new = |id: &ReplicaId| !group.contains(*id);
             if unable.len() * 2 < next.members().len() && !unable.iter().any(is_new) {
-                return Ok(());
+                return None;
             }
-            if Instant::now() >= until {
-                let (behind, silent) = unable.into_iter().partition(|id| reports.contains_key(id));
-                return Err(OperatorError::Unable { behind, silent, within: self.within });
-            }
-            sleep(ASK_AGAIN_AFTER).await;
-        }
+            let (behind, silent) = unable.into_iter().partition(|id| reports.contains_key(id));
+            Some(OperatorError::Unable { behind, silent, within: self.within })
+        })
+        .await
     }
 
     /// Commits the write. `false`: another operator was first, or it is not known what became of it; the replicas know.
@@ -218,22 +235,16 @@ impl Operator {
     }
 
     async fn expect_taking_part(&self, group: &Group) -> Result<(), OperatorError> {
-        let until = Instant::now() + self.within;
-        loop {
-            let reports = self.reports_of(group.members()).await;
+        self.wait_until(group.members(), |reports| {
             let takes_part = |id: &&ReplicaId| {
                 reports.get(*id).is_some_and(|report| report.takes_part && report.group.epoch >= group.epoch)
             };
             let missing: Vec<ReplicaId> = group.members().iter().filter(|id| !takes_part(id)).copied().collect();
-            if missing.is_empty() {
-                return Ok(());
-            }
-            if Instant::now() >= until {
-                let shard = group.shard.0;
-                return Err(OperatorError::NotTakingPart { shard, missing: numbers(&missing), within: self.within });
-            }
-            sleep(ASK_AGAIN_AFTER).await;
-        }
+            let (shard, within) = (group.shard.0, self.within);
+            let error = || OperatorError::NotTakingPart { shard, missing: numbers(&missing), within };
+            (!missing.is_empty()).then(error)
+        })
+        .await
     }
 
     /// Splits a shard as the cluster's file says, where the replicas of both parts have to be, and to run. Returns the file as it is then: the
@@ -255,7 +266,7 @@ impl Operator {
                 if parent != *split.parent() {
                     return Err(OperatorError::OtherParent { shard });
                 }
-                self.expect_silent_none(&parts).await?;
+                self.expect_answers(&parts).await?;
                 if !self.choose(split_write(&split)).await? {
                     self.expect_split(&split).await?;
                 }
@@ -271,19 +282,13 @@ impl Operator {
     }
 
     /// A part needs all of its replicas, for a majority has to come up, and nobody can undo a split.
-    async fn expect_silent_none(&self, parts: &[ReplicaId]) -> Result<(), OperatorError> {
-        let until = Instant::now() + self.within;
-        loop {
-            let reports = self.reports_of(parts).await;
+    async fn expect_answers(&self, parts: &[ReplicaId]) -> Result<(), OperatorError> {
+        self.wait_until(parts, |reports| {
             let silent: Vec<ReplicaId> = parts.iter().filter(|id| !reports.contains_key(id)).copied().collect();
-            match silent.is_empty() {
-                true => return Ok(()),
-                false if Instant::now() >= until => {
-                    return Err(OperatorError::Unable { behind: Vec::new(), silent, within: self.within });
-                }
-                false => sleep(ASK_AGAIN_AFTER).await,
-            }
-        }
+            let is_any = !silent.is_empty();
+            is_any.then_some(OperatorError::Unable { behind: Vec::new(), silent, within: self.within })
+        })
+        .await
     }
 
     async fn expect_split(&self, split: &Split) -> Result<(), OperatorError> {
@@ -302,28 +307,19 @@ impl Operator {
         let left: Vec<ReplicaId> =
             file.shard(shard).into_iter().flat_map(ShardPlace::all).map(|place| ReplicaId(place.number)).collect();
         let keeps = |id: &ReplicaId| file.shards.iter().flat_map(|shard| &shard.replicas).any(|own| own.number == id.0);
-        let until = Instant::now() + self.within;
-        loop {
-            let reports = self.reports_of(&left).await;
+        self.wait_until(&left, |reports| {
             // What one of them was told is enough. Nobody can need those of which none is there.
             let mut needed = reports.values().filter_map(Report::needed_by);
-            if reports.is_empty() || needed.any(|needed| !needed.iter().any(keeps)) {
-                return Ok(());
-            }
-            if Instant::now() >= until {
-                return Err(OperatorError::Needed { shard, replicas: numbers(&left), within: self.within });
-            }
-            sleep(ASK_AGAIN_AFTER).await;
-        }
+            let is_done = reports.is_empty() || needed.any(|needed| !needed.iter().any(keeps));
+            let error = || OperatorError::Needed { shard, replicas: numbers(&left), within: self.within };
+            (!is_done).then(error)
+        })
+        .await
     }
 
     fn write(&self, file: &ClusterFile) -> Result<(), OperatorError> {
         file.write(&self.file).map_err(|source| OperatorError::Unwritable { file: self.file.clone(), source })
     }
-}
-
-fn own((id, report): (&ReplicaId, &Report)) -> (ReplicaId, Report) {
-    (*id, report.clone())
 }
 
 /// It follows the group, and has what that had.
@@ -333,10 +329,7 @@ fn has_caught_up(report: &Report, group: &Group, complete: Timestamp) -> bool {
 
 fn group_of(file: &ClusterFile, shard: u32) -> Result<Group, OperatorError> {
     let place = file.shard(shard).ok_or(OperatorError::NoShard { shard })?;
-    let members: Vec<ReplicaId> = place.replicas.iter().map(|replica| ReplicaId(replica.number)).collect();
-    let id = ShardId(shard);
-    let group = Group::new(id, Epoch(place.epoch), &members);
-    group.map_err(|source| OperatorError::Problem(ConfigProblem::Group { shard: id, source }))
+    place.group().map_err(OperatorError::Problem)
 }
 
 fn become_group(shard: &mut ShardPlace, group: &Group) -> Result<(), OperatorError> {

@@ -28,7 +28,7 @@ impl Shards {
         for shard in &file.shards {
             let id = ShardId(shard.number);
             if !parts.contains(&id) && !ended.contains(&shard.number) {
-                roots.push((place_of(id, shard.begins.as_ref())?, group_of(shard)?));
+                roots.push((place_of(id, shard.begins.as_ref())?, shard.group()?));
             }
         }
         for (own, split) in file.splits.iter().zip(&splits) {
@@ -53,7 +53,7 @@ impl Shards {
             shards.splits.push(split);
         }
         for shard in file.shards.iter().filter(|shard| !ended.contains(&shard.number)) {
-            shards.set_group(group_of(shard)?);
+            shards.set_group(shard.group()?);
         }
         Ok(shards)
     }
@@ -75,24 +75,34 @@ impl Shards {
     }
 }
 
-fn group_of(shard: &ShardPlace) -> Result<Group, ConfigProblem> {
-    let members: Vec<ReplicaId> = shard.replicas.iter().map(|replica| ReplicaId(replica.number)).collect();
-    let id = ShardId(shard.number);
-    Group::new(id, Epoch(shard.epoch), &members).map_err(|source| ConfigProblem::Group { shard: id, source })
+impl ShardPlace {
+    /// Who keeps it.
+    ///
+    /// # Errors
+    /// [`ConfigProblem::Group`].
+    pub fn group(&self) -> Result<Group, ConfigProblem> {
+        group(self.number, self.epoch, self.replicas.iter().map(|replica| replica.number))
+    }
 }
 
-fn group_at(place: &GroupPlace) -> Result<Group, ConfigProblem> {
-    let members: Vec<ReplicaId> = place.replicas.iter().copied().map(ReplicaId).collect();
-    let id = ShardId(place.number);
-    Group::new(id, Epoch(place.epoch), &members).map_err(|source| ConfigProblem::Group { shard: id, source })
+impl GroupPlace {
+    fn group(&self) -> Result<Group, ConfigProblem> {
+        group(self.number, self.epoch, self.replicas.iter().copied())
+    }
+}
+
+fn group(shard: u32, epoch: u32, members: impl Iterator<Item = u64>) -> Result<Group, ConfigProblem> {
+    let shard = ShardId(shard);
+    let members: Vec<ReplicaId> = members.map(ReplicaId).collect();
+    Group::new(shard, Epoch(epoch), &members).map_err(|source| ConfigProblem::Group { shard, source })
 }
 
 /// The split as replicas know it.
 pub fn split_of(place: &SplitPlace) -> Result<Split, ConfigProblem> {
-    let parent = group_at(&place.parent)?;
+    let parent = place.parent.group()?;
     let shard = parent.shard;
     let at = place_of(shard, Some(&place.at))?;
-    let split = Split::new(parent, (at.table, at.key), group_at(&place.lower)?, group_at(&place.upper)?);
+    let split = Split::new(parent, (at.table, at.key), place.lower.group()?, place.upper.group()?);
     split.map_err(|source| ConfigProblem::Parts { shard, source })
 }
 
