@@ -4,18 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_catalog::SchemaPolicy;
 use iolite_host::{
-    Clock, Endpoint, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, SecretError,
-    Shutdown, drive, mailbox, random_seed, read_or_create_secret,
+    Clock, Endpoint, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown,
+    drive, mailbox, random_seed,
 };
 use iolite_replication::node::{Life, Term};
 use iolite_replication::{Coordinator, CoordinatorSettings};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Ready, gateway, site};
-use crate::config::{GatewayConfig, Schemas};
+use crate::config::GatewayConfig;
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
 use crate::names::{NodeNames, NodeRole};
@@ -37,12 +36,8 @@ pub struct GatewaySettings {
 /// Why a gateway does not start. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayServerError {
-    #[error("cannot listen on {address}: {source}. Stop what listens there, or correct `listen`")]
-    Listen { address: SocketAddr, source: std::io::Error },
-    #[error("the app directory {} has no index.html: build the app first, or correct `app`", app.display())]
-    NoApp { app: std::path::PathBuf },
     #[error(transparent)]
-    Token(#[from] SecretError),
+    Clients(#[from] ClientPortError),
     #[error(transparent)]
     Links(#[from] LinksError),
 }
@@ -52,10 +47,8 @@ pub struct GatewayServer {
     front: Front,
     links: Links<GatewayLinks<FrontInput>>,
     directory: Directory,
-    listener: TcpListener,
-    address: SocketAddr,
+    clients: ClientPort,
     config: GatewayConfig,
-    token: String,
     metrics: Metrics,
     clock: Clock,
     mailbox: Mailbox<FrontInput>,
@@ -70,13 +63,7 @@ impl GatewayServer {
     /// [`GatewayServerError`]; nothing is left running.
     pub async fn open(settings: GatewaySettings, shutdown: Shutdown) -> Result<GatewayServer, GatewayServerError> {
         let GatewaySettings { directory, gateway: config, security, delay, clock } = settings;
-        if let Some(app) = config.app.as_ref().filter(|app| !app.join("index.html").is_file()) {
-            return Err(GatewayServerError::NoApp { app: app.clone() });
-        }
-        let listening = |source| GatewayServerError::Listen { address: config.listen, source };
-        let listener = TcpListener::bind(config.listen).await.map_err(listening)?;
-        let address = listener.local_addr().map_err(listening)?;
-        let token = read_or_create_secret(&config.token)?;
+        let clients = ClientPort::open(&config).await?;
         let metrics = Metrics::default();
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let link_settings = LinkSettings { delay, ..LinkSettings::new(NodeRole::Gateway(config.id).name(), security) };
@@ -85,34 +72,17 @@ impl GatewayServer {
         dial_replicas(&links, directory.cluster());
         let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
         let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, shards));
-        let schemas = match config.schemas {
-            Schemas::Grow => SchemaPolicy::Grow,
-            Schemas::Fixed => SchemaPolicy::Fixed,
-        };
-        let front = Front::new(clock.now(), gateway(&token, schemas), coordinator);
-        Ok(GatewayServer {
-            front,
-            links,
-            directory,
-            listener,
-            address,
-            config,
-            token,
-            metrics,
-            clock,
-            mailbox,
-            inbox,
-            shutdown,
-        })
+        let front = Front::new(clock.now(), gateway(&clients.token, config.schemas.into()), coordinator);
+        Ok(GatewayServer { front, links, directory, clients, config, metrics, clock, mailbox, inbox, shutdown })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.clients.address
     }
 
     pub fn token(&self) -> &str {
-        &self.token
+        &self.clients.token
     }
 
     /// Serves until it is told to stop.
@@ -129,8 +99,8 @@ impl GatewayServer {
         let endpoint =
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
-        let site = site(endpoint.clone(), self.metrics, ready.clone(), &self.token, self.config.app.as_deref());
-        let http = tokio::spawn(site.serve(self.listener, self.shutdown.listen()));
+        let site = site(endpoint.clone(), self.metrics, ready.clone(), &self.clients.token, self.config.app.as_deref());
+        let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (superseded, mut other) = watch::channel(None);
         let mut world = World { endpoint, links: self.links, names: NodeNames::default(), ready, superseded };
         let ended = self.shutdown.listen();

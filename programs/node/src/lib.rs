@@ -7,6 +7,7 @@
 //! without replicas.
 
 mod checkpoints;
+mod client_port;
 mod clients;
 pub mod config;
 mod data_directory;
@@ -32,6 +33,7 @@ mod store_links;
 mod store_metrics;
 mod store_server;
 
+pub use client_port::ClientPortError;
 pub use data_directory::DataDirectoryError;
 pub use directory::{DIRECTORY_READ_EVERY, Directory};
 pub use front::{Front, FrontInput, FrontOutput};

@@ -7,20 +7,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_catalog::SchemaPolicy;
 use iolite_gateway::{Gateway, Input, Output};
-use iolite_host::{
-    Clock, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, SecretError, Shutdown, drive, mailbox,
-    read_or_create_secret,
-};
+use iolite_host::{Clock, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, Shutdown, drive, mailbox};
 use iolite_postgres::{AuthorityError, Encryption, OpenError, PostgresSettings, PostgresStore};
 use iolite_store::{Request, RequestId};
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::client_port::{ClientPort, ClientPortError};
 use crate::clients::{Ready, gateway, site};
-use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection, Schemas};
+use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
 use crate::password::{PasswordError, read_password};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
 use crate::sessions::GatewaySessions;
@@ -28,12 +24,8 @@ use crate::sessions::GatewaySessions;
 /// Why such a gateway does not start, or ends. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum PostgresGatewayError {
-    #[error("cannot listen on {address}: {source}. Stop what listens there, or correct `listen`")]
-    Listen { address: SocketAddr, source: std::io::Error },
-    #[error("the app directory {} has no index.html: build the app first, or correct `app`", app.display())]
-    NoApp { app: std::path::PathBuf },
     #[error(transparent)]
-    Token(#[from] SecretError),
+    Clients(#[from] ClientPortError),
     #[error(transparent)]
     Password(#[from] PasswordError),
     #[error(transparent)]
@@ -46,10 +38,8 @@ pub enum PostgresGatewayError {
 pub struct PostgresGateway {
     gateway: Gateway,
     store: PostgresSettings,
-    listener: TcpListener,
-    address: SocketAddr,
+    clients: ClientPort,
     config: GatewayConfig,
-    token: String,
     metrics: Metrics,
     clock: Clock,
     mailbox: Mailbox<Input>,
@@ -70,39 +60,17 @@ impl PostgresGateway {
         shutdown: Shutdown,
     ) -> Result<PostgresGateway, PostgresGatewayError> {
         let PostgresGatewayConfig { pid_file: _, gateway: config, postgres } = config;
-        if let Some(app) = config.app.as_ref().filter(|app| !app.join("index.html").is_file()) {
-            return Err(PostgresGatewayError::NoApp { app: app.clone() });
-        }
         let store = store_settings(&config, postgres)?;
-        let listening = |source| PostgresGatewayError::Listen { address: config.listen, source };
-        let listener = TcpListener::bind(config.listen).await.map_err(listening)?;
-        let address = listener.local_addr().map_err(listening)?;
-        let token = read_or_create_secret(&config.token)?;
+        let clients = ClientPort::open(&config).await?;
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
-        let schemas = match config.schemas {
-            Schemas::Grow => SchemaPolicy::Grow,
-            Schemas::Fixed => SchemaPolicy::Fixed,
-        };
-        let gateway = gateway(&token, schemas);
+        let gateway = gateway(&clients.token, config.schemas.into());
         let (metrics, clock) = (Metrics::default(), Clock::start());
-        Ok(PostgresGateway {
-            gateway,
-            store,
-            listener,
-            address,
-            config,
-            token,
-            metrics,
-            clock,
-            mailbox,
-            inbox,
-            shutdown,
-        })
+        Ok(PostgresGateway { gateway, store, clients, config, metrics, clock, mailbox, inbox, shutdown })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.clients.address
     }
 
     /// Serves until it is told to stop. As long as the database is not there, clients wait.
@@ -113,8 +81,14 @@ impl PostgresGateway {
         let sessions = GatewaySessions(std::convert::identity::<Input>);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
-        let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), &self.token, self.config.app.as_deref());
-        let http = tokio::spawn(site.serve(self.listener, self.shutdown.listen()));
+        let site = site(
+            endpoint.clone(),
+            self.metrics.clone(),
+            ready.clone(),
+            &self.clients.token,
+            self.config.app.as_deref(),
+        );
+        let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (requests, asked) = mpsc::unbounded_channel();
         let mut world = World { endpoint, requests, ready };
         let ended = self.shutdown.listen();

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
 use iolite_host::{LinkSecurity, TlsFiles};
 use iolite_replication::node::ReplicaId;
@@ -197,6 +198,15 @@ impl StoreConfig {
             listen,
             observe: table.observe,
         })
+    }
+}
+
+impl From<Schemas> for SchemaPolicy {
+    fn from(schemas: Schemas) -> SchemaPolicy {
+        match schemas {
+            Schemas::Grow => SchemaPolicy::Grow,
+            Schemas::Fixed => SchemaPolicy::Fixed,
+        }
     }
 }
 
