@@ -20,7 +20,7 @@ mod wiring;
 pub use error::{ClusterError, OperatorError};
 pub use local::{LocalCluster, LocalNode, NodeState};
 pub use members::{Change, Changed};
-pub use operator::{OPERATOR, Operator};
+pub use operator::{Operator, Reports, operator_id};
 pub use ports::free_ports;
 pub use rustix::process::Signal;
 pub use shape::{ClusterShape, Ports, Split};

@@ -20,10 +20,12 @@ use iolite_values::CoordinatorId;
 use crate::creation::HOST;
 use crate::local::AUTHORITY;
 use crate::node_files::{NodeFiles, make_folder};
-use crate::operator::{OPERATOR, Operator};
+use crate::operator::{Operator, operator_id};
 use crate::{ClusterError, LocalCluster, LocalNode, OperatorError, Ports, free_ports};
 
 const OPERATOR_FOLDER: &str = "operator";
+/// The certificate that is issued for one command. A link warns of what ends within a month.
+const COMMAND_VALID: Duration = Duration::from_secs(40 * 24 * 3600);
 /// Where the folders of replicas go that are gone: nothing is deleted.
 const RETIRED: &str = "retired";
 
@@ -67,7 +69,7 @@ impl LocalCluster {
     pub async fn change(&self, change: &Change, program: &Path, within: Duration) -> Result<Changed, ClusterError> {
         make_folder(&self.folder().join(OPERATOR_FOLDER))?;
         let _alone = PidFile::take(&self.folder().join(OPERATOR_FOLDER).join("pid"))?;
-        let operator = Operator::open(&self.file(), self.operator_security()?, within)?;
+        let operator = Operator::open(&self.file(), self.command_security(operator_id())?, within)?;
         let file = operator.refresh().await?;
         let mut changed = Changed::default();
         if let Change::Split { at } = change {
@@ -88,19 +90,15 @@ impl LocalCluster {
         Ok(changed)
     }
 
-    /// With which an operator's tool reaches the replicas.
+    /// With which a command that is a node like a gateway reaches the replicas: by a certificate that is issued for it alone.
     ///
     /// # Errors
     /// [`ClusterError`], about the authority.
-    pub fn operator_security(&self) -> Result<LinkSecurity, ClusterError> {
-        if self.shape()?.plain {
-            return Ok(LinkSecurity::PlainOnLoopback);
-        }
-        let authority = Authority::open(&self.folder().join(AUTHORITY))?;
-        let id = CoordinatorId::new(OPERATOR).expect("the last one");
-        let folder = self.folder().join(OPERATOR_FOLDER).join("certificates");
-        let files = authority.issue(&NodeRole::Gateway(id).name(), Authority::NODE_VALID, &folder)?;
-        Ok(LinkSecurity::Tls(files))
+    pub fn command_security(&self, id: CoordinatorId) -> Result<LinkSecurity, ClusterError> {
+        let Some(authority) = self.authority()? else { return Ok(LinkSecurity::PlainOnLoopback) };
+        let role = NodeRole::Gateway(id);
+        let folder = self.folder().join(OPERATOR_FOLDER).join(role.to_string());
+        Ok(LinkSecurity::Tls(authority.issue(&role.name(), COMMAND_VALID, &folder)?))
     }
 
     /// What is still to be done for it.

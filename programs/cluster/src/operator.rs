@@ -26,8 +26,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::OperatorError;
 
-/// An operator's tool is a coordinator, like a gateway: this is its number, and `gateway-4095` the name in its certificate.
-pub const OPERATOR: u16 = 4095;
+/// Who changes groups is a coordinator, like a gateway: its number is the last one, and `gateway-4095` the name in its certificate.
+pub fn operator_id() -> CoordinatorId {
+    CoordinatorId::new(CoordinatorId::MAX).expect("the last one")
+}
 
 /// Replicas are asked again after so long.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -56,7 +58,7 @@ impl Operator {
     pub fn open(file: &Path, security: LinkSecurity, within: Duration) -> Result<Operator, OperatorError> {
         let client = StoreClient::open(StoreClientSettings {
             directory: Directory::in_file(file)?,
-            id: CoordinatorId::new(OPERATOR).expect("the last one"),
+            id: operator_id(),
             security,
             delay: Duration::ZERO,
             clock: Clock::start(),

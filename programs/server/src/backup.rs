@@ -1,15 +1,55 @@
 //! `iolite backup` and `iolite restore`.
 
+use std::time::Duration;
+
+use anyhow::Context;
 use clap::Args;
 use iolite_backup::{Manifest, Place, check_backup, restore_backup, take_backup};
-use iolite_host::allow_all_open_files;
+use iolite_host::{Clock, Metrics, allow_all_open_files};
+use iolite_node::{Directory, StoreClient, StoreClientSettings};
+use iolite_replication::ShardMap;
+use iolite_values::CoordinatorId;
 
-use crate::{logs, operator};
+use crate::logs;
+use crate::operator::Connection;
+
+#[derive(Args)]
+pub struct Store {
+    #[command(flatten)]
+    connection: Connection,
+    /// The number that this command has among gateways: no other process may have it at the same time
+    #[arg(long, default_value_t = NUMBER)]
+    number: u16,
+}
+
+/// Not that of who changes groups, which may go on beside a backup.
+const NUMBER: u16 = CoordinatorId::MAX - 1;
+
+impl Store {
+    /// The store, and the shards that it has now.
+    fn open(&self) -> anyhow::Result<(StoreClient, ShardMap)> {
+        let id = CoordinatorId::new(self.number).with_context(|| {
+            format!("--number {}: a gateway has a number up to {}", self.number, CoordinatorId::MAX)
+        })?;
+        let (file, security) = self.connection.of(id)?;
+        let directory = Directory::in_file(&file)?;
+        let shards = directory.cluster().shards.clone();
+        let settings = StoreClientSettings {
+            directory,
+            id,
+            security,
+            delay: Duration::ZERO,
+            clock: Clock::start(),
+            metrics: Metrics::default(),
+        };
+        Ok((StoreClient::open(settings)?, shards))
+    }
+}
 
 #[derive(Args)]
 pub struct Backup {
     #[command(flatten)]
-    store: operator::Arguments,
+    store: Store,
     /// A new folder, or a prefix in a bucket with nothing under it
     #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX")]
     to: String,
@@ -18,7 +58,7 @@ pub struct Backup {
 #[derive(Args)]
 pub struct Restore {
     #[command(flatten)]
-    store: operator::Arguments,
+    store: Store,
     /// Where the backup is
     #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX")]
     from: String,

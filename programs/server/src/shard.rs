@@ -1,41 +1,30 @@
 //! `iolite shard`: who keeps the shards of a cluster, on whichever machines it is.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use iolite_cluster::{LocalCluster, Operator};
-use iolite_host::{LinkSecurity, TlsFiles};
+use iolite_cluster::{Operator, operator_id};
 use iolite_node::config::{ClusterFile, ReplicaPlace};
 use iolite_replication::node::{ReplicaId, Report};
+
+use crate::operator::Connection;
 
 #[derive(Subcommand)]
 pub enum Command {
     /// Tell of each replica where it stands; fails when one does not take part
-    Status(Connection),
+    Status(Place),
     /// Give a shard to other replicas. Those that are new run already, and are `joining` in the cluster's file
     Change(Change),
     /// Split a shard as the cluster's file says. The replicas of its parts run already
     Split(Split),
 }
 
-/// By what an operator's tool reaches the replicas. It is a node with a name of its own: gateway-4095.
 #[derive(Args)]
-pub struct Connection {
-    /// The cluster's file, which is brought up to date
-    #[arg(long, value_name = "FILE", required_unless_present = "data")]
-    cluster: Option<PathBuf>,
-    /// The certificate of gateway-4095
-    #[arg(long, value_name = "DIR", conflicts_with = "plain")]
-    certificates: Option<PathBuf>,
-    /// No certificates: only where all nodes are on this machine
-    #[arg(long)]
-    plain: bool,
-    /// Instead of all these: the folder of a cluster of `iolite cluster up`
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["cluster", "certificates", "plain"])]
-    data: Option<PathBuf>,
+pub struct Place {
+    #[command(flatten)]
+    connection: Connection,
     /// How many seconds each step may take
     #[arg(long, default_value_t = 60)]
     within: u64,
@@ -44,7 +33,7 @@ pub struct Connection {
 #[derive(Args)]
 pub struct Change {
     #[command(flatten)]
-    connection: Connection,
+    place: Place,
     /// Its number in the cluster's file
     #[arg(long)]
     shard: u32,
@@ -56,29 +45,16 @@ pub struct Change {
 #[derive(Args)]
 pub struct Split {
     #[command(flatten)]
-    connection: Connection,
+    place: Place,
     /// Its number in the cluster's file
     #[arg(long)]
     shard: u32,
 }
 
-impl Connection {
+impl Place {
     fn open(&self) -> anyhow::Result<Operator> {
-        let within = Duration::from_secs(self.within);
-        if let Some(folder) = &self.data {
-            let cluster = LocalCluster::open(folder)?;
-            return Ok(Operator::open(&cluster.file(), cluster.operator_security()?, within)?);
-        }
-        let Some(file) = &self.cluster else { bail!("give the cluster's file with --cluster") };
-        let security = match (&self.certificates, self.plain) {
-            (Some(folder), _) => LinkSecurity::Tls(TlsFiles::in_folder(folder)),
-            (None, true) => LinkSecurity::PlainOnLoopback,
-            (None, false) => bail!(
-                "give the certificate of gateway-4095 with --certificates (`iolite certificate issue gateway-4095` makes one), or --plain where all nodes \
-                 are on this machine"
-            ),
-        };
-        Ok(Operator::open(file, security, within)?)
+        let (file, security) = self.connection.of(operator_id())?;
+        Ok(Operator::open(&file, security, Duration::from_secs(self.within))?)
     }
 }
 
@@ -86,7 +62,7 @@ pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match command {
-            Command::Status(connection) => status(&connection.open()?).await,
+            Command::Status(place) => status(&place.open()?).await,
             Command::Split(arguments) => split(arguments).await.map(|()| ExitCode::SUCCESS),
             Command::Change(arguments) => change(arguments).await.map(|()| ExitCode::SUCCESS),
         }
@@ -123,7 +99,7 @@ fn word(kind: &str, report: Option<&Report>) -> &'static str {
 }
 
 async fn change(arguments: &Change) -> anyhow::Result<()> {
-    let operator = arguments.connection.open()?;
+    let operator = arguments.place.open()?;
     let file: ClusterFile = operator.change(arguments.shard, &arguments.replicas).await?;
     let Some(shard) = file.shard(arguments.shard) else { bail!("the cluster has no shard {}", arguments.shard) };
     let numbers = |list: &[ReplicaPlace]| list.iter().map(|at| at.number.to_string()).collect::<Vec<_>>().join(", ");
@@ -137,7 +113,7 @@ async fn change(arguments: &Change) -> anyhow::Result<()> {
 }
 
 async fn split(arguments: &Split) -> anyhow::Result<()> {
-    let operator = arguments.connection.open()?;
+    let operator = arguments.place.open()?;
     let file = operator.split(arguments.shard).await?;
     let leaving = file.shard(arguments.shard).map(|shard| shard.leaving.as_slice()).unwrap_or_default();
     let leaving: Vec<String> = leaving.iter().map(|place| place.number.to_string()).collect();
