@@ -17,8 +17,8 @@ use crate::versions::Logged;
 /// How long a peer has to answer before another one is asked.
 pub const FETCH_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// So often a peer is asked for the same chunk of its state, before another peer is asked for all of it.
-pub const STATE_TRIES_MAX: u32 = 20;
+/// So often a peer is asked for the same chunk of its state, before another peer is asked for all of it. Each time it gets twice as long.
+pub const STATE_TRIES_MAX: u32 = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CatchUp {
@@ -39,8 +39,8 @@ impl CatchUp {
         self.again_at.is_some() && self.expected_from == Some(replica)
     }
 
-    pub fn wait(&mut self, now: Now) {
-        self.again_at = Some(now.instant + FETCH_AGAIN_AFTER);
+    pub fn wait(&mut self, now: Now, pause: Duration) {
+        self.again_at = Some(now.instant + pause);
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -68,7 +68,7 @@ impl Replica {
             return;
         }
         self.catch_up.asked = (self.catch_up.asked + 1) % others.len();
-        self.catch_up.wait(now);
+        self.catch_up.wait(now, FETCH_AGAIN_AFTER);
         let to = others[self.catch_up.asked];
         self.catch_up.expected_from = Some(to);
         // What came of a state so far is given up: its giver does not answer.
@@ -95,6 +95,8 @@ impl Replica {
             None if self.awaiting.is_some() => self.catch_up.again_at = None,
             Some(taking) if taking.tries < STATE_TRIES_MAX => {
                 taking.tries += 1;
+                // It may be busy, also with what it was asked before.
+                taking.pause *= 2;
                 self.ask_for_state(now);
             }
             Some(_) if self.awaiting.is_some() => self.take_from_parent(now),

@@ -8,11 +8,11 @@ use iolite_values::{CellState, Operation, Timestamp};
 use super::bench::{add, at, blind, cell, write};
 use super::group::{Trio, id_of};
 use crate::journal::JournalRecord;
-use crate::node::{Ask, Detail, Peer, ProposalId};
+use crate::node::{Ask, Boot, Detail, Peer, ProposalId, ReplicaId, StateChunk};
 use crate::replica::catch_up::STATE_TRIES_MAX;
 use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 use crate::replica::state_transfer::STATE_CHUNK_BYTES_MAX;
-use crate::replica::{FETCH_AGAIN_AFTER, Replica};
+use crate::replica::{FETCH_AGAIN_AFTER, Replica, ReplicaOutput};
 
 fn value(replica: &Replica, row: i64) -> Option<CellState> {
     replica.versions().row(cell(row).table, &cell(row).row)?.latest().cell(cell(row).column).cloned()
@@ -167,11 +167,34 @@ fn a_giver_that_falls_silent_is_given_up_for_another() {
     };
     let now = trio.now;
     trio.replicas[2].on_fetched_too_old(now, crate::node::ReplicaId(first as u64));
-    for _ in 0..=STATE_TRIES_MAX + 1 {
+    for tries in 0..=STATE_TRIES_MAX + 1 {
         assert_eq!(trio.complete()[2], Timestamp::ZERO);
         trio.settle_without(Some(first));
-        trio.pass(FETCH_AGAIN_AFTER + Duration::from_millis(1));
+        trio.pass((1 << tries) * FETCH_AGAIN_AFTER + Duration::from_millis(1));
     }
     trio.settle_without(Some(first));
     assert_eq!(trio.complete()[2], at(5_000));
+}
+
+/// The more often it is asked, the more it has to do.
+#[test]
+fn a_giver_that_takes_its_time_is_not_asked_for_each_chunk_again_and_again() {
+    let mut trio = Trio::new();
+    let (giver, latency, chunks) = (ReplicaId(0), 5 * FETCH_AGAIN_AFTER, 40);
+    let now = trio.now;
+    trio.replicas[2].begin_taking(now, giver);
+    let mut asked = 0;
+    for number in 0..chunks {
+        for _ in 0..latency.as_millis() / 20 {
+            trio.pass(Duration::from_millis(20));
+            let said = std::iter::from_fn(|| trio.replicas[2].poll());
+            let is_question = |output: &ReplicaOutput| matches!(output, ReplicaOutput::ToPeer { message, .. } if matches!(message.peer, Peer::FetchState { .. }));
+            asked += said.filter(is_question).count();
+        }
+        let place = trio.replicas[2].catch_up.taking.as_ref().expect("it goes on").place.clone();
+        let (boot, complete, next) = (Boot(1), at(9), Some(vec![number]));
+        let now = trio.now;
+        trio.replicas[2].on_state_chunk(now, giver, StateChunk { boot, place, next, complete, chunk: Vec::new() });
+    }
+    assert!(asked < 2 * usize::from(chunks), "{asked} questions for {chunks} chunks");
 }
