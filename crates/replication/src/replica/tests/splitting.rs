@@ -233,7 +233,8 @@ fn the_parts_begin_though_a_drained_replica_is_lost() {
     scene.settle();
     scene.down = vec![0];
     scene.resolve(&[1, 2], 9, &[(1, 1, 1)]);
-    for _ in 0..STATE_TRIES_MAX {
+    // Each question waits for its answer twice as long as the one before.
+    for _ in 0..2 << STATE_TRIES_MAX {
         scene.settle();
     }
     assert_eq!((scene.begun(), scene.has_row(0, 1)), ([true; 2], true));
