@@ -1,4 +1,6 @@
 //! A secret that is made once, kept in a file that only its owner can read, and read back at every later start.
+//!
+//! Invariant: of several processes that find no file at the same moment, one makes it, and all have what is in it.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -24,32 +26,46 @@ pub fn read_or_create_secret(file: &Path) -> Result<String, SecretError> {
     match std::fs::read_to_string(file) {
         Ok(text) if text.trim().is_empty() => Err(SecretError::Empty { file: file.to_owned() }),
         Ok(text) => Ok(text.trim().to_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let secret = format!("{:032x}", random_id());
-            write_secret(file, &format!("{secret}\n")).map_err(failed)?;
-            Ok(secret)
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match create_secret(file).map_err(failed)? {
+            Some(secret) => Ok(secret),
+            None => read_or_create_secret(file),
+        },
         Err(error) => Err(failed(error)),
+    }
+}
+
+/// Makes a file with a random secret. None: another process was first.
+fn create_secret(file: &Path) -> io::Result<Option<String>> {
+    let secret = format!("{:032x}", random_id());
+    let unfinished = write_unfinished(file, &format!("{secret}\n"))?;
+    // Unlike a new name, a link does not take the place of what is there.
+    let linked = std::fs::hard_link(&unfinished, file);
+    std::fs::remove_file(&unfinished)?;
+    match linked {
+        Ok(()) => Ok(Some(secret)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
 /// Writes a file for its owner only. Under another name first, so that a crash leaves no half of a secret.
 pub(crate) fn write_secret(file: &Path, contents: &str) -> io::Result<()> {
+    std::fs::rename(write_unfinished(file, contents)?, file)
+}
+
+/// Under a name that is beside that of the file, and nobody else's. A crash may leave it there.
+fn write_unfinished(file: &Path, contents: &str) -> io::Result<PathBuf> {
     let mut unfinished = file.as_os_str().to_owned();
-    unfinished.push(".new");
+    unfinished.push(format!(".new-{:032x}", random_id()));
+    let unfinished = PathBuf::from(unfinished);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // One that a crash has left, perhaps with other rights.
-    match std::fs::remove_file(&unfinished) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
     let mut handle = options.open(&unfinished)?;
     handle.write_all(contents.as_bytes())?;
     handle.sync_all()?;
-    std::fs::rename(unfinished, file)
+    Ok(unfinished)
 }
 
 #[cfg(test)]
@@ -72,6 +88,29 @@ mod tests {
         }
         std::fs::write(&file, "\n").expect("it can be written");
         assert!(matches!(read_or_create_secret(&file), Err(SecretError::Empty { .. })));
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    fn who_makes_a_secret_at_the_same_moment_has_the_same() {
+        let folder = std::env::temp_dir().join(format!("iolite-secrets-{:032x}", random_id()));
+        std::fs::create_dir(&folder).expect("a temporary folder");
+        for number in 0..20 {
+            let file = folder.join(format!("token-{number}"));
+            let moment = std::sync::Barrier::new(8);
+            let make = || {
+                moment.wait();
+                read_or_create_secret(&file).expect("it can be written")
+            };
+            let made: Vec<String> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+                threads.into_iter().map(|thread| thread.join().expect("it made one")).collect()
+            });
+            let kept = read_or_create_secret(&file).expect("it can be read");
+            assert_eq!(made, vec![kept; 8]);
+        }
+        let files = std::fs::read_dir(&folder).expect("it is there").count();
+        assert_eq!(files, 20, "nothing else is left behind");
         std::fs::remove_dir_all(folder).expect("it is there");
     }
 }
