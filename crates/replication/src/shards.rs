@@ -46,13 +46,13 @@ pub struct ShardMap {
 pub enum ShardMapError {
     #[error("no shard has the first row: begin one at the very beginning")]
     NoFirst,
-    #[error("shard {0:?} begins twice")]
+    #[error("shard {} begins twice, or has the number or the place of another: each has its own", .0.0)]
     Twice(ShardId),
-    #[error("there is no shard {0:?}, or it has ended: look up who has its rows now")]
+    #[error("there is no shard {}, or it has ended: look up who has its rows now", .0.0)]
     Unknown(ShardId),
-    #[error("the place lies outside of shard {0:?}, or where it begins: take one between its rows")]
+    #[error("the place lies outside of shard {}, or where it begins: take one between its rows", .0.0)]
     Outside(ShardId),
-    #[error("replica {0:?} keeps a shard already: a replica keeps one, take another")]
+    #[error("replica {} keeps a shard already: a replica keeps one, take another", .0.0)]
     Taken(ReplicaId),
 }
 

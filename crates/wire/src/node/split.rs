@@ -27,7 +27,7 @@ pub enum SplitError {
     #[error("the parts of a shard that is split begin with their first epochs: take groups of epoch 0")]
     LaterEpoch,
     #[error(
-        "replica {0:?} is in two of the groups: a replica keeps one shard, so the parts take replicas of their own"
+        "replica {} is in two of the groups: a replica keeps one shard, so the parts take replicas of their own", .0.0
     )]
     SharedReplica(ReplicaId),
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use iolite_replication::node::{Group, ReplicaId, ShardId, Split};
-use iolite_replication::{Extent, ShardMap};
+use iolite_replication::{Extent, ShardMap, ShardMapError};
 use iolite_values::StoreIncarnation;
 
 use super::cluster_file::ClusterFile;
@@ -84,8 +84,21 @@ impl Cluster {
             }
         }
         let Shards { map, kept, splits } = Shards::of(file)?;
+        splits.iter().try_for_each(|split| check_replicas(split, &shard_of))?;
         Ok(Cluster { store: StoreIncarnation(store), shards: map, addresses, shard_of, kept, splits })
     }
+}
+
+/// The parts of a shard take replicas that no other shard has.
+fn check_replicas(split: &Split, shard_of: &BTreeMap<ReplicaId, ShardId>) -> Result<(), ConfigProblem> {
+    for part in [split.lower(), split.upper()] {
+        let is_of_another = |replica: &&ReplicaId| shard_of.get(*replica).is_some_and(|shard| *shard != part.shard);
+        if let Some(taken) = part.members().iter().find(is_of_another) {
+            let (shard, source) = (split.parent().shard, ShardMapError::Taken(*taken));
+            return Err(ConfigProblem::Split { shard, source });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -229,7 +242,19 @@ mod tests {
             (shard(&again), "replica 0 is there twice"),
             (shard(&format!("begins = {{ table = \"t\" }}\n{replica}")), "no shard has the first row"),
             (shard(&format!("{replica}\nreplica = 1")), "unknown field `replica`"),
-            (split_twice().replace("table_hash = 2000", "table_hash = 500"), "shard 2 cannot be split where"),
+            (split_twice().replace("table_hash = 2000", "table_hash = 500"), "lies outside of shard 2"),
+            (
+                split_twice().replace("table_hash = 2000", "table_hash = 1000"),
+                "lies outside of shard 2, or where it begins",
+            ),
+            (split_twice().replace("parent = { number = 2,", "parent = { number = 9,"), "there is no shard 9"),
+            (split_twice().replace("lower = { number = 3,", "lower = { number = 1,"), "shard 1 begins twice"),
+            (split_twice().replace("lower = { number = 3,", "lower = { number = 0,"), "shard 0 begins twice"),
+            (split_twice().replace("replicas = [4] }", "replicas = [2] }"), "replica 2 keeps a shard already"),
+            (
+                split_twice().replace("number = 3\n", "number = 3\nbegins = { table = \"t\" }\n"),
+                "shard 3 is a part of one that is split, and has a `begins`",
+            ),
             (
                 split_twice().replace("number = 4, replicas", "number = 3, replicas"),
                 "the parts of a shard that is split",

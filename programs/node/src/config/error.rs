@@ -33,8 +33,12 @@ pub enum ConfigProblem {
     Key { shard: ShardId, source: KeyError },
     #[error("the split of shard {}: {source}", shard.0)]
     Parts { shard: ShardId, source: SplitError },
-    #[error("shard {} cannot be split where its split says: there is no such shard, or the place is outside of it", shard.0)]
-    Split { shard: ShardId },
+    #[error("the split of shard {}: {source}", shard.0)]
+    Split { shard: ShardId, source: ShardMapError },
+    #[error(
+        "shard {} is a part of one that is split, and has a `begins`: a part has none, and a number that no shard ever had", shard.0
+    )]
+    PartBegins { shard: ShardId },
     #[error("replica {} is there twice: each has a number of its own", id.0)]
     ReplicaTwice { id: ReplicaId },
     #[error("it has neither [store] nor [gateway]: a node is one of them")]

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_replication::node::{Epoch, Group, ReplicaId, ShardId, Split};
-use iolite_replication::{Place, ShardMap};
+use iolite_replication::{Place, ShardMap, ShardMapError};
 use iolite_values::{RowKey, TableId, Value};
 
 use super::cluster::Kept;
@@ -23,6 +23,7 @@ impl Shards {
         let splits: Vec<Split> = file.splits.iter().map(split_of).collect::<Result<_, _>>()?;
         let parts: BTreeSet<ShardId> =
             splits.iter().flat_map(|split| [split.lower().shard, split.upper().shard]).collect();
+        check_numbers(file, &splits, &parts)?;
         let mut roots = Vec::new();
         let ended: BTreeSet<u32> = file.splits.iter().filter(|own| own.done).map(|own| own.parent.number).collect();
         for shard in &file.shards {
@@ -41,9 +42,9 @@ impl Shards {
         shards.keep_all(&shards.map.clone());
         for (own, split) in file.splits.iter().zip(splits) {
             let mut map = shards.map.clone();
-            if !map.split(&split) {
-                return Err(ConfigProblem::Split { shard: split.parent().shard });
-            }
+            let shard = split.parent().shard;
+            map.check_split(&split).map_err(|source| ConfigProblem::Split { shard, source })?;
+            map.split(&split);
             shards.keep_all(&map);
             if own.done {
                 shards.map = map;
@@ -72,6 +73,25 @@ impl Shards {
         if self.map.group(group.shard).is_some() {
             self.map.set_group(group);
         }
+    }
+}
+
+/// Each shard has a number of its own for ever.
+fn check_numbers(file: &ClusterFile, splits: &[Split], parts: &BTreeSet<ShardId>) -> Result<(), ConfigProblem> {
+    let mut taken = BTreeSet::new();
+    for split in splits {
+        let shard = split.parent().shard;
+        taken.insert(shard);
+        for part in [split.lower().shard, split.upper().shard] {
+            if !taken.insert(part) {
+                return Err(ConfigProblem::Split { shard, source: ShardMapError::Twice(part) });
+            }
+        }
+    }
+    let mut shards = file.shards.iter().filter(|shard| shard.begins.is_some()).map(|shard| ShardId(shard.number));
+    match shards.find(|shard| parts.contains(shard)) {
+        None => Ok(()),
+        Some(shard) => Err(ConfigProblem::PartBegins { shard }),
     }
 }
 
