@@ -60,8 +60,6 @@ pub enum OperatorError {
     Config(#[from] ConfigError),
     #[error("{0}")]
     Problem(ConfigProblem),
-    #[error("{} cannot be written: {source}", file.display())]
-    Unwritable { file: PathBuf, source: io::Error },
     #[error(transparent)]
     Links(#[from] LinksError),
     #[error("{0}")]

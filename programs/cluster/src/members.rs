@@ -67,6 +67,8 @@ impl LocalCluster {
     /// # Panics
     /// Outside of a runtime.
     pub async fn change(&self, change: &Change, program: &Path, within: Duration) -> Result<Changed, ClusterError> {
+        // Else all that follows would be in vain.
+        ClusterFile::read(&self.file())?;
         make_folder(&self.folder().join(OPERATOR_FOLDER))?;
         let _alone = PidFile::take(&self.folder().join(OPERATOR_FOLDER).join("pid"))?;
         let operator = Operator::open(&self.file(), self.command_security(operator_id())?, within)?;
@@ -77,14 +79,14 @@ impl LocalCluster {
         }
         for plan in self.plans(change, &file)? {
             let joining = self.join(&plan, program)?;
-            let file = operator.file()?;
+            let file = operator.file().await?;
             let place = file.shard(plan.shard).ok_or(OperatorError::NoShard { shard: plan.shard })?;
             let staying = place.replicas.iter().map(|replica| replica.number).filter(|id| !plan.leaving.contains(id));
             let members: Vec<u64> = staying.chain(joining.iter().copied()).collect();
             operator.change(plan.shard, &members).await?;
             changed.joined.extend(joining.into_iter().map(|number| NodeRole::Store(ReplicaId(number))));
         }
-        for place in operator.file()?.shards.iter().flat_map(|shard| &shard.leaving) {
+        for place in operator.file().await?.shards.iter().flat_map(|shard| &shard.leaving) {
             changed.retired.push(self.retire(place.number, within)?);
         }
         Ok(changed)
@@ -211,7 +213,7 @@ impl LocalCluster {
     }
 
     async fn split(&self, at: &Begins, operator: &Operator, program: &Path) -> Result<Vec<NodeRole>, ClusterError> {
-        let mut file = operator.file()?;
+        let mut file = operator.file().await?;
         let shard = self.plan_split(at, &mut file)?;
         self.write(&file)?;
         let split = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();

@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - a group is changed only to one of which a majority answers and has what the shard has: a group that never comes up would be waited for for ever;
-//! - the cluster's file tells of a group only once it was chosen, and takes part.
+//! - the cluster's description tells of a group only once it was chosen, and takes part;
+//! - what somebody else writes into a description that is in etcd meanwhile stays there.
 //!
 //! What is cut off is done by the same command again: it begins with what the replicas say.
 //!
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use iolite_host::{Clock, LinkSecurity, Metrics, random_id};
 use iolite_node::config::{ClusterFile, ShardPlace, split_of};
-use iolite_node::{Directory, StoreClient, StoreClientSettings};
+use iolite_node::{ClusterSource, Directory, StoreClient, StoreClientSettings};
 use iolite_replication::node::{Configuration, Group, ReplicaId, Report, Split};
 use iolite_replication::{configuration_write, split_write};
 use iolite_store::{CommitReply, Reply, Request};
@@ -57,7 +58,7 @@ impl Operator {
     /// Outside of a runtime.
     pub fn open(file: &Path, security: LinkSecurity, within: Duration) -> Result<Operator, OperatorError> {
         let client = StoreClient::open(StoreClientSettings {
-            directory: Directory::in_file(file)?,
+            directory: Directory::open(file)?,
             id: operator_id(),
             security,
             delay: Duration::ZERO,
@@ -67,12 +68,41 @@ impl Operator {
         Ok(Operator { client, file: file.to_owned(), within })
     }
 
-    /// The cluster's file, as it is.
+    /// The cluster's description, as it is.
+    ///
+    /// # Errors
+    /// [`OperatorError`], about the file or etcd.
+    pub async fn file(&self) -> Result<ClusterFile, OperatorError> {
+        Ok(ClusterSource::new(&self.file).read().await?.file)
+    }
+
+    /// For people: what is to be done so that nodes learn of a change.
     ///
     /// # Errors
     /// [`OperatorError`], about the file.
-    pub fn file(&self) -> Result<ClusterFile, OperatorError> {
-        Ok(ClusterFile::read(&self.file)?)
+    pub fn how_nodes_learn(&self) -> Result<&'static str, OperatorError> {
+        let is_in_etcd = ClusterSource::new(&self.file).is_in_etcd()?;
+        Ok(if is_in_etcd {
+            "Nodes read that in etcd within a second"
+        } else {
+            "Bring the cluster's file to every node"
+        })
+    }
+
+    /// Changes the description, again when somebody else has changed it meanwhile: a change that was made already makes no difference.
+    async fn edit(
+        &self,
+        change: impl Fn(&mut ClusterFile) -> Result<(), OperatorError>,
+    ) -> Result<ClusterFile, OperatorError> {
+        let mut source = ClusterSource::new(&self.file);
+        loop {
+            let read = source.read().await?;
+            let mut file = read.file.clone();
+            change(&mut file)?;
+            if file == read.file || source.replace(&file, read.revision).await? {
+                return Ok(file);
+            }
+        }
     }
 
     /// What each replica says of itself; one that does not answer is missing.
@@ -80,7 +110,7 @@ impl Operator {
     /// # Errors
     /// [`OperatorError`], about the file.
     pub async fn reports(&self) -> Result<Reports, OperatorError> {
-        let file = self.file()?;
+        let file = self.file().await?;
         let all: Vec<ReplicaId> = file.shards.iter().flat_map(ShardPlace::all).map(|at| ReplicaId(at.number)).collect();
         Ok(self.reports_of(&all).await)
     }
@@ -111,14 +141,14 @@ impl Operator {
     /// [`OperatorError`].
     pub async fn refresh(&self) -> Result<ClusterFile, OperatorError> {
         let reports = self.reports().await?;
-        let mut file = self.file()?;
+        let mut file = self.file().await?;
         // One that has ended has no group any more.
         for shard in file.clone().shards.iter().filter(|shard| !shard.replicas.is_empty()) {
             let groups = reports.values().map(|report| &report.group).filter(|group| group.shard.0 == shard.number);
             let Some(latest) = groups.max_by_key(|group| group.epoch) else { continue };
             if latest.epoch.0 > shard.epoch {
                 self.expect_taking_part(latest).await?;
-                file = self.note(latest)?;
+                file = self.note(latest).await?;
             }
         }
         Ok(file)
@@ -146,7 +176,7 @@ impl Operator {
         self.expect_able(&group, next.group()).await?;
         if self.choose(configuration_write(&next)).await? {
             self.expect_taking_part(next.group()).await?;
-            return self.note(next.group());
+            return self.note(next.group()).await;
         }
         let file = self.refresh().await?;
         let now = group_of(&file, shard)?;
@@ -159,16 +189,14 @@ impl Operator {
         }
     }
 
-    /// Writes into the file that a group takes part, unless a later one is in it.
-    fn note(&self, group: &Group) -> Result<ClusterFile, OperatorError> {
-        let mut file = self.file()?;
+    /// Writes into the description that a group takes part, unless a later one is in it.
+    async fn note(&self, group: &Group) -> Result<ClusterFile, OperatorError> {
         let shard = group.shard.0;
-        let place = file.shard_mut(shard).ok_or(OperatorError::NoShard { shard })?;
-        if place.epoch < group.epoch.0 {
-            become_group(place, group)?;
-            self.write(&file)?;
-        }
-        Ok(file)
+        self.edit(|file| {
+            let place = file.shard_mut(shard).ok_or(OperatorError::NoShard { shard })?;
+            if place.epoch < group.epoch.0 { become_group(place, group) } else { Ok(()) }
+        })
+        .await
     }
 
     /// Asks these replicas again and again, until their reports leave no problem, or the time is up.
@@ -276,9 +304,12 @@ impl Operator {
             self.expect_taking_part(split.lower()).await?;
             self.expect_taking_part(split.upper()).await?;
             self.expect_unneeded(&file, shard).await?;
-            file = self.file()?;
-            file.end_shard(shard);
-            self.write(&file)?;
+            file = self
+                .edit(|file| {
+                    file.end_shard(shard);
+                    Ok(())
+                })
+                .await?;
         }
         Ok(file)
     }
@@ -317,10 +348,6 @@ impl Operator {
             (!is_done).then(error)
         })
         .await
-    }
-
-    fn write(&self, file: &ClusterFile) -> Result<(), OperatorError> {
-        file.write(&self.file).map_err(|source| OperatorError::Unwritable { file: self.file.clone(), source })
     }
 }
 

@@ -5,6 +5,8 @@
 mod cluster;
 mod cluster_file;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod node;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -12,7 +14,10 @@ mod shards;
 
 pub use cluster::{Cluster, Kept};
 pub use cluster_file::{Begins, ClusterFile, GroupPlace, KeyPart, ReplicaPlace, ShardPlace, SplitPlace, even_shards};
+pub(crate) use error::read;
 pub use error::{ConfigError, ConfigProblem};
+#[cfg(feature = "etcd")]
+pub use etcd::{EtcdFile, EtcdIdentity, EtcdLogin, EtcdPlace, EtcdProblem, EtcdTable};
 pub use node::{
     DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig, Schemas,
     StoreConfig, StoreTable,

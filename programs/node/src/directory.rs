@@ -1,7 +1,17 @@
-//! The directory of a cluster: which replicas there are, and where. It is the cluster's file, which is read again while a node runs, so that replicas
-//! come and go without a restart of the others.
+//! The directory of a cluster: which replicas there are, and where. It is the cluster's description, which is read again while a node runs, so that
+//! replicas come and go without a restart of the others.
 //!
-//! Invariant: a file that cannot be used changes nothing.
+//! Invariants:
+//! - a description that cannot be used changes nothing;
+//! - a node goes on with what it read last while nothing can be read.
+
+#[cfg(feature = "etcd")]
+mod etcd;
+mod source;
+
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdError;
+pub use source::{ClusterSource, Description, Revision};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,10 +31,15 @@ pub struct Directory {
 }
 
 impl Directory {
+    /// By the cluster's file: its description, or where in etcd that is.
+    ///
     /// # Errors
-    /// [`ConfigError`], about the file.
-    pub fn in_file(file: &Path) -> Result<Directory, ConfigError> {
-        Ok(Directory { cluster: Cluster::read(file)?, file: Some(file.to_owned()) })
+    /// [`ConfigError`], about the file or etcd.
+    pub fn open(file: &Path) -> Result<Directory, ConfigError> {
+        let mut source = ClusterSource::new(file);
+        let read = source.read_now()?;
+        source.keep_copy(&read);
+        Ok(Directory { cluster: read.cluster, file: Some(file.to_owned()) })
     }
 
     /// One that does not change.
@@ -40,19 +55,25 @@ impl Directory {
     /// Tells of each change until the node stops: how it was, and how it is.
     pub(crate) async fn follow(mut self, mut stop: Stop, mut changed: impl FnMut(&Cluster, &Cluster)) {
         let Some(file) = self.file.take() else { return };
+        let mut source = ClusterSource::new(&file);
         let mut said = String::new();
+        let mut kept = None;
         loop {
-            tokio::select! {
+            let next = tokio::select! {
                 () = stop.wait() => return,
-                () = sleep(DIRECTORY_READ_EVERY) => {}
-            }
-            match self.read_again(&file) {
+                next = self.read_again(&mut source) => next,
+            };
+            match next {
                 Ok(next) => {
                     said.clear();
-                    if next != self.cluster {
-                        tracing::info!("the cluster's file has changed");
-                        changed(&self.cluster, &next);
-                        self.cluster = next;
+                    if next.revision != kept {
+                        source.keep_copy(&next);
+                        kept = next.revision;
+                    }
+                    if next.cluster != self.cluster {
+                        tracing::info!("the cluster's description has changed");
+                        changed(&self.cluster, &next.cluster);
+                        self.cluster = next.cluster;
                     }
                 }
                 Err(problem) if problem != said => {
@@ -64,12 +85,13 @@ impl Directory {
         }
     }
 
-    fn read_again(&self, file: &Path) -> Result<Cluster, String> {
-        let next = Cluster::read(file).map_err(|error| error.to_string())?;
-        if next.store == self.cluster.store {
+    async fn read_again(&self, source: &mut ClusterSource) -> Result<Description, String> {
+        sleep(DIRECTORY_READ_EVERY).await;
+        let next = source.read().await.map_err(|error| error.to_string())?;
+        if next.cluster.store == self.cluster.store {
             return Ok(next);
         }
-        Err(format!("the configuration {} is of another cluster now: its `store` is {}", file.display(), next.store.0))
+        Err(format!("the cluster's description is of another cluster now: its `store` is {}", next.file.store))
     }
 }
 
@@ -92,7 +114,7 @@ mod tests {
         let shards = even_shards(1, 3, |number| format!("host-{number}:1"));
         let mut file = ClusterFile { store, last_replica: None, shards, splits: Vec::new() };
         file.write(&path).expect("it can be");
-        let directory = Directory::in_file(&path).expect("our own");
+        let directory = Directory::open(&path).expect("our own");
         let (sender, told) = mpsc::channel();
         let shutdown = Shutdown::new();
         let following = directory.follow(shutdown.listen(), move |was, is| {

@@ -35,7 +35,9 @@ mod store_server;
 
 pub use client_port::ClientPortError;
 pub use data_directory::DataDirectoryError;
-pub use directory::{DIRECTORY_READ_EVERY, Directory};
+#[cfg(feature = "etcd")]
+pub use directory::EtcdError;
+pub use directory::{ClusterSource, DIRECTORY_READ_EVERY, Description, Directory, Revision};
 pub use front::{Front, FrontInput, FrontOutput};
 pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
 pub use names::NodeRole;

@@ -32,7 +32,7 @@ impl Store {
             format!("--number {}: a gateway has a number up to {}", self.number, CoordinatorId::MAX)
         })?;
         let (file, security) = self.connection.of(id)?;
-        let directory = Directory::in_file(&file)?;
+        let directory = Directory::open(&file)?;
         let shards = directory.cluster().shards.clone();
         let settings = StoreClientSettings {
             directory,

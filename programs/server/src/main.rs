@@ -3,6 +3,7 @@
 mod backup;
 mod certificate;
 mod cluster;
+mod description;
 mod dev;
 mod durability;
 mod logs;

@@ -9,6 +9,7 @@ use iolite_cluster::{Operator, operator_id};
 use iolite_node::config::{ClusterFile, ReplicaPlace};
 use iolite_replication::node::{ReplicaId, Report};
 
+use crate::description;
 use crate::operator::Connection;
 
 #[derive(Subcommand)]
@@ -19,6 +20,10 @@ pub enum Command {
     Change(Change),
     /// Split a shard as the cluster's file says. The replicas of its parts run already
     Split(Split),
+    /// Print the cluster's description, wherever it is
+    Describe(description::Describe),
+    /// Write the cluster's description into etcd, unless somebody else has changed it since it was read
+    Write(description::Write),
 }
 
 #[derive(Args)]
@@ -65,12 +70,14 @@ pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
             Command::Status(place) => status(&place.open()?).await,
             Command::Split(arguments) => split(arguments).await.map(|()| ExitCode::SUCCESS),
             Command::Change(arguments) => change(arguments).await.map(|()| ExitCode::SUCCESS),
+            Command::Describe(arguments) => description::describe(arguments).await.map(|()| ExitCode::SUCCESS),
+            Command::Write(arguments) => description::write(arguments).await.map(|()| ExitCode::SUCCESS),
         }
     })
 }
 
 async fn status(operator: &Operator) -> anyhow::Result<ExitCode> {
-    let file = operator.file()?;
+    let file = operator.file().await?;
     let reports = operator.reports().await?;
     let mut text = format!("{:<6} {:<8} {:<8} {:<6} {}\n", "SHARD", "REPLICA", "IS", "EPOCH", "STATE");
     let mut all_well = true;
@@ -104,7 +111,7 @@ async fn change(arguments: &Change) -> anyhow::Result<()> {
     let Some(shard) = file.shard(arguments.shard) else { bail!("the cluster has no shard {}", arguments.shard) };
     let numbers = |list: &[ReplicaPlace]| list.iter().map(|at| at.number.to_string()).collect::<Vec<_>>().join(", ");
     let mut text = format!("shard {} has the replicas {} now\n", shard.number, numbers(&shard.replicas));
-    text += "Bring the cluster's file to every node";
+    text += operator.how_nodes_learn()?;
     if !shard.leaving.is_empty() {
         text += &format!("; then stop the replicas {}, and take them out of it", numbers(&shard.leaving));
     }
@@ -118,8 +125,9 @@ async fn split(arguments: &Split) -> anyhow::Result<()> {
     let leaving = file.shard(arguments.shard).map(|shard| shard.leaving.as_slice()).unwrap_or_default();
     let leaving: Vec<String> = leaving.iter().map(|place| place.number.to_string()).collect();
     iolite_host::print(&format!(
-        "shard {} has ended, and its parts serve\nBring the cluster's file to every node; then stop the replicas {}, and take them out of it\n",
+        "shard {} has ended, and its parts serve\n{}; then stop the replicas {}, and take them out of it\n",
         arguments.shard,
+        operator.how_nodes_learn()?,
         leaving.join(", ")
     ))?;
     Ok(())

@@ -5,6 +5,7 @@ const PAGE: &str = include_str!("../../../docs/limits.md");
 #[test]
 fn the_page_has_the_values_of_hosts_and_sdks() {
     let server = include_str!("../../node/src/server.rs");
+    let etcd = include_str!("../../node/src/directory/etcd.rs");
     let shape = include_str!("../../cluster/src/shape.rs");
     let certificate = include_str!("../src/certificate.rs");
     let connections = include_str!("../../../crates/host/src/connections.rs");
@@ -16,6 +17,8 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
     let limits = [
         ("node::INBOX_BYTES_MAX", "67108864", "pub(crate) const INBOX_BYTES_MAX: usize = 64 << 20;", server),
         ("node::checkpoint_bytes_min", "33554432", "checkpoint_bytes_min: 32 << 20,", server),
+        ("node::ANSWERS_WITHIN_MAX", "2s", "const ANSWERS_WITHIN_MAX: Duration = Duration::from_secs(2);", etcd),
+        ("node::ANSWER_BYTES_MAX", "4194304", "const ANSWER_BYTES_MAX: usize = 4 << 20;", etcd),
         ("cluster::NODES_MAX", "64", "const NODES_MAX: u64 = 64;", shape),
         ("server::DAYS_MAX", "3650", "const DAYS_MAX: u64 = 3650;", certificate),
         ("host::CONNECTIONS_MAX", "10000", "const CONNECTIONS_MAX: usize = 10_000;", connections),

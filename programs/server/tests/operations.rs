@@ -24,8 +24,12 @@ fn with_free_ports(text: &str) -> String {
             text = text.replace(&format!(":{tens}{digit}"), &format!(":{}", base + digit));
         }
     }
-    let gateway = iolite_cluster::free_ports(&["127.0.0.1".parse().expect("an address")], 1).expect("one is free")[0];
-    text.replace(":7800", &format!(":{gateway}")).replace("--port 7700", "--port 0")
+    let host = "127.0.0.1".parse().expect("an address");
+    let free = iolite_cluster::free_ports(&[host], 3).expect("some are free");
+    for (known, free) in [":7800", ":2379", ":2380"].into_iter().zip(free) {
+        text = text.replace(known, &format!(":{free}"));
+    }
+    text.replace("--port 7700", "--port 0")
 }
 
 /// That the page speaks of.

@@ -7,10 +7,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use iolite_host::random_id;
 use iolite_values::Value;
 use serde::{Deserialize, Serialize};
 
-use super::error::{ConfigError, read};
+use super::error::{ConfigError, ConfigProblem, read};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,6 +115,10 @@ impl ClusterFile {
     /// # Errors
     /// [`ConfigError`], but whether it makes sense is told by [`super::Cluster`].
     pub fn read(file: &Path) -> Result<ClusterFile, ConfigError> {
+        let table: toml::Table = read(file)?;
+        if table.contains_key("etcd") {
+            return Err(ConfigProblem::InEtcd.of(file));
+        }
         read(file)
     }
 
@@ -126,8 +131,9 @@ impl ClusterFile {
     /// # Errors
     /// What the system says; the file is as it was then.
     pub fn write(&self, file: &Path) -> io::Result<()> {
-        let unfinished = file.with_extension("new");
-        let mut handle = std::fs::File::create(&unfinished)?;
+        // A name of its own: several nodes of a machine may write the same file.
+        let unfinished = file.with_extension(format!("new-{:032x}", random_id()));
+        let mut handle = std::fs::File::create_new(&unfinished)?;
         handle.write_all(self.to_toml().as_bytes())?;
         handle.sync_all()?;
         std::fs::rename(&unfinished, file)

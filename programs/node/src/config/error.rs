@@ -16,6 +16,11 @@ pub enum ConfigError {
     Toml { file: PathBuf, source: Box<toml::de::Error> },
     #[error("the configuration {}: {problem}", file.display())]
     Wrong { file: PathBuf, problem: ConfigProblem },
+    #[error("{} cannot be written: {source}", file.display())]
+    Unwritable { file: PathBuf, source: io::Error },
+    #[cfg(feature = "etcd")]
+    #[error(transparent)]
+    Etcd(#[from] crate::directory::EtcdError),
 }
 
 /// What is wrong in a file that can be read.
@@ -57,6 +62,14 @@ pub enum ConfigProblem {
     GatewayNumber(u16),
     #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]
     UnknownReplica { id: ReplicaId },
+    #[error("the cluster's description is in etcd, and this is for clusters of one machine: use `iolite shard`")]
+    InEtcd,
+    #[cfg(feature = "etcd")]
+    #[error(transparent)]
+    Etcd(#[from] super::etcd::EtcdProblem),
+    #[cfg(not(feature = "etcd"))]
+    #[error("the cluster's description is in etcd, and this program was built without the feature `etcd`")]
+    WithoutEtcd,
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(#[from] super::postgres::PostgresProblem),

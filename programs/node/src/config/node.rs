@@ -153,7 +153,7 @@ impl NodeConfig {
     pub fn read(file: &Path) -> Result<NodeConfig, ConfigError> {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let node: NodeFile = read(file)?;
-        let directory = Directory::in_file(&folder.join(&node.cluster))?;
+        let directory = Directory::open(&folder.join(&node.cluster))?;
         NodeConfig::of(node, directory, &folder).map_err(|problem| problem.of(file))
     }
 

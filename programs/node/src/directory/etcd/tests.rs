@@ -1,0 +1,72 @@
+//! Servers that are not what they should be. What a real etcd does is in `programs/server/tests/etcd`.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+
+use super::*;
+use crate::config::EtcdTable;
+
+/// Serves one connection after the other, each with one answer, and tells where.
+fn server(answer: impl Fn() -> String + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has one");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(answer().as_bytes());
+        }
+    });
+    format!("http://{address}")
+}
+
+fn ok(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+fn client(endpoints: &[&str]) -> EtcdClient {
+    let endpoints = endpoints.iter().map(|endpoint| (*endpoint).to_owned()).collect();
+    let table = EtcdTable { endpoints, key: "key".into(), ..EtcdTable::default() };
+    EtcdClient::new(EtcdPlace::of(table, Path::new("cluster.toml")).expect("as documented")).expect("no files")
+}
+
+async fn said(endpoint: &str) -> String {
+    client(&[endpoint]).read().await.expect_err("it is not etcd").to_string()
+}
+
+#[tokio::test]
+async fn what_is_not_etcd_is_told_from_it() {
+    let html = server(|| ok("<html>"));
+    assert!(said(&html).await.contains("is not understood: it is no JSON"));
+    let no_text = server(|| ok(r#"{"kvs": [{"value": "/w==", "mod_revision": "7"}]}"#));
+    assert!(said(&no_text).await.contains("the value of the key is no text"));
+    let no_revision = server(|| ok(r#"{"kvs": [{"value": "YQ=="}]}"#));
+    assert!(said(&no_revision).await.contains("the key has no revision"));
+    let absent = server(|| "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".into());
+    assert!(said(&absent).await.contains("`enable-grpc-gateway`"));
+}
+
+#[tokio::test]
+async fn an_answer_has_a_length() {
+    let endless = server(|| ok(&" ".repeat(ANSWER_BYTES_MAX + 1)));
+    assert!(said(&endless).await.contains("an answer of more than 4194304 bytes"));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_in_time_or_has_no_leader_is_left_for_the_next() {
+    // It takes connections, and nobody reads them.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let silent = format!("http://{}", listener.local_addr().expect("it has one"));
+    let leaderless = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 34\r\n\r\n\
+        {\"error\": \"etcdserver: no leader\"}";
+    let leaderless = server(move || leaderless.to_owned());
+    let answers = server(|| ok(r#"{"kvs": [{"value": "YQ==", "mod_revision": "7"}]}"#));
+    let mut asked = client(&[&silent, &leaderless, &answers]);
+    assert_eq!(asked.read().await.expect("the third does"), ("a".to_owned(), Revision(7)));
+    assert_eq!(asked.endpoint, 2, "it is the first to be asked from now on");
+    let error = client(&[&silent, &leaderless]).read().await.expect_err("none does").to_string();
+    assert!(error.contains("no answer within 2s, "), "{error}");
+    assert!(error.contains("etcdserver: no leader"), "{error}");
+}
