@@ -91,8 +91,14 @@ impl LocalCluster {
         for entry in std::fs::read_dir(folder).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
             let role = name.to_str().and_then(|name| NodeRole::of(&NodeName::new(name).ok()?));
-            if role.is_some() {
-                nodes.push(LocalNode::open(&folder.join(name))?);
+            if role.is_none() {
+                continue;
+            }
+            match LocalNode::open(&folder.join(&name)) {
+                Ok(node) => nodes.push(node),
+                // A command was killed as it made it, or has put it aside just now.
+                Err(_) if !LocalNode::is_begun(&folder.join(&name)) => {}
+                Err(error) => return Err(error),
             }
         }
         nodes.sort_by_key(|node| node.role);
@@ -212,6 +218,11 @@ impl LocalNode {
     /// Whether its folder has all that it is started with.
     pub(crate) fn is_made(folder: &Path) -> bool {
         folder.join(NODE).is_file() && folder.join(DATA).join("replica.toml").is_file()
+    }
+
+    /// Whether it has its file, or data without one. The same command makes whole what has less.
+    fn is_begun(folder: &Path) -> bool {
+        folder.join(NODE).is_file() || folder.join(DATA).is_dir()
     }
 
     pub(crate) fn open(folder: &Path) -> Result<LocalNode, ClusterError> {

@@ -80,6 +80,9 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), ClusterError> {
     std::fs::create_dir_all(folder).map_err(|source| ClusterError::Io { path: folder.to_owned(), source })
 }
 
+/// Whole or not at all: a command may be killed at any moment.
 pub(crate) fn write_file(file: &Path, text: &str) -> Result<(), ClusterError> {
-    std::fs::write(file, text).map_err(|source| ClusterError::Io { path: file.to_owned(), source })
+    let unfinished = file.with_extension("new");
+    let written = std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, file));
+    written.map_err(|source| ClusterError::Io { path: file.to_owned(), source })
 }

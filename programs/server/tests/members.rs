@@ -5,76 +5,12 @@
 mod folder;
 #[path = "process/marks.rs"]
 mod marks;
+#[path = "process/up.rs"]
+mod up;
 
-use std::path::Path;
-use std::process::Command;
-
-use folder::{Folder, PATIENCE, PROGRAM};
-use iolite_cluster::{LocalCluster, LocalNode};
+use folder::PATIENCE;
 use marks::{Marking, marks, open};
-
-/// A cluster of `iolite cluster up`, all of which is killed when it is dropped.
-struct Up {
-    folder: Folder,
-}
-
-impl Up {
-    fn start(name: &str, arguments: &[&str]) -> Up {
-        let up = Up { folder: Folder::new(name) };
-        up.run(&[&["up", "--port", "0"], arguments].concat());
-        up
-    }
-
-    fn path(&self) -> &Path {
-        &self.folder.0
-    }
-
-    fn cluster(&self) -> LocalCluster {
-        LocalCluster::open(self.path()).expect("it was made")
-    }
-
-    fn node(&self, name: &str) -> LocalNode {
-        let cluster = self.cluster();
-        let mut nodes = cluster.nodes().iter();
-        nodes.find(|node| node.role.to_string() == name).expect("the cluster has such a node").clone()
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.cluster().stores().map(|node| node.role.to_string()).collect()
-    }
-
-    /// `iolite cluster` with these arguments, whatever becomes of it: what it printed, and what it said of errors.
-    fn try_to(&self, arguments: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(PROGRAM);
-        command.arg("cluster").args(arguments).arg("--data").arg(self.path());
-        let output = command.output().expect("the program can be run");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
-    }
-
-    fn run(&self, arguments: &[&str]) -> String {
-        self.try_to(arguments).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
-    }
-
-    fn kill(&self, node: &LocalNode) {
-        node.signal(iolite_cluster::Signal::KILL).expect("it can be killed");
-        node.wait_for_end().expect("it was killed");
-    }
-
-    fn kill_all(&self) {
-        self.cluster().nodes().iter().for_each(|node| self.kill(node));
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        if let Ok(cluster) = LocalCluster::open(self.path()) {
-            for node in cluster.nodes() {
-                let _ = node.signal(iolite_cluster::Signal::KILL);
-            }
-        }
-    }
-}
+use up::Up;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replicas_are_replaced_added_removed_and_moved_and_shards_split_while_clients_work() {
@@ -148,4 +84,8 @@ fn a_change_that_would_stop_a_shard_is_refused_and_one_that_was_cut_off_goes_on(
     up.run(&["replace", "store-0"]);
     assert_eq!(up.names(), ["store-1", "store-2", "store-3"]);
     assert_eq!(up.run(&["resize", "--shard", "0", "--replicas", "3"]), "nothing was to be done\n");
+    // A command was killed as it began to make the next one.
+    std::fs::create_dir_all(up.path().join("store-4").join("certificates")).expect("its own");
+    up.run(&["resize", "--shard", "0", "--replicas", "5"]);
+    assert_eq!(up.names(), ["store-1", "store-2", "store-3", "store-4", "store-5"]);
 }
