@@ -53,9 +53,14 @@ impl Described {
 
     /// `iolite shard` with these arguments: what it printed, or said of errors.
     pub fn shard(&self, arguments: &[&str]) -> Result<String, String> {
-        let output = self.shard_command(arguments).output().expect("the program can be run");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+        said(self.shard_command(arguments))
+    }
+
+    /// `iolite cluster` likewise.
+    pub fn cluster_command(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(PROGRAM);
+        command.arg("cluster").args(arguments).arg("--data").arg(&self.folder.0);
+        said(command)
     }
 
     pub fn shard_command(&self, arguments: &[&str]) -> Command {
@@ -103,6 +108,12 @@ impl Described {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+fn said(mut command: Command) -> Result<String, String> {
+    let output = command.output().expect("the program can be run");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
 impl Drop for Described {

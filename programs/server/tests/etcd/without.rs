@@ -56,6 +56,8 @@ const CHANGE: [&str; 6] = ["change", "--plain", "--shard", "0", "--replicas", "0
 
 /// A replica is lost, and another one takes its place while somebody else changes the description.
 fn replace_a_replica_while_somebody_else_writes(described: &mut Described) {
+    let local = described.cluster_command(&["replace", "store-1"]).expect_err("it would write into the file");
+    assert!(local.contains("description is in etcd") && local.contains("use `iolite shard`"), "{local}");
     described.kill("store-1");
     let (head, mut file) = described.describe();
     let joining = |number| ReplicaPlace { number, address: format!("127.0.0.1:{}", free_port()) };
