@@ -60,10 +60,14 @@ pub enum Fault {
     Pause,
     /// A replica's process ends because its disk is full.
     DiskFull,
+    /// A replica's disk is gone for good.
+    DiskLost,
+    /// A bit changes on a disk while its process is down.
+    BitRot,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 27] = [
+    pub const ALL: [Fault; 29] = [
         Fault::Drop,
         Fault::Duplicate,
         Fault::Reorder,
@@ -91,5 +95,7 @@ impl Fault {
         Fault::CrashAtPoll,
         Fault::Pause,
         Fault::DiskFull,
+        Fault::DiskLost,
+        Fault::BitRot,
     ];
 }

@@ -59,6 +59,16 @@ pub struct ReplicaHistory {
     pub journal: BTreeMap<Position, JournalRecord>,
     /// The last record that was reported durable.
     durable: Option<Position>,
+    /// Likewise, before the last sync that made more durable.
+    durable_before: Option<Position>,
+}
+
+/// What a replica would read from a disk on which a bit has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noticed {
+    Whole,
+    /// The last synced batch is missing, or some of it: it looks like a torn end.
+    TornEnd,
 }
 
 #[derive(Debug)]
@@ -226,6 +236,36 @@ impl History {
         self.timeline.note_report(gateway, own, completion);
     }
 
+    /// A replica's journal is read from a disk on which a bit has changed; it would go on at `next`.
+    ///
+    /// # Panics
+    /// When something durable is missing from before the last synced batch, or any record reads otherwise than it was written.
+    pub fn check_journal(
+        &self,
+        replica: ReplicaId,
+        next: Position,
+        records: &[iolite_engine::RecoveredRecord],
+    ) -> Noticed {
+        let store = self.stores.values().next_back().expect("a store was started");
+        let Some(own) = store.replicas.get(&replica) else { return Noticed::Whole };
+        own.check_records(records);
+        if own.durable.is_none_or(|durable| next > durable) {
+            return Noticed::Whole;
+        }
+        let before = own.durable_before;
+        assert!(before.is_none_or(|durable| next > durable), "a bit of {before:?} changed, and nobody noticed");
+        Noticed::TornEnd
+    }
+
+    /// A replica of the store that goes on has lost its disk for good: what was not durable, nobody was told.
+    pub fn disk_lost(&mut self, replica: ReplicaId) {
+        let own = self.going_on(replica);
+        match own.durable {
+            Some(durable) => own.journal.retain(|position, _| *position <= durable),
+            None => own.journal.clear(),
+        }
+    }
+
     pub fn store_calls(&self, store: StoreIncarnation) -> &StoreCalls {
         static NONE: StoreCalls = StoreCalls::NONE;
         self.calls_of_stores.get(&store).unwrap_or(&NONE)
@@ -244,7 +284,10 @@ impl History {
 
     /// A replica of the store that goes on said that its records are durable up to here.
     pub fn note_durable(&mut self, replica: ReplicaId, position: Position) {
-        self.going_on(replica).durable = Some(position);
+        let own = self.going_on(replica);
+        if own.durable.is_none_or(|durable| durable < position) {
+            own.durable_before = own.durable.replace(position);
+        }
     }
 
     fn going_on(&mut self, replica: ReplicaId) -> &mut ReplicaHistory {
@@ -263,6 +306,10 @@ impl ReplicaHistory {
         if let Some(durable) = self.durable {
             assert!(next > durable, "the journal goes on at {next:?}, but {durable:?} was durable");
         }
+        self.check_records(records);
+    }
+
+    fn check_records(&self, records: &[iolite_engine::RecoveredRecord]) {
         for record in records {
             let own = self.journal.get(&record.position).map(|own| own.encode());
             assert_eq!(own, Some(Ok(record.bytes.clone())), "a record changed on the disk");

@@ -3,7 +3,7 @@
 use crate::habits::{Calls, Habits};
 use crate::roughness::Roughness;
 use crate::topology::Topology;
-use crate::world::Size;
+use crate::world::{Operators, Size};
 
 /// What kind of world shows what a variant does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,14 @@ impl Needs {
             Needs::Anything => drawn,
             Needs::TwoClocks | Needs::LateOutcomes => Topology { shards: 1, replicas: 3 },
             Needs::Views { replicas } => Topology { shards: 1, replicas },
+        }
+    }
+
+    /// What operators do.
+    pub fn operators(self, drawn: Operators) -> Operators {
+        match self {
+            Needs::Anything => drawn,
+            Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } => Operators::None,
         }
     }
 

@@ -30,10 +30,16 @@ pub enum Occasion {
     SchemaGrown,
     /// A client started again with a column less.
     SchemaPruned,
+    /// A shard went over to another group.
+    GroupChanged,
+    /// A shard ended, and two others go on with its rows.
+    ShardSplit,
+    /// A replica did not start, because its disk was damaged.
+    DamageRefused,
 }
 
 impl Occasion {
-    pub const ALL: [Occasion; 12] = [
+    pub const ALL: [Occasion; 15] = [
         Occasion::AdvanceInParts,
         Occasion::Unsubscribed,
         Occasion::Resumed,
@@ -46,5 +52,8 @@ impl Occasion {
         Occasion::ClosureLost,
         Occasion::SchemaGrown,
         Occasion::SchemaPruned,
+        Occasion::GroupChanged,
+        Occasion::ShardSplit,
+        Occasion::DamageRefused,
     ];
 }

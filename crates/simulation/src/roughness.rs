@@ -28,6 +28,10 @@ pub struct Roughness {
     pub trap_every_ms: u64,
     pub stand_still_every_ms: u64,
     pub fill_disk_every_ms: u64,
+    /// Of the starts of a replica, in thousandths: those on a disk on which a bit has changed.
+    pub bit_rot: u64,
+    /// Between two things that operators do, if a run has operators.
+    pub operate_every_ms: u64,
     /// Milliseconds that a message takes at most, of a session and within the server.
     pub session_delay_ms: u64,
     pub server_delay_ms: u64,
@@ -40,6 +44,7 @@ impl Roughness {
         let mut sometimes = |most: u64| if random.chance(700) { random.between(1, most) } else { 0 };
         let (drop, duplicate, reorder) = (sometimes(150), sometimes(150), sometimes(300));
         let history_lost = if random.chance(700) { random.between(150, 700) } else { 0 };
+        let bit_rot = if random.chance(700) { random.between(50, 400) } else { 0 };
         // How many of the kinds a run has.
         let kinds = random.between(200, 800);
         let mut every = |low: u64, high: u64| if random.chance(kinds) { random.between(low, high) } else { 0 };
@@ -64,6 +69,8 @@ impl Roughness {
             trap_every_ms: every(150, 1500),
             stand_still_every_ms: every(500, 6000),
             fill_disk_every_ms: every(2000, 12_000),
+            bit_rot,
+            operate_every_ms: random.between(200, 2_000),
             session_delay_ms: random.between(1, 80),
             server_delay_ms: random.between(1, 10),
             sync_delay_ms: random.between(1, 20),
@@ -94,6 +101,8 @@ impl Roughness {
             trap_every_ms: 0,
             stand_still_every_ms: 0,
             fill_disk_every_ms: 0,
+            bit_rot: 0,
+            operate_every_ms: 0,
             ..self
         }
     }

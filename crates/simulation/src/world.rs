@@ -12,8 +12,10 @@ mod frames;
 mod front_node;
 mod handling;
 mod links;
+mod operators;
 mod server;
 mod sessions;
+mod splitting;
 mod standing;
 mod steps;
 mod store_node;
@@ -25,8 +27,8 @@ use std::time::Duration;
 
 use iolite_engine::MemoryDisk;
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_replication::Retention;
-use iolite_replication::node::{Group, ReplicaId};
+use iolite_replication::node::ReplicaId;
+use iolite_replication::{Retention, ShardMap};
 use sha2::{Digest, Sha256};
 
 use crate::app::{Call, Watcher};
@@ -45,9 +47,11 @@ pub use client_node::ClientNode;
 use events::{Event, Events, ServerEvent, TabEvent};
 use front_node::FrontNode;
 use links::Links;
+use operators::Operating;
+pub use operators::Operators;
 use server::{End, Store};
 use steps::Step;
-use store_node::{Place, StoreNode};
+use store_node::Place;
 use tab_node::TabNode;
 
 /// Wall clocks begin here (September 2020), give or take their skew.
@@ -70,6 +74,10 @@ pub struct World {
     moment: Moment,
     events: Events,
     topology: Topology,
+    /// The shards and their groups, as operators know them: what gateways are started with.
+    map: ShardMap,
+    operating: Operating,
+    retention: Retention,
     stores: BTreeMap<ReplicaId, Store>,
     /// Links within the server that lose everything, until then.
     cuts: BTreeMap<(End, End), Moment>,
@@ -81,7 +89,7 @@ pub struct World {
     /// Counts the lives of each front.
     front_lives: Vec<u64>,
     pub clients: Vec<ClientNode>,
-    /// By how much each process's wall clock is wrong, in microseconds: replicas, fronts, clients.
+    /// By how much each process's wall clock is wrong, in microseconds: fronts, clients.
     skews: Vec<i64>,
     links: Links,
     last_tab: u64,
@@ -117,7 +125,8 @@ impl World {
         let size = needs.size(Size::random(&mut random));
         let retention = Retention { age: Duration::from_millis(random.between(200, 20_000)), operations_max: 5_000 };
         let topology = needs.topology(Topology::random(&mut random));
-        let replicas = topology.replicas();
+        let drawn = if topology.is_alone() { Operators::None } else { Operators::random(&mut random) };
+        let map = topology.map();
         let mut world = World {
             broken,
             needs,
@@ -127,6 +136,9 @@ impl World {
             moment: 0,
             events: Events::default(),
             topology,
+            operating: Operating::new(needs.operators(drawn), &map),
+            map,
+            retention,
             stores: BTreeMap::new(),
             cuts: BTreeMap::new(),
             traps: BTreeSet::new(),
@@ -134,7 +146,7 @@ impl World {
             fronts: Vec::new(),
             front_lives: vec![0; size.fronts],
             clients: Vec::new(),
-            skews: skews(needs, replicas.len(), size, &mut random),
+            skews: skews(needs, size, &mut random),
             links: Links::default(),
             last_tab: 0,
             calls_left: vec![size.calls_each; size.clients],
@@ -146,25 +158,25 @@ impl World {
             trace: Sha256::new(),
             random,
         };
-        world.start_replicas(replicas, retention);
+        world.start_replicas();
         world.populate(size);
         world
     }
 
-    fn start_replicas(&mut self, replicas: Vec<(ReplicaId, Group)>, retention: Retention) {
-        let (broken, is_alone) = (self.broken, self.topology.is_alone());
-        for (id, group) in replicas {
-            let place = Place { id, group, retention, broken, is_alone };
-            let store = StoreNode::start(&place, MemoryDisk::new(), 1, &mut self.history);
-            let store = store.expect("an empty disk can be opened");
-            self.stores.insert(id, Store { place, process: Process::Up(Box::new(store)), boot: 1 });
+    fn start_replicas(&mut self) {
+        let (retention, broken, is_alone) = (self.retention, self.broken, self.topology.is_alone());
+        for (id, group) in self.topology.replicas() {
+            let extent = self.map.extent(group.shard).expect("a shard of the map");
+            let place = Place { id, group, extent, origin: None, retention, broken, is_alone };
+            let skew = self.needs.other_clock(skew(&mut self.random));
+            self.start_first(place, skew);
         }
     }
 
     fn populate(&mut self, size: Size) {
         for number in 0..size.fronts {
             let (now, limits) = (self.now_of_front(number), self.habits.gateway_limits);
-            let shards = self.topology.map();
+            let shards = self.map.clone();
             let front = FrontNode::start(now, number as u16, shards, limits, self.broken, &mut self.random);
             self.fronts.push(Process::Up(Box::new(front)));
         }
@@ -247,11 +259,7 @@ impl World {
 
     /// Adds what the disks counted.
     pub fn count_disk_faults(&mut self) {
-        let disks = self.stores.values().map(|store| match &store.process {
-            Process::Up(node) => node.disk().clone(),
-            Process::Down(disk) => disk.clone(),
-        });
-        for disk in disks.collect::<Vec<_>>() {
+        for disk in self.stores.values().map(|store| store.disk().clone()).collect::<Vec<_>>() {
             self.count_faults_of(&disk);
         }
     }
@@ -266,21 +274,21 @@ impl World {
         self.faults.add(Fault::LostNameChange, of(&[CrashFault::LostNameChange]));
     }
 
-    fn now(&self, process: usize) -> Now {
-        let wall = (EPOCH_MICROS + self.moment / 1000).saturating_add_signed(self.skews[process]);
+    fn now(&self, skew: i64) -> Now {
+        let wall = (EPOCH_MICROS + self.moment / 1000).saturating_add_signed(skew);
         Now { instant: Instant::from_nanos(self.moment), wall: WallTime::from_micros(wall) }
     }
 
     fn now_of_replica(&self, id: ReplicaId) -> Now {
-        self.now(self.stores.keys().position(|own| *own == id).unwrap_or_default())
+        self.now(self.stores.get(&id).map_or(0, |store| store.skew))
     }
 
     fn now_of_front(&self, front: usize) -> Now {
-        self.now(self.stores.len() + front)
+        self.now(self.skews[front])
     }
 
     fn now_of_client(&self, client: ClientIndex) -> Now {
-        self.now(self.stores.len() + self.front_lives.len() + client.0)
+        self.now(self.skews[self.front_lives.len() + client.0])
     }
 
     fn next_deadline(&self) -> Option<Moment> {
@@ -353,13 +361,13 @@ fn add_watchers(watch: &mut dyn FnMut(Watcher, iolite_client::View), random: &mu
     }
 }
 
-/// Of replicas, fronts and clients.
-fn skews(needs: Needs, replicas: usize, size: Size, random: &mut Random) -> Vec<i64> {
-    let of = |place: usize| match place.checked_sub(replicas) {
-        Some(front) if front < size.fronts => needs.clock_of_front(front, skew(random)),
-        Some(_) | None => needs.other_clock(skew(random)),
+/// Of fronts and clients.
+fn skews(needs: Needs, size: Size, random: &mut Random) -> Vec<i64> {
+    let of = |place: usize| match place < size.fronts {
+        true => needs.clock_of_front(place, skew(random)),
+        false => needs.other_clock(skew(random)),
     };
-    (0..replicas + size.fronts + size.clients).map(of).collect()
+    (0..size.fronts + size.clients).map(of).collect()
 }
 
 /// Some seconds either way; now and then ten years ahead.

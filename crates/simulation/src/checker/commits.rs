@@ -127,7 +127,10 @@ fn decided(store: &StoreHistory) -> Result<BTreeMap<ProposalId, Option<Vec<Write
         }
         let whole = decided.entry(id).or_insert_with(|| (!logged.is_abort).then(Vec::new));
         if let Some(writes) = whole {
-            writes.extend(logged.commit.writes.iter().cloned());
+            // A part of a shard may tell what was decided before it began.
+            let is_new = |write: &&Write| !writes.iter().any(|own| own.cell == write.cell);
+            let new: Vec<Write> = logged.commit.writes.iter().filter(is_new).cloned().collect();
+            writes.extend(new);
         }
     }
     Ok(decided)

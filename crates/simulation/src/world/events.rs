@@ -145,10 +145,11 @@ pub enum PlannedFault {
     TrapCoordinator,
     StandStill,
     FillDisk,
+    Operate,
 }
 
 impl PlannedFault {
-    pub const ALL: [PlannedFault; 16] = [
+    pub const ALL: [PlannedFault; 17] = [
         PlannedFault::Disconnect,
         PlannedFault::HalfOpen,
         PlannedFault::SlowSocket,
@@ -165,6 +166,7 @@ impl PlannedFault {
         PlannedFault::TrapCoordinator,
         PlannedFault::StandStill,
         PlannedFault::FillDisk,
+        PlannedFault::Operate,
     ];
 }
 

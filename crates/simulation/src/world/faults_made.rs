@@ -41,6 +41,7 @@ impl World {
             PlannedFault::TrapCoordinator => self.roughness.trap_every_ms,
             PlannedFault::StandStill => self.roughness.stand_still_every_ms,
             PlannedFault::FillDisk => self.roughness.fill_disk_every_ms,
+            PlannedFault::Operate => self.roughness.operate_every_ms,
         };
         if every_ms > 0 && !self.healing {
             let wait = self.random.between(1, 2 * every_ms) * MILLISECOND;
@@ -69,6 +70,7 @@ impl World {
             PlannedFault::TrapCoordinator => self.set_trap(),
             PlannedFault::StandStill => self.stand_still(),
             PlannedFault::FillDisk => self.fill_disk(),
+            PlannedFault::Operate => self.operate(),
         }
         self.plan(fault);
     }
@@ -148,6 +150,9 @@ impl World {
     }
 
     pub(super) fn start_replica(&mut self, id: ReplicaId) {
+        if !self.survives_rot(id) {
+            return;
+        }
         let Some(node) = self.stores.get_mut(&id) else { return };
         let Process::Down(disk) = &mut node.process else { return };
         let disk = std::mem::take(disk);
@@ -197,10 +202,13 @@ impl World {
         let ids: Vec<ReplicaId> = self.stores.keys().copied().collect();
         let id = ids[self.random.below(ids.len() as u64) as usize];
         let now = self.now_of_replica(id);
-        if self.topology.has_single_replicas() || self.is_still(End::Replica(id)) {
+        if self.is_still(End::Replica(id)) {
             return;
         }
         let Some(Store { process: Process::Up(store), .. }) = self.stores.get_mut(&id) else { return };
+        if store.replica.group().members().len() == 1 {
+            return;
+        }
         let said = store.change_view(now, &mut self.history);
         self.faults.add(Fault::ViewChange, 1);
         self.send_said(said);
@@ -229,7 +237,7 @@ impl World {
     pub(super) fn start_front(&mut self, front: usize) {
         let now = self.now_of_front(front);
         let limits = self.habits.gateway_limits;
-        let shards = self.topology.map();
+        let shards = self.map.clone();
         let node = FrontNode::start(now, front as u16, shards, limits, self.broken, &mut self.random);
         self.fronts[front] = Process::Up(Box::new(node));
     }
@@ -247,8 +255,12 @@ impl World {
 
     fn jump_clock(&mut self) {
         self.faults.add(Fault::ClockJump, 1);
-        let process = self.random.below(self.skews.len() as u64) as usize;
-        self.skews[process] = super::skew(&mut self.random);
+        let process = self.random.below((self.skews.len() + self.stores.len()) as u64) as usize;
+        let skew = super::skew(&mut self.random);
+        match process.checked_sub(self.skews.len()).and_then(|replica| self.stores.values_mut().nth(replica)) {
+            Some(store) => store.skew = skew,
+            None => self.skews[process] = skew,
+        }
     }
 }
 

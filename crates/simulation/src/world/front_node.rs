@@ -1,6 +1,6 @@
 //! A gateway's process: the gateway machine, its coordinator, and the sessions' codecs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
@@ -8,8 +8,10 @@ use iolite_gateway::{Gateway, Input, Limits, Output, SessionId, Settings};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
-use iolite_store::Event;
-use iolite_values::{ClientId, CoordinatorId, Id, Timestamp};
+use iolite_store::{Event, Request, RequestId};
+use iolite_values::{
+    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Timestamp, Transaction, TransactionId, Write,
+};
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
@@ -21,12 +23,20 @@ use crate::random::Random;
 
 pub const TOKEN: &str = "simulated";
 
+/// No gateway numbers its own requests so.
+const OTHERS: u64 = 1 << 63;
+
 pub struct FrontNode {
     pub gateway: Gateway,
     pub coordinator: Coordinator,
     id: CoordinatorId,
     sessions: BTreeMap<SessionId, Codec>,
     open_calls: OpenCalls,
+    /// Up to where the feed has told.
+    resolved: Option<Timestamp>,
+    /// Operators' commands that are under way, which the gateway does not know of.
+    commands: BTreeSet<RequestId>,
+    last_command: u64,
 }
 
 struct Codec {
@@ -63,7 +73,33 @@ impl FrontNode {
         let id = CoordinatorId::new(number).expect("few gateways");
         let settings = CoordinatorSettings::new(id, Life(random.bits()), shards);
         let coordinator = Coordinator::new(now, settings);
-        FrontNode { gateway, coordinator, id, sessions: BTreeMap::new(), open_calls: OpenCalls::default() }
+        FrontNode {
+            gateway,
+            coordinator,
+            id,
+            sessions: BTreeMap::new(),
+            open_calls: OpenCalls::default(),
+            resolved: None,
+            commands: BTreeSet::new(),
+            last_command: OTHERS,
+        }
+    }
+
+    /// Commits a write for an operator, who is a client of their own each time. Says whether the coordinator has opened, and takes it.
+    pub fn submit_as_operator(&mut self, now: Now, client: u128, write: Write, history: &mut History) -> bool {
+        let Some(snapshot) = self.resolved else { return false };
+        let id = TransactionId { client: ClientId(Id::from_u128(client)), counter: Counter(1) };
+        let decision = Decision::Commit([write].into());
+        let transaction =
+            Transaction { id, attempt: Attempt(1), snapshot, reads: Vec::new(), level: Level::Strict, decision };
+        let request = Request::Commit { transaction, floor: Timestamp::ZERO, within: None };
+        self.last_command += 1;
+        let command = RequestId(self.last_command);
+        self.commands.insert(command);
+        self.open_calls.note_request(command, &request);
+        history.note_submission(now, self.id, &request);
+        self.coordinator.handle(now, CoordinatorInput::Request(command, request));
+        true
     }
 
     pub fn open(&mut self, now: Now, session: SessionId) {
@@ -148,7 +184,11 @@ impl FrontNode {
                         {
                             history.note_report(now, self.id, transaction, &completion);
                         }
-                        self.gateway.handle(now, Input::Store(event));
+                        self.note_resolved(&event);
+                        let is_command = matches!(&event, Event::Reply(id, _) if self.commands.remove(id));
+                        if !is_command {
+                            self.gateway.handle(now, Input::Store(event));
+                        }
                     }
                     CoordinatorOutput::ToReplica { to, message } => {
                         history.timeline.note_message(to, &message);
@@ -179,6 +219,14 @@ impl FrontNode {
         for message in messages {
             let frame = codec.encoder.encode(&message).expect("the gateway limits its messages");
             leaving.push(Leaving::ToClient(session, frame));
+        }
+    }
+
+    fn note_resolved(&mut self, event: &Event) {
+        match event {
+            Event::Ready { resolved, .. } => self.resolved = Some(*resolved),
+            Event::Feed(segment) => self.resolved = Some(segment.to),
+            Event::Reply(..) => {}
         }
     }
 

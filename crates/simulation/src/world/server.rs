@@ -18,6 +18,17 @@ pub struct Store {
     pub place: Place,
     pub process: Process<StoreNode, MemoryDisk>,
     pub boot: u64,
+    /// By how much its wall clock is wrong, in microseconds.
+    pub skew: i64,
+}
+
+impl Store {
+    pub fn disk(&self) -> &MemoryDisk {
+        match &self.process {
+            Process::Up(node) => node.disk(),
+            Process::Down(disk) => disk,
+        }
+    }
 }
 
 /// One of the server's processes, as an end of a link.
@@ -71,6 +82,7 @@ impl World {
                 self.disk_failed(id);
             }
         }
+        self.follow_operators();
         let wait = self.random.between(1, 30) * MILLISECOND;
         self.events.add(self.moment + wait, Event::Server(ServerEvent::Checkpoint));
     }

@@ -7,7 +7,7 @@ use iolite_engine::{
 };
 use iolite_machine::{Gate, Instant, Machine, Now, PersistId};
 use iolite_replication::journal::JournalRecord;
-use iolite_replication::node::{BetweenReplicas, Boot, FromReplica, Group, ReplicaId};
+use iolite_replication::node::{BetweenReplicas, Boot, FromReplica, Group, ReplicaId, Split};
 use iolite_replication::{Extent, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Retention};
 use iolite_values::{Id, StoreIncarnation};
 
@@ -20,6 +20,10 @@ use crate::random::Random;
 pub struct Place {
     pub id: ReplicaId,
     pub group: Group,
+    /// The rows of its shard.
+    pub extent: Extent,
+    /// The split that made its shard, if one did.
+    pub origin: Option<Split>,
     pub retention: Retention,
     pub broken: Broken,
     /// Whether an empty disk begins another history of the store. A cluster's history is not in one disk.
@@ -86,10 +90,8 @@ impl StoreNode {
         let store = StoreIncarnation(Id::from_u128(recovery.incarnation.0));
         history.recovered(store, (place.id, place.group.shard), next, &recovery.records);
         let broken = place.broken.of_replica();
-        let (id, group, retention, boot) = (place.id, place.group.clone(), place.retention, Boot(boot));
-        // Nobody splits shards here yet.
-        let extent = Extent::everything();
-        let settings = ReplicaSettings { id, group, extent, origin: None, store, boot, retention, broken };
+        let Place { id, group, extent, origin, retention, .. } = place.clone();
+        let settings = ReplicaSettings { id, group, extent, origin, store, boot: Boot(boot), retention, broken };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
         Ok(StoreNode { replica, place: place.clone(), journal, gate: Gate::new(), sync_is_running: false })
