@@ -17,6 +17,8 @@ const SECOND: Moment = 1_000_000_000;
 const WORK_AT_MOST: Moment = 40 * SECOND;
 /// How long things may take to come to rest without faults.
 const REST_AT_MOST: Moment = 180 * SECOND;
+/// How long a call may take when everything rests and every link is whole.
+const ANSWER_WITHIN: Moment = 5 * SECOND;
 /// When people open an app again.
 const START_AGAIN_AFTER: Moment = 60 * SECOND;
 /// How long watchers may take to see the last state once everything rests.
@@ -86,24 +88,37 @@ pub(crate) fn live(world: &mut World) -> Result<(), Violation> {
         world.step();
     }
     world.heal();
-    let end = world.moment() + REST_AT_MOST;
-    let mut start_again = world.moment() + START_AGAIN_AFTER;
-    while !world.is_at_rest() {
-        if world.moment() > start_again {
-            world.restart_stranded();
-            start_again += START_AGAIN_AFTER;
-        }
-        if world.moment() > end || !world.step() {
-            let restless: Vec<String> = world.clients.iter().map(ClientNode::restlessness).collect();
-            return Err(Violation::new(Invariant::Liveness, format!("restless without faults: {restless:?}")));
-        }
-    }
+    come_to_rest(world)?;
     let found_out = world.moment() + HALF_OPEN_AT_MOST;
     while world.has_half_open_links() && world.moment() < found_out && world.step() {}
+    world.call_once_more();
+    rest_within(world, ANSWER_WITHIN, "a call took too long")?;
     let end = world.moment() + LAST_SIGHT;
     while world.moment() < end && world.step() {}
     let end = checker::check(&world.history)?;
     checker::check_last(world, &end)
+}
+
+/// Everything that was called ends, after people have opened some apps again.
+fn come_to_rest(world: &mut World) -> Result<(), Violation> {
+    for _ in 0..REST_AT_MOST / START_AGAIN_AFTER - 1 {
+        if rest_within(world, START_AGAIN_AFTER, "").is_ok() {
+            return Ok(());
+        }
+        world.restart_stranded();
+    }
+    rest_within(world, START_AGAIN_AFTER, "restless without faults")
+}
+
+fn rest_within(world: &mut World, time: Moment, otherwise: &str) -> Result<(), Violation> {
+    let end = world.moment() + time;
+    while !world.is_at_rest() {
+        if world.moment() > end || !world.step() {
+            let restless: Vec<String> = world.clients.iter().map(ClientNode::restlessness).collect();
+            return Err(Violation::new(Invariant::Liveness, format!("{otherwise}: {restless:?}")));
+        }
+    }
+    Ok(())
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

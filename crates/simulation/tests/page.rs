@@ -98,6 +98,7 @@ fn the_page_has_the_numbers_of_the_code() {
         ("A run of 300 seeds", report, "SEEDS: u64 = 300;"),
         ("after 40 s what it has not called is given up", run, "WORK_AT_MOST: Moment = 40 * SECOND;"),
         ("so many mutations pending (2 to 30)", include_str!("../src/habits.rs"), "random.between(2, 30)"),
+        ("have ended within 5 s", run, "ANSWER_WITHIN: Moment = 5 * SECOND;"),
         ("within three minutes", run, "REST_AT_MOST: Moment = 180 * SECOND;"),
         ("two to five clients", world, "(random.between(2, 5) as usize, random.between(1, 2) as usize)"),
         ("one or two gateways", world, "(random.between(2, 5) as usize, random.between(1, 2) as usize)"),

@@ -5,7 +5,7 @@ use iolite_values::Counter;
 
 use super::events::Event;
 use super::{World, add_watchers};
-use crate::app::Call;
+use crate::app::{Call, KEYS};
 use crate::habits::Calls;
 use crate::history::{ClientIndex, Moment};
 use crate::occasions::Occasion;
@@ -32,6 +32,15 @@ impl World {
         if self.calls_left[client.0] > 0 {
             let wait = self.random.between(1, self.habits.pause_ms) * MILLISECOND;
             self.events.add(self.moment + wait, Event::Work(client));
+        }
+    }
+
+    /// Every client calls a mutation, whose end is waited for.
+    pub fn call_once_more(&mut self) {
+        for client in (0..self.clients.len()).map(ClientIndex) {
+            let now = self.now_of_client(client);
+            let key = self.random.below(KEYS as u64) as i64;
+            self.clients[client.0].call(now, self.moment, Call::Hit { key, amount: 1 }, &mut self.history);
         }
     }
 
