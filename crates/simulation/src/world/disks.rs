@@ -7,7 +7,7 @@
 
 use iolite_engine::{Incarnation, Journal, OpenError};
 use iolite_machine::PersistId;
-use iolite_replication::node::ReplicaId;
+use iolite_replication::node::{Group, ReplicaId};
 
 use super::events::{Event, ServerEvent};
 use super::operators::Operators;
@@ -77,7 +77,10 @@ impl World {
         self.occasions.add(Occasion::DamageRefused, 1);
         let shard = self.stores.get(&id).map(|store| store.place.group.shard);
         let group = shard.filter(|shard| self.map.group(*shard).is_some()).map(|shard| self.latest_group(shard));
-        let bears = group.is_some_and(|group| group.contains(id) && self.bears_another_loss(&group));
+        // Before a majority takes part in an epoch, the replicas of the one before are needed as well, and some of these may be lost.
+        let has_begun = |group: &Group| self.taking_part(group) > group.members().len() / 2;
+        let bears = |group: Group| group.contains(id) && has_begun(&group) && self.bears_another_loss(&group);
+        let bears = group.is_some_and(bears);
         if self.operating.kind == Operators::Replace && bears {
             self.lose_disk(id);
         } else {
