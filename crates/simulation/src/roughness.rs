@@ -44,7 +44,7 @@ impl Roughness {
         let mut sometimes = |most: u64| if random.chance(700) { random.between(1, most) } else { 0 };
         let (drop, duplicate, reorder) = (sometimes(150), sometimes(150), sometimes(300));
         let history_lost = if random.chance(700) { random.between(150, 700) } else { 0 };
-        let bit_rot = if random.chance(700) { random.between(10, 80) } else { 0 };
+        let bit_rot = if random.chance(700) { random.between(30, 200) } else { 0 };
         // How many of the kinds a run has.
         let kinds = random.between(200, 800);
         let mut every = |low: u64, high: u64| if random.chance(kinds) { random.between(low, high) } else { 0 };
