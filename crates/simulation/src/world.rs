@@ -3,6 +3,7 @@
 //! Invariant: everything that happens follows from the seed. Nothing here reads a clock, a file or a hash map's order.
 
 mod apps;
+mod checked;
 mod client_node;
 mod device;
 mod disks;
@@ -335,20 +336,20 @@ impl World {
         }
     }
 
-    fn validate(&self) {
-        for store in self.stores.values() {
-            if let Process::Up(node) = &store.process {
+    fn validate(&mut self) {
+        for store in self.stores.values_mut() {
+            if let Process::Up(node) = &mut store.process {
                 node.validate();
             }
         }
-        for front in &self.fronts {
+        for front in &mut self.fronts {
             if let Process::Up(front) = front {
                 front.validate();
             }
         }
-        for node in &self.clients {
+        for node in &mut self.clients {
             node.client.validate();
-            node.tabs.values().for_each(|tab| tab.follower.validate());
+            node.tabs.values_mut().for_each(|tab| tab.follower.validate());
         }
     }
 }

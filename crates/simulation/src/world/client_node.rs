@@ -6,9 +6,10 @@ use iolite_client::{
     Broken as BrokenClient, Client, Closed, Config, Limits, MutationKind, MutationStatus, Output, ReactionId, RunOf,
     TabId, Ticket, View,
 };
-use iolite_machine::{Instant, Machine, Now};
+use iolite_machine::{Instant, Now};
 use iolite_values::{ClientId, Counter, Id, StoreIncarnation};
 
+use super::checked::Checked;
 use super::device::{Device, Entries, Job, Writer};
 use super::events::LeaderThen;
 use super::tab_node::TabNode;
@@ -21,7 +22,7 @@ use crate::random::Random;
 
 pub struct ClientNode {
     pub index: ClientIndex,
-    pub client: Client,
+    pub client: Checked<Client>,
     /// Which life of the client's process.
     pub life: u64,
     /// Of the app. An open tab may be of an older one.
@@ -314,7 +315,7 @@ fn open(
     now: Now,
     broken: Broken,
     random: &mut Random,
-) -> Client {
+) -> Checked<Client> {
     let config = Config {
         schema: version.schema(),
         fresh_client: ClientId(Id::from_u128(random.id())),
@@ -328,5 +329,5 @@ fn open(
     if broken == Broken::RemoveAtReply {
         client.break_for_simulation(BrokenClient::RemoveAtReply);
     }
-    client
+    Checked::new(client)
 }

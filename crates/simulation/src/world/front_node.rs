@@ -15,6 +15,7 @@ use iolite_values::{
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
+use super::checked::Checked;
 use crate::broken::Broken;
 use crate::counts::Counts;
 use crate::history::{History, OpenCalls};
@@ -27,8 +28,8 @@ pub const TOKEN: &str = "simulated";
 const OTHERS: u64 = 1 << 63;
 
 pub struct FrontNode {
-    pub gateway: Gateway,
-    pub coordinator: Coordinator,
+    pub gateway: Checked<Gateway>,
+    pub coordinator: Checked<Coordinator>,
     id: CoordinatorId,
     sessions: BTreeMap<SessionId, Codec>,
     open_calls: OpenCalls,
@@ -74,8 +75,8 @@ impl FrontNode {
         let settings = CoordinatorSettings::new(id, Life(random.bits()), shards);
         let coordinator = Coordinator::new(now, settings);
         FrontNode {
-            gateway,
-            coordinator,
+            gateway: Checked::new(gateway),
+            coordinator: Checked::new(coordinator),
             id,
             sessions: BTreeMap::new(),
             open_calls: OpenCalls::default(),
@@ -230,7 +231,7 @@ impl FrontNode {
         }
     }
 
-    pub fn validate(&self) {
+    pub fn validate(&mut self) {
         self.gateway.validate();
         self.coordinator.validate();
     }

@@ -11,6 +11,7 @@ use iolite_replication::node::{BetweenReplicas, Boot, FromReplica, Group, Replic
 use iolite_replication::{Extent, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Retention};
 use iolite_values::{Id, StoreIncarnation};
 
+use super::checked::Checked;
 use crate::broken::Broken;
 use crate::history::History;
 use crate::random::Random;
@@ -31,7 +32,7 @@ pub struct Place {
 }
 
 pub struct StoreNode {
-    pub replica: Replica,
+    pub replica: Checked<Replica>,
     place: Place,
     journal: Journal<MemoryDisk>,
     gate: Gate<Said>,
@@ -94,6 +95,7 @@ impl StoreNode {
         let settings = ReplicaSettings { id, group, extent, origin, store, boot: Boot(boot), retention, broken };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
+        let replica = Checked::new(replica);
         Ok(StoreNode { replica, place: place.clone(), journal, gate: Gate::new(), sync_is_running: false })
     }
 
@@ -198,7 +200,7 @@ impl StoreNode {
         self.journal.disk()
     }
 
-    pub fn validate(&self) {
+    pub fn validate(&mut self) {
         self.replica.validate();
     }
 }

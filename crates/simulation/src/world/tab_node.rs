@@ -9,6 +9,7 @@ use iolite_client::{
 use iolite_machine::{Machine, Now, PersistId};
 use iolite_values::{Counter, Id, StoreIncarnation, Timestamp};
 
+use super::checked::Checked;
 use super::events::LeaderThen;
 use crate::app::{Call, InClient, SchemaVersion, Watcher};
 use crate::history::{ClientIndex, History, Moment, PendingThen, Sighting, TicketCall};
@@ -17,7 +18,7 @@ use crate::random::Random;
 pub struct TabNode {
     pub id: TabId,
     pub client: ClientIndex,
-    pub follower: Follower,
+    pub follower: Checked<Follower>,
     /// It runs nothing and takes nothing before this.
     pub frozen_until: Moment,
     /// The last arrivals, so that nothing overtakes.
@@ -49,7 +50,7 @@ impl TabNode {
         TabNode {
             id,
             client,
-            follower: Follower::open(config, now),
+            follower: Checked::new(Follower::open(config, now)),
             frozen_until: 0,
             up_until: 0,
             down_until: 0,
