@@ -23,8 +23,8 @@ const ANSWER_WITHIN: Moment = 5 * SECOND;
 const START_AGAIN_AFTER: Moment = 60 * SECOND;
 /// How long watchers may take to see the last state once everything rests.
 const LAST_SIGHT: Moment = 30 * SECOND;
-/// A link on which only what the client says is lost is found out by its gateway, after 150 s of silence.
-const HALF_OPEN_AT_MOST: Moment = 170 * SECOND;
+/// A link on which only what the client says is lost is found out by its gateway, after 150 s of silence. Then the client makes another one.
+const LINKED_WITHIN: Moment = 200 * SECOND;
 
 /// What came of a seed.
 #[derive(Clone, Debug)]
@@ -89,8 +89,8 @@ pub(crate) fn live(world: &mut World) -> Result<(), Violation> {
     }
     world.heal();
     come_to_rest(world)?;
-    let found_out = world.moment() + HALF_OPEN_AT_MOST;
-    while world.has_half_open_links() && world.moment() < found_out && world.step() {}
+    let end = world.moment() + LINKED_WITHIN;
+    while !world.is_linked() && world.moment() < end && world.step() {}
     world.call_once_more();
     rest_within(world, ANSWER_WITHIN, "a call took too long")?;
     let end = world.moment() + LAST_SIGHT;

@@ -244,8 +244,10 @@ impl World {
         }
     }
 
-    pub fn has_half_open_links(&self) -> bool {
-        self.links.has_half_open()
+    /// Every client is online, on a link that is whole and has brought what a slow socket left on it. One may think that it is online for a while on
+    /// a link that is gone, because what says so was lost.
+    pub fn is_linked(&self) -> bool {
+        self.clients.iter().all(|node| node.is_online() && self.links.is_clear_for(node.index, self.moment))
     }
 
     /// Everything that was called has ended, and is stored as ended.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_client::{
-    Broken as BrokenClient, Client, Closed, Config, Limits, MutationKind, MutationStatus, Output, ReactionId, RunOf,
-    TabId, Ticket, View,
+    Broken as BrokenClient, Client, Closed, Config, Connection, Limits, MutationKind, MutationStatus, Output,
+    ReactionId, RunOf, TabId, Ticket, View,
 };
 use iolite_machine::{Instant, Now};
 use iolite_values::{ClientId, Counter, Id, StoreIncarnation};
@@ -286,6 +286,10 @@ impl ClientNode {
     /// What each watcher saw last.
     pub fn last_seen(&self) -> impl Iterator<Item = (Watcher, Option<&String>)> {
         self.watchers.iter().map(|(id, (watcher, _))| (*watcher, self.seen.get(id)))
+    }
+
+    pub fn is_online(&self) -> bool {
+        self.client.connection() == Connection::Online
     }
 
     /// What keeps it from being quiet, for people.

@@ -84,8 +84,10 @@ impl Links {
         self.links.iter().filter(|(_, link)| link.front == front).map(|(id, _)| *id).collect()
     }
 
-    pub fn has_half_open(&self) -> bool {
-        self.links.values().any(Link::is_half_open)
+    /// Whether a client has a link that is whole, and nothing is on the way to it.
+    pub fn is_clear_for(&self, client: ClientIndex, now: Moment) -> bool {
+        let link = self.of_client(client).and_then(|id| self.get(id));
+        link.is_some_and(|link| !link.is_half_open() && link.down_until <= now)
     }
 
     pub fn ids(&self) -> Vec<LinkId> {
@@ -157,5 +159,17 @@ mod tests {
         links.slow_down(link, Slow { until: 50, pause: 30 });
         let arrivals = [10, 11, 60].map(|at| links.down_at(link, at));
         assert_eq!(arrivals, [Some(31), Some(62), Some(63)]);
+    }
+
+    #[test]
+    fn a_link_is_clear_when_it_is_whole_and_has_brought_everything() {
+        let mut links = Links::default();
+        let client = ClientIndex(0);
+        assert!(!links.is_clear_for(client, 9), "there is none");
+        let link = links.add(client, 1, 0, 1);
+        links.down_at(link, 10);
+        assert_eq!([9, 10].map(|now| links.is_clear_for(client, now)), [false, true]);
+        links.open_half(link, Way::Swallowed, Way::Whole);
+        assert!(!links.is_clear_for(client, 10), "it is half-open");
     }
 }
