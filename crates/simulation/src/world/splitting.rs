@@ -8,8 +8,13 @@ use iolite_replication::{Place, ShardMap, split_write};
 use iolite_values::{ClientId, RowKey, TableId, Value};
 
 use super::World;
+use super::server::End;
 use crate::app::KEYS;
+use crate::faults::Fault;
+use crate::history::Moment;
 use crate::occasions::Occasion;
+
+const MILLISECOND: Moment = 1_000_000;
 
 /// So many splits are tried in a run, at most.
 const SPLITS_MAX: usize = 4;
@@ -35,8 +40,20 @@ impl World {
                 self.add_replica(*id, (part.clone(), extent.clone()), Some(split.clone()));
             }
         }
+        if self.random.chance(500) {
+            self.cut_off_one_of(split.parent());
+        }
         self.submit_as_operator(split_write(&split));
         self.operating.splits.push(split);
+    }
+
+    /// What some gateway says does not get to one of a group for a while: so that one drains that does not know of something that the others have open.
+    fn cut_off_one_of(&mut self, group: &Group) {
+        self.faults.add(Fault::Cut, 1);
+        let front = self.random.below(self.fronts.len() as u64) as usize;
+        let member = group.members()[self.random.below(group.members().len() as u64) as usize];
+        let until = self.moment + self.random.between(10, 1_000) * MILLISECOND;
+        self.cuts.insert((End::Front(front), End::Replica(member)), until);
     }
 
     /// Among the rows and the clients that there are, with the shard that has it.
