@@ -31,4 +31,8 @@ pub enum Broken {
     LeaveUnsealed,
     /// A replica of a shard that ends says that it is drained while something is open.
     EndUndrained,
+    /// A shard that is to end lets new things in all the same, also when it is drained.
+    AcceptWhileEnding,
+    /// A replica takes part in a view before it has what its master record calls settled: a new one on an empty disk counts at once.
+    TakePartBehind,
 }

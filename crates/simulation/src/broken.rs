@@ -7,6 +7,7 @@ use iolite_gateway::Broken as BrokenGateway;
 use iolite_replication::Broken as BrokenReplica;
 
 use crate::needs::Needs;
+use crate::world::Operators;
 
 /// Which rule is taken out. Those of replicas are called as in `iolite_replication`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,10 +24,17 @@ pub enum Broken {
     MergeAsFigure5,
     AnswerForTransaction,
     FinaliseWithoutView,
+    BeginFromFewer,
+    LeaveUnsealed,
+    TakePartBehind,
+    /// A lost disk is an empty one, on which the replica starts under its old number.
+    StartEmpty,
+    EndUndrained,
+    AcceptWhileEnding,
 }
 
 impl Broken {
-    pub const ALL: [Broken; 10] = [
+    pub const ALL: [Broken; 16] = [
         Broken::SkipReadValidation,
         Broken::AcknowledgeBeforeFsync,
         Broken::NoCompletionRecords,
@@ -37,6 +45,12 @@ impl Broken {
         Broken::MergeAsFigure5,
         Broken::AnswerForTransaction,
         Broken::FinaliseWithoutView,
+        Broken::BeginFromFewer,
+        Broken::LeaveUnsealed,
+        Broken::TakePartBehind,
+        Broken::StartEmpty,
+        Broken::EndUndrained,
+        Broken::AcceptWhileEnding,
     ];
 
     /// The name on the command line. Rules that stand in a figure of the paper have its number.
@@ -53,6 +67,12 @@ impl Broken {
             Broken::MergeAsFigure5 => "tapir-fig5",
             Broken::AnswerForTransaction => "tapir-fig8",
             Broken::FinaliseWithoutView => "finalise-without-view",
+            Broken::BeginFromFewer => "begin-from-fewer",
+            Broken::LeaveUnsealed => "leave-unsealed",
+            Broken::TakePartBehind => "take-part-behind",
+            Broken::StartEmpty => "start-empty",
+            Broken::EndUndrained => "end-undrained",
+            Broken::AcceptWhileEnding => "accept-while-ending",
         }
     }
 
@@ -80,6 +100,12 @@ impl Broken {
                 "a PREPARE is answered by what is prepared of the same transaction, at whatever timestamp, as in Figure 8"
             }
             Broken::FinaliseWithoutView => "a FINALIZE of an earlier view is obeyed, as published",
+            Broken::BeginFromFewer => "an epoch begins with the records of f replicas of the one before",
+            Broken::LeaveUnsealed => "a replica that is not of the next group goes on answering in the epoch before",
+            Broken::TakePartBehind => "a replica takes part before it has what its group has settled",
+            Broken::StartEmpty => "a replica that has lost its disk starts under its old number, on an empty one",
+            Broken::EndUndrained => "a replica of a shard that ends is drained while something is open",
+            Broken::AcceptWhileEnding => "a shard that is to end lets new things in, also when it is drained",
         }
     }
 
@@ -96,6 +122,11 @@ impl Broken {
             Broken::AnswerForTransaction | Broken::FinaliseWithoutView => Needs::Views { replicas: 3 },
             // At f = 1 the two thresholds are the same.
             Broken::MergeAsFigure5 => Needs::Views { replicas: 5 },
+            Broken::StartEmpty => Needs::Operators(Operators::Replace),
+            Broken::BeginFromFewer | Broken::LeaveUnsealed | Broken::TakePartBehind => {
+                Needs::Operators(Operators::Resize)
+            }
+            Broken::EndUndrained | Broken::AcceptWhileEnding => Needs::Operators(Operators::Split),
         }
     }
 
@@ -109,9 +140,16 @@ impl Broken {
             Broken::MergeAsFigure5 => BrokenReplica::MergeAsFigure5,
             Broken::AnswerForTransaction => BrokenReplica::AnswerForTransaction,
             Broken::FinaliseWithoutView => BrokenReplica::FinaliseWithoutView,
-            Broken::Nothing | Broken::AcknowledgeBeforeFsync | Broken::RemoveAtReply | Broken::PublishPastResolved => {
-                BrokenReplica::Nothing
-            }
+            Broken::BeginFromFewer => BrokenReplica::BeginFromFewer,
+            Broken::LeaveUnsealed => BrokenReplica::LeaveUnsealed,
+            Broken::TakePartBehind => BrokenReplica::TakePartBehind,
+            Broken::EndUndrained => BrokenReplica::EndUndrained,
+            Broken::AcceptWhileEnding => BrokenReplica::AcceptWhileEnding,
+            Broken::Nothing
+            | Broken::AcknowledgeBeforeFsync
+            | Broken::RemoveAtReply
+            | Broken::PublishPastResolved
+            | Broken::StartEmpty => BrokenReplica::Nothing,
         }
     }
 
@@ -128,7 +166,13 @@ impl Broken {
             | Broken::AcceptAboveReaders
             | Broken::MergeAsFigure5
             | Broken::AnswerForTransaction
-            | Broken::FinaliseWithoutView => BrokenGateway::Nothing,
+            | Broken::FinaliseWithoutView
+            | Broken::BeginFromFewer
+            | Broken::LeaveUnsealed
+            | Broken::TakePartBehind
+            | Broken::StartEmpty
+            | Broken::EndUndrained
+            | Broken::AcceptWhileEnding => BrokenGateway::Nothing,
         }
     }
 }

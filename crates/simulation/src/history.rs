@@ -49,6 +49,14 @@ pub struct History {
 #[derive(Debug, Default)]
 pub struct StoreHistory {
     pub replicas: BTreeMap<ReplicaId, ReplicaHistory>,
+    /// Of those whose disks are gone for good, what was durable.
+    pub lost: Vec<ReplicaHistory>,
+}
+
+impl StoreHistory {
+    pub fn of_disks(&self) -> impl Iterator<Item = &ReplicaHistory> {
+        self.replicas.values().chain(&self.lost)
+    }
 }
 
 /// What one replica had on its disk.
@@ -259,11 +267,13 @@ impl History {
 
     /// A replica of the store that goes on has lost its disk for good: what was not durable, nobody was told.
     pub fn disk_lost(&mut self, replica: ReplicaId) {
-        let own = self.going_on(replica);
+        let store = self.stores.values_mut().next_back().expect("a store was started");
+        let Some(mut own) = store.replicas.remove(&replica) else { return };
         match own.durable {
             Some(durable) => own.journal.retain(|position, _| *position <= durable),
             None => own.journal.clear(),
         }
+        store.lost.push(own);
     }
 
     pub fn store_calls(&self, store: StoreIncarnation) -> &StoreCalls {

@@ -14,6 +14,8 @@ pub enum Needs {
     TwoClocks,
     /// A group of this many replicas, which leaves its views often.
     Views { replicas: u64 },
+    /// One shard of three replicas, with operators of this kind, who do something all the time.
+    Operators(Operators),
     /// Outcomes that reach the replicas late, if at all, while others commit quickly and views change.
     LateOutcomes,
 }
@@ -27,7 +29,7 @@ impl Needs {
     pub fn topology(self, drawn: Topology) -> Topology {
         match self {
             Needs::Anything => drawn,
-            Needs::TwoClocks | Needs::LateOutcomes => Topology { shards: 1, replicas: 3 },
+            Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) => Topology { shards: 1, replicas: 3 },
             Needs::Views { replicas } => Topology { shards: 1, replicas },
         }
     }
@@ -36,6 +38,7 @@ impl Needs {
     pub fn operators(self, drawn: Operators) -> Operators {
         match self {
             Needs::Anything => drawn,
+            Needs::Operators(kind) => kind,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } => Operators::None,
         }
     }
@@ -43,6 +46,7 @@ impl Needs {
     pub fn roughness(self, drawn: Roughness) -> Roughness {
         match self {
             Needs::Anything => drawn,
+            Needs::Operators(_) => Roughness { operate_every_ms: 300, ..drawn },
             // Gateways follow each other, so a difference that stays is soon none.
             Needs::TwoClocks => Roughness { clock_jump_every_ms: 150, ..drawn.calmed() },
             Needs::LateOutcomes => {
@@ -59,7 +63,7 @@ impl Needs {
     /// Few things to write, so that transactions meet.
     pub fn habits(self, drawn: Habits) -> Habits {
         match self {
-            Needs::Anything => drawn,
+            Needs::Anything | Needs::Operators(_) => drawn,
             // Whoever is silent for a while does not hear how far the others are.
             Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
             Needs::Views { .. } => Habits { calls: ONE_KEY, ..drawn },
@@ -69,7 +73,7 @@ impl Needs {
 
     pub fn size(self, drawn: Size) -> Size {
         match self {
-            Needs::Anything => drawn,
+            Needs::Anything | Needs::Operators(_) => drawn,
             Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes => {
                 Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
             }
@@ -79,7 +83,7 @@ impl Needs {
     /// By how much the clock of a gateway is wrong.
     pub fn clock_of_front(self, front: usize, drawn: i64) -> i64 {
         match self {
-            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => drawn,
             Needs::TwoClocks => CLOCKS[front],
         }
     }
@@ -89,14 +93,14 @@ impl Needs {
         match self {
             Needs::TwoClocks if front == 0 => 300,
             Needs::Views { .. } | Needs::LateOutcomes if front == 0 => 400,
-            Needs::Anything | Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes => 0,
+            Needs::Anything | Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => 0,
         }
     }
 
     /// By how much the clocks of other processes are wrong.
     pub fn other_clock(self, drawn: i64) -> i64 {
         match self {
-            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => drawn,
             Needs::TwoClocks => 0,
         }
     }

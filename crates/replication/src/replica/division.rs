@@ -46,14 +46,14 @@ enum Stage {
 impl Replica {
     /// Nothing new is let in once the shard is to end.
     pub(super) fn check_division(&self, proposal: &Proposal) -> Result<(), Objection> {
-        match &self.division {
-            Some(_) => Err(Objection::Busy { with: proposal.id }),
-            None => Ok(()),
+        match self.is_ending() {
+            true => Err(Objection::Busy { with: proposal.id }),
+            false => Ok(()),
         }
     }
 
     pub(super) fn is_ending(&self) -> bool {
-        self.division.is_some()
+        self.division.is_some() && self.settings.broken != Broken::AcceptWhileEnding
     }
 
     /// Up to where it may close, once it is drained.

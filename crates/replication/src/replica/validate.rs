@@ -134,7 +134,9 @@ impl Replica {
             | Broken::AnswerForTransaction
             | Broken::BeginFromFewer
             | Broken::LeaveUnsealed
-            | Broken::EndUndrained => self.barrier,
+            | Broken::EndUndrained
+            | Broken::AcceptWhileEnding
+            | Broken::TakePartBehind => self.barrier,
         })
     }
 

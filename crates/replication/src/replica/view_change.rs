@@ -258,7 +258,7 @@ impl Replica {
             return self.try_merge(now);
         };
         let complete = parts.first().complete;
-        if complete > self.complete {
+        if complete > self.complete && self.settings.broken != Broken::TakePartBehind {
             return self.fall_behind(now, complete);
         }
         let master: Vec<RecordPart> = parts.parts.values().cloned().collect();

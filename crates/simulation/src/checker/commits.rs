@@ -106,7 +106,7 @@ impl Commits {
 fn decided(store: &StoreHistory) -> Result<BTreeMap<ProposalId, Option<Vec<Write>>>, Violation> {
     let mut parts: BTreeMap<(ProposalId, ShardId), Logged> = BTreeMap::new();
     let mut aborted = BTreeSet::new();
-    for own in store.replicas.values() {
+    for own in store.of_disks() {
         for (id, logged) in decisions(own.journal.values()) {
             let Some(logged) = logged else {
                 aborted.insert(id);

@@ -17,6 +17,7 @@ use iolite_values::Write;
 use super::server::{End, Store};
 use super::store_node::{Place, StoreNode};
 use super::{Process, World};
+use crate::broken::Broken;
 use crate::faults::Fault;
 use crate::occasions::Occasion;
 use crate::random::Random;
@@ -57,6 +58,8 @@ pub struct Operating {
     pub last_shard: u32,
     /// Those that were tried.
     pub splits: Vec<Split>,
+    /// Replicas on empty disks in place of those that were lost.
+    emptied: BTreeSet<ReplicaId>,
 }
 
 impl Operating {
@@ -69,6 +72,7 @@ impl Operating {
             last_replica: members.map(|id| id.0).max().unwrap_or_default(),
             last_shard: map.groups().map(|group| group.shard.0).max().unwrap_or_default(),
             splits: Vec::new(),
+            emptied: BTreeSet::new(),
         }
     }
 
@@ -140,8 +144,14 @@ impl World {
 
     pub(super) fn lose_disk(&mut self, id: ReplicaId) {
         self.faults.add(Fault::DiskLost, 1);
+        let place = self.stores.get(&id).map(|store| store.place.clone());
         self.remove_replica(id);
         self.history.disk_lost(id);
+        if let (Some(place), Broken::StartEmpty) = (place, self.broken) {
+            let skew = super::skew(&mut self.random);
+            self.start_first(place, skew);
+            self.operating.emptied.insert(id);
+        }
     }
 
     pub(super) fn remove_replica(&mut self, id: ReplicaId) {
@@ -152,7 +162,8 @@ impl World {
     }
 
     fn lost(&self, group: &Group) -> Vec<ReplicaId> {
-        group.members().iter().copied().filter(|id| !self.stores.contains_key(id)).collect()
+        let is_lost = |id: &ReplicaId| !self.stores.contains_key(id) || self.operating.emptied.contains(id);
+        group.members().iter().copied().filter(is_lost).collect()
     }
 
     /// The latest group of a shard that somebody who is up has gone over to.
