@@ -59,7 +59,7 @@ use crate::versions::{Retention, Versions};
 
 pub use absurd::{DECIDED_LEAD_MAX, TERMS_AHEAD_MAX, VIEWS_AHEAD_MAX};
 use catch_up::CatchUp;
-pub use catch_up::{FETCH_AGAIN_AFTER, STATE_TRIES_MAX};
+pub use catch_up::{FETCH_AGAIN_AFTER, STATE_PAUSE_MAX, STATE_TRIES_MAX};
 pub use ceiling::{CEILING_AHEAD, CLOCK_LEAD_MAX, PROPOSAL_LEAD_MAX};
 use checkpoint::Checkpoint;
 use clients::Clients;

@@ -20,6 +20,9 @@ pub const FETCH_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// So often a peer is asked for the same chunk of its state, before another peer is asked for all of it. Each time it gets twice as long.
 pub const STATE_TRIES_MAX: u32 = 5;
 
+/// But not longer: one that was slow may be gone.
+pub const STATE_PAUSE_MAX: Duration = Duration::from_secs(3);
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CatchUp {
     /// How far others have come.
@@ -96,7 +99,7 @@ impl Replica {
             Some(taking) if taking.tries < STATE_TRIES_MAX => {
                 taking.tries += 1;
                 // It may be busy, also with what it was asked before.
-                taking.pause *= 2;
+                taking.pause = (taking.pause * 2).min(STATE_PAUSE_MAX);
                 self.ask_for_state(now);
             }
             Some(_) if self.awaiting.is_some() => self.take_from_parent(now),

@@ -9,7 +9,7 @@ use super::bench::{add, at, blind, cell, write};
 use super::group::{Trio, id_of};
 use crate::journal::JournalRecord;
 use crate::node::{Ask, Boot, Detail, Peer, ProposalId, ReplicaId, StateChunk};
-use crate::replica::catch_up::STATE_TRIES_MAX;
+use crate::replica::catch_up::{STATE_PAUSE_MAX, STATE_TRIES_MAX};
 use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 use crate::replica::state_transfer::STATE_CHUNK_BYTES_MAX;
 use crate::replica::{FETCH_AGAIN_AFTER, Replica, ReplicaOutput};
@@ -174,6 +174,27 @@ fn a_giver_that_falls_silent_is_given_up_for_another() {
     }
     trio.settle_without(Some(first));
     assert_eq!(trio.complete()[2], at(5_000));
+}
+
+#[test]
+fn a_giver_that_was_slow_is_not_waited_for_much_longer() {
+    let mut trio = Trio::new();
+    let (giver, now) = (ReplicaId(0), trio.now);
+    trio.replicas[2].begin_taking(now, giver);
+    for number in 0..3 {
+        trio.pass(STATE_PAUSE_MAX);
+        let place = trio.replicas[2].catch_up.taking.as_ref().expect("it goes on").place.clone();
+        let (boot, complete, next) = (Boot(1), at(9), Some(vec![number]));
+        let now = trio.now;
+        trio.replicas[2].on_state_chunk(now, giver, StateChunk { boot, place, next, complete, chunk: Vec::new() });
+    }
+    let now = trio.now;
+    trio.replicas[2].fall_behind(now, at(9));
+    for _ in 0..=STATE_TRIES_MAX {
+        assert!(trio.replicas[2].catch_up.taking.is_some());
+        trio.pass(STATE_PAUSE_MAX);
+    }
+    assert!(trio.replicas[2].catch_up.taking.is_none(), "another one is asked");
 }
 
 /// The more often it is asked, the more it has to do.
