@@ -41,7 +41,6 @@ pub fn decisions<'a>(records: impl IntoIterator<Item = &'a JournalRecord>) -> Ve
             | JournalRecord::Term(_)
             | JournalRecord::Configured(_)
             | JournalRecord::Split(_)
-            | JournalRecord::Drained(_)
             | JournalRecord::Joined(_)
             | JournalRecord::ClosedList(_)
             | JournalRecord::Complete(_)

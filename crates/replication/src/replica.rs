@@ -394,8 +394,8 @@ impl Machine for Replica {
 
     /// A replica of one waits for nothing.
     fn deadline(&self) -> Option<Instant> {
-        let is_due =
-            self.next.is_some() || self.chosen_split.is_some() || self.follows() && self.catch_up.deadline().is_none();
+        let is_chosen = self.next.is_some() || self.chosen_split.is_some() || self.lacks_a_last_view();
+        let is_due = is_chosen || self.follows() && self.catch_up.deadline().is_none();
         let next = is_due.then(Instant::default);
         [self.catch_up.deadline(), self.standing.deadline(), self.division_deadline(), next].into_iter().flatten().min()
     }

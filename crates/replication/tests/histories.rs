@@ -42,6 +42,9 @@ const FOUND_IN_SPLITS: &[u64] = &[33, 37];
 /// Likewise, when groups change too: a crash behind a state that a part took, and a part of one that began before it knew from where on.
 const FOUND_IN_CHANGED_SPLITS: &[u64] = &[9, 27];
 
+/// Likewise, when disks are lost while a shard drains: it drained for ever, or a part waited for one that was gone, or nobody told again what was settled last.
+const FOUND_WITH_LOST_DISKS: &[u64] = &[18, 243, 245, 270, 314];
+
 const ALONE: Scene =
     Scene { shards: 1, replicas: 1, broken: Broken::Nothing, host: Host::WaitsForSync, operators: Operators::None };
 
@@ -132,6 +135,18 @@ fn so_is_every_history_in_which_groups_of_what_was_split_change_and_lose_disks()
     total.add(run_all(FOUND_IN_CHANGED_SPLITS.iter().copied(), alone));
     assert!(total.committed > 300 && total.crashes > 120, "{total:?}");
     assert!(total.splits > 20 && total.epochs > 10 && total.disks_lost > 10, "{total:?}");
+}
+
+#[test]
+fn so_is_every_history_in_which_a_shard_loses_disks_while_it_drains() {
+    for (shards, replicas) in [(1, 3), (1, 5)] {
+        let scene = Scene { shards, replicas, operators: Operators::SplitAndLose, ..ALONE };
+        let total = run_all(0..CLUSTER_SEEDS, scene);
+        assert!(total.committed > 50 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.splits > 5 && total.disks_lost > 5, "{shards}x{replicas}: {total:?}");
+    }
+    let found = FOUND_WITH_LOST_DISKS.iter().copied();
+    run_all(found, Scene { replicas: 3, operators: Operators::SplitAndLose, ..ALONE });
 }
 
 #[test]
@@ -226,6 +241,7 @@ fn scene_of_environment() -> Scene {
         Ok("replace") => Operators::Replace,
         Ok("split") => Operators::Split,
         Ok("everything") => Operators::Everything,
+        Ok("lose") => Operators::SplitAndLose,
         Ok(_) => Operators::Resize,
         Err(_) => Operators::None,
     };

@@ -90,8 +90,7 @@ impl Timeline {
             | JournalRecord::Complete(_)
             | JournalRecord::Snapshot(_)
             | JournalRecord::Configured(_)
-            | JournalRecord::Split(_)
-            | JournalRecord::Drained(_) => {}
+            | JournalRecord::Split(_) => {}
         }
     }
 

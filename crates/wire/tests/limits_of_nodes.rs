@@ -143,6 +143,7 @@ fn the_longest_part_of_a_record_fits_into_a_message() {
         entries,
         closed_lists: Vec::new(),
         terms: Vec::new(),
+        split: None,
     };
     let message = between(Peer::DoViewChange { last_normal: view, part });
     assert_eq!(BetweenReplicas::decode(&message.encode().expect("it fits")), Ok(message));

@@ -84,6 +84,7 @@ fn the_longest_part_of_a_master_record_fits_into_the_journal() {
         entries,
         closed_lists: Vec::new(),
         terms: Vec::new(),
+        split: None,
     };
     let record = JournalRecord::Master(part);
     assert_eq!(JournalRecord::decode(&record.encode().expect("it fits")), Ok(record));

@@ -40,12 +40,12 @@ impl Replica {
                     || part.barrier > self.decided_limit(now)
             }
             Peer::Segment { after: _, through, commits: _ } => *through > self.decided_limit(now),
+            Peer::Drained(drained) => drained.complete > self.decided_limit(now),
             Peer::Fetch { .. }
             | Peer::FetchedTooOld
             | Peer::FetchState { .. }
             | Peer::StateChunk(_)
-            | Peer::Configured { .. }
-            | Peer::Drained(_) => false,
+            | Peer::Configured { .. } => false,
         }
     }
 

@@ -145,7 +145,7 @@ impl Replica {
             Peer::Configured { .. } => {}
             Peer::Begun { .. } if self.is_successor(from) => self.on_successor_begun(from),
             Peer::Begun { view } => self.on_begun(view),
-            Peer::Drained(_) => {}
+            Peer::Drained(drained) => self.fall_behind(now, drained.complete),
             Peer::Fetch { after } => self.on_fetch(from, after),
             Peer::Segment { after, through, commits } => self.on_segment(now, after, through, commits),
             Peer::FetchedTooOld => self.on_fetched_too_old(now, from),

@@ -42,9 +42,7 @@ impl Replica {
         let last = closed.into_values().chain(at_barrier).max().unwrap_or_default();
         self.barrier_after = self.barrier_after.max(last);
         if through > self.ceiling {
-            // One that is drained says no more than it was told.
-            let ahead = if self.drained_at().is_some() { Duration::ZERO } else { CEILING_AHEAD };
-            self.ceiling = if ahead.is_zero() { through } else { later(through, ahead) };
+            self.ceiling = later(through, CEILING_AHEAD);
             self.barrier_after = self.persist(&JournalRecord::Ceiling(self.ceiling));
         }
     }

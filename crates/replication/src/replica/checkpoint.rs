@@ -156,12 +156,13 @@ impl Replica {
         let master = RecordPart {
             view: last_normal,
             complete: self.complete,
-            barrier: self.barrier,
+            barrier: self.closed(),
             number: 0,
             parts: 1,
             entries: Vec::new(),
             closed_lists: Vec::new(),
             terms: Vec::new(),
+            split: self.last_view_split(),
         };
         let lists = self.closed_lists.iter().cloned().map(JournalRecord::ClosedList);
         let entries = self.record.iter().map(|(id, entry)| JournalRecord::Entry(entry.recorded(id)));

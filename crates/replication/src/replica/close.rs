@@ -45,9 +45,8 @@ impl Replica {
         cursor: Timestamp,
         detail: Detail,
     ) -> (PersistId, Answer) {
-        let through = through.min(self.limit(now)).min(self.drained_at().unwrap_or(Timestamp::MAX));
-        self.raise_barrier(through);
-        (self.barrier_after, Answer::Closed(self.stretch(cursor, self.barrier, detail)))
+        self.raise_barrier(through.min(self.limit(now)));
+        (self.barrier_after, Answer::Closed(self.stretch(cursor, self.closed(), detail)))
     }
 
     /// What is known of (cursor, end], or its beginning if that is much. Any commit's timestamp up to the barrier is a place to pause.
@@ -81,7 +80,7 @@ impl Replica {
             .filter(|(id, entry)| id.at > cursor && entry.outcome == Some(Outcome::Aborted));
         Ok(Closed {
             through,
-            barrier: self.barrier,
+            barrier: self.closed(),
             latest: self.versions.last_commit().unwrap_or_default(),
             complete: self.complete(),
             undecided: self.undecided(cursor, through),
@@ -105,7 +104,7 @@ impl Replica {
         through: Timestamp,
         may_commit: &Arc<[ProposalId]>,
     ) -> Option<(PersistId, Answer)> {
-        if view != self.standing.view() || self.drained_at().is_some_and(|barrier| through > barrier) {
+        if view != self.standing.view() || through > self.closes_to() {
             return None;
         }
         let list = ClosedList { through, may_commit: may_commit.to_vec() };

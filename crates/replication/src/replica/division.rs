@@ -1,12 +1,14 @@
 //! The end of a shard: it lets nothing new in, and when nothing is open any more, others go on with its rows.
 //!
 //! Invariants:
-//! - a replica that is drained accepts nothing, and closes nothing above what it tells, ever again; that is in the journal before anything tells of it;
-//! - it is drained only when nothing is prepared here, and all that it knows to have committed is at or below its complete point. So of any majority that
-//!   is drained, one has all that committed: what was decided OK was prepared at a majority;
-//! - one that is drained goes on answering about what was open, for the others drain by that.
+//! - a replica that knows how the shard ends takes part in *last* views only: those whose leader knew it too when it merged. Who takes part in one knows it
+//!   by the master record, and lets nothing new in, so what may commit is what the master record accepts;
+//! - in a last view nothing is closed above what its master record closed, and that is at or above all that it accepts. A last view that follows another
+//!   one closes no further;
+//! - a replica is drained when it takes part in a last view and is complete as far as that. When those of a majority are drained in one view, each of them
+//!   has all that ever commits here: every later view begins from the record of one of them.
 //!
-//! Source: Iolite's own, with docs/decisions/0009-sealed-epochs.md.
+//! Source: Iolite's own, docs/decisions/0010-a-shard-ends-drained.md.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use crate::broken::Broken;
 use crate::configuration::{configuration_cell, configurations_table, said_split, written_split};
 use crate::ir::Quorums;
 use crate::journal::JournalRecord;
-use crate::node::{Answer, Drained, Group, Objection, Peer, Proposal, ReplicaId, Split};
+use crate::node::{Answer, Drained, Group, Objection, Peer, Proposal, RecordPart, ReplicaId, Split};
 use crate::versions::Logged;
 
 /// Those that go on with the rows are told again after this long.
@@ -28,19 +30,12 @@ pub const DRAINED_AGAIN_AFTER: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub(super) struct Division {
     split: Split,
-    stage: Stage,
-}
-
-#[derive(Clone, Debug)]
-enum Stage {
-    Draining,
-    Drained {
-        /// Nothing above it is closed by this replica itself.
-        barrier: Timestamp,
-        /// Who goes on has begun, and needs to hear no more.
-        begun: BTreeSet<ReplicaId>,
-        again_at: Option<Instant>,
-    },
+    /// How far the shard is closed in the view of this replica's record, if that is a last one.
+    last_view: Option<Timestamp>,
+    /// Who goes on has begun, and needs to hear no more.
+    begun: BTreeSet<ReplicaId>,
+    /// When those that go on are told again. Never, when all have begun.
+    again_at: Option<Instant>,
 }
 
 impl Replica {
@@ -56,12 +51,21 @@ impl Replica {
         self.division.is_some() && self.settings.broken != Broken::AcceptWhileEnding
     }
 
-    /// Up to where it may close, once it is drained.
+    /// How far it is closed, for good, once it is drained.
     pub(super) fn drained_at(&self) -> Option<Timestamp> {
-        match self.division.as_ref()?.stage {
-            Stage::Draining => None,
-            Stage::Drained { barrier, .. } => Some(barrier),
-        }
+        let barrier = self.division.as_ref()?.last_view.filter(|_| self.standing.is_normal())?;
+        let is_drained = self.complete() >= barrier || self.settings.broken == Broken::EndUndrained;
+        is_drained.then_some(barrier)
+    }
+
+    /// How far it may close.
+    pub(super) fn closes_to(&self) -> Timestamp {
+        self.division.as_ref().and_then(|division| division.last_view).unwrap_or(Timestamp::MAX)
+    }
+
+    /// How far it has closed. What it closed further by itself, in an earlier view, nobody counts on.
+    pub(super) fn closed(&self) -> Timestamp {
+        self.barrier.min(self.closes_to())
     }
 
     /// A commit may have said how the shard ends.
@@ -79,35 +83,55 @@ impl Replica {
         self.chosen_split = split.filter(|split| split.parent() == self.group());
     }
 
+    pub(super) fn known_split(&self) -> Option<&Split> {
+        self.division_split().or(self.chosen_split.as_ref())
+    }
+
+    /// The replica goes on from this master record.
+    pub(super) fn note_last_view(&mut self, master: &RecordPart) {
+        if let Some(split) = &master.split {
+            self.divide(split.clone());
+        }
+        if let Some(division) = &mut self.division {
+            division.last_view = master.split.as_ref().map(|_| master.barrier);
+            division.again_at = Some(Instant::default());
+        }
+    }
+
+    /// How the shard ends, if the view of the record is a last one.
+    pub(super) fn last_view_split(&self) -> Option<Split> {
+        let division = self.division.as_ref()?;
+        division.last_view.map(|_| division.split.clone())
+    }
+
     pub(super) fn press_division(&mut self, now: Now) {
         if let Some(split) = self.chosen_split.take().filter(|_| self.division.is_none()) {
             self.persist(&JournalRecord::Split(split.clone()));
             self.divide(split);
         }
-        if matches!(&self.division, Some(Division { stage: Stage::Draining, .. })) && self.has_drained() {
-            self.raise_barrier(self.complete());
-            let barrier = self.ceiling;
-            self.persist(&JournalRecord::Drained(barrier));
-            self.replay_drained(barrier);
+        if self.lacks_a_last_view() {
+            self.leave_for_a_last_view(now);
         }
         self.tell_drained(now);
     }
 
-    fn has_drained(&mut self) -> bool {
-        if self.settings.broken == Broken::EndUndrained {
-            return true;
-        }
-        if !self.standing.is_normal() || !self.is_member() || self.prepared.ids().next().is_some() {
-            return false;
-        }
+    /// Others of its view may let something in.
+    pub(super) fn lacks_a_last_view(&self) -> bool {
+        let lacks = self.division.as_ref().is_some_and(|division| division.last_view.is_none());
+        lacks && self.standing.is_normal() && self.is_member()
+    }
+
+    /// Whoever leads the next view learns of the split from this replica's record, or is this replica at last.
+    fn leave_for_a_last_view(&mut self, now: Now) {
         if self.is_alone() {
-            self.raise_barrier(self.highest());
+            self.record_what_was_decided_alone();
         }
-        self.versions.last_commit().is_none_or(|last| last <= self.complete())
+        self.join(now, self.standing.view().next());
     }
 
     pub(super) fn divide(&mut self, split: Split) {
-        self.division.get_or_insert(Division { split, stage: Stage::Draining });
+        let (last_view, begun, again_at) = (None, BTreeSet::new(), None);
+        self.division.get_or_insert(Division { split, last_view, begun, again_at });
     }
 
     /// How the shard ends, once that is chosen.
@@ -117,46 +141,31 @@ impl Replica {
 
     /// Replicas of its parts of which it was told that they have begun.
     pub(super) fn begun_parts(&self) -> Vec<ReplicaId> {
-        match self.division.as_ref().map(|division| &division.stage) {
-            Some(Stage::Drained { begun, .. }) => begun.iter().copied().collect(),
-            Some(Stage::Draining) | None => Vec::new(),
-        }
-    }
-
-    pub(super) fn replay_drained(&mut self, barrier: Timestamp) {
-        if let Some(division) = &mut self.division {
-            let again_at = Some(Instant::default());
-            division.stage = Stage::Drained { barrier, begun: BTreeSet::new(), again_at };
-        }
+        self.division.iter().flat_map(|division| &division.begun).copied().collect()
     }
 
     pub(super) fn division_records(&self) -> Vec<JournalRecord> {
-        let Some(Division { split, .. }) = &self.division else { return Vec::new() };
-        let drained = self.drained_at().map(JournalRecord::Drained);
-        [JournalRecord::Split(split.clone())].into_iter().chain(drained).collect()
+        self.division_split().cloned().map(JournalRecord::Split).into_iter().collect()
     }
 
     pub(super) fn division_deadline(&self) -> Option<Instant> {
-        match self.division.as_ref()?.stage {
-            Stage::Draining => None,
-            Stage::Drained { again_at, .. } => again_at,
-        }
+        self.drained_at()?;
+        self.division.as_ref()?.again_at
     }
 
     fn tell_drained(&mut self, now: Now) {
-        let Some(Division { split, stage: Stage::Drained { barrier, begun, again_at } }) = &mut self.division else {
-            return;
-        };
-        if again_at.is_none_or(|at| at > now.instant) {
+        let (Some(barrier), Some(division)) = (self.drained_at(), &mut self.division) else { return };
+        if division.again_at.is_none_or(|at| at > now.instant) {
             return;
         }
-        let all = split.lower().members().iter().chain(split.upper().members());
-        let waiting: Vec<ReplicaId> = all.copied().filter(|replica| !begun.contains(replica)).collect();
-        *again_at = (!waiting.is_empty()).then(|| now.instant + DRAINED_AGAIN_AFTER);
-        let barrier = *barrier;
-        let drained = Drained { complete: self.complete(), barrier, terms: self.terms_in_order() };
-        for replica in waiting {
-            self.tell(replica, Peer::Drained(drained.clone()));
+        let all = division.split.lower().members().iter().chain(division.split.upper().members());
+        let waiting: Vec<ReplicaId> = all.copied().filter(|replica| !division.begun.contains(replica)).collect();
+        division.again_at = (!waiting.is_empty()).then(|| now.instant + DRAINED_AGAIN_AFTER);
+        let (view, complete, terms) = (self.standing.view(), self.complete(), self.terms_in_order());
+        // The others of the group as well: what was settled last may not have reached them, and nothing comes after it.
+        let others = if waiting.is_empty() { Vec::new() } else { self.others() };
+        for replica in waiting.into_iter().chain(others) {
+            self.tell(replica, Peer::Drained(Drained { view, complete, barrier, terms: terms.clone() }));
         }
     }
 
@@ -166,14 +175,14 @@ impl Replica {
     }
 
     pub(super) fn on_successor_begun(&mut self, from: ReplicaId) {
-        if let Some(Division { stage: Stage::Drained { begun, .. }, .. }) = &mut self.division {
-            begun.insert(from);
+        if let Some(division) = &mut self.division {
+            division.begun.insert(from);
         }
     }
 
     /// What everybody is told, once those that go on can answer. Until then this shard is closed, so that others drain: one that is drained may be lost.
     pub(super) fn ended(&self) -> Option<Answer> {
-        let Division { split, stage: Stage::Drained { begun, .. } } = self.division.as_ref()? else { return None };
+        let Division { split, begun, .. } = self.division.as_ref()?;
         let can_answer = |part: &Group| {
             let there = part.members().iter().filter(|replica| begun.contains(replica));
             there.count() >= Quorums::of(part).majority()

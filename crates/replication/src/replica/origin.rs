@@ -1,7 +1,8 @@
 //! The beginning of a shard that has a part of the rows of one that ended.
 //!
 //! Invariants:
-//! - a replica begins when a majority of the group that ended is drained, with all that committed there in its part: it says and accepts nothing before;
+//! - a replica begins when a majority of the group that ended is drained in one view, with all that committed there in its part: it says and accepts
+//!   nothing before;
 //! - it closes and accepts nothing at or below what any of these may have closed.
 //!
 //! Nothing is open in what is taken over, so each replica begins alone, with an empty record, in the first view.
@@ -21,7 +22,8 @@ use crate::node::{Drained, Epoch, Peer, RecordPart, ReplicaId, Split, View};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Awaiting {
     heard: BTreeMap<ReplicaId, Drained>,
-    asked: usize,
+    /// Who was asked last for its state.
+    asked: Option<ReplicaId>,
 }
 
 const FIRST_VIEW: View = View { epoch: Epoch(0), number: 0 };
@@ -79,11 +81,11 @@ impl Replica {
     pub(super) fn take_from_parent(&mut self, now: Now) {
         let (Some(split), Some(awaiting)) = (&self.settings.origin, &mut self.awaiting) else { return };
         let Some(complete) = awaiting.complete(Quorums::of(split.parent())) else { return };
-        let having: Vec<ReplicaId> =
-            awaiting.heard.iter().filter(|(_, own)| own.complete >= complete).map(|(replica, _)| *replica).collect();
-        if !having.is_empty() {
-            awaiting.asked = (awaiting.asked + 1) % having.len();
-            let from = having[awaiting.asked];
+        let having = || awaiting.heard.iter().filter(|(_, own)| own.complete >= complete).map(|(replica, _)| *replica);
+        // One after the other: the last one may be gone.
+        let next = having().find(|replica| Some(*replica) > awaiting.asked).or_else(|| having().next());
+        if let Some(from) = next {
+            awaiting.asked = next;
             self.begin_taking(now, from);
         }
     }
@@ -103,6 +105,7 @@ impl Replica {
             entries: Vec::new(),
             closed_lists: Vec::new(),
             terms: self.terms_in_order(),
+            split: None,
         };
         self.install(&[part]);
         self.standing = Standing::Normal { view: FIRST_VIEW, master: None };
@@ -113,10 +116,11 @@ impl Replica {
 }
 
 impl Awaiting {
-    /// What committed is at or below this: one of any majority has it all, so those of the majority that is the least far do.
+    /// All that committed is at or below this, once a majority is drained in one view: each of these has it.
     fn complete(&self, quorums: Quorums) -> Option<Timestamp> {
-        let mut complete: Vec<Timestamp> = self.heard.values().map(|own| own.complete).collect();
-        complete.sort_unstable();
-        complete.get(quorums.majority() - 1).copied()
+        let in_view = |view: View| self.heard.values().filter(move |own| own.view == view);
+        let mut views = self.heard.values().map(|own| own.view);
+        let view = views.find(|view| in_view(*view).count() >= quorums.majority())?;
+        in_view(view).map(|own| own.complete).min()
     }
 }

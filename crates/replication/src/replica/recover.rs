@@ -121,7 +121,6 @@ impl Replica {
             }
             JournalRecord::Configured(configuration) => self.replay_configuration(configuration),
             JournalRecord::Split(split) => self.replay_split(split),
-            JournalRecord::Drained(barrier) => self.replay_drained(barrier),
             JournalRecord::Joined(view) => self.standing = self.standing.joined(view),
             JournalRecord::Master(part) => self.replay_master(part),
             JournalRecord::ClosedList(list) => self.closed_lists.push(list),

@@ -7,6 +7,8 @@ mod checkpoints;
 mod closing;
 mod configurations;
 mod copying;
+mod draining;
+mod ended_shard;
 mod exactly_once;
 mod finalising;
 mod first_group;

@@ -21,7 +21,7 @@ use super::standing::{Changing, Parts, Standing};
 use crate::broken::Broken;
 use crate::ir::{Entry, MemberRecord, Quorums, merge};
 use crate::journal::{COMPLETION_BYTES, JournalRecord, proposal_bytes};
-use crate::node::{ClosedList, Outcome, Peer, Proposal, RecordPart, RecordedEntry, ReplicaId, View};
+use crate::node::{ClosedList, Outcome, Peer, Proposal, ProposalId, RecordPart, RecordedEntry, ReplicaId, View, Vote};
 
 /// A part of a record is about this large at most.
 pub const PART_BYTES_MAX: usize = 1 << 20;
@@ -108,12 +108,13 @@ impl Replica {
         let head = RecordPart {
             view,
             complete: self.complete,
-            barrier: self.barrier,
+            barrier: self.closed(),
             number: 0,
             parts: 1,
             entries: Vec::new(),
             closed_lists: self.closed_lists.clone(),
             terms: self.terms_in_order(),
+            split: None,
         };
         cut(head, entries)
     }
@@ -182,16 +183,17 @@ impl Replica {
     fn master(&mut self, view: View, givers: Givers) -> Vec<RecordPart> {
         let Givers { quorums, own, others } = givers;
         let complete = self.complete;
-        let mut barrier = self.barrier;
         let mut records = Vec::new();
+        let mut barriers = Vec::new();
         if own {
+            barriers.push((self.standing.last_normal(), self.closed()));
             let entries = self.record.iter().map(|(id, entry)| entry.recorded(id)).collect();
             records.push(MemberRecord { last_normal: self.standing.last_normal(), entries });
         }
         for Parts { last_normal, parts } in others {
             let mut entries = Vec::new();
             for (_, part) in parts {
-                barrier = barrier.max(part.barrier);
+                barriers.push((last_normal, part.barrier));
                 self.register_all(&part.terms);
                 entries.extend(part.entries.into_iter().filter(|entry| entry.id.at > complete));
                 for list in part.closed_lists {
@@ -213,15 +215,20 @@ impl Replica {
         }
         let may_stand = |proposal: &Arc<Proposal>, kept: &[Arc<Proposal>]| self.may_stand(proposal, kept);
         let merged = merge(quorums, self.kept(quorums), &records, may_stand);
+        // What was closed in an earlier view, those of the latest have closed too.
+        let (_, closed) = barriers.into_iter().max().unwrap_or_default();
+        let split = self.known_split().cloned();
+        let highest = split.as_ref().and_then(|_| highest_accepted(&merged)).unwrap_or_default();
         let head = RecordPart {
             view,
             complete,
-            barrier,
+            barrier: closed.max(complete).max(highest),
             number: 0,
             parts: 1,
             entries: Vec::new(),
             closed_lists: self.closed_lists.clone(),
             terms: self.terms_in_order(),
+            split,
         };
         cut(head, merged.into_values().collect())
     }
@@ -269,7 +276,7 @@ impl Replica {
 
     pub(super) fn install(&mut self, master: &[RecordPart]) {
         let barrier = master.iter().map(|part| part.barrier).max().unwrap_or_default();
-        self.raise_barrier(barrier.min(self.drained_at().unwrap_or(Timestamp::MAX)));
+        self.raise_barrier(barrier);
         for part in master {
             self.persist(&JournalRecord::Master(part.clone()));
             self.register_all(&part.terms);
@@ -278,6 +285,7 @@ impl Replica {
         let lists = master.iter().flat_map(|part| part.closed_lists.iter().cloned());
         self.closed_lists = lists.filter(|list| list.through > self.complete()).collect();
         self.replace_record(entries);
+        self.note_last_view(&master[0]);
     }
 
     /// The master record instead of the own one. What this replica promised, and the outcomes that it knows, stay.
@@ -316,6 +324,7 @@ impl Replica {
         self.complete = self.complete.max(parts[0].complete);
         parts.iter().for_each(|part| self.register_all(&part.terms));
         self.closed_lists = parts.iter().flat_map(|part| part.closed_lists.iter().cloned()).collect();
+        self.note_last_view(&parts[0]);
         self.replace_record(parts.into_iter().flat_map(|part| part.entries).collect());
         self.standing = Standing::Normal { view, master: None };
         self.awaiting = None;
@@ -344,10 +353,15 @@ pub(super) fn list_bytes(list: &ClosedList) -> usize {
     COMPLETION_BYTES * (1 + list.may_commit.len())
 }
 
-/// A record in parts of bounded size; at least one. The lives of coordinators are in the first.
+/// The highest timestamp at which something committed or may yet.
+fn highest_accepted(merged: &BTreeMap<ProposalId, RecordedEntry>) -> Option<Timestamp> {
+    merged.values().filter(|entry| entry.vote == Vote::Ok).map(|entry| entry.id.at).max()
+}
+
+/// A record in parts of bounded size; at least one. The lives of coordinators, and how the shard ends, are in the first.
 fn cut(mut head: RecordPart, entries: Vec<RecordedEntry>) -> Vec<RecordPart> {
     let lists = std::mem::take(&mut head.closed_lists).into_iter().map(Piece::List);
-    let next = RecordPart { terms: Vec::new(), ..head.clone() };
+    let next = RecordPart { terms: Vec::new(), split: None, ..head.clone() };
     let (mut parts, mut last, mut bytes) = (Vec::new(), head, 0);
     for piece in lists.chain(entries.into_iter().map(Piece::Entry)) {
         if bytes > 0 && bytes + piece.bytes() > PART_BYTES_MAX {

@@ -174,6 +174,9 @@ impl Cluster {
         for _ in 0..steps {
             self.step += 1;
             self.act()?;
+            if self.scene.operators == Operators::SplitAndLose && self.random.percent(3) {
+                self.lose_a_disk_while_draining();
+            }
             self.settle();
             self.validate();
         }
@@ -234,7 +237,7 @@ impl Cluster {
         match self.scene.operators {
             Operators::None => {}
             Operators::Replace | Operators::Resize => self.turn_off_replaced(),
-            Operators::Split => {
+            Operators::Split | Operators::SplitAndLose => {
                 self.follow_splits();
                 self.turn_off_ended();
             }
@@ -276,7 +279,7 @@ impl Cluster {
             97 | 98 if self.scene.operators != Operators::None => {
                 if self.random.percent(50) {
                     match self.scene.operators {
-                        Operators::Split => self.split(),
+                        Operators::Split | Operators::SplitAndLose => self.split(),
                         Operators::Everything if self.random.percent(50) => self.split(),
                         Operators::Everything => self.reconfigure(),
                         Operators::None | Operators::Replace | Operators::Resize => self.reconfigure(),

@@ -19,6 +19,8 @@ pub enum Operators {
     Split,
     /// They split shards, and do all of the above with those that there are.
     Everything,
+    /// They split shards, which lose disks for good while they drain.
+    SplitAndLose,
 }
 
 impl Cluster {
@@ -61,7 +63,7 @@ impl Cluster {
     /// The members of a group without one of them; as many, or more, or fewer.
     fn next_members(&mut self, group: &Group, leaving: ReplicaId) -> Vec<ReplicaId> {
         let kind = match self.scene.operators {
-            Operators::None | Operators::Replace | Operators::Split => 0,
+            Operators::None | Operators::Replace | Operators::Split | Operators::SplitAndLose => 0,
             Operators::Resize | Operators::Everything => self.random.below(4),
         };
         let size = group.members().len();

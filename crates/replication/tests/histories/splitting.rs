@@ -49,6 +49,23 @@ impl Cluster {
         self.splits.push(split);
     }
 
+    /// A replica of a shard that is to end is gone for good, as far as the others can do without it.
+    pub fn lose_a_disk_while_draining(&mut self) {
+        for parent in self.splits.iter().map(Split::parent).cloned().collect::<Vec<_>>() {
+            let there: Vec<ReplicaId> =
+                parent.members().iter().copied().filter(|id| self.nodes.contains_key(id)).collect();
+            let report = |id: &ReplicaId| self.nodes[id].replica.report();
+            let is_draining = there.iter().any(|id| report(id).split.is_some() && report(id).begun.is_empty());
+            if is_draining && there.len() > parent.members().len() / 2 + 1 {
+                // The one that knows most is the one that the others would need.
+                let furthest = there.iter().max_by_key(|id| report(id).complete).expect("there are some");
+                let lost = if self.random.percent(50) { *furthest } else { there[self.random.index(there.len())] };
+                self.nodes.remove(&lost);
+                self.counts.disks_lost += 1;
+            }
+        }
+    }
+
     /// The replicas of a shard that has ended are turned off when nobody needs them.
     pub fn turn_off_ended(&mut self) {
         for split in self.splits.clone() {

@@ -8,7 +8,7 @@ use crate::DecodeError;
 use crate::generated::proto;
 use crate::node::{
     Ballot, ClosedList, Effect, Epoch, Life, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, Registered,
-    ShardId, Term, View, Vote,
+    ShardId, Split, Term, View, Vote,
 };
 use crate::session::{attempt, earlier_attempts};
 
@@ -73,6 +73,7 @@ impl Writer {
             entries: part.entries.iter().map(|entry| self.entry(entry)).collect(),
             closed_lists: part.closed_lists.iter().map(|list| self.closed_list(list)).collect(),
             terms: part.terms.iter().map(write_term).collect(),
+            split: part.split.as_ref().map(Split::to_proto),
         }
     }
 
@@ -162,6 +163,7 @@ impl Reader {
             entries,
             closed_lists: closed_lists.collect::<Result<_, _>>()?,
             terms,
+            split: part.split.map(Split::from_proto).transpose()?,
         })
     }
 

@@ -42,8 +42,6 @@ pub enum JournalRecord {
     Configured(Configuration),
     /// The shard is to end so: nothing new is accepted.
     Split(Split),
-    /// Nothing is open any more, and nothing at all is accepted, or closed above this.
-    Drained(Timestamp),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +109,6 @@ impl JournalRecord {
             }),
             JournalRecord::Configured(configuration) => Field::Configured(configuration.to_proto()),
             JournalRecord::Split(split) => Field::Split(split.to_proto()),
-            JournalRecord::Drained(barrier) => Field::Drained(barrier.as_u64()),
         };
         proto::JournalRecord { version: self.version(), record: Some(record) }
     }
@@ -131,8 +128,7 @@ impl JournalRecord {
             | JournalRecord::Complete(_)
             | JournalRecord::Snapshot(_)
             | JournalRecord::Configured(_)
-            | JournalRecord::Split(_)
-            | JournalRecord::Drained(_) => 2,
+            | JournalRecord::Split(_) => 2,
         }
     }
 
@@ -160,7 +156,6 @@ impl JournalRecord {
             }),
             Field::Configured(own) => JournalRecord::Configured(Configuration::from_proto(own)?),
             Field::Split(own) => JournalRecord::Split(Split::from_proto(own)?),
-            Field::Drained(barrier) => JournalRecord::Drained(Timestamp::from_u64(barrier)),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use iolite_values::{StoreIncarnation, Timestamp};
 
-use super::{Boot, Configuration, Epoch, ProposalId, RecordedEntry, Registered, ReplicaId, ShardId, View};
+use super::{Boot, Configuration, Epoch, ProposalId, RecordedEntry, Registered, ReplicaId, ShardId, Split, View};
 use crate::journal::Completed;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +59,14 @@ pub enum Peer {
     Drained(Drained),
 }
 
-/// Where a replica of a shard that ends stands, for good.
+/// Where a replica of a shard that ends stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drained {
+    /// In which it is drained: those of a majority in one view count.
+    pub view: View,
     /// All that committed there, as far as this replica knew of it, is at or below this.
     pub complete: Timestamp,
-    /// It closes nothing above this by itself.
+    /// It closes nothing above this.
     pub barrier: Timestamp,
     /// In the order of the coordinators, each once.
     pub terms: Vec<Registered>,
@@ -98,6 +100,8 @@ pub struct RecordPart {
     pub closed_lists: Vec<ClosedList>,
     /// In the order of the coordinators, each once.
     pub terms: Vec<Registered>,
+    /// In a master record: how the shard ends, if the leader knew it. Its view lets nothing new in.
+    pub split: Option<Split>,
 }
 
 /// Only these can commit at or below `through`.

@@ -87,6 +87,7 @@ fn write(peer: &Peer, writer: &mut Writer) -> Field {
             complete: drained.complete.as_u64(),
             barrier: drained.barrier.as_u64(),
             terms: drained.terms.iter().map(parts::write_term).collect(),
+            view: Some(parts::write_view(drained.view)),
         }),
     }
 }
@@ -118,6 +119,7 @@ fn read(peer: Field, reader: &mut Reader) -> Result<Peer, DecodeError> {
         Field::Configured(own) => Peer::Configured { configuration: Configuration::from_proto(own)? },
         Field::Begun(view) => Peer::Begun { view: parts::read_view(&view) },
         Field::Drained(drained) => Peer::Drained(Drained {
+            view: parts::read_view(&required(drained.view, "drained in no view")?),
             complete: Timestamp::from_u64(drained.complete),
             barrier: Timestamp::from_u64(drained.barrier),
             terms: drained.terms.iter().map(parts::read_term).collect::<Result<_, _>>()?,

@@ -67,8 +67,17 @@ pub fn closed_list() -> impl Strategy<Value = ClosedList> {
 
 pub fn record_part() -> BoxedStrategy<RecordPart> {
     let numbers = (any::<u32>(), any::<u32>());
-    (view(), timestamp(), timestamp(), numbers, vec(entry(), 0..3), vec(closed_list(), 0..2), terms())
-        .prop_map(|(view, complete, barrier, (number, parts), entries, closed_lists, terms)| RecordPart {
+    (
+        view(),
+        timestamp(),
+        timestamp(),
+        numbers,
+        vec(entry(), 0..3),
+        vec(closed_list(), 0..2),
+        terms(),
+        option::of(split()),
+    )
+        .prop_map(|(view, complete, barrier, (number, parts), entries, closed_lists, terms, split)| RecordPart {
             view,
             complete,
             barrier,
@@ -77,6 +86,7 @@ pub fn record_part() -> BoxedStrategy<RecordPart> {
             entries,
             closed_lists,
             terms,
+            split,
         })
         .boxed()
 }
@@ -127,7 +137,12 @@ pub fn split() -> impl Strategy<Value = Split> {
 }
 
 pub fn drained() -> impl Strategy<Value = Drained> {
-    (timestamp(), timestamp(), terms()).prop_map(|(complete, barrier, terms)| Drained { complete, barrier, terms })
+    (view(), timestamp(), timestamp(), terms()).prop_map(|(view, complete, barrier, terms)| Drained {
+        view,
+        complete,
+        barrier,
+        terms,
+    })
 }
 
 pub fn snapshot_part() -> impl Strategy<Value = SnapshotPart> {

@@ -42,7 +42,6 @@ pub fn journal_record() -> BoxedStrategy<JournalRecord> {
         nodes::snapshot_part().prop_map(JournalRecord::Snapshot),
         nodes::configuration().prop_map(JournalRecord::Configured),
         nodes::split().prop_map(JournalRecord::Split),
-        timestamp().prop_map(JournalRecord::Drained),
         completed().prop_map(JournalRecord::Completed),
         (client(), counter()).prop_map(|(client, through)| JournalRecord::Acknowledged { client, through }),
         timestamp().prop_map(JournalRecord::Ceiling),

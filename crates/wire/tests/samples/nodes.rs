@@ -65,7 +65,7 @@ pub fn split() -> Split {
 }
 
 pub fn drained() -> Drained {
-    Drained { complete: time(5), barrier: time(6), terms: vec![term()] }
+    Drained { view: view(), complete: time(5), barrier: time(6), terms: vec![term()] }
 }
 
 pub fn part(entries: Vec<RecordedEntry>) -> RecordPart {
@@ -79,6 +79,7 @@ pub fn part(entries: Vec<RecordedEntry>) -> RecordPart {
         entries,
         closed_lists: vec![list()],
         terms: vec![term()],
+        split: Some(split()),
     }
 }
 
@@ -112,9 +113,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("shard_configuration", "of the first epoch, and of a later one", {
             records([Configuration::first(group()), configuration()].map(JournalRecord::Configured).into())
         }),
-        ("shard_split", "a shard is to end, and is drained", {
-            records(vec![JournalRecord::Split(split()), JournalRecord::Drained(time(6))])
-        }),
+        ("shard_split", "a shard is to end", records(vec![JournalRecord::Split(split())])),
         ("checkpoint_records", "a term and a complete point", {
             let complete = JournalRecord::Complete(Timestamp::MAX);
             Content::Checkpoint(vec![CheckpointChunk::Records(vec![term, complete])])

@@ -166,6 +166,7 @@ async fn a_replica_of_nowhere_that_says_absurd_things_moves_nobody() {
         entries: Vec::new(),
         closed_lists: Vec::new(),
         terms: Vec::new(),
+        split: None,
     };
     let peers = [
         Peer::StartViewChange { view },

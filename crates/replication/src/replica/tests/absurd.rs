@@ -78,6 +78,7 @@ fn a_view_or_term_far_ahead_is_not_followed() {
         entries: Vec::new(),
         closed_lists: Vec::new(),
         terms: Vec::new(),
+        split: None,
     };
     let peers = [
         Peer::StartViewChange { view },

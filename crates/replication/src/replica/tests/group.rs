@@ -102,6 +102,14 @@ impl Trio {
         self.settle_without(None);
     }
 
+    /// What they have said to each other and to others, and has not arrived.
+    pub fn take_said(&mut self) -> Vec<BetweenReplicas> {
+        for replica in 0..self.replicas.len() {
+            self.drain(replica);
+        }
+        self.between.drain(..).collect()
+    }
+
     pub fn pass(&mut self, time: Duration) {
         self.now.instant = self.now.instant + time;
         self.replicas.iter_mut().for_each(|replica| replica.on_deadline(self.now));

@@ -1,147 +1,19 @@
 //! A shard that ends, and the two that go on with its rows.
 
-use std::time::Duration;
-
 use iolite_machine::Machine;
 use iolite_store::{ConfigurationFault, Refusal};
-use iolite_values::{CoordinatorId, Operation, RowKey, Timestamp, Value};
+use iolite_values::{Operation, RowKey, Timestamp, Value};
 
-use super::bench::{STORE, add, at, blind, cell, close, put, read, settings, write};
-use super::group::{Trio, id_of, prepare};
+use super::bench::{add, at, blind, cell, close, put, read, write};
+use super::ended_shard::{APART, Scene, group, place, row_of, split};
+use super::group::{id_of, prepare};
 use crate::broken::Broken;
 use crate::journal::{CheckpointChunk, JournalRecord, SnapshotPart};
 use crate::node::{
-    Answer, Ask, Ballot, Effect, Epoch, Group, Life, MessageId, Objection, Outcome, Proposal, ReplicaId, ShardId,
-    Split, Term, ToReplica, View, Vote,
+    Answer, Ask, Ballot, Effect, Epoch, Group, Objection, Outcome, Proposal, ReplicaId, ShardId, Split, Vote,
 };
-use crate::replica::{
-    RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, STATE_CHUNK_BYTES_MAX, STATE_TRIES_MAX,
-};
-use crate::{Extent, Place, split_write};
-
-/// Three replicas of a shard, and one of each shard that goes on.
-struct Scene {
-    trio: Trio,
-    parts: [Replica; 2],
-    records: [Vec<Vec<u8>>; 2],
-    /// Who is told nothing.
-    down: Vec<usize>,
-}
-
-fn group(shard: u32, member: u64) -> Group {
-    Group::new(ShardId(shard), Epoch(0), &[ReplicaId(member)]).unwrap()
-}
-
-fn split(trio: &Trio) -> Split {
-    let at = (cell(5).table, cell(5).row);
-    Split::new(trio.replicas[0].group().clone(), at, group(1, 3), group(2, 4)).unwrap()
-}
-
-fn place(row: i64) -> Place {
-    Place { table: cell(row).table, key: cell(row).row }
-}
-
-fn row_of(key: &RowKey) -> Option<i64> {
-    match key.values().ok()?[..] {
-        [Value::Int(row)] => Some(row),
-        _ => None,
-    }
-}
-
-impl Scene {
-    fn new() -> Scene {
-        let trio = Trio::new();
-        let origin = split(&trio);
-        let part = |group: &Group| {
-            let (id, group, origin) = (group.members()[0], group.clone(), Some(origin.clone()));
-            Replica::new(ReplicaSettings { id, group, origin, ..settings(1) })
-        };
-        let parts = [part(origin.lower()), part(origin.upper())];
-        Scene { trio, parts, records: [Vec::new(), Vec::new()], down: Vec::new() }
-    }
-
-    /// The split commits at these.
-    fn end(&mut self, replicas: &[usize], millis: u64) {
-        let change = blind(99, vec![split_write(&split(&self.trio))]);
-        self.trio.commit(replicas, &change, at(millis));
-    }
-
-    fn resolve(&mut self, replicas: &[usize], through: u64, commits: &[(u64, i64, u64)]) {
-        let mut ids: Vec<_> = commits.iter().map(|(own, row, millis)| id_of(&put(*own, *row), at(*millis))).collect();
-        ids.push(id_of(&put(99, 0), at(7)));
-        ids.sort_unstable();
-        self.trio.resolve(replicas, Timestamp::ZERO, at(through), &ids);
-    }
-
-    /// Time for all to be told, and everything arrives.
-    fn settle(&mut self) {
-        for _ in 0..3 {
-            self.trio.pass(Duration::from_millis(100));
-            self.parts.iter_mut().for_each(|part| part.on_deadline(self.trio.now));
-            while self.carry() {}
-        }
-    }
-
-    fn carry(&mut self) -> bool {
-        let mut said = Vec::new();
-        for replica in &mut self.trio.replicas {
-            said.extend(std::iter::from_fn(|| replica.poll()));
-        }
-        for (part, records) in self.parts.iter_mut().zip(&mut self.records) {
-            part.validate();
-            for output in std::iter::from_fn(|| part.poll()) {
-                match output {
-                    ReplicaOutput::Persist { record, .. } => records.push(record),
-                    other => said.push(other),
-                }
-            }
-        }
-        let is_more = !said.is_empty();
-        for output in said {
-            let ReplicaOutput::ToPeer { message, .. } = output else { continue };
-            let to = message.to.0 as usize;
-            if self.down.contains(&to) {
-                continue;
-            }
-            let replica = if to < 3 { &mut self.trio.replicas[to] } else { &mut self.parts[to - 3] };
-            replica.handle(self.trio.now, ReplicaInput::FromPeer(message));
-            replica.validate();
-        }
-        is_more
-    }
-
-    fn restart_trio(&mut self) {
-        for (replica, records) in self.trio.replicas.iter_mut().zip(&self.trio.records) {
-            *replica = Replica::recover(replica.settings.clone(), [[0u8; 0]; 0], records).unwrap();
-        }
-    }
-
-    /// Asks one of the two parts.
-    fn ask(&mut self, part: usize, ask: Ask) -> Option<Answer> {
-        let shard = ShardId(part as u32 + 1);
-        let id = MessageId { life: Life(1), number: 1_000 };
-        let (from, view) = (CoordinatorId::default(), View::default());
-        let message = ToReplica { from, term: Term(1), id, store: Some(STORE), shard, view, ask };
-        self.parts[part].handle(self.trio.now, ReplicaInput::FromCoordinator(message));
-        let answers = std::iter::from_fn(|| self.parts[part].poll()).filter_map(|output| match output {
-            ReplicaOutput::Reply { message, .. } => Some(message.answer),
-            ReplicaOutput::Persist { .. } | ReplicaOutput::ToPeer { .. } => None,
-        });
-        answers.last()
-    }
-
-    fn has_row(&self, part: usize, row: i64) -> bool {
-        self.parts[part].versions().row(cell(row).table, &cell(row).row).is_some()
-    }
-
-    fn drained(&self) -> [bool; 3] {
-        [0, 1, 2].map(|replica: usize| self.trio.replicas[replica].drained_at().is_some())
-    }
-
-    fn begun(&self) -> [bool; 2] {
-        [0, 1].map(|part: usize| self.parts[part].takes_part())
-    }
-}
+use crate::replica::{RecoverError, Replica, ReplicaSettings, STATE_CHUNK_BYTES_MAX};
+use crate::{Extent, split_write};
 
 #[test]
 fn a_shard_that_ends_lets_nothing_new_in_and_finishes_what_is_open() {
@@ -172,6 +44,7 @@ fn the_parts_begin_with_their_rows_when_a_majority_is_drained() {
         scene.trio.commit(&[0, 1, 2], &put(counter, row), at(counter));
     }
     scene.end(&[0, 1, 2], 7);
+    scene.cut = APART.to_vec();
     scene.resolve(&[0], 9, &[(1, 1, 1), (2, 8, 2)]);
     scene.settle();
     assert_eq!((scene.drained(), scene.begun()), ([true, false, false], [false; 2]));
@@ -198,6 +71,7 @@ fn the_parts_begin_with_their_rows_when_a_majority_is_drained() {
 fn whoever_asks_the_shard_that_ended_is_told_where_its_rows_are() {
     let mut scene = Scene::new();
     scene.end(&[0, 1, 2], 7);
+    scene.cut = APART.to_vec();
     scene.resolve(&[0, 1], 9, &[]);
     assert!(matches!(scene.trio.ask(0, close(at(9), at(9))), Some(Answer::Closed(_))), "nobody goes on yet");
     scene.settle();
@@ -233,10 +107,7 @@ fn the_parts_begin_though_a_drained_replica_is_lost() {
     scene.settle();
     scene.down = vec![0];
     scene.resolve(&[1, 2], 9, &[(1, 1, 1)]);
-    // Each question waits for its answer twice as long as the one before.
-    for _ in 0..2 << STATE_TRIES_MAX {
-        scene.settle();
-    }
+    scene.settle_long();
     assert_eq!((scene.begun(), scene.has_row(0, 1)), ([true; 2], true));
 }
 
@@ -244,10 +115,10 @@ fn the_parts_begin_though_a_drained_replica_is_lost() {
 fn who_is_drained_closes_and_validates_nothing_further_after_a_restart_either() {
     let mut scene = Scene::new();
     scene.end(&[0, 1, 2], 7);
-    scene.resolve(&[0], 9, &[]);
+    scene.resolve(&[0], 7, &[]);
     let barrier = scene.trio.replicas[0].drained_at().unwrap();
     for _ in 0..2 {
-        let Some(Answer::Closed(Ok(closed))) = scene.trio.ask(0, close(at(9_000), at(9))) else { panic!("an answer") };
+        let Some(Answer::Closed(Ok(closed))) = scene.trio.ask(0, close(at(9_000), at(7))) else { panic!("an answer") };
         assert!(closed.through <= barrier && closed.barrier <= barrier, "{closed:?}");
         assert_eq!(scene.trio.ask(0, Ask::Validate { snapshot: at(9), reads: [read(1)].into() }), None);
         let settings = scene.trio.replicas[0].settings.clone();
@@ -287,6 +158,7 @@ fn a_part_that_restarts_is_silent_before_it_begins_and_goes_on_after() {
     let mut scene = Scene::new();
     scene.trio.commit(&[0, 1, 2], &put(1, 1), at(1));
     scene.end(&[0, 1, 2], 7);
+    scene.cut = APART.to_vec();
     for (drained, begun) in [(0, false), (1, true)] {
         scene.resolve(&[drained], 9, &[(1, 1, 1)]);
         scene.settle();
