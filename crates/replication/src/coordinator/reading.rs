@@ -69,7 +69,16 @@ struct Part {
 #[derive(Clone, Debug, Default)]
 struct Begun {
     rows: Vec<RowAt>,
+    /// Of the rows.
+    size: Size,
     commits: Vec<Commit>,
+}
+
+/// How much rows are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    rows: usize,
+    bytes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -102,7 +111,7 @@ impl Coordinator {
                 parts.map(|(shard, range)| (shard, Interest::Range { table: *table, range })).collect()
             }
         };
-        let piece = piece_of(limit, &[]);
+        let piece = piece_of(limit, Size::default());
         let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit: piece }));
         self.begin_reading(now, request, Kind::Rows { at, limit }, parts.collect());
     }
@@ -271,14 +280,15 @@ impl Part {
         let (Kind::Rows { at, limit: whole }, Ask::ReadAt { interest, limit, .. }) = (kind, &self.ask) else {
             return None;
         };
-        let (is_cut, last) = (is_past(*limit, &reply.rows), reply.rows.last().map(|row| KeyRange::one(&row.key)));
-        self.begun.rows.extend(reply.rows);
+        let size = Size::of(&reply.rows);
+        let (is_cut, last) = (size.is_past(*limit), reply.rows.last().map(|row| KeyRange::one(&row.key)));
+        self.begun.add(reply.rows, size);
         let rest = match (interest, last) {
             (Interest::Range { table, range }, Some(KeyRange { upper: Some(lower), .. }))
-                if is_cut && !is_past(whole, &self.begun.rows) =>
+                if is_cut && !self.begun.size.is_past(whole) =>
             {
                 let interest = Interest::Range { table: *table, range: KeyRange { lower, upper: range.upper.clone() } };
-                Some(Ask::ReadAt { interest, at, limit: piece_of(whole, &self.begun.rows) })
+                Some(Ask::ReadAt { interest, at, limit: piece_of(whole, self.begun.size) })
             }
             (Interest::Range { .. } | Interest::Cell(_), _) => None,
         };
@@ -317,7 +327,7 @@ impl Part {
     }
 
     fn begun_part(&mut self) -> Option<Part> {
-        let Begun { rows, commits } = std::mem::take(&mut self.begun);
+        let Begun { rows, size: _, commits } = std::mem::take(&mut self.begun);
         let found = match &self.ask {
             Ask::ReadAt { at, .. } if !rows.is_empty() => Found::Rows(Ok(ReadReply { at: *at, rows })),
             Ask::Changes { .. } if !commits.is_empty() => Found::Changes(Ok(commits)),
@@ -337,17 +347,29 @@ impl Reading {
     }
 }
 
-/// Whether rows pass a limit, so that there may be more.
-fn is_past(limit: ReadLimit, rows: &[RowAt]) -> bool {
-    rows.len() > limit.rows || rows.iter().map(|row| row.row.size_bytes()).sum::<usize>() > limit.bytes
+impl Begun {
+    fn add(&mut self, rows: Vec<RowAt>, size: Size) {
+        self.rows.extend(rows);
+        self.size = Size { rows: self.size.rows + size.rows, bytes: self.size.bytes + size.bytes };
+    }
 }
 
-/// What of a limit is asked for at a time, when these rows have come.
-fn piece_of(limit: ReadLimit, come: &[RowAt]) -> ReadLimit {
-    let bytes: usize = come.iter().map(|row| row.row.size_bytes()).sum();
+impl Size {
+    fn of(rows: &[RowAt]) -> Size {
+        Size { rows: rows.len(), bytes: rows.iter().map(|row| row.row.size_bytes()).sum() }
+    }
+
+    /// Whether it passes a limit, so that there may be more.
+    fn is_past(self, limit: ReadLimit) -> bool {
+        self.rows > limit.rows || self.bytes > limit.bytes
+    }
+}
+
+/// What of a limit is asked for at a time, when so much has come.
+fn piece_of(limit: ReadLimit, come: Size) -> ReadLimit {
     ReadLimit {
-        rows: limit.rows.saturating_sub(come.len()).min(READ_ROWS_MAX),
-        bytes: limit.bytes.saturating_sub(bytes).min(READ_BYTES_MAX),
+        rows: limit.rows.saturating_sub(come.rows).min(READ_ROWS_MAX),
+        bytes: limit.bytes.saturating_sub(come.bytes).min(READ_BYTES_MAX),
     }
 }
 
