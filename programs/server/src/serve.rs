@@ -12,6 +12,7 @@ use iolite_node::config::{Faults, NodeConfig, PostgresGatewayConfig, RoleConfig,
 use iolite_node::{
     GatewayServer, GatewaySettings, NodeRole, PostgresGateway, ServerSettings, Start, StoreServer, StoreSettings,
 };
+use tokio::runtime::{Builder, Runtime};
 
 use crate::logs;
 
@@ -30,12 +31,25 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     logs::to_stderr();
     let config = Served::read(&arguments.config)?;
     let _running = config.pid_file().map(PidFile::take).transpose()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = runtime(&config)?;
     match config {
         Served::Node(config) => runtime.block_on(serve(*config, arguments.first)),
         Served::PostgresGateway(_) if arguments.first => bail!(NO_FIRST_GATEWAY),
         Served::PostgresGateway(config) => runtime.block_on(serve_postgres(*config)),
     }
+}
+
+/// A replica's links and its machine share one thread: each message is little work, and handing it from one thread to another costs more than the
+/// work. The disk has a thread of its own. A gateway runs its clients' TLS and queries beside each other.
+fn runtime(config: &Served) -> std::io::Result<Runtime> {
+    let mut builder = match config {
+        Served::Node(node) => match node.role {
+            RoleConfig::Store(_) => Builder::new_current_thread(),
+            RoleConfig::Gateway(_) => Builder::new_multi_thread(),
+        },
+        Served::PostgresGateway(_) => Builder::new_multi_thread(),
+    };
+    builder.enable_all().build()
 }
 
 const NO_FIRST_GATEWAY: &str = "a gateway keeps no data: leave --first out";
