@@ -69,6 +69,16 @@ impl Coordinator {
         for (shard, slow) in slow.collect::<Vec<_>>() {
             self.press_slow_path(now, key, shard, slow);
         }
+        self.wait_for_slow_paths(now, key);
+    }
+
+    /// A transaction has one timer, and each of its shards a time of its own.
+    fn wait_for_slow_paths(&mut self, now: Now, key: u64) {
+        let Some(Transacting { phase: Phase::Voting(shards), .. }) = self.transactions.get(key) else { return };
+        let waiting = shards.values().filter_map(|own| own.slow_at).filter(|at| *at > now.instant);
+        if let Some(next) = waiting.min() {
+            self.set_timer(next, Timer::Transaction(key));
+        }
     }
 
     /// Enough have answered for the slow path. It begins when it is time.
@@ -86,13 +96,10 @@ impl Coordinator {
         };
         let begin_at = own.slow_at.unwrap_or_else(|| now.instant + patience());
         if !everybody && begin_at > now.instant {
-            if own.slow_at.is_none() {
-                self.set_timer(begin_at, Timer::Transaction(key));
-                if let Some(Transacting { phase: Phase::Voting(shards), .. }) = self.transactions.get_mut(key)
-                    && let Some(own) = shards.get_mut(&shard)
-                {
-                    own.slow_at = Some(begin_at);
-                }
+            if let Some(Transacting { phase: Phase::Voting(shards), .. }) = self.transactions.get_mut(key)
+                && let Some(own) = shards.get_mut(&shard)
+            {
+                own.slow_at = Some(begin_at);
             }
             return;
         }

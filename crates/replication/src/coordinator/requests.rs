@@ -50,13 +50,15 @@ impl Coordinator {
         }
     }
 
-    /// Done when a majority has it. The others are asked on: what they keep does no harm, but takes room.
+    /// Done when a majority has it. The others were told too; whoever did not hear it hears the client's next one, which says as much. (To one that is
+    /// down for long, there would be more and more to say.)
     pub(super) fn on_acknowledged(&mut self, request: RequestId, from: Target) {
         let majority = self.quorums(from.shard).majority();
         let Some(replicas) = self.acknowledging.get_mut(&request) else { return };
         replicas.insert(from.replica);
         if replicas.len() >= majority {
             self.acknowledging.remove(&request);
+            self.questions.drop_each(|question| question.purpose == Purpose::Acknowledge(request));
             self.reply(request, Reply::Acknowledged);
         }
     }

@@ -6,5 +6,6 @@ mod levels;
 mod pieces;
 mod requests;
 mod session;
+mod silent;
 mod time_limits;
 mod validating;
