@@ -94,7 +94,7 @@ impl System for Iolite {
     }
 
     fn nodes(&self) -> Vec<Node> {
-        let servers = self.servers.iter().zip(&self.counted);
+        let servers = self.servers.iter().zip(&self.counted).filter(|(server, _)| server.pid().exists());
         servers.map(|(server, counted)| counted.node(server, &self.metrics)).collect()
     }
 
@@ -104,7 +104,11 @@ impl System for Iolite {
 
     async fn settle(&mut self) -> anyhow::Result<()> {
         // Transactions read what is resolved, which follows commits by a moment: all that was loaded is to be there.
-        session::everything_until_now(&self.client).await.map(drop)
+        session::everything_until_now(&self.client).await?;
+        let Setup { cluster, down, .. } = self.setup;
+        // Not the first, which is the nearest to read from.
+        let of_shards = self.servers.chunks_mut(usize::from(cluster.replicas));
+        of_shards.flat_map(|shard| shard.iter_mut().rev().take(usize::from(down))).try_for_each(ServerProcess::kill)
     }
 
     async fn connect(&self) -> anyhow::Result<IoliteSession> {

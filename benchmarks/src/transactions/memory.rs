@@ -202,6 +202,7 @@ mod tests {
                 delay: Duration::ZERO,
                 clients: 4,
                 cluster: crate::transactions::options::ClusterShape::default(),
+                down: 0,
             },
         };
         let measured = measure::<Memory<W>>(&course).await.expect("nothing can break");

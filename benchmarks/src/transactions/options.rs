@@ -18,6 +18,9 @@ pub struct TransactionOptions {
     /// Shards and replicas of Iolite, like 1x3
     #[arg(long, value_name = "SxN")]
     pub cluster: Option<ClusterShape>,
+    /// Replicas of each shard of Iolite that are killed before anything is measured, and stay down
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "cluster", conflicts_with = "beside")]
+    pub down: u16,
     /// A system to measure in the same run, with servers of its own; several with commas or again
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub beside: Vec<Peer>,
@@ -57,6 +60,7 @@ impl TransactionOptions {
             ("--beside", !self.beside.is_empty()),
             ("--keys", self.keys.is_some()),
             ("--zipf", self.zipf.is_some()),
+            ("--down", self.down > 0),
         ];
         asked.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name))
     }
@@ -75,6 +79,10 @@ impl TransactionOptions {
                 "nothing to measure: say --cluster 1x3 for Iolite, and name others with --beside, like --beside etcd,occ-store"
             );
         }
+        let cluster = self.cluster.unwrap_or_default();
+        if self.down > (cluster.replicas - 1) / 2 {
+            bail!("--down {}: a shard of {} replicas goes on while most of them are up", self.down, cluster.replicas);
+        }
         let keys = self.keys.unwrap_or_else(|| workload.default_keys());
         Ok(Course {
             workload,
@@ -85,7 +93,8 @@ impl TransactionOptions {
             setup: Setup {
                 durability: arguments.durability,
                 delay: Duration::from_millis(u64::from(arguments.delay_ms)),
-                cluster: self.cluster.unwrap_or_default(),
+                cluster,
+                down: self.down,
                 clients: u16::try_from(arguments.clients).context("too many clients")?,
             },
         })

@@ -23,6 +23,8 @@ pub struct Setup {
     pub clients: u16,
     /// Of Iolite; the others are one group of three.
     pub cluster: ClusterShape,
+    /// Replicas of each of its shards that are down while it is measured.
+    pub down: u16,
 }
 
 /// What the report says of a system beside its figures.

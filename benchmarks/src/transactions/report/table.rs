@@ -14,6 +14,8 @@ pub struct Table {
     pub clients: u16,
     pub delay_ms: u64,
     pub seed: u64,
+    /// Replicas of each shard of Iolite.
+    pub down: u16,
     /// Iolite's record; `None` where only others were measured.
     pub own: Option<Report>,
     /// A record for each system, in the order in which they ran.
@@ -65,6 +67,7 @@ impl Table {
             clients: course.setup.clients,
             delay_ms: u64::try_from(course.setup.delay.as_millis()).unwrap_or(u64::MAX),
             seed: course.seed,
+            down: course.setup.down,
             own,
             beside,
         }
@@ -79,8 +82,9 @@ impl Table {
         if json {
             return Ok(format!("{}\n", self.json()?));
         }
-        let Table { workload, keys, clients, delay_ms, seed, own: _, beside: _ } = self;
-        let mut text = format!("{workload}, {keys} keys, {clients} clients, delay {delay_ms} ms, seed {seed}\n");
+        let Table { workload, keys, clients, delay_ms, seed, down, own: _, beside: _ } = self;
+        let mut text = format!("{workload}, {keys} keys, {clients} clients, delay {delay_ms} ms, seed {seed}");
+        text.push_str(&if *down > 0 { format!(", {down} of each shard's replicas down\n") } else { "\n".to_owned() });
         row(&mut text, "", self.all().map(|report| report.system.to_owned()))?;
         for (name, of) in LINES {
             row(&mut text, name, self.all().map(of))?;
@@ -102,13 +106,14 @@ impl Table {
             Some(Value::Object(own)) => own,
             Some(_) | None => Map::new(),
         };
-        let Table { workload, keys, clients, delay_ms, seed, own: _, beside } = self;
+        let Table { workload, keys, clients, delay_ms, seed, down, own: _, beside } = self;
         let settings = [
             ("workload", json!(workload)),
             ("keys", json!(keys)),
             ("clients", json!(clients)),
             ("delay_ms", json!(delay_ms)),
             ("seed", json!(seed)),
+            ("down", json!(down)),
             ("beside", serde_json::to_value(beside)?),
         ];
         table.extend(settings.map(|(name, value)| (name.to_owned(), value)));
@@ -150,7 +155,7 @@ mod tests {
     use crate::transactions::report::tests::report;
 
     fn table(beside: Vec<Report>) -> Table {
-        Table { workload: "ycsb-t".into(), keys: 10, clients: 1, delay_ms: 0, seed: 1, own: None, beside }
+        Table { workload: "ycsb-t".into(), keys: 10, clients: 1, delay_ms: 0, seed: 1, down: 0, own: None, beside }
     }
 
     #[test]
