@@ -63,9 +63,11 @@ impl Coordinator {
         self.take_over(now, id, &participants, highest);
     }
 
-    /// Finds out what becomes of a proposal, or decides it.
+    /// Finds out what becomes of a proposal, or decides it. One that names a part of a shard of whose end nothing was heard yet is left until it is.
     pub(super) fn take_over(&mut self, now: Now, id: ProposalId, participants: &[ShardId], above: Ballot) {
-        if self.backups.is_open(id) {
+        let map = &self.settings.shards;
+        let are_known = participants.iter().all(|shard| map.group(map.standing_for(*shard)).is_some());
+        if self.backups.is_open(id) || !are_known {
             return;
         }
         let backup =

@@ -7,5 +7,7 @@ mod pieces;
 mod requests;
 mod session;
 mod silent;
+mod taking_over;
 mod time_limits;
+mod two_shards;
 mod validating;
