@@ -153,6 +153,8 @@ pub struct Replica {
     terms: Terms,
     /// Everything that committed at or below this is here, as far as this replica was told.
     complete: Timestamp,
+    /// The complete point is durable when this is.
+    complete_after: PersistId,
     /// Everything at or below this is settled in every shard: only then it may be forgotten, for another shard may have to ask.
     settled: Timestamp,
     catch_up: CatchUp,
@@ -207,6 +209,7 @@ impl Replica {
             closed_lists: Vec::new(),
             terms: Terms::default(),
             complete: Timestamp::ZERO,
+            complete_after: PersistId::START,
             settled: Timestamp::ZERO,
             catch_up: CatchUp::default(),
             state_held_until: None,

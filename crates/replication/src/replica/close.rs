@@ -1,6 +1,6 @@
 //! Close: nothing new is voted OK at or below a timestamp any more; and what committed there, or may yet.
 //!
-//! Invariants: the barrier is raised before the answer is made; an answer names every OK without outcome at or below what it closes, and every commit.
+//! Invariants: the barrier is raised before the answer is made; what it says to be complete stays so after a crash, for others forget by it; an answer names every OK without outcome at or below what it closes, and every commit.
 //! Source: Iolite's own (docs/protocols/feed.md).
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Replica {
         detail: Detail,
     ) -> (PersistId, Answer) {
         self.raise_barrier(through.min(self.limit(now)));
-        (self.barrier_after, Answer::Closed(self.stretch(cursor, self.closed(), detail)))
+        (self.barrier_after.max(self.complete_after), Answer::Closed(self.stretch(cursor, self.closed(), detail)))
     }
 
     /// What is known of (cursor, end], or its beginning if that is much. Any commit's timestamp up to the barrier is a place to pause.

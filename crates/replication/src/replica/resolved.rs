@@ -44,7 +44,7 @@ impl Replica {
     pub(super) fn advance(&mut self, through: Timestamp) {
         // First the ceiling: a crash may come between two records.
         self.raise_barrier(through);
-        self.persist(&JournalRecord::Complete(through));
+        self.complete_after = self.persist(&JournalRecord::Complete(through));
         self.complete_through(through);
     }
 

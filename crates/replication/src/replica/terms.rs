@@ -18,7 +18,7 @@ pub(super) type Terms = BTreeMap<CoordinatorId, (Term, Life)>;
 impl Replica {
     pub(super) fn on_open(&mut self, from: CoordinatorId) -> (PersistId, Answer) {
         let term = self.terms.get(&from).map_or(Term(0), |(term, _)| *term);
-        (self.barrier_after, Answer::Opened(Opened { term, complete: self.complete() }))
+        (self.barrier_after.max(self.complete_after), Answer::Opened(Opened { term, complete: self.complete() }))
     }
 
     pub(super) fn on_begin(&mut self, from: CoordinatorId, term: Term, life: Life) -> (PersistId, Answer) {

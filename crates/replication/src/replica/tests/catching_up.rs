@@ -219,3 +219,17 @@ fn a_giver_that_takes_its_time_is_not_asked_for_each_chunk_again_and_again() {
     }
     assert!(asked < 2 * usize::from(chunks), "{asked} questions for {chunks} chunks");
 }
+
+/// Others forget what so many say to have.
+#[test]
+fn who_says_that_it_is_complete_is_so_after_a_crash() {
+    let mut trio = Trio::new();
+    trio.commit(&[0, 1, 2], &add(1, 1), at(1));
+    let id = id_of(&add(1, 1), at(1));
+    trio.ask(0, Ask::Resolved { from: Timestamp::ZERO, through: at(5), commits: [id].into() });
+    assert_eq!(trio.complete()[0], at(5));
+    for ask in [Ask::Open, Ask::Close { through: at(5), cursor: at(5), settled: at(5), detail: Detail::Whole }] {
+        trio.ask(0, ask);
+        assert_eq!(trio.answer_after.0, trio.records[0].len() as u64);
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use iolite_machine::{Instant, Machine, Now, WallTime};
+use iolite_machine::{Instant, Machine, Now, PersistId, WallTime};
 use iolite_values::{CoordinatorId, Timestamp, Transaction};
 
 use super::bench::{START_MICROS, STORE, settings};
@@ -24,6 +24,8 @@ pub struct Trio {
     /// What they said so far, by kind.
     pub said: Vec<Peer>,
     pub records: Vec<Vec<Vec<u8>>>,
+    /// The record that the last answer waits for.
+    pub answer_after: PersistId,
 }
 
 impl Trio {
@@ -39,7 +41,8 @@ impl Trio {
         let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START_MICROS) };
         let replicas: Vec<Replica> = members.into_iter().map(replica).collect();
         let records = vec![Vec::new(); replicas.len()];
-        let mut trio = Trio { replicas, now, asked: 0, between: VecDeque::new(), said: Vec::new(), records };
+        let (between, said, answer_after) = (VecDeque::new(), Vec::new(), PersistId::START);
+        let mut trio = Trio { replicas, now, asked: 0, between, said, records, answer_after };
         for replica in 0..trio.replicas.len() {
             assert_eq!(trio.ask(replica, Ask::Begin), Some(Answer::Begun));
         }
@@ -70,7 +73,9 @@ impl Trio {
         while let Some(output) = self.replicas[replica].poll() {
             match output {
                 ReplicaOutput::Persist { record, .. } => self.records[replica].push(record),
-                ReplicaOutput::Reply { message, .. } => answer = Some(message.answer),
+                ReplicaOutput::Reply { after, message } => {
+                    (answer, self.answer_after) = (Some(message.answer), after);
+                }
                 ReplicaOutput::ToPeer { message, .. } => {
                     self.said.push(message.peer.clone());
                     self.between.push_back(message);
