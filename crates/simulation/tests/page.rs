@@ -96,6 +96,7 @@ fn the_page_has_the_numbers_of_the_code() {
         ("up to 3 s apart", made, "let pause = self.random.between(500, 3_000) * MILLISECOND;"),
         ("fewer than 20,000 mutations", report, "CONFIRMED: u64 = 20_000;"),
         ("A run of 300 seeds", report, "SEEDS: u64 = 300;"),
+        ("60 and more seeds", report, "SEEDS_JUDGED_MIN: u64 = 60;"),
         ("after 40 s what it has not called is given up", run, "WORK_AT_MOST: Moment = 40 * SECOND;"),
         ("so many mutations pending (2 to 30)", include_str!("../src/habits.rs"), "random.between(2, 30)"),
         ("have ended within 5 s", run, "ANSWER_WITHIN: Moment = 5 * SECOND;"),
