@@ -4,7 +4,8 @@
 //! cells in use keep their numbers. Invariant: both sides hold the same cell under the same number, for no others are used.
 //! Source: HPACK's dynamic table (RFC 7541); the clock rule is Corbató's (1968).
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use iolite_values::{Cell, ColumnId, RowKey, TableId};
 
@@ -24,43 +25,47 @@ pub(crate) struct NumberedCell {
 /// The sender's side.
 #[derive(Debug, Default)]
 pub(super) struct SentCells {
-    numbers: BTreeMap<Cell, u32>,
+    /// By the hash of the cell, which costs a small part of comparing keys. No order is read from it.
+    numbers: BTreeSet<(u64, u32)>,
     slots: Vec<Slot>,
     /// Where the search for a number to define again goes on.
     hand: usize,
     /// What the message in hand defined, and what the number meant before.
-    defined: Vec<(u32, Option<Cell>)>,
+    defined: Vec<(u32, Option<Slot>)>,
 }
 
 #[derive(Debug)]
 struct Slot {
+    hash: u64,
     cell: Cell,
     used: bool,
 }
 
 impl SentCells {
     fn number(&mut self, cell: &Cell) -> NumberedCell {
-        if let Some(&number) = self.numbers.get(cell) {
+        let hash = hash(cell);
+        let mut alike = self.numbers.range((hash, 0)..=(hash, u32::MAX)).map(|(_, number)| *number);
+        if let Some(number) = alike.find(|number| self.slots[*number as usize].cell == *cell) {
             self.slots[number as usize].used = true;
             return NumberedCell { number, name: None };
         }
-        let number = self.define(cell.clone());
+        let number = self.define(hash, cell.clone());
         NumberedCell { number, name: Some(Box::new(name(cell))) }
     }
 
-    fn define(&mut self, cell: Cell) -> u32 {
-        let slot = Slot { cell: cell.clone(), used: true };
+    fn define(&mut self, hash: u64, cell: Cell) -> u32 {
+        let slot = Slot { hash, cell, used: true };
         let (at, before) = if self.slots.len() < NUMBERED_CELLS.most {
             self.slots.push(slot);
             (self.slots.len() - 1, None)
         } else {
             let at = self.least_used();
-            let before = std::mem::replace(&mut self.slots[at], slot).cell;
-            self.numbers.remove(&before);
+            let before = std::mem::replace(&mut self.slots[at], slot);
+            self.numbers.remove(&(before.hash, number(at)));
             (at, Some(before))
         };
-        let number = u32::try_from(at).expect("there are few numbers");
-        self.numbers.insert(cell, number);
+        let number = number(at);
+        self.numbers.insert((hash, number));
         self.defined.push((number, before));
         number
     }
@@ -83,15 +88,13 @@ impl SentCells {
     pub(super) fn rollback(&mut self) {
         while let Some((number, before)) = self.defined.pop() {
             let slot = &mut self.slots[number as usize];
+            self.numbers.remove(&(slot.hash, number));
             match before {
                 Some(before) => {
-                    self.numbers.insert(before.clone(), number);
-                    self.numbers.remove(&std::mem::replace(&mut slot.cell, before));
+                    self.numbers.insert((before.hash, number));
+                    *slot = before;
                 }
-                None => {
-                    self.numbers.remove(&slot.cell);
-                    self.slots.pop();
-                }
+                None => drop(self.slots.pop()),
             }
         }
         self.hand = if self.slots.is_empty() { 0 } else { self.hand % self.slots.len() };
@@ -134,6 +137,16 @@ impl Reader {
         let defined = name.map(|name| named(*name)).transpose()?;
         self.cells.resolve(number, defined)
     }
+}
+
+fn hash(cell: &Cell) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    cell.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn number(at: usize) -> u32 {
+    u32::try_from(at).expect("there are few numbers")
 }
 
 /// A cell in full.
