@@ -122,7 +122,7 @@ impl Replica {
         let parts = self.clients.checkpoint(after, bytes_max / COMPLETION_BYTES);
         match parts.last() {
             Some(last) => {
-                let counter = last.completions.last_key_value().map_or(Counter(0), |(counter, _)| *counter);
+                let counter = last.completions.last_key_value().map_or(last.acknowledged, |(counter, _)| *counter);
                 let next = Checkpoint::Clients { after: Some((last.client, counter)) };
                 (Some(CheckpointChunk::Clients(parts)), Some(next))
             }

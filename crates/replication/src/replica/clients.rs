@@ -88,7 +88,8 @@ impl Clients {
                 .take(room)
                 .map(|(counter, found)| (*counter, completion_to_wire(found)))
                 .collect();
-            if begun.is_some() && completions.is_empty() {
+            // What was acknowledged since the part before is not among its completions, and was seen nevertheless.
+            if completions.is_empty() && begun.is_some_and(|counter| client.acknowledged <= counter) {
                 continue;
             }
             let unseen: Vec<_> = client.unseen.ranges().collect();
@@ -179,5 +180,35 @@ impl Client {
                 self.completions.entry(counter).or_insert(completion);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_store::CompletionDecision;
+    use iolite_values::{Attempt, Id};
+
+    use super::*;
+
+    /// Simulated seed 15 of the histories: the checkpoint cut the client between two completions, and the second was acknowledged before it was written.
+    #[test]
+    fn what_is_acknowledged_between_two_parts_of_a_checkpoint_was_seen() {
+        let client = ClientId(Id::from_u128(1));
+        let of = |counter| TransactionId { client, counter: Counter(counter) };
+        let at = |counter| Timestamp::from_u64(counter << 20);
+        let mut clients = Clients::default();
+        for counter in [8, 9] {
+            let (attempt, decision) = (Attempt(1), CompletionDecision::Committed);
+            clients.complete(of(counter), Completion { attempt, at: at(counter), decision });
+        }
+        let mut parts = clients.checkpoint(None, 1);
+        clients.acknowledge(client, Counter(9));
+        parts.extend(clients.checkpoint(Some((client, Counter(8))), 1));
+        assert_eq!(clients.checkpoint(Some((client, Counter(9))), 1), [], "it ends");
+        let mut recovered = Clients::default();
+        parts.into_iter().for_each(|part| recovered.restore(part));
+        recovered.acknowledge(client, Counter(9));
+        assert!(recovered.has_completed(of(9)));
+        assert_eq!(recovered, clients);
     }
 }
