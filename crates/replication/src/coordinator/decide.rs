@@ -171,7 +171,7 @@ impl Coordinator {
         }
     }
 
-    /// So old that no replica remembers it. If it committed, the next proposal meets its completion record.
+    /// So old that no replica remembers it. If it committed, the next proposal meets its completion record; so it must not be called dead.
     pub(super) fn abandon(&mut self, now: Now, id: ProposalId) {
         self.forget_backup(id);
         let Some(transacting) = self.transactions.by_proposal(id).and_then(|key| self.transactions.remove(key)) else {
@@ -180,7 +180,7 @@ impl Coordinator {
         if let Phase::Voting(shards) = &transacting.phase {
             shards.values().for_each(|own| self.questions.drop_all(own.questions.iter().copied()));
         }
-        self.propose_again(now, transacting, Duration::ZERO);
+        self.propose_behind(now, transacting, None, Duration::ZERO);
     }
 
     fn complete(&mut self, transacting: Transacting, completion: Completion) {

@@ -1,6 +1,7 @@
 //! Transactions that are under way, and when to press them.
 //!
-//! Invariant: a transaction has one proposal at a time; the next is made only when the abort of the last one is final.
+//! Invariant: a transaction has one proposal at a time; the next is made only when the abort of the last one is final, or when it is so old that the next
+//! one meets its completion record if it committed.
 //! Source: TAPIR (TOCS 2018) 5.2.1; retry timestamps after 6.3.
 
 use std::collections::BTreeMap;
@@ -65,10 +66,10 @@ pub(super) enum Phase {
     Voting(BTreeMap<ShardId, AtShard>),
     /// Somebody else has taken the proposal over; what becomes of it is found out by taking it over in turn.
     TakenOver,
-    /// The abort of `after` is final; the next proposal is made then.
+    /// The next proposal is made then. The abort of `after` is final.
     Waiting {
         until: Instant,
-        after: ProposalId,
+        after: Option<ProposalId>,
     },
 }
 
@@ -184,13 +185,24 @@ impl Coordinator {
         }
     }
 
-    /// The proposal is dead: another one, now or after a while; none if nobody waits for its outcome. Whoever asks again will make one.
-    pub(super) fn propose_again(&mut self, now: Now, mut transacting: Transacting, wait: Duration) {
+    /// The proposal is dead: another one, now or after a while.
+    pub(super) fn propose_again(&mut self, now: Now, transacting: Transacting, wait: Duration) {
+        let dead = transacting.id;
+        self.propose_behind(now, transacting, Some(dead), wait);
+    }
+
+    /// Another proposal; none if nobody waits for its outcome. Whoever asks again will make one. Replicas take what is named for aborted.
+    pub(super) fn propose_behind(
+        &mut self,
+        now: Now,
+        mut transacting: Transacting,
+        after: Option<ProposalId>,
+        wait: Duration,
+    ) {
         if transacting.requests.is_empty() {
             return;
         }
         transacting.tries += 1;
-        let after = transacting.id;
         transacting.phase = Phase::Waiting { until: now.instant + wait, after };
         let key = self.transactions.insert(transacting);
         if wait.is_zero() {
@@ -221,7 +233,7 @@ impl Coordinator {
         }
     }
 
-    fn propose_after(&mut self, now: Now, key: u64, dead: ProposalId) {
+    fn propose_after(&mut self, now: Now, key: u64, dead: Option<ProposalId>) {
         let Some(mut transacting) = self.transactions.remove(key) else { return };
         if transacting.requests.is_empty() {
             return;
@@ -242,7 +254,7 @@ impl Coordinator {
             transacting.place = Place::Ahead;
         }
         self.transactions.put(key, transacting);
-        self.prepare(now, key, Some(dead));
+        self.prepare(now, key, dead);
     }
 
     pub(super) fn on_vote(&mut self, now: Now, key: u64, at: Timestamp, from: Target, answer: Answer) {

@@ -65,6 +65,15 @@ fn a_retry_is_proposed_above_what_it_was_told() {
     assert_eq!(bench.answer(2, prepared(Prepared::Forgotten)), [], "that question is closed");
 }
 
+/// It may have committed, and a replica that is behind would take it for aborted.
+#[test]
+fn a_proposal_that_is_too_old_is_not_called_dead_by_the_next() {
+    let mut bench = Bench::open();
+    bench.request(1, commit(1));
+    let said = bench.answer(2, Answer::TooOld { low_watermark: at(1) });
+    assert!(matches!(&said[..], [Said::Asks(3, Ask::Prepare { after: None, .. })]), "{said:?}");
+}
+
 #[test]
 fn a_proposal_is_above_what_the_client_has_seen() {
     let mut bench = Bench::open();
