@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing that a replica answered in an earlier epoch counts in a later one: all that is under way is asked anew, of the later group.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use iolite_machine::Now;
 use iolite_store::RequestId;
@@ -27,8 +27,7 @@ impl Coordinator {
         self.read_in_epoch(now, shard);
         self.validate_in_epoch(now, shard);
         for (request, ask) in acknowledgements {
-            self.acknowledging.insert(request, BTreeSet::new());
-            self.ask_all(now, shard, &Purpose::Acknowledge(request), &ask);
+            self.acknowledge_at(now, shard, request, &ask);
         }
         match self.session {
             Session::Opening(_) => self.open(now),

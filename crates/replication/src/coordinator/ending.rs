@@ -5,13 +5,12 @@
 //! - what was proposed to the shard and is not decided is found out by taking it over, and the shard's lower part answers for it;
 //! - the feed goes on where the shard was closed to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use iolite_machine::Now;
 use iolite_store::RequestId;
 
 use super::close::Closer;
-use super::questions::Purpose;
 use super::timers::Timer;
 use super::{Coordinator, Session};
 use crate::node::{Ask, ShardId, Split};
@@ -49,8 +48,7 @@ impl Coordinator {
         for (request, ask) in acknowledgements {
             let Ask::Acknowledge { client, .. } = &ask else { continue };
             let home: ShardId = self.settings.shards.of_client(*client);
-            self.acknowledging.insert(request, BTreeSet::new());
-            self.ask_all(now, home, &Purpose::Acknowledge(request), &ask);
+            self.acknowledge_at(now, home, request, &ask);
         }
     }
 }

@@ -9,10 +9,17 @@ use iolite_store::{Reply, Request, RequestId};
 use super::questions::{Purpose, Target};
 use super::validating::Reader;
 use super::{Coordinator, Session};
-use crate::node::{Ask, ReplicaId};
+use crate::node::{Ask, ReplicaId, ShardId};
 
 /// Acknowledgements that wait for a majority.
-pub(super) type Acknowledging = BTreeMap<RequestId, BTreeSet<ReplicaId>>;
+pub(super) type Acknowledging = BTreeMap<RequestId, Acknowledgement>;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Acknowledgement {
+    questions: Vec<u64>,
+    /// Who has it.
+    by: BTreeSet<ReplicaId>,
+}
 
 impl Coordinator {
     pub(super) fn on_request(&mut self, now: Now, id: RequestId, request: Request) {
@@ -44,22 +51,28 @@ impl Coordinator {
             }
             Request::Acknowledge { client, through } => {
                 let shard = self.settings.shards.of_client(client);
-                self.acknowledging.insert(id, BTreeSet::new());
-                self.ask_all(now, shard, &Purpose::Acknowledge(id), &Ask::Acknowledge { client, through });
+                self.acknowledge_at(now, shard, id, &Ask::Acknowledge { client, through });
             }
         }
+    }
+
+    pub(super) fn acknowledge_at(&mut self, now: Now, shard: ShardId, request: RequestId, ask: &Ask) {
+        let questions = self.ask_all(now, shard, &Purpose::Acknowledge(request), ask);
+        self.acknowledging.insert(request, Acknowledgement { questions, by: BTreeSet::new() });
     }
 
     /// Done when a majority has it. The others were told too; whoever did not hear it hears the client's next one, which says as much. (To one that is
     /// down for long, there would be more and more to say.)
     pub(super) fn on_acknowledged(&mut self, request: RequestId, from: Target) {
         let majority = self.quorums(from.shard).majority();
-        let Some(replicas) = self.acknowledging.get_mut(&request) else { return };
-        replicas.insert(from.replica);
-        if replicas.len() >= majority {
-            self.acknowledging.remove(&request);
-            self.questions.drop_each(|question| question.purpose == Purpose::Acknowledge(request));
-            self.reply(request, Reply::Acknowledged);
+        let Some(own) = self.acknowledging.get_mut(&request) else { return };
+        own.by.insert(from.replica);
+        if own.by.len() < majority {
+            return;
         }
+        if let Some(own) = self.acknowledging.remove(&request) {
+            self.questions.drop_all(own.questions);
+        }
+        self.reply(request, Reply::Acknowledged);
     }
 }
