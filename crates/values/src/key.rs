@@ -62,10 +62,18 @@ impl RowKey {
     /// # Errors
     /// [`KeyError::Malformed`] when the bytes are not the encoding of any values; [`KeyError::TooLong`].
     pub fn from_bytes(bytes: &[u8]) -> Result<RowKey, KeyError> {
-        let key = RowKey(bytes.into());
-        let values = key.values()?;
-        let canonical = RowKey::new(&values)?;
-        if canonical == key { Ok(key) } else { Err(KeyError::Malformed) }
+        let mut rest = bytes;
+        let mut canonical = Vec::with_capacity(bytes.len());
+        while !rest.is_empty() {
+            encode(&decode(&mut rest)?, &mut canonical)?;
+        }
+        if canonical.is_empty() {
+            return Err(KeyError::Empty);
+        }
+        if canonical.len() > RowKey::MAX_BYTES {
+            return Err(KeyError::TooLong { bytes: canonical.len() });
+        }
+        if canonical == bytes { Ok(RowKey(bytes.into())) } else { Err(KeyError::Malformed) }
     }
 
     /// A bound for look-ups in maps of keys: it sorts as `bytes` do, and need not be a key.
@@ -245,7 +253,7 @@ fn decode_int(tag: u8, rest: &mut &[u8]) -> Result<Value, KeyError> {
 }
 
 fn decode_escaped(rest: &mut &[u8]) -> Result<Vec<u8>, KeyError> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(rest.len());
     loop {
         let byte = take(rest, 1)?[0];
         if byte == END {

@@ -37,6 +37,9 @@ pub(crate) fn encode_into<P: Message>(
     }
     bytes.reserve(length);
     message.encode_raw(bytes);
+    if length / PART_BYTES_MIN <= limits.parts.most {
+        return Ok(());
+    }
     match scan(&bytes[before..], shape, limits, &mut 0) {
         Ok(()) => Ok(()),
         Err(DecodeError::TooLarge { limit }) => {
@@ -46,6 +49,9 @@ pub(crate) fn encode_into<P: Message>(
         Err(error) => unreachable!("prost writes what it can read: {error}"),
     }
 }
+
+/// A message inside another one has a key and a length there: so few bytes as most messages have cannot hold too many, and are not counted.
+const PART_BYTES_MIN: usize = 2;
 
 /// The wire types of protobuf that are in use.
 const VARINT: u64 = 0;
@@ -78,7 +84,18 @@ fn scan(mut rest: &[u8], shape: Shape, limits: FrameLimits, parts: &mut usize) -
     Ok(())
 }
 
+/// Nearly all have one byte.
 fn varint(rest: &mut &[u8]) -> Result<u64, DecodeError> {
+    match rest.split_first() {
+        Some((&byte, left)) if byte < 0x80 => {
+            *rest = left;
+            Ok(byte.into())
+        }
+        Some(_) | None => long_varint(rest),
+    }
+}
+
+fn long_varint(rest: &mut &[u8]) -> Result<u64, DecodeError> {
     let mut value = 0;
     for at in 0..10 {
         let byte = take(rest, 1)?[0];

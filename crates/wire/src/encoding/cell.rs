@@ -22,10 +22,13 @@ pub(crate) struct NumberedCell {
     pub name: Option<Box<proto::CellName>>,
 }
 
+/// So few cells are found by looking at each.
+const FEW: usize = 16;
+
 /// The sender's side.
 #[derive(Debug, Default)]
 pub(super) struct SentCells {
-    /// By the hash of the cell, which costs a small part of comparing keys. No order is read from it.
+    /// Once there are more than a few: by the hash of the cell, which costs a small part of comparing keys. No order is read from it.
     numbers: BTreeSet<(u64, u32)>,
     slots: Vec<Slot>,
     /// Where the search for a number to define again goes on.
@@ -36,38 +39,57 @@ pub(super) struct SentCells {
 
 #[derive(Debug)]
 struct Slot {
-    hash: u64,
     cell: Cell,
     used: bool,
 }
 
 impl SentCells {
     fn number(&mut self, cell: &Cell) -> NumberedCell {
-        let hash = hash(cell);
-        let mut alike = self.numbers.range((hash, 0)..=(hash, u32::MAX)).map(|(_, number)| *number);
-        if let Some(number) = alike.find(|number| self.slots[*number as usize].cell == *cell) {
-            self.slots[number as usize].used = true;
-            return NumberedCell { number, name: None };
+        if let Some(at) = self.find(cell) {
+            self.slots[at].used = true;
+            return NumberedCell { number: number(at), name: None };
         }
-        let number = self.define(hash, cell.clone());
+        let number = self.define(cell.clone());
         NumberedCell { number, name: Some(Box::new(name(cell))) }
     }
 
-    fn define(&mut self, hash: u64, cell: Cell) -> u32 {
-        let slot = Slot { hash, cell, used: true };
+    fn find(&self, cell: &Cell) -> Option<usize> {
+        if self.slots.len() <= FEW {
+            return self.slots.iter().position(|slot| slot.cell == *cell);
+        }
+        let hash = hash(cell);
+        let mut alike = self.numbers.range((hash, 0)..=(hash, u32::MAX)).map(|(_, number)| *number as usize);
+        alike.find(|at| self.slots[*at].cell == *cell)
+    }
+
+    fn define(&mut self, cell: Cell) -> u32 {
+        let slot = Slot { cell, used: true };
         let (at, before) = if self.slots.len() < NUMBERED_CELLS.most {
             self.slots.push(slot);
             (self.slots.len() - 1, None)
         } else {
             let at = self.least_used();
-            let before = std::mem::replace(&mut self.slots[at], slot);
-            self.numbers.remove(&(before.hash, number(at)));
-            (at, Some(before))
+            self.leave(at);
+            (at, Some(std::mem::replace(&mut self.slots[at], slot)))
         };
-        let number = number(at);
-        self.numbers.insert((hash, number));
-        self.defined.push((number, before));
-        number
+        self.enter(at);
+        self.defined.push((number(at), before));
+        number(at)
+    }
+
+    fn enter(&mut self, at: usize) {
+        // The first that is one too many takes the few along.
+        let from = if self.slots.len() == FEW + 1 { 0 } else { at };
+        if self.slots.len() > FEW {
+            let own = self.slots[from..=at].iter().zip(from..);
+            self.numbers.extend(own.map(|(slot, at)| (hash(&slot.cell), number(at))));
+        }
+    }
+
+    fn leave(&mut self, at: usize) {
+        if self.slots.len() > FEW {
+            self.numbers.remove(&(hash(&self.slots[at].cell), number(at)));
+        }
     }
 
     /// The first slot from the hand on that was not used since the hand last passed.
@@ -87,15 +109,18 @@ impl SentCells {
     /// Which slots were used lately is not taken back: that is the sender's choice anyway.
     pub(super) fn rollback(&mut self) {
         while let Some((number, before)) = self.defined.pop() {
-            let slot = &mut self.slots[number as usize];
-            self.numbers.remove(&(slot.hash, number));
+            let at = number as usize;
+            self.leave(at);
             match before {
                 Some(before) => {
-                    self.numbers.insert((before.hash, number));
-                    *slot = before;
+                    self.slots[at] = before;
+                    self.enter(at);
                 }
                 None => drop(self.slots.pop()),
             }
+        }
+        if self.slots.len() <= FEW {
+            self.numbers.clear();
         }
         self.hand = if self.slots.is_empty() { 0 } else { self.hand % self.slots.len() };
     }
@@ -163,4 +188,44 @@ pub(crate) fn row_key(bytes: &[u8]) -> Result<RowKey, DecodeError> {
         return Err(DecodeError::malformed("a row key is too long"));
     }
     RowKey::from_bytes(bytes).map_err(|_| DecodeError::malformed("a row key is not the encoding of any values"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cell(number: u32) -> Cell {
+        let row = RowKey::new(&[iolite_values::Value::Int(number.into())]).expect("short");
+        Cell { table: TableId(1), row, column: ColumnId(1) }
+    }
+
+    fn all_are_found(sent: &SentCells) -> bool {
+        sent.slots.iter().enumerate().all(|(at, slot)| sent.find(&slot.cell) == Some(at))
+    }
+
+    proptest! {
+        /// Around the number from which on cells are found by their hash.
+        #[test]
+        fn what_was_sent_is_resolved_whatever_messages_were_taken_back(
+            messages in prop::collection::vec((prop::collection::vec(0_u32..40, 0..20), any::<bool>()), 0..12),
+        ) {
+            let (mut sent, mut received) = (SentCells::default(), ReceivedCells::default());
+            for (cells, is_sent) in messages {
+                let numbered: Vec<_> = cells.iter().map(|number| sent.number(&cell(*number))).collect();
+                prop_assert!(all_are_found(&sent));
+                if !is_sent {
+                    sent.rollback();
+                    prop_assert!(all_are_found(&sent) && (sent.slots.len() > FEW || sent.numbers.is_empty()));
+                    continue;
+                }
+                sent.commit();
+                for (number, NumberedCell { number: sent_as, name }) in cells.into_iter().zip(numbered) {
+                    let defined = name.map(|name| named(*name).expect("it was a cell"));
+                    prop_assert_eq!(received.resolve(sent_as, defined), Ok(cell(number)));
+                }
+            }
+        }
+    }
 }
