@@ -87,11 +87,11 @@ impl Record {
         self.entries.len()
     }
 
-    /// Takes everything at or below `through` out.
-    pub fn settle(&mut self, through: Timestamp) -> Vec<(ProposalId, Entry)> {
-        let mut settled = Vec::new();
-        while let Some(first) = self.entries.first_entry().filter(|first| first.key().at <= through) {
-            settled.push(first.remove_entry());
+    /// Drops everything at or below `through`, and says what that was.
+    pub fn settle(&mut self, through: Timestamp) -> Vec<ProposalId> {
+        let settled: Vec<ProposalId> = self.through(through).map(|(id, _)| id).collect();
+        for id in &settled {
+            self.entries.remove(id);
         }
         settled
     }

@@ -50,7 +50,7 @@ impl Replica {
         }
     }
 
-    pub(super) fn decide_alone(&mut self, now: Now, proposal: &Proposal) -> (PersistId, Answer) {
+    pub(super) fn decide_alone(&mut self, now: Now, proposal: &Arc<Proposal>) -> (PersistId, Answer) {
         let logged = Logged::of(proposal);
         let accepted = self.validate_proposal(now, proposal).and_then(|()| {
             let record = JournalRecord::Completed(logged.to_record());

@@ -101,17 +101,15 @@ impl Replica {
     }
 
     /// What it read must not change at or below its timestamp. At or below the barrier nothing can.
-    pub(super) fn note_reader(&mut self, proposal: &Proposal) {
+    pub(super) fn note_reader(&mut self, proposal: &Arc<Proposal>) {
         if proposal.id.at > self.barrier && !proposal.reads.is_empty() {
-            let (reads, snapshot) = (proposal.reads.clone(), proposal.snapshot);
-            let reader = Proposal { reads, snapshot, effect: crate::node::Effect::Abort, ..proposal.clone() };
-            self.readers.insert(Arc::new(reader));
+            self.readers.insert(proposal.clone());
         }
     }
 
     /// Drops what is settled from the record.
     pub(super) fn forget_settled(&mut self, through: Timestamp) {
-        for (id, _) in self.record.settle(through) {
+        for id in self.record.settle(through) {
             self.prepared.remove(id);
         }
     }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use iolite_machine::{Now, PersistId};
 use iolite_store::Refusal;
 
-use super::Replica;
+use super::{Replica, record};
 use crate::broken::Broken;
 use crate::ir::Entry;
+use crate::journal::JournalRecord;
 use crate::node::{Answer, Ballot, Objection, Outcome, Proposal, ProposalId, Vote, Voted};
 
 impl Replica {
@@ -31,16 +32,24 @@ impl Replica {
         if let Some(known) = self.standing_of(id).or_else(|| self.answer_as_published(id)) {
             return (self.persisted, known);
         }
-        let entry = match self.validate_proposal(now, &proposal) {
-            Ok(()) => Entry::voted(Some(proposal), Vote::Ok, None),
+        let accepted = Entry::voted(Some(proposal.clone()), Vote::Ok, None);
+        let validated = self.validate_proposal(now, &proposal);
+        let (entry, record) = match validated.and_then(|()| written(&accepted, id)) {
+            Ok(record) => (accepted, Some(record)),
             Err(objection) => {
                 self.note_attempt(&proposal, &objection);
-                Entry::voted(None, Vote::No, Some(objection))
+                (Entry::voted(None, Vote::No, Some(objection)), None)
             }
         };
         let answer = Answer::Voted(entry.answer(self.standing.view()));
         if !is_too_far_ahead(&entry) && !self.is_ending() {
-            self.enter(id, entry);
+            match record {
+                Some(record) => {
+                    self.persist_bytes(record);
+                    self.set_entry(id, entry);
+                }
+                None => self.enter(id, entry),
+            }
         }
         // Whatever the answer says rests on records up to now.
         (self.persisted, answer)
@@ -91,6 +100,11 @@ impl Replica {
             self.attempts.note(proposal.id.transaction, proposal.id.attempt, at_least);
         }
     }
+}
+
+/// The record of a vote, which has to fit into the journal.
+fn written(entry: &Entry, id: ProposalId) -> Result<Vec<u8>, Objection> {
+    record::encode(&JournalRecord::Entry(entry.recorded(id))).map_err(Objection::Refused)
 }
 
 /// Of these nothing is recorded: it would stay until the feed gets there.

@@ -13,15 +13,12 @@ use iolite_values::{Commutativity, Level, Read, Timestamp, Write, observes, writ
 use super::Replica;
 use super::clients::Known;
 use super::lists::Place;
-use super::record;
 use crate::broken::Broken;
-use crate::ir::Entry;
-use crate::journal::JournalRecord;
-use crate::node::{Objection, Proposal, ProposalId, Vote};
+use crate::node::{Objection, Proposal, ProposalId};
 use crate::tapir::{conflict, conflict_as_figure_9};
 
 impl Replica {
-    /// Whether this replica votes OK.
+    /// Whether this replica votes OK, if its record can be written down.
     pub(super) fn validate_proposal(&self, now: Now, proposal: &Proposal) -> Result<(), Objection> {
         self.check_transaction(proposal)?;
         self.check_division(proposal)?;
@@ -35,7 +32,7 @@ impl Replica {
         }
         self.check_place(proposal, self.floor())?;
         let fits = self.check_types(proposal.writes()).and_then(|()| self.check_rows(proposal.writes()));
-        fits.and_then(|()| self.check_record(proposal)).map_err(Objection::Refused)
+        fits.map_err(Objection::Refused)
     }
 
     /// In a merge: whether a proposal that a fast quorum may have accepted can stand beside what committed and what was kept already. The barrier says nothing
@@ -184,15 +181,5 @@ impl Replica {
         };
         let readers = self.readers.touching(proposal).filter(disturbs).map(|reader| Place::Above(reader.id.at));
         readers.max().unwrap_or(Place::Free)
-    }
-
-    /// Whether it can be written down.
-    fn check_record(&self, proposal: &Proposal) -> Result<(), Refusal> {
-        if self.decides_alone(proposal) {
-            // It is encoded anyway.
-            return Ok(());
-        }
-        let entry = Entry::voted(Some(Arc::new(proposal.clone())), Vote::Ok, None);
-        record::encode(&JournalRecord::Entry(entry.recorded(proposal.id))).map(drop)
     }
 }

@@ -3,48 +3,39 @@
 //! Invariant: every proposal that conflicts with a given one is among those that touch it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::Arc;
 
-use iolite_values::{Read, RowKey, TableId, Timestamp, TransactionId};
+use iolite_values::{Attempt, ClientId, Counter, Id, Read, RowKey, TableId, Timestamp, TransactionId};
 
 use crate::node::{Proposal, ProposalId};
-
-type Ids = BTreeSet<ProposalId>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProposalIndex {
     proposals: BTreeMap<ProposalId, Arc<Proposal>>,
-    rows: BTreeMap<TableId, BTreeMap<RowKey, Ids>>,
+    rows: BTreeSet<(TableId, RowKey, ProposalId)>,
     /// Those that read ranges: any write may concern them.
-    ranges: Ids,
-    transactions: BTreeMap<TransactionId, Ids>,
+    ranges: BTreeSet<ProposalId>,
+    transactions: BTreeSet<(TransactionId, ProposalId)>,
 }
 
 impl ProposalIndex {
     pub fn insert(&mut self, proposal: Arc<Proposal>) {
         let id = proposal.id;
-        for (table, row) in rows(&proposal) {
-            self.rows.entry(table).or_default().entry(row.clone()).or_default().insert(id);
-        }
+        self.rows.extend(rows(&proposal).map(|(table, row)| (table, row.clone(), id)));
         if reads_a_range(&proposal) {
             self.ranges.insert(id);
         }
-        self.transactions.entry(id.transaction).or_default().insert(id);
+        self.transactions.insert((id.transaction, id));
         self.proposals.insert(id, proposal);
     }
 
     pub fn remove(&mut self, id: ProposalId) -> Option<Arc<Proposal>> {
         let proposal = self.proposals.remove(&id)?;
         for (table, row) in rows(&proposal) {
-            let Some(keys) = self.rows.get_mut(&table) else { continue };
-            forget(keys, row, id);
-            if keys.is_empty() {
-                self.rows.remove(&table);
-            }
+            self.rows.remove(&(table, row.clone(), id));
         }
         self.ranges.remove(&id);
-        forget(&mut self.transactions, &id.transaction, id);
+        self.transactions.remove(&(id.transaction, id));
         Some(proposal)
     }
 
@@ -83,7 +74,7 @@ impl ProposalIndex {
         if !proposal.writes().is_empty() {
             ids.extend(&self.ranges);
         }
-        ids.extend(self.transactions.get(&proposal.id.transaction).into_iter().flatten());
+        ids.extend(self.of_transaction(proposal.id.transaction));
         ids.extend(self.at(proposal.id.at));
         ids.remove(&proposal.id);
         ids.into_iter().filter_map(|id| self.proposals.get(&id))
@@ -94,39 +85,43 @@ impl ProposalIndex {
         self.on_what_is_read(reads).into_iter().filter_map(|id| self.proposals.get(&id))
     }
 
-    fn on_what_is_read(&self, reads: &[Read]) -> Ids {
-        let mut ids = Ids::new();
+    fn on_what_is_read(&self, reads: &[Read]) -> BTreeSet<ProposalId> {
+        let mut ids = BTreeSet::new();
         for read in reads {
             match read {
                 Read::Cell { cell, element: _ } => ids.extend(self.on_row(cell.table, &cell.row)),
                 Read::Range { table, range } => {
-                    let Some(rows) = self.rows.get(table) else { continue };
-                    let from = rows.range::<[u8], _>((Bound::Included(&*range.lower), Bound::Unbounded));
-                    ids.extend(from.take_while(|(key, _)| range.contains(key)).flat_map(|(_, ids)| ids));
+                    let from = self.rows.range((*table, RowKey::bound(&range.lower), FIRST)..);
+                    let within = from.take_while(|(own, key, _)| own == table && range.contains(key));
+                    ids.extend(within.map(|(_, _, id)| *id));
                 }
             }
         }
         ids
     }
 
-    fn on_row(&self, table: TableId, row: &RowKey) -> impl Iterator<Item = &ProposalId> {
-        self.rows.get(&table).and_then(|rows| rows.get(row)).into_iter().flatten()
+    fn on_row(&self, table: TableId, row: &RowKey) -> impl Iterator<Item = ProposalId> {
+        let from = self.rows.range((table, row.clone(), FIRST)..);
+        from.take_while(move |(own, key, _)| *own == table && key == row).map(|(_, _, id)| *id)
+    }
+
+    fn of_transaction(&self, transaction: TransactionId) -> impl Iterator<Item = ProposalId> {
+        let from = self.transactions.range((transaction, FIRST)..);
+        from.take_while(move |(own, _)| *own == transaction).map(|(_, id)| *id)
     }
 
     fn at(&self, at: Timestamp) -> impl Iterator<Item = ProposalId> {
-        let before = ProposalId { at, transaction: TransactionId::default(), attempt: iolite_values::Attempt(0) };
-        self.proposals.range(before..).map(|(id, _)| *id).take_while(move |id| id.at == at)
+        let from = self.proposals.range(ProposalId { at, ..FIRST }..);
+        from.map(|(id, _)| *id).take_while(move |id| id.at == at)
     }
 }
 
-fn forget<K: Ord>(map: &mut BTreeMap<K, Ids>, key: &K, id: ProposalId) {
-    if let Some(ids) = map.get_mut(key) {
-        ids.remove(&id);
-        if ids.is_empty() {
-            map.remove(key);
-        }
-    }
-}
+/// None sorts below it.
+const FIRST: ProposalId = ProposalId {
+    at: Timestamp::ZERO,
+    transaction: TransactionId { client: ClientId(Id::from_u128(0)), counter: Counter(0) },
+    attempt: Attempt(0),
+};
 
 fn rows(proposal: &Proposal) -> impl Iterator<Item = (TableId, &RowKey)> {
     let read = proposal.reads.iter().filter_map(|read| match read {
