@@ -49,7 +49,11 @@ impl Replica {
         if self.record.get(id).is_some_and(|known| known.proposal.is_some()) {
             recorded.proposal = None;
         }
-        self.persist(&JournalRecord::Entry(recorded));
+        let after = self.persist(&JournalRecord::Entry(recorded));
+        if entry.outcome.is_some() && self.is_alone() {
+            // The complete point of a group of one goes on by itself, and a crash is not to take it back.
+            self.complete_after = after;
+        }
         self.set_entry(id, entry);
     }
 

@@ -278,7 +278,7 @@ impl Replica {
         let barrier = master.iter().map(|part| part.barrier).max().unwrap_or_default();
         self.raise_barrier(barrier);
         for part in master {
-            self.persist(&JournalRecord::Master(part.clone()));
+            self.complete_after = self.persist(&JournalRecord::Master(part.clone()));
             self.register_all(&part.terms);
         }
         let entries = master.iter().flat_map(|part| part.entries.iter().cloned()).collect();

@@ -6,9 +6,9 @@ use iolite_machine::PersistId;
 use iolite_store::{Commit, ReadLimit, TooOld};
 use iolite_values::{Attempt, Interest, KeyRange, Operation, Timestamp, Value};
 
-use super::bench::{Bench, Said, add, at, blind, cell, close, put, write};
+use super::bench::{Bench, Said, add, at, blind, cell, close, prepare, put, write};
 use crate::journal::JournalRecord;
-use crate::node::{Answer, Ask, Closed, Opened, ProposalId, Term};
+use crate::node::{Answer, Ask, Closed, Opened, Outcome, Proposal, ProposalId, ShardId, Term};
 use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 
 fn commit(transaction: &iolite_values::Transaction, at: Timestamp) -> Commit {
@@ -76,6 +76,29 @@ fn who_opens_the_store_is_told_of_a_barrier_that_a_crash_does_not_take_back() {
     bench.close(at(5));
     let opened = Answer::Opened(Opened { term: Term(1), complete: at(5) });
     assert_eq!(bench.ask(Ask::Open), [Said::Answer(PersistId(2), opened)]);
+}
+
+/// With another shard, so that it hears how the proposal ended.
+#[test]
+fn a_crash_does_not_take_back_either_how_far_a_replica_alone_is_complete() {
+    let mut bench = Bench::new();
+    bench.close(at(1));
+    let Ask::Prepare { proposal, .. } = prepare(&add(1, 1), at(5)) else { panic!("it is a Prepare") };
+    let id = proposal.id;
+    let participants = [ShardId(0), ShardId(1)].into();
+    let proposal = Arc::new(Proposal { participants, ..(*proposal).clone() });
+    bench.ask(Ask::Prepare { proposal, after: None });
+    let complete = |said: Vec<Said>| match said.last() {
+        Some(Said::Answer(after, Answer::Closed(Ok(closed)))) => (*after, closed.complete),
+        other => panic!("{other:?}"),
+    };
+    let before = Timestamp::from_u64(at(5).as_u64() - 1);
+    assert_eq!(complete(bench.ask(close(at(5), at(1)))), (PersistId(1), before));
+    let said = bench.ask(Ask::Outcome { id, outcome: Outcome::Committed, proposal: None });
+    assert!(matches!(said[..], [Said::Record(PersistId(3), JournalRecord::Entry(_))]), "{said:?}");
+    assert_eq!(complete(bench.ask(close(at(5), at(1)))), (PersistId(3), at(5)));
+    let opened = Answer::Opened(Opened { term: Term(1), complete: at(5) });
+    assert_eq!(bench.ask(Ask::Open), [Said::Answer(PersistId(3), opened)]);
 }
 
 #[test]
