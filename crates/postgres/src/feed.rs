@@ -97,11 +97,12 @@ impl Feed {
 
     /// Finds out which history is there and whether the feed can go on in it.
     async fn open(&mut self, session: &Session) -> Result<(), WorkError> {
-        let (mut incarnation, mut extent) = in_time(session.look()).await?;
-        self.shared.counts.heard();
+        // Before the look: what was answered by now is there, and what is answered meanwhile may not be.
         while let Ok(at) = self.wanted.try_recv() {
             self.want(at);
         }
+        let (mut incarnation, mut extent) = in_time(session.look()).await?;
+        self.shared.counts.heard();
         if self.incarnation == Some(incarnation) && self.follower.known() > extent.highest {
             // What was told is not there any more: the database was set back. From here on it is another history.
             tracing::error!("the database has lost what it had acknowledged: its history begins anew");
