@@ -316,7 +316,7 @@ impl Replica {
                 self.settled = self.settled.max(settled.min(self.complete()));
                 self.on_close(now, through, cursor, detail)
             }
-            Ask::CloseList { view, through, may_commit } => return self.on_close_list(view, through, &may_commit),
+            Ask::CloseList { view, through, may_commit } => self.on_close_list(view, through, &may_commit),
             Ask::Resolved { from, through, commits } => {
                 self.on_resolved(now, from, through, &commits);
                 return None;

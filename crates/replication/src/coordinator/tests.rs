@@ -3,6 +3,7 @@
 mod bench;
 mod feed;
 mod levels;
+mod listing;
 mod pieces;
 mod requests;
 mod session;

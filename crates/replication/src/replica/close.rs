@@ -103,9 +103,10 @@ impl Replica {
         view: View,
         through: Timestamp,
         may_commit: &Arc<[ProposalId]>,
-    ) -> Option<(PersistId, Answer)> {
+    ) -> (PersistId, Answer) {
         if view != self.standing.view() || through > self.closes_to() {
-            return None;
+            // The answer tells the view: who asks may hear of it from nobody else.
+            return (PersistId::START, Answer::Unknown);
         }
         let list = ClosedList { through, may_commit: may_commit.to_vec() };
         if through > self.complete() && !self.closed_lists.contains(&list) {
@@ -113,6 +114,6 @@ impl Replica {
             self.persist(&JournalRecord::ClosedList(list.clone()));
             self.closed_lists.push(list);
         }
-        Some((self.persisted, Answer::Listed))
+        (self.persisted, Answer::Listed)
     }
 }

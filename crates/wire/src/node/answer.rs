@@ -29,7 +29,7 @@ pub enum Answer {
     Opened(Opened),
     Begun,
     Voted(Voted),
-    /// The replica does not have the proposal that it is to finalise.
+    /// The replica does not have the proposal that it is to finalise, or the list that it is to record is of another view.
     Unknown,
     /// The proposal is older than what the replica remembers.
     TooOld {

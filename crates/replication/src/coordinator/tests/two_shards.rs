@@ -48,6 +48,10 @@ impl Bench {
 
     /// The replica answers the last question of the kind.
     pub fn answer(&mut self, replica: u64, which: impl Fn(&Ask) -> bool, answer: Answer) {
+        self.answer_in(View::default(), replica, which, answer);
+    }
+
+    pub fn answer_in(&mut self, view: View, replica: u64, which: impl Fn(&Ask) -> bool, answer: Answer) {
         self.listen();
         let from = ReplicaId(replica);
         let own = self.told.iter().rev().find(|(to, message)| *to == from && which(&message.ask));
@@ -59,7 +63,7 @@ impl Bench {
             id: message.id,
             boot: Boot(1),
             store: STORE,
-            view: View::default(),
+            view,
             highest: Timestamp::ZERO,
             limit: Timestamp::MAX,
             answer,

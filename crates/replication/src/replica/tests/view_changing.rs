@@ -198,6 +198,19 @@ fn a_long_record_goes_in_parts() {
     assert_eq!(votes(&mut trio, &[0, 1], &last, at(5)), [Vote::Ok, Vote::Ok]);
 }
 
+/// Who asks may hear of the view from nobody else: nothing else may be asked of the shard.
+#[test]
+fn a_list_of_an_earlier_view_is_not_recorded_and_answered() {
+    let mut trio = Trio::new();
+    let view = trio.replicas[0].view();
+    begin(&mut trio, 0);
+    trio.settle_without(Some(2));
+    assert_ne!(trio.replicas[0].view(), view);
+    let list = Ask::CloseList { view, through: at(5), may_commit: [].into() };
+    assert_eq!(trio.ask(0, list), Some(Answer::Unknown));
+    assert!(trio.replicas[0].closed_lists.is_empty());
+}
+
 #[test]
 fn the_lists_of_a_record_go_in_parts_too() {
     let mut trio = Trio::new();
