@@ -132,6 +132,8 @@ pub struct Coordinator {
     term: Term,
     /// The last question before the term was this one.
     term_since: u64,
+    /// The history that the known groups are of: that of whoever told of the last one, or of the first replica that was heard.
+    history: Option<StoreIncarnation>,
     /// The latest view of each shard that was heard of.
     views: BTreeMap<ShardId, View>,
     members: Members,
@@ -161,6 +163,7 @@ impl Coordinator {
             session: Session::Opening(Opening::default()),
             term: Term(0),
             term_since: 0,
+            history: None,
             views: BTreeMap::new(),
             members: Members::new(&settings.shards),
             proposals: Proposals::new(settings.id),
@@ -259,6 +262,10 @@ impl Coordinator {
             Session::Opening(opening) => opening.store(),
             Session::Open { store } => Some(*store),
         };
+        self.post_of(store, to, number, ask);
+    }
+
+    fn post_of(&mut self, store: Option<StoreIncarnation>, to: Target, number: u64, ask: Ask) {
         let view = self.view(to.shard);
         let message = ToReplica {
             from: self.settings.id,
@@ -311,7 +318,7 @@ impl Machine for Coordinator {
             CoordinatorInput::Request(id, request) => self.on_request(now, id, request),
             CoordinatorInput::Hold(at) => self.hold(at),
             CoordinatorInput::FromReplica(message) => self.on_message(now, message),
-            CoordinatorInput::Configured(group) => self.on_wrong_epoch(now, group),
+            CoordinatorInput::Configured(group) => self.go_over(now, group),
             CoordinatorInput::Ended(split) => self.on_ended(now, &split),
         }
         self.drive_feed(now);

@@ -325,7 +325,7 @@ impl Replica {
             Ask::Validate { .. } if self.drained_at().is_some() => return None,
             Ask::Validate { snapshot, reads } => self.on_validate(snapshot, &reads),
             Ask::Acknowledge { client, through } => self.on_acknowledge(client, through),
-            Ask::Report => return None,
+            Ask::Report | Ask::Configured { .. } => return None,
         })
     }
 
@@ -341,12 +341,16 @@ impl Replica {
         if message.ask != Ask::Open && message.store != Some(self.settings.store) {
             return self.reply(now, to, id, PersistId::START, Answer::WrongStore);
         }
+        if let Ask::Configured { group } = message.ask {
+            return self.on_group(now, group);
+        }
         if message.shard != group.shard || message.view.epoch != group.epoch || !self.is_member() {
             let own = (message.shard == group.shard).then(|| group.clone());
             if own.is_some() && message.view.epoch > group.epoch {
                 self.ask_for_configuration();
             }
-            return self.reply(now, to, id, PersistId::START, Answer::WrongEpoch(own));
+            // What is told of a group is told on: one that is the whole group may have decided on it by a record that is not durable yet.
+            return self.reply(now, to, id, self.persisted, Answer::WrongEpoch(own));
         }
         if let Some(ended) = self.ended() {
             return self.reply(now, to, id, PersistId::START, ended);

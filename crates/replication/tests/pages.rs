@@ -31,7 +31,7 @@ fn assert_names(page: &str, names: &[&str]) {
 fn the_replicas_page_speaks_of_every_input_output_and_answer() {
     assert_names(
         REPLICA,
-        &names!(Ask: Open, Begin, Prepare, Finalise, Poll, Outcome, Close, CloseList, Resolved, ReadAt, Changes, Validate, Acknowledge, Report),
+        &names!(Ask: Open, Begin, Prepare, Finalise, Poll, Outcome, Close, CloseList, Resolved, ReadAt, Changes, Validate, Acknowledge, Report, Configured),
     );
     assert_names(REPLICA, &names!(ReplicaInput: FromCoordinator, FromPeer));
     assert_names(REPLICA, &names!(ReplicaOutput: Persist, Reply, ToPeer));

@@ -12,10 +12,11 @@ impl Coordinator {
         if to != self.settings.id || !self.questions.is_own(id) {
             return;
         }
+        self.history.get_or_insert(store);
         match answer {
             Answer::WrongStore => return self.on_wrong_store(now, store),
             Answer::Superseded { term } => return self.on_superseded(now, id, term),
-            Answer::WrongEpoch(Some(group)) => return self.on_wrong_epoch(now, group),
+            Answer::WrongEpoch(Some(group)) => return self.on_wrong_epoch(now, from, store, group),
             Answer::Ended(split) => return self.on_ended(now, &split),
             _ => {}
         }

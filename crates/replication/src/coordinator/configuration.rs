@@ -1,19 +1,39 @@
 //! Going over to the configuration of a shard that a replica tells of.
 //!
-//! Invariant: nothing that a replica answered in an earlier epoch counts in a later one: all that is under way is asked anew, of the later group.
+//! Invariants:
+//! - nothing that a replica answered in an earlier epoch counts in a later one: all that is under way is asked anew, of the later group;
+//! - a group that is told on was chosen: a replica had gone over to it, or a directory told of it, which does so only then.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use iolite_machine::Now;
 use iolite_store::RequestId;
+use iolite_values::StoreIncarnation;
 
-use super::questions::Purpose;
+use super::questions::{Purpose, Target};
 use super::{Coordinator, Session};
-use crate::node::{Ask, Group, ShardId, View};
+use crate::node::{Ask, Group, ReplicaId, ShardId, View};
 
 impl Coordinator {
-    /// A replica has gone over to this configuration. One that is behind tells of an earlier one, and learns of the later one from its peers.
-    pub(super) fn on_wrong_epoch(&mut self, now: Now, group: Group) {
+    /// The replica has gone over to this group. One that is behind is told of the later one: whoever else knew of it may be lost.
+    pub(super) fn on_wrong_epoch(&mut self, now: Now, from: ReplicaId, store: StoreIncarnation, group: Group) {
+        let known = self.settings.shards.group(group.shard);
+        match known.map(|known| (group.epoch.cmp(&known.epoch), known)) {
+            Some((Ordering::Less, later)) if self.history == Some(store) => {
+                let (to, group) = (Target { shard: group.shard, replica: from }, later.clone());
+                self.post_of(Some(store), to, 0, Ask::Configured { group });
+            }
+            Some((Ordering::Greater, _)) => {
+                self.history = Some(store);
+                self.go_over(now, group);
+            }
+            Some((Ordering::Less | Ordering::Equal, _)) | None => {}
+        }
+    }
+
+    /// A group that was chosen.
+    pub(super) fn go_over(&mut self, now: Now, group: Group) {
         let (shard, epoch) = (group.shard, group.epoch);
         if self.settings.shards.group(shard).is_none_or(|known| known.epoch >= epoch) {
             return;

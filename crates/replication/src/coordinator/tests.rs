@@ -1,5 +1,6 @@
 //! Transitions of the coordinator, as whole lists of outputs.
 
+mod behind;
 mod bench;
 mod feed;
 mod levels;

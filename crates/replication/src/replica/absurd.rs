@@ -80,6 +80,7 @@ fn says_decided(ask: &Ask) -> Option<Timestamp> {
         | Ask::Changes { .. }
         | Ask::Validate { .. }
         | Ask::Acknowledge { .. }
-        | Ask::Report => None,
+        | Ask::Report
+        | Ask::Configured { .. } => None,
     }
 }

@@ -163,6 +163,17 @@ impl Replica {
         }
     }
 
+    /// A coordinator tells of a later group. Whose records it begins from is known of the next one only; of one further on peers say it.
+    pub(super) fn on_group(&mut self, now: Now, group: Group) {
+        let own = self.configuration.group();
+        let next = Configuration::after(own, group.members());
+        match next {
+            Ok(next) if *next.group() == group => self.go_over(now, next),
+            Ok(_) | Err(_) if group.shard == own.shard && group.epoch > own.epoch => self.ask_for_configuration(),
+            Ok(_) | Err(_) => {}
+        }
+    }
+
     pub(super) fn tell_configuration(&mut self, to: ReplicaId) {
         let configuration = self.configuration.clone();
         self.tell(to, Peer::Configured { configuration });

@@ -108,10 +108,13 @@ impl Cluster {
     pub fn turn_off_replaced(&mut self) {
         for shard in self.map.groups().map(|group| group.shard).collect::<Vec<_>>() {
             let group = self.latest_group(shard).clone();
-            self.map.set_group(group.clone());
+            let (taking_part, majority) = (self.taking_part(&group), group.members().len() / 2 + 1);
+            if taking_part >= majority {
+                self.map.set_group(group.clone());
+            }
             let is_known = self.gateways.iter().all(|gateway| gateway.knows(&group));
             let present = group.members().iter().filter(|id| self.nodes.contains_key(id)).count();
-            if !is_known || self.taking_part(&group) < present.max(group.members().len() / 2 + 1) {
+            if !is_known || taking_part < present.max(majority) {
                 continue;
             }
             let replaced = self.nodes.iter().filter(|(id, node)| {

@@ -3,6 +3,7 @@
 //!
 //! Invariants:
 //! - a replica that lost its disk never comes back under its number; of the group that keeps a shard at most f are lost at a time;
+//! - gateways that start are told of a group once a majority of it takes part;
 //! - a replica that was replaced is there until all that are there of the group after it take part, and every gateway knows that group.
 //!
 //! Source: docs/decisions/0009-sealed-epochs.md.
@@ -246,13 +247,14 @@ impl World {
     fn turn_off_replaced(&mut self) {
         for shard in self.map.groups().map(|group| group.shard).collect::<Vec<_>>() {
             let group = self.latest_group(shard);
-            if self.map.group(shard) != Some(&group) {
+            let (taking_part, majority) = (self.taking_part(&group), group.members().len() / 2 + 1);
+            if taking_part >= majority && self.map.group(shard) != Some(&group) {
                 self.occasions.add(Occasion::GroupChanged, 1);
                 self.map.set_group(group.clone());
             }
             let is_known = self.all_fronts(|map| map.group(shard) == Some(&group));
             let present = group.members().iter().filter(|id| self.stores.contains_key(id)).count();
-            if !is_known || self.taking_part(&group) < present.max(group.members().len() / 2 + 1) {
+            if !is_known || taking_part < present.max(majority) {
                 continue;
             }
             let is_replaced = |(id, store): &(&ReplicaId, &Store)| {

@@ -37,7 +37,8 @@ impl Step {
             | Ask::Changes { .. }
             | Ask::Validate { .. }
             | Ask::Acknowledge { .. }
-            | Ask::Report => None,
+            | Ask::Report
+            | Ask::Configured { .. } => None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use iolite_store::ReadLimit;
 use iolite_values::{ClientId, CoordinatorId, Counter, Interest, Read, StoreIncarnation, Timestamp};
 
-use super::{Ballot, MessageId, Outcome, Proposal, ProposalId, ShardId, Term, View, Vote};
+use super::{Ballot, Group, MessageId, Outcome, Proposal, ProposalId, ShardId, Term, View, Vote};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToReplica {
@@ -66,4 +66,6 @@ pub enum Ask {
     Acknowledge { client: ClientId, through: Counter },
     /// Where the replica stands, for operators. It is answered in every epoch, whatever the question says of the shard.
     Report,
+    /// A later group of the shard, which was chosen: to a replica that said an earlier one. Is not answered.
+    Configured { group: Group },
 }

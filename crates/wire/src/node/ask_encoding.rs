@@ -9,6 +9,7 @@ use crate::generated::shapes;
 use crate::limits::TO_REPLICA;
 use crate::{DecodeError, EncodeError, frame};
 
+use super::configuration::{read_group, write_group};
 use super::{Ask, Detail, Epoch, Life, MessageId, Outcome, ProposalId, ShardId, Term, ToReplica, View, Vote};
 
 impl ToReplica {
@@ -105,6 +106,7 @@ fn write(ask: &Ask, of_frame: View, writer: &mut Writer) -> Field {
             Field::Acknowledge(proto::AcknowledgedThrough { client: client.0.to_bytes().to_vec(), through: through.0 })
         }
         Ask::Report => Field::Report(true),
+        Ask::Configured { group } => Field::Configured(write_group(group)),
     }
 }
 
@@ -189,6 +191,7 @@ fn read(ask: Field, of_frame: View, reader: &mut Reader) -> Result<Ask, DecodeEr
             Ask::Acknowledge { client: ClientId(identity(&own.client)?), through: Counter(own.through) }
         }
         Field::Report(report) => only_true(report).map(|()| Ask::Report)?,
+        Field::Configured(group) => Ask::Configured { group: read_group(group)? },
     })
 }
 

@@ -95,6 +95,7 @@ pub fn to_replica() -> BoxedStrategy<ToReplica> {
         1 => Just(Ask::Open),
         1 => Just(Ask::Begin),
         1 => Just(Ask::Report),
+        1 => nodes::group().prop_map(|group| Ask::Configured { group }),
         4 => about_a_proposal(),
         4 => about_the_feed(),
         4 => about_data(),

@@ -6,7 +6,7 @@ use iolite_wire::node::{
     Ask, Ballot, Detail, Effect, Epoch, Life, MessageId, Outcome, ProposalId, ShardId, Term, ToReplica, View, Vote,
 };
 
-use super::nodes::{ballot, id, proposal, view};
+use super::nodes::{ballot, group, id, proposal, view};
 use super::session::{client, store};
 use super::values::{cell, every_operation, ranges, table, time, write};
 use crate::decoders::Content;
@@ -110,7 +110,8 @@ fn about_data() -> Samples {
 pub fn all() -> Samples {
     let opens = ToReplica { store: None, term: Term(0), ..asks(Ask::Open) };
     let acknowledges = asks(Ask::Acknowledge { client: client(), through: Counter(42) });
-    let frames = vec![opens, asks(Ask::Begin), acknowledges, asks(Ask::Report)];
+    let configured = asks(Ask::Configured { group: group() });
+    let frames = vec![opens, asks(Ask::Begin), acknowledges, asks(Ask::Report), configured];
     let frames = ("to_replica_frame", "what has no message of its own", Content::ToReplica(frames));
     [about_a_proposal(), about_the_feed(), about_data(), vec![frames]].concat()
 }

@@ -51,7 +51,7 @@ fn term() -> Registered {
     Registered { coordinator: CoordinatorId::new(9).expect("small"), term: Term(2), life: Life(u64::MAX) }
 }
 
-fn group() -> Group {
+pub fn group() -> Group {
     Group::new(ShardId(1), Epoch(3), &[2, 3, 300].map(ReplicaId)).expect("three")
 }
 

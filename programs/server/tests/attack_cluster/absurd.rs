@@ -8,7 +8,7 @@ use iolite_values::{
     StoreIncarnation, TableId, Timestamp, TransactionId, Value, Write,
 };
 use iolite_wire::node::{
-    Ask, Ballot, BetweenReplicas, Detail, Effect, Epoch, Life, MessageId, Outcome, Peer, Proposal, ProposalId,
+    Ask, Ballot, BetweenReplicas, Detail, Effect, Epoch, Group, Life, MessageId, Outcome, Peer, Proposal, ProposalId,
     RecordPart, ReplicaId, ShardId, Term, ToReplica, View, Vote,
 };
 
@@ -80,6 +80,7 @@ fn absurd_asks() -> Vec<Ask> {
     let (id, whole) = (absurd.id, Arc::new(absurd));
     let everything = Interest::Range { table: TableId::of("marks"), range: KeyRange::all() };
     let client = ClientId(Id::from_u128(u128::MAX));
+    let group = |shard, epoch| Group::new(ShardId(shard), Epoch(epoch), &[ReplicaId(u64::MAX)]).expect("one");
     let view = View::default();
     vec![
         Ask::Prepare { proposal: whole.clone(), after: None },
@@ -99,6 +100,9 @@ fn absurd_asks() -> Vec<Ask> {
         Ask::Changes { interests: vec![everything; 100], after: Timestamp::ZERO, through: end },
         Ask::Validate { snapshot: end, reads: [].into() },
         Ask::Acknowledge { client, through: Counter(u64::MAX) },
+        Ask::Configured { group: group(0, u32::MAX) },
+        Ask::Configured { group: group(0, 0) },
+        Ask::Configured { group: group(u32::MAX, 1) },
     ]
 }
 

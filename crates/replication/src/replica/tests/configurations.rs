@@ -6,7 +6,7 @@ use iolite_values::{Operation, Timestamp, Value, Write};
 
 use super::bench::{at, blind, put, settings};
 use super::group::{Trio, id_of};
-use crate::node::{Answer, Ask, Configuration, Epoch, Group, Objection, ReplicaId, ShardId, Vote};
+use crate::node::{Answer, Ask, Configuration, Epoch, Group, Objection, Peer, ReplicaId, ShardId, Vote};
 use crate::replica::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
 use crate::{configuration_cell, configuration_write};
 
@@ -110,4 +110,73 @@ fn who_learns_that_a_configuration_committed_is_sealed() {
         other => panic!("{other:?}"),
     });
     assert_eq!(reported, [(Epoch(1), false), (Epoch(1), true), (Epoch(1), true)]);
+}
+
+fn told(group: &Group) -> Ask {
+    Ask::Configured { group: group.clone() }
+}
+
+#[test]
+fn who_is_told_by_a_coordinator_of_the_group_after_its_own_is_sealed() {
+    let mut trio = Trio::new();
+    let next = next(trio.replicas[0].group(), [0, 2, 3]);
+    assert_eq!(trio.ask(0, told(next.group())), None, "it is not answered");
+    assert_eq!((trio.replicas[0].group(), trio.replicas[0].takes_part()), (next.group(), false));
+    assert!(trio.ask(0, Ask::Begin).is_none(), "it is on the way to the next epoch");
+    trio.settle_without(None);
+    assert!(
+        trio.said.contains(&Peer::Configured { configuration: next.clone() }),
+        "it says whose records that begins from"
+    );
+    let taking_part = [0, 1, 2].map(|replica: usize| trio.replicas[replica].takes_part());
+    assert_eq!(taking_part, [true, false, true]);
+    assert!(trio.replicas.iter().all(|replica| replica.group() == next.group()));
+}
+
+/// It is not told whose records such an epoch begins from. Those that know of it do tell, when they are asked.
+#[test]
+fn who_is_told_of_a_group_further_on_asks_its_peers() {
+    let mut trio = Trio::new();
+    let group = trio.replicas[0].group().clone();
+    let first = next(&group, [0, 1, 2]);
+    let second = next(first.group(), [0, 1, 2]);
+    for ahead in [1, 2] {
+        trio.ask(ahead, told(first.group()));
+        trio.ask(ahead, told(second.group()));
+    }
+    trio.take_said();
+    assert_eq!(trio.ask(0, told(second.group())), None);
+    assert_eq!(trio.replicas[0].group(), &group);
+    trio.settle();
+    assert_eq!(trio.replicas[0].group(), second.group());
+}
+
+#[test]
+fn a_group_that_does_not_follow_its_own_moves_no_replica() {
+    let mut trio = Trio::new();
+    let group = trio.replicas[0].group().clone();
+    let of = |shard, epoch| Group::new(ShardId(shard), Epoch(epoch), &[7, 8, 9].map(ReplicaId)).unwrap();
+    for other in [of(0, 0), of(0, 2), of(0, u32::MAX), of(9, 1), of(9, 0), of(u32::MAX, u32::MAX)] {
+        assert_eq!(trio.ask(0, told(&other)), None);
+        assert_eq!((trio.replicas[0].group(), trio.replicas[0].takes_part()), (&group, true), "{other:?}");
+    }
+    assert!(trio.records[0].len() <= 2, "and is written down by none");
+}
+
+/// Or a coordinator could tell others of a group that a crash has undone.
+#[test]
+fn who_decided_alone_on_a_group_tells_of_it_when_that_is_durable() {
+    let mut trio = Trio::of(1);
+    let next = next(trio.replicas[0].group(), [1, 2, 3]);
+    trio.prepare(&[0], &blind(1, vec![configuration_write(&next)]), at(5));
+    let configured = trio.replicas[0].persisted;
+    let asked = trio.message(0, Ask::Begin);
+    trio.replicas[0].handle(trio.now, ReplicaInput::FromCoordinator(asked));
+    let replies: Vec<_> = std::iter::from_fn(|| trio.replicas[0].poll())
+        .filter_map(|output| match output {
+            ReplicaOutput::Reply { after, message } => Some((after, message.answer)),
+            ReplicaOutput::Persist { .. } | ReplicaOutput::ToPeer { .. } => None,
+        })
+        .collect();
+    assert_eq!(replies, [(configured, Answer::WrongEpoch(Some(next.group().clone())))]);
 }

@@ -51,10 +51,17 @@ impl Trio {
 
     /// Asks one replica. What it says to others waits until [`Trio::settle`].
     pub fn ask(&mut self, replica: usize, ask: Ask) -> Option<Answer> {
+        let message = self.message(replica, ask);
+        self.replicas[replica].handle(self.now, ReplicaInput::FromCoordinator(message));
+        self.drain(replica)
+    }
+
+    /// A question of a coordinator that knows the replica's epoch.
+    pub fn message(&mut self, replica: usize, ask: Ask) -> ToReplica {
         let view = self.replicas[replica].standing.view();
         self.asked += 1;
         let id = MessageId { life: Life(1), number: self.asked };
-        let message = ToReplica {
+        ToReplica {
             from: CoordinatorId::default(),
             term: Term(1),
             id,
@@ -62,9 +69,7 @@ impl Trio {
             shard: ShardId(0),
             view: View { number: 0, ..view },
             ask,
-        };
-        self.replicas[replica].handle(self.now, ReplicaInput::FromCoordinator(message));
-        self.drain(replica)
+        }
     }
 
     fn drain(&mut self, replica: usize) -> Option<Answer> {

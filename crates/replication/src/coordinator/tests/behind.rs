@@ -1,0 +1,76 @@
+//! What a coordinator that knows of a later group does with replicas that do not.
+
+use iolite_machine::Machine;
+use iolite_values::{Id, StoreIncarnation};
+
+use super::bench::{STORE, own_id};
+use super::two_shards::Bench;
+use crate::coordinator::CoordinatorInput;
+use crate::node::{Answer, Ask, Boot, Epoch, FromReplica, Group, ReplicaId, ShardId, ToReplica, View};
+
+fn group(epoch: u32) -> Group {
+    Group::new(ShardId(0), Epoch(epoch), &[0, 1, 2].map(ReplicaId)).expect("three")
+}
+
+/// What a replica says of its group, and what it is told then.
+fn told(bench: &mut Bench, replica: u64, store: StoreIncarnation, epoch: u32) -> Vec<ToReplica> {
+    bench.listen();
+    let (_, asked) = bench.told.iter().rev().find(|(to, _)| *to == ReplicaId(replica)).expect("it was asked");
+    let message = FromReplica {
+        to: own_id(),
+        from: ReplicaId(replica),
+        shard: ShardId(0),
+        id: asked.id,
+        boot: Boot(1),
+        store,
+        view: View { epoch: Epoch(epoch), number: 0 },
+        highest: Default::default(),
+        limit: Default::default(),
+        answer: Answer::WrongEpoch(Some(group(epoch))),
+    };
+    let before = bench.told.len();
+    bench.coordinator.handle(bench.now, CoordinatorInput::FromReplica(message));
+    bench.listen();
+    let told = bench.told[before..].iter().filter(|(_, message)| matches!(message.ask, Ask::Configured { .. }));
+    told.map(|(to, message)| {
+        assert_eq!(*to, ReplicaId(replica), "who said it is told");
+        message.clone()
+    })
+    .collect()
+}
+
+#[test]
+fn a_replica_that_is_behind_is_told_of_the_later_group_and_no_other_is() {
+    let mut bench = Bench::new();
+    bench.open([(5, 100), (1, 100)]);
+    assert_eq!(told(&mut bench, 0, STORE, 0), []);
+    assert_eq!(told(&mut bench, 0, STORE, 2), []);
+    assert_eq!(bench.coordinator.map().group(ShardId(0)), Some(&group(2)));
+    assert_eq!(told(&mut bench, 1, STORE, 2), []);
+    for epoch in [0, 1] {
+        let told = told(&mut bench, 1, STORE, epoch);
+        let said = told.iter().map(|message| (&message.ask, message.store, message.view.epoch));
+        assert_eq!(said.collect::<Vec<_>>(), [(&Ask::Configured { group: group(2) }, Some(STORE), Epoch(2))]);
+    }
+}
+
+/// While it opens it does not know the history, and a majority may have to be told before it can.
+#[test]
+fn a_replica_is_told_of_the_group_of_a_directory_while_the_store_is_opened() {
+    let mut bench = Bench::new();
+    bench.coordinator.handle(bench.now, CoordinatorInput::Configured(group(1)));
+    assert_eq!(told(&mut bench, 1, STORE, 0).len(), 1);
+    assert_eq!(told(&mut bench, 2, STORE, 0).len(), 1);
+}
+
+#[test]
+fn replicas_of_another_history_are_not_told_of_its_groups() {
+    let other = StoreIncarnation(Id::from_u128(99));
+    let mut bench = Bench::new();
+    bench.open([(5, 100), (1, 100)]);
+    bench.coordinator.handle(bench.now, CoordinatorInput::Configured(group(2)));
+    assert_eq!(told(&mut bench, 1, other, 1), []);
+    assert_eq!(told(&mut bench, 1, STORE, 1).len(), 1);
+    assert_eq!(told(&mut bench, 1, other, 3), []);
+    assert_eq!(told(&mut bench, 2, STORE, 1), [], "the latest group is of another history");
+}
