@@ -46,7 +46,9 @@ impl Needs {
     pub fn roughness(self, drawn: Roughness) -> Roughness {
         match self {
             Needs::Anything => drawn,
-            Needs::Operators(_) => Roughness { operate_every_ms: 300, ..drawn },
+            Needs::Operators(_) => {
+                Roughness { operate_every_ms: 300, drop: drawn.drop.max(100), server_delay_ms: 20, ..drawn }
+            }
             // Gateways follow each other, so a difference that stays is soon none.
             Needs::TwoClocks => Roughness { clock_jump_every_ms: 150, ..drawn.calmed() },
             Needs::LateOutcomes => {
@@ -63,7 +65,8 @@ impl Needs {
     /// Few things to write, so that transactions meet.
     pub fn habits(self, drawn: Habits) -> Habits {
         match self {
-            Needs::Anything | Needs::Operators(_) => drawn,
+            Needs::Anything => drawn,
+            Needs::Operators(_) => Habits { pause_ms: 40, ..drawn },
             // Whoever is silent for a while does not hear how far the others are.
             Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
             Needs::Views { .. } => Habits { calls: ONE_KEY, ..drawn },
@@ -73,8 +76,8 @@ impl Needs {
 
     pub fn size(self, drawn: Size) -> Size {
         match self {
-            Needs::Anything | Needs::Operators(_) => drawn,
-            Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes => {
+            Needs::Anything => drawn,
+            Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => {
                 Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
             }
         }
@@ -83,8 +86,8 @@ impl Needs {
     /// By how much the clock of a gateway is wrong.
     pub fn clock_of_front(self, front: usize, drawn: i64) -> i64 {
         match self {
-            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => drawn,
-            Needs::TwoClocks => CLOCKS[front],
+            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::TwoClocks | Needs::Operators(_) => CLOCKS[front],
         }
     }
 
