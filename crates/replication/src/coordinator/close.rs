@@ -356,7 +356,7 @@ impl Coordinator {
         closer.complete = closer.complete.max(combined.complete_at_majority);
         let at = closer.rest(now.instant, through, &combined);
         self.set_timer(at, Timer::Closer(shard));
-        self.watch_undecided(now, shard, &combined.undecided);
+        self.watch_undecided(now, shard, &combined);
         if through > combined.cursor {
             self.announce(shard, combined.cursor, through, &combined);
         }
@@ -367,10 +367,13 @@ impl Coordinator {
     }
 
     /// What stays undecided for too long is taken over.
-    fn watch_undecided(&mut self, now: Now, shard: ShardId, undecided: &BTreeMap<ProposalId, Arc<[ShardId]>>) {
+    fn watch_undecided(&mut self, now: Now, shard: ShardId, combined: &Combined) {
+        let Combined { undecided, cursor, complete, .. } = combined;
         let patience = self.settings.backup_after;
         let Some(closer) = self.closers.get_mut(&shard) else { return };
-        closer.undecided.retain(|id, _| undecided.contains_key(id));
+        // A round that began above it says nothing of it: the rounds that go back for replicas that were not told come in between.
+        let is_below = |id: &ProposalId| id.at > *complete && id.at <= *cursor;
+        closer.undecided.retain(|id, _| undecided.contains_key(id) || is_below(id));
         let mut overdue = Vec::new();
         for (id, participants) in undecided {
             let since = *closer.undecided.entry(*id).or_insert(now.instant);

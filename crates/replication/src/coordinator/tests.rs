@@ -6,6 +6,7 @@ mod feed;
 mod levels;
 mod listing;
 mod pieces;
+mod repair;
 mod requests;
 mod session;
 mod silent;
