@@ -36,6 +36,9 @@ const SEEDS: u64 = 150;
 /// Seeds that have failed once.
 const FOUND: &[u64] = &[90];
 
+/// Likewise, of one replica that is replaced: the one before was turned off when the new one had not yet written down that it takes part, and it crashed.
+const FOUND_ALONE: &[u64] = &[208, 632, 1319];
+
 /// Likewise, of one replica whose shard is split: a crash between the first two records of a part, and one in the state that it takes.
 const FOUND_IN_SPLITS: &[u64] = &[33, 37];
 
@@ -104,6 +107,9 @@ fn so_is_every_history_in_which_replicas_are_replaced() {
         assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.epochs > 10 && total.disks_lost > 3, "{shards}x{replicas}: {total:?}");
     }
+    let alone = (0..CLUSTER_SEEDS).chain(FOUND_ALONE.iter().copied());
+    let total = run_all(alone, Scene { operators: Operators::Replace, ..ALONE });
+    assert!(total.committed > 100 && total.crashes > 40 && total.epochs > 10, "1x1: {total:?}");
 }
 
 #[test]

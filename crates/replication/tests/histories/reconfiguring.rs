@@ -30,10 +30,10 @@ impl Cluster {
         groups.max_by_key(|group| group.epoch).expect("every shard has replicas")
     }
 
-    /// How many of a group take part in its epoch.
+    /// How many of a group take part in its epoch, as far as they say so.
     fn taking_part(&self, group: &Group) -> usize {
         let present = group.members().iter().filter_map(|id| self.nodes.get(id));
-        present.filter(|node| node.replica.group() == group && node.replica.takes_part()).count()
+        present.filter(|node| node.says_it_takes_part_in(group)).count()
     }
 
     fn lost(&self, group: &Group) -> Option<ReplicaId> {

@@ -33,6 +33,8 @@ pub struct StoreNode {
     gate: Gate<Said>,
     host: Host,
     settings: ReplicaSettings,
+    /// The group that it takes part in, as its disk has it. Operators are told of nothing else.
+    takes_part_in: Option<Group>,
     pub clock_offset_micros: i64,
     /// Off until this step.
     pub down_until: u64,
@@ -49,8 +51,10 @@ impl StoreNode {
     ) -> StoreNode {
         let retention = Retention { age: Duration::from_secs(3), operations_max: 60 };
         let settings = ReplicaSettings { id, group, extent, origin, store: STORE, boot: Boot(1), retention, broken };
+        let replica = Replica::new(settings.clone());
         StoreNode {
-            replica: Replica::new(settings.clone()),
+            takes_part_in: taken_part_in(&replica),
+            replica,
             disk: Disk::default(),
             gate: Gate::new(),
             host,
@@ -66,6 +70,12 @@ impl StoreNode {
 
     pub fn sync(&mut self) {
         self.gate.advance(self.disk.sync());
+        self.takes_part_in = taken_part_in(&self.replica);
+    }
+
+    /// What it answers an operator who asks for it: all that it has written is durable then.
+    pub fn says_it_takes_part_in(&self, group: &Group) -> bool {
+        self.takes_part_in.as_ref() == Some(group)
     }
 
     /// What may leave now.
@@ -115,6 +125,7 @@ impl StoreNode {
         self.settings.boot.0 += 1;
         if self.host == Host::ComesBackEmpty && random.percent(50) {
             (self.disk, self.replica) = (Disk::default(), Replica::new(self.settings.clone()));
+            self.takes_part_in = taken_part_in(&self.replica);
             return Ok(0);
         }
         let recovered =
@@ -124,6 +135,11 @@ impl StoreNode {
         if kept == unsynced && self.settings.broken == Broken::Nothing {
             checker::check_same_state(before, &mut self.replica)?;
         }
+        self.takes_part_in = taken_part_in(&self.replica);
         Ok((unsynced - kept) as u64)
     }
+}
+
+fn taken_part_in(replica: &Replica) -> Option<Group> {
+    replica.takes_part().then(|| replica.group().clone())
 }

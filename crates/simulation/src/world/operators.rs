@@ -181,10 +181,9 @@ impl World {
         })
     }
 
-    /// How many of a group take part in its epoch.
+    /// How many of a group take part in its epoch, as far as they say so.
     pub(super) fn taking_part(&self, group: &Group) -> usize {
-        let of_group = |node: &&StoreNode| node.replica.group() == group && node.replica.takes_part();
-        self.up().filter(of_group).count()
+        self.up().filter(|node| node.says_it_takes_part_in(group)).count()
     }
 
     /// The members of a group without some of them; as many, or more, or fewer.

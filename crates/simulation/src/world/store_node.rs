@@ -37,6 +37,10 @@ pub struct StoreNode {
     journal: Journal<MemoryDisk>,
     gate: Gate<Said>,
     sync_is_running: bool,
+    /// The group that it takes part in, as its disk has it.
+    takes_part_in: Option<Group>,
+    /// Likewise, when the sync that runs has ended.
+    next_takes_part_in: Option<Group>,
 }
 
 /// What leaves a replica's process.
@@ -95,8 +99,21 @@ impl StoreNode {
         let settings = ReplicaSettings { id, group, extent, origin, store, boot: Boot(boot), retention, broken };
         let records = recovery.records.iter().map(|record| &record.bytes);
         let replica = Replica::recover(settings, &recovery.checkpoint_chunks, records).expect("its own records");
-        let replica = Checked::new(replica);
-        Ok(StoreNode { replica, place: place.clone(), journal, gate: Gate::new(), sync_is_running: false })
+        let takes_part_in = taken_part_in(&replica);
+        Ok(StoreNode {
+            replica: Checked::new(replica),
+            place: place.clone(),
+            journal,
+            gate: Gate::new(),
+            sync_is_running: false,
+            next_takes_part_in: takes_part_in.clone(),
+            takes_part_in,
+        })
+    }
+
+    /// What it answers an operator who asks for it: all that it has written is durable then.
+    pub fn says_it_takes_part_in(&self, group: &Group) -> bool {
+        self.takes_part_in.as_ref() == Some(group)
     }
 
     pub fn handle(&mut self, now: Now, input: ReplicaInput, history: &mut History) -> Vec<Said> {
@@ -153,6 +170,7 @@ impl StoreNode {
         }
         self.journal.flush()?;
         self.sync_is_running = true;
+        self.next_takes_part_in = taken_part_in(&self.replica);
         Ok(DiskSync::Begun)
     }
 
@@ -163,6 +181,7 @@ impl StoreNode {
         let durable = self.journal.sync()?;
         history.note_durable(self.place.id, self.journal.position_of(durable));
         self.gate.advance(durable);
+        self.takes_part_in = self.next_takes_part_in.clone();
         Ok(std::iter::from_fn(|| self.gate.release()).collect())
     }
 
@@ -203,4 +222,8 @@ impl StoreNode {
     pub fn validate(&mut self) {
         self.replica.validate();
     }
+}
+
+fn taken_part_in(replica: &Replica) -> Option<Group> {
+    replica.takes_part().then(|| replica.group().clone())
 }

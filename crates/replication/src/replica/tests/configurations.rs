@@ -1,6 +1,6 @@
 //! Replicas that are not of the group, and configurations that do not follow it.
 
-use iolite_machine::Machine;
+use iolite_machine::{Machine, PersistId};
 use iolite_store::{ConfigurationFault, Refusal};
 use iolite_values::{Operation, Timestamp, Value, Write};
 
@@ -163,20 +163,41 @@ fn a_group_that_does_not_follow_its_own_moves_no_replica() {
     assert!(trio.records[0].len() <= 2, "and is written down by none");
 }
 
+/// One that decides alone on the next group.
+fn alone_with(next: &Configuration) -> Trio {
+    let mut trio = Trio::of(1);
+    trio.prepare(&[0], &blind(1, vec![configuration_write(next)]), at(5));
+    trio
+}
+
+/// What has to be durable before each answer.
+fn replies(trio: &mut Trio, ask: Ask) -> Vec<(PersistId, Answer)> {
+    let asked = trio.message(0, ask);
+    trio.replicas[0].handle(trio.now, ReplicaInput::FromCoordinator(asked));
+    let outputs = std::iter::from_fn(|| trio.replicas[0].poll());
+    let replies = outputs.filter_map(|output| match output {
+        ReplicaOutput::Reply { after, message } => Some((after, message.answer)),
+        ReplicaOutput::Persist { .. } | ReplicaOutput::ToPeer { .. } => None,
+    });
+    replies.collect()
+}
+
 /// Or a coordinator could tell others of a group that a crash has undone.
 #[test]
 fn who_decided_alone_on_a_group_tells_of_it_when_that_is_durable() {
-    let mut trio = Trio::of(1);
-    let next = next(trio.replicas[0].group(), [1, 2, 3]);
-    trio.prepare(&[0], &blind(1, vec![configuration_write(&next)]), at(5));
+    let next = next(Trio::of(1).replicas[0].group(), [1, 2, 3]);
+    let mut trio = alone_with(&next);
     let configured = trio.replicas[0].persisted;
-    let asked = trio.message(0, Ask::Begin);
-    trio.replicas[0].handle(trio.now, ReplicaInput::FromCoordinator(asked));
-    let replies: Vec<_> = std::iter::from_fn(|| trio.replicas[0].poll())
-        .filter_map(|output| match output {
-            ReplicaOutput::Reply { after, message } => Some((after, message.answer)),
-            ReplicaOutput::Persist { .. } | ReplicaOutput::ToPeer { .. } => None,
-        })
-        .collect();
-    assert_eq!(replies, [(configured, Answer::WrongEpoch(Some(next.group().clone())))]);
+    assert_eq!(replies(&mut trio, Ask::Begin), [(configured, Answer::WrongEpoch(Some(next.group().clone())))]);
+}
+
+/// Or an operator could turn off what the group is still to begin from.
+#[test]
+fn an_operator_is_told_where_a_replica_stands_when_that_is_durable() {
+    let next = next(Trio::of(1).replicas[0].group(), [0, 1, 2]);
+    let mut trio = alone_with(&next);
+    let configured = trio.replicas[0].persisted;
+    let report = trio.replicas[0].report();
+    assert_eq!((&report.group, report.takes_part), (next.group(), false));
+    assert_eq!(replies(&mut trio, Ask::Report), [(configured, Answer::Reported(report))]);
 }
