@@ -1,18 +1,22 @@
 //! The journal's thread: it alone touches the disk.
 //!
-//! Group commit without a timer: a sync begins when the disk is idle, and takes everything that has arrived by then.
+//! Group commit: a sync begins when somebody waits for one and the disk is idle, and takes everything that has arrived by then. Records that nobody
+//! waits for are synced with the others, or a little later.
 //!
 //! Invariants: records are appended in the order in which they were sent; `Synced` is told only of what the journal calls durable; after a
 //! failure the disk is not touched again.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use iolite_engine::{AppendError, CheckpointError, Disk, Durability, Journal, SyncError};
 use iolite_machine::PersistId;
 
 use crate::Summary;
+
+/// A record that nobody waits for is synced within this time.
+pub const SYNC_WITHIN: Duration = Duration::from_millis(100);
 
 /// Sends to the thread. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -30,6 +34,7 @@ pub struct JournalThread {
 #[derive(Debug)]
 enum Command {
     Append(Vec<u8>),
+    Sync,
     BeginCheckpoint,
     CheckpointChunk(Vec<u8>),
     FinishCheckpoint,
@@ -70,7 +75,7 @@ impl JournalThread {
         tell: impl FnMut(JournalNews) + Send + 'static,
     ) -> std::io::Result<JournalThread> {
         let (commands, inbox) = channel();
-        let mut worker = Worker { journal, syncs, tell };
+        let mut worker = Worker { journal, syncs, tell, unsynced_since: None };
         let thread = std::thread::Builder::new().name("journal".into()).spawn(move || worker.run(&inbox))?;
         Ok(JournalThread { writer: JournalWriter { commands }, thread: Some(thread) })
     }
@@ -104,6 +109,11 @@ impl JournalWriter {
         self.send(Command::Append(record));
     }
 
+    /// Somebody waits until what was appended is durable.
+    pub fn sync(&self) {
+        self.send(Command::Sync);
+    }
+
     /// Records that are appended from now on are replayed after this checkpoint.
     pub fn begin_checkpoint(&self) {
         self.send(Command::BeginCheckpoint);
@@ -127,6 +137,8 @@ struct Worker<D: Disk, T: FnMut(JournalNews)> {
     journal: Journal<D>,
     syncs: Summary,
     tell: T,
+    /// Of the oldest record that is not durable, when that was seen.
+    unsynced_since: Option<Instant>,
 }
 
 /// After a panic nobody would hear from the journal any more, and everybody would wait for it.
@@ -146,9 +158,13 @@ enum After {
 
 impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
     fn run(&mut self, inbox: &Receiver<Command>) {
-        while let Ok(first) = inbox.recv() {
-            let batch = std::iter::once(first).chain(inbox.try_iter());
-            match self.take(batch) {
+        loop {
+            let done = match self.next(inbox) {
+                Ok(first) => self.take(std::iter::once(first).chain(inbox.try_iter())),
+                Err(RecvTimeoutError::Timeout) => self.sync().map(|()| After::GoOn),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            match done {
                 Ok(After::GoOn) => {}
                 Ok(After::End) => return,
                 Err(failure) => return (self.tell)(JournalNews::Failed(failure.to_string())),
@@ -156,11 +172,21 @@ impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
         }
     }
 
+    /// Waits for the next command, or until a record has waited for its sync long enough.
+    fn next(&self, inbox: &Receiver<Command>) -> Result<Command, RecvTimeoutError> {
+        match self.unsynced_since {
+            None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(since) => inbox.recv_timeout(SYNC_WITHIN.saturating_sub(since.elapsed())),
+        }
+    }
+
     fn take(&mut self, batch: impl Iterator<Item = Command>) -> Result<After, Failure> {
         let mut after = After::GoOn;
+        let mut somebody_waits = false;
         for command in batch {
             match command {
                 Command::Append(record) => drop(self.journal.append(&record)?),
+                Command::Sync => somebody_waits = true,
                 Command::BeginCheckpoint => {
                     self.sync()?;
                     self.journal.begin_checkpoint()?;
@@ -177,16 +203,20 @@ impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
                     (self.tell)(JournalNews::CheckpointFinished { bytes_since_checkpoint });
                 }
                 Command::End => {
-                    after = After::End;
+                    (after, somebody_waits) = (After::End, true);
                     break;
                 }
             }
         }
-        self.sync()?;
+        let unsynced_since = *self.unsynced_since.get_or_insert_with(Instant::now);
+        if somebody_waits || unsynced_since.elapsed() >= SYNC_WITHIN {
+            self.sync()?;
+        }
         Ok(after)
     }
 
     fn sync(&mut self) -> Result<(), Failure> {
+        self.unsynced_since = None;
         if self.journal.durable() == self.journal.appended() {
             return Ok(());
         }
@@ -249,7 +279,8 @@ mod tests {
     #[test]
     fn records_that_a_checkpoint_made_durable_are_told_of() {
         let (told, news) = channel();
-        let mut worker = Worker { journal: journal(), syncs: Summary::default(), tell: |piece| drop(told.send(piece)) };
+        let tell = |piece| drop(told.send(piece));
+        let mut worker = Worker { journal: journal(), syncs: Summary::default(), tell, unsynced_since: None };
         let mut synced_by = |commands: Vec<Command>| {
             assert!(matches!(worker.take(commands.into_iter()), Ok(After::GoOn)));
             let through = |piece| match piece {
@@ -263,6 +294,28 @@ mod tests {
     }
 
     #[test]
+    fn a_record_that_nobody_waits_for_is_synced_with_the_next_that_somebody_waits_for() {
+        let (told, news) = channel();
+        let tell = |piece| drop(told.send(piece));
+        let mut worker = Worker { journal: journal(), syncs: Summary::default(), tell, unsynced_since: None };
+        let mut take = |commands: Vec<Command>| {
+            assert!(matches!(worker.take(commands.into_iter()), Ok(After::GoOn)));
+            worker.journal.durable()
+        };
+        assert_eq!(take(vec![Command::Append(vec![1])]), PersistId(0));
+        assert_eq!(take(vec![Command::Append(vec![2]), Command::Sync]), PersistId(2));
+        assert_eq!(news.try_iter().count(), 1);
+    }
+
+    #[test]
+    fn a_record_that_nobody_waits_for_is_synced_some_time() {
+        let (thread, news) = start(journal());
+        thread.writer().append(vec![1]);
+        assert!(matches!(news.recv(), Ok(JournalNews::Synced { through: PersistId(1), .. })));
+        thread.end();
+    }
+
+    #[test]
     fn a_panic_of_the_thread_is_told_as_a_failure() {
         let (failed, failures) = channel();
         let tell = move |piece| match piece {
@@ -273,6 +326,7 @@ mod tests {
         };
         let thread = JournalThread::start(journal(), Summary::default(), tell).expect("a thread");
         thread.writer().append(vec![1]);
+        thread.writer().sync();
         thread.end();
         assert_eq!(failures.iter().count(), 1, "or everybody would wait for it for good");
     }

@@ -10,17 +10,25 @@ use crate::PersistId;
 #[derive(Debug)]
 pub struct Gate<T> {
     persisted: PersistId,
+    /// The furthest position that anything ever waited for.
+    awaited: PersistId,
     waiting: VecDeque<(PersistId, T)>,
 }
 
 impl<T> Gate<T> {
     pub fn new() -> Gate<T> {
-        Gate { persisted: PersistId::START, waiting: VecDeque::new() }
+        Gate { persisted: PersistId::START, awaited: PersistId::START, waiting: VecDeque::new() }
     }
 
     /// Takes an item that may leave once everything up to `after` is durable.
     pub fn hold(&mut self, after: PersistId, item: T) {
+        self.awaited = self.awaited.max(after);
         self.waiting.push_back((after, item));
+    }
+
+    /// How far things have to be durable for everything here to leave: nothing waits for what is beyond.
+    pub fn awaited(&self) -> PersistId {
+        self.awaited
     }
 
     /// Everything up to `persisted` is durable now. A lower position than before changes nothing.
@@ -61,6 +69,7 @@ mod tests {
         let mut gate = Gate::new();
         gate.hold(PersistId(2), "b");
         gate.hold(PersistId(1), "a");
+        assert_eq!(gate.awaited(), PersistId(2));
         gate.advance(PersistId(1));
         assert_eq!(gate.release(), None, "order is kept, so `a` waits behind `b`");
         gate.advance(PersistId(2));

@@ -36,6 +36,7 @@ pub(crate) fn tell<I: Send + 'static>(
 pub(crate) fn perform(writer: &JournalWriter, output: JournalOutput) {
     match output {
         JournalOutput::Append(record) => writer.append(record),
+        JournalOutput::Sync => writer.sync(),
         JournalOutput::BeginCheckpoint => writer.begin_checkpoint(),
         JournalOutput::CheckpointChunk(chunk) => writer.checkpoint_chunk(chunk),
         JournalOutput::FinishCheckpoint => writer.finish_checkpoint(),

@@ -1,6 +1,7 @@
 //! A replica with what its process needs beside it: answers wait for the journal, and checkpoints keep the journal short.
 //!
-//! Invariant: what the replica says leaves only when the records that it rests on are durable.
+//! Invariant: what the replica says leaves only when the records that it rests on are durable; and a sync is asked for when something waits for it. How a
+//! transaction ended, which others know too, waits for the next.
 
 use std::collections::VecDeque;
 
@@ -18,6 +19,8 @@ pub struct Store {
     /// How far it was complete when it was started.
     complete_at_start: Timestamp,
     gate: Gate<Said>,
+    /// So far a sync was asked for.
+    synced_for: PersistId,
     checkpoints: Checkpoints,
     outputs: VecDeque<StoreOutput>,
 }
@@ -55,6 +58,8 @@ pub enum StoreOutput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalOutput {
     Append(Vec<u8>),
+    /// Something waits until what was appended is durable. The rest has time.
+    Sync,
     BeginCheckpoint,
     CheckpointChunk(Vec<u8>),
     FinishCheckpoint,
@@ -71,7 +76,14 @@ impl Store {
     pub fn new(replica: Replica, checkpoint_bytes_min: u64) -> Store {
         let checkpoints = Checkpoints::new(checkpoint_bytes_min);
         let complete_at_start = replica.complete();
-        Store { replica, complete_at_start, gate: Gate::new(), checkpoints, outputs: VecDeque::new() }
+        Store {
+            replica,
+            complete_at_start,
+            gate: Gate::new(),
+            synced_for: PersistId::START,
+            checkpoints,
+            outputs: VecDeque::new(),
+        }
     }
 
     /// Whether it has what others of its group have, as far as it was told: after a restart that is so once a gateway has closed the feed past
@@ -97,6 +109,10 @@ impl Store {
                 ReplicaOutput::Reply { after, message } => self.gate.hold(after, Said::ToCoordinator(message)),
                 ReplicaOutput::ToPeer { after, message } => self.gate.hold(after, Said::ToPeer(message)),
             }
+        }
+        if self.gate.awaited() > self.synced_for.max(self.gate.persisted()) {
+            self.synced_for = self.gate.awaited();
+            self.journal(JournalOutput::Sync);
         }
         while let Some(said) = self.gate.release() {
             self.outputs.push_back(match said {
@@ -173,3 +189,6 @@ impl Machine for Store {
         self.replica.validate();
     }
 }
+
+#[cfg(test)]
+mod tests;

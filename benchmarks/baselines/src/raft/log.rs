@@ -82,6 +82,7 @@ impl Log {
                 None => {
                     let through = syncing.appended;
                     syncing.waiting.push_back((through, waiting));
+                    self.journal.writer().sync();
                 }
             }
         }

@@ -160,18 +160,23 @@ impl StoreNode {
         leaving
     }
 
-    /// Begins a sync if the disk is idle and has something to do. It ends when the caller says so.
+    /// Begins a sync if the disk is idle and something waits for one, as at the native host; for how long the rest may wait there does not matter
+    /// here, since it may be lost anyway. It ends when the caller says so.
     ///
     /// # Errors
     /// The disk has failed: the process has to end.
     pub fn begin_sync(&mut self) -> Result<DiskSync, SyncError> {
-        if self.sync_is_running || self.journal.appended() == self.journal.durable() {
+        if self.sync_is_running || self.awaited() <= self.gate.persisted() {
             return Ok(DiskSync::Idle);
         }
         self.journal.flush()?;
         self.sync_is_running = true;
         self.next_takes_part_in = taken_part_in(&self.replica);
         Ok(DiskSync::Begun)
+    }
+
+    fn awaited(&self) -> PersistId {
+        if self.place.broken == Broken::AcknowledgeBeforeFsync { self.journal.appended() } else { self.gate.awaited() }
     }
 
     /// # Errors

@@ -89,6 +89,7 @@ fn a_commit_is_told_when_its_record_is_durable_and_not_before() {
     let before = outputs(&mut node, None);
     let appended =
         before.iter().filter(|output| matches!(output, NodeOutput::Journal(JournalOutput::Append(_)))).count() as u64;
+    assert!(before.contains(&NodeOutput::Journal(JournalOutput::Sync)), "{before:?}");
     assert!(appended > 0 && !before.iter().any(is_welcome), "{before:?}");
     let through = PersistId(durable.0 + appended);
     node.handle(NOW, NodeInput::Journal(JournalInput::Synced { through, bytes_since_checkpoint: 0 }));
@@ -129,6 +130,9 @@ fn perform(node: &mut Node, journal: &mut Journal<MemoryDisk>) {
             NodeOutput::Message(..) | NodeOutput::Close(_) => continue,
             NodeOutput::Journal(JournalOutput::Append(record)) => {
                 journal.append(&record).expect("short");
+                continue;
+            }
+            NodeOutput::Journal(JournalOutput::Sync) => {
                 let through = journal.sync().expect("the disk works");
                 NodeInput::Journal(JournalInput::Synced {
                     through,
