@@ -129,6 +129,8 @@ enum Session {
 pub struct Coordinator {
     settings: CoordinatorSettings,
     session: Session,
+    /// While nobody was told that the store is open: where the feed has to be then.
+    opens_at: Option<Timestamp>,
     term: Term,
     /// The last question before the term was this one.
     term_since: u64,
@@ -161,6 +163,7 @@ impl Coordinator {
         let closers = settings.shards.groups().map(|group| (group.shard, Closer::new(&settings)));
         let mut coordinator = Coordinator {
             session: Session::Opening(Opening::default()),
+            opens_at: None,
             term: Term(0),
             term_since: 0,
             history: None,

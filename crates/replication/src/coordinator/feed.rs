@@ -78,7 +78,10 @@ impl Coordinator {
             let segment = self.feed.advance(to);
             self.proposals.forget_through(to);
             self.decided = self.decided.split_off(&super::close::after(to));
-            self.emit(CoordinatorOutput::Event(Event::Feed(segment)));
+            match self.opens_at {
+                None => self.emit(CoordinatorOutput::Event(Event::Feed(segment))),
+                Some(_) => self.tell_ready(),
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Opening: which history the shards have, which life of this coordinator it is, and where the feed can begin.
 //!
 //! Invariant: when the store is open, a majority of every shard refuses what earlier lives of this coordinator propose, and the proposals of this one
-//! are above everything that those can still commit.
+//! are above everything that those can still commit. `Ready` is said when the feed has passed all that was acknowledged to anyone before, but for
+//! what lies further ahead of the replicas' clocks than they follow.
 //! Source: client recovery in TAPIR (TOCS 2018) 3.2.3.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,13 +117,28 @@ impl Coordinator {
         let Some(store) = opening.store else { return };
         let furthest = |answers: &BTreeMap<ReplicaId, Opened>| answers.values().map(|opened| opened.complete).max();
         let resolved = lowest(opening.opened.values().filter_map(furthest));
+        // Whatever was acknowledged to anyone before is at or below the latest that one of any majority has.
+        let latest = opening.opened.values().flat_map(BTreeMap::values).map(|opened| opened.latest).max();
         self.questions.drop_each(|question| matches!(question.purpose, Purpose::Begin));
         self.session = Session::Open { store };
         self.proposals.begin();
         self.begin_feed(now, resolved);
-        self.emit(CoordinatorOutput::Event(Event::Ready { store, resolved }));
+        // Nobody closes beyond the limit, and what was prepared there, by a clock that was wrong, may be nothing.
+        let opens_at = latest.unwrap_or_default().min(self.proposals.limit());
+        self.opens_at = Some(opens_at);
+        self.want(opens_at);
+        self.tell_ready();
         self.send_all_again(now);
         self.begin_waiting(now);
+    }
+
+    /// Who has opened the store sees all that was acknowledged before.
+    pub(super) fn tell_ready(&mut self) {
+        let Session::Open { store } = self.session else { return };
+        let resolved = self.feed.position();
+        if self.opens_at.take_if(|at| *at <= resolved).is_some() {
+            self.emit(CoordinatorOutput::Event(Event::Ready { store, resolved }));
+        }
     }
 
     fn begin_feed(&mut self, now: Now, resolved: Timestamp) {

@@ -98,6 +98,11 @@ impl Proposals {
         (self.limit, self.limit_at) = (limit, now);
     }
 
+    /// How far ahead a majority of every shard's replicas let anything be.
+    pub fn limit(&self) -> Timestamp {
+        self.limit
+    }
+
     /// The next proposal: what the clock shows, or those of others that are ahead of it, or what was seen, and `lead` more, as far as clocks are
     /// followed; and above `floor`.
     pub fn next(&mut self, now: Now, floor: Timestamp, lead: Duration) -> Timestamp {

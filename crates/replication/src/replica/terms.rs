@@ -18,7 +18,10 @@ pub(super) type Terms = BTreeMap<CoordinatorId, (Term, Life)>;
 impl Replica {
     pub(super) fn on_open(&mut self, from: CoordinatorId) -> (PersistId, Answer) {
         let term = self.terms.get(&from).map_or(Term(0), |(term, _)| *term);
-        (self.barrier_after.max(self.complete_after), Answer::Opened(Opened { term, complete: self.complete() }))
+        let prepared = self.prepared.ids().next_back().map(|id| id.at);
+        let latest = prepared.max(self.versions.last_commit()).unwrap_or_default();
+        let opened = Opened { term, complete: self.complete(), latest };
+        (self.barrier_after.max(self.complete_after), Answer::Opened(opened))
     }
 
     pub(super) fn on_begin(&mut self, from: CoordinatorId, term: Term, life: Life) -> (PersistId, Answer) {

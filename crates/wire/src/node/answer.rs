@@ -85,6 +85,8 @@ pub struct Opened {
     pub term: Term,
     /// The feed can begin here.
     pub complete: Timestamp,
+    /// The last of what is prepared or has committed.
+    pub latest: Timestamp,
 }
 
 /// Where a replica stands.

@@ -74,8 +74,9 @@ impl FromReplica {
 
 fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
     match answer {
-        Answer::Opened(Opened { term, complete }) => {
-            Field::Opened(proto::AnswerOpened { term: term.0, complete: complete.as_u64() })
+        Answer::Opened(Opened { term, complete, latest }) => {
+            let (complete, latest) = (complete.as_u64(), latest.as_u64());
+            Field::Opened(proto::AnswerOpened { term: term.0, complete, latest })
         }
         Answer::Begun => Field::Begun(true),
         Answer::Voted(voted) => Field::Voted(vote_encoding::write(voted, of_frame, writer)),
@@ -111,8 +112,8 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
 fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, DecodeError> {
     Ok(match answer {
         Field::Opened(opened) => {
-            let complete = Timestamp::from_u64(opened.complete);
-            Answer::Opened(Opened { term: Term(opened.term), complete })
+            let [complete, latest] = [opened.complete, opened.latest].map(Timestamp::from_u64);
+            Answer::Opened(Opened { term: Term(opened.term), complete, latest })
         }
         Field::Begun(begun) => only_true(begun).map(|()| Answer::Begun)?,
         Field::Voted(voted) => Answer::Voted(vote_encoding::read(voted, of_frame, reader)?),

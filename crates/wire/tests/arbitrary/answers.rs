@@ -140,8 +140,8 @@ fn answer() -> BoxedStrategy<Answer> {
     ];
     prop_oneof![
         2 => prop::sample::select(plain.to_vec()),
-        1 => (any::<u32>(), timestamp())
-            .prop_map(|(term, complete)| Answer::Opened(Opened { term: Term(term), complete })),
+        1 => (any::<u32>(), timestamp(), timestamp())
+            .prop_map(|(term, complete, latest)| Answer::Opened(Opened { term: Term(term), complete, latest })),
         4 => voted().prop_map(Answer::Voted),
         1 => timestamp().prop_map(|low_watermark| Answer::TooOld { low_watermark }),
         4 => closed().prop_map(|closed| Answer::Closed(Ok(closed))),

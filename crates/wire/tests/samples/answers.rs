@@ -153,7 +153,11 @@ pub fn all() -> Samples {
     let group = Group::new(ShardId(1), Epoch(4), &[2, 3, 500].map(ReplicaId)).expect("three");
     let frames = vec![
         ("from_replica_frame", "what has no message of its own", sample(plain)),
-        ("answer_opened", "at term 3", sample([Answer::Opened(Opened { term: Term(3), complete: time(3) })])),
+        (
+            "answer_opened",
+            "at term 3",
+            sample([Answer::Opened(Opened { term: Term(3), complete: time(3), latest: time(4) })]),
+        ),
         ("answer_read", "a row of every state, and none", {
             sample([vec![row], Vec::new()].map(|rows| Answer::Read(Ok(ReadReply { at: time(9), rows }))))
         }),

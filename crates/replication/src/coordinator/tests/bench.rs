@@ -69,7 +69,7 @@ fn voted(vote: Vote, outcome: Option<Outcome>, objection: Option<Objection>) -> 
 }
 
 pub fn opened(complete: Timestamp) -> Answer {
-    Answer::Opened(Opened { term: Term(0), complete })
+    Answer::Opened(Opened { term: Term(0), complete, latest: complete })
 }
 
 pub fn close(through: Timestamp, cursor: Timestamp) -> Ask {

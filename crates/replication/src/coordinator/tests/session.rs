@@ -4,7 +4,7 @@ use iolite_store::{Event, TooOld};
 use iolite_values::{Id, StoreIncarnation, Timestamp};
 
 use super::bench::{Bench, STORE, Said, at, close, closed, commit, opened, prepare};
-use crate::node::{Answer, Ask, Boot};
+use crate::node::{Answer, Ask, Boot, Opened, Term};
 
 #[test]
 fn requests_wait_until_the_store_is_open() {
@@ -15,6 +15,28 @@ fn requests_wait_until_the_store_is_open() {
     let ready = Event::Ready { store: STORE, resolved: at(1_000) };
     let above = at(2_000).next_for(super::bench::own_id());
     assert_eq!(bench.answer(1, opened(at(1_000))), [Said::Event(ready), Said::Asks(2, prepare(1, above))]);
+}
+
+/// After all was killed, its outcome may be nowhere yet, and it was acknowledged.
+#[test]
+fn the_store_is_said_to_be_open_once_the_feed_has_passed_what_was_prepared_before() {
+    let mut bench = Bench::new();
+    bench.said();
+    let answer = Answer::Opened(Opened { term: Term(0), complete: at(7), latest: at(9) });
+    let closes = |said: &[Said], from| matches!(said, [Said::Asks(_, Ask::Close { through, cursor, .. })] if (*through, *cursor) == (at(9), from));
+    assert!(closes(&bench.answer(1, answer), at(7)));
+    assert!(closes(&bench.answer(2, closed(at(8))), at(8)), "and no segment is told");
+    assert_eq!(bench.answer(3, closed(at(9))), [Said::Event(Event::Ready { store: STORE, resolved: at(9) })]);
+}
+
+#[test]
+fn what_a_clock_far_ahead_left_prepared_is_not_waited_for() {
+    let mut bench = Bench::new();
+    bench.said();
+    let answer = Answer::Opened(Opened { term: Term(0), complete: at(7), latest: at(1_000_000_000) });
+    let closes = |said: &[Said]| matches!(said, [Said::Asks(_, Ask::Close { through, .. })] if *through == at(60_000));
+    assert!(closes(&bench.answer(1, answer)), "through the limit");
+    assert_eq!(bench.answer(2, closed(at(60_000))), [Said::Event(Event::Ready { store: STORE, resolved: at(60_000) })]);
 }
 
 #[test]

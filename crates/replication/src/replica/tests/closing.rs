@@ -74,7 +74,7 @@ fn who_opens_the_store_is_told_of_a_barrier_that_a_crash_does_not_take_back() {
     bench.close(at(1));
     bench.commit(&add(1, 1), at(5));
     bench.close(at(5));
-    let opened = Answer::Opened(Opened { term: Term(1), complete: at(5) });
+    let opened = Answer::Opened(Opened { term: Term(1), complete: at(5), latest: at(5) });
     assert_eq!(bench.ask(Ask::Open), [Said::Answer(PersistId(2), opened)]);
 }
 
@@ -97,7 +97,7 @@ fn a_crash_does_not_take_back_either_how_far_a_replica_alone_is_complete() {
     let said = bench.ask(Ask::Outcome { id, outcome: Outcome::Committed, proposal: None });
     assert!(matches!(said[..], [Said::Record(PersistId(3), JournalRecord::Entry(_))]), "{said:?}");
     assert_eq!(complete(bench.ask(close(at(5), at(1)))), (PersistId(3), at(5)));
-    let opened = Answer::Opened(Opened { term: Term(1), complete: at(5) });
+    let opened = Answer::Opened(Opened { term: Term(1), complete: at(5), latest: at(5) });
     assert_eq!(bench.ask(Ask::Open), [Said::Answer(PersistId(3), opened)]);
 }
 

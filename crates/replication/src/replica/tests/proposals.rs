@@ -181,7 +181,7 @@ fn another_history_is_refused() {
     for store in [None, Some(other)] {
         assert_eq!(bench.ask_of(store, ask.clone()), [Said::Answer(PersistId::START, Answer::WrongStore)]);
     }
-    let opened = Answer::Opened(Opened { term: Term(1), complete: Timestamp::ZERO });
+    let opened = Answer::Opened(Opened { term: Term(1), complete: Timestamp::ZERO, latest: Timestamp::ZERO });
     assert_eq!(bench.ask_of(None, Ask::Open), [Said::Answer(PersistId::START, opened)]);
 }
 

@@ -22,7 +22,10 @@ fn an_earlier_life_is_told_of_the_later_one_whatever_it_asks() {
         assert_eq!(told(&mut bench, 1, 1, ask), superseded);
     }
     // Open asks for it.
-    assert_eq!(told(&mut bench, 1, 1, Ask::Open), Answer::Opened(Opened { term: Term(2), complete: Timestamp::ZERO }));
+    assert_eq!(
+        told(&mut bench, 1, 1, Ask::Open),
+        Answer::Opened(Opened { term: Term(2), complete: Timestamp::ZERO, latest: Timestamp::ZERO })
+    );
     assert!(matches!(told(&mut bench, 2, 7, close(at(5), Timestamp::ZERO)), Answer::Closed(Ok(_))));
     assert_eq!(told(&mut bench, 2, 8, Ask::Begin), superseded, "a term has one life");
 }
