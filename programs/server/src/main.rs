@@ -17,6 +17,10 @@ mod torture;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Parser)]
 #[command(name = "iolite", version, about = "Shared state for apps: local first, reactive, strictly serializable")]
