@@ -30,14 +30,17 @@ pub(crate) enum Step {
 
 impl Checkpoints {
     pub(crate) const CHUNK_BYTES: usize = 256 << 10;
+    /// A checkpoint holds the last minute again, whatever the one before held of it: under constant load this is how much it costs.
+    pub(crate) const TIMES_THE_LAST: u64 = 4;
 
     pub(crate) fn new(journal_bytes_min: u64) -> Checkpoints {
         Checkpoints { journal_bytes_min, state: State::Idle, bytes: 0 }
     }
 
     pub(crate) fn on_synced(&mut self, bytes_since_checkpoint: u64) -> Step {
+        let due_at = self.journal_bytes_min.max(Checkpoints::TIMES_THE_LAST * self.bytes);
         match self.state {
-            State::Idle if bytes_since_checkpoint >= self.journal_bytes_min.max(2 * self.bytes) => {
+            State::Idle if bytes_since_checkpoint >= due_at => {
                 self.state = State::Writing { bytes: 0 };
                 Step::Begin
             }
@@ -66,13 +69,13 @@ mod tests {
 
     #[test]
     fn a_checkpoint_begins_when_the_journal_has_outgrown_the_last_one() {
-        let mut checkpoints = Checkpoints::new(32 << 20);
-        assert_eq!(checkpoints.on_synced(1 << 20), Step::Nothing);
-        assert_eq!(checkpoints.on_synced(32 << 20), Step::Begin);
-        assert_eq!(checkpoints.on_synced(64 << 20), Step::Nothing, "one at a time");
+        let mut checkpoints = Checkpoints::new(64 << 20);
+        assert_eq!(checkpoints.on_synced(63 << 20), Step::Nothing);
+        assert_eq!(checkpoints.on_synced(64 << 20), Step::Begin);
+        assert_eq!(checkpoints.on_synced(640 << 20), Step::Nothing, "one at a time");
         checkpoints.wrote(40 << 20);
         assert_eq!(checkpoints.on_finished(50 << 20), Step::Nothing);
-        assert_eq!(checkpoints.on_synced(79 << 20), Step::Nothing);
-        assert_eq!(checkpoints.on_synced(80 << 20), Step::Begin);
+        assert_eq!(checkpoints.on_synced(159 << 20), Step::Nothing);
+        assert_eq!(checkpoints.on_synced(160 << 20), Step::Begin);
     }
 }

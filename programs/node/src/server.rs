@@ -48,7 +48,7 @@ impl ServerSettings {
             durability: Durability::Fsync,
             address,
             app: None,
-            checkpoint_bytes_min: 32 << 20,
+            checkpoint_bytes_min: 64 << 20,
         }
     }
 }

@@ -16,7 +16,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
     let tables = include_str!("../../../sdks/typescript/client/src/transaction/tableAccess.ts");
     let limits = [
         ("node::INBOX_BYTES_MAX", "67108864", "pub(crate) const INBOX_BYTES_MAX: usize = 64 << 20;", server),
-        ("node::checkpoint_bytes_min", "33554432", "checkpoint_bytes_min: 32 << 20,", server),
+        ("node::checkpoint_bytes_min", "67108864", "checkpoint_bytes_min: 64 << 20,", server),
         ("node::ANSWERS_WITHIN_MAX", "2s", "const ANSWERS_WITHIN_MAX: Duration = Duration::from_secs(2);", etcd),
         ("node::ANSWER_BYTES_MAX", "4194304", "const ANSWER_BYTES_MAX: usize = 4 << 20;", etcd),
         ("cluster::NODES_MAX", "64", "const NODES_MAX: u64 = 64;", shape),

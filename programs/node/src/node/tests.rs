@@ -200,6 +200,6 @@ fn the_page_names_every_input_and_output() {
             assert!(page.contains(&format!("| `{name}` |")), "the page lacks {name}");
         }
     }
-    assert!(page.contains("32 MiB") && page.contains("256 KiB"));
-    assert_eq!((Checkpoints::CHUNK_BYTES, crate::ServerSettings::new("").checkpoint_bytes_min), (256 << 10, 32 << 20));
+    assert!(page.contains("64 MiB") && page.contains("256 KiB"));
+    assert_eq!((Checkpoints::CHUNK_BYTES, crate::ServerSettings::new("").checkpoint_bytes_min), (256 << 10, 64 << 20));
 }
