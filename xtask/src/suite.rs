@@ -40,6 +40,11 @@ const PARTS: &[Part] = &[
     },
     Part { name: "types", command: &["npm", "run", "--silent", "types"], counting: Counting::OneCheck },
     Part { name: "typescript", command: &["npm", "run", "--silent", "test:unit"], counting: Counting::NodeTests },
+    Part {
+        name: "typescript, on a cluster",
+        command: &["env", "IOLITE_CLUSTER=2x3", "scripts/node-tests", "sdks/typescript/client"],
+        counting: Counting::NodeTests,
+    },
     Part { name: "browser", command: &["npm", "run", "--silent", "test:browser"], counting: Counting::NodeTests },
     Part {
         name: "browser, on a cluster",
