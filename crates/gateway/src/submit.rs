@@ -114,7 +114,7 @@ impl Gateway {
                     self.lanes.entry(client).or_default().push_front(refused);
                 }
             }
-            Refusal::NotResolved { .. } | Refusal::TooFarAhead { .. } => {
+            Refusal::NotResolved { .. } | Refusal::TooFarAhead { .. } | Refusal::OtherShard { .. } => {
                 self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string()));
             }
         }

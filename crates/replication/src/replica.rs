@@ -21,6 +21,7 @@ mod configuration;
 mod copying;
 mod counters;
 mod division;
+mod elsewhere;
 mod figures;
 mod finalise;
 mod first_group;

@@ -58,6 +58,10 @@ pub enum Refusal {
     RowTooLarge { table: TableId, key: RowKey, bytes_max: usize },
     #[error("{0}")]
     Configuration(ConfigurationFault),
+    #[error(
+        "rows of table {table:?} were asked of a shard that others keep: the gateway's description of the cluster is not the one that its replicas have"
+    )]
+    OtherShard { table: TableId },
 }
 
 /// Why what was written as a shard's next configuration cannot be one.

@@ -267,7 +267,8 @@ impl Coordinator {
             | Refusal::Type { .. }
             | Refusal::TransactionTooLarge { .. }
             | Refusal::RowTooLarge { .. }
-            | Refusal::Configuration(_) => self.answer(transacting, Reply::Refused(refusal)),
+            | Refusal::Configuration(_)
+            | Refusal::OtherShard { .. } => self.answer(transacting, Reply::Refused(refusal)),
         }
     }
 }

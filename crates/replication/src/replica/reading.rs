@@ -21,6 +21,9 @@ impl Replica {
         at: Timestamp,
         limit: ReadLimit,
     ) -> (PersistId, Answer) {
+        if let Err(refusal) = self.check_interest_is_here(interest) {
+            return (PersistId::START, Answer::Refused(refusal));
+        }
         if let Interest::Range { table, range } = interest
             && *table == completions_table()
         {

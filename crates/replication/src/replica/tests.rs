@@ -8,6 +8,7 @@ mod closing;
 mod configurations;
 mod copying;
 mod draining;
+mod elsewhere;
 mod ended_shard;
 mod exactly_once;
 mod finalising;

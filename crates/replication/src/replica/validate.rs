@@ -24,6 +24,7 @@ impl Replica {
         self.check_division(proposal)?;
         self.check_configuration(proposal)?;
         self.check_sense(now, proposal).map_err(Objection::Refused)?;
+        self.check_rows_are_here(proposal).map_err(Objection::Refused)?;
         if let Some(at_least) = self.conflict_of_reads(proposal) {
             return Err(Objection::Conflict { at_least });
         }

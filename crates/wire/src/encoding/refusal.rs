@@ -39,6 +39,7 @@ pub(crate) fn write(refusal: &Refusal) -> proto::Refusal {
             key: key.as_bytes().to_vec(),
             bytes_max: *bytes_max as u64,
         }),
+        Refusal::OtherShard { table } => Why::OtherShard(table.0),
         Refusal::Configuration(fault) => Why::Configuration(fault_number(*fault).into()),
     };
     proto::Refusal { why: Some(why) }
@@ -63,6 +64,7 @@ pub(crate) fn read(refusal: proto::Refusal) -> Result<Refusal, DecodeError> {
         Why::RowTooLarge(own) => {
             Refusal::RowTooLarge { table: TableId(own.table), key: row_key(&own.key)?, bytes_max: count(own.bytes_max) }
         }
+        Why::OtherShard(table) => Refusal::OtherShard { table: TableId(table) },
         Why::Configuration(number) => Refusal::Configuration(fault(number)?),
     })
 }

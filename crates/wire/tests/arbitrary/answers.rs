@@ -44,6 +44,7 @@ fn refusal() -> BoxedStrategy<Refusal> {
         any::<usize>().prop_map(|bytes_max| Refusal::TransactionTooLarge { bytes_max }),
         Just(Refusal::Configuration(ConfigurationFault::Unfit)),
         Just(Refusal::Configuration(ConfigurationFault::Outside)),
+        table().prop_map(|table| Refusal::OtherShard { table }),
         (table(), key(), any::<usize>()).prop_map(|(table, key, bytes_max)| Refusal::RowTooLarge {
             table,
             key,

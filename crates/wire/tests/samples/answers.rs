@@ -80,10 +80,11 @@ fn refusals() -> Samples {
     let types = types.map(|mismatch| Refusal::Type { cell: cell("chair"), mismatch });
     let row = Refusal::RowTooLarge { table: table(), key: key("chair"), bytes_max: 1 << 20 };
     vec![
-        ("refusal", "of a transaction, and of configurations", {
+        ("refusal", "of a transaction, of configurations, and of another shard's rows", {
             let faults = [ConfigurationFault::Unfit, ConfigurationFault::Outside].map(Refusal::Configuration);
             let transaction = Refusal::TransactionTooLarge { bytes_max: 300 };
-            sample([transaction].into_iter().chain(faults).map(Answer::Refused))
+            let other = Refusal::OtherShard { table: table() };
+            sample([transaction].into_iter().chain(faults).chain([other]).map(Answer::Refused))
         }),
         ("refused_moment", "not resolved, and too far ahead", sample(moments.map(Answer::Refused))),
         ("refused_type", "every type of a cell", sample(types.map(Answer::Refused))),

@@ -8,6 +8,7 @@ use super::bench::{add, at, blind, cell, close, put, read, write};
 use super::ended_shard::{APART, Scene, group, place, row_of, split};
 use super::group::{id_of, prepare};
 use crate::broken::Broken;
+use crate::completions::completions_table;
 use crate::journal::{CheckpointChunk, JournalRecord, SnapshotPart};
 use crate::node::{
     Answer, Ask, Ballot, Effect, Epoch, Group, Objection, Outcome, Proposal, ReplicaId, ShardId, Split, Vote,
@@ -226,7 +227,9 @@ fn a_place_that_is_not_between_rows_of_the_shard_is_refused() {
     for (row, millis) in [(2, 5), (3, 6), (7, 7), (8, 8)] {
         assert_eq!(objection(row, millis), outside, "at {row}");
     }
-    assert_eq!(objection(4, 9), None);
+    // The client's own records are elsewhere.
+    let elsewhere = Objection::Refused(Refusal::OtherShard { table: completions_table() });
+    assert_eq!(objection(4, 9), Some(elsewhere));
 }
 
 #[test]
