@@ -111,10 +111,13 @@ test("the tab that follows is closed while offline, and the one that leads has w
     const { leader, follower } = await openBeside(ada);
     await ada.cutLink();
     await ada.like();
-    await ada.untilPending(1);
+    await ada.press("lamp-10", "ArrowUp");
+    // What is pending only may end with its tab.
+    await ada.untilMark("lamp-10", "durable");
+    await ada.untilPending(2);
     await follower.close();
     ada.page = leader;
-    await ada.untilPending(1);
+    await ada.untilPending(2);
     await ada.untilLikes(1);
     await ada.mendLink();
     await ada.untilPending(0);
