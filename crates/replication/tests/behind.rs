@@ -205,25 +205,26 @@ fn at(instant: Instant) -> Now {
     Now { instant, wall: WallTime::from_micros(1_700_000_000_000_000 + instant.as_nanos() / 1_000) }
 }
 
+/// Of so many replicas, three are the group before.
+fn the_shard_goes_on_in(replicas: u64, members: &[u64]) {
+    let mut stage = Stage::new(replicas);
+    let next = stage.lose_the_one_that_knows(members);
+    stage.goes_on_in(&next);
+}
+
 #[test]
 fn a_group_goes_on_when_the_only_one_of_it_that_knew_of_it_is_lost() {
-    let mut stage = Stage::new(4);
-    let next = stage.lose_the_one_that_knows(&[0, 1, 3]);
-    stage.goes_on_in(&next);
+    the_shard_goes_on_in(4, &[0, 1, 3]);
 }
 
 #[test]
 fn a_group_goes_on_when_the_only_one_that_knew_of_it_was_to_be_replaced_and_is_lost() {
-    let mut stage = Stage::new(4);
-    let next = stage.lose_the_one_that_knows(&[0, 2, 3]);
-    stage.goes_on_in(&next);
+    the_shard_goes_on_in(4, &[0, 2, 3]);
 }
 
 #[test]
 fn a_shard_moves_when_the_only_one_that_knew_that_it_does_is_lost() {
-    let mut stage = Stage::new(6);
-    let next = stage.lose_the_one_that_knows(&[3, 4, 5]);
-    stage.goes_on_in(&next);
+    the_shard_goes_on_in(6, &[3, 4, 5]);
 }
 
 /// It was written into the directory once it was known to be chosen, and whoever wrote that is gone as well.

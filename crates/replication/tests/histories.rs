@@ -52,7 +52,7 @@ const ALONE: Scene =
     Scene { shards: 1, replicas: 1, broken: Broken::Nothing, host: Host::WaitsForSync, operators: Operators::None };
 
 /// Of clusters, whose histories take longer.
-const CLUSTER_SEEDS: u64 = 12;
+const CLUSTER_SEEDS: u64 = 16;
 
 fn run(seed: u64, scene: Scene) -> Result<Counts, Violation> {
     let mut cluster = Cluster::new(seed, scene);
@@ -92,7 +92,7 @@ fn every_history_is_strictly_serializable_exactly_once_and_told_whole() {
 fn so_is_every_history_of_a_cluster() {
     for (shards, replicas) in [(1, 3), (2, 1), (2, 3), (3, 3), (1, 5), (2, 5)] {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, ..ALONE });
-        assert!(total.committed > 100 && total.conflicts > 10 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.committed > 100 && total.conflicts > 15 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.in_doubt > 5, "{shards}x{replicas}: {total:?}");
         assert!(total.valid > 2 && total.changed > 2, "{shards}x{replicas}: {total:?}");
         assert!(total.gateways_restarted > 20 && total.view_changes > 5 && total.dropped > 500, "{total:?}");
