@@ -425,6 +425,5 @@ fn just_before(at: Timestamp) -> Timestamp {
 
 /// Sorts below every proposal above `through`, and not below those at or below it.
 pub(super) fn after(through: Timestamp) -> ProposalId {
-    let at = Timestamp::from_u64(through.as_u64().saturating_add(1));
-    ProposalId { at, transaction: iolite_values::TransactionId::default(), attempt: iolite_values::Attempt(0) }
+    ProposalId::first_at(Timestamp::from_u64(through.as_u64().saturating_add(1)))
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{Attempt, ClientId, Counter, Id, Read, RowKey, TableId, Timestamp, TransactionId};
+use iolite_values::{Read, RowKey, TableId, Timestamp, TransactionId};
 
 use crate::node::{Proposal, ProposalId};
 
@@ -91,7 +91,7 @@ impl ProposalIndex {
             match read {
                 Read::Cell { cell, element: _ } => ids.extend(self.on_row(cell.table, &cell.row)),
                 Read::Range { table, range } => {
-                    let from = self.rows.range((*table, RowKey::bound(&range.lower), FIRST)..);
+                    let from = self.rows.range((*table, RowKey::bound(&range.lower), first())..);
                     let within = from.take_while(|(own, key, _)| own == table && range.contains(key));
                     ids.extend(within.map(|(_, _, id)| *id));
                 }
@@ -101,27 +101,25 @@ impl ProposalIndex {
     }
 
     fn on_row(&self, table: TableId, row: &RowKey) -> impl Iterator<Item = ProposalId> {
-        let from = self.rows.range((table, row.clone(), FIRST)..);
+        let from = self.rows.range((table, row.clone(), first())..);
         from.take_while(move |(own, key, _)| *own == table && key == row).map(|(_, _, id)| *id)
     }
 
     fn of_transaction(&self, transaction: TransactionId) -> impl Iterator<Item = ProposalId> {
-        let from = self.transactions.range((transaction, FIRST)..);
+        let from = self.transactions.range((transaction, first())..);
         from.take_while(move |(own, _)| *own == transaction).map(|(_, id)| *id)
     }
 
     fn at(&self, at: Timestamp) -> impl Iterator<Item = ProposalId> {
-        let from = self.proposals.range(ProposalId { at, ..FIRST }..);
+        let from = self.proposals.range(ProposalId::first_at(at)..);
         from.map(|(id, _)| *id).take_while(move |id| id.at == at)
     }
 }
 
 /// None sorts below it.
-const FIRST: ProposalId = ProposalId {
-    at: Timestamp::ZERO,
-    transaction: TransactionId { client: ClientId(Id::from_u128(0)), counter: Counter(0) },
-    attempt: Attempt(0),
-};
+fn first() -> ProposalId {
+    ProposalId::first_at(Timestamp::ZERO)
+}
 
 fn rows(proposal: &Proposal) -> impl Iterator<Item = (TableId, &RowKey)> {
     let read = proposal.reads.iter().filter_map(|read| match read {

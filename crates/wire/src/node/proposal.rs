@@ -14,6 +14,13 @@ pub struct ProposalId {
     pub attempt: Attempt,
 }
 
+impl ProposalId {
+    /// None at `at` or later sorts below it.
+    pub fn first_at(at: Timestamp) -> ProposalId {
+        ProposalId { at, transaction: TransactionId::default(), attempt: Attempt(0) }
+    }
+}
+
 /// What it makes of this shard, if it commits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
