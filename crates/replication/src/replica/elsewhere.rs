@@ -1,7 +1,8 @@
 //! Rows that are of another shard: a coordinator whose description of the cluster is wrong is told so.
 //!
-//! Invariant: no proposal is voted OK, and nothing is read, of rows outside of the shard's extent. What a shard says of its own configuration is kept by
-//! itself, wherever its rows are.
+//! Invariant: no proposal is voted OK, and nothing is read at a timestamp, of rows outside of the shard's extent. What a shard says of its own
+//! configuration is kept by itself, wherever its rows are.
+//! Source: Iolite's own (docs/protocols/replica.md).
 
 use iolite_store::Refusal;
 use iolite_values::{Interest, KeyRange, Read, RowKey, TableId};
