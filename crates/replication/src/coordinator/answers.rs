@@ -67,6 +67,7 @@ impl Coordinator {
             (Purpose::Backup(id), answer) => self.on_backup_answer(now, id, from, answer),
             (Purpose::Reading { request, part }, answer) => self.on_reading(now, request, part, answer),
             (Purpose::Validation(request), Answer::Valid(valid)) => self.on_validated(now, request, from, view, valid),
+            (Purpose::Validation(request), Answer::Refused(refusal)) => self.on_validation_refused(request, refusal),
             (Purpose::Acknowledge(request), Answer::Acknowledged) => self.on_acknowledged(request, from),
             (purpose, answer) => unreachable!("{purpose:?} does not accept {answer:?}"),
         }

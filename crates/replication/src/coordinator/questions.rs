@@ -56,7 +56,7 @@ impl Purpose {
             Purpose::Reading { .. } => {
                 matches!(answer, Answer::Read(_) | Answer::Changes(_) | Answer::Behind { .. } | Answer::Refused(_))
             }
-            Purpose::Validation(_) => matches!(answer, Answer::Valid(_)),
+            Purpose::Validation(_) => matches!(answer, Answer::Valid(_) | Answer::Refused(_)),
             Purpose::Acknowledge(_) => matches!(answer, Answer::Acknowledged),
         }
     }

@@ -143,6 +143,12 @@ impl Coordinator {
         }
     }
 
+    pub(super) fn on_validation_refused(&mut self, request: RequestId, refusal: Refusal) {
+        if self.end_validation(request).is_some() {
+            self.reply(request, Reply::Refused(refusal));
+        }
+    }
+
     /// Asks everybody who has not been asked, or may give another answer now.
     pub(super) fn press_validation(&mut self, now: Now, request: RequestId) {
         let Some(validating) = self.validations.open.get(&request) else { return };

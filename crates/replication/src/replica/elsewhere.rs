@@ -1,7 +1,7 @@
 //! Rows that are of another shard: a coordinator whose description of the cluster is wrong is told so.
 //!
-//! Invariant: no proposal is voted OK, and nothing is read at a timestamp, of rows outside of the shard's extent. What a shard says of its own
-//! configuration is kept by itself, wherever its rows are.
+//! Invariant: of rows outside of the shard's extent no proposal is voted OK, no reads are called valid, and nothing is read at a timestamp. What a shard
+//! says of its own configuration is kept by itself, wherever its rows are.
 //! Source: Iolite's own (docs/protocols/replica.md).
 
 use iolite_store::Refusal;
@@ -19,7 +19,11 @@ impl Replica {
             self.check_row_is_here(table, &key)?;
         }
         proposal.writes().iter().try_for_each(|write| self.check_row_is_here(write.cell.table, &write.cell.row))?;
-        proposal.reads.iter().try_for_each(|read| match read {
+        self.check_reads_are_here(&proposal.reads)
+    }
+
+    pub(super) fn check_reads_are_here(&self, reads: &[Read]) -> Result<(), Refusal> {
+        reads.iter().try_for_each(|read| match read {
             Read::Cell { cell, element: _ } => self.check_row_is_here(cell.table, &cell.row),
             Read::Range { table, range } => self.check_range_is_here(*table, range),
         })

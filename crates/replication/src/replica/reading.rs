@@ -61,6 +61,9 @@ impl Replica {
     /// A transaction that only reads: whether that is true still. What committed elsewhere before this was asked is prepared or committed here, or at
     /// another replica of any majority. Waits for no record: what it finds valid rests on nothing that is not durable yet.
     pub(super) fn on_validate(&self, snapshot: Timestamp, reads: &[Read]) -> (PersistId, Answer) {
+        if let Err(refusal) = self.check_reads_are_here(reads) {
+            return (PersistId::START, Answer::Refused(refusal));
+        }
         let changed = self.last_change(reads, snapshot, Timestamp::MAX).map(Invalid::Changed);
         let invalid = changed.or_else(|| self.last_under_way(reads, snapshot).map(Invalid::UnderWay));
         (PersistId::START, Answer::Valid(invalid.map_or(Ok(()), Err)))

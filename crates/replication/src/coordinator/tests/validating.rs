@@ -52,6 +52,15 @@ fn above_the_feed_nothing_is_validated() {
 }
 
 #[test]
+fn reads_that_a_replica_refuses_are_refused() {
+    let mut bench = Bench::open();
+    bench.request(7, validate(Timestamp::ZERO));
+    let refusal = Refusal::OtherShard { table: TableId(1) };
+    assert_eq!(bench.answer(2, Answer::Refused(refusal.clone())), [replied(Reply::Refused(refusal))]);
+    assert_eq!(bench.coordinator.open_requests(), 0);
+}
+
+#[test]
 fn reads_beside_what_stays_undecided_are_committed() {
     let mut bench = Bench::open();
     bench.request(7, validate(Timestamp::ZERO));

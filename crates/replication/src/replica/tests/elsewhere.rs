@@ -75,6 +75,15 @@ fn so_are_reads_at_a_timestamp() {
 }
 
 #[test]
+fn so_are_questions_whether_reads_are_valid() {
+    for (row, expected) in [(4, Answer::Refused(REFUSED)), (5, Answer::Valid(Ok(())))] {
+        let reads = [read(row)].into();
+        let said = bench().ask(Ask::Validate { snapshot: Timestamp::ZERO, reads });
+        assert_eq!(said, [Said::Answer(PersistId::START, expected)], "row {row}");
+    }
+}
+
+#[test]
 fn what_a_shard_says_of_itself_is_kept_by_itself() {
     let mut bench = bench();
     let mut write = write(5, Operation::Delete);
