@@ -45,6 +45,7 @@ use close::Closer;
 use feed::Feed;
 pub use feed::IDLE_CLOSE_BEHIND;
 use members::Members;
+pub use members::ROUND_TRIP_MAX;
 use opening::Opening;
 pub use proposals::CLOCK_WINDOW;
 use proposals::Proposals;
@@ -65,13 +66,14 @@ pub struct CoordinatorSettings {
     pub id: CoordinatorId,
     pub life: Life,
     pub shards: ShardMap,
-    /// A question without an answer is asked again after this long, then after twice as long, and so on.
+    /// A question without an answer is asked again after this long, or twice the time that its replica takes to answer if that is longer; then after
+    /// twice as long, and so on.
     pub resend_after: Duration,
     pub resend_after_max: Duration,
     /// Without any commit to ask for, the feed is asked after this long, then after twice as long, and so on.
     pub idle_close_after: Duration,
     pub idle_close_after_max: Duration,
-    /// A proposal that stays undecided for this long is taken over.
+    /// A proposal that stays undecided for this long is taken over, or for as long as three questions to the farthest replica take.
     pub backup_after: Duration,
 }
 
@@ -223,7 +225,7 @@ impl Coordinator {
     }
 
     fn ask(&mut self, now: Now, to: Target, purpose: Purpose, ask: Ask) -> u64 {
-        let number = self.questions.add(now.instant, to, purpose, ask);
+        let number = self.questions.add(now.instant, to, self.members.round_trip(to.replica), purpose, ask);
         self.send(number);
         number
     }

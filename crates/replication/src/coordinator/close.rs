@@ -369,7 +369,7 @@ impl Coordinator {
     /// What stays undecided for too long is taken over.
     fn watch_undecided(&mut self, now: Now, shard: ShardId, combined: &Combined) {
         let Combined { undecided, cursor, complete, .. } = combined;
-        let patience = self.settings.backup_after;
+        let patience = self.settings.backup_after.max(self.members.farthest() * 3);
         let Some(closer) = self.closers.get_mut(&shard) else { return };
         // A round that began above it says nothing of it: the rounds that go back for replicas that were not told come in between.
         let is_below = |id: &ProposalId| id.at > *complete && id.at <= *cursor;

@@ -14,6 +14,9 @@ use crate::shards::ShardMap;
 /// No answer comes sooner than that for sure, so the slow path is not begun within it.
 pub const PATIENCE_MIN: Duration = Duration::from_millis(2);
 
+/// An answer that took longer says that its replica was away, not how far it is.
+pub const ROUND_TRIP_MAX: Duration = Duration::from_secs(1);
+
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     members: BTreeMap<ReplicaId, Member>,
@@ -55,7 +58,7 @@ impl Members {
 
     pub fn on_answer(&mut self, replica: ReplicaId, asked_at: Instant, now: Instant) {
         let member = self.members.entry(replica).or_default();
-        let took = now.since(asked_at);
+        let took = now.since(asked_at).min(ROUND_TRIP_MAX);
         member.is_late = false;
         member.round_trip = match member.round_trip.is_zero() {
             true => took,
@@ -109,6 +112,20 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_was_away_for_long_is_not_taken_to_be_far_for_long() {
+        let mut members = Members::new(&ShardMap::alone());
+        let (replica, asked_at) = (ReplicaId::default(), Instant::from_nanos(0));
+        let mut answers = |took| {
+            members.on_answer(replica, asked_at, asked_at + took);
+            members.round_trip(replica)
+        };
+        let usual = Duration::from_millis(10);
+        answers(usual);
+        assert_eq!(answers(Duration::from_secs(60)), (usual * 7 + ROUND_TRIP_MAX) / 8);
+        assert!((0..20).map(|_| answers(usual)).last() < Some(usual * 2));
+    }
 
     #[test]
     fn a_restart_is_told_once_however_late_messages_of_the_earlier_boot_come() {

@@ -79,6 +79,7 @@ pub(super) struct Question {
     pub asked_at: Instant,
     ask: Ask,
     again_at: Instant,
+    first_wait: Duration,
     wait: Duration,
 }
 
@@ -94,10 +95,12 @@ impl Questions {
         }
     }
 
-    pub fn add(&mut self, now: Instant, to: Target, purpose: Purpose, ask: Ask) -> u64 {
+    /// Who is asked takes about `round_trip` to answer, and is given twice as long.
+    pub fn add(&mut self, now: Instant, to: Target, round_trip: Duration, purpose: Purpose, ask: Ask) -> u64 {
         self.last_number += 1;
-        let again_at = now + self.resend_after;
-        let question = Question { to, purpose, ask, asked_at: now, again_at, wait: self.resend_after };
+        let first_wait = (round_trip * 2).max(self.resend_after).min(self.resend_after_max);
+        let again_at = now + first_wait;
+        let question = Question { to, purpose, ask, asked_at: now, again_at, first_wait, wait: first_wait };
         self.open.insert(self.last_number, question);
         self.timers.insert((again_at, self.last_number));
         self.last_number
@@ -195,7 +198,7 @@ impl Questions {
         for number in numbers {
             let question = self.open.get_mut(number).expect("it is open");
             self.timers.remove(&(question.again_at, *number));
-            question.wait = self.resend_after;
+            question.wait = question.first_wait;
             question.again_at = now + question.wait;
             self.timers.insert((question.again_at, *number));
         }

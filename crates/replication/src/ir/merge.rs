@@ -5,10 +5,11 @@
 //! Source: TAPIR (TOCS 2018) 3.2.2 and Figure 11, with these corrections: exactly f + 1 records; a majority OK is checked against other
 //! proposals only, never against the barrier; a minority OK becomes a No.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::node::{Ballot, Outcome, Proposal, ProposalId, RecordedEntry, View, Vote};
+use crate::tapir::ProposalIndex;
 
 use super::Quorums;
 
@@ -23,38 +24,52 @@ pub struct Record {
 /// `records` are those of exactly f + 1 replicas; what fewer than `kept` of them accepted, no fast quorum did. `may_stand` says whether a proposal
 /// that a fast quorum may have accepted can be kept: whether it conflicts neither with what committed nor with those of the second
 /// argument, which are kept already. Says what becomes of each proposal in the new view.
-pub fn merge(
+pub(crate) fn merge(
     quorums: Quorums,
     kept: usize,
     records: &[Record],
-    mut may_stand: impl FnMut(&Arc<Proposal>, &[Arc<Proposal>]) -> bool,
+    may_stand: impl Fn(&Arc<Proposal>, &ProposalIndex) -> bool,
 ) -> BTreeMap<ProposalId, RecordedEntry> {
     assert_eq!(records.len(), quorums.majority(), "a merge is of a majority's records");
     let latest = records.iter().map(|record| record.last_normal).max().expect("a majority is not empty");
-    let ids: BTreeSet<ProposalId> = records.iter().flat_map(|record| &record.entries).map(|entry| entry.id).collect();
+    let mut said = BTreeMap::<ProposalId, Vec<Said>>::new();
+    for Record { last_normal, entries } in records {
+        for entry in entries {
+            said.entry(entry.id).or_default().push(Said { entry, is_current: *last_normal == latest });
+        }
+    }
     let mut merged = BTreeMap::new();
     let mut open = Vec::new();
-    for id in ids {
-        let (entry, fate) = merge_one(id, kept, latest, records);
+    for (id, said) in said {
+        let (entry, fate) = merge_one(id, kept, &said);
         merged.insert(id, entry);
         match fate {
             Fate::Known => {}
             Fate::Open => open.push(id),
         }
     }
-    let mut kept: Vec<Arc<Proposal>> = Vec::new();
+    let mut kept = ProposalIndex::default();
     let stands = |entry: &&RecordedEntry| entry.vote == Vote::Ok && entry.outcome.is_none();
-    kept.extend(merged.values().filter(stands).filter_map(|entry| entry.proposal.clone()));
+    for proposal in merged.values().filter(stands).filter_map(|entry| entry.proposal.as_ref()) {
+        kept.insert(proposal.clone());
+    }
     for id in open {
         let entry = merged.get_mut(&id).expect("it was put there");
         if let Some(proposal) = &entry.proposal
             && may_stand(proposal, &kept)
         {
-            kept.push(proposal.clone());
+            kept.insert(proposal.clone());
             entry.vote = Vote::Ok;
         }
     }
     merged
+}
+
+/// What one record says of a proposal.
+struct Said<'a> {
+    entry: &'a RecordedEntry,
+    /// Votes count in the latest view only: what was decided before is in the master record that it began with.
+    is_current: bool,
 }
 
 /// Whether the records tell what becomes of a proposal.
@@ -65,13 +80,9 @@ enum Fate {
 }
 
 /// What the records say of one proposal.
-fn merge_one(id: ProposalId, kept: usize, latest: View, records: &[Record]) -> (RecordedEntry, Fate) {
-    let all = || records.iter().flat_map(|record| &record.entries).filter(|entry| entry.id == id);
-    // Votes count in the latest view only: what was decided before is in the master record that it began with.
-    let current = || {
-        let latest = records.iter().filter(|record| record.last_normal == latest);
-        latest.flat_map(|record| &record.entries).filter(|entry| entry.id == id)
-    };
+fn merge_one(id: ProposalId, kept: usize, said: &[Said]) -> (RecordedEntry, Fate) {
+    let all = || said.iter().map(|said| said.entry);
+    let current = || said.iter().filter(|said| said.is_current).map(|said| said.entry);
     let proposal = all().find_map(|entry| entry.proposal.clone());
     let promised = all().map(|entry| entry.promised).max().unwrap_or(Ballot::FIRST);
     let outcome = all().filter_map(|entry| entry.outcome).max();

@@ -1,6 +1,7 @@
 //! Whether the replica takes part in its view, or is on the way to another one.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use iolite_machine::Instant;
 
@@ -54,6 +55,8 @@ pub(super) struct Changing {
     pub master: Option<Parts>,
     /// Messages are sent again then. Never, by one that is not of the group and whose record nobody needs.
     pub again_at: Option<Instant>,
+    /// How long after that once more.
+    pub again_wait: Duration,
     /// Then the next view is tried, by those of the group.
     pub give_up_at: Option<Instant>,
 }

@@ -15,7 +15,7 @@ use super::clients::Known;
 use super::lists::Place;
 use crate::broken::Broken;
 use crate::node::{Objection, Proposal, ProposalId};
-use crate::tapir::{conflict, conflict_as_figure_9};
+use crate::tapir::{ProposalIndex, conflict, conflict_as_figure_9};
 
 impl Replica {
     /// Whether this replica votes OK, if its record can be written down.
@@ -38,14 +38,14 @@ impl Replica {
 
     /// In a merge: whether a proposal that a fast quorum may have accepted can stand beside what committed and what was kept already. The barrier says nothing
     /// here: it governs the first validation only.
-    pub(super) fn may_stand(&self, proposal: &Proposal, kept: &[Arc<Proposal>]) -> bool {
+    pub(super) fn may_stand(&self, proposal: &Proposal, kept: &ProposalIndex) -> bool {
         let excluded = self
             .closed_lists
             .iter()
             .any(|list| proposal.id.at <= list.through && list.may_commit.binary_search(&proposal.id).is_err());
         !excluded
             && !self.is_over(proposal)
-            && !kept.iter().any(|other| conflict(proposal, other))
+            && !kept.touching(proposal).any(|other| conflict(proposal, other))
             && self.conflict_of_reads(proposal).is_none()
             && self.check_place(proposal, Timestamp::ZERO).is_ok()
     }

@@ -22,15 +22,19 @@ use crate::broken::Broken;
 use crate::ir::{Entry, MemberRecord, Quorums, merge};
 use crate::journal::{COMPLETION_BYTES, JournalRecord, proposal_bytes};
 use crate::node::{ClosedList, Outcome, Peer, Proposal, ProposalId, RecordPart, RecordedEntry, ReplicaId, View, Vote};
+use crate::tapir::ProposalIndex;
 
 /// A part of a record is about this large at most.
 pub const PART_BYTES_MAX: usize = 1 << 20;
 
-/// What got lost is sent again after this long.
+/// What got lost is sent again after this long, then after twice as long, and so on up to a second: records may be large, and still on their way.
 pub const VIEW_CHANGE_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// A view that has not begun by then is given up for the next.
+/// A view that has not begun by then is given up for the next, which is given twice as long, and so on: records may take longer.
 pub const VIEW_CHANGE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// No view is given longer.
+pub const VIEW_CHANGE_PATIENCE_MAX: Duration = Duration::from_secs(8);
 
 impl Standing {
     /// On the way to `view`, with clocks that the next deadline sets.
@@ -41,8 +45,23 @@ impl Standing {
             records: BTreeMap::new(),
             master: None,
             again_at: Some(Instant::default()),
+            again_wait: VIEW_CHANGE_AGAIN_AFTER,
             give_up_at: None,
         })
+    }
+}
+
+impl Changing {
+    fn send_again_later(&mut self, now: Now) {
+        self.again_at = Some(now.instant + self.again_wait);
+        self.again_wait = (self.again_wait * 2).min(VIEW_CHANGE_PATIENCE);
+    }
+
+    /// For how long this view is waited for: the more, the more of them did not begin.
+    fn patience(&self) -> Duration {
+        let before = if self.last_normal.epoch == self.view.epoch { self.last_normal.number + 1 } else { 0 };
+        let failed = self.view.number.saturating_sub(before);
+        VIEW_CHANGE_PATIENCE.saturating_mul(2_u32.saturating_pow(failed)).min(VIEW_CHANGE_PATIENCE_MAX)
     }
 }
 
@@ -59,8 +78,8 @@ impl Replica {
         self.standing = self.standing.joined(view);
         let is_member = self.is_member();
         let Standing::Changing(changing) = &mut self.standing else { return };
-        changing.again_at = Some(now.instant + VIEW_CHANGE_AGAIN_AFTER);
-        changing.give_up_at = is_member.then(|| now.instant + VIEW_CHANGE_PATIENCE);
+        changing.send_again_later(now);
+        changing.give_up_at = is_member.then(|| now.instant + changing.patience());
         self.send_record(now);
     }
 
@@ -74,13 +93,13 @@ impl Replica {
         let view = changing.view;
         if changing.give_up_at.is_none() && is_member {
             // After a restart.
-            changing.give_up_at = Some(now.instant + VIEW_CHANGE_PATIENCE);
+            changing.give_up_at = Some(now.instant + changing.patience());
         }
         if changing.give_up_at.is_some_and(|at| at <= now.instant) {
             return self.join(now, view.next());
         }
         if changing.again_at.is_some_and(|at| at <= now.instant) {
-            changing.again_at = Some(now.instant + VIEW_CHANGE_AGAIN_AFTER);
+            changing.send_again_later(now);
             self.send_record(now);
         }
     }
@@ -141,6 +160,8 @@ impl Replica {
                 changing.records.entry(from).or_insert_with(empty).add(last_normal, part);
                 self.try_merge(now);
             }
+            // Once for a record of many parts.
+            Standing::Normal { view: own, .. } if *own == view && part.number + 1 < part.parts => {}
             Standing::Normal { view: own, master } if *own == view => match master.clone() {
                 Some(parts) => parts.into_iter().for_each(|part| self.tell(from, Peer::StartView { part })),
                 // Lost in a restart: nobody else can make it again.
@@ -213,7 +234,7 @@ impl Replica {
         if self.settings.broken == Broken::BeginFromFewer && records.len() < quorums.majority() {
             records.push(MemberRecord { last_normal: View::default(), entries: Vec::new() });
         }
-        let may_stand = |proposal: &Arc<Proposal>, kept: &[Arc<Proposal>]| self.may_stand(proposal, kept);
+        let may_stand = |proposal: &Arc<Proposal>, kept: &ProposalIndex| self.may_stand(proposal, kept);
         let merged = merge(quorums, self.kept(quorums), &records, may_stand);
         // What was closed in an earlier view, those of the latest have closed too.
         let (_, closed) = barriers.into_iter().max().unwrap_or_default();

@@ -1,24 +1,25 @@
 //! Nodes with good certificates that say what no node would: frames that are none, numbers at their ends, other histories, shards and epochs.
 
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
-use iolite_store::ReadLimit;
+use iolite_host::LinkEvent;
+use iolite_replication::{Place, split_write};
+use iolite_store::{ConfigurationFault, ReadLimit, Refusal};
 use iolite_values::{
     Attempt, Cell, ClientId, CoordinatorId, Counter, Id, Interest, KeyRange, Level, Operation, RowKey,
     StoreIncarnation, TableId, Timestamp, TransactionId, Value, Write,
 };
 use iolite_wire::node::{
-    Ask, Ballot, BetweenReplicas, Detail, Effect, Epoch, Group, Life, MessageId, Outcome, Peer, Proposal, ProposalId,
-    RecordPart, ReplicaId, ShardId, Term, ToReplica, View, Vote,
+    Answer, Ask, Ballot, BetweenReplicas, Detail, Effect, Epoch, FromReplica, Group, Objection, Outcome, Peer,
+    Proposal, ProposalId, RecordPart, ReplicaId, ShardId, Split, Term, ToReplica, View, Vote,
 };
 
-use crate::hostile_node::HostileNode;
+use crate::hostile_node::{GATEWAY, GATEWAY_NAME, HostileNode, Says};
 use crate::local::{Folder, Local};
 use crate::mutation::{Random, mutate};
 use crate::witness::{Witness, metric, resident_bytes, runs_quietly};
 
-/// No gateway of the cluster.
-const NUMBER: u16 = 4000;
 const MEMORY_GROWS_MAX: usize = 64 << 20;
 
 fn golden() -> Vec<Vec<u8>> {
@@ -34,27 +35,6 @@ fn golden() -> Vec<Vec<u8>> {
     let lines = pages.iter().flat_map(|page| page.lines()).filter(|line| !line.starts_with('#'));
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("digits"), 16).expect("two digits");
     lines.map(|line| line.as_bytes().chunks(2).map(byte).collect()).collect()
-}
-
-/// What a gateway says of the cluster's only shard.
-struct Says {
-    store: StoreIncarnation,
-    said: u64,
-}
-
-impl Says {
-    fn plainly(&mut self, ask: Ask) -> ToReplica {
-        self.said += 1;
-        let id = MessageId { life: Life(7), number: self.said };
-        let from = CoordinatorId::new(NUMBER).expect("it is one");
-        let (store, view) = (Some(self.store), View::default());
-        ToReplica { from, term: Term(1), id, store, shard: ShardId(0), view, ask }
-    }
-
-    fn close(&mut self) -> ToReplica {
-        let (through, cursor, settled) = (Timestamp::from_u64(1), Timestamp::ZERO, Timestamp::ZERO);
-        self.plainly(Ask::Close { through, cursor, settled, detail: Detail::Whole })
-    }
 }
 
 /// A proposal at the end of time, of nobody.
@@ -76,7 +56,7 @@ fn proposal() -> Proposal {
 /// Numbers at their ends, where everything else is as it should be.
 fn absurd_asks() -> Vec<Ask> {
     let (end, absurd) = (Timestamp::MAX, proposal());
-    let ballot = Ballot { number: u32::MAX, by: CoordinatorId::new(NUMBER).expect("it is one"), term: Term(u32::MAX) };
+    let ballot = Ballot { number: u32::MAX, by: GATEWAY, term: Term(u32::MAX) };
     let (id, whole) = (absurd.id, Arc::new(absurd));
     let everything = Interest::Range { table: TableId::of("marks"), range: KeyRange::all() };
     let client = ClientId(Id::from_u128(u128::MAX));
@@ -128,9 +108,9 @@ async fn a_gateway_that_says_absurd_things_moves_nobody() {
     let mut cluster = Local::start(&folder.0, 1, 3, 1);
     let mut witness = Witness::arrive(&cluster).await;
     let before = resident_bytes(&cluster, "store-0");
-    let mut says = Says { store: cluster.cluster.layout().expect("it is there").store, said: 0 };
+    let mut says = Says::new(cluster.cluster.layout().expect("it is there").store);
     for victim in [0, 1, 2] {
-        let node = HostileNode::arrive(&cluster, &format!("gateway-{NUMBER}"), ReplicaId(victim)).await;
+        let node = HostileNode::arrive(&cluster, GATEWAY_NAME, ReplicaId(victim)).await;
         for ask in absurd_asks() {
             let message = says.plainly(ask);
             node.say(message.encode().expect("it has a shape"));
@@ -197,14 +177,57 @@ async fn a_replica_of_nowhere_that_says_absurd_things_moves_nobody() {
     runs_quietly(&cluster, 60);
 }
 
+/// A proposal of this moment to end the cluster's first shard there.
+fn divide(parent: &Group, at: Place, counter: u64) -> Ask {
+    let part = |number: u32| Group::new(ShardId(number), Epoch(0), &[ReplicaId(number.into())]).expect("one replica");
+    let split = Split::new(parent.clone(), (at.table, at.key), part(98), part(99)).expect("nobody is in two");
+    let now = UNIX_EPOCH.elapsed().expect("it is after 1970").as_micros();
+    let now = u64::try_from(now).expect("it is before 2112");
+    let transaction = TransactionId { client: ClientId(Id::from_u128(0)), counter: Counter(counter) };
+    let proposal = Proposal {
+        id: ProposalId { at: Timestamp::new(now, GATEWAY), transaction, attempt: Attempt(1) },
+        participants: [ShardId(0)].into(),
+        snapshot: Timestamp::ZERO,
+        effect: Effect::Commit([split_write(&split)].into()),
+        ..proposal()
+    };
+    Ask::Prepare { proposal: Arc::new(proposal), after: None }
+}
+
+#[tokio::test]
+async fn a_split_at_a_place_outside_of_the_shard_is_refused_by_every_replica() {
+    let folder = Folder::new("attack-split");
+    let cluster = Local::start(&folder.0, 2, 3, 1);
+    let mut witness = Witness::arrive(&cluster).await;
+    let layout = cluster.cluster.layout().expect("it is there");
+    let extent = layout.shards.extent(ShardId(0)).expect("it has rows");
+    let parent = layout.shards.group(ShardId(0)).expect("somebody keeps it");
+    let end = extent.until.expect("another shard follows");
+    let mut says = Says::new(layout.store);
+    for victim in parent.members() {
+        let mut node = HostileNode::arrive(&cluster, GATEWAY_NAME, *victim).await;
+        for (place, counter) in [(extent.from.clone(), 1), (end.clone(), 2)] {
+            node.say(says.plainly(divide(parent, place, counter)).encode().expect("it has a shape"));
+            let LinkEvent::Message(answer) = node.next().await else { panic!("it is cut off") };
+            let answer = FromReplica::decode(&answer).expect("it is an answer").answer;
+            let Answer::Voted(voted) = answer else { panic!("{answer:?}") };
+            let outside = Refusal::Configuration(ConfigurationFault::Outside);
+            assert_eq!(voted.objection, Some(Objection::Refused(outside)));
+        }
+        witness.works().await;
+    }
+    witness.finds_all(&cluster).await;
+    runs_quietly(&cluster, 60);
+}
+
 #[tokio::test]
 async fn frames_that_are_no_messages_or_in_anothers_name_cut_their_link_only() {
     let folder = Folder::new("attack-frames-of-nodes");
     let cluster = Local::start(&folder.0, 1, 3, 1);
     let mut witness = Witness::arrive(&cluster).await;
     let before = resident_bytes(&cluster, "store-0");
-    let mut node = HostileNode::arrive(&cluster, &format!("gateway-{NUMBER}"), ReplicaId(0)).await;
-    let mut says = Says { store: StoreIncarnation::default(), said: 0 };
+    let mut node = HostileNode::arrive(&cluster, GATEWAY_NAME, ReplicaId(0)).await;
+    let mut says = Says::new(StoreIncarnation::default());
     let forged = ToReplica { from: CoordinatorId::default(), ..says.close() };
     node.is_cut_off_by(forged.encode().expect("it has a shape")).await;
     let golden = golden();

@@ -6,9 +6,14 @@ use iolite_host::{
     Authority, Codec, Inbox, LinkEvent, LinkHandler, LinkNumber, LinkPeer, LinkSecurity, LinkSettings, Links, Metrics,
     NodeName, Shutdown, TlsFiles, mailbox,
 };
-use iolite_wire::node::{NodesHello, ReplicaId};
+use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
+use iolite_wire::node::{Ask, Detail, Life, MessageId, NodesHello, ReplicaId, ShardId, Term, ToReplica, View};
 
 use crate::local::{Local, PATIENCE};
+
+/// No gateway of the cluster.
+pub const GATEWAY: CoordinatorId = CoordinatorId::new(4000).expect("it is below the limit");
+pub const GATEWAY_NAME: &str = "gateway-4000";
 
 /// Messages that are bytes already.
 #[derive(Clone)]
@@ -45,6 +50,30 @@ impl LinkHandler for Raw {
 
     fn said(&self) -> Vec<u8> {
         NodesHello::OWN.encode().expect("it is small")
+    }
+}
+
+/// What this gateway says of the cluster's only shard.
+pub struct Says {
+    store: StoreIncarnation,
+    said: u64,
+}
+
+impl Says {
+    pub fn new(store: StoreIncarnation) -> Says {
+        Says { store, said: 0 }
+    }
+
+    pub fn plainly(&mut self, ask: Ask) -> ToReplica {
+        self.said += 1;
+        let id = MessageId { life: Life(7), number: self.said };
+        let (store, view) = (Some(self.store), View::default());
+        ToReplica { from: GATEWAY, term: Term(1), id, store, shard: ShardId(0), view, ask }
+    }
+
+    pub fn close(&mut self) -> ToReplica {
+        let (through, cursor, settled) = (Timestamp::from_u64(1), Timestamp::ZERO, Timestamp::ZERO);
+        self.plainly(Ask::Close { through, cursor, settled, detail: Detail::Whole })
     }
 }
 

@@ -9,7 +9,7 @@ use iolite_values::{
 use super::bench::transaction;
 use super::two_shards::{Bench, shard_of};
 use crate::coordinator::CoordinatorInput;
-use crate::node::{Answer, Ask, ShardId};
+use crate::node::{Answer, Ask, ReplicaId, ShardId, ToReplica};
 
 fn of_two_shards() -> Request {
     let write = |table: u32| {
@@ -36,6 +36,26 @@ fn the_slow_path_of_each_shard_begins_in_its_time() {
     bench.vote(5);
     bench.pass(7_500);
     assert!(bench.is_finalising(0), "replica 1 is waited for no longer than twice its usual time");
+}
+
+/// How often replica 5 is asked for its vote in so many microseconds, if it says nothing.
+fn prepares_within(round_trip: u64, micros: u64) -> usize {
+    let mut bench = Bench::new();
+    bench.open([(5, round_trip), (1, 100)]);
+    bench.coordinator.handle(bench.now, CoordinatorInput::Request(RequestId(1), of_two_shards()));
+    bench.pass(micros);
+    bench.listen();
+    let is_prepare =
+        |(to, message): &&(ReplicaId, ToReplica)| *to == ReplicaId(5) && matches!(message.ask, Ask::Prepare { .. });
+    bench.told.iter().filter(is_prepare).count()
+}
+
+/// Or every question over a long distance would be asked twice, and every read of two replicas.
+#[test]
+fn a_far_replica_is_given_the_time_that_it_takes_before_it_is_asked_again() {
+    let [near, far] = [100, 150_000];
+    assert_eq!([90_000, 250_000].map(|micros| prepares_within(near, micros)), [1, 2]);
+    assert_eq!([250_000, 350_000].map(|micros| prepares_within(far, micros)), [1, 2]);
 }
 
 /// Or there would be more and more of them while one is down.

@@ -7,7 +7,7 @@ use iolite_values::{Operation, Timestamp, Value};
 use super::bench::{add, at, blind, put, write};
 use super::group::{Trio, id_of, prepare};
 use crate::node::{Answer, Ask, Ballot, Epoch, Outcome, Peer, ProposalId, View, Vote};
-use crate::replica::view_change::{PART_BYTES_MAX, VIEW_CHANGE_PATIENCE};
+use crate::replica::view_change::{PART_BYTES_MAX, VIEW_CHANGE_PATIENCE, VIEW_CHANGE_PATIENCE_MAX};
 use crate::replica::{Replica, ReplicaOutput};
 use iolite_machine::Machine;
 
@@ -129,6 +129,23 @@ fn a_view_whose_leader_is_down_is_given_up_for_the_next() {
     let standing = [0, 2]
         .map(|replica: usize| (trio.replicas[replica].standing.view(), trio.replicas[replica].standing.is_normal()));
     assert_eq!(standing, [(view(2), true); 2]);
+}
+
+/// Or a record that takes longer to its leader than one view is given would never be merged.
+#[test]
+fn each_view_that_does_not_begin_is_given_twice_as_long_as_the_one_before() {
+    let mut trio = Trio::new();
+    begin(&mut trio, 0);
+    let mut given = Vec::new();
+    for number in 1..=6 {
+        let before = trio.now.instant;
+        while trio.replicas[0].standing.view() == view(number) {
+            trio.pass(Duration::from_millis(100));
+        }
+        given.push(trio.now.instant.since(before).as_secs());
+    }
+    assert_eq!(given, [1, 2, 4, 8, 8, 8]);
+    assert_eq!(VIEW_CHANGE_PATIENCE_MAX, Duration::from_secs(8));
 }
 
 #[test]
