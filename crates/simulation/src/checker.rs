@@ -1,4 +1,4 @@
-//! Decides whether what happened is what was promised. It sees only the history: no machine's state.
+//! Decides whether what happened is what was promised. It sees only the history, and no machine's state but in the end, at the replicas (`rest`).
 //!
 //! The order of commits is that of their timestamps; everything is held against a model that replays them one after the other:
 //! - each mutation's closure, run in the model just before its timestamp, comes to the writes that were committed, or to the same abort:
@@ -14,6 +14,7 @@ mod last;
 mod order;
 mod real_time;
 mod replay;
+mod rest;
 mod strict;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use crate::history::History;
 
 pub use commits::{Commits, confirmed};
 pub use last::check_last;
+pub use rest::check_replicas;
 pub use strict::{Before, Clash, Cycle, Step};
 
 /// A promise that was broken.
@@ -54,6 +56,7 @@ pub enum Invariant {
     MonotonicReads,
     Liveness,
     LastState,
+    Rest,
 }
 
 impl fmt::Display for Violation {

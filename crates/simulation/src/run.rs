@@ -96,7 +96,8 @@ pub(crate) fn live(world: &mut World) -> Result<(), Violation> {
     let end = world.moment() + LAST_SIGHT;
     while world.moment() < end && world.step() {}
     let end = checker::check(&world.history)?;
-    checker::check_last(world, &end)
+    checker::check_last(world, &end)?;
+    checker::check_replicas(world)
 }
 
 /// Everything that was called ends, after people have opened some apps again.

@@ -29,7 +29,7 @@ use std::time::Duration;
 use iolite_engine::MemoryDisk;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_replication::node::ReplicaId;
-use iolite_replication::{Retention, ShardMap};
+use iolite_replication::{Replica, Retention, ShardMap};
 use sha2::{Digest, Sha256};
 
 use crate::app::{Call, Watcher};
@@ -253,6 +253,14 @@ impl World {
     /// Everything that was called has ended, and is stored as ended.
     pub fn is_at_rest(&self) -> bool {
         self.clients.iter().all(ClientNode::is_quiet)
+    }
+
+    /// The replicas that are up.
+    pub fn replicas(&self) -> impl Iterator<Item = &Replica> {
+        self.stores.values().filter_map(|store| match &store.process {
+            Process::Up(node) => Some(&*node.replica),
+            Process::Down(_) => None,
+        })
     }
 
     /// A hash of everything that happened.
