@@ -8,7 +8,11 @@ const runs = readFileSync(process.argv[2], "utf8")
     .map((line) => JSON.parse(line));
 
 /** @param {number[]} numbers */
-const median = (numbers) => numbers.toSorted((left, right) => left - right)[Math.floor(numbers.length / 2)] ?? 0;
+const median = (numbers) => {
+    const sorted = numbers.toSorted((left, right) => left - right);
+    const [low, high] = [Math.ceil(sorted.length / 2) - 1, Math.floor(sorted.length / 2)];
+    return sorted.length === 0 ? 0 : (sorted[low] + sorted[high]) / 2;
+};
 
 /** @param {number} number */
 const short = (number) => (number >= 100 ? number.toFixed(0) : number >= 10 ? number.toFixed(1) : number.toFixed(2));

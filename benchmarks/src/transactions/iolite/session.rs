@@ -34,8 +34,6 @@ pub struct IoliteSession {
 const TABLE: &str = "keys";
 /// Completion records are let go after so many commits.
 const ACKNOWLEDGED_EACH: u64 = 64;
-/// Reads that are on their way at the same time.
-const READS_AT_ONCE: usize = 64;
 
 /// Where shards begin, such that each has as many keys.
 pub fn splits(shards: u16) -> anyhow::Result<Vec<Split>> {
@@ -172,15 +170,13 @@ impl Session for IoliteSession {
 
     async fn read(&mut self, keys: &[KeyNumber]) -> anyhow::Result<Vec<Option<Value>>> {
         let at = everything_until_now(&self.store).await?;
+        let reads = keys.iter().map(|key| {
+            let (store, cell) = (self.store.clone(), cell(*key));
+            tokio::spawn(async move { read_at(&store, cell, at).await })
+        });
         let mut found = Vec::new();
-        for part in keys.chunks(READS_AT_ONCE) {
-            let reads = part.iter().map(|key| {
-                let (store, cell) = (self.store.clone(), cell(*key));
-                tokio::spawn(async move { read_at(&store, cell, at).await })
-            });
-            for read in reads.collect::<Vec<_>>() {
-                found.push(read.await??);
-            }
+        for read in reads.collect::<Vec<_>>() {
+            found.push(read.await??);
         }
         Ok(found)
     }
