@@ -1,5 +1,7 @@
 //! From what a journal holds to the replica that wrote it.
 
+use std::time::Instant;
+
 use iolite_engine::Recovery;
 use iolite_host::random_seed;
 use iolite_replication::node::Boot;
@@ -14,5 +16,15 @@ pub(crate) fn recover_alone(recovery: &Recovery) -> Result<Replica, RecoverError
 }
 
 pub(crate) fn recover(settings: ReplicaSettings, recovery: &Recovery) -> Result<Replica, RecoverError> {
-    Replica::recover(settings, &recovery.checkpoint_chunks, recovery.records.iter().map(|record| &record.bytes))
+    let (begun, chunks, records) = (Instant::now(), &recovery.checkpoint_chunks, &recovery.records);
+    let replica = Replica::recover(settings, chunks, records.iter().map(|record| &record.bytes))?;
+    tracing::info!(
+        checkpoint_bytes = chunks.iter().map(Vec::len).sum::<usize>(),
+        records = records.len(),
+        record_bytes = records.iter().map(|record| record.bytes.len()).sum::<usize>(),
+        never_durable = ?recovery.torn_tail,
+        milliseconds = begun.elapsed().as_millis(),
+        "recovered"
+    );
+    Ok(replica)
 }
