@@ -34,22 +34,37 @@ const columns = [
     ["apart", (_, records) => spread(records.map((record) => record.throughput_per_s))],
     ["ms p50", (of) => short(of((record) => record.latency_ms.p50))],
     ["p99", (of) => short(of((record) => record.latency_ms.p99))],
+    ["commit ms p50", (of) => short(of((record) => record.commit_latency_ms.p50))],
+    ["p99", (of) => short(of((record) => record.commit_latency_ms.p99))],
     ["write commit ms p50", (of) => short(of((record) => record.write_commit_latency_ms.p50))],
     ["p99", (of) => short(of((record) => record.write_commit_latency_ms.p99))],
     ["aborts in 100", (of) => short(of((record) => (100 * record.aborts) / (record.aborts + record.committed)))],
+    ["retries in 100", (of) => short(of((record) => (100 * record.retries) / (record.aborts + record.committed)))],
     ["unknown", (_, records) => String(records.reduce((sum, record) => sum + record.unknown, 0))],
     ["lost", (_, records) => String(records.reduce((sum, record) => sum + record.lost_updates + record.violations, 0))],
     ["CPU us, busiest", (of) => short(of((record) => record.busiest_node.cpu_us_per_op))],
+    ["all nodes", (of) => short(of((record) => sum(record.nodes, (node) => node.cpu_us_per_op)))],
     ["messages, busiest", (of) => short(of((record) => record.busiest_node.messages_per_op))],
+    ["all nodes", (of) => short(of(messages))],
     ["projected peak", (of) => short(of((record) => record.busiest_node.projected_peak_per_s))],
     ["client CPU us", (of) => short(of((record) => record.client_cpu_us_per_op))],
     ["syncs a write, all nodes", (of) => short(of(syncs))],
     ["disk's sync ms", (of) => short(of((record) => record.fsync_ms.p50 ?? 0))],
 ];
 
+/** @template T @param {T[]} list @param {(one: T) => number} figure */
+function sum(list, figure) {
+    return list.reduce((all, one) => all + figure(one), 0);
+}
+
 /** Of all nodes together. */
 function syncs(record) {
-    return (record.syncs_per_write ?? []).reduce((sum, node) => sum + node.syncs, 0);
+    return sum(record.syncs_per_write ?? [], (node) => node.syncs);
+}
+
+/** Of all nodes together: what goes between two of them is counted at both. */
+function messages(record) {
+    return sum(record.nodes, (node) => node.client_messages_per_op + node.peer_segments_per_op / 2);
 }
 
 const heads = ["workload", "keys", "delay ms", "clients", "system", ...columns.map(([head]) => head)];
@@ -58,6 +73,16 @@ console.log(`|${heads.map((_, index) => (index === 0 || index === 4 ? "---|" : "
 for (const [name, records] of groups) {
     const of = (field) => median(records.map(field));
     console.log(`| ${[...JSON.parse(name), ...columns.map(([, text]) => text(of, records))].join(" | ")} |`);
+}
+
+console.log("\n## What is synced\n");
+console.log("Counted by strace in each run: enough syncs for two of three nodes, or the run fails.\n");
+console.log("| system | version | isolation | setting | counted |\n|---|---|---|---|---|");
+const systems = new Map([...groups.values()].map((records) => [records[0].system, records]));
+for (const [system, records] of systems) {
+    const { version, isolation, durability_setting } = records[0];
+    const verified = [...new Set(records.map((record) => record.durability_verified))].join(", ");
+    console.log(`| ${system} | ${version} | ${isolation} | ${durability_setting} | ${verified} |`);
 }
 
 /** Iolite's median by another's, of the points that both have. */
