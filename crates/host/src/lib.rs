@@ -38,7 +38,7 @@ pub use links::{
     NodeName, NodeNameError,
 };
 pub use mailbox::{Inbox, Mailbox, mailbox};
-pub use metrics::{Metric, Metrics, Summary};
+pub use metrics::{Histogram, Metric, Metrics, Summary};
 pub use open_files::allow_all_open_files;
 pub use origin::is_loopback_host;
 pub use pid_file::{PidFile, PidFileError};

@@ -1,4 +1,4 @@
-//! Counters, gauges and summaries, shown as Prometheus text.
+//! Counters, gauges, summaries and histograms, shown as Prometheus text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,6 +19,20 @@ pub struct Metric(Arc<AtomicU64>);
 /// The distribution of the last durations.
 #[derive(Clone, Debug, Default)]
 pub struct Summary(Arc<Mutex<Recent>>);
+
+/// How many durations are in which class, as somebody else counts them.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    bounds: &'static [Duration],
+    counted: Arc<Mutex<Counted>>,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    /// Up to each bound and above the one before; then those above all.
+    counts: Vec<u64>,
+    sum: Duration,
+}
 
 #[derive(Debug, Default)]
 struct Recent {
@@ -44,6 +58,7 @@ enum Kind {
     Counter(Metric),
     Gauge(Metric),
     Summary(Summary),
+    Histogram(Histogram),
     /// A fact about this run, which does not change: a label and its value.
     Fact(&'static str, String),
 }
@@ -75,6 +90,13 @@ impl Metrics {
         let summary = Summary::default();
         self.add(name, help, Kind::Summary(summary.clone()));
         summary
+    }
+
+    /// `bounds` are the classes' upper ends, in order.
+    pub fn histogram(&self, name: &'static str, help: &'static str, bounds: &'static [Duration]) -> Histogram {
+        let histogram = Histogram { bounds, counted: Arc::default() };
+        self.add(name, help, Kind::Histogram(histogram.clone()));
+        histogram
     }
 
     pub fn fact(&self, name: &'static str, help: &'static str, label: &'static str, value: impl Into<String>) {
@@ -117,7 +139,7 @@ impl Metrics {
         let mut known = entries.iter().filter(|entry| entry.name == name && entry.labels == labels);
         let known = known.find_map(|entry| match &entry.value {
             Kind::Counter(metric) | Kind::Gauge(metric) => Some(metric.clone()),
-            Kind::Summary(_) | Kind::Fact(..) => None,
+            Kind::Summary(_) | Kind::Histogram(_) | Kind::Fact(..) => None,
         });
         known.unwrap_or_else(|| {
             let metric = Metric::default();
@@ -172,6 +194,28 @@ impl Summary {
     }
 }
 
+impl Histogram {
+    /// The present counts: one for each bound, and one for what is above all.
+    pub fn set(&self, counts: &[u64], sum: Duration) {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.counts.clear();
+        counted.counts.extend_from_slice(counts);
+        counted.sum = sum;
+    }
+
+    fn render(&self, name: &str, text: &mut String) -> std::fmt::Result {
+        let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut below = 0;
+        for (bound, count) in self.bounds.iter().zip(counted.counts.iter().chain(std::iter::repeat(&0))) {
+            below += count;
+            writeln!(text, "{name}_bucket{{le=\"{}\"}} {below}", bound.as_secs_f64())?;
+        }
+        let all: u64 = counted.counts.iter().sum();
+        writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {all}")?;
+        writeln!(text, "{name}_sum {}\n{name}_count {all}", counted.sum.as_secs_f64())
+    }
+}
+
 fn shown(labels: &[(&'static str, &str)]) -> String {
     let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     let shown: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
@@ -185,12 +229,14 @@ fn render(entries: &[&Entry], text: &mut String) -> std::fmt::Result {
         Kind::Counter(_) => "counter",
         Kind::Gauge(_) | Kind::Fact(..) => "gauge",
         Kind::Summary(_) => "summary",
+        Kind::Histogram(_) => "histogram",
     };
     writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}")?;
     for Entry { labels, value, .. } in entries {
         match value {
             Kind::Counter(metric) | Kind::Gauge(metric) => writeln!(text, "{name}{labels} {}", metric.get())?,
             Kind::Summary(summary) => summary.render(name, text)?,
+            Kind::Histogram(histogram) => histogram.render(name, text)?,
             Kind::Fact(label, fact) => writeln!(text, "{name}{{{label}=\"{fact}\"}} 1")?,
         }
     }
@@ -215,6 +261,20 @@ mod tests {
         assert!(text.contains("c{class=\"fsync\"} 1\n"), "{text}");
         assert!(text.contains("d_seconds{quantile=\"0.5\"} 0.051\n"), "{text}");
         assert!(text.contains("d_seconds_count 100\n"), "{text}");
+    }
+
+    #[test]
+    fn a_histogram_counts_all_below_each_bound() {
+        const BOUNDS: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)];
+        let metrics = Metrics::default();
+        let histogram = metrics.histogram("e_seconds", "Times.", &BOUNDS);
+        let empty = "e_seconds_bucket{le=\"0.005\"} 0\ne_seconds_bucket{le=\"1\"} 0\ne_seconds_bucket{le=\"+Inf\"} 0\n";
+        assert!(metrics.render().contains(empty), "{}", metrics.render());
+        histogram.set(&[3, 2, 1], Duration::from_millis(2500));
+        let text = metrics.render();
+        let counted = "# TYPE e_seconds histogram\ne_seconds_bucket{le=\"0.005\"} 3\ne_seconds_bucket{le=\"1\"} 5\n\
+            e_seconds_bucket{le=\"+Inf\"} 6\ne_seconds_sum 2.5\ne_seconds_count 6\n";
+        assert!(text.contains(counted), "{text}");
     }
 
     #[test]

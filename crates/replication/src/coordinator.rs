@@ -22,6 +22,7 @@ mod proposals;
 mod questions;
 mod reading;
 mod requests;
+mod tally;
 mod time_limits;
 mod timers;
 mod transactions;
@@ -53,6 +54,7 @@ use questions::{Purpose, Questions, Target};
 use reading::Readings;
 pub use reading::{READ_BYTES_MAX, READ_ROWS_MAX};
 use requests::Acknowledging;
+pub use tally::{LATENCY_BOUNDS, Latencies, Tally};
 use time_limits::TimeLimits;
 use timers::{Timer, Timers};
 use transactions::Transactions;
@@ -155,6 +157,7 @@ pub struct Coordinator {
     /// When transactions, backups and closers want to be looked at.
     timers: Timers,
     time_limits: TimeLimits,
+    tally: Tally,
     /// Requests that came while opening.
     waiting: VecDeque<(RequestId, Request)>,
     outputs: VecDeque<CoordinatorOutput>,
@@ -183,6 +186,7 @@ impl Coordinator {
             decided: BTreeMap::new(),
             timers: Timers::default(),
             time_limits: TimeLimits::default(),
+            tally: Tally::default(),
             waiting: VecDeque::new(),
             outputs: VecDeque::new(),
             settings,
@@ -204,6 +208,11 @@ impl Coordinator {
             + self.readings.len()
             + self.validations.len()
             + self.acknowledging.len()
+    }
+
+    /// What it has done since it was made.
+    pub fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// The shards, and who keeps them, as far as it knows.

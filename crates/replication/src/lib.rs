@@ -27,10 +27,12 @@ pub use completions::{CompletionRow, client_key, completions_table};
 pub use configuration::{
     configuration_cell, configuration_key, configuration_write, configurations_table, split_write,
 };
-pub use coordinator::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings};
+pub use coordinator::{
+    Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, LATENCY_BOUNDS, Latencies, Tally,
+};
 pub use decisions::decisions;
 pub use extent::Extent;
 pub use local::Local;
-pub use replica::{Figures, RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+pub use replica::{Figures, RecoverError, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, Votes};
 pub use shards::{Place, ShardMap, ShardMapError};
 pub use versions::{Logged, Retention, Version, VersionedRow, Versions};

@@ -69,7 +69,7 @@ use copying::Copies;
 pub use copying::{COPIES_MAX, COPY_HELD_FOR, COPY_HISTORY_MAX};
 pub use division::DRAINED_AGAIN_AFTER;
 use division::Division;
-pub use figures::Figures;
+pub use figures::{Figures, Votes};
 pub use finalise::DIVIDED_BALLOTS;
 use origin::Awaiting;
 pub use recover::RecoverError;
@@ -174,6 +174,9 @@ pub struct Replica {
     reads_through: Timestamp,
     /// The last record that was handed out.
     persisted: PersistId,
+    /// Bytes of the records that were handed out.
+    journaled: u64,
+    votes: Votes,
     /// Messages that made no sense.
     absurd: u64,
     checkpoint: Option<Checkpoint>,
@@ -221,6 +224,8 @@ impl Replica {
             ceiling: Timestamp::ZERO,
             reads_through: Timestamp::ZERO,
             persisted: PersistId::START,
+            journaled: 0,
+            votes: Votes::default(),
             absurd: 0,
             checkpoint: None,
             outputs: VecDeque::new(),

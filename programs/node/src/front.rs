@@ -47,6 +47,10 @@ impl Front {
         self.gateway.is_ready()
     }
 
+    pub(crate) fn coordinator(&self) -> &Coordinator {
+        &self.coordinator
+    }
+
     /// Carries messages between the two until neither has anything to say.
     fn settle(&mut self) {
         loop {

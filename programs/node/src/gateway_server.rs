@@ -17,6 +17,7 @@ use crate::clients::{Ready, gateway, site};
 use crate::config::GatewayConfig;
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
+use crate::gateway_metrics::GatewayMetrics;
 use crate::names::{NodeNames, NodeRole};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
 use crate::sessions::GatewaySessions;
@@ -99,10 +100,11 @@ impl GatewayServer {
         let endpoint =
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
+        let metrics = GatewayMetrics::new(&self.metrics);
         let site = site(endpoint.clone(), self.metrics, ready.clone(), &self.clients.token, self.config.app.as_deref());
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (superseded, mut other) = watch::channel(None);
-        let mut world = World { endpoint, links: self.links, names: NodeNames::default(), ready, superseded };
+        let mut world = World { endpoint, links: self.links, names: NodeNames::default(), ready, metrics, superseded };
         let ended = self.shutdown.listen();
         let term = tokio::select! {
             () = drive(&mut self.front, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -122,6 +124,7 @@ struct World {
     links: Links<GatewayLinks<FrontInput>>,
     names: NodeNames,
     ready: Arc<Ready>,
+    metrics: GatewayMetrics,
     superseded: watch::Sender<Option<Term>>,
 }
 
@@ -137,5 +140,6 @@ impl Performer<Front> for World {
 
     fn settled(&mut self, front: &Front) {
         self.ready.set(front.is_ready());
+        self.metrics.set(front.coordinator());
     }
 }

@@ -14,6 +14,7 @@ mod data_directory;
 mod directory;
 mod front;
 mod gateway_links;
+mod gateway_metrics;
 mod gateway_server;
 mod inquirer;
 mod journal;

@@ -41,6 +41,14 @@ impl Node {
         self.front.is_ready()
     }
 
+    pub(crate) fn front(&self) -> &Front {
+        &self.front
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Carries messages between the parts until none has anything to say.
     fn settle(&mut self) {
         loop {

@@ -19,9 +19,11 @@ use tokio::net::TcpListener;
 
 use crate::clients::{Ready, gateway, site};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
 use crate::recovery::recover_alone;
 use crate::sessions::GatewaySessions;
+use crate::store_metrics::StoreMetrics;
 use crate::{Front, Node, NodeInput, NodeOutput, Store};
 
 /// What a server is started with.
@@ -162,7 +164,8 @@ impl Server {
         let ready = Arc::new(Ready::default());
         let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), &self.token, self.app.as_deref());
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
-        let mut world = World { endpoint, writer: self.journal.writer(), ready };
+        let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));
+        let mut world = World { endpoint, writer: self.journal.writer(), ready, gateway, store };
         let ended = shutdown.listen();
         let failed = tokio::select! {
             () = drive(&mut self.node, self.clock, &mut self.inbox, ended, &mut world) => None,
@@ -186,6 +189,8 @@ struct World {
     endpoint: Endpoint<GatewaySessions<NodeInput>>,
     writer: JournalWriter,
     ready: Arc<Ready>,
+    gateway: GatewayMetrics,
+    store: StoreMetrics,
 }
 
 impl Performer<Node> for World {
@@ -199,5 +204,7 @@ impl Performer<Node> for World {
 
     fn settled(&mut self, node: &Node) {
         self.ready.set(node.is_ready());
+        self.gateway.set(node.front().coordinator());
+        self.store.set(node.store().figures());
     }
 }

@@ -1,7 +1,7 @@
 //! What `/metrics` tells of a replica.
 
 use iolite_host::{Metric, Metrics};
-use iolite_replication::Figures;
+use iolite_replication::{Figures, Votes};
 
 pub(crate) struct StoreMetrics {
     epoch: Metric,
@@ -12,6 +12,10 @@ pub(crate) struct StoreMetrics {
     undecided: Metric,
     recorded: Metric,
     needed: Metric,
+    clients: Metric,
+    completions: Metric,
+    journaled: Metric,
+    votes: [Metric; 6],
     absurd: Metric,
 }
 
@@ -34,12 +38,26 @@ impl StoreMetrics {
                 "iolite_replica_needed",
                 "0 when its shard has ended and all replicas of its parts have begun without it, else 1.",
             ),
+            clients: metrics
+                .gauge("iolite_replica_clients", "Clients that ever came to its shard: each leaves a counter."),
+            completions: metrics
+                .gauge("iolite_replica_completions", "Outcomes that are kept until their clients acknowledge them."),
+            journaled: metrics.counter(
+                "iolite_replica_journaled_bytes_total",
+                "Bytes of records for the journal, without checkpoints.",
+            ),
+            votes: ["ok", "busy", "conflict", "retry", "completed", "refused"].map(|vote| {
+                let help = "Votes on proposals: OK, or No, for this reason.";
+                metrics.counter_of("iolite_replica_votes_total", help, &[("vote", vote)])
+            }),
             absurd: metrics.counter("iolite_replica_absurd_total", "Messages that made no sense and did nothing."),
         }
     }
 
     pub fn set(&self, figures: Figures) {
-        let Figures { view, is_normal, is_fetching, complete, undecided, recorded, is_needed, absurd } = figures;
+        let Figures { view, is_normal, is_fetching, complete, undecided, recorded, is_needed, .. } = figures;
+        let Figures { clients, completions, journaled, votes, absurd, .. } = figures;
+        let Votes { ok, busy, conflict, retry, completed, refused } = votes;
         self.epoch.set(view.epoch.0.into());
         self.view.set(view.number.into());
         self.takes_part.set(is_normal.into());
@@ -48,6 +66,12 @@ impl StoreMetrics {
         self.undecided.set(undecided as u64);
         self.recorded.set(recorded as u64);
         self.needed.set(is_needed.into());
+        self.clients.set(clients as u64);
+        self.completions.set(completions as u64);
+        self.journaled.set(journaled);
+        for (metric, count) in self.votes.iter().zip([ok, busy, conflict, retry, completed, refused]) {
+            metric.set(count);
+        }
         self.absurd.set(absurd);
     }
 }

@@ -73,9 +73,15 @@ async fn less_than_half_of_the_replicas_is_enough_to_lose_and_no_more() {
     let mut cluster = Local::start(&folder.0, 1, 3, 1);
     let client = open(&cluster, 0);
     client.mutate("mark", "three").expect("called").confirmed().await.expect("confirmed");
+    for (node, counted) in
+        [("gateway-0", "iolite_gateway_commit_seconds_count"), ("store-0", "iolite_replica_votes_total{vote=\"ok\"}")]
+    {
+        assert!(cluster.metric(node, counted) > 0, "{}", cluster.metrics(node));
+    }
     cluster.kill(&["store-1"]);
     let two = client.mutate("mark", "two").expect("called");
     tokio::time::timeout(PATIENCE, two.confirmed()).await.expect("two of three are enough").expect("confirmed");
+    assert!(cluster.metric("gateway-0", "iolite_gateway_slow_paths_total") > 0, "{}", cluster.metrics("gateway-0"));
     cluster.kill(&["store-2"]);
     let one = client.mutate("mark", "one").expect("called");
     let waits = tokio::time::timeout(Duration::from_secs(2), one.confirmed()).await;

@@ -73,6 +73,7 @@ impl Coordinator {
         let backup =
             Backup { shards: BTreeMap::new(), ballot: above, tries: 0, again_at: now.instant, questions: Vec::new() };
         self.backups.open.insert(id, backup);
+        self.tally.taken_over += 1;
         self.poll_shards(now, id, participants);
     }
 

@@ -115,6 +115,7 @@ impl Coordinator {
         let (id, Slow { view, vote, is_certain: _ }) = (*id, slow);
         let Some(own) = shards.get_mut(&shard) else { return };
         own.proposing.begin_finalising(view, vote);
+        self.tally.slow_paths += 1;
         let ask = Ask::Finalise { id, view, ballot: Ballot::FIRST, vote, proposal: None };
         let purpose = Purpose::Vote { transaction: key, at: id.at };
         for number in self.ask_all(now, shard, &purpose, &ask) {
@@ -165,7 +166,7 @@ impl Coordinator {
                     Decision::Abort(_) => CompletionDecision::Aborted,
                 };
                 let completion = Completion { attempt: id.attempt, at: id.at, decision };
-                self.complete(transacting, completion);
+                self.complete(now, transacting, completion);
             }
             Outcome::Aborted => self.on_aborted(now, transacting, said),
         }
@@ -183,13 +184,14 @@ impl Coordinator {
         self.propose_behind(now, transacting, None, Duration::ZERO);
     }
 
-    fn complete(&mut self, transacting: Transacting, completion: Completion) {
+    fn complete(&mut self, now: Now, transacting: Transacting, completion: Completion) {
         // An abort has no writes, but its outcome waits for the feed as well.
         self.want(completion.at);
-        self.answer(transacting, Reply::Commit(CommitReply::Completed(completion)));
+        self.answer(now, transacting, Reply::Commit(CommitReply::Completed(completion)));
     }
 
-    fn answer(&mut self, transacting: Transacting, reply: Reply) {
+    fn answer(&mut self, now: Now, transacting: Transacting, reply: Reply) {
+        self.tally.count_answer(&reply, now.instant.since(transacting.begun));
         for request in transacting.requests {
             self.reply(request, reply.clone());
         }
@@ -199,8 +201,8 @@ impl Coordinator {
     fn on_aborted(&mut self, now: Now, transacting: Transacting, said: Said) {
         for objection in &said.objections {
             match objection {
-                Objection::Completed(completion) => return self.complete(transacting, completion.clone()),
-                Objection::Forgotten => return self.answer(transacting, Reply::Commit(CommitReply::Forgotten)),
+                Objection::Completed(completion) => return self.complete(now, transacting, completion.clone()),
+                Objection::Forgotten => return self.answer(now, transacting, Reply::Commit(CommitReply::Forgotten)),
                 Objection::Retry { above } => self.proposals.see(*above),
                 Objection::Busy { with } => self.meet(with.at, transacting.tries),
                 Objection::Conflict { .. } | Objection::Refused(_) => {}
@@ -217,7 +219,7 @@ impl Coordinator {
         if let Some(at_least) = conflict.max() {
             // The client can only run again once the feed has brought it there.
             self.want(at_least);
-            return self.answer(transacting, Reply::Commit(CommitReply::Conflict { at_least }));
+            return self.answer(now, transacting, Reply::Commit(CommitReply::Conflict { at_least }));
         }
         match said.refusal {
             Some(refusal) => self.on_refused(now, transacting, refusal),
@@ -260,7 +262,7 @@ impl Coordinator {
                 if transacting.floor.next_for(self.settings.id) <= limit {
                     self.propose_soon(now, transacting, false);
                 } else {
-                    self.answer(transacting, Reply::Refused(refusal));
+                    self.answer(now, transacting, Reply::Refused(refusal));
                 }
             }
             Refusal::NotResolved { .. }
@@ -268,7 +270,7 @@ impl Coordinator {
             | Refusal::TransactionTooLarge { .. }
             | Refusal::RowTooLarge { .. }
             | Refusal::Configuration(_)
-            | Refusal::OtherShard { .. } => self.answer(transacting, Reply::Refused(refusal)),
+            | Refusal::OtherShard { .. } => self.answer(now, transacting, Reply::Refused(refusal)),
         }
     }
 }

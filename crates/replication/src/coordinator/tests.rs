@@ -2,6 +2,7 @@
 
 mod behind;
 mod bench;
+mod counting;
 mod feed;
 mod levels;
 mod listing;

@@ -55,6 +55,7 @@ impl Coordinator {
         while let Some((request, Limited { transaction, attempt, .. })) = self.time_limits.due(now) {
             self.waiting.retain(|(own, _)| *own != request);
             self.transactions.leave(transaction, attempt, request);
+            self.tally.in_doubt += 1;
             self.reply(request, Reply::Commit(CommitReply::InDoubt { transaction, attempt }));
         }
     }

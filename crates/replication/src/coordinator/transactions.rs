@@ -44,6 +44,8 @@ pub(super) struct Transacting {
     pub requests: Vec<RequestId>,
     pub transaction: Arc<Transaction>,
     pub floor: Timestamp,
+    /// When it was asked for.
+    pub begun: Instant,
     pub id: ProposalId,
     pub tries: u32,
     pub place: Place,
@@ -154,7 +156,8 @@ impl Coordinator {
         };
         let id = self.next_proposal(now, &transaction, floor, 0);
         let phase = Phase::Voting(BTreeMap::new());
-        let transacting = Transacting { requests: vec![request], transaction, floor, id, tries: 0, place, phase };
+        let (requests, begun) = (vec![request], now.instant);
+        let transacting = Transacting { requests, transaction, floor, begun, id, tries: 0, place, phase };
         let key = self.transactions.insert(transacting);
         self.prepare(now, key, None);
     }
@@ -203,6 +206,7 @@ impl Coordinator {
             return;
         }
         transacting.tries += 1;
+        self.tally.proposed_again += 1;
         transacting.phase = Phase::Waiting { until: now.instant + wait, after };
         let key = self.transactions.insert(transacting);
         if wait.is_zero() {

@@ -56,6 +56,7 @@ impl Replica {
             let record = JournalRecord::Completed(logged.to_record());
             record::encode(&record).map_err(Objection::Refused)
         });
+        self.votes.count(&accepted);
         let (vote, outcome, objection) = match accepted {
             Ok(record) => {
                 let id = self.persist_bytes(record);

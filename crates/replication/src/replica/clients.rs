@@ -17,6 +17,8 @@ use crate::journal::{CheckpointClient, completion_from_wire, completion_to_wire}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clients {
     clients: BTreeMap<ClientId, Client>,
+    /// How many completions they have together.
+    completions: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,12 +48,13 @@ impl Clients {
 
     /// Records an outcome. One that is known or forgotten changes nothing.
     pub fn complete(&mut self, transaction: TransactionId, completion: Completion) {
-        let client = self.clients.entry(transaction.client).or_default();
-        if transaction.counter > client.acknowledged {
-            client.completions.entry(transaction.counter).or_insert(completion);
-        } else {
-            client.unseen.remove(transaction.counter);
-        }
+        self.change(transaction.client, |client| {
+            if transaction.counter > client.acknowledged {
+                client.completions.entry(transaction.counter).or_insert(completion);
+            } else {
+                client.unseen.remove(transaction.counter);
+            }
+        });
     }
 
     /// Whether an outcome of the transaction was here, whether it is kept or not.
@@ -65,12 +68,13 @@ impl Clients {
 
     /// Forgets outcomes. Says whether that changed anything.
     pub fn acknowledge(&mut self, client: ClientId, through: Counter) -> bool {
-        let client = self.clients.entry(client).or_default();
-        if through <= client.acknowledged {
-            return false;
-        }
-        client.acknowledge(through);
-        true
+        self.change(client, |client| {
+            let is_new = through > client.acknowledged;
+            if is_new {
+                client.acknowledge(through);
+            }
+            is_new
+        })
     }
 
     /// The clients above `after`, in parts of about `completions_max` completions but at least one part; a long client is cut, and goes on in
@@ -125,7 +129,7 @@ impl Clients {
     /// Takes everything that another replica knows.
     pub fn absorb(&mut self, other: Clients) {
         for (client, known) in other.clients {
-            self.clients.entry(client).or_default().absorb(known);
+            self.change(client, |own| own.absorb(known));
         }
     }
 
@@ -134,12 +138,32 @@ impl Clients {
         let CheckpointClient { client, acknowledged, unseen, completions } = part;
         let completions = completions.into_iter().map(|(counter, found)| (counter, completion_from_wire(found)));
         let known = Client { acknowledged, unseen: unseen.into_iter().collect(), completions: completions.collect() };
-        self.clients.entry(client).or_default().absorb(known);
+        self.change(client, |own| own.absorb(known));
+    }
+
+    /// Clients that ever came.
+    pub fn len(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// Outcomes that are kept.
+    pub fn completions(&self) -> usize {
+        self.completions
+    }
+
+    fn change<T>(&mut self, client: ClientId, change: impl FnOnce(&mut Client) -> T) -> T {
+        let client = self.clients.entry(client).or_default();
+        let before = client.completions.len();
+        let result = change(client);
+        self.completions = self.completions + client.completions.len() - before;
+        result
     }
 
     /// # Panics
     /// When an invariant of this module is broken.
     pub fn validate(&self) {
+        let kept: usize = self.clients.values().map(|client| client.completions.len()).sum();
+        assert_eq!(self.completions, kept, "outcomes are counted");
         for client in self.clients.values() {
             let lowest = client.completions.keys().next();
             assert!(lowest.is_none_or(|counter| *counter > client.acknowledged), "an acknowledged outcome was kept");

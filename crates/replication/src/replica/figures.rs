@@ -3,7 +3,7 @@
 use iolite_values::Timestamp;
 
 use super::Replica;
-use crate::node::{Report, View};
+use crate::node::{Objection, Report, View};
 
 /// Numbers of this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,45 @@ pub struct Figures {
     pub recorded: usize,
     /// Whether it has to stay: [`Report::needed_by`].
     pub is_needed: bool,
+    /// Clients that ever came: one counter of each is kept for good.
+    pub clients: usize,
+    /// Outcomes that are kept until their clients acknowledge them.
+    pub completions: usize,
+    /// Bytes of records for the journal, without checkpoints, since its start.
+    pub journaled: u64,
+    /// Since its start.
+    pub votes: Votes,
     /// Messages that made no sense and did nothing, since its start.
     pub absurd: u64,
+}
+
+/// How often it voted how, on proposals that it had not seen before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Votes {
+    pub ok: u64,
+    /// No, for another proposal is in the way and undecided.
+    pub busy: u64,
+    /// No, for something that was read has changed.
+    pub conflict: u64,
+    /// No, for the timestamp is too low.
+    pub retry: u64,
+    /// No, for the transaction has its outcome.
+    pub completed: u64,
+    /// No, for it makes no sense here.
+    pub refused: u64,
+}
+
+impl Votes {
+    pub(super) fn count<T>(&mut self, vote: &Result<T, Objection>) {
+        *match vote {
+            Ok(_) => &mut self.ok,
+            Err(Objection::Busy { .. }) => &mut self.busy,
+            Err(Objection::Conflict { .. }) => &mut self.conflict,
+            Err(Objection::Retry { .. }) => &mut self.retry,
+            Err(Objection::Completed(_) | Objection::Forgotten) => &mut self.completed,
+            Err(Objection::Refused(_)) => &mut self.refused,
+        } += 1;
+    }
 }
 
 impl Replica {
@@ -48,6 +85,10 @@ impl Replica {
             undecided: self.prepared.len(),
             recorded: self.record.len(),
             is_needed: self.report().needed_by().is_none_or(|waiting| !waiting.is_empty()),
+            clients: self.clients.len(),
+            completions: self.clients.completions(),
+            journaled: self.journaled,
+            votes: self.votes,
             absurd: self.absurd,
         }
     }

@@ -34,7 +34,9 @@ impl Replica {
         }
         let accepted = Entry::voted(Some(proposal.clone()), Vote::Ok, None);
         let validated = self.validate_proposal(now, &proposal);
-        let (entry, record) = match validated.and_then(|()| written(&accepted, id)) {
+        let accepting = validated.and_then(|()| written(&accepted, id));
+        self.votes.count(&accepting);
+        let (entry, record) = match accepting {
             Ok(record) => (accepted, Some(record)),
             Err(objection) => {
                 self.note_attempt(&proposal, &objection);

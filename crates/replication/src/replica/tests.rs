@@ -7,6 +7,7 @@ mod checkpoints;
 mod closing;
 mod configurations;
 mod copying;
+mod counting;
 mod draining;
 mod elsewhere;
 mod ended_shard;

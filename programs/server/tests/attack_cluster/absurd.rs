@@ -18,7 +18,7 @@ use iolite_wire::node::{
 use crate::hostile_node::{GATEWAY, GATEWAY_NAME, HostileNode, Says};
 use crate::local::{Folder, Local};
 use crate::mutation::{Random, mutate};
-use crate::witness::{Witness, metric, resident_bytes, runs_quietly};
+use crate::witness::{Witness, resident_bytes, runs_quietly};
 
 const MEMORY_GROWS_MAX: usize = 64 << 20;
 
@@ -126,7 +126,7 @@ async fn a_gateway_that_says_absurd_things_moves_nobody() {
     assert!(after < before + MEMORY_GROWS_MAX, "{before} bytes before, {after} after");
     runs_quietly(&cluster, 60);
     for node in ["store-0", "store-1", "store-2"] {
-        assert!(metric(&cluster, node, "iolite_replica_absurd_total") > 5, "{}", cluster.metrics(node));
+        assert!(cluster.metric(node, "iolite_replica_absurd_total") > 5, "{}", cluster.metrics(node));
     }
     // What it left in journals and records harms nobody later, either.
     cluster.kill(&[]);

@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use crate::hostile_node::{GATEWAY, GATEWAY_NAME, HostileNode, Says};
 use crate::local::{Folder, Local, PATIENCE, PROGRAM};
 use crate::raw_session::{RawSession, hello};
-use crate::witness::{Witness, metric, resident_bytes, runs_quietly, schema, until_metric};
+use crate::witness::{Witness, resident_bytes, runs_quietly, schema, until_metric};
 
 const SESSIONS: u64 = 8;
 /// Ten times what a session may have open.
@@ -131,13 +131,13 @@ async fn a_gateway_that_proposes_without_end_and_decides_nothing_keeps_nobody_wa
         }
         floods.push(node);
     }
-    until_metric(&cluster, "store-0", "iolite_replica_undecided ", 1000).await;
+    until_metric(&cluster, "store-0", "iolite_replica_undecided", 1000).await;
     for _ in 0..10 {
         witness.works().await;
     }
     // The gateway that is there finds what the other one left, and ends it.
     let begun = Instant::now();
-    while nodes[1..].iter().any(|store| metric(&cluster, store, "iolite_replica_undecided ") > 0) {
+    while nodes[1..].iter().any(|store| cluster.metric(store, "iolite_replica_undecided") > 0) {
         assert!(begun.elapsed() < PATIENCE, "{}", cluster.metrics("store-0"));
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

@@ -81,15 +81,8 @@ pub fn resident_bytes(cluster: &Local, name: &str) -> usize {
 /// Waits until a metric has at least this value: what is refused is counted after it was.
 pub async fn until_metric(cluster: &Local, node: &str, name: &str, value: u64) {
     let begun = std::time::Instant::now();
-    while metric(cluster, node, name) < value {
+    while cluster.metric(node, name) < value {
         assert!(begun.elapsed() < PATIENCE, "{name} does not reach {value}: {}", cluster.metrics(node));
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-}
-
-/// The value of a metric; 0 while it is not shown.
-pub fn metric(cluster: &Local, node: &str, name: &str) -> u64 {
-    let metrics = cluster.metrics(node);
-    let line = metrics.lines().find_map(|line| line.strip_prefix(name));
-    line.map_or(0, |value| value.trim().parse().expect("a number"))
 }

@@ -47,6 +47,13 @@ impl Local {
         answer
     }
 
+    /// One number of them; zero where it is not told.
+    pub fn metric(&self, node: &str, name: &str) -> u64 {
+        let metrics = self.metrics(node);
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.map_or(0, |value| value.trim().parse().expect("a number"))
+    }
+
     /// Of the first gateway, or another.
     pub fn sync_url(&self, gateway: usize) -> String {
         let address = self.cluster.gateways().nth(gateway).and_then(|gateway| gateway.address);

@@ -36,6 +36,7 @@ fn the_slow_path_of_each_shard_begins_in_its_time() {
     bench.vote(5);
     bench.pass(7_500);
     assert!(bench.is_finalising(0), "replica 1 is waited for no longer than twice its usual time");
+    assert_eq!(bench.coordinator.tally().slow_paths, 1, "the other shard needed none");
 }
 
 /// How often replica 5 is asked for its vote in so many microseconds, if it says nothing.
