@@ -1,7 +1,7 @@
 //! The network between nodes: every link of one node to another goes through a proxy that can be cut, each way for itself.
 //!
 //! Invariant: what is cut is held, and neither changed nor dropped: whether a link outlives that is for those at its ends. A connection's end is
-//! held like everything else.
+//! held like everything else. A way that was cut several times is whole again when each of the cuts has healed.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,7 +19,8 @@ pub type Way = (NodeRole, NodeRole);
 
 #[derive(Debug, Default)]
 pub struct Network {
-    ways: BTreeMap<Way, watch::Sender<bool>>,
+    /// How many cuts last of each.
+    ways: BTreeMap<Way, watch::Sender<u32>>,
     proxies: Vec<JoinHandle<()>>,
 }
 
@@ -30,7 +31,7 @@ impl Network {
     pub async fn link(&mut self, from: NodeRole, to: NodeRole, target: SocketAddr) -> anyhow::Result<SocketAddr> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port for a proxy")?;
         let address = listener.local_addr()?;
-        let (up, down) = (self.is_cut((from, to)), self.is_cut((to, from)));
+        let (up, down) = (self.cuts((from, to)), self.cuts((to, from)));
         self.proxies.push(tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 tokio::spawn(carry(client, target, up.clone(), down.clone()));
@@ -39,21 +40,22 @@ impl Network {
         Ok(address)
     }
 
-    fn is_cut(&mut self, way: Way) -> watch::Receiver<bool> {
-        self.ways.entry(way).or_insert_with(|| watch::channel(false).0).subscribe()
+    fn cuts(&mut self, way: Way) -> watch::Receiver<u32> {
+        self.ways.entry(way).or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
     pub fn cut(&self, way: Way) {
-        self.set(way, true);
+        self.change(way, |cuts| cuts + 1);
     }
 
+    /// Ends one cut of a way.
     pub fn heal(&self, way: Way) {
-        self.set(way, false);
+        self.change(way, |cuts| cuts.checked_sub(1).expect("each cut heals once"));
     }
 
-    fn set(&self, way: Way, is_cut: bool) {
+    fn change(&self, way: Way, change: impl FnOnce(u32) -> u32) {
         if let Some(own) = self.ways.get(&way) {
-            own.send_replace(is_cut);
+            own.send_modify(|cuts| *cuts = change(*cuts));
         }
     }
 }
@@ -64,7 +66,7 @@ impl Drop for Network {
     }
 }
 
-async fn carry(client: TcpStream, target: SocketAddr, up: watch::Receiver<bool>, down: watch::Receiver<bool>) {
+async fn carry(client: TcpStream, target: SocketAddr, up: watch::Receiver<u32>, down: watch::Receiver<u32>) {
     // Whoever dials finds out by the connection's end.
     let Ok(server) = TcpStream::connect(target).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
@@ -74,11 +76,11 @@ async fn carry(client: TcpStream, target: SocketAddr, up: watch::Receiver<bool>,
 }
 
 /// Ends with the connection.
-async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut is_cut: watch::Receiver<bool>) {
+async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut cuts: watch::Receiver<u32>) {
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         let read = from.read(&mut chunk).await.unwrap_or(0);
-        if is_cut.wait_for(|is_cut| !is_cut).await.is_err() {
+        if cuts.wait_for(|cuts| *cuts == 0).await.is_err() {
             return;
         }
         if read == 0 || to.write_all(&chunk[..read]).await.is_err() {
@@ -96,25 +98,49 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn a_way_that_is_cut_holds_what_is_sent_and_the_other_goes_on() {
+    /// A connection through a network from one node to another: the network, the way, and both ends.
+    async fn connected() -> (Network, Way, TcpStream, TcpStream) {
         let roles = ["store-0", "store-1"]
             .map(|name| NodeRole::of(&iolite_host::NodeName::new(name).expect("a name")).expect("a node"));
         let (from, to) = (roles[0], roles[1]);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let mut network = Network::default();
         let address = network.link(from, to, listener.local_addr().expect("it listens")).await.expect("a free port");
-        let mut client = TcpStream::connect(address).await.expect("it listens");
-        let (mut server, _) = listener.accept().await.expect("it was dialled");
+        let client = TcpStream::connect(address).await.expect("it listens");
+        let (server, _) = listener.accept().await.expect("it was dialled");
+        (network, (from, to), client, server)
+    }
+
+    async fn expect_held(server: &mut TcpStream) {
+        let held = tokio::time::timeout(Duration::from_millis(100), server.read_exact(&mut [0])).await;
+        assert!(held.is_err(), "it came through");
+    }
+
+    #[tokio::test]
+    async fn a_way_that_is_cut_holds_what_is_sent_and_the_other_goes_on() {
+        let (network, way, mut client, mut server) = connected().await;
         let mut byte = [0];
-        network.cut((from, to));
+        network.cut(way);
         client.write_all(b"a").await.expect("it is open");
         server.write_all(b"b").await.expect("it is open");
         client.read_exact(&mut byte).await.expect("this way is whole");
         assert_eq!(&byte, b"b");
-        let held = tokio::time::timeout(Duration::from_millis(100), server.read_exact(&mut byte)).await;
-        assert!(held.is_err(), "it came through");
-        network.heal((from, to));
+        expect_held(&mut server).await;
+        network.heal(way);
+        server.read_exact(&mut byte).await.expect("it was held");
+        assert_eq!(&byte, b"a");
+    }
+
+    #[tokio::test]
+    async fn a_way_that_was_cut_twice_is_whole_when_both_cuts_have_healed() {
+        let (network, way, mut client, mut server) = connected().await;
+        network.cut(way);
+        network.cut(way);
+        network.heal(way);
+        client.write_all(b"a").await.expect("it is open");
+        expect_held(&mut server).await;
+        network.heal(way);
+        let mut byte = [0];
         server.read_exact(&mut byte).await.expect("it was held");
         assert_eq!(&byte, b"a");
     }
