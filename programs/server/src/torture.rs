@@ -37,6 +37,9 @@ pub struct Arguments {
     /// Write what clients saw into this file
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
+    /// How many seconds after the faults every client has an answer; the run fails when one has none
+    #[arg(long, default_value_t = 90, value_name = "SECONDS")]
+    answers_within: u64,
     /// Print one line of JSON
     #[arg(long)]
     json: bool,
@@ -57,6 +60,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         durability: arguments.durability.into(),
         seed: arguments.seed,
         history: arguments.history.clone(),
+        answers_within: Duration::from_secs(arguments.answers_within),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let report = runtime.block_on(torture(&options))?;

@@ -81,12 +81,14 @@ impl Chaos {
     }
 
     /// Ends every fault; clocks stay as they are.
+    ///
+    /// # Errors
+    /// The first that cannot be ended; all others are.
     pub fn heal(&mut self) -> anyhow::Result<()> {
-        for end in std::mem::take(&mut self.ends).into_values() {
-            self.end(end)?;
-        }
+        let ends: Vec<End> = std::mem::take(&mut self.ends).into_values().collect();
+        let ended: Vec<anyhow::Result<()>> = ends.into_iter().map(|end| self.end(end)).collect();
         self.note("all faults end".into());
-        Ok(())
+        ended.into_iter().collect()
     }
 
     fn end_due(&mut self, now: Instant) -> anyhow::Result<()> {

@@ -6,11 +6,14 @@
 //! Invariants:
 //! - what a transaction saw is what it wrote down in the store itself, in the same commit: no client can mistake one attempt for another;
 //! - a client that gave up says that the outcome is unknown, and never that there was none;
-//! - all faults end before the last state is read.
+//! - all faults end before the last state is read;
+//! - a run in which something went wrong has a history and a judgement like all others, as far as they go.
 
 mod bed;
+mod book;
 mod chaos;
 mod client;
+mod evidence;
 mod faults;
 mod moment;
 mod network;
@@ -19,6 +22,7 @@ mod report;
 mod run;
 mod step;
 
+pub use evidence::Kept;
 pub use faults::FaultKind;
 pub use report::TortureReport;
 pub use run::{TortureOptions, run};

@@ -6,6 +6,7 @@ use std::fmt;
 use iolite_histories::Report;
 use serde_json::json;
 
+use crate::evidence::Kept;
 use crate::faults::FaultKind;
 
 #[derive(Debug)]
@@ -14,18 +15,18 @@ pub struct TortureReport {
     pub seconds: u64,
     pub seed: u64,
     pub faults: BTreeMap<FaultKind, u64>,
-    /// Transactions that were acknowledged, and left nothing of what they saw behind.
-    pub acknowledged_lost: u64,
-    /// Transactions that were refused, and left something behind.
-    pub aborted_there: u64,
-    /// From the end of the faults until every client had an answer, in milliseconds.
-    pub settled_after_ms: u64,
+    /// What went wrong before anything was judged: nodes that ended by themselves, clients without an answer.
+    pub problems: Vec<String>,
+    /// `None`: the last state could not be read.
+    pub kept: Option<Kept>,
+    /// From the end of the faults until every client had an answer, in milliseconds. `None`: not every client has one.
+    pub settled_after_ms: Option<u64>,
     pub judgement: Report,
 }
 
 impl TortureReport {
     pub fn is_clean(&self) -> bool {
-        self.acknowledged_lost == 0 && self.aborted_there == 0 && self.judgement.is_clean()
+        self.problems.is_empty() && self.kept == Some(Kept::default()) && self.judgement.is_clean()
     }
 
     /// One line for programs.
@@ -36,8 +37,9 @@ impl TortureReport {
             "seconds": self.seconds,
             "seed": self.seed,
             "faults": faults,
-            "acknowledged_lost": self.acknowledged_lost,
-            "aborted_there": self.aborted_there,
+            "problems": self.problems,
+            "acknowledged_lost": self.kept.map(|kept| kept.acknowledged_lost),
+            "aborted_there": self.kept.map(|kept| kept.aborted_there),
             "settled_after_ms": self.settled_after_ms,
             "is_clean": self.is_clean(),
             "judgement": self.judgement.to_json(),
@@ -49,12 +51,19 @@ impl fmt::Display for TortureReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let faults: Vec<String> = self.faults.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         writeln!(f, "cluster {}, {} s, seed {}: {}", self.cluster, self.seconds, self.seed, faults.join(", "))?;
-        writeln!(f, "every client had an answer {} ms after the faults", self.settled_after_ms)?;
-        writeln!(
-            f,
-            "{} acknowledged transactions lost, {} refused ones found",
-            self.acknowledged_lost, self.aborted_there
-        )?;
+        match self.settled_after_ms {
+            Some(after) => writeln!(f, "every client had an answer {after} ms after the faults")?,
+            None => writeln!(f, "not every client had an answer after the faults")?,
+        }
+        for problem in &self.problems {
+            writeln!(f, "{problem}")?;
+        }
+        match self.kept {
+            Some(Kept { acknowledged_lost: lost, aborted_there: there }) => {
+                writeln!(f, "{lost} acknowledged transactions lost, {there} refused ones found")?;
+            }
+            None => writeln!(f, "what was lost is not known: the last state was not read")?,
+        }
         write!(f, "{}", self.judgement)?;
         write!(f, "{}", if self.is_clean() { "clean" } else { "NOT CLEAN" })
     }

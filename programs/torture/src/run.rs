@@ -1,28 +1,26 @@
 //! One run: the cluster, its clients, the faults, the last state, the judgement.
+//!
+//! Invariant: once clients work, whatever happens leaves their history in a file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use iolite::{Client, View};
 use iolite_cluster::{ClusterShape, Ports};
-use iolite_histories::{
-    BankSetup, Client as ClientNumber, Commit, History, Outcome, Recorder, Setup, Transaction, judge,
-};
+use iolite_histories::{History, Recorder, judge};
 use iolite_node::config::DurabilityWord;
-use tokio::task::JoinHandle;
 
 use crate::bed::Bed;
+use crate::book::Book;
 use crate::chaos::Chaos;
-use crate::client::{Asked, Target, run_client};
+use crate::client::{Clients, Target};
+use crate::evidence::{Kept, LastState, history};
 use crate::faults::FaultKind;
-use crate::moment::moment;
 use crate::random::Random;
 use crate::report::TortureReport;
-use crate::step::{ACCOUNTS, BALANCE, Plan, Planner, Seen, Step, operations};
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -41,75 +39,102 @@ pub struct TortureOptions {
     pub seed: u64,
     /// The history is written here; a run that is not clean leaves it in any case, beside the folder of the cluster.
     pub history: Option<PathBuf>,
+    /// After the faults every client has an answer within this, or the run fails.
+    pub answers_within: Duration,
 }
 
 /// A cluster without faults is up within this.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// And answers everything within this after the faults.
-const SETTLES_WITHIN: Duration = Duration::from_secs(90);
-
-/// What was left behind, by client and number.
-type Left = BTreeMap<(i64, i64), Vec<Seen>>;
+/// The last state is read within this,
+const READ_WITHIN: Duration = Duration::from_secs(90);
+/// and within this where something is wrong already.
+const READ_WITHIN_OF_BROKEN: Duration = Duration::from_secs(15);
 
 /// Runs, and judges.
 ///
 /// # Errors
-/// What keeps a run from being judged: a node that ended by itself, clients that get no answer after the faults, and the machine's own.
+/// What keeps a run from being made: a history that cannot be written, a cluster that does not start, and the machine's own.
 pub async fn run(options: &TortureOptions) -> anyhow::Result<TortureReport> {
+    // Before the run: it would be in vain.
+    let own = options.history.as_deref().map(create).transpose()?;
     let folder = std::env::temp_dir().join(format!("iolite-torture-{:08x}", iolite_host::random_id() as u32));
-    let ended = run_in(options, &folder).await;
-    match &ended {
-        Ok((report, _)) if report.is_clean() => {
+    let report = run_in(options, &folder, own).await;
+    match &report {
+        Ok(report) if report.is_clean() => {
             std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         }
         Ok(_) | Err(_) => iolite_host::warn(&format!("the cluster's files and logs stay in {}", folder.display())),
     }
-    let (report, history) = ended?;
-    let kept = (!report.is_clean()).then(|| folder.join("history.jsonl"));
-    for file in options.history.iter().chain(&kept) {
-        let sink = std::fs::File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
-        Recorder::record(&history, std::io::BufWriter::new(sink))?;
-    }
-    Ok(report)
+    report
 }
 
-async fn run_in(options: &TortureOptions, folder: &std::path::Path) -> anyhow::Result<(TortureReport, History)> {
+fn create(file: &Path) -> anyhow::Result<File> {
+    File::create(file).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Writes the history before it is judged.
+async fn run_in(options: &TortureOptions, folder: &Path, own: Option<File>) -> anyhow::Result<TortureReport> {
+    let ended = torture(options, folder).await?;
+    for sink in own.into_iter().chain([create(&folder.join("history.jsonl"))?]) {
+        Recorder::record(&ended.history, BufWriter::new(sink))?;
+    }
+    Ok(TortureReport {
+        cluster: format!("{}x{}", options.shards, options.replicas),
+        seconds: options.time.as_secs(),
+        seed: options.seed,
+        faults: ended.counts,
+        problems: ended.problems,
+        kept: ended.kept,
+        settled_after_ms: ended.settled_after.map(|after| after.as_millis() as u64),
+        judgement: judge(&ended.history)?,
+    })
+}
+
+/// What came of it, to be judged.
+struct Ended {
+    history: History,
+    counts: BTreeMap<FaultKind, u64>,
+    problems: Vec<String>,
+    kept: Option<Kept>,
+    settled_after: Option<Duration>,
+}
+
+async fn torture(options: &TortureOptions, folder: &Path) -> anyhow::Result<Ended> {
     let hold_unsynced = options.faults.contains(&FaultKind::Power);
     let bed = Bed::new(folder, &shape(options)?, &options.program, hold_unsynced).await?;
     let mut chaos = Chaos::new(bed, &options.faults, Random::new(options.seed, 0));
     start(chaos.bed()).await?;
     let target = target(chaos.bed())?;
 
-    let stop = Arc::new(AtomicBool::new(false));
-    let clients =
-        (0..options.clients).map(|number| tokio::spawn(run_client(number, target.clone(), options.seed, stop.clone())));
-    let clients: Vec<_> = clients.collect();
-    let made = chaos.run(options.time).await;
-    stop.store(true, Ordering::Relaxed);
-    made?;
-    chaos.heal()?;
-    let healed = Instant::now();
-    let asked = ends(clients).await?;
-    let settled_after_ms = healed.elapsed().as_millis() as u64;
-    chaos.bed().expect_alive()?;
-
-    let reader = target.connect(0)?;
-    let last_number = asked.iter().map(|asked| asked.plan.number).max().unwrap_or_default();
-    let last = read_last(&reader, options.clients, Planner::objects(last_number)).await?;
-    let left = read_left(&reader, options.clients).await?;
-    let faults = chaos.counts().clone();
-    let (history, acknowledged_lost, aborted_there) = history(asked, &left, last, chaos);
-    let report = TortureReport {
-        cluster: format!("{}x{}", options.shards, options.replicas),
-        seconds: options.time.as_secs(),
-        seed: options.seed,
-        faults,
-        acknowledged_lost,
-        aborted_there,
-        settled_after_ms,
-        judgement: judge(&history)?,
+    let book = Book::new(options.clients);
+    let mut clients = Clients::start(options.clients, &target, options.seed, &book)?;
+    let settled = endure(options, &mut chaos, &mut clients).await;
+    clients.end().await;
+    let asked = book.take();
+    let (settled_after, mut problems) = match settled {
+        Ok(after) => (Some(after), Vec::new()),
+        Err(problems) => (None, problems),
     };
-    Ok((report, history))
+    let within = if problems.is_empty() { READ_WITHIN } else { READ_WITHIN_OF_BROKEN };
+    let reader = target.connect(0)?;
+    let state = LastState::read(&reader, options.clients, &asked, within).await;
+    let state = state.map_err(|error| problems.push(format!("{error:#}"))).ok();
+    let counts = chaos.counts().clone();
+    let (history, kept) = history(asked, state, chaos.into_faults());
+    Ok(Ended { history, counts, problems, kept, settled_after })
+}
+
+/// Makes the faults, ends them, and waits for everyone's answer. Returns how long that took, or what is wrong.
+async fn endure(options: &TortureOptions, chaos: &mut Chaos, clients: &mut Clients) -> Result<Duration, Vec<String>> {
+    let made = chaos.run(options.time).await;
+    let healed = chaos.heal();
+    let begun = Instant::now();
+    let line = |error: anyhow::Error| vec![format!("{error:#}")];
+    made.and(healed).map_err(line)?;
+    clients.settle(options.answers_within).await?;
+    let after = begun.elapsed();
+    chaos.bed().expect_alive().map_err(line)?;
+    Ok(after)
 }
 
 fn shape(options: &TortureOptions) -> anyhow::Result<ClusterShape> {
@@ -122,18 +147,6 @@ fn shape(options: &TortureOptions) -> anyhow::Result<ClusterShape> {
         durability: options.durability,
         ..ClusterShape::default()
     })
-}
-
-/// What clients asked, once all have their answers.
-async fn ends(clients: Vec<JoinHandle<anyhow::Result<Vec<Asked>>>>) -> anyhow::Result<Vec<Asked>> {
-    let begun = Instant::now();
-    let mut asked = Vec::new();
-    for client in clients {
-        let left = SETTLES_WITHIN.saturating_sub(begun.elapsed());
-        let ended = tokio::time::timeout(left, client).await;
-        asked.extend(ended.with_context(|| format!("a client has no answer {SETTLES_WITHIN:?} after the faults"))???);
-    }
-    Ok(asked)
 }
 
 /// Shards begin in the middle of what transactions use, so that most of them are of several.
@@ -163,68 +176,4 @@ fn target(bed: &mut Bed) -> anyhow::Result<Target> {
     let addresses = bed.cluster().gateways().filter_map(|gateway| gateway.address);
     let urls: Vec<String> = addresses.map(|address| format!("ws://{address}/sync")).collect();
     Ok(Target { urls, token: bed.cluster().token()? })
-}
-
-/// Everything there is, by transactions that only read. They leave what they saw behind like all others.
-async fn read_last(reader: &Client, clients: u32, objects: u32) -> anyhow::Result<Vec<Asked>> {
-    let all = (0..objects).flat_map(|n| [Step::Read(n), Step::List(n), Step::Count(n), Step::Set(n)]);
-    let steps: Vec<Step> = all.chain([Step::Bank]).collect();
-    let mut asked = Vec::new();
-    // A closure may find out that it lacks something a few times only.
-    for (number, steps) in steps.chunks(5).enumerate() {
-        let plan = Plan { client: clients.into(), number: number as i64 + 1, steps: steps.to_vec() };
-        let invoked = moment();
-        let handle = reader.mutate("transact", &plan)?;
-        let ended = tokio::time::timeout(SETTLES_WITHIN, handle.confirmed()).await;
-        ended.context("the last state cannot be read")??;
-        asked.push(Asked { plan, invoked, completed: moment(), outcome: Outcome::Committed(Commit::Unstamped) });
-    }
-    Ok(asked)
-}
-
-/// What transactions wrote down, of all clients and of the reader.
-async fn read_left(reader: &Client, clients: u32) -> anyhow::Result<Left> {
-    let mut left = Left::new();
-    for client in 0..=i64::from(clients) {
-        let rows = reader.read(View::Confirmed, move |tx| tx.rows("seen", &[iolite::Value::Int(client)]));
-        let rows = tokio::time::timeout(SETTLES_WITHIN, rows).await.context("the last state cannot be read")??;
-        for row in rows.iter() {
-            let iolite::Value::Int(number) = row.key()[1] else { continue };
-            let what: String = row.get("what").map_err(|error| anyhow::anyhow!("{error}"))?;
-            left.insert((client, number), serde_json::from_str(&what)?);
-        }
-    }
-    Ok(left)
-}
-
-/// The history, how many acknowledged transactions are not in the store, and how many refused ones are.
-fn history(asked: Vec<Asked>, left: &Left, last: Vec<Asked>, chaos: Chaos) -> (History, u64, u64) {
-    let bank = BankSetup { balances: vec![BALANCE; ACCOUNTS as usize], lowest: 0 };
-    let (mut lost, mut there) = (0, 0);
-    for asked in asked.iter().chain(&last) {
-        let is_there = left.contains_key(&(asked.plan.client, asked.plan.number));
-        match asked.outcome {
-            Outcome::Committed(_) if !is_there => lost += 1,
-            Outcome::Aborted if is_there => there += 1,
-            Outcome::Committed(_) | Outcome::Aborted | Outcome::Unknown => {}
-        }
-    }
-    let transaction = |asked: Asked| {
-        let seen = left.get(&(asked.plan.client, asked.plan.number));
-        let is_committed = matches!(asked.outcome, Outcome::Committed(_));
-        Transaction {
-            client: ClientNumber(asked.plan.client as u32),
-            invoked: asked.invoked,
-            completed: asked.completed,
-            operations: operations(&asked.plan.steps, seen.filter(|_| is_committed).map(Vec::as_slice)),
-            outcome: asked.outcome,
-        }
-    };
-    let history = History {
-        setup: Setup { banks: vec![bank] },
-        transactions: asked.into_iter().map(transaction).collect(),
-        last: last.into_iter().map(transaction).collect(),
-        faults: chaos.into_faults(),
-    };
-    (history, lost, there)
 }
