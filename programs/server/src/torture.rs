@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use iolite_torture::{FaultKind, TortureOptions, run as torture};
+use iolite_torture::{FaultKind, TortureOptions, Verdict, run as torture};
 
 use crate::durability::Class;
 
@@ -45,6 +45,9 @@ pub struct Arguments {
     json: bool,
 }
 
+/// Nothing was found, and not everything was judged. Arguments that are wrong end with 2.
+const NOT_JUDGED: u8 = 3;
+
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (shards, replicas) = arguments.cluster.split_once('x').context("--cluster is like 2x3")?;
     let kinds = arguments.faults.split(',').filter(|name| !name.is_empty()).map(str::parse::<FaultKind>);
@@ -66,5 +69,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let report = runtime.block_on(torture(&options))?;
     let text = if arguments.json { report.to_json().to_string() } else { report.to_string() };
     iolite_host::print(&format!("{text}\n"))?;
-    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(match report.verdict() {
+        Verdict::Clean => ExitCode::SUCCESS,
+        Verdict::NotClean => ExitCode::FAILURE,
+        Verdict::NotJudged => ExitCode::from(NOT_JUDGED),
+    })
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use folder::{Folder, PATIENCE, PROGRAM};
-use iolite_cluster::{LocalCluster, LocalNode, NodeState, Signal};
+use iolite_cluster::{LocalCluster, LocalNode, Signal};
 
 fn torture(arguments: &[&str]) -> (Output, String) {
     let mut command = Command::new(PROGRAM);
@@ -46,11 +46,11 @@ impl Running {
             let found =
                 std::fs::read_dir(&self.folder.0).expect("it was made").filter_map(|entry| Some(entry.ok()?.path()));
             let Some(cluster) = found.filter_map(|path| LocalCluster::open(&path).ok()).next() else { continue };
-            let is_ready = |node: &LocalNode| matches!(node.state(), Ok(NodeState::Ready { .. }));
-            if cluster.nodes().iter().all(is_ready) {
+            // It may be half made.
+            let Some(node) = cluster.nodes().iter().find(|node| node.role.to_string() == name) else { continue };
+            if cluster.unready().is_ok_and(|unready| unready.is_empty()) {
                 std::thread::sleep(Duration::from_millis(1500));
-                let mut nodes = cluster.nodes().iter();
-                return nodes.find(|node| node.role.to_string() == name).expect("the cluster has such a node").clone();
+                return node.clone();
             }
         }
         panic!("the cluster does not get ready");
@@ -96,12 +96,12 @@ fn a_cluster_that_does_not_sync_is_found_out() {
 #[test]
 fn a_node_that_ends_by_itself_fails_the_run_which_keeps_its_history() {
     let running = Running::start("torture-ends", &["--cluster", "1x3", "--gateways", "1", "--seconds", "40"]);
-    running.node("store-1").signal(Signal::KILL).expect("it runs");
+    assert!(running.node("store-1").signal(Signal::KILL).expect("it is ours"), "it does not run");
     let (said, history) = running.failed();
     assert!(said.contains("NOT CLEAN") && said.contains("store-1 ended by itself"), "{said}");
     // The others are a majority.
     assert!(said.contains("0 acknowledged transactions lost"), "{said}");
-    assert!(history.lines().count() > 20, "{history}");
+    assert!(history.lines().count() > 5, "{history}");
 }
 
 /// However long it waits: it is not given up.
@@ -110,14 +110,14 @@ fn a_client_without_an_answer_fails_the_run_which_tells_what_it_waits_for() {
     let arguments =
         ["--cluster", "1x1", "--gateways", "1", "--clients", "2", "--seconds", "5", "--answers-within", "2"];
     let running = Running::start("torture-waits", &arguments);
-    running.node("gateway-0").signal(Signal::STOP).expect("it runs");
+    assert!(running.node("gateway-0").signal(Signal::STOP).expect("it is ours"), "it does not run");
     let (said, history) = running.failed();
     assert!(said.contains("NOT CLEAN") && said.contains("not every client had an answer"), "{said}");
     for client in 0..2 {
         let told = format!("no answer within 2s after the faults: client {client} waits since ");
         assert!(said.contains(&told), "{said}");
     }
-    assert!(history.lines().count() > 20, "{history}");
+    assert!(history.lines().count() > 5, "{history}");
 }
 
 #[test]

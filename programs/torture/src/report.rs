@@ -24,9 +24,46 @@ pub struct TortureReport {
     pub judgement: Report,
 }
 
+/// What is to be said of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing was found, and everything was judged.
+    Clean,
+    NotClean,
+    /// Nothing was found in what was judged, which is not all.
+    NotJudged,
+}
+
+impl Verdict {
+    /// For programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Clean => "clean",
+            Verdict::NotClean => "not_clean",
+            Verdict::NotJudged => "not_judged",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Clean => "clean",
+            Verdict::NotClean => "NOT CLEAN",
+            Verdict::NotJudged => {
+                "NOT JUDGED TO THE END: nothing was found, but a checker gave up, or a part of the last state was not read; see above"
+            }
+        })
+    }
+}
+
 impl TortureReport {
-    pub fn is_clean(&self) -> bool {
-        self.problems.is_empty() && self.kept == Some(Kept::default()) && self.judgement.is_clean()
+    pub fn verdict(&self) -> Verdict {
+        let is_kept = self.kept.is_none_or(|kept| kept == Kept::default());
+        if !(self.problems.is_empty() && is_kept && self.judgement.is_clean()) {
+            return Verdict::NotClean;
+        }
+        if self.kept.is_some() && self.judgement.is_whole() { Verdict::Clean } else { Verdict::NotJudged }
     }
 
     /// One line for programs.
@@ -41,7 +78,8 @@ impl TortureReport {
             "acknowledged_lost": self.kept.map(|kept| kept.acknowledged_lost),
             "aborted_there": self.kept.map(|kept| kept.aborted_there),
             "settled_after_ms": self.settled_after_ms,
-            "is_clean": self.is_clean(),
+            "verdict": self.verdict().name(),
+            "is_clean": self.verdict() == Verdict::Clean,
             "judgement": self.judgement.to_json(),
         })
     }
@@ -65,6 +103,64 @@ impl fmt::Display for TortureReport {
             None => writeln!(f, "what was lost is not known: the last state was not read")?,
         }
         write!(f, "{}", self.judgement)?;
-        write!(f, "{}", if self.is_clean() { "clean" } else { "NOT CLEAN" })
+        write!(f, "{}", self.verdict())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_histories::{
+        Client, Commit, History, Moment, Operation, Outcome, PeerVerdict, Register, Transaction, Value, judge,
+    };
+
+    use super::*;
+
+    /// Of a value that was written, and read at the end.
+    fn report() -> TortureReport {
+        let transaction = |from, operation| Transaction {
+            client: Client(1),
+            invoked: Moment(from),
+            completed: Moment(from + 1),
+            operations: vec![operation],
+            outcome: Outcome::Committed(Commit::Unstamped),
+        };
+        let (register, value) = (Register(0), Value(7));
+        let mut history = History::default();
+        history.transactions.push(transaction(0, Operation::Write { register, value }));
+        history.last.push(transaction(10, Operation::Read { register, value: Some(value) }));
+        TortureReport {
+            cluster: "1x1".into(),
+            seconds: 1,
+            seed: 1,
+            faults: BTreeMap::new(),
+            problems: Vec::new(),
+            kept: Some(Kept::default()),
+            settled_after_ms: Some(1),
+            judgement: judge(&history).expect("it is well formed"),
+        }
+    }
+
+    #[test]
+    fn a_history_that_was_not_judged_to_its_end_is_not_called_clean() {
+        let mut report = report();
+        assert_eq!(report.verdict(), Verdict::Clean, "{report}");
+        report.judgement.adya.registers = PeerVerdict::TooLarge { parts: 40_000_000 };
+        assert_eq!(report.verdict(), Verdict::NotJudged, "{report}");
+        report.kept = Some(Kept { acknowledged_lost: 1, ..Kept::default() });
+        assert_eq!(report.verdict(), Verdict::NotClean, "{report}");
+    }
+
+    #[test]
+    fn an_object_that_nobody_read_at_the_end_is_not_judged() {
+        let mut report = report();
+        report.judgement.last_state = None;
+        assert_eq!(report.verdict(), Verdict::NotJudged, "{report}");
+    }
+
+    #[test]
+    fn a_problem_makes_a_run_unclean_whatever_was_judged() {
+        let mut report = report();
+        report.problems.push("store-1 ended by itself".into());
+        assert_eq!(report.verdict(), Verdict::NotClean, "{report}");
     }
 }

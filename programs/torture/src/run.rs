@@ -20,7 +20,7 @@ use crate::client::{Clients, Target};
 use crate::evidence::{Kept, LastState, history};
 use crate::faults::FaultKind;
 use crate::random::Random;
-use crate::report::TortureReport;
+use crate::report::{TortureReport, Verdict};
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub async fn run(options: &TortureOptions) -> anyhow::Result<TortureReport> {
     let folder = std::env::temp_dir().join(format!("iolite-torture-{:08x}", iolite_host::random_id() as u32));
     let report = run_in(options, &folder, own).await;
     match &report {
-        Ok(report) if report.is_clean() => {
+        Ok(report) if report.verdict() == Verdict::Clean => {
             std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         }
         Ok(_) | Err(_) => iolite_host::warn(&format!("the cluster's files and logs stay in {}", folder.display())),
