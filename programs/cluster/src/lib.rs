@@ -6,6 +6,7 @@
 //! - a folder holds a whole cluster or none: it is made under another name, and renamed when all is there;
 //! - whether a node runs is asked of the kernel, by the lock on its pid file, and never guessed.
 
+mod ability;
 mod creation;
 mod error;
 mod local;

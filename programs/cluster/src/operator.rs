@@ -26,6 +26,7 @@ use iolite_values::{
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::OperatorError;
+use crate::ability::{Ability, Inability};
 
 /// Who changes groups is a coordinator, like a gateway: its number is the last one, and `gateway-4095` the name in its certificate.
 pub fn operator_id() -> CoordinatorId {
@@ -219,21 +220,9 @@ impl Operator {
     async fn expect_able(&self, group: &Group, next: &Group) -> Result<(), OperatorError> {
         let all: BTreeSet<ReplicaId> = group.members().iter().chain(next.members()).copied().collect();
         let all: Vec<ReplicaId> = all.into_iter().collect();
-        let mut complete = None;
+        let mut ability = Ability::new(group, next);
         self.wait_until(&all, |reports| {
-            let members = reports.iter().filter(|(id, _)| group.contains(**id)).map(|(_, report)| report.complete);
-            let complete = *complete.get_or_insert(members.max().unwrap_or(Timestamp::ZERO));
-            let able = |id: &&ReplicaId| {
-                let report = reports.get(*id);
-                report.is_some_and(|report| group.contains(**id) || has_caught_up(report, group, complete))
-            };
-            let unable: Vec<ReplicaId> = next.members().iter().filter(|id| !able(id)).copied().collect();
-            // One that is of the group already may be down: it is not asked for more than before.
-            let is_new = |id: &ReplicaId| !group.contains(*id);
-            if unable.len() * 2 < next.members().len() && !unable.iter().any(is_new) {
-                return None;
-            }
-            let (behind, silent) = unable.into_iter().partition(|id| reports.contains_key(id));
+            let Inability { behind, silent } = ability.problem(reports)?;
             Some(OperatorError::Unable { behind, silent, within: self.within })
         })
         .await
@@ -349,11 +338,6 @@ impl Operator {
         })
         .await
     }
-}
-
-/// It follows the group, and has what that had.
-fn has_caught_up(report: &Report, group: &Group, complete: Timestamp) -> bool {
-    report.group == *group && report.complete >= complete
 }
 
 fn group_of(file: &ClusterFile, shard: u32) -> Result<Group, OperatorError> {
