@@ -39,7 +39,7 @@ pub enum ClusterError {
     Replica(#[from] ReplicaDirectoryError),
     #[error("no free port can be had: {0}")]
     Port(io::Error),
-    #[error("{node} ended as soon as it was started. Its last words, from {}:\n{last_words}", log.display())]
+    #[error("{node} ended after it was started. Its last words, from {}:\n{last_words}", log.display())]
     Ended { node: String, log: PathBuf, last_words: String },
     #[error("{nodes} did not get ready within {within:?}: look into the file `log` of each in {}", folder.display())]
     NotReady { nodes: String, folder: PathBuf, within: Duration },

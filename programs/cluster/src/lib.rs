@@ -9,6 +9,7 @@
 mod ability;
 mod creation;
 mod error;
+mod joining;
 mod local;
 mod members;
 mod node_files;

@@ -302,13 +302,20 @@ impl LocalNode {
         command.spawn().map_err(|source| ClusterError::Io { path: program, source })
     }
 
-    fn expect_alive(&self, child: &mut Child) -> Result<(), ClusterError> {
+    pub(crate) fn expect_alive(&self, child: &mut Child) -> Result<(), ClusterError> {
         match child.try_wait() {
             Ok(None) => Ok(()),
-            Ok(Some(_)) | Err(_) => {
-                Err(ClusterError::Ended { node: self.role.to_string(), log: self.log(), last_words: self.last_words() })
-            }
+            Ok(Some(_)) | Err(_) => Err(self.ended()),
         }
+    }
+
+    /// The same of a process that others have started.
+    pub(crate) fn expect_running(&self) -> Result<(), ClusterError> {
+        if self.pid()?.is_some() { Ok(()) } else { Err(self.ended()) }
+    }
+
+    fn ended(&self) -> ClusterError {
+        ClusterError::Ended { node: self.role.to_string(), log: self.log(), last_words: self.last_words() }
     }
 
     /// The end of its log.

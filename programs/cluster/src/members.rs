@@ -18,6 +18,7 @@ use iolite_replication::node::{ReplicaId, ShardId};
 use iolite_values::CoordinatorId;
 
 use crate::creation::HOST;
+use crate::joining::Joining;
 use crate::local::AUTHORITY;
 use crate::node_files::{NodeFiles, make_folder};
 use crate::operator::{Operator, operator_id};
@@ -78,12 +79,12 @@ impl LocalCluster {
             changed.joined = self.split(at, &operator, program).await?;
         }
         for plan in self.plans(change, &file)? {
-            let joining = self.join(&plan, program)?;
+            let (joining, mut started) = self.join(&plan, program)?;
             let file = operator.file().await?;
             let place = file.shard(plan.shard).ok_or(OperatorError::NoShard { shard: plan.shard })?;
             let staying = place.replicas.iter().map(|replica| replica.number).filter(|id| !plan.leaving.contains(id));
             let members: Vec<u64> = staying.chain(joining.iter().copied()).collect();
-            operator.change(plan.shard, &members).await?;
+            started.beside(operator.change(plan.shard, &members)).await?;
             changed.joined.extend(joining.into_iter().map(|number| NodeRole::Store(ReplicaId(number))));
         }
         for place in operator.file().await?.shards.iter().flat_map(|shard| &shard.leaving) {
@@ -144,7 +145,7 @@ impl LocalCluster {
     }
 
     /// Makes replicas, or takes those that are there already, and starts what does not run.
-    fn join(&self, plan: &Plan, program: &Path) -> Result<Vec<u64>, ClusterError> {
+    fn join(&self, plan: &Plan, program: &Path) -> Result<(Vec<u64>, Joining), ClusterError> {
         let mut file = ClusterFile::read(&self.file())?;
         let next = file.next_replica();
         let shard = file.shard_mut(plan.shard).ok_or(OperatorError::NoShard { shard: plan.shard })?;
@@ -154,15 +155,16 @@ impl LocalCluster {
         }
         let joining: Vec<u64> = shard.joining.iter().take(plan.joining).map(|replica| replica.number).collect();
         self.write(&file)?;
-        self.make_and_start(&joining, program)?;
-        Ok(joining)
+        let started = self.make_and_start(&joining, program)?;
+        Ok((joining, started))
     }
 
     /// Replicas that are in the cluster's file, and may be half made or stopped.
-    fn make_and_start(&self, replicas: &[u64], program: &Path) -> Result<(), ClusterError> {
+    fn make_and_start(&self, replicas: &[u64], program: &Path) -> Result<Joining, ClusterError> {
         let cluster = Cluster::read(&self.file())?;
         let (shape, authority) = (self.shape()?, self.authority()?);
         let files = NodeFiles { folder: self.folder(), shape: &shape, authority: authority.as_ref() };
+        let mut joining = Joining::default();
         for number in replicas {
             let replica = ReplicaId(*number);
             let folder = self.folder().join(NodeRole::Store(replica).to_string());
@@ -171,11 +173,10 @@ impl LocalCluster {
                 files.write_store(cluster.store, &kept.group, replica, self.address(*number, 2)?)?;
             }
             let node = LocalNode::open(&folder)?;
-            if node.pid()?.is_none() {
-                node.start(program)?;
-            }
+            let child = if node.pid()?.is_none() { Some(node.start(program)?) } else { None };
+            joining.add(node, child);
         }
-        Ok(())
+        Ok(joining)
     }
 
     /// Writes what is to be split where into the cluster's file, with new replicas, as many for each part as the shard has. Returns the shard; what
@@ -218,10 +219,8 @@ impl LocalCluster {
         self.write(&file)?;
         let split = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();
         let parts = [split.lower.replicas, split.upper.replicas].concat();
-        if !split.done {
-            self.make_and_start(&parts, program)?;
-        }
-        operator.split(shard).await?;
+        let mut joining = if split.done { Joining::default() } else { self.make_and_start(&parts, program)? };
+        joining.beside(operator.split(shard)).await?;
         Ok(if split.done { Vec::new() } else { parts.into_iter().map(|id| NodeRole::Store(ReplicaId(id))).collect() })
     }
 

@@ -79,8 +79,15 @@ fn a_change_that_would_stop_a_shard_is_refused_and_one_that_was_cut_off_goes_on(
     let stopped = error(&["replace", "store-0", "--within", "3"]);
     assert!(stopped.contains("nothing was changed") || stopped.contains("no majority"), "{stopped}");
     up.run(&["up"]);
-    // The replica that was made is there already.
+    // The replica that was made is there already. It cannot start without its key, which is told, and not that it is silent.
     assert!(up.names().contains(&"store-3".to_owned()));
+    up.kill(&up.node("store-3"));
+    let key = up.path().join("store-3").join("certificates").join("node.key");
+    let aside = key.with_extension("aside");
+    std::fs::rename(&key, &aside).expect("it has one");
+    let ended = error(&["replace", "store-0"]);
+    assert!(ended.contains("store-3 ended after it was started") && ended.contains("node.key"), "{ended}");
+    std::fs::rename(&aside, &key).expect("it was put there");
     up.run(&["replace", "store-0"]);
     assert_eq!(up.names(), ["store-1", "store-2", "store-3"]);
     assert_eq!(up.run(&["resize", "--shard", "0", "--replicas", "3"]), "nothing was to be done\n");
