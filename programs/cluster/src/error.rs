@@ -47,6 +47,10 @@ pub enum ClusterError {
     Stop { node: String, pid: u32, source: io::Error },
     #[error("no group of the cluster has the replica {replica}: `iolite cluster status` lists the nodes")]
     NoReplica { replica: u64 },
+    #[error(
+        "shard {shard} is kept by {members}, and not by {from}: nothing was changed. Say all replicas that it is to be moved from"
+    )]
+    OtherMembers { shard: u32, from: String, members: String },
     #[error(transparent)]
     Busy(#[from] PidFileError),
     #[error(transparent)]

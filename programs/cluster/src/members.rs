@@ -37,8 +37,8 @@ pub enum Change {
     Replace(BTreeSet<u64>),
     /// It has so many replicas. Those that do not run leave first, then those with the highest numbers.
     Resize { shard: u32, replicas: usize },
-    /// New replicas take the places of all.
-    Move { shard: u32 },
+    /// New replicas take the places of all, which are these. They are told so that a move that is asked for again is not made again.
+    Move { shard: u32, from: BTreeSet<u64> },
     /// The shard that has this place becomes two, with new replicas.
     Split { at: Begins },
 }
@@ -113,9 +113,10 @@ impl LocalCluster {
         match change {
             Change::Split { .. } => Ok(Vec::new()),
             Change::Replace(replaced) => replace(replaced, file),
-            Change::Move { shard } => {
-                let leaving: BTreeSet<u64> = members(*shard)?.into_iter().collect();
-                Ok(vec![Plan { shard: *shard, joining: leaving.len(), leaving }])
+            Change::Move { shard, from } => {
+                let own = members(*shard)?.into_iter().collect();
+                let plan = |leaving: BTreeSet<u64>| Plan { shard: *shard, joining: leaving.len(), leaving };
+                Ok(moved(*shard, from, &own, file.next_replica())?.map(plan).into_iter().collect())
             }
             Change::Resize { shard, replicas } => {
                 let own = members(*shard)?;
@@ -279,5 +280,44 @@ fn replace(replaced: &BTreeSet<u64>, file: &ClusterFile) -> Result<Vec<Plan>, Cl
     match replaced.difference(&found).next() {
         None => Ok(plans),
         Some(unknown) => Err(ClusterError::NoReplica { replica: *unknown }),
+    }
+}
+
+/// Which replicas of a shard have still to leave for it to be moved from these: all, or, where it was moved already, none.
+fn moved(
+    shard: u32,
+    from: &BTreeSet<u64>,
+    members: &BTreeSet<u64>,
+    next: u64,
+) -> Result<Option<BTreeSet<u64>>, ClusterError> {
+    if let Some(unknown) = from.iter().find(|number| **number >= next) {
+        return Err(ClusterError::NoReplica { replica: *unknown });
+    }
+    if from == members {
+        return Ok(Some(from.clone()));
+    }
+    if from.is_disjoint(members) {
+        return Ok(None);
+    }
+    let names = |numbers: &BTreeSet<u64>| numbers.iter().map(|id| format!("store-{id}")).collect::<Vec<_>>().join(",");
+    Err(ClusterError::OtherMembers { shard, from: names(from), members: names(members) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moved_from(from: &[u64]) -> Result<Option<BTreeSet<u64>>, String> {
+        let set = |numbers: &[u64]| numbers.iter().copied().collect::<BTreeSet<u64>>();
+        moved(4, &set(from), &set(&[6, 7, 8]), 9).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_shard_is_moved_from_those_that_keep_it_and_not_again() {
+        assert_eq!(moved_from(&[6, 7, 8]), Ok(Some([6, 7, 8].into())));
+        assert_eq!(moved_from(&[0, 1, 2]), Ok(None), "they have left");
+        assert!(moved_from(&[9]).is_err_and(|error| error.contains("has the replica 9")));
+        let other = moved_from(&[5, 6, 7]).expect_err("some of them");
+        assert!(other.contains("shard 4 is kept by store-6,store-7,store-8"), "{other}");
     }
 }

@@ -46,6 +46,9 @@ pub struct Move {
     place: Place,
     #[arg(long)]
     shard: u32,
+    /// Its replicas now, all of them, like store-0,store-1,store-2. When they have left already, nothing is done
+    #[arg(long, required = true, value_delimiter = ',', value_name = "NAMES")]
+    from: Vec<String>,
 }
 
 #[derive(Args)]
@@ -62,17 +65,22 @@ pub fn split(arguments: &SplitShard) -> anyhow::Result<()> {
 }
 
 pub fn replace(arguments: &Replace) -> anyhow::Result<()> {
-    let mut replaced = BTreeSet::new();
-    for node in &arguments.nodes {
+    change(&arguments.place, &Change::Replace(replicas(&arguments.nodes)?))
+}
+
+/// The numbers of these.
+fn replicas(names: &[String]) -> anyhow::Result<BTreeSet<u64>> {
+    let mut numbers = BTreeSet::new();
+    for node in names {
         match NodeRole::of(&NodeName::new(node)?) {
-            Some(NodeRole::Store(replica)) => replaced.insert(replica.0),
+            Some(NodeRole::Store(replica)) => numbers.insert(replica.0),
             Some(NodeRole::Gateway(_)) => {
                 bail!("{node} keeps no data, and needs no replacement: start another gateway")
             }
             None => bail!("{node} names no replica: write store-N, with its number"),
         };
     }
-    change(&arguments.place, &Change::Replace(replaced))
+    Ok(numbers)
 }
 
 pub fn resize(arguments: &Resize) -> anyhow::Result<()> {
@@ -85,7 +93,8 @@ pub fn resize(arguments: &Resize) -> anyhow::Result<()> {
 }
 
 pub fn move_shard(arguments: &Move) -> anyhow::Result<()> {
-    change(&arguments.place, &Change::Move { shard: arguments.shard })
+    let Move { place, shard, from } = arguments;
+    change(place, &Change::Move { shard: *shard, from: replicas(from)? })
 }
 
 fn change(place: &Place, change: &Change) -> anyhow::Result<()> {

@@ -44,7 +44,10 @@ async fn replicas_are_replaced_added_removed_and_moved_and_shards_split_while_cl
     go_on().await;
     up.run(&["resize", "--shard", "1", "--replicas", "1"]);
     go_on().await;
-    up.run(&["move", "--shard", "0"]);
+    let moved = ["move", "--shard", "0", "--from", "store-0,store-2,store-6"];
+    up.run(&moved);
+    assert_eq!(up.names(), ["store-3", "store-9", "store-10", "store-11"]);
+    assert_eq!(up.run(&moved), "nothing was to be done\n");
     assert_eq!(up.names(), ["store-3", "store-9", "store-10", "store-11"]);
     go_on().await;
     // Between the marks of the one client and the other's.
@@ -71,7 +74,8 @@ fn a_change_that_would_stop_a_shard_is_refused_and_one_that_was_cut_off_goes_on(
     assert!(error(&["replace", "store-9"]).contains("no group of the cluster has the replica 9"));
     assert!(error(&["replace", "gateway-0"]).contains("start another gateway"));
     assert!(error(&["resize", "--shard", "0", "--replicas", "2"]).contains("1, 3, 5 or 7"));
-    assert!(error(&["move", "--shard", "4"]).contains("no shard 4"));
+    assert!(error(&["move", "--shard", "4", "--from", "store-0"]).contains("no shard 4"));
+    assert!(error(&["move", "--shard", "0", "--from", "store-0,store-1"]).contains("kept by store-0,store-1,store-2"));
     // Two of three are down: nothing can be chosen.
     for name in ["store-0", "store-1"] {
         up.kill(&up.node(name));
