@@ -67,7 +67,12 @@ pub enum OperatorError {
     #[error(transparent)]
     Links(#[from] LinksError),
     #[error("{0}")]
-    Client(#[from] StoreClientEnd),
+    Client(StoreClientEnd),
+    #[error(
+        "another command works as gateway-{number} since, and has ended this one: `iolite shard` and `iolite cluster replace|resize|move|split` go one \
+         at a time. When the other has ended, look with `iolite shard status` what became of the change, and give this command again"
+    )]
+    AnotherOperator { number: u16 },
     #[error("the cluster has no shard {shard}")]
     NoShard { shard: u32 },
     #[error("{0}")]
@@ -110,6 +115,15 @@ pub enum OperatorError {
         "the group of shard {shard} was chosen, but the replicas {missing} do not take part within {within:?}. Nobody may be turned off until they do:          start what does not run, and give the same command again"
     )]
     NotTakingPart { shard: u32, missing: String, within: Duration },
+}
+
+impl From<StoreClientEnd> for OperatorError {
+    fn from(end: StoreClientEnd) -> OperatorError {
+        match end {
+            StoreClientEnd::Superseded { id } => OperatorError::AnotherOperator { number: id.number() },
+            end @ StoreClientEnd::Closed => OperatorError::Client(end),
+        }
+    }
 }
 
 fn reasons(behind: &[ReplicaId], silent: &[ReplicaId]) -> String {

@@ -109,15 +109,15 @@ impl Operator {
     /// What each replica says of itself; one that does not answer is missing.
     ///
     /// # Errors
-    /// [`OperatorError`], about the file.
+    /// [`OperatorError`], about the file, or that another operator has ended this one.
     pub async fn reports(&self) -> Result<Reports, OperatorError> {
         let file = self.file().await?;
         let all: Vec<ReplicaId> = file.shards.iter().flat_map(ShardPlace::all).map(|at| ReplicaId(at.number)).collect();
-        Ok(self.reports_of(&all).await)
+        self.reports_of(&all).await
     }
 
-    /// Those that come in time. Earlier ones do not count.
-    async fn reports_of(&self, replicas: &[ReplicaId]) -> Reports {
+    /// Those that come in time. Earlier ones do not count. Fails where nothing can come any more.
+    async fn reports_of(&self, replicas: &[ReplicaId]) -> Result<Reports, OperatorError> {
         let until = Instant::now() + ANSWERS_WITHIN;
         let mut watched = self.client.forget_reports();
         let is_whole = |reports: &Reports| replicas.iter().all(|id| reports.contains_key(id));
@@ -127,10 +127,13 @@ impl Operator {
             }
             let again = until.min(Instant::now() + ASK_AGAIN_AFTER);
             let whole = timeout_at(again, watched.wait_for(is_whole)).await.is_ok_and(|whole| whole.is_ok());
+            if let Some(end) = self.client.ended() {
+                return Err(end.into());
+            }
             if whole || Instant::now() >= until {
                 let mut reports = watched.borrow().clone();
                 reports.retain(|id, _| replicas.contains(id));
-                return reports;
+                return Ok(reports);
             }
         }
     }
@@ -207,7 +210,7 @@ impl Operator {
         mut problem: impl FnMut(&Reports) -> Option<OperatorError>,
     ) -> Result<(), OperatorError> {
         let until = Instant::now() + self.within;
-        while let Some(error) = problem(&self.reports_of(replicas).await) {
+        while let Some(error) = problem(&self.reports_of(replicas).await?) {
             if Instant::now() >= until {
                 return Err(error);
             }
@@ -280,7 +283,7 @@ impl Operator {
         if !place.done {
             let parent = group_of(&file, shard)?;
             let parts = [split.lower().members(), split.upper().members()].concat();
-            let reports = self.reports_of(&[parent.members(), &parts[..]].concat()).await;
+            let reports = self.reports_of(&[parent.members(), &parts[..]].concat()).await?;
             if !reports.values().any(|report| report.split.as_ref() == Some(&split)) {
                 if parent != *split.parent() {
                     return Err(OperatorError::OtherParent { shard });
@@ -314,7 +317,7 @@ impl Operator {
     }
 
     async fn expect_split(&self, split: &Split) -> Result<(), OperatorError> {
-        let reports = self.reports_of(split.parent().members()).await;
+        let reports = self.reports_of(split.parent().members()).await?;
         let mut known = reports.values().filter_map(|report| report.split.as_ref());
         let shard = split.parent().shard.0;
         match known.next() {

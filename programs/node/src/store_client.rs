@@ -174,8 +174,13 @@ impl StoreClient {
         self.inner.reports.subscribe()
     }
 
+    /// Why it has ended, if it has: who only inquires is answered no more, and told nothing.
+    pub fn ended(&self) -> Option<StoreClientEnd> {
+        self.inner.end.borrow().clone()
+    }
+
     fn end(&self) -> StoreClientEnd {
-        self.inner.end.borrow().clone().unwrap_or(StoreClientEnd::Closed)
+        self.ended().unwrap_or(StoreClientEnd::Closed)
     }
 
     /// Has every replica keep the history behind `at` for a while, so that the store can be copied as of then. Said again every few seconds.

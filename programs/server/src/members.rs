@@ -10,6 +10,8 @@ use iolite_cluster::{Change, LocalCluster, Split};
 use iolite_host::NodeName;
 use iolite_node::NodeRole;
 
+use crate::logs::KeptWarnings;
+
 #[derive(Args)]
 pub struct Place {
     /// The folder of the cluster
@@ -101,7 +103,9 @@ fn change(place: &Place, change: &Change) -> anyhow::Result<()> {
     let cluster = LocalCluster::open(&place.data)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let changed = runtime.block_on(cluster.change(change, &program, Duration::from_secs(place.within)))?;
+    let warnings = KeptWarnings::begin();
+    let changed = runtime.block_on(cluster.change(change, &program, Duration::from_secs(place.within)));
+    let changed = changed.inspect_err(|_| warnings.tell())?;
     let mut text = String::new();
     for role in &changed.joined {
         text += &format!("{role} is a member now\n");

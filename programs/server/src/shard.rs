@@ -10,6 +10,7 @@ use iolite_node::config::{ClusterFile, ReplicaPlace};
 use iolite_replication::node::{ReplicaId, Report};
 
 use crate::description;
+use crate::logs::KeptWarnings;
 use crate::operator::Connection;
 
 #[derive(Subcommand)]
@@ -63,7 +64,17 @@ impl Place {
     }
 }
 
+/// Where it fails, it tells why links were refused.
 pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    let warnings = KeptWarnings::begin();
+    let ended = perform(command);
+    if !matches!(ended, Ok(ExitCode::SUCCESS)) {
+        warnings.tell();
+    }
+    ended
+}
+
+fn perform(command: &Command) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match command {

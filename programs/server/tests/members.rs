@@ -8,7 +8,11 @@ mod marks;
 #[path = "process/up.rs"]
 mod up;
 
-use folder::PATIENCE;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use folder::{PATIENCE, PROGRAM};
+use iolite_cluster::Signal;
 use marks::{Marking, marks, open};
 use up::Up;
 
@@ -99,4 +103,47 @@ fn a_change_that_would_stop_a_shard_is_refused_and_one_that_was_cut_off_goes_on(
     std::fs::create_dir_all(up.path().join("store-4").join("certificates")).expect("its own");
     up.run(&["resize", "--shard", "0", "--replicas", "5"]);
     assert_eq!(up.names(), ["store-1", "store-2", "store-3", "store-4", "store-5"]);
+}
+
+/// `iolite shard` with these arguments: whether it succeeded, and what it said of errors.
+fn shard(arguments: &[&str]) -> (bool, String) {
+    let output = Command::new(PROGRAM).arg("shard").args(arguments).output().expect("the program can be run");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Without this it would be as if the replicas were silent, for as long as a step may take.
+#[test]
+fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
+    let up = Up::start("operators", &[]);
+    let folder = up.path().to_str().expect("a text");
+    let mut first = up.command(&["replace", "store-0"]);
+    let first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be run");
+    // It waits for the replica that joins, which stands still.
+    let joins = loop {
+        match up.cluster().nodes().iter().find(|node| node.role.to_string() == "store-3") {
+            Some(node) if node.pid().expect("it is readable").is_some() => break node.clone(),
+            Some(_) | None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    joins.signal(Signal::STOP).expect("it runs");
+    std::thread::sleep(Duration::from_secs(2));
+    let begun = Instant::now();
+    let (succeeded, said) = shard(&["status", "--data", folder]);
+    assert!(succeeded, "{said}");
+    let ended = first.wait_with_output().expect("it was started");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success() && said.contains("another command works as gateway-4095"), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "it waited");
+
+    let own = |name: &str| up.path().join("operator").join(name).to_str().expect("a text").to_owned();
+    let certificate = |arguments: &[&str]| {
+        let done = Command::new(PROGRAM).arg("certificate").args(arguments).output().expect("the program can be run");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    let (authority, issued) = (own("other-authority"), own("other"));
+    certificate(&["authority", &authority]);
+    certificate(&["issue", "gateway-4095", "--authority", &authority, "--into", &issued]);
+    let file = up.cluster().file();
+    let (succeeded, said) = shard(&["status", "--cluster", file.to_str().expect("a text"), "--certificates", &issued]);
+    assert!(!succeeded && said.contains("store-1") && said.contains("of another authority"), "{said}");
 }
