@@ -7,9 +7,11 @@
 //! Invariant: equal inputs at equal times give equal outputs.
 
 mod gate;
+mod tallied;
 mod time;
 
 pub use gate::Gate;
+pub use tallied::Tallied;
 pub use time::{Instant, Now, WallTime};
 
 /// The position of a record that a machine asked its host to make durable. Positions of one machine grow without gaps from 1.

@@ -31,7 +31,7 @@ mod validating;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use iolite_machine::{Instant, Machine, Now};
+use iolite_machine::{Instant, Machine, Now, Tallied};
 use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
 
@@ -157,7 +157,7 @@ pub struct Coordinator {
     /// When transactions, backups and closers want to be looked at.
     timers: Timers,
     time_limits: TimeLimits,
-    tally: Tally,
+    tally: Tallied<Tally>,
     /// Requests that came while opening.
     waiting: VecDeque<(RequestId, Request)>,
     outputs: VecDeque<CoordinatorOutput>,
@@ -186,7 +186,7 @@ impl Coordinator {
             decided: BTreeMap::new(),
             timers: Timers::default(),
             time_limits: TimeLimits::default(),
-            tally: Tally::default(),
+            tally: Tallied::default(),
             waiting: VecDeque::new(),
             outputs: VecDeque::new(),
             settings,
@@ -212,7 +212,7 @@ impl Coordinator {
 
     /// What it has done since it was made.
     pub fn tally(&self) -> Tally {
-        self.tally
+        self.tally.0
     }
 
     /// The shards, and who keeps them, as far as it knows.

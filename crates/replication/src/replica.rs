@@ -44,7 +44,7 @@ mod view_change;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use iolite_machine::{Instant, Machine, Now, PersistId};
+use iolite_machine::{Instant, Machine, Now, PersistId, Tallied};
 use iolite_store::Attempts;
 use iolite_values::{StoreIncarnation, Timestamp};
 
@@ -175,8 +175,8 @@ pub struct Replica {
     /// The last record that was handed out.
     persisted: PersistId,
     /// Bytes of the records that were handed out.
-    journaled: u64,
-    votes: Votes,
+    journaled: Tallied<u64>,
+    votes: Tallied<Votes>,
     /// Messages that made no sense.
     absurd: u64,
     checkpoint: Option<Checkpoint>,
@@ -224,8 +224,8 @@ impl Replica {
             ceiling: Timestamp::ZERO,
             reads_through: Timestamp::ZERO,
             persisted: PersistId::START,
-            journaled: 0,
-            votes: Votes::default(),
+            journaled: Tallied::default(),
+            votes: Tallied::default(),
             absurd: 0,
             checkpoint: None,
             outputs: VecDeque::new(),

@@ -68,6 +68,12 @@ pub fn one_after_the_other() -> Plan {
     Plan { submits: Submits::Whenever, ..one_shard(3, vec![write(0), write(1)]) }
 }
 
+/// f = 1: what one reads, the other one writes, perhaps after that was reported, and at a higher timestamp. As in flaw 2, its stale read.
+pub fn a_reader_after_a_writer() -> Plan {
+    let reader = transaction(1, Place::First, &[reads(Place::First)], &[writes(Place::Last, 1)]);
+    Plan { submits: Submits::Whenever, clocks: vec![20, 10], ..one_shard(3, vec![write(0), reader]) }
+}
+
 /// (b) Two shards of one replica, three transactions, in one of the six orders of their clocks: those of the inversion in flaw 2.
 pub fn two_shards_in_order(clocks: [u64; 3]) -> Plan {
     let across = transaction(2, Place::Last, &[reads(Place::First)], &[writes(Place::Last, 2)]);

@@ -272,3 +272,6 @@ fn see(plan: &Plan, known: &Known, world: &World, told: &Told, marks: &mut Marks
     marks.set(SIGHT + 5, told.committed_by.iter().any(|(_, view, _)| view.number > 0));
     marks.set(SIGHT + 6, coordinators(known, world).any(|facts| !facts.commits.is_empty()));
 }
+
+#[cfg(test)]
+mod tests;

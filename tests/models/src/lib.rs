@@ -22,5 +22,5 @@ pub use judge::{Marks, SIGHTS, VIOLATIONS};
 pub use plan::{Bounds, Closes, Plan, Submission, Submits};
 pub use report::{Report, Verdict, explore};
 pub use transactions::{Place, reads, transaction, writes};
-pub use walk::{Walked, walk};
+pub use walk::{Walked, walk, walk_to};
 pub use world::{Action, World, WorldModel};

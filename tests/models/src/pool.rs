@@ -69,6 +69,11 @@ impl Pool {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[cfg(test)]
+    pub fn into_known(self) -> Known {
+        self.known.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn step(&self, number: NodeNumber, step: Step) -> Option<Arc<Stepped>> {
         let node = {
             let known = self.known();
@@ -124,6 +129,13 @@ impl Known {
             self.messages.push(Arc::new(KnownMessage { message, facts }));
         }
         number
+    }
+
+    /// From now on the node has told this instead.
+    #[cfg(test)]
+    pub fn tell_otherwise(&mut self, number: NodeNumber, facts: NodeFacts) {
+        let known = &mut self.nodes[number as usize];
+        *known = Arc::new(KnownNode { node: known.node.clone(), facts });
     }
 
     pub fn counts(&self) -> (usize, usize, usize) {

@@ -8,7 +8,7 @@ use stateright::Model;
 
 use crate::plan::Plan;
 use crate::pool::Step;
-use crate::world::{Action, WorldModel};
+use crate::world::{Action, World, WorldModel};
 
 /// Steps that were computed are kept for so many walks.
 const WALKS_A_POOL: u64 = 500;
@@ -42,6 +42,11 @@ impl fmt::Display for Walked {
 
 /// Walks until so many walks are done, or so much time is up. Equal seeds give equal walks.
 pub fn walk(plan: &Plan, seed: u64, walks_max: u64, at_most: Duration) -> Walked {
+    walk_to(plan, seed, walks_max, at_most, |_| true)
+}
+
+/// The same; a violation counts in such a world only.
+pub fn walk_to(plan: &Plan, seed: u64, walks_max: u64, at_most: Duration, counts: impl Fn(&World) -> bool) -> Walked {
     let started = Instant::now();
     let mut walked = Walked { walks: 0, left: 0, steps: 0, sights: BTreeSet::new(), violation: None };
     let mut model = WorldModel::new(plan.clone());
@@ -49,38 +54,52 @@ pub fn walk(plan: &Plan, seed: u64, walks_max: u64, at_most: Duration) -> Walked
         if walked.walks % WALKS_A_POOL == WALKS_A_POOL - 1 {
             model = WorldModel::new(plan.clone());
         }
-        walk_once(&model, Chance::new(seed, walked.walks), &mut walked);
+        walk_once(&model, Chance::new(seed, walked.walks), &counts, &mut walked);
         walked.walks += 1;
     }
     walked
 }
 
-fn walk_once(model: &WorldModel, mut chance: Chance, walked: &mut Walked) {
+fn walk_once(model: &WorldModel, mut chance: Chance, counts: &impl Fn(&World) -> bool, walked: &mut Walked) {
     let mut world = model.first();
     let mut way = Vec::new();
     while way.len() < STEPS_MAX {
-        let mut actions = Vec::new();
-        model.actions(&world, &mut actions);
-        let next = loop {
-            if actions.is_empty() {
-                break None;
-            }
-            let action = actions.swap_remove(chance.below(actions.len()));
-            if let Some(next) = model.after(&world, action) {
-                break Some((action, next));
-            }
-        };
-        let Some((action, next)) = next else { break };
+        let Some((action, next)) = step_on(model, &world, &mut chance) else { break };
         way.push(action);
         world = next;
         walked.steps += 1;
-        if let Some(name) = world.marks.violation() {
+        if let Some(name) = world.marks.violation()
+            && counts(&world)
+        {
             walked.violation = Some((name, way.iter().map(|action| describe(model, *action)).collect()));
             break;
         }
     }
     walked.left += u64::from(way.len() == STEPS_MAX);
     walked.sights.extend(world.marks.sights());
+}
+
+/// Something that can happen, and the world after it; none at an end.
+fn step_on(model: &WorldModel, world: &World, chance: &mut Chance) -> Option<(Action, World)> {
+    let mut actions = Vec::new();
+    model.actions(world, &mut actions);
+    while !actions.is_empty() {
+        let action = actions.swap_remove(chance.below(actions.len()));
+        if let Some(next) = model.after(world, action) {
+            return Some((action, next));
+        }
+    }
+    None
+}
+
+/// Where some walk ends.
+#[cfg(test)]
+pub fn an_end(model: &WorldModel, walk: u64) -> World {
+    let (mut world, mut chance) = (model.first(), Chance::new(1, walk));
+    while let Some((_, next)) = step_on(model, &world, &mut chance) {
+        world = next;
+    }
+    world
 }
 
 /// One line for people.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use iolite_models::configurations::{
-    broken, closing_apart, five_replicas, one_after_the_other, one_transaction_and_both_paths, one_transaction_twice,
-    reader_and_writer,
+    a_reader_after_a_writer, broken, closing_apart, five_replicas, one_after_the_other, one_transaction_and_both_paths,
+    one_transaction_twice, reader_and_writer, two_shards_in_order,
 };
-use iolite_models::{Plan, Verdict, explore, walk};
+use iolite_models::{Plan, Verdict, World, explore, walk, walk_to};
 use iolite_replication::Broken;
 
 const LONG: Duration = Duration::from_secs(600);
@@ -21,6 +21,24 @@ fn assert_found(plan: Plan, expected: &str) {
 #[test]
 fn flaw_2_a_write_below_an_acknowledged_one_is_not_strict() {
     assert_found(broken(Broken::AcceptBelowWrites, one_after_the_other()), "what committed is strictly serializable");
+}
+
+#[test]
+fn flaw_2_a_stale_read_below_an_acknowledged_write_is_not_strict() {
+    let plan = broken(Broken::ValidateAsFigure9, a_reader_after_a_writer());
+    assert_found(plan, "what committed is strictly serializable");
+}
+
+/// The third transaction, which reads what the first writes and writes what the second does, is there before anything was reported: its own reads are
+/// fresh. The second comes after the first was reported, and stands below the third, which stands below the first.
+#[test]
+fn flaw_2_timestamps_are_inverted_across_shards() {
+    let plan = broken(Broken::ValidateAsFigure9, two_shards_in_order([30, 10, 20]));
+    let is_inverted = |world: &World| world.reported_before[2] == 0 && world.reported_before[1] == 0b001;
+    let walked = walk_to(&plan, 1, 200_000, LONG, is_inverted);
+    println!("{:?}: {walked}", plan.broken);
+    let (found, _) = walked.violation.expect("it is found");
+    assert_eq!(found, "what committed is strictly serializable");
 }
 
 #[test]

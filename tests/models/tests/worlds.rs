@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use iolite_models::configurations::{
-    ORDERS, closing, closing_apart, closing_quietly, five_replicas, one_after_the_other, one_transaction,
-    one_transaction_and_a_view_change, one_transaction_and_both_paths, one_transaction_twice, reader_and_writer,
-    two_shards_in_order, two_take_over, two_that_conflict,
+    ORDERS, a_reader_after_a_writer, closing, closing_apart, closing_quietly, five_replicas, one_after_the_other,
+    one_transaction, one_transaction_and_a_view_change, one_transaction_and_both_paths, one_transaction_twice,
+    reader_and_writer, two_shards_in_order, two_take_over, two_that_conflict,
 };
 use iolite_models::{Plan, Verdict, explore, walk};
 
@@ -72,6 +72,7 @@ fn two_shards_are_strict_in_every_order_of_timestamps() {
         exhaust("(b)", plan, &[FAST, ABORT]);
     }
     wander("one after the other", &one_after_the_other(), 1_000, &[FAST, SLOW, ABORT]);
+    wander("a reader after a writer", &a_reader_after_a_writer(), 1_000, &[FAST, ABORT]);
 }
 
 #[test]

@@ -191,7 +191,7 @@ impl Coordinator {
     }
 
     fn answer(&mut self, now: Now, transacting: Transacting, reply: Reply) {
-        self.tally.count_answer(&reply, now.instant.since(transacting.begun));
+        self.tally.count_answer(&reply, now.instant.since(*transacting.begun));
         for request in transacting.requests {
             self.reply(request, reply.clone());
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_machine::{Instant, Now};
+use iolite_machine::{Instant, Now, Tallied};
 use iolite_store::RequestId;
 use iolite_values::{Attempt, Level, Timestamp, Transaction, TransactionId};
 
@@ -45,7 +45,7 @@ pub(super) struct Transacting {
     pub transaction: Arc<Transaction>,
     pub floor: Timestamp,
     /// When it was asked for.
-    pub begun: Instant,
+    pub begun: Tallied<Instant>,
     pub id: ProposalId,
     pub tries: u32,
     pub place: Place,
@@ -156,7 +156,7 @@ impl Coordinator {
         };
         let id = self.next_proposal(now, &transaction, floor, 0);
         let phase = Phase::Voting(BTreeMap::new());
-        let (requests, begun) = (vec![request], now.instant);
+        let (requests, begun) = (vec![request], Tallied(now.instant));
         let transacting = Transacting { requests, transaction, floor, begun, id, tries: 0, place, phase };
         let key = self.transactions.insert(transacting);
         self.prepare(now, key, None);

@@ -87,8 +87,8 @@ impl Replica {
             is_needed: self.report().needed_by().is_none_or(|waiting| !waiting.is_empty()),
             clients: self.clients.len(),
             completions: self.clients.completions(),
-            journaled: self.journaled,
-            votes: self.votes,
+            journaled: *self.journaled,
+            votes: *self.votes,
             absurd: self.absurd,
         }
     }

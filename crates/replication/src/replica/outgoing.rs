@@ -22,7 +22,7 @@ impl Replica {
     fn append(&mut self, record: Vec<u8>) -> PersistId {
         let id = self.persisted.next();
         self.persisted = id;
-        self.journaled += record.len() as u64;
+        *self.journaled += record.len() as u64;
         self.outputs.push_back(ReplicaOutput::Persist { id, record });
         id
     }
