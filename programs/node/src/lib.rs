@@ -41,7 +41,7 @@ pub use directory::EtcdError;
 pub use directory::{ClusterSource, DIRECTORY_READ_EVERY, Description, Directory, Revision};
 pub use front::{Front, FrontInput, FrontOutput};
 pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
-pub use names::NodeRole;
+pub use names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 pub use node::{Node, NodeInput, NodeOutput};
 #[cfg(feature = "postgres")]
 pub use password::PasswordError;

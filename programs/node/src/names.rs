@@ -17,6 +17,10 @@ pub enum NodeRole {
     Gateway(CoordinatorId),
 }
 
+/// Commands that work as a gateway does, such as backups, have the numbers from this on, and gateways those below: no command ends a gateway by taking
+/// its number.
+pub const FIRST_NUMBER_OF_COMMANDS: u16 = 4032;
+
 impl NodeRole {
     pub fn name(self) -> NodeName {
         NodeName::new(&self.to_string()).expect("letters, a hyphen and digits")

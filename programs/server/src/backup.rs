@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use iolite_backup::{Manifest, Place, check_backup, restore_backup, take_backup};
 use iolite_host::{Clock, Metrics, allow_all_open_files};
-use iolite_node::{Directory, StoreClient, StoreClientSettings};
+use iolite_node::{Directory, FIRST_NUMBER_OF_COMMANDS, StoreClient, StoreClientSettings};
 use iolite_replication::ShardMap;
 use iolite_values::CoordinatorId;
 
@@ -17,7 +17,7 @@ use crate::operator::Connection;
 pub struct Store {
     #[command(flatten)]
     connection: Connection,
-    /// The number that this command has among gateways: no other process may have it at the same time
+    /// The number that this command has among gateways, of 4032 to 4094: another command that has it at the same time is ended
     #[arg(long, default_value_t = NUMBER)]
     number: u16,
 }
@@ -28,8 +28,14 @@ const NUMBER: u16 = CoordinatorId::MAX - 1;
 impl Store {
     /// The store, and the shards that it has now.
     fn open(&self) -> anyhow::Result<(StoreClient, ShardMap)> {
-        let id = CoordinatorId::new(self.number).with_context(|| {
-            format!("--number {}: a gateway has a number up to {}", self.number, CoordinatorId::MAX)
+        let own = Some(self.number).filter(|number| (FIRST_NUMBER_OF_COMMANDS..=NUMBER).contains(number));
+        let id = own.and_then(CoordinatorId::new).with_context(|| {
+            format!(
+                "--number {}: this command has one of {FIRST_NUMBER_OF_COMMANDS} to {NUMBER}. Those below are of gateways, and one that has the number would be \
+                 ended; {} is of who changes groups",
+                self.number,
+                CoordinatorId::MAX
+            )
         })?;
         let (file, security) = self.connection.of(id)?;
         let directory = Directory::open(&file)?;

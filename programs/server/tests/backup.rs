@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iolite::{CellState, Client, Mutators, Options, Schema, Value, View};
 use iolite_backup::{Manifest, Part};
-use iolite_cluster::{ClusterShape, NodeState, Ports};
+use iolite_cluster::{ClusterShape, LocalCluster, NodeState, Ports};
 use iolite_values::{ColumnId, TableId};
 use local::{Folder, Local, PATIENCE, PROGRAM, fails, succeeds};
 use tokio::task::JoinHandle;
@@ -445,14 +445,21 @@ fn what_a_clumsy_operator_does_to_backups_is_told() {
     );
     let unfinished = fails(&["check-backup", "--from", path(&to)]);
     assert!(unfinished.contains("was not finished"), "{unfinished}");
-    let number = fails(&["backup", "--data", path(&data), "--number", "5000", "--to", path(&folder.0.join("x"))]);
-    assert!(number.contains("a gateway has a number up to 4095"), "{number}");
+    // The number of a gateway that works, of an operator, and of nobody.
+    for number in ["0", "4095", "5000"] {
+        let told = fails(&["backup", "--data", path(&data), "--number", number, "--to", path(&folder.0.join("x"))]);
+        assert!(told.contains("one of 4032 to 4094"), "{told}");
+    }
+    assert!(
+        LocalCluster::open(&data).expect("it was made").unready().expect("it is whole").is_empty(),
+        "its gateway works"
+    );
     // By the cluster's file, with a certificate of the operator's own.
     let (authority, own) = (data.join("authority"), folder.0.join("own"));
-    succeeds(&["certificate", "issue", "gateway-77", "--authority", path(&authority), "--into", path(&own)]);
+    succeeds(&["certificate", "issue", "gateway-4077", "--authority", path(&authority), "--into", path(&own)]);
     let there = folder.0.join("there");
     let by_file =
-        ["backup", "--cluster", path(&config), "--certificates", path(&own), "--number", "77", "--to", path(&there)];
+        ["backup", "--cluster", path(&config), "--certificates", path(&own), "--number", "4077", "--to", path(&there)];
     succeeds(&by_file);
     assert!(there.join("manifest.json").is_file());
     drop(cluster);

@@ -7,6 +7,8 @@ use iolite_replication::ShardMapError;
 use iolite_replication::node::{GroupError, ReplicaId, ShardId, SplitError};
 use iolite_values::KeyError;
 
+use crate::names::FIRST_NUMBER_OF_COMMANDS;
+
 /// Each message says what to correct, and where.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -58,7 +60,9 @@ pub enum ConfigProblem {
     TwoSecurities,
     #[error("`delay_ms` is {0}; it is to be a time of zero or more milliseconds")]
     Delay(f64),
-    #[error("the gateway's number {0} is not one of 0 to 4095")]
+    #[error(
+        "the gateway's number {0} is not one of 0 to {last}: those beyond are of commands, such as backups", last = FIRST_NUMBER_OF_COMMANDS - 1
+    )]
     GatewayNumber(u16),
     #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]
     UnknownReplica { id: ReplicaId },

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
 use crate::Directory;
-use crate::names::NodeRole;
+use crate::names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 
 /// One node: its file, and the cluster's. Paths are relative to the file that they are in.
 #[derive(Clone, Debug)]
@@ -221,7 +221,8 @@ impl From<DurabilityWord> for Durability {
 
 impl GatewayConfig {
     pub(super) fn of(table: GatewayTable, folder: &Path) -> Result<GatewayConfig, ConfigProblem> {
-        let id = CoordinatorId::new(table.number).ok_or(ConfigProblem::GatewayNumber(table.number))?;
+        let own = Some(table.number).filter(|number| *number < FIRST_NUMBER_OF_COMMANDS);
+        let id = own.and_then(CoordinatorId::new).ok_or(ConfigProblem::GatewayNumber(table.number))?;
         let (token, app) = (folder.join(table.token), table.app.map(|app| folder.join(app)));
         Ok(GatewayConfig { id, listen: table.listen, token, app, schemas: table.schemas })
     }
@@ -255,13 +256,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let gateway = "[gateway]\nnumber = 9000\nlisten = \"127.0.0.1:7777\"\ntoken = \"token\"\nschemas = \"grow\"\n";
+        let gateway = "[gateway]\nnumber = 4032\nlisten = \"127.0.0.1:7777\"\ntoken = \"token\"\nschemas = \"grow\"\n";
         let store = "[store]\nnumber = 0\ndata = \"data\"\n";
         let head = "cluster = \"c\"\nplain = true\n";
         for (text, told) in [
             (head.to_owned(), "neither [store] nor [gateway]"),
             (format!("{head}{store}{gateway}"), "both [store] and [gateway]"),
-            (format!("{head}{gateway}"), "not one of 0 to 4095"),
+            (format!("{head}{gateway}"), "not one of 0 to 4031: those beyond are of commands"),
             (format!("cluster = \"c\"\n{store}"), "neither `certificates = FOLDER`"),
             (format!("{head}certificates = \"tls\"\n{store}"), "choose one"),
             (format!("{head}delay_ms = -1.0\n{store}"), "delay_ms"),
