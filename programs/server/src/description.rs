@@ -52,7 +52,8 @@ pub async fn write(arguments: &Write) -> anyhow::Result<()> {
             now.file.store
         );
     }
-    if source.replace(&file, Some(revision)).await? {
+    let replaced = source.replace(&file, Some(revision)).await;
+    if replaced.context("whether it was written is not known: give the same command again, which tells")? {
         return Ok(iolite_host::print("written; nodes read it within a second\n")?);
     }
     if revision == NONE_YET {

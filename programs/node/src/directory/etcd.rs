@@ -109,17 +109,21 @@ impl EtcdClient {
         Ok((value, Revision(revision.ok_or_else(|| wrong("the key has no revision"))?)))
     }
 
-    /// Writes a value in the place of the one of that revision. `false`: it is not the newest any more, so nothing was written. Where an answer was
-    /// lost and another server asked, `false` may mean that it was written: who tries again reads it first.
+    /// Writes a value in the place of the one of that revision. `false`: that is not the newest any more, and the newest is another value. Where it is
+    /// this one, it was written: by this very call, where an answer was lost and another server asked, by an earlier one, or by somebody else.
     ///
     /// # Errors
-    /// [`EtcdError`].
+    /// [`EtcdError`]. Whether it was written is not known then where no server answered; the same again tells.
     pub async fn replace(&mut self, value: &str, known: Revision) -> Result<bool, EtcdError> {
         let key = self.key();
         let same = json!({ "key": key, "target": "MOD", "result": "EQUAL", "mod_revision": known.0.to_string() });
         let put = json!({ "requestPut": { "key": key, "value": BASE64.encode(value) } });
-        let answer = self.call("kv/txn", &json!({ "compare": [same], "success": [put] })).await?;
-        Ok(answer.get("succeeded").and_then(Value::as_bool).unwrap_or(false))
+        let newest = json!({ "requestRange": { "key": key } });
+        let request = json!({ "compare": [same], "success": [put], "failure": [newest] });
+        let answer = self.call("kv/txn", &request).await?;
+        let is_replaced = answer.get("succeeded").and_then(Value::as_bool).unwrap_or(false);
+        let newest = answer.pointer("/responses/0/response_range/kvs/0/value").and_then(Value::as_str);
+        Ok(is_replaced || newest.is_some_and(|newest| newest == BASE64.encode(value)))
     }
 
     fn key(&self) -> String {

@@ -70,3 +70,21 @@ async fn a_server_that_does_not_answer_in_time_or_has_no_leader_is_left_for_the_
     assert!(error.contains("no answer within 2s, "), "{error}");
     assert!(error.contains("etcdserver: no leader"), "{error}");
 }
+
+#[tokio::test]
+async fn a_value_that_was_written_by_a_call_whose_answer_was_lost_is_not_denied() {
+    // The first server has written it, and ends before it can say so. For the second the revision is an old one then.
+    let lost = server(String::new);
+    let found = |value: &str| {
+        let value = BASE64.encode(value);
+        ok(&format!(
+            r#"{{"responses": [{{"response_range": {{"kvs": [{{"value": "{value}", "mod_revision": "8"}}]}}}}]}}"#
+        ))
+    };
+    let own = server(move || found("own"));
+    assert!(client(&[&lost, &own]).replace("own", Revision(7)).await.expect("the second answers"));
+    let other = server(move || found("another"));
+    assert!(!client(&[&lost, &other]).replace("own", Revision(7)).await.expect("the second answers"));
+    let none = server(|| ok(r#"{"responses": [{"response_range": {}}]}"#));
+    assert!(!client(&[&none]).replace("own", Revision(7)).await.expect("it answers"), "it was taken away");
+}
