@@ -33,7 +33,7 @@ fn with_free_ports(text: &str) -> String {
 }
 
 /// That the page speaks of.
-const REPLICAS: u16 = 4;
+const REPLICAS: u16 = 6;
 
 /// A multiple of ten from which so many ports are free.
 fn free_base(after: u16) -> u16 {
