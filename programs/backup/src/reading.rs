@@ -59,8 +59,13 @@ impl<'a> Copy<'a> {
 
     /// The rows of a table, in the order of their keys.
     pub fn table(&self, table: TableId) -> Pages<'_> {
+        self.range(table, &KeyRange::all())
+    }
+
+    /// Those of a range.
+    pub fn range(&self, table: TableId, range: &KeyRange) -> Pages<'_> {
         // Shard by shard, so that no page is asked of several at once.
-        let ranges = self.shards.of_range(table, &KeyRange::all()).into_iter().map(|(_, range)| range);
+        let ranges = self.shards.of_range(table, range).into_iter().map(|(_, range)| range);
         Pages { copy: self, table, ranges: ranges.collect() }
     }
 }

@@ -3,16 +3,18 @@
 //! Invariants:
 //! - the backup is read whole and compared with its checksums before anything is written;
 //! - the store is marked before the first row, and the mark goes when all was read back and compared: until then gateways serve nobody;
-//! - every transaction has a name that the backup and the part give it, so whoever begins again changes nothing twice.
+//! - every transaction has a name that the backup and the part give it, so whoever begins again changes nothing twice;
+//! - a restore that has ended is never said to be under way: whoever begins again reads everything that was acknowledged before.
 
 use std::sync::Arc;
 
 use iolite_catalog::{Catalog, begin_restoring, end_restoring, restoring};
 use iolite_node::StoreClient;
-use iolite_replication::{ShardMap, completions_table};
+use iolite_replication::{CompletionRow, ShardMap, completions_table};
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{
-    Attempt, ClientId, Counter, Decision, Id, KeyRange, Level, Read, Timestamp, Transaction, TransactionId, Write,
+    Attempt, ClientId, Counter, Decision, Id, KeyRange, Level, Read, Timestamp, Transaction, TransactionId, Value,
+    Write,
 };
 use iolite_wire::EncodeError;
 use iolite_wire::client_storage::StoredRow;
@@ -26,7 +28,7 @@ use crate::manifest::{MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, Par
 use crate::place::{Place, PlaceError};
 use crate::reading::{Copy, ReadError};
 use crate::row_writes::writes_of;
-use crate::store_requests::{RequestError, ask, commit, resolved_through, unexpected};
+use crate::store_requests::{RequestError, ask, commit, everything_until_now, resolved_through, unexpected};
 
 /// So many parts are restored at a time.
 const PARTS_AT_ONCE: usize = 4;
@@ -63,6 +65,16 @@ pub enum RestoreError {
     SameStore,
     #[error("the store is not empty. A backup is restored into a new cluster that nobody has used yet: make one")]
     NotEmpty,
+    #[error(
+        "the backup {0} was restored already, whole and compared, into this store or into the one that this is a copy of: there is nothing to go on with. To \
+         have it once more, restore it into a new cluster"
+    )]
+    Already(Id),
+    #[error(
+        "everything was restored and compared; whether the cluster serves it is not known yet: {source}. Run it again, which goes on or says that it was \
+         restored already"
+    )]
+    EndUnknown { source: Box<RestoreError> },
     #[error("the backup {0} is being restored into this store: finish that, or make a new cluster")]
     Another(Id),
     #[error("what was restored is not what the backup says: {0}. If that is so again in a new cluster, report it")]
@@ -119,7 +131,7 @@ async fn read_part(place: &Place, part: &PartSummary) -> Result<Part, RestoreErr
 /// Restores a backup into a cluster that has never been used. Run again after a failure, it goes on.
 ///
 /// # Errors
-/// [`RestoreError`]; nothing that was restored is served then.
+/// [`RestoreError`]; nothing that was restored is served then, but after [`RestoreError::Already`] and perhaps [`RestoreError::EndUnknown`].
 pub async fn restore_backup(
     store: &StoreClient,
     shards: &ShardMap,
@@ -128,13 +140,15 @@ pub async fn restore_backup(
 ) -> Result<Manifest, RestoreError> {
     let manifest = Arc::new(check_backup(place, address).await?);
     let restoring = Restoring { store: store.clone(), own: ClientId(manifest.backup) };
-    let standing = resolved_through(store, Timestamp::ZERO).await?;
+    let standing = everything_until_now(store).await?;
     if standing.store.0 == manifest.store {
         return Err(RestoreError::SameStore);
     }
-    let begun = restoring.begin(shards, standing.resolved, manifest.backup).await?;
+    let begun = restoring.begin(shards, standing.resolved, &manifest).await?;
     let filled = fill(&restoring, shards, place, &manifest, begun).await;
     filled.map_err(|source| RestoreError::Interrupted { source: Box::new(source) })?;
+    let ended = restoring.end(manifest.parts.len()).await;
+    ended.map_err(|source| RestoreError::EndUnknown { source: Box::new(source) })?;
     Ok(Arc::unwrap_or_clone(manifest))
 }
 
@@ -162,8 +176,12 @@ async fn fill(
     }
     let store = &restoring.store;
     let at = resolved_through(store, last).await?.resolved;
-    compare(store, shards, at, manifest, |client| client == restoring.own).await?;
-    restoring.end(manifest.parts.len()).await
+    compare(store, shards, at, manifest, |client| client == restoring.own).await
+}
+
+/// The last transaction of a restore.
+fn last_counter(parts: usize) -> Counter {
+    Counter((parts as u64 + 1) * PART_COUNTERS)
 }
 
 /// A restore under way.
@@ -176,7 +194,8 @@ struct Restoring {
 
 impl Restoring {
     /// Marks the store, unless it is marked for this backup already.
-    async fn begin(&self, shards: &ShardMap, at: Timestamp, backup: Id) -> Result<Timestamp, RestoreError> {
+    async fn begin(&self, shards: &ShardMap, at: Timestamp, manifest: &Manifest) -> Result<Timestamp, RestoreError> {
+        let backup = manifest.backup;
         let copy = Copy::new(&self.store, shards, at);
         let mut catalog = copy.table(Catalog::table());
         let mut is_empty = true;
@@ -187,6 +206,9 @@ impl Restoring {
                 Some(other) => return Err(RestoreError::Another(other)),
                 None => {}
             }
+        }
+        if self.has_ended(&copy, manifest.parts.len()).await? {
+            return Err(RestoreError::Already(backup));
         }
         // Whoever has ever written left a record of it.
         if !is_empty || copy.table(completions_table()).next().await?.is_some() {
@@ -201,11 +223,30 @@ impl Restoring {
         }
     }
 
-    /// Takes the mark away.
+    /// Takes the mark away: the restore has ended with that.
     async fn end(&self, parts: usize) -> Result<(), RestoreError> {
-        let last = (parts as u64 + 1) * PART_COUNTERS;
-        self.commit(self.transaction(last, end_restoring())).await?;
-        self.acknowledge(self.own, Counter(last)).await
+        let last = last_counter(parts);
+        self.commit(self.transaction(last.0, end_restoring())).await?;
+        // That its records are not needed any more is for tidiness. They stay where this is not heard.
+        let _ = self.acknowledge(self.own, last).await;
+        Ok(())
+    }
+
+    /// Whether the store has a record of the transaction that took the mark away.
+    async fn has_ended(&self, copy: &Copy<'_>, parts: usize) -> Result<bool, RestoreError> {
+        let last = last_counter(parts);
+        let own = KeyRange::prefix(&[Value::Id(self.own.0)]).expect("an id is a key");
+        let mut pages = copy.range(completions_table(), &own);
+        while let Some(page) = pages.next().await? {
+            let is_last = |row: CompletionRow| match row {
+                CompletionRow::Client { acknowledged, .. } => acknowledged >= last,
+                CompletionRow::Outcome { counter, .. } => counter == last,
+            };
+            if page.iter().filter_map(CompletionRow::of).any(is_last) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Restores a part, and says the last timestamp that it took.

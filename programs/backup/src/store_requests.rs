@@ -1,6 +1,6 @@
 //! Requests to the store, with an end to patience: an operator is told when nobody answers.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use iolite_node::{Standing, StoreClient, StoreClientEnd};
 use iolite_store::{CommitReply, Reply, Request};
@@ -46,7 +46,9 @@ pub(crate) async fn resolved_through(store: &StoreClient, at: Timestamp) -> Resu
 ///
 /// It is at or above the clock, and above where the feed stood when this client began. So every shard was closed since: and whoever closes learns of
 /// every timestamp that was closed before, by whatever clock.
-pub(crate) async fn everything_until_now(store: &StoreClient, now_micros: u64) -> Result<Standing, RequestError> {
+pub(crate) async fn everything_until_now(store: &StoreClient) -> Result<Standing, RequestError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_micros = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
     let begun = resolved_through(store, Timestamp::ZERO).await?;
     let now = Timestamp::new(now_micros, store.id());
     resolved_through(store, now.max(begun.resolved.next_for(store.id()))).await

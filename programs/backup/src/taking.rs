@@ -2,8 +2,6 @@
 //!
 //! Invariant: everything is read at one resolved timestamp, which has all that was acknowledged before; the manifest is written last.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use iolite_catalog::{CATALOG_TABLE, Catalog, CatalogError, SchemaPolicy};
 use iolite_host::random_id;
 use iolite_node::{Standing, StoreClient};
@@ -61,8 +59,7 @@ pub async fn take_backup(
     if !place.is_empty().await? {
         return Err(BackupError::NotEmpty(address.to_owned()));
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let standing = everything_until_now(store, u64::try_from(now.as_micros()).unwrap_or(u64::MAX)).await?;
+    let standing = everything_until_now(store).await?;
     let copy = Copy::new(store, shards, standing.resolved);
     let mut taking = Taking { place, parts: Vec::new(), part: None };
     let mut tables = Vec::new();

@@ -6,7 +6,7 @@ mod local;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -213,7 +213,16 @@ async fn a_backup_under_load_is_one_moment_and_is_restored_into_another_shape() 
     assert!(balances.iter().any(|balance| *balance != 0), "there were some");
 
     the_device_is_told_what_its_deposit_came_to(&restored, &device, &client).await;
-    let used = fails(&["restore", "--data", path(&second), "--from", path(&backup)]);
+    let again = fails(&["restore", "--data", path(&second), "--from", path(&backup)]);
+    assert!(again.contains("was restored already, whole and compared"), "{again}");
+    let other = folder.0.join("other");
+    succeeds(&["backup", "--data", path(&second), "--to", path(&other)]);
+    let third = folder.0.join("third");
+    let used = start(&third, &[], 1);
+    within("a note", open(&used, 0, Options::new()).mutate("note", &("own", 1)).expect("called").confirmed())
+        .await
+        .expect("confirmed");
+    let used = fails(&["restore", "--data", path(&third), "--from", path(&other)]);
     assert!(used.contains("the store is not empty") && used.contains("make one"), "{used}");
 }
 
@@ -324,6 +333,30 @@ async fn what_is_half_restored_is_served_to_nobody_and_a_restore_goes_on_where_i
     let words = client.read(View::Confirmed, |tx| tx.cell("notes", "7", "words"));
     let words = within("a read", words).await.expect("it can be read");
     assert_eq!(*words, Some(CellState::List(vec![Value::from("first"), Value::from("7")])), "appended once each");
+}
+
+/// Wherever it was killed: it goes on, or it had ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restore_that_is_killed_at_any_moment_ends_and_says_so() {
+    let folder = Folder::new("killed-restore");
+    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
+    let (backup, second) = (backup_of_notes(&folder.0).await, folder.0.join("second"));
+    let cluster = start(&second, &["notes"], 1);
+    let restore = ["restore", "--data", path(&second), "--from", path(&backup)];
+    for millis in [30, 80, 130, 180, 230, 280, 350, 450, 600, 800, 1_100, 1_500] {
+        let mut command = Command::new(PROGRAM);
+        let started = command.args(restore).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut tool = started.expect("the program can be run");
+        tokio::time::sleep(std::time::Duration::from_millis(millis)).await;
+        let _ = tool.kill();
+        tool.wait().expect("it was started");
+    }
+    let ended = Command::new(PROGRAM).args(restore).output().expect("the program can be run");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() || said.contains("was restored already"), "{said}");
+    assert_eq!(notes(&open(&cluster, 0, Options::new())).await.len(), 20);
+    let again = fails(&restore);
+    assert!(again.contains("was restored already"), "{again}");
 }
 
 /// What speaks S3's protocol here: it is installed with the packages of the tests in TypeScript.
