@@ -15,7 +15,8 @@ pub enum Command {
         /// The folder of its two files
         folder: PathBuf,
     },
-    /// Issue a certificate to a node, with a new key; also before the last one expires, which the node then notices by itself
+    /// Issue a certificate to a node, with a new key; also before the last one expires, which the node then notices by itself.
+    /// Authorities that the node trusts already stay
     Issue {
         /// Like store-7 or gateway-3
         node: String,
@@ -48,8 +49,14 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
                 (1..=DAYS_MAX).contains(days),
                 "a certificate is valid for 1 to {DAYS_MAX} days, and not for {days}"
             );
-            Authority::open(authority)?.issue(&name, Duration::from_secs(days * DAY_SECONDS), into)?;
+            let valid = Duration::from_secs(days * DAY_SECONDS);
+            let files = Authority::open(authority)?.issue(&name, valid, into)?;
             iolite_host::print(&format!("the certificate of {node} is in {}, for {days} days\n", into.display()))?;
+            let trusted = files.authorities()?;
+            if trusted > 1 {
+                let file = files.authority.display();
+                iolite_host::print(&format!("{node} trusts {trusted} authorities, which are in {file}\n"))?;
+            }
         }
     }
     Ok(())

@@ -189,6 +189,13 @@ fn certificates_are_made_for_nodes_only() {
     assert!(!folder.0.join("store-0").exists(), "what was refused has left nothing");
     succeeds(&issue("store-0", "3650").each_ref().map(String::as_str));
     assert!(folder.0.join("store-0/node.crt").is_file());
+    // While another authority takes the place of this one, both are trusted.
+    let new = path("new");
+    succeeds(&["certificate", "authority", &new]);
+    let issued = succeeds(&["certificate", "issue", "store-0", "--authority", &new, "--into", &into]);
+    assert!(issued.contains("store-0 trusts 2 authorities"), "{issued}");
+    let read = |file: &str| std::fs::read_to_string(folder.0.join(file)).expect("readable");
+    assert_eq!(read("store-0/authority.crt"), read("authority/authority.crt") + &read("new/authority.crt"));
 }
 
 #[test]

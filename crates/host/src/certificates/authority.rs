@@ -10,8 +10,11 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use super::TlsFiles;
+use super::files::{certificates_in, told};
 use crate::links::NodeName;
 use crate::secret_file::write_secret;
 
@@ -36,6 +39,8 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// What every node trusts.
     certificate_pem: String,
+    /// The same.
+    certificate: CertificateDer<'static>,
 }
 
 /// Why there is no authority, or no certificate of it.
@@ -50,8 +55,15 @@ pub enum AuthorityError {
         "the authority's file {} cannot be read: {source}. Make an authority first, or correct the path", file.display()
     )]
     Unreadable { file: PathBuf, source: io::Error },
+    #[error("the authority's file {} holds no certificate as PEM: {problem}. Restore it from a copy", file.display())]
+    Damaged { file: PathBuf, problem: String },
     #[error("the authority's file {} holds no private key that can sign: {problem}. Restore it from a copy", file.display())]
     Key { file: PathBuf, problem: String },
+    #[error(
+        "the file {} is to be kept, for it says which authorities the node trusts, and holds no certificates as PEM: {problem}. Restore \
+         it from a copy, or remove it if this authority is the only one", file.display()
+    )]
+    NotAuthorities { file: PathBuf, problem: String },
     #[error("the file {} cannot be written: {source}. Make its folder writable for this user", file.display())]
     Unwritable { file: PathBuf, source: io::Error },
     #[error("the certificate cannot be made: {0}")]
@@ -89,27 +101,33 @@ impl Authority {
         };
         let mut params = authority_params(&key);
         validity(&mut params, SystemTime::now() + Authority::VALID);
-        let certificate_pem = params.self_signed(&key).map_err(signing)?.pem();
+        let certificate = params.self_signed(&key).map_err(signing)?;
+        let (certificate_pem, certificate) = (certificate.pem(), certificate.der().clone());
         // The certificate last: where it is, the authority is whole.
         write(&certificate_file, &certificate_pem)?;
-        Ok(Authority { issuer: Issuer::new(authority_params(&key), key), certificate_pem })
+        Ok(Authority { issuer: Issuer::new(authority_params(&key), key), certificate_pem, certificate })
     }
 
     /// Reads the authority of a folder.
     ///
     /// # Errors
-    /// [`AuthorityError::Unreadable`] and [`AuthorityError::Key`], with the file.
+    /// [`AuthorityError::Unreadable`], [`AuthorityError::Damaged`] and [`AuthorityError::Key`], with the file.
     pub fn open(folder: &Path) -> Result<Authority, AuthorityError> {
-        let certificate_pem = read(&folder.join(Authority::CERTIFICATE))?;
+        let file = folder.join(Authority::CERTIFICATE);
+        let certificate_pem = read(&file)?;
+        let certificate = CertificateDer::from_pem_slice(certificate_pem.as_bytes())
+            .map_err(|error| AuthorityError::Damaged { file, problem: told(&error) })?;
         let key = read_key(&folder.join(Authority::KEY))?;
-        Ok(Authority { issuer: Issuer::new(authority_params(&key), key), certificate_pem })
+        Ok(Authority { issuer: Issuer::new(authority_params(&key), key), certificate_pem, certificate })
     }
 
-    /// Makes a certificate for a node with a new key, and puts all that the node needs into a folder, which is made if it is missing. What is
-    /// there from before is replaced, file by file: a node that runs takes the new ones for its next link.
+    /// Makes a certificate for a node with a new key, and puts all that the node needs into a folder, which is made if it is missing. A
+    /// certificate and a key from before are replaced, file by file: a node that runs takes the new ones for its next link. Authorities that
+    /// are there stay, and this one is added if it is not among them: the node goes on trusting nodes that have a certificate of another.
     ///
     /// # Errors
-    /// [`AuthorityError::Unwritable`] and [`AuthorityError::Signing`].
+    /// [`AuthorityError::NotAuthorities`], when what is there is none, and nothing is written; [`AuthorityError::Unwritable`] and
+    /// [`AuthorityError::Signing`].
     pub fn issue(&self, name: &NodeName, valid: Duration, folder: &Path) -> Result<TlsFiles, AuthorityError> {
         self.issue_until(name, SystemTime::now() + valid, folder)
     }
@@ -121,6 +139,8 @@ impl Authority {
         folder: &Path,
     ) -> Result<TlsFiles, AuthorityError> {
         make_folder(folder)?;
+        let files = TlsFiles::in_folder(folder);
+        let trusted = self.beside(&files.authority)?;
         let key = KeyPair::generate().map_err(signing)?;
         let mut params = CertificateParams::new([name.to_string()]).map_err(signing)?;
         params.distinguished_name = common_name(name.to_string());
@@ -130,11 +150,26 @@ impl Authority {
         params.use_authority_key_identifier_extension = true;
         validity(&mut params, not_after);
         let certificate = params.signed_by(&key, &self.issuer).map_err(signing)?;
-        let files = TlsFiles::in_folder(folder);
-        write(&files.authority, &self.certificate_pem)?;
+        write(&files.authority, &trusted)?;
         write(&files.key, &key.serialize_pem())?;
         write(&files.certificate, &certificate.pem())?;
         Ok(files)
+    }
+
+    /// What is in a node's file of authorities, if there is one, with this one in it.
+    fn beside(&self, file: &Path) -> Result<String, AuthorityError> {
+        if !file.exists() {
+            return Ok(self.certificate_pem.clone());
+        }
+        let mut trusted = read(file)?;
+        let known = certificates_in(file)
+            .map_err(|error| AuthorityError::NotAuthorities { file: file.to_owned(), problem: told(&error) })?;
+        if !known.contains(&self.certificate) {
+            trusted.truncate(trusted.trim_end().len());
+            trusted += "\n";
+            trusted += &self.certificate_pem;
+        }
+        Ok(trusted)
     }
 }
 

@@ -62,6 +62,14 @@ impl TlsFiles {
         TlsFiles { authority: file("authority.crt"), certificate: file("node.crt"), key: file("node.key") }
     }
 
+    /// How many authorities the node trusts: more than one only while one takes the place of another.
+    ///
+    /// # Errors
+    /// [`TlsFilesError::Unreadable`] and [`TlsFilesError::NotPem`].
+    pub fn authorities(&self) -> Result<usize, TlsFilesError> {
+        Ok(certificates(&self.authority)?.len())
+    }
+
     pub(crate) fn read(&self) -> Result<Chain, TlsFilesError> {
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(failed(&self.key, "private key"))?;
         let (authorities, certificates) = (certificates(&self.authority)?, certificates(&self.certificate)?);
@@ -81,20 +89,28 @@ impl TlsFiles {
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFilesError> {
-    let failed = failed(file, "certificate");
-    let found = CertificateDer::pem_file_iter(file).map_err(&failed)?.collect::<Result<Vec<_>, _>>();
-    let found = found.map_err(&failed)?;
-    if found.is_empty() { Err(failed(pem::Error::NoItemsFound)) } else { Ok(found) }
+    certificates_in(file).map_err(failed(file, "certificate"))
+}
+
+/// At least one.
+pub(crate) fn certificates_in(file: &Path) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
+    let found = CertificateDer::pem_file_iter(file)?.collect::<Result<Vec<_>, _>>()?;
+    if found.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(found) }
 }
 
 fn failed(file: &Path, wanted: &'static str) -> impl Fn(pem::Error) -> TlsFilesError {
     let file = file.to_owned();
     move |error| match error {
         pem::Error::Io(source) => TlsFilesError::Unreadable { file: file.clone(), source },
-        // Its message would quote the file, and that may be a key.
-        pem::Error::NoItemsFound => {
-            TlsFilesError::NotPem { file: file.clone(), wanted, problem: "there is none in it".into() }
-        }
-        _ => TlsFilesError::NotPem { file: file.clone(), wanted, problem: "it is damaged".into() },
+        other => TlsFilesError::NotPem { file: file.clone(), wanted, problem: told(&other) },
+    }
+}
+
+/// An error's own message would quote the file, and that may be a key.
+pub(crate) fn told(error: &pem::Error) -> String {
+    match error {
+        pem::Error::Io(source) => source.to_string(),
+        pem::Error::NoItemsFound => "there is none in it".into(),
+        _ => "it is damaged".into(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::LinkSecurity;
 
+mod authorities;
 mod bed;
 mod exchange;
 mod hostile;

@@ -70,3 +70,41 @@ fn an_authority_without_its_files_says_what_to_do() {
     assert!(matches!(&damaged, AuthorityError::Key { .. }), "{damaged}");
     assert!(damaged.to_string().contains("Restore it from a copy"), "{damaged}");
 }
+
+#[test]
+fn the_authorities_that_a_node_trusts_stay_and_each_is_there_once() {
+    let folder = Folder::new();
+    let (old, new, node) = (folder.0.join("old"), folder.0.join("new"), folder.0.join("node"));
+    let issue = |authority: &Authority| authority.issue(&name(), Authority::NODE_VALID, &node).expect("issued");
+    let (old_one, new_one) = (Authority::create(&old).expect("made"), Authority::create(&new).expect("made"));
+    let read = |folder: &Path| std::fs::read_to_string(folder.join("authority.crt")).expect("readable");
+    issue(&old_one);
+    assert_eq!(read(&node), read(&old));
+    assert_eq!(issue(&old_one).authorities().expect("as PEM"), 1);
+    assert_eq!(read(&node), read(&old), "it is there already");
+    issue(&new_one);
+    assert_eq!(read(&node), read(&old) + &read(&new));
+    issue(&old_one);
+    assert_eq!(issue(&new_one).authorities().expect("as PEM"), 2);
+    assert_eq!(read(&node), read(&old) + &read(&new));
+    // Somebody has edited it, and left no end of the last line.
+    std::fs::write(node.join("authority.crt"), format!("the old one:\n{}", read(&old).trim_end())).expect("writable");
+    issue(&new_one);
+    assert_eq!(read(&node), format!("the old one:\n{}{}", read(&old), read(&new)));
+}
+
+#[test]
+fn authorities_that_cannot_be_read_are_not_replaced_and_nothing_else_is() {
+    let folder = Folder::new();
+    let authority = Authority::create(&folder.0.join("authority")).expect("it can be made");
+    let node = folder.0.join("node");
+    authority.issue(&name(), Authority::NODE_VALID, &node).expect("it can be issued");
+    let certificate = std::fs::read(node.join("node.crt")).expect("readable");
+    for damaged in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nMIIB"] {
+        std::fs::write(node.join("authority.crt"), damaged).expect("writable");
+        let refused = authority.issue(&name(), Authority::NODE_VALID, &node).expect_err("it is damaged").to_string();
+        assert!(refused.contains("node/authority.crt") && refused.contains("remove it"), "{refused}");
+        assert_eq!(std::fs::read_to_string(node.join("authority.crt")).expect("readable"), damaged);
+        assert_eq!(std::fs::read(node.join("node.crt")).expect("readable"), certificate);
+    }
+}
