@@ -1,4 +1,4 @@
-//! Iolite: replicas as processes of `iolite serve`, and one coordinator for all clients in this process, as in a gateway.
+//! Iolite: replicas as processes of `iolite serve`, and one coordinator for all clients in this process, as in a gateway; or several.
 //!
 //! What it promises: strict serializability. Reads of a transaction are at one resolved timestamp, from the nearest replica; a commit validates
 //! them, and a transaction that only reads is validated without leaving anything behind.
@@ -8,6 +8,7 @@ mod session;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
@@ -21,7 +22,7 @@ use iolite_values::CoordinatorId;
 use super::accounting::{Traffic, TrafficCounts};
 use super::cluster::{BETWEEN_SERVERS, ClusterDirectory, Ending, Links, Runner, ServerProcess};
 use super::options::ClusterShape;
-use super::system::{About, Node, Setup, System};
+use super::system::{About, Detours, Node, Setup, System};
 use crate::arguments::Durability;
 
 pub use session::IoliteSession;
@@ -32,7 +33,9 @@ pub struct Iolite {
     cluster: LocalCluster,
     /// As this process sees it.
     view: Cluster,
-    client: StoreClient,
+    coordinators: Vec<StoreClient>,
+    /// Sessions that were opened.
+    sessions: AtomicUsize,
     metrics: Metrics,
     counted: Vec<Counted>,
     between: Vec<SocketAddr>,
@@ -73,11 +76,24 @@ impl System for Iolite {
         let between = wire(&cluster, &mut view, &mut links).await?;
         let metrics = Metrics::default();
         let servers = start_servers(&cluster).await?;
-        let client = open(&view, &metrics)?;
+        let coordinators = open_all(&view, &metrics, &setup)?;
         let stores = cluster.stores().map(|node| Counted { name: node.role.to_string(), traffic: Arc::default() });
         let counted = stores.collect();
         let (_links, _directory) = (links, directory);
-        Ok(Iolite { servers, cluster, view, client, metrics, counted, between, setup, _links, _directory })
+        let sessions = AtomicUsize::new(0);
+        Ok(Iolite {
+            servers,
+            cluster,
+            view,
+            coordinators,
+            sessions,
+            metrics,
+            counted,
+            between,
+            setup,
+            _links,
+            _directory,
+        })
     }
 
     fn about(&self) -> About {
@@ -102,9 +118,19 @@ impl System for Iolite {
         self.between.clone()
     }
 
+    fn detours(&self) -> Option<Detours> {
+        let tallies = self.coordinators.iter().map(StoreClient::tally);
+        Some(tallies.fold(Detours::default(), |sum, tally| Detours {
+            proposed_again: sum.proposed_again + tally.proposed_again,
+            slow_paths: sum.slow_paths + tally.slow_paths,
+        }))
+    }
+
     async fn settle(&mut self) -> anyhow::Result<()> {
         // Transactions read what is resolved, which follows commits by a moment: all that was loaded is to be there.
-        session::everything_until_now(&self.client).await?;
+        for coordinator in &self.coordinators {
+            session::everything_until_now(coordinator).await?;
+        }
         let Setup { cluster, down, .. } = self.setup;
         // Not the first, which is the nearest to read from.
         let of_shards = self.servers.chunks_mut(usize::from(cluster.replicas));
@@ -112,17 +138,19 @@ impl System for Iolite {
     }
 
     async fn connect(&self) -> anyhow::Result<IoliteSession> {
-        let ready = tokio::time::timeout(STARTS_WITHIN, self.client.standing()).await;
+        let next = self.sessions.fetch_add(1, Ordering::Relaxed) % self.coordinators.len();
+        let coordinator = &self.coordinators[next];
+        let ready = tokio::time::timeout(STARTS_WITHIN, coordinator.standing()).await;
         ready.context("Iolite does not get ready")??;
-        Ok(IoliteSession::new(self.client.clone()))
+        Ok(IoliteSession::new(coordinator.clone()))
     }
 
     async fn restart(&mut self) -> anyhow::Result<()> {
         self.servers.iter_mut().try_for_each(ServerProcess::kill)?;
         self.servers.clear();
         self.servers = start_servers(&self.cluster).await?;
-        // Another coordinator, which has seen nothing.
-        self.client = open(&self.view, &self.metrics)?;
+        // Others, which have seen nothing.
+        self.coordinators = open_all(&self.view, &self.metrics, &self.setup)?;
         Ok(())
     }
 }
@@ -175,14 +203,25 @@ async fn start_servers(cluster: &LocalCluster) -> anyhow::Result<Vec<ServerProce
     Ok(servers)
 }
 
-fn open(view: &Cluster, metrics: &Metrics) -> anyhow::Result<StoreClient> {
+fn open_all(view: &Cluster, metrics: &Metrics, setup: &Setup) -> anyhow::Result<Vec<StoreClient>> {
+    let last = setup.coordinators.saturating_sub(1).max(1);
+    let coordinator = |number: u16| {
+        let ahead = setup.skew * u32::from(number) / u32::from(last);
+        open(view, metrics, CoordinatorId::new(number).context("coordinators are few")?, ahead)
+    };
+    (0..setup.coordinators).map(coordinator).collect()
+}
+
+fn open(view: &Cluster, metrics: &Metrics, id: CoordinatorId, ahead: Duration) -> anyhow::Result<StoreClient> {
+    // A few for as long as the process runs.
+    let shift: &AtomicI64 = Box::leak(Box::new(AtomicI64::new(i64::try_from(ahead.as_micros())?)));
     Ok(StoreClient::open(StoreClientSettings {
         directory: Directory::fixed(view.clone()),
-        id: CoordinatorId::default(),
+        id,
         security: LinkSecurity::PlainOnLoopback,
         // It is on the way to the replicas.
         delay: Duration::ZERO,
-        clock: Clock::start(),
+        clock: Clock::shifted(shift),
         metrics: metrics.clone(),
     })?)
 }

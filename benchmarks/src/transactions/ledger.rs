@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::transactions::accounting::{Pid, Segments, TrafficCounts, own_cpu};
 use crate::transactions::cluster::BETWEEN_SERVERS;
-use crate::transactions::system::{Node, System};
+use crate::transactions::system::{Detours, Node, System};
 use crate::transactions::tally::Progress;
 
 /// All counters at one time.
@@ -16,6 +16,7 @@ pub struct Snapshot {
     pub nodes: Vec<NodeSnapshot>,
     pub segments: Segments,
     pub client_cpu: Duration,
+    pub detours: Option<Detours>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +45,9 @@ pub struct Costs {
     pub client_cpu_us_per_op: f64,
     pub bytes_up_per_op: f64,
     pub bytes_down_per_op: f64,
+    /// Of Iolite.
+    pub proposed_again_per_op: Option<f64>,
+    pub slow_paths_per_op: Option<f64>,
 }
 
 impl Snapshot {
@@ -52,7 +56,7 @@ impl Snapshot {
         let client_cpu = own_cpu();
         let progress = progress();
         let nodes = system.nodes().into_iter().map(NodeSnapshot::of).collect();
-        Ok(Snapshot { progress, nodes, segments, client_cpu })
+        Ok(Snapshot { progress, nodes, segments, client_cpu, detours: system.detours() })
     }
 
     /// The costs since `before`.
@@ -70,7 +74,11 @@ impl Snapshot {
                 peer_segments_per_op: per_op(self.segments.since(&before.segments, &now.processes) as f64),
             }
         });
+        let detours = self.detours.zip(before.detours);
+        let detour = |of: fn(&Detours) -> u64| detours.map(|(now, then)| per_op((of(&now) - of(&then)) as f64));
         Costs {
+            proposed_again_per_op: detour(|detours| detours.proposed_again),
+            slow_paths_per_op: detour(|detours| detours.slow_paths),
             nodes: nodes.collect(),
             client_cpu_us_per_op: per_op(micros(self.client_cpu.saturating_sub(before.client_cpu))),
             bytes_up_per_op: per_op(bytes.0 as f64),
@@ -128,6 +136,7 @@ mod tests {
             nodes: ["a", "b"].into_iter().zip(cpus_ms).map(node).collect(),
             segments: Segments::default(),
             client_cpu: Duration::from_millis(committed),
+            detours: Some(Detours { proposed_again: messages / 10, slow_paths: messages }),
         }
     }
 
@@ -140,6 +149,7 @@ mod tests {
         assert_eq!((busiest.name.as_str(), busiest.cpu_us_per_op), ("b", 1000.0));
         assert_eq!(busiest.messages_per_op(), 6.0);
         assert_eq!(busiest.projected_peak_per_s(), 1000.0);
+        assert_eq!((costs.proposed_again_per_op, costs.slow_paths_per_op), (Some(0.6), Some(6.0)));
     }
 
     #[test]

@@ -203,6 +203,8 @@ mod tests {
                 clients: 4,
                 cluster: crate::transactions::options::ClusterShape::default(),
                 down: 0,
+                coordinators: 1,
+                skew: Duration::ZERO,
             },
         };
         let measured = measure::<Memory<W>>(&course).await.expect("nothing can break");

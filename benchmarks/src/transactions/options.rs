@@ -21,6 +21,12 @@ pub struct TransactionOptions {
     /// Replicas of each shard of Iolite that are killed before anything is measured, and stay down
     #[arg(long, value_name = "N", default_value_t = 0, requires = "cluster", conflicts_with = "beside")]
     pub down: u16,
+    /// Coordinators of Iolite, as of so many gateways, which clients share evenly
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "cluster", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub coordinators: u16,
+    /// How far the clock of the last of these is ahead of the first one's, in milliseconds; those between are between
+    #[arg(long, value_name = "MS", default_value_t = 0, requires = "cluster", value_parser = clap::value_parser!(u32).range(..=60_000))]
+    pub skew_ms: u32,
     /// A system to measure in the same run, with servers of its own; several with commas or again
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub beside: Vec<Peer>,
@@ -61,6 +67,8 @@ impl TransactionOptions {
             ("--keys", self.keys.is_some()),
             ("--zipf", self.zipf.is_some()),
             ("--down", self.down > 0),
+            ("--coordinators", self.coordinators > 1),
+            ("--skew-ms", self.skew_ms > 0),
         ];
         asked.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name))
     }
@@ -83,6 +91,9 @@ impl TransactionOptions {
         if self.down > (cluster.replicas - 1) / 2 {
             bail!("--down {}: a shard of {} replicas goes on while most of them are up", self.down, cluster.replicas);
         }
+        if self.skew_ms > 0 && self.coordinators == 1 {
+            bail!("--skew-ms is between coordinators: say --coordinators 2 or more");
+        }
         let keys = self.keys.unwrap_or_else(|| workload.default_keys());
         Ok(Course {
             workload,
@@ -95,6 +106,8 @@ impl TransactionOptions {
                 delay: Duration::from_millis(u64::from(arguments.delay_ms)),
                 cluster,
                 down: self.down,
+                coordinators: self.coordinators,
+                skew: Duration::from_millis(u64::from(self.skew_ms)),
                 clients: u16::try_from(arguments.clients).context("too many clients")?,
             },
         })

@@ -25,6 +25,19 @@ pub struct Setup {
     pub cluster: ClusterShape,
     /// Replicas of each of its shards that are down while it is measured.
     pub down: u16,
+    /// Coordinators of Iolite, which clients share evenly.
+    pub coordinators: u16,
+    /// How far the clock of its last coordinator is ahead of the first one's; those between are between.
+    pub skew: Duration,
+}
+
+/// What coordinators that run in the client's process did beyond one proposal and one round trip. Counted since they were started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detours {
+    /// Proposals that were voted down, not for what was read, and made again with another timestamp.
+    pub proposed_again: u64,
+    /// Votes of shards that took a second round trip.
+    pub slow_paths: u64,
 }
 
 /// What the report says of a system beside its figures.
@@ -61,6 +74,11 @@ pub trait System: Sized + Send + Sync + 'static {
 
     /// Addresses that only its servers talk to each other through, so that their sockets can be told from clients'.
     fn between(&self) -> Vec<std::net::SocketAddr>;
+
+    /// `None`: its coordinators run elsewhere.
+    fn detours(&self) -> Option<Detours> {
+        None
+    }
 
     /// Does after loading what an operator would, so that none of it is measured.
     fn settle(&mut self) -> impl Future<Output = anyhow::Result<()>>;

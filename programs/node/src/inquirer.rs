@@ -8,7 +8,7 @@ use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{
     Answer, Ask, FromReplica, Group, Life, MessageId, ReplicaId, Report, ShardId, Split, Term, ToReplica, View,
 };
-use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
+use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, Tally};
 use iolite_store::{Request, RequestId};
 use iolite_values::{CoordinatorId, Timestamp};
 
@@ -42,6 +42,10 @@ pub(crate) enum InquirerOutput {
 impl Inquirer {
     pub fn new(id: CoordinatorId, life: Life, coordinator: Coordinator) -> Inquirer {
         Inquirer { id, life, coordinator, outputs: VecDeque::new() }
+    }
+
+    pub fn tally(&self) -> Tally {
+        self.coordinator.tally()
     }
 
     /// Of whichever shard and history the replica is.

@@ -12,7 +12,7 @@ use iolite_host::{
     random_seed,
 };
 use iolite_replication::node::{Life, ReplicaId, Report};
-use iolite_replication::{Coordinator, CoordinatorOutput, CoordinatorSettings};
+use iolite_replication::{Coordinator, CoordinatorOutput, CoordinatorSettings, Tally};
 use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
 use tokio::sync::{oneshot, watch};
@@ -68,6 +68,7 @@ struct Inner {
     last_request: AtomicU64,
     standing: watch::Receiver<Option<Standing>>,
     reports: watch::Sender<BTreeMap<ReplicaId, Report>>,
+    tally: watch::Receiver<Tally>,
     end: watch::Receiver<Option<StoreClientEnd>>,
     shutdown: Shutdown,
 }
@@ -129,6 +130,7 @@ impl StoreClient {
         let waiting = Arc::new(Waiting(Mutex::new(Some(BTreeMap::new()))));
         let (standings, standing) = watch::channel(None);
         let reports = watch::Sender::new(BTreeMap::new());
+        let (tallies, tally) = watch::channel(Tally::default());
         let (ends, end) = watch::channel(None);
         let world = World {
             id,
@@ -137,17 +139,23 @@ impl StoreClient {
             waiting: waiting.clone(),
             standings,
             reports: reports.clone(),
+            tallies,
             ends,
         };
         tokio::spawn(run(Inquirer::new(id, life, coordinator), clock, inbox, shutdown.listen(), world));
         let last_request = AtomicU64::new(0);
         Ok(StoreClient {
-            inner: Arc::new(Inner { id, mailbox, waiting, last_request, standing, reports, end, shutdown }),
+            inner: Arc::new(Inner { id, mailbox, waiting, last_request, standing, reports, tally, end, shutdown }),
         })
     }
 
     pub fn id(&self) -> CoordinatorId {
         self.inner.id
+    }
+
+    /// What its coordinator has done up to now.
+    pub fn tally(&self) -> Tally {
+        *self.inner.tally.borrow()
     }
 
     /// Asks, and waits for the answer, however long that takes.
@@ -235,6 +243,7 @@ struct World {
     waiting: Arc<Waiting>,
     standings: watch::Sender<Option<Standing>>,
     reports: watch::Sender<BTreeMap<ReplicaId, Report>>,
+    tallies: watch::Sender<Tally>,
     ends: watch::Sender<Option<StoreClientEnd>>,
 }
 
@@ -248,7 +257,9 @@ impl Performer<Inquirer> for World {
         }
     }
 
-    fn settled(&mut self, _inquirer: &Inquirer) {}
+    fn settled(&mut self, inquirer: &Inquirer) {
+        self.tallies.send_replace(inquirer.tally());
+    }
 }
 
 impl World {

@@ -87,11 +87,42 @@ fn iolite_itself_is_measured_as_the_others_are() {
 }
 
 #[test]
+fn iolite_is_measured_without_a_replica_and_with_clocks_apart() {
+    let (good, report, said) = bench(&[
+        "ycsb-t",
+        "--cluster",
+        "1x3",
+        "--keys",
+        "100",
+        "--clients",
+        "4",
+        "--seconds",
+        "1",
+        "--warm-up",
+        "0",
+        "--json",
+        "--down",
+        "1",
+        "--coordinators",
+        "2",
+        "--skew-ms",
+        "50",
+    ]);
+    assert!(good, "{report}{said}");
+    let record: Value = serde_json::from_str(&report).expect("it is JSON");
+    assert_eq!((&record["down"], &record["coordinators"], &record["skew_ms"]), (&1.into(), &2.into(), &50.into()));
+    assert!(record["slow_paths_per_op"].as_f64() >= Some(1.0), "no vote has its fast path: {record}");
+    assert!(record["proposed_again_per_op"].is_number(), "{record}");
+}
+
+#[test]
 fn options_that_do_not_fit_are_refused_with_what_would() {
     for (arguments, words) in [
         (&["ycsb-t"][..], "--beside"),
         (&["ycsb-t", "--embedded"], "--beside"),
         (&["retwis-tapir", "--cluster", "1x2"], "1, 3, 5 or 7"),
+        (&["ycsb-t", "--cluster", "1x3", "--skew-ms", "50"], "--coordinators"),
+        (&["counter", "--embedded", "--coordinators", "2"], "--cluster"),
         (&["counter", "--embedded", "--beside", "etcd"], "--beside"),
         (&["ycsb-t", "--beside", "mysql"], "etcd"),
         (&["ycsb-t", "--beside", "etcd", "--keys", "9"], "--keys"),

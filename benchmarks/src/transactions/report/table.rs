@@ -16,6 +16,8 @@ pub struct Table {
     pub seed: u64,
     /// Replicas of each shard of Iolite.
     pub down: u16,
+    pub coordinators: u16,
+    pub skew_ms: u64,
     /// Iolite's record; `None` where only others were measured.
     pub own: Option<Report>,
     /// A record for each system, in the order in which they ran.
@@ -42,6 +44,8 @@ const LINES: &[Line] = &[
     ("committed", |report| report.committed.to_string()),
     ("aborts", |report| report.aborts.to_string()),
     ("retries", |report| report.retries.to_string()),
+    ("  proposed_again_per_op", |report| report.proposed_again_per_op.map_or("none".to_owned(), number)),
+    ("  slow_paths_per_op", |report| report.slow_paths_per_op.map_or("none".to_owned(), number)),
     ("unknown", |report| report.unknown.to_string()),
     ("lost_updates", |report| report.lost_updates.to_string()),
     ("violations", |report| report.violations.to_string()),
@@ -68,6 +72,8 @@ impl Table {
             delay_ms: u64::try_from(course.setup.delay.as_millis()).unwrap_or(u64::MAX),
             seed: course.seed,
             down: course.setup.down,
+            coordinators: course.setup.coordinators,
+            skew_ms: u64::try_from(course.setup.skew.as_millis()).unwrap_or(u64::MAX),
             own,
             beside,
         }
@@ -82,9 +88,15 @@ impl Table {
         if json {
             return Ok(format!("{}\n", self.json()?));
         }
-        let Table { workload, keys, clients, delay_ms, seed, down, own: _, beside: _ } = self;
+        let Table { workload, keys, clients, delay_ms, seed, down, coordinators, skew_ms, own: _, beside: _ } = self;
         let mut text = format!("{workload}, {keys} keys, {clients} clients, delay {delay_ms} ms, seed {seed}");
-        text.push_str(&if *down > 0 { format!(", {down} of each shard's replicas down\n") } else { "\n".to_owned() });
+        if *down > 0 {
+            write!(text, ", {down} of each shard's replicas down")?;
+        }
+        if *coordinators > 1 {
+            write!(text, ", {coordinators} coordinators, clocks {skew_ms} ms apart")?;
+        }
+        text.push('\n');
         row(&mut text, "", self.all().map(|report| report.system.to_owned()))?;
         for (name, of) in LINES {
             row(&mut text, name, self.all().map(of))?;
@@ -106,7 +118,7 @@ impl Table {
             Some(Value::Object(own)) => own,
             Some(_) | None => Map::new(),
         };
-        let Table { workload, keys, clients, delay_ms, seed, down, own: _, beside } = self;
+        let Table { workload, keys, clients, delay_ms, seed, down, coordinators, skew_ms, own: _, beside } = self;
         let settings = [
             ("workload", json!(workload)),
             ("keys", json!(keys)),
@@ -114,6 +126,8 @@ impl Table {
             ("delay_ms", json!(delay_ms)),
             ("seed", json!(seed)),
             ("down", json!(down)),
+            ("coordinators", json!(coordinators)),
+            ("skew_ms", json!(skew_ms)),
             ("beside", serde_json::to_value(beside)?),
         ];
         table.extend(settings.map(|(name, value)| (name.to_owned(), value)));
@@ -155,7 +169,19 @@ mod tests {
     use crate::transactions::report::tests::report;
 
     fn table(beside: Vec<Report>) -> Table {
-        Table { workload: "ycsb-t".into(), keys: 10, clients: 1, delay_ms: 0, seed: 1, down: 0, own: None, beside }
+        let workload = "ycsb-t".into();
+        Table {
+            workload,
+            keys: 10,
+            clients: 1,
+            delay_ms: 0,
+            seed: 1,
+            down: 0,
+            coordinators: 1,
+            skew_ms: 0,
+            own: None,
+            beside,
+        }
     }
 
     #[test]
