@@ -84,9 +84,11 @@ impl Server {
     }
 }
 
+const NO_TOKEN: &str = "the server tells no token: a gateway does with `tells_token = true` in its file";
+
 fn token_of(address: SocketAddr) -> anyhow::Result<String> {
-    let own: serde_json::Value = serde_json::from_str(&metrics::get(address, "/iolite.json")?)?;
-    Ok(own["token"].as_str().context("the server tells no token")?.to_owned())
+    let own: serde_json::Value = serde_json::from_str(&metrics::get(address, "/iolite.json").context(NO_TOKEN)?)?;
+    Ok(own["token"].as_str().context(NO_TOKEN)?.to_owned())
 }
 
 impl Started {

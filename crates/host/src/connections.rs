@@ -7,13 +7,17 @@
 //! - there are never so many that no file can be opened any more: a journal that cannot open its next segment ends the server.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -34,6 +38,17 @@ const WRITE_WITHIN_MAX: Duration = Duration::from_secs(30);
 const REQUEST_BYTES_MAX: usize = 64 << 10;
 /// How long nobody is accepted after the operating system would not accept.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// Where a request's connection comes from. Every request that the router gets has it as an extension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub IpAddr);
+
+impl Peer {
+    /// Whether it is on this machine. (A proxy of this machine is, too, whoever asked it.)
+    pub fn is_loopback(self) -> bool {
+        self.0.to_canonical().is_loopback()
+    }
+}
 
 /// Serves until it is told to stop, and then until the last request is answered.
 pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: Stop) {
@@ -60,10 +75,10 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Socket {
     let permit = room.clone().acquire_owned().await.expect("the semaphore is never closed");
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, from)) => {
                 // Frames are small and each counts: none waits for the next.
                 let _ = stream.set_nodelay(true);
-                return Socket::new(stream, permit);
+                return Socket::new(stream, from, permit);
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -76,7 +91,12 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Socket {
 async fn serve_one(socket: Socket, router: Router, mut stop: Stop) {
     let mut settings = http1::Builder::new();
     settings.timer(TokioTimer::new()).header_read_timeout(REQUEST_WITHIN_MAX).max_buf_size(REQUEST_BYTES_MAX);
-    let connection = settings.serve_connection(TokioIo::new(socket), TowerToHyperService::new(router)).with_upgrades();
+    let (peer, router) = (socket.peer, TowerToHyperService::new(router));
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.call(request)
+    });
+    let connection = settings.serve_connection(TokioIo::new(socket), service).with_upgrades();
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -93,6 +113,7 @@ async fn serve_one(socket: Socket, router: Router, mut stop: Stop) {
 /// A connection's socket, which makes room for another when it is dropped: by a request's connection, or by the session that it became.
 struct Socket {
     stream: TcpStream,
+    peer: Peer,
     write_within: Duration,
     /// While the peer takes nothing: when that has lasted too long.
     stuck: Option<Pin<Box<Sleep>>>,
@@ -100,8 +121,8 @@ struct Socket {
 }
 
 impl Socket {
-    fn new(stream: TcpStream, permit: OwnedSemaphorePermit) -> Socket {
-        Socket { stream, write_within: WRITE_WITHIN_MAX, stuck: None, _permit: permit }
+    fn new(stream: TcpStream, from: SocketAddr, permit: OwnedSemaphorePermit) -> Socket {
+        Socket { stream, peer: Peer(from.ip()), write_within: WRITE_WITHIN_MAX, stuck: None, _permit: permit }
     }
 
     /// Passes on what came of writing, unless that has waited too long.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -16,6 +17,7 @@ use tokio::net::TcpListener;
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
+use crate::connections::Peer;
 use crate::origin::{is_addressed_to_loopback, is_foreign};
 use crate::session::{Endpoint, SessionHandler};
 use crate::{Metrics, Stop, connections};
@@ -70,9 +72,10 @@ impl Site {
         self
     }
 
-    /// A text of JSON that this server's own pages and programs may read, and pages of other sites may not.
+    /// A text of JSON that this server's own pages and programs may read, on the machine that it runs on, and pages of other sites may not.
     pub fn with_own_json(mut self, path: &str, json: String) -> Site {
-        let answer = move |headers: HeaderMap| async move { own_json(&headers, json) };
+        let answer =
+            move |Extension(peer): Extension<Peer>, headers: HeaderMap| async move { own_json(peer, &headers, json) };
         self.router = self.router.route(path, get(answer));
         self
     }
@@ -123,10 +126,10 @@ fn show(metrics: &Metrics) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render()).into_response()
 }
 
-fn own_json(headers: &HeaderMap, json: String) -> Response {
+fn own_json(peer: Peer, headers: &HeaderMap, json: String) -> Response {
     let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
     let cross_site = !matches!(site, None | Some("same-origin" | "none"));
-    if cross_site || is_foreign(headers) || !is_addressed_to_loopback(headers) {
+    if cross_site || is_foreign(headers) || !is_addressed_to_loopback(headers) || !peer.is_loopback() {
         return (StatusCode::FORBIDDEN, "this is for the server's own pages, under a loopback address\n")
             .into_response();
     }
@@ -145,4 +148,22 @@ fn sync<H: SessionHandler>(endpoint: Endpoint<H>, headers: &HeaderMap, upgrade: 
     let bytes_max = endpoint.frame_bytes_max();
     let upgrade = upgrade.max_message_size(bytes_max).max_frame_size(bytes_max).read_buffer_size(READ_BUFFER_BYTES);
     upgrade.on_upgrade(|socket| endpoint.serve(socket))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_on_this_machine_gets_no_token_whatever_host_they_say() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_static("localhost"));
+        let status = |peer: &str| own_json(Peer(peer.parse().expect("an address")), &headers, "{}".into()).status();
+        for peer in ["10.0.0.7", "192.168.1.4", "fe80::1", "::ffff:10.0.0.7"] {
+            assert_eq!(status(peer), StatusCode::FORBIDDEN, "{peer}");
+        }
+        for peer in ["127.0.0.1", "127.3.4.5", "::1", "::ffff:127.0.0.1"] {
+            assert_eq!(status(peer), StatusCode::OK, "{peer}");
+        }
+    }
 }

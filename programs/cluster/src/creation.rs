@@ -122,6 +122,8 @@ impl<'a> Creation<'a> {
             number,
             listen: SocketAddr::new(HOST, self.addresses.gateways[usize::from(number)]),
             token: Path::new("..").join(TOKEN),
+            // It is on one machine, and for development.
+            tells_token: true,
             app: self.shape.app.clone(),
             schemas: Schemas::Grow,
         }

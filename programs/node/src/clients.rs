@@ -36,16 +36,19 @@ pub(crate) fn gateway(token: &str, schemas: SchemaPolicy) -> Gateway {
     })
 }
 
-/// Sessions, probes, metrics, what the app's page needs to connect, and the page.
+/// Sessions, probes, metrics and the page; and for pages and programs of this machine, if they are told a token, what they need to connect.
 pub(crate) fn site<H: SessionHandler>(
     endpoint: Endpoint<H>,
     metrics: Metrics,
     ready: Arc<Ready>,
-    token: &str,
+    told_token: Option<&str>,
     app: Option<&Path>,
 ) -> Site {
-    let own = serde_json::json!({ "token": token, "url": "/sync" });
-    let site = Site::new(metrics, ready).with_sessions(endpoint).with_own_json("/iolite.json", own.to_string());
+    let mut site = Site::new(metrics, ready).with_sessions(endpoint);
+    if let Some(token) = told_token {
+        let own = serde_json::json!({ "token": token, "url": "/sync" });
+        site = site.with_own_json("/iolite.json", own.to_string());
+    }
     match app {
         Some(app) => site.with_files(app.to_owned()),
         None => site.with_greeting("Iolite is running, without an app: start it with --app DIR.\n".into()),

@@ -101,7 +101,8 @@ impl GatewayServer {
             Endpoint::new(GatewaySessions(FrontInput::Gateway), self.mailbox, &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
         let metrics = GatewayMetrics::new(&self.metrics);
-        let site = site(endpoint.clone(), self.metrics, ready.clone(), &self.clients.token, self.config.app.as_deref());
+        let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
+        let site = site(endpoint.clone(), self.metrics, ready.clone(), told_token, self.config.app.as_deref());
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (superseded, mut other) = watch::channel(None);
         let mut world = World { endpoint, links: self.links, names: NodeNames::default(), ready, metrics, superseded };

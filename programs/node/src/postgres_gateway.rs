@@ -81,13 +81,8 @@ impl PostgresGateway {
         let sessions = GatewaySessions(std::convert::identity::<Input>);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
-        let site = site(
-            endpoint.clone(),
-            self.metrics.clone(),
-            ready.clone(),
-            &self.clients.token,
-            self.config.app.as_deref(),
-        );
+        let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
+        let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), told_token, self.config.app.as_deref());
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (requests, asked) = mpsc::unbounded_channel();
         let mut world = World { endpoint, requests, ready };

@@ -162,7 +162,7 @@ impl Server {
         let sessions = GatewaySessions(NodeInput::Gateway);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
-        let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), &self.token, self.app.as_deref());
+        let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), Some(&self.token), self.app.as_deref());
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
         let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));
         let mut world = World { endpoint, writer: self.journal.writer(), ready, gateway, store };

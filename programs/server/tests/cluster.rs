@@ -138,6 +138,25 @@ fn a_node_that_runs_already_or_whose_number_is_taken_is_refused() {
 }
 
 #[test]
+fn a_gateway_tells_its_token_only_if_its_file_says_so() {
+    let folder = Folder::new("token");
+    let mut cluster = Local::start(&folder.0, 1, 1, 1);
+    let token = cluster.token();
+    let told = cluster.get("gateway-0", "/iolite.json");
+    assert!(told.starts_with("HTTP/1.1 200") && told.contains(&token), "a local cluster is for development: {told}");
+    let config = cluster.node("gateway-0").config();
+    let text = std::fs::read_to_string(&config).expect("it is there");
+    // As somebody writes it who has not heard of the setting.
+    let silent = text.replace("tells_token = true\n", "");
+    assert_ne!(silent, text);
+    std::fs::write(&config, silent).expect("it can be written");
+    cluster.terminate("gateway-0");
+    cluster.start_all();
+    let refused = cluster.get("gateway-0", "/iolite.json");
+    assert!(refused.starts_with("HTTP/1.1 404") && !refused.contains(&token), "{refused}");
+}
+
+#[test]
 fn a_cluster_goes_up_and_down_and_up_by_commands() {
     let folder = Folder::new("commands");
     let data = folder.0.to_str().expect("plain letters");

@@ -63,6 +63,8 @@ pub struct GatewayConfig {
     pub listen: SocketAddr,
     /// The file of the token with which clients are let in; made if it is missing.
     pub token: PathBuf,
+    /// Whether pages and programs of this machine are told the token, at `/iolite.json`: for development.
+    pub tells_token: bool,
     /// The folder of the app's page.
     pub app: Option<PathBuf>,
     pub schemas: Schemas,
@@ -142,6 +144,8 @@ pub struct GatewayTable {
     pub number: u16,
     pub listen: SocketAddr,
     pub token: PathBuf,
+    #[serde(default)]
+    pub tells_token: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app: Option<PathBuf>,
     pub schemas: Schemas,
@@ -224,7 +228,8 @@ impl GatewayConfig {
         let own = Some(table.number).filter(|number| *number < FIRST_NUMBER_OF_COMMANDS);
         let id = own.and_then(CoordinatorId::new).ok_or(ConfigProblem::GatewayNumber(table.number))?;
         let (token, app) = (folder.join(table.token), table.app.map(|app| folder.join(app)));
-        Ok(GatewayConfig { id, listen: table.listen, token, app, schemas: table.schemas })
+        let GatewayTable { listen, tells_token, schemas, .. } = table;
+        Ok(GatewayConfig { id, listen, token, tells_token, app, schemas })
     }
 }
 

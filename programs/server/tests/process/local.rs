@@ -39,9 +39,14 @@ impl Local {
 
     /// What a node tells of itself for Prometheus.
     pub fn metrics(&self, name: &str) -> String {
+        self.get(name, "/metrics")
+    }
+
+    /// A node's whole answer to a request that says it is for this machine.
+    pub fn get(&self, name: &str, path: &str) -> String {
         let address = self.node(name).address.expect("nodes of a local cluster are observed");
         let mut socket = TcpStream::connect(address).expect("it listens");
-        write!(socket, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").expect("it reads");
+        write!(socket, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").expect("it reads");
         let mut answer = String::new();
         socket.read_to_string(&mut answer).expect("it answers");
         answer
