@@ -10,6 +10,7 @@
 
 mod alarm;
 mod channel;
+mod connections;
 mod delivery;
 mod dialler;
 mod frames;

@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
+use super::connections::Connections;
 use super::handshake::Agreed;
 use super::refused::Refused;
 use super::shared::Shared;
@@ -130,26 +130,32 @@ fn wanted(changed: &Result<(), watch::error::RecvError>) -> Wanted {
 }
 
 async fn connect<H: LinkHandler>(shared: &Shared<H>, peer: &NodeName, address: &str) -> Result<Agreed, Refused> {
-    let mut failure = Refused::Unreachable(std::io::ErrorKind::NotFound.into());
     // A name is looked up at every try: what it stands for may change.
-    for address in tokio::net::lookup_host(address).await.map_err(Refused::Unreachable)? {
-        match connect_to(shared, peer, address).await {
+    let addresses = tokio::net::lookup_host(address).await.map_err(Refused::Unreachable)?;
+    connect_to_any(shared, peer, addresses.collect()).await
+}
+
+/// A link by the first of these addresses that leads to one.
+pub(crate) async fn connect_to_any<H: LinkHandler>(
+    shared: &Shared<H>,
+    peer: &NodeName,
+    addresses: Vec<SocketAddr>,
+) -> Result<Agreed, Refused> {
+    let begun = Instant::now();
+    let mut failure = Refused::Unreachable(std::io::ErrorKind::NotFound.into());
+    let mut connections = Connections::new(addresses, shared.terms.identity.is_none());
+    while let Some(connected) = connections.next().await {
+        // Who accepts and says nothing leaves the others their part of the time.
+        let rest = shared.limits.hello_within.saturating_sub(begun.elapsed());
+        let part = rest / (1 + connections.left());
+        let agreed = match connected {
+            Ok(stream) => timeout(part, shared.terms.dial(stream, peer)).await.unwrap_or(Err(Refused::TooSlow)),
+            Err(refused) => Err(refused),
+        };
+        match agreed {
             Ok(agreed) => return Ok(agreed),
             Err(refused) => failure = refused,
         }
     }
     Err(failure)
-}
-
-async fn connect_to<H: LinkHandler>(
-    shared: &Shared<H>,
-    peer: &NodeName,
-    address: SocketAddr,
-) -> Result<Agreed, Refused> {
-    if shared.terms.identity.is_none() && !address.ip().is_loopback() {
-        return Err(Refused::BeyondLoopback(address));
-    }
-    let stream = TcpStream::connect(address).await.map_err(Refused::Unreachable)?;
-    let _ = stream.set_nodelay(true);
-    shared.terms.dial(stream, peer).await
 }

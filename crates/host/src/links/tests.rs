@@ -2,6 +2,7 @@
 
 use super::LinkSecurity;
 
+mod addresses;
 mod authorities;
 mod bed;
 mod exchange;
