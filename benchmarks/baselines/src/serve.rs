@@ -50,6 +50,9 @@ pub struct Arguments {
     /// How long a message to another node and its answer take, about
     #[arg(long, default_value_t = 0, value_name = "MILLISECONDS")]
     round_trip_ms: u64,
+    /// The most entries of the log that go to the disk, and to another node, in one piece
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    entries_at_once: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -178,6 +181,7 @@ fn settings(arguments: &Arguments) -> LinkSettings {
 fn config(arguments: &Arguments) -> anyhow::Result<Config> {
     let heartbeat_interval = arguments.round_trip_ms.max(HEARTBEAT_MS_MIN);
     let election_timeout_min = heartbeat_interval * ELECTION_HEARTBEATS;
+    let default = Config::default();
     let config = Config {
         cluster_name: format!("shard{}", arguments.shard),
         heartbeat_interval,
@@ -190,7 +194,9 @@ fn config(arguments: &Arguments) -> anyhow::Result<Config> {
         // Leadership begins with an entry of its own, before which all is applied. One that goes on over a restart has none: it would tell
         // what was before the last commits.
         enable_leader_restore: Some(false),
-        ..Config::default()
+        max_payload_entries: arguments.entries_at_once.unwrap_or(default.max_payload_entries),
+        max_append_entries: arguments.entries_at_once.or(default.max_append_entries),
+        ..default
     };
     Ok(config.validate()?)
 }

@@ -26,18 +26,24 @@ use crate::transactions::system::{About, Node, Setup, System};
 
 pub use session::BaselineSession;
 
-/// Which of the two it is.
+/// Which of them it is.
 pub trait Kind: Debug + Send + Sync + 'static {
     const NAME: &'static str;
     const CONTROL: Control;
     /// What the server calls it.
     const OPTION: &'static str;
+    /// Entries of the log that go in one piece, if there is a limit.
+    const ENTRIES_AT_ONCE: Option<u64> = None;
 }
 
 #[derive(Debug)]
 pub struct OccStore;
 #[derive(Debug)]
 pub struct LockStore;
+#[derive(Debug)]
+pub struct OccStoreUnbatched;
+#[derive(Debug)]
+pub struct LockStoreUnbatched;
 
 impl Kind for OccStore {
     const NAME: &'static str = "occ-store";
@@ -49,6 +55,20 @@ impl Kind for LockStore {
     const NAME: &'static str = "lock-store";
     const CONTROL: Control = Control::Locking;
     const OPTION: &'static str = "lock";
+}
+
+impl Kind for OccStoreUnbatched {
+    const NAME: &'static str = "occ-store-unbatched";
+    const CONTROL: Control = OccStore::CONTROL;
+    const OPTION: &'static str = OccStore::OPTION;
+    const ENTRIES_AT_ONCE: Option<u64> = Some(1);
+}
+
+impl Kind for LockStoreUnbatched {
+    const NAME: &'static str = "lock-store-unbatched";
+    const CONTROL: Control = LockStore::CONTROL;
+    const OPTION: &'static str = LockStore::OPTION;
+    const ENTRIES_AT_ONCE: Option<u64> = Some(1);
 }
 
 pub struct Baseline<K> {
@@ -147,6 +167,9 @@ impl<K: Kind> Baseline<K> {
         for (index, name) in NAMES.into_iter().enumerate() {
             let log = self.directory.path().join(format!("{name}.log"));
             let mut command = self.settings.command(index, K::OPTION);
+            if let Some(entries) = K::ENTRIES_AT_ONCE {
+                command.arg("--entries-at-once").arg(entries.to_string());
+            }
             command.arg("--data").arg(self.directory.path().join(name));
             self.servers.push(ServerProcess::start(command, Ending::Kill, &log)?);
         }

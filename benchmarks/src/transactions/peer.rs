@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::baselines::{Baseline, LockStore, OccStore};
+use super::baselines::{Baseline, LockStore, LockStoreUnbatched, OccStore, OccStoreUnbatched};
 use super::etcd::Etcd;
 use super::measure::{Course, Measured, measure};
 use super::postgres::Postgres;
@@ -20,6 +20,10 @@ pub enum Peer {
     OccStore,
     /// Two-phase commit with two-phase locking over Raft, as in the TAPIR paper; three nodes
     LockStore,
+    /// OCC-Store whose log sends and writes each entry by itself
+    OccStoreUnbatched,
+    /// Lock-Store likewise
+    LockStoreUnbatched,
 }
 
 impl Peer {
@@ -30,6 +34,8 @@ impl Peer {
             Peer::Redis => measure::<Redis>(course).await,
             Peer::OccStore => measure::<Baseline<OccStore>>(course).await,
             Peer::LockStore => measure::<Baseline<LockStore>>(course).await,
+            Peer::OccStoreUnbatched => measure::<Baseline<OccStoreUnbatched>>(course).await,
+            Peer::LockStoreUnbatched => measure::<Baseline<LockStoreUnbatched>>(course).await,
         }
     }
 }
