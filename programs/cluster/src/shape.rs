@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use iolite_node::config::{Begins, DurabilityWord, KeyPart};
+use iolite_node::config::{Begins, DELAY_MS_MAX, DurabilityWord, KeyPart};
 use serde::{Deserialize, Serialize};
 
 /// What is chosen once, when a cluster is made.
@@ -98,8 +98,9 @@ impl ClusterShape {
         if nodes > ClusterShape::NODES_MAX {
             return Some(format!("{nodes} nodes are too many for one machine: at most {}", ClusterShape::NODES_MAX));
         }
-        if !self.delay_ms.is_finite() || self.delay_ms < 0.0 {
-            return Some(format!("a delay is a time of zero or more milliseconds, and not {}", self.delay_ms));
+        if !(0.0..=DELAY_MS_MAX).contains(&self.delay_ms) {
+            let told = "a delay is a time of zero or more milliseconds";
+            return Some(format!("{told}, at most {DELAY_MS_MAX}, and not {}", self.delay_ms));
         }
         if let Ports::From(port) = self.ports
             && (port == 0 || port > u16::MAX - 3 * ClusterShape::PORTS_OF_A_KIND)

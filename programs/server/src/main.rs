@@ -9,6 +9,7 @@ mod durability;
 mod logs;
 mod members;
 mod operator;
+mod seconds;
 mod serve;
 mod shard;
 mod simulate;

@@ -11,6 +11,7 @@ use iolite_host::NodeName;
 use iolite_node::NodeRole;
 
 use crate::logs::KeptWarnings;
+use crate::seconds::seconds;
 
 #[derive(Args)]
 pub struct Place {
@@ -18,8 +19,8 @@ pub struct Place {
     #[arg(long, default_value = ".iolite-cluster", value_name = "DIR")]
     data: PathBuf,
     /// How many seconds each step may take
-    #[arg(long, default_value_t = 60)]
-    within: u64,
+    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
+    within: Duration,
 }
 
 #[derive(Args)]
@@ -104,7 +105,7 @@ fn change(place: &Place, change: &Change) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let warnings = KeptWarnings::begin();
-    let changed = runtime.block_on(cluster.change(change, &program, Duration::from_secs(place.within)));
+    let changed = runtime.block_on(cluster.change(change, &program, place.within));
     let changed = changed.inspect_err(|_| warnings.tell())?;
     let mut text = String::new();
     for role in &changed.joined {

@@ -12,6 +12,7 @@ use iolite_replication::node::{ReplicaId, Report};
 use crate::description;
 use crate::logs::KeptWarnings;
 use crate::operator::Connection;
+use crate::seconds::seconds;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -32,8 +33,8 @@ pub struct Place {
     #[command(flatten)]
     connection: Connection,
     /// How many seconds each step may take
-    #[arg(long, default_value_t = 60)]
-    within: u64,
+    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
+    within: Duration,
 }
 
 #[derive(Args)]
@@ -60,7 +61,7 @@ pub struct Split {
 impl Place {
     fn open(&self) -> anyhow::Result<Operator> {
         let (file, security) = self.connection.of(operator_id())?;
-        Ok(Operator::open(&file, security, Duration::from_secs(self.within))?)
+        Ok(Operator::open(&file, security, self.within)?)
     }
 }
 

@@ -10,6 +10,7 @@ use clap::Args;
 use iolite_torture::{FaultKind, TortureOptions, Verdict, run as torture};
 
 use crate::durability::Class;
+use crate::seconds::seconds;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -20,8 +21,8 @@ pub struct Arguments {
     #[arg(long, default_value_t = 2)]
     gateways: u16,
     /// How long faults are made
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
+    #[arg(long, default_value = "60", value_parser = seconds)]
+    seconds: Duration,
     /// Which: kill, power, pause, partition, skew, with commas; or none, with an empty text
     #[arg(long, default_value = "kill,power,pause,partition,skew", value_name = "KINDS")]
     faults: String,
@@ -38,8 +39,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
     /// How many seconds after the faults every client has an answer; the run fails when one has none
-    #[arg(long, default_value_t = 90, value_name = "SECONDS")]
-    answers_within: u64,
+    #[arg(long, default_value = "90", value_name = "SECONDS", value_parser = seconds)]
+    answers_within: Duration,
     /// Print one line of JSON
     #[arg(long)]
     json: bool,
@@ -58,12 +59,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         replicas: replicas.parse().context("--cluster is like 2x3")?,
         gateways: arguments.gateways,
         clients: arguments.clients,
-        time: Duration::from_secs(arguments.seconds),
+        time: arguments.seconds,
         faults: kinds.collect::<Result<BTreeSet<FaultKind>, String>>().map_err(anyhow::Error::msg)?,
         durability: arguments.durability.into(),
         seed: arguments.seed,
         history: arguments.history.clone(),
-        answers_within: Duration::from_secs(arguments.answers_within),
+        answers_within: arguments.answers_within,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let report = runtime.block_on(torture(&options))?;

@@ -234,6 +234,7 @@ fn what_a_clumsy_operator_does_is_told() {
         (&["--split", ":5"], "names no table"),
         (&["--split", "a", "--split", "a"], "begins twice"),
         (&["--delay-ms=-1"], "zero or more milliseconds"),
+        (&["--delay-ms=1e19"], "at most 60000"),
     ] {
         let refused = fails(&[&["cluster", "up", "--data", inside], arguments].concat());
         assert!(refused.contains(told), "{refused}");
@@ -242,6 +243,16 @@ fn what_a_clumsy_operator_does_is_told() {
             1,
             "something was left by {arguments:?}"
         );
+    }
+    for (command, option) in [
+        (&["cluster", "replace", "store-0", "--data", inside][..], "--within"),
+        (&["cluster", "split", "--at", "t", "--data", inside], "--within"),
+        (&["shard", "status", "--data", inside], "--within"),
+        (&["torture"], "--seconds"),
+        (&["torture"], "--answers-within"),
+    ] {
+        let refused = fails(&[command, &[option, "18446744073709551615"]].concat());
+        assert!(refused.contains("a whole number of seconds, at most 2592000"), "{command:?}: {refused}");
     }
     let no_file = fails(&["serve", "--config", inside]);
     assert!(no_file.contains("cannot be read") && no_file.contains("Correct the path"), "{no_file}");

@@ -7,6 +7,7 @@ use iolite_replication::ShardMapError;
 use iolite_replication::node::{GroupError, ReplicaId, ShardId, SplitError};
 use iolite_values::KeyError;
 
+use super::node::DELAY_MS_MAX;
 use crate::names::FIRST_NUMBER_OF_COMMANDS;
 
 /// Each message says what to correct, and where.
@@ -58,7 +59,7 @@ pub enum ConfigProblem {
     NoSecurity,
     #[error("it has both `certificates` and `plain = true`: choose one")]
     TwoSecurities,
-    #[error("`delay_ms` is {0}; it is to be a time of zero or more milliseconds")]
+    #[error("`delay_ms` is {0}; it is to be a time of zero or more milliseconds, at most {DELAY_MS_MAX}")]
     Delay(f64),
     #[error(
         "the gateway's number {0} is not one of 0 to {last}: those beyond are of commands, such as backups", last = FIRST_NUMBER_OF_COMMANDS - 1

@@ -16,6 +16,9 @@ use super::error::{ConfigError, ConfigProblem, read};
 use crate::Directory;
 use crate::names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 
+/// Milliseconds of a round trip that are added to each: no cluster works with more.
+pub const DELAY_MS_MAX: f64 = 60_000.0;
+
 /// One node: its file, and the cluster's. Paths are relative to the file that they are in.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
@@ -175,8 +178,10 @@ impl NodeConfig {
             (None, false) => return Err(ConfigProblem::NoSecurity),
             (Some(_), true) => return Err(ConfigProblem::TwoSecurities),
         };
-        let delay =
-            Duration::try_from_secs_f64(file.delay_ms / 2_000.0).map_err(|_| ConfigProblem::Delay(file.delay_ms))?;
+        if !(0.0..=DELAY_MS_MAX).contains(&file.delay_ms) {
+            return Err(ConfigProblem::Delay(file.delay_ms));
+        }
+        let delay = Duration::from_secs_f64(file.delay_ms / 2_000.0);
         let role = match (file.store, file.gateway) {
             (Some(store), None) => RoleConfig::Store(StoreConfig::of(store, directory.cluster(), folder)?),
             (None, Some(gateway)) => RoleConfig::Gateway(GatewayConfig::of(gateway, folder)?),
@@ -271,6 +276,8 @@ mod tests {
             (format!("cluster = \"c\"\n{store}"), "neither `certificates = FOLDER`"),
             (format!("{head}certificates = \"tls\"\n{store}"), "choose one"),
             (format!("{head}delay_ms = -1.0\n{store}"), "delay_ms"),
+            (format!("{head}delay_ms = 1e19\n{store}"), "at most 60000"),
+            (format!("{head}delay_ms = nan\n{store}"), "at most 60000"),
             (format!("{head}[store]\nnumber = 4\ndata = \"data\""), "no replica 4"),
             (format!("{head}[store]\nnumber = 0\ndata = \"d\"\ndurable = \"yes\""), "unknown field `durable`"),
         ] {
