@@ -20,7 +20,7 @@ mod inquirer;
 mod journal;
 mod names;
 mod node;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "etcd", feature = "postgres"))]
 mod password;
 #[cfg(feature = "postgres")]
 mod postgres_gateway;
@@ -43,7 +43,7 @@ pub use front::{Front, FrontInput, FrontOutput};
 pub use gateway_server::{GatewayServer, GatewayServerError, GatewaySettings};
 pub use names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 pub use node::{Node, NodeInput, NodeOutput};
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "etcd", feature = "postgres"))]
 pub use password::PasswordError;
 #[cfg(feature = "postgres")]
 pub use postgres_gateway::{PostgresGateway, PostgresGatewayError};

@@ -1,10 +1,11 @@
-//! The password of a database, read from where its owner put it.
+//! The password of a database, or of a user of etcd, read from where its owner put it.
 //!
 //! Invariant: a message never quotes it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "postgres")]
 use crate::config::PasswordPlace;
 
 /// Why there is no password.
@@ -16,17 +17,19 @@ pub enum PasswordError {
     Empty { file: PathBuf },
     #[error("the password file {} can be read by everybody on this machine: take that right away (chmod o= {})", file.display(), file.display())]
     Exposed { file: PathBuf },
+    #[cfg(feature = "postgres")]
     #[error(
         "the variable {0} of the environment is not set, or empty: set it to the password, or correct `password_variable`"
     )]
     NoVariable(String),
 }
 
-/// What a file holds, but for the end of its line, or a variable.
+/// What a file holds, or a variable.
+#[cfg(feature = "postgres")]
 pub(crate) fn read_password(place: &PasswordPlace) -> Result<Option<String>, PasswordError> {
     match place {
         PasswordPlace::None => Ok(None),
-        PasswordPlace::File(file) => of_file(file).map(Some),
+        PasswordPlace::File(file) => read_password_file(file).map(Some),
         PasswordPlace::Variable(name) => {
             let found = std::env::var(name).ok().filter(|password| !password.is_empty());
             found.map(Some).ok_or_else(|| PasswordError::NoVariable(name.clone()))
@@ -34,7 +37,8 @@ pub(crate) fn read_password(place: &PasswordPlace) -> Result<Option<String>, Pas
     }
 }
 
-fn of_file(file: &Path) -> Result<String, PasswordError> {
+/// What a file holds, but for the end of its line. A file that everybody can read is refused.
+pub(crate) fn read_password_file(file: &Path) -> Result<String, PasswordError> {
     let unreadable = |source| PasswordError::Unreadable { file: file.to_owned(), source };
     #[cfg(unix)]
     {
@@ -49,7 +53,7 @@ fn of_file(file: &Path) -> Result<String, PasswordError> {
     if password.is_empty() { Err(PasswordError::Empty { file: file.to_owned() }) } else { Ok(password.to_owned()) }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(all(test, unix, feature = "postgres"))]
 mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;

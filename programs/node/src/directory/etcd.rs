@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::source::Revision;
 use crate::config::{EtcdLogin, EtcdPlace};
+use crate::password::{PasswordError, read_password_file};
 
 /// How long one server may take; then the next one is asked.
 const ANSWERS_WITHIN_MAX: Duration = Duration::from_secs(2);
@@ -39,6 +40,8 @@ pub enum EtcdError {
     Value { key: String, problem: String },
     #[error("{} cannot be read for etcd: {problem}", file.display())]
     File { file: PathBuf, problem: String },
+    #[error(transparent)]
+    Password(PasswordError),
     #[error("what etcd at {endpoint} answers is not understood: {problem}. It has to be etcd 3.4 or later")]
     Answer { endpoint: String, problem: String },
     #[error("nothing can wait for etcd: {0}")]
@@ -159,9 +162,9 @@ impl EtcdClient {
     }
 
     async fn log_in(&self, login: &EtcdLogin) -> Result<String, Failure> {
-        let password = read(&login.password_file).map_err(Failure::Final)?;
-        let password = String::from_utf8_lossy(&password);
-        let request = json!({ "name": login.user, "password": password.trim_end_matches(['\r', '\n']) });
+        let password =
+            read_password_file(&login.password_file).map_err(|error| Failure::Final(EtcdError::Password(error)))?;
+        let request = json!({ "name": login.user, "password": password });
         let answer = self.post("auth/authenticate", &request).await?;
         let token = answer.get("token").and_then(Value::as_str);
         token.map(str::to_owned).ok_or_else(|| self.wrong("there is no token in it".to_owned()))

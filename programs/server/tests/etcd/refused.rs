@@ -1,5 +1,7 @@
 //! What has to be corrected ends a node, or a tool, with a word; and certificates and users are what etcd asks for.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -113,7 +115,12 @@ fn a_user_is_let_in_by_the_password_and_nobody_else() {
     let said = refusal(&folder.0, &file);
     assert!(said.contains("etcd refuses it: etcdserver: user name is empty"), "{said}");
     let file = format!("{file}user = \"root\"\npassword_file = \"password\"\n");
-    std::fs::write(folder.0.join("password"), "wrong\n").expect("its own");
+    let password = folder.0.join("password");
+    std::fs::write(&password, "wrong\n").expect("its own");
+    std::fs::set_permissions(&password, Permissions::from_mode(0o644)).expect("its own");
+    let said = refusal(&folder.0, &file);
+    assert!(said.contains("can be read by everybody on this machine") && said.contains("chmod o="), "{said}");
+    std::fs::set_permissions(&password, Permissions::from_mode(0o640)).expect("its own");
     let said = refusal(&folder.0, &file);
     assert!(said.contains("etcd refuses it: etcdserver: authentication failed"), "{said}");
     std::fs::write(folder.0.join("password"), "right\n").expect("its own");
