@@ -67,8 +67,8 @@ impl Directory {
                 Ok(next) => {
                     said.clear();
                     if next.revision != kept {
-                        source.keep_copy(&next);
                         kept = next.revision;
+                        keep_copy(&file, &next).await;
                     }
                     if next.cluster != self.cluster {
                         tracing::info!("the cluster's description has changed");
@@ -93,6 +93,13 @@ impl Directory {
         }
         Err(format!("the cluster's description is of another cluster now: its `store` is {}", next.file.store))
     }
+}
+
+/// Away from the thread of whoever follows, which may be a replica's: a copy is synced, and a disk may take long.
+async fn keep_copy(file: &Path, description: &Description) {
+    let (source, description) = (ClusterSource::new(file), description.clone());
+    let keeping = tokio::task::spawn_blocking(move || source.keep_copy(&description));
+    keeping.await.expect("it does not panic, and nobody aborts it");
 }
 
 #[cfg(test)]

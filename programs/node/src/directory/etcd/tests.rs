@@ -2,9 +2,15 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+
+use iolite_host::Shutdown;
 
 use super::*;
+use crate::Directory;
 use crate::config::EtcdTable;
 
 /// Serves one connection after the other, each with one answer, and tells where.
@@ -87,4 +93,52 @@ async fn a_value_that_was_written_by_a_call_whose_answer_was_lost_is_not_denied(
     assert!(!client(&[&lost, &other]).replace("own", Revision(7)).await.expect("the second answers"));
     let none = server(|| ok(r#"{"responses": [{"response_range": {}}]}"#));
     assert!(!client(&[&none]).replace("own", Revision(7)).await.expect("it answers"), "it was taken away");
+}
+
+const DESCRIPTION: &str = "store = \"0f1e2d3c4b5a69788796a5b4c3d2e1f0\"\n[[shards]]\nnumber = 0\n\
+    replicas = [{ number = 0, address = \"127.0.0.1:1\" }]\n";
+
+/// A cluster's file whose description is in etcd, and where its copy is.
+fn described(folder: &Path) -> (PathBuf, PathBuf) {
+    let (file, value) = (folder.join("cluster.toml"), BASE64.encode(DESCRIPTION));
+    let etcd = server(move || ok(&format!(r#"{{"kvs": [{{"value": "{value}", "mod_revision": "7"}}]}}"#)));
+    std::fs::write(&file, format!("[etcd]\nendpoints = [\"{etcd}\"]\nkey = \"key\"\n")).expect("its own");
+    let table = EtcdTable { endpoints: vec![etcd], key: "key".into(), ..EtcdTable::default() };
+    let copy = EtcdPlace::of(table, &file).expect("as documented").copy;
+    (file, copy)
+}
+
+#[test]
+fn a_disk_that_takes_long_for_the_copy_of_a_description_stops_nothing_else() {
+    let folder = std::env::temp_dir().join(format!("iolite-slow-copy-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let (file, copy) = described(&folder);
+    let directory = Directory::open(&file).expect("etcd answers");
+    // A disk that does not answer: who opens it waits for the other end.
+    std::fs::remove_file(&copy).expect("it was kept");
+    assert!(Command::new("mkfifo").arg(&copy).status().expect("there is the command").success());
+    let (shutdown, (tick, ticks)) = (Shutdown::new(), mpsc::channel());
+    let stop = shutdown.listen();
+    let node = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let following = tokio::spawn(directory.follow(stop, |_, _| {}));
+            while !following.is_finished() {
+                let _ = tick.send(());
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        });
+    });
+    let mut slow = std::fs::OpenOptions::new().write(true).open(&copy).expect("somebody reads the copy");
+    // What was told before.
+    thread::sleep(Duration::from_millis(100));
+    let _ = ticks.try_iter().count();
+    ticks.recv_timeout(Duration::from_secs(5)).expect("the node's thread goes on");
+    // What was there is no description, and is replaced.
+    slow.write_all(b"shards =").expect("it is read");
+    drop(slow);
+    shutdown.begin();
+    node.join().expect("it ends");
+    assert!(std::fs::read_to_string(&copy).expect("it was kept").contains("127.0.0.1:1"));
+    std::fs::remove_dir_all(&folder).expect("it is there");
 }
