@@ -12,6 +12,7 @@ mod clock;
 mod connections;
 mod delay_proxy;
 mod duplex;
+mod durable_files;
 mod event_loop;
 mod journal_thread;
 mod links;
@@ -31,6 +32,7 @@ pub use certificates::{Authority, AuthorityError, TlsFiles, TlsFilesError};
 pub use clock::{Clock, monotonic_nanos};
 pub use delay_proxy::DelayProxy;
 pub use duplex::{Duplex, DuplexEvent};
+pub use durable_files::{Readers, make_folder_durably, sync_folder_of, write_durably};
 pub use event_loop::{Performer, drive};
 pub use journal_thread::{JournalNews, JournalThread, JournalWriter};
 pub use links::{

@@ -2,10 +2,10 @@
 //!
 //! Invariant: of several processes that find no file at the same moment, one makes it, and all have what is in it.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::durable_files::{Readers, sync_folder_of, write_durably, write_unfinished};
 use crate::random_id;
 
 /// Why a secret cannot be had.
@@ -37,12 +37,12 @@ pub fn read_or_create_secret(file: &Path) -> Result<String, SecretError> {
 /// Makes a file with a random secret. None: another process was first.
 fn create_secret(file: &Path) -> io::Result<Option<String>> {
     let secret = format!("{:032x}", random_id());
-    let unfinished = write_unfinished(file, &format!("{secret}\n"))?;
+    let unfinished = write_unfinished(file, format!("{secret}\n").as_bytes(), Readers::Owner)?;
     // Unlike a new name, a link does not take the place of what is there.
     let linked = std::fs::hard_link(&unfinished, file);
     std::fs::remove_file(&unfinished)?;
     match linked {
-        Ok(()) => Ok(Some(secret)),
+        Ok(()) => sync_folder_of(file).map(|()| Some(secret)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
         Err(error) => Err(error),
     }
@@ -50,22 +50,7 @@ fn create_secret(file: &Path) -> io::Result<Option<String>> {
 
 /// Writes a file for its owner only. Under another name first, so that a crash leaves no half of a secret.
 pub(crate) fn write_secret(file: &Path, contents: &str) -> io::Result<()> {
-    std::fs::rename(write_unfinished(file, contents)?, file)
-}
-
-/// Under a name that is beside that of the file, and nobody else's. A crash may leave it there.
-fn write_unfinished(file: &Path, contents: &str) -> io::Result<PathBuf> {
-    let mut unfinished = file.as_os_str().to_owned();
-    unfinished.push(format!(".new-{:032x}", random_id()));
-    let unfinished = PathBuf::from(unfinished);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut handle = options.open(&unfinished)?;
-    handle.write_all(contents.as_bytes())?;
-    handle.sync_all()?;
-    Ok(unfinished)
+    write_durably(file, contents.as_bytes(), Readers::Owner)
 }
 
 #[cfg(test)]

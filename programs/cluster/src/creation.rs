@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use iolite_host::{Authority, random_id, read_or_create_secret};
+use iolite_host::{Authority, random_id, read_or_create_secret, sync_folder_of};
 use iolite_node::config::{Cluster, ClusterFile, GatewayTable, Schemas, ShardPlace, even_shards};
 use iolite_values::{CoordinatorId, Id, StoreIncarnation};
 
@@ -35,6 +35,7 @@ pub(crate) fn create(folder: &Path, shape: &ClusterShape) -> Result<(), ClusterE
     let unfinished = PathBuf::from(unfinished);
     let made = Creation::new(&unfinished, shape).and_then(|creation| creation.write());
     let renamed = made.and_then(|()| std::fs::rename(&unfinished, folder).map_err(failed(folder)));
+    let renamed = renamed.and_then(|()| sync_folder_of(folder).map_err(failed(folder)));
     if renamed.is_err() {
         // It holds nothing that anybody uses.
         let _ = std::fs::remove_dir_all(&unfinished);

@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use iolite_host::Authority;
+use iolite_host::{Authority, Readers, make_folder_durably, write_durably};
 use iolite_node::config::{Faults, FaultsTable, GatewayTable, NodeFile, StoreTable};
 use iolite_node::{NodeRole, Start, open_replica};
 use iolite_replication::node::{Group, ReplicaId};
@@ -77,12 +77,11 @@ impl NodeFiles<'_> {
 }
 
 pub(crate) fn make_folder(folder: &Path) -> Result<(), ClusterError> {
-    std::fs::create_dir_all(folder).map_err(|source| ClusterError::Io { path: folder.to_owned(), source })
+    make_folder_durably(folder).map_err(|source| ClusterError::Io { path: folder.to_owned(), source })
 }
 
-/// Whole or not at all: a command may be killed at any moment.
+/// Whole or not at all, and durable: a command may be killed at any moment, and the machine lose its power after it.
 pub(crate) fn write_file(file: &Path, text: &str) -> Result<(), ClusterError> {
-    let unfinished = file.with_extension("new");
-    let written = std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, file));
+    let written = write_durably(file, text.as_bytes(), Readers::All);
     written.map_err(|source| ClusterError::Io { path: file.to_owned(), source })
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use iolite_host::{Readers, write_durably};
 use iolite_node::config::{Cluster, ClusterFile, NodeFile};
 use iolite_replication::node::ReplicaId;
 
@@ -53,5 +54,5 @@ impl LocalNode {
 }
 
 fn write(file: PathBuf, text: &str) -> Result<(), ClusterError> {
-    std::fs::write(&file, text).map_err(|source| ClusterError::Io { path: file, source })
+    write_durably(&file, text.as_bytes(), Readers::All).map_err(|source| ClusterError::Io { path: file, source })
 }

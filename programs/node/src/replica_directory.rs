@@ -4,14 +4,14 @@
 //! count on it. So an empty directory is taken only where the operator says that it is the replica's first start, and a directory of another
 //! replica or cluster is refused.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use iolite_engine::{
     Disk, Durability, HoldingDisk, Incarnation, Journal, NativeDisk, NativeDiskError, OpenError, Options, Origin,
     Recovery,
 };
-use iolite_host::random_id;
+use iolite_host::{Readers, random_id, write_durably};
 use iolite_replication::node::{Epoch, Group, ReplicaId, ShardId};
 use iolite_values::StoreIncarnation;
 use serde::{Deserialize, Serialize};
@@ -181,13 +181,7 @@ fn write(file: &Path, owner: Owner, group: &Group) -> io::Result<()> {
     let (store, epoch) = (store.0.to_string(), group.epoch.0);
     let text = OwnerFile { store, shard: shard.0, replica: replica.0, members, epoch };
     let text = toml::to_string(&text).map_err(io::Error::other)?;
-    let unfinished = file.with_extension("new");
-    let mut handle = std::fs::File::create(&unfinished)?;
-    handle.write_all(text.as_bytes())?;
-    handle.sync_all()?;
-    std::fs::rename(&unfinished, file)?;
-    let folder = file.parent().unwrap_or(Path::new("."));
-    std::fs::File::open(folder)?.sync_all()
+    write_durably(file, text.as_bytes(), Readers::All)
 }
 
 impl std::fmt::Display for Owner {

@@ -15,6 +15,7 @@ use rustls::pki_types::pem::PemObject;
 
 use super::TlsFiles;
 use super::files::{certificates_in, told};
+use crate::durable_files::make_folder_durably;
 use crate::links::NodeName;
 use crate::secret_file::write_secret;
 
@@ -196,7 +197,7 @@ fn validity(params: &mut CertificateParams, not_after: SystemTime) {
 }
 
 fn make_folder(folder: &Path) -> Result<(), AuthorityError> {
-    std::fs::create_dir_all(folder).map_err(|source| AuthorityError::Unwritable { file: folder.to_owned(), source })
+    make_folder_durably(folder).map_err(|source| AuthorityError::Unwritable { file: folder.to_owned(), source })
 }
 
 fn write(file: &Path, contents: &str) -> Result<(), AuthorityError> {

@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use iolite_host::{make_folder_durably, sync_folder_of};
+
 use super::PlaceError;
 
 #[derive(Clone, Debug)]
@@ -21,12 +23,26 @@ impl Folder {
 
     /// Durable when it returns. What is in a backup is for its owner only.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), PlaceError> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.0).map_err(|source| failed(&self.0, source))?;
+        self.make().map_err(|source| failed(&self.0, source))?;
         let unfinished = self.0.join(format!("{name}.new"));
         write(&unfinished, bytes).map_err(|source| failed(&unfinished, source))?;
         let path = self.0.join(name);
         fs::rename(&unfinished, &path).map_err(|source| failed(&path, source))?;
         File::open(&self.0).and_then(|folder| folder.sync_all()).map_err(|source| failed(&self.0, source))
+    }
+
+    /// Those that it is in are anybody's.
+    fn make(&self) -> io::Result<()> {
+        if self.0.is_dir() {
+            return Ok(());
+        }
+        if let Some(parent) = self.0.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            make_folder_durably(parent)?;
+        }
+        match DirBuilder::new().mode(0o700).create(&self.0) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+            Ok(()) | Err(_) => sync_folder_of(&self.0),
+        }
     }
 
     pub fn get(&self, name: &str, bytes_max: usize) -> Result<Option<Vec<u8>>, PlaceError> {

@@ -4,10 +4,10 @@
 //! - a file is replaced whole: whoever reads it has the one or the other;
 //! - a shard's `epoch` and `replicas` are a group that a transaction has chosen, or the first one.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-use iolite_host::random_id;
+use iolite_host::{Readers, write_durably};
 use iolite_values::Value;
 use serde::{Deserialize, Serialize};
 
@@ -131,12 +131,7 @@ impl ClusterFile {
     /// # Errors
     /// What the system says; the file is as it was then.
     pub fn write(&self, file: &Path) -> io::Result<()> {
-        // A name of its own: several nodes of a machine may write the same file.
-        let unfinished = file.with_extension(format!("new-{:032x}", random_id()));
-        let mut handle = std::fs::File::create_new(&unfinished)?;
-        handle.write_all(self.to_toml().as_bytes())?;
-        handle.sync_all()?;
-        std::fs::rename(&unfinished, file)
+        write_durably(file, self.to_toml().as_bytes(), Readers::All)
     }
 
     pub fn shard(&self, number: u32) -> Option<&ShardPlace> {
