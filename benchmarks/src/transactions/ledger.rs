@@ -54,9 +54,9 @@ impl Snapshot {
     pub fn of<S: System>(system: &S, progress: impl FnOnce() -> Progress) -> anyhow::Result<Snapshot> {
         let segments = Segments::now(BETWEEN_SERVERS, &system.between())?;
         let client_cpu = own_cpu();
-        let progress = progress();
+        let (progress, detours) = (progress(), system.detours());
         let nodes = system.nodes().into_iter().map(NodeSnapshot::of).collect();
-        Ok(Snapshot { progress, nodes, segments, client_cpu, detours: system.detours() })
+        Ok(Snapshot { progress, nodes, segments, client_cpu, detours })
     }
 
     /// The costs since `before`.

@@ -158,8 +158,8 @@ pub struct Coordinator {
     timers: Timers,
     time_limits: TimeLimits,
     tally: Tallied<Tally>,
-    /// Requests that came while opening.
-    waiting: VecDeque<(RequestId, Request)>,
+    /// Requests that came while opening, and when.
+    waiting: VecDeque<(Tallied<Instant>, RequestId, Request)>,
     outputs: VecDeque<CoordinatorOutput>,
 }
 

@@ -9,7 +9,7 @@ mod marks;
 mod up;
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use folder::{PATIENCE, PROGRAM};
 use iolite_cluster::Signal;
@@ -116,24 +116,23 @@ fn shard(arguments: &[&str]) -> (bool, String) {
 fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
     let up = Up::start("operators", &[]);
     let folder = up.path().to_str().expect("a text");
+    // The change is waited for until all of the new group take part, and one of them stands still.
+    let cluster = up.cluster();
+    let stands = cluster.nodes().iter().find(|node| node.role.to_string() == "store-2").expect("it is a member");
+    stands.signal(Signal::STOP).expect("it runs");
     let mut first = up.command(&["replace", "store-0"]);
-    let first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be run");
-    // It waits for the replica that joins, which stands still.
-    let joins = loop {
-        match up.cluster().nodes().iter().find(|node| node.role.to_string() == "store-3") {
-            Some(node) if node.pid().expect("it is readable").is_some() => break node.clone(),
-            Some(_) | None => std::thread::sleep(Duration::from_millis(5)),
-        }
-    };
-    joins.signal(Signal::STOP).expect("it runs");
-    std::thread::sleep(Duration::from_secs(2));
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be run");
     let begun = Instant::now();
-    let (succeeded, said) = shard(&["status", "--data", folder]);
-    assert!(succeeded, "{said}");
+    while first.try_wait().expect("it was started").is_none() {
+        assert!(begun.elapsed() < PATIENCE, "it goes on beside the others");
+        // Whichever of the two comes later goes on.
+        shard(&["status", "--data", folder]);
+    }
     let ended = first.wait_with_output().expect("it was started");
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(!ended.status.success() && said.contains("another command works as gateway-4095"), "{said}");
-    assert!(begun.elapsed() < Duration::from_secs(20), "it waited");
+
+    stands.signal(Signal::CONT).expect("it is there");
 
     let own = |name: &str| up.path().join("operator").join(name).to_str().expect("a text").to_owned();
     let certificate = |arguments: &[&str]| {

@@ -57,7 +57,7 @@ fn the_commands_of_the_page_work() {
         blocks.join("\n")
     );
     let mut shell = Command::new("timeout");
-    shell.args(["--kill-after", "5", "100", "bash", "-c", &with_free_ports(&script)]);
+    shell.args(["--kill-after", "5", "400", "bash", "-c", &with_free_ports(&script)]);
     let output = shell.current_dir(&folder).env("PATH", path).output().expect("there is a shell");
     let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}\n{out}\n{errors}", output.status);

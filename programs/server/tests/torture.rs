@@ -108,7 +108,7 @@ fn a_node_that_ends_by_itself_fails_the_run_which_keeps_its_history() {
 #[test]
 fn a_client_without_an_answer_fails_the_run_which_tells_what_it_waits_for() {
     let arguments =
-        ["--cluster", "1x1", "--gateways", "1", "--clients", "2", "--seconds", "5", "--answers-within", "2"];
+        ["--cluster", "1x1", "--gateways", "1", "--clients", "2", "--seconds", "15", "--answers-within", "2"];
     let running = Running::start("torture-waits", &arguments);
     assert!(running.node("gateway-0").signal(Signal::STOP).expect("it is ours"), "it does not run");
     let (said, history) = running.failed();

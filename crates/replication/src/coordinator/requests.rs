@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_machine::Now;
+use iolite_machine::{Instant, Now, Tallied};
 use iolite_store::{Reply, Request, RequestId};
 
 use super::questions::{Purpose, Target};
@@ -25,21 +25,22 @@ impl Coordinator {
     pub(super) fn on_request(&mut self, now: Now, id: RequestId, request: Request) {
         self.time_limits.note(now.instant, id, &request);
         match self.session {
-            Session::Opening(_) => self.waiting.push_back((id, request)),
-            Session::Open { .. } => self.begin(now, id, request),
+            Session::Opening(_) => self.waiting.push_back((Tallied(now.instant), id, request)),
+            Session::Open { .. } => self.begin(now, now.instant, id, request),
         }
     }
 
     pub(super) fn begin_waiting(&mut self, now: Now) {
-        for (id, request) in std::mem::take(&mut self.waiting) {
-            self.begin(now, id, request);
+        for (begun, id, request) in std::mem::take(&mut self.waiting) {
+            self.begin(now, *begun, id, request);
         }
     }
 
-    fn begin(&mut self, now: Now, id: RequestId, request: Request) {
+    /// Of a request that came at `begun`.
+    fn begin(&mut self, now: Now, begun: Instant, id: RequestId, request: Request) {
         match request {
             Request::Commit { transaction, floor, within: _ } => {
-                self.begin_transaction(now, id, Arc::new(transaction), floor);
+                self.begin_transaction(now, begun, id, Arc::new(transaction), floor);
             }
             Request::Validate { transaction, attempt, snapshot, reads, floor } => {
                 let reader = Reader { transaction, attempt, snapshot, reads, floor };

@@ -53,7 +53,7 @@ impl TimeLimits {
 impl Coordinator {
     pub(super) fn end_waits(&mut self, now: Instant) {
         while let Some((request, Limited { transaction, attempt, .. })) = self.time_limits.due(now) {
-            self.waiting.retain(|(own, _)| *own != request);
+            self.waiting.retain(|(_, own, _)| *own != request);
             self.transactions.leave(transaction, attempt, request);
             self.tally.in_doubt += 1;
             self.reply(request, Reply::Commit(CommitReply::InDoubt { transaction, attempt }));

@@ -142,6 +142,7 @@ impl Coordinator {
     pub(super) fn begin_transaction(
         &mut self,
         now: Now,
+        begun: Instant,
         request: RequestId,
         transaction: Arc<Transaction>,
         floor: Timestamp,
@@ -156,7 +157,7 @@ impl Coordinator {
         };
         let id = self.next_proposal(now, &transaction, floor, 0);
         let phase = Phase::Voting(BTreeMap::new());
-        let (requests, begun) = (vec![request], Tallied(now.instant));
+        let (requests, begun) = (vec![request], Tallied(begun));
         let transacting = Transacting { requests, transaction, floor, begun, id, tries: 0, place, phase };
         let key = self.transactions.insert(transacting);
         self.prepare(now, key, None);

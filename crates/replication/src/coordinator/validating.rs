@@ -241,6 +241,6 @@ impl Coordinator {
         let Reader { transaction: id, attempt, snapshot, reads, floor } = reader;
         let (reads, decision) = (reads.to_vec(), Decision::Commit(Vec::new()));
         let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
-        self.begin_transaction(now, request, Arc::new(transaction), floor);
+        self.begin_transaction(now, now.instant, request, Arc::new(transaction), floor);
     }
 }

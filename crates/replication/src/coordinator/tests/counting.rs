@@ -5,7 +5,7 @@ use std::time::Duration;
 use iolite_store::Request;
 use iolite_values::Timestamp;
 
-use super::bench::{Bench, Prepared, commit, prepared, transaction};
+use super::bench::{Bench, Prepared, commit, opened, prepared, transaction};
 use crate::coordinator::Tally;
 
 #[test]
@@ -25,6 +25,17 @@ fn each_transaction_is_counted_once_by_how_it_ended() {
     bench.request(2, commit(2));
     bench.answer(3, prepared(Prepared::Forgotten));
     assert_eq!(bench.coordinator.tally(), Tally { conflicts: 1, refused: 1, ..Tally::default() });
+}
+
+#[test]
+fn the_time_counts_from_the_request_also_while_the_store_is_opened() {
+    let mut bench = Bench::new();
+    bench.said();
+    bench.request(7, commit(1));
+    assert_eq!(bench.wait().0, 100, "it asks again who is there");
+    bench.answer(1, opened(Timestamp::ZERO));
+    bench.answer(2, prepared(Prepared::Accepted));
+    assert_eq!(bench.coordinator.tally().latencies.sum, Duration::from_millis(100));
 }
 
 #[test]
