@@ -1,21 +1,8 @@
 // The table of scripts/measure-transactions: a row for each point of the grid and system, the median of its runs.
 // Usage: node scripts/measure-transactions-table.mjs RUNS
-import { readFileSync } from "node:fs";
+import { median, readRuns, short } from "./measurements.mjs";
 
-const runs = readFileSync(process.argv[2], "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
-
-/** @param {number[]} numbers */
-const median = (numbers) => {
-    const sorted = numbers.toSorted((left, right) => left - right);
-    const [low, high] = [Math.ceil(sorted.length / 2) - 1, Math.floor(sorted.length / 2)];
-    return sorted.length === 0 ? 0 : (sorted[low] + sorted[high]) / 2;
-};
-
-/** @param {number} number */
-const short = (number) => (number >= 100 ? number.toFixed(0) : number >= 10 ? number.toFixed(1) : number.toFixed(2));
+const runs = readRuns(process.argv[2]);
 
 /** How far the runs of a point are apart, as a share of their median. @param {number[]} numbers */
 const spread = (numbers) => `${Math.round((100 * (Math.max(...numbers) - Math.min(...numbers))) / median(numbers))} %`;
