@@ -90,13 +90,6 @@ struct Combined {
     complete_at_majority: Timestamp,
 }
 
-impl Combined {
-    /// The first commit above `from` of which only the name was told.
-    fn without_body(&self, from: Timestamp) -> Option<&ProposalId> {
-        self.committed.iter().find(|id| id.at > from && !self.commits.contains_key(&id.at))
-    }
-}
-
 impl Closer {
     pub fn new(settings: &CoordinatorSettings) -> Closer {
         Closer {
@@ -314,8 +307,7 @@ impl Coordinator {
     /// Goes on if enough have answered.
     fn press_round(&mut self, now: Now, shard: ShardId) {
         let quorums = self.quorums(shard);
-        let Some(closer) = self.closers.get(&shard) else { return };
-        let Phase::Asked(round) = &closer.phase else { return };
+        let Some(Closer { phase: Phase::Asked(round), .. }) = self.closers.get(&shard) else { return };
         let cursor = &round.cursor;
         let Some((view, count)) = round.view() else { return };
         let is_late = round.majority_at.is_some_and(|at| at + LIST_AFTER <= now.instant);
@@ -324,9 +316,8 @@ impl Coordinator {
             if let Some(listed) = round.listed.as_ref().filter(|_| count < quorums.close()) {
                 combined.through = combined.through.min(listed.through);
             }
-            // One whose clock is behind closes less than was asked, and the one that was asked for commits may be the last to answer.
-            let is_fit = combined.through > *cursor && combined.without_body(closer.cursor).is_none();
-            if is_fit || count == quorums.members() || is_late {
+            // One whose clock is behind closes less than was asked. The others may do without it.
+            if combined.through > *cursor || count == quorums.members() || is_late {
                 self.finish_round(now, shard, combined);
             }
             return;
@@ -357,7 +348,7 @@ impl Coordinator {
         combined.undecided.retain(|id, _| self.decided.get(id) != Some(&Outcome::Aborted));
         let Some(closer) = self.closers.get_mut(&shard) else { return };
         let from = closer.cursor;
-        let bodiless = combined.without_body(from);
+        let bodiless = combined.committed.iter().find(|id| id.at > from && !combined.commits.contains_key(&id.at));
         closer.wants_whole = bodiless.is_some();
         let first_open = combined.undecided.keys().next().into_iter().chain(bodiless).min();
         let through = first_open.map_or(combined.through, |id| just_before(id.at).min(combined.through));
