@@ -29,7 +29,8 @@ pub enum Request {
     Commit { transaction: Transaction, floor: Timestamp, within: Option<Duration> },
     /// A transaction that only reads: whether everything that it read at `snapshot`, which has to be resolved, is true still. Answered with
     /// [`crate::Reply::Validated`], and nothing is remembered, so that it may be asked again at will. A store that cannot tell, because what would
-    /// change it stays undecided, commits it under its name instead, above `floor`, and answers as to [`Request::Commit`].
+    /// change it stays undecided, commits it under its name instead, above `floor`, and answers as to [`Request::Commit`]. Reads of one snapshot may be
+    /// asked about in parts, each under a name of its own: if each part was valid after the transaction began, so is the whole.
     Validate { transaction: TransactionId, attempt: Attempt, snapshot: Timestamp, reads: Arc<[Read]>, floor: Timestamp },
     /// The rows of an interest as of `at`, which has to be resolved, in the order of their keys.
     ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },

@@ -1,8 +1,9 @@
 //! One client of Iolite's store, through the coordinator that all share.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, bail, ensure};
 use iolite_cluster::Split;
 use iolite_host::random_id;
 use iolite_node::StoreClient;
@@ -23,17 +24,32 @@ pub struct IoliteSession {
     mode: Mode,
     /// Of the transaction that is open, from its first read on.
     snapshot: Option<Timestamp>,
+    /// What is still to be validated.
     reads: Vec<Read>,
     writes: Vec<Write>,
+    /// How long the last read took.
+    read_took: Duration,
+    /// The last attempt conflicted, so this one is the same transaction again.
+    has_conflicted: bool,
+    acknowledged: Counter,
     /// Its last commit. A snapshot may be older: what it shows is validated.
     committed: Timestamp,
     /// Something that was read has changed up to there: an older snapshot would conflict again.
     at_least: Timestamp,
 }
 
+enum Got {
+    Value(Value),
+    /// What is at the snapshot is not true any more.
+    Changed,
+}
+
 const TABLE: &str = "keys";
 /// Completion records are let go after so many commits.
 const ACKNOWLEDGED_EACH: u64 = 64;
+/// Where a read takes so long, what only reads has each read validated while it is made, as after a conflict: more messages, in place of a round
+/// trip at the end and of conflicts that are found there.
+const FAR: Duration = Duration::from_millis(10);
 
 /// Where shards begin, such that each has as many keys.
 pub fn splits(shards: u16) -> anyhow::Result<Vec<Split>> {
@@ -62,6 +78,9 @@ impl IoliteSession {
             snapshot: None,
             reads: Vec::new(),
             writes: Vec::new(),
+            read_took: Duration::ZERO,
+            has_conflicted: false,
+            acknowledged: Counter(0),
             committed: Timestamp::ZERO,
             at_least: Timestamp::ZERO,
         }
@@ -77,58 +96,86 @@ impl IoliteSession {
         Ok(standing.resolved)
     }
 
-    async fn try_get(&mut self, key: KeyNumber) -> anyhow::Result<Option<Value>> {
+    async fn try_get(&mut self, key: KeyNumber) -> anyhow::Result<Got> {
         let at = self.snapshot().await?;
-        let cell = cell(key);
-        let found = read_at(&self.store, cell.clone(), at).await?;
-        self.reads.push(Read::Cell { cell, element: Element::Whole });
-        Ok(found)
+        let (cell, begun) = (cell(key), Instant::now());
+        let read = Read::Cell { cell: cell.clone(), element: Element::Whole };
+        let store = self.store.clone();
+        let reading = read_at(&store, cell, at);
+        let found = match self.mode {
+            Mode::ReadOnly if self.has_conflicted || self.read_took >= FAR => {
+                let (found, outcome) = tokio::try_join!(reading, self.validate(at, vec![read]))?;
+                match outcome {
+                    Outcome::Committed => found,
+                    Outcome::Aborted => {
+                        self.has_conflicted = true;
+                        return Ok(Got::Changed);
+                    }
+                    Outcome::Unknown(reason) => return Err(reason),
+                }
+            }
+            Mode::ReadOnly | Mode::ReadWrite => {
+                self.reads.push(read);
+                reading.await?
+            }
+        };
+        self.read_took = begun.elapsed();
+        found.map(Got::Value).context("no value at a key that was loaded")
     }
 
-    fn transaction(&mut self, snapshot: Timestamp) -> Transaction {
+    fn next_id(&mut self) -> TransactionId {
         self.counter = self.counter.next();
-        Transaction {
-            id: TransactionId { client: self.client, counter: self.counter },
-            attempt: Attempt(1),
-            snapshot,
-            reads: std::mem::take(&mut self.reads),
-            level: Level::Strict,
-            decision: Decision::Commit(std::mem::take(&mut self.writes)),
-        }
+        TransactionId { client: self.client, counter: self.counter }
+    }
+
+    async fn validate(&mut self, snapshot: Timestamp, reads: Vec<Read>) -> anyhow::Result<Outcome> {
+        // A transaction of its own each time: what cannot be told otherwise is committed.
+        let (transaction, floor) = (self.next_id(), self.committed);
+        let request = Request::Validate { transaction, attempt: Attempt(1), snapshot, reads: reads.into(), floor };
+        let reply = self.store.request(request).await?;
+        self.outcome(reply)
     }
 
     async fn try_commit(&mut self) -> anyhow::Result<Outcome> {
         let snapshot = self.snapshot().await?;
-        let transaction = self.transaction(snapshot);
-        let floor = self.committed;
-        let request = match self.mode {
-            Mode::ReadWrite => Request::Commit { transaction, floor, within: None },
-            Mode::ReadOnly => {
-                let Transaction { id, attempt, reads, .. } = transaction;
-                Request::Validate { transaction: id, attempt, snapshot, reads: reads.into(), floor }
+        let reads = std::mem::take(&mut self.reads);
+        let outcome = match self.mode {
+            Mode::ReadOnly if reads.is_empty() => Ok(Outcome::Committed),
+            Mode::ReadOnly => self.validate(snapshot, reads).await,
+            Mode::ReadWrite => {
+                let decision = Decision::Commit(std::mem::take(&mut self.writes));
+                let (id, floor) = (self.next_id(), self.committed);
+                let transaction =
+                    Transaction { id, attempt: Attempt(1), snapshot, reads, level: Level::Strict, decision };
+                let reply = self.store.request(Request::Commit { transaction, floor, within: None }).await?;
+                self.outcome(reply)
             }
         };
-        let reply = self.store.request(request).await?;
-        let outcome = match reply {
+        self.has_conflicted = matches!(outcome, Ok(Outcome::Aborted));
+        self.acknowledge();
+        outcome
+    }
+
+    fn outcome(&mut self, reply: Reply) -> anyhow::Result<Outcome> {
+        match reply {
             Reply::Commit(CommitReply::Completed(completion)) => {
                 ensure!(completion.decision == CompletionDecision::Committed, "nobody aborts");
                 self.committed = completion.at;
-                Outcome::Committed
+                Ok(Outcome::Committed)
             }
-            Reply::Validated(Validity::Valid) => Outcome::Committed,
+            Reply::Validated(Validity::Valid) => Ok(Outcome::Committed),
             Reply::Commit(CommitReply::Conflict { at_least }) | Reply::Validated(Validity::Changed { at_least }) => {
                 self.at_least = self.at_least.max(at_least);
-                Outcome::Aborted
+                Ok(Outcome::Aborted)
             }
             other => bail!("a commit was answered with {other:?}"),
-        };
-        self.acknowledge();
-        Ok(outcome)
+        }
     }
 
     /// Lets go of what tells how earlier transactions ended.
-    fn acknowledge(&self) {
-        if self.counter.0.is_multiple_of(ACKNOWLEDGED_EACH) {
+    fn acknowledge(&mut self) {
+        if self.counter.0 >= self.acknowledged.0 + ACKNOWLEDGED_EACH {
+            self.acknowledged = self.counter;
             let (store, client, through) = (self.store.clone(), self.client, self.counter);
             // Whether it arrives does not matter.
             drop(tokio::spawn(async move { store.request(Request::Acknowledge { client, through }).await }));
@@ -189,8 +236,10 @@ impl Session for IoliteSession {
     }
 
     async fn get(&mut self, key: KeyNumber) -> Result<Value, Interrupted> {
-        let found = self.try_get(key).await.map_err(Interrupted::Broken)?;
-        found.ok_or_else(|| Interrupted::Broken(anyhow!("no value at a key that was loaded")))
+        match self.try_get(key).await.map_err(Interrupted::Broken)? {
+            Got::Value(value) => Ok(value),
+            Got::Changed => Err(Interrupted::Aborted),
+        }
     }
 
     fn put(&mut self, key: KeyNumber, value: Value) {

@@ -71,10 +71,12 @@ enum Doing {
     Waiting {
         at_least: Timestamp,
     },
-    /// A transaction that only reads, since this step.
+    /// A transaction that only reads, since this step: reads that are asked about, with those that were found valid, and those that come after.
     Validating {
         transaction: Transaction,
         since: u64,
+        valid: Vec<Read>,
+        left: VecDeque<(Read, ReadReply)>,
     },
     Committing(Transaction),
     /// It was told that the outcome is not known.
@@ -177,17 +179,16 @@ impl Client {
             _ => Decision::Commit((0..1 + random.below(2)).map(|_| workload::write(random)).collect()),
         };
         let id = TransactionId { client: self.id, counter: self.counter };
-        let (snapshot, reads) = (*snapshot, reads.clone());
+        let (snapshot, mut reads, mut seen) = (*snapshot, reads.clone(), seen.clone());
+        // Some validate their reads one by one, each at another moment, as they do who validate a read when they make it.
+        let at_once = if self.only_reads && random.percent(50) { reads.len().min(1) } else { reads.len() };
+        let left = reads.split_off(at_once).into_iter().zip(seen.split_off(at_once)).collect();
         let level = if random.percent(40) { Level::Serializable } else { Level::Strict };
         let transaction = Transaction { id, attempt: self.attempt, snapshot, reads, decision, level };
-        self.submissions.push(Submission {
-            transaction: transaction.clone(),
-            seen: seen.clone(),
-            submitted_at_step: step,
-        });
+        self.submissions.push(Submission { transaction: transaction.clone(), seen, submitted_at_step: step });
         self.patience = random.percent(30).then(|| Duration::from_millis(random.below(100)));
         self.doing = match self.only_reads {
-            true => Doing::Validating { transaction, since: step },
+            true => Doing::Validating { transaction, since: step, valid: Vec::new(), left },
             false => Doing::Committing(transaction),
         };
         self.submission()
@@ -258,10 +259,7 @@ impl Client {
                 self.on_outcome(random, step, id, attempt, reply);
                 None
             }
-            (Reply::Validated(validity), Some((id, attempt))) => {
-                self.on_validity(step, id, attempt, validity);
-                None
-            }
+            (Reply::Validated(validity), Some((id, attempt))) => self.on_validity(step, id, attempt, validity),
             // Its new gateway has not come as far as the one before: read again there.
             (Reply::Refused(Refusal::NotResolved { .. }), Some(_)) => {
                 if let Doing::Validating { .. } = self.doing {
@@ -278,19 +276,30 @@ impl Client {
         }
     }
 
-    fn on_validity(&mut self, step: u64, id: TransactionId, attempt: Attempt, validity: Validity) {
-        let Doing::Validating { transaction, since } = &self.doing else { return };
+    fn on_validity(&mut self, step: u64, id: TransactionId, attempt: Attempt, validity: Validity) -> Option<Request> {
+        let Doing::Validating { transaction, since, valid, left } = &mut self.doing else { return None };
         if (transaction.id, transaction.attempt) != (id, attempt) {
-            return;
+            return None;
         }
-        self.doing = match validity {
-            Validity::Valid => {
-                let (snapshot, reads) = (transaction.snapshot, transaction.reads.clone());
-                self.validated.push(Validated { snapshot, reads, asked_at_step: *since, told_at_step: step });
-                Doing::Nothing
-            }
-            Validity::Changed { at_least } => Doing::Waiting { at_least },
+        if let Validity::Changed { at_least } = validity {
+            self.doing = Doing::Waiting { at_least };
+            return None;
+        }
+        valid.append(&mut transaction.reads);
+        let Some((read, seen)) = left.pop_front() else {
+            let (snapshot, reads, asked_at_step) = (transaction.snapshot, std::mem::take(valid), *since);
+            self.validated.push(Validated { snapshot, reads, asked_at_step, told_at_step: step });
+            self.doing = Doing::Nothing;
+            return None;
         };
+        // Another transaction: the store may have had to commit the one before.
+        self.counter = self.counter.next();
+        self.attempt = Attempt(1);
+        transaction.id.counter = self.counter;
+        (transaction.attempt, transaction.reads) = (self.attempt, vec![read]);
+        let submitted = Submission { transaction: transaction.clone(), seen: vec![seen], submitted_at_step: step };
+        self.submissions.push(submitted);
+        self.submission()
     }
 
     fn on_outcome(&mut self, random: &mut Random, step: u64, id: TransactionId, attempt: Attempt, reply: CommitReply) {
