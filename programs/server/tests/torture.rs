@@ -121,6 +121,20 @@ fn a_client_without_an_answer_fails_the_run_which_tells_what_it_waits_for() {
 }
 
 #[test]
+fn a_node_that_ends_while_answers_are_awaited_is_told() {
+    let arguments =
+        ["--cluster", "1x1", "--gateways", "1", "--clients", "2", "--seconds", "5", "--answers-within", "15"];
+    let running = Running::start("torture-ends-late", &arguments);
+    let gateway = running.node("gateway-0");
+    assert!(gateway.signal(Signal::STOP).expect("it is ours"), "it does not run");
+    // Past the five seconds. On a machine where they are longer it ends before, and is told as well.
+    std::thread::sleep(Duration::from_secs(6));
+    assert!(gateway.signal(Signal::KILL).expect("it is ours"), "it does not run");
+    let (said, _) = running.failed();
+    assert!(said.contains("NOT CLEAN") && said.contains("gateway-0 ended by itself"), "{said}");
+}
+
+#[test]
 fn a_history_that_cannot_be_written_is_told_before_the_run() {
     let begun = Instant::now();
     let (output, said) = torture(&["--seconds", "120", "--history", "/nowhere/history.jsonl"]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use iolite_cluster::{ClusterShape, LocalCluster, LocalNode};
 use iolite_node::NodeRole;
 use iolite_node::config::FaultsTable;
@@ -90,7 +90,7 @@ impl Bed {
     }
 
     fn signal(&self, role: NodeRole, signal: Signal) -> anyhow::Result<()> {
-        let child = self.children.get(&role).context("it runs")?;
+        let child = self.children.get(&role).with_context(|| format!("{role} does not run"))?;
         rustix::process::kill_process(rustix::process::Pid::from_child(child), signal)?;
         Ok(())
     }
@@ -106,14 +106,29 @@ impl Bed {
     }
 
     /// None of the nodes that should run has ended by itself.
+    ///
+    /// # Errors
+    /// Those that have, with their last words.
     pub fn expect_alive(&mut self) -> anyhow::Result<()> {
+        let ended = self.ended();
+        ensure!(ended.is_empty(), "{}", ended.join("\n"));
+        Ok(())
+    }
+
+    /// The nodes that should run and have ended by themselves, one line and the last words of each. Each is told once.
+    pub fn ended(&mut self) -> Vec<String> {
+        let mut told = Vec::new();
         for node in self.cluster.nodes() {
             let Some(child) = self.children.get_mut(&node.role) else { continue };
-            if let Some(status) = child.try_wait()? {
-                bail!("{} ended by itself: {status}. Its last words:\n{}", node.role, node.last_words());
-            }
+            let how = match child.try_wait() {
+                Ok(None) => continue,
+                Ok(Some(status)) => status.to_string(),
+                Err(error) => format!("nobody knows how, {error}"),
+            };
+            self.children.remove(&node.role);
+            told.push(format!("{} ended by itself: {how}. Its last words:\n{}", node.role, node.last_words()));
         }
-        Ok(())
+        told
     }
 }
 

@@ -24,5 +24,5 @@ mod step;
 
 pub use evidence::Kept;
 pub use faults::FaultKind;
-pub use report::{TortureReport, Verdict};
+pub use report::{Answers, TortureReport, Verdict};
 pub use run::{TortureOptions, run};

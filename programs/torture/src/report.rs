@@ -19,9 +19,39 @@ pub struct TortureReport {
     pub problems: Vec<String>,
     /// `None`: the last state could not be read.
     pub kept: Option<Kept>,
-    /// From the end of the faults until every client had an answer, in milliseconds. `None`: not every client has one.
-    pub settled_after_ms: Option<u64>,
+    pub answers: Answers,
     pub judgement: Report,
+}
+
+/// Whether clients had answers after the faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// Every client, so long after the end of the faults.
+    All {
+        after_ms: u64,
+    },
+    NotAll,
+    /// Something was wrong before.
+    NotAwaited,
+}
+
+impl Answers {
+    fn after_ms(self) -> Option<u64> {
+        match self {
+            Answers::All { after_ms } => Some(after_ms),
+            Answers::NotAll | Answers::NotAwaited => None,
+        }
+    }
+}
+
+impl fmt::Display for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answers::All { after_ms } => write!(f, "every client had an answer {after_ms} ms after the faults"),
+            Answers::NotAll => f.write_str("not every client had an answer after the faults"),
+            Answers::NotAwaited => f.write_str("no answers were awaited after the faults: something was wrong before"),
+        }
+    }
 }
 
 /// What is to be said of a run.
@@ -77,7 +107,7 @@ impl TortureReport {
             "problems": self.problems,
             "acknowledged_lost": self.kept.map(|kept| kept.acknowledged_lost),
             "aborted_there": self.kept.map(|kept| kept.aborted_there),
-            "settled_after_ms": self.settled_after_ms,
+            "settled_after_ms": self.answers.after_ms(),
             "verdict": self.verdict().name(),
             "is_clean": self.verdict() == Verdict::Clean,
             "judgement": self.judgement.to_json(),
@@ -89,10 +119,7 @@ impl fmt::Display for TortureReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let faults: Vec<String> = self.faults.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         writeln!(f, "cluster {}, {} s, seed {}: {}", self.cluster, self.seconds, self.seed, faults.join(", "))?;
-        match self.settled_after_ms {
-            Some(after) => writeln!(f, "every client had an answer {after} ms after the faults")?,
-            None => writeln!(f, "not every client had an answer after the faults")?,
-        }
+        writeln!(f, "{}", self.answers)?;
         for problem in &self.problems {
             writeln!(f, "{problem}")?;
         }
@@ -135,7 +162,7 @@ mod tests {
             faults: BTreeMap::new(),
             problems: Vec::new(),
             kept: Some(Kept::default()),
-            settled_after_ms: Some(1),
+            answers: Answers::All { after_ms: 1 },
             judgement: judge(&history).expect("it is well formed"),
         }
     }

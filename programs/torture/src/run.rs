@@ -20,7 +20,7 @@ use crate::client::{Clients, Target};
 use crate::evidence::{Kept, LastState, history};
 use crate::faults::FaultKind;
 use crate::random::Random;
-use crate::report::{TortureReport, Verdict};
+use crate::report::{Answers, TortureReport, Verdict};
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ async fn run_in(options: &TortureOptions, folder: &Path, own: Option<File>) -> a
         faults: ended.counts,
         problems: ended.problems,
         kept: ended.kept,
-        settled_after_ms: ended.settled_after.map(|after| after.as_millis() as u64),
+        answers: ended.answers,
         judgement: judge(&ended.history)?,
     })
 }
@@ -96,7 +96,7 @@ struct Ended {
     counts: BTreeMap<FaultKind, u64>,
     problems: Vec<String>,
     kept: Option<Kept>,
-    settled_after: Option<Duration>,
+    answers: Answers,
 }
 
 async fn torture(options: &TortureOptions, folder: &Path) -> anyhow::Result<Ended> {
@@ -108,33 +108,45 @@ async fn torture(options: &TortureOptions, folder: &Path) -> anyhow::Result<Ende
 
     let book = Book::new(options.clients);
     let mut clients = Clients::start(options.clients, &target, options.seed, &book)?;
-    let settled = endure(options, &mut chaos, &mut clients).await;
+    let mut problems = Vec::new();
+    let answers = endure(options, &mut chaos, &mut clients, &mut problems).await;
     clients.end().await;
     let asked = book.take();
-    let (settled_after, mut problems) = match settled {
-        Ok(after) => (Some(after), Vec::new()),
-        Err(problems) => (None, problems),
-    };
     let within = if problems.is_empty() { READ_WITHIN } else { READ_WITHIN_OF_BROKEN };
     let reader = target.connect(0)?;
     let state = LastState::read(&reader, options.clients, &asked, within).await;
+    problems.extend(chaos.bed().ended());
     let state = state.map_err(|error| problems.push(format!("{error:#}"))).ok();
     let counts = chaos.counts().clone();
     let (history, kept) = history(asked, state, chaos.into_faults());
-    Ok(Ended { history, counts, problems, kept, settled_after })
+    Ok(Ended { history, counts, problems, kept, answers })
 }
 
-/// Makes the faults, ends them, and waits for everyone's answer. Returns how long that took, or what is wrong.
-async fn endure(options: &TortureOptions, chaos: &mut Chaos, clients: &mut Clients) -> Result<Duration, Vec<String>> {
+/// Makes the faults, ends them, and waits for everyone's answer.
+async fn endure(
+    options: &TortureOptions,
+    chaos: &mut Chaos,
+    clients: &mut Clients,
+    problems: &mut Vec<String>,
+) -> Answers {
     let made = chaos.run(options.time).await;
     let healed = chaos.heal();
+    problems.extend([made, healed].into_iter().filter_map(Result::err).map(|error| format!("{error:#}")));
+    if !problems.is_empty() {
+        return Answers::NotAwaited;
+    }
     let begun = Instant::now();
-    let line = |error: anyhow::Error| vec![format!("{error:#}")];
-    made.and(healed).map_err(line)?;
-    clients.settle(options.answers_within).await?;
-    let after = begun.elapsed();
-    chaos.bed().expect_alive().map_err(line)?;
-    Ok(after)
+    let settled = clients.settle(options.answers_within).await;
+    let after_ms = begun.elapsed().as_millis() as u64;
+    // A node that ended may be why clients have no answer.
+    problems.extend(chaos.bed().ended());
+    match settled {
+        Ok(()) => Answers::All { after_ms },
+        Err(without) => {
+            problems.extend(without);
+            Answers::NotAll
+        }
+    }
 }
 
 fn shape(options: &TortureOptions) -> anyhow::Result<ClusterShape> {
