@@ -17,7 +17,7 @@ pub struct TortureReport {
     pub faults: BTreeMap<FaultKind, u64>,
     /// What went wrong before anything was judged: nodes that ended by themselves, clients without an answer.
     pub problems: Vec<String>,
-    /// `None`: the last state could not be read.
+    /// `None`: nothing of what was left behind could be read.
     pub kept: Option<Kept>,
     pub answers: Answers,
     pub judgement: Report,
@@ -89,11 +89,15 @@ impl fmt::Display for Verdict {
 
 impl TortureReport {
     pub fn verdict(&self) -> Verdict {
-        let is_kept = self.kept.is_none_or(|kept| kept == Kept::default());
-        if !(self.problems.is_empty() && is_kept && self.judgement.is_clean()) {
+        let is_violated = self.kept.is_some_and(|kept| kept.is_violated());
+        if is_violated || !(self.problems.is_empty() && self.judgement.is_clean()) {
             return Verdict::NotClean;
         }
-        if self.kept.is_some() && self.judgement.is_whole() { Verdict::Clean } else { Verdict::NotJudged }
+        if self.kept == Some(Kept::default()) && self.judgement.is_whole() {
+            Verdict::Clean
+        } else {
+            Verdict::NotJudged
+        }
     }
 
     /// One line for programs.
@@ -107,6 +111,7 @@ impl TortureReport {
             "problems": self.problems,
             "acknowledged_lost": self.kept.map(|kept| kept.acknowledged_lost),
             "aborted_there": self.kept.map(|kept| kept.aborted_there),
+            "unread": self.kept.map(|kept| kept.unread),
             "settled_after_ms": self.answers.after_ms(),
             "verdict": self.verdict().name(),
             "is_clean": self.verdict() == Verdict::Clean,
@@ -124,8 +129,9 @@ impl fmt::Display for TortureReport {
             writeln!(f, "{problem}")?;
         }
         match self.kept {
-            Some(Kept { acknowledged_lost: lost, aborted_there: there }) => {
-                writeln!(f, "{lost} acknowledged transactions lost, {there} refused ones found")?;
+            Some(Kept { acknowledged_lost: lost, aborted_there: there, unread }) => {
+                write!(f, "{lost} acknowledged transactions lost, {there} refused ones found")?;
+                writeln!(f, "{}", if unread > 0 { format!(", {unread} not looked for") } else { String::new() })?;
             }
             None => writeln!(f, "what was lost is not known: the last state was not read")?,
         }
