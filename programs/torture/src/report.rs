@@ -20,7 +20,8 @@ pub struct TortureReport {
     /// `None`: nothing of what was left behind could be read.
     pub kept: Option<Kept>,
     pub answers: Answers,
-    pub judgement: Report,
+    /// `None`: the history is not one that can be judged, and a problem says why.
+    pub judgement: Option<Report>,
 }
 
 /// Whether clients had answers after the faults.
@@ -89,15 +90,12 @@ impl fmt::Display for Verdict {
 
 impl TortureReport {
     pub fn verdict(&self) -> Verdict {
+        let Some(judgement) = &self.judgement else { return Verdict::NotClean };
         let is_violated = self.kept.is_some_and(|kept| kept.is_violated());
-        if is_violated || !(self.problems.is_empty() && self.judgement.is_clean()) {
+        if is_violated || !(self.problems.is_empty() && judgement.is_clean()) {
             return Verdict::NotClean;
         }
-        if self.kept == Some(Kept::default()) && self.judgement.is_whole() {
-            Verdict::Clean
-        } else {
-            Verdict::NotJudged
-        }
+        if self.kept == Some(Kept::default()) && judgement.is_whole() { Verdict::Clean } else { Verdict::NotJudged }
     }
 
     /// One line for programs.
@@ -115,7 +113,7 @@ impl TortureReport {
             "settled_after_ms": self.answers.after_ms(),
             "verdict": self.verdict().name(),
             "is_clean": self.verdict() == Verdict::Clean,
-            "judgement": self.judgement.to_json(),
+            "judgement": self.judgement.as_ref().map(Report::to_json),
         })
     }
 }
@@ -135,7 +133,9 @@ impl fmt::Display for TortureReport {
             }
             None => writeln!(f, "what was lost is not known: the last state was not read")?,
         }
-        write!(f, "{}", self.judgement)?;
+        if let Some(judgement) = &self.judgement {
+            write!(f, "{judgement}")?;
+        }
         write!(f, "{}", self.verdict())
     }
 }
@@ -169,7 +169,7 @@ mod tests {
             problems: Vec::new(),
             kept: Some(Kept::default()),
             answers: Answers::All { after_ms: 1 },
-            judgement: judge(&history).expect("it is well formed"),
+            judgement: Some(judge(&history).expect("it is well formed")),
         }
     }
 
@@ -177,7 +177,8 @@ mod tests {
     fn a_history_that_was_not_judged_to_its_end_is_not_called_clean() {
         let mut report = report();
         assert_eq!(report.verdict(), Verdict::Clean, "{report}");
-        report.judgement.adya.registers = PeerVerdict::TooLarge { parts: 40_000_000 };
+        let judgement = report.judgement.as_mut().expect("it was judged");
+        judgement.adya.registers = PeerVerdict::TooLarge { parts: 40_000_000 };
         assert_eq!(report.verdict(), Verdict::NotJudged, "{report}");
         report.kept = Some(Kept { acknowledged_lost: 1, ..Kept::default() });
         assert_eq!(report.verdict(), Verdict::NotClean, "{report}");
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn an_object_that_nobody_read_at_the_end_is_not_judged() {
         let mut report = report();
-        report.judgement.last_state = None;
+        report.judgement.as_mut().expect("it was judged").last_state = None;
         assert_eq!(report.verdict(), Verdict::NotJudged, "{report}");
     }
 

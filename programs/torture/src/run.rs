@@ -53,7 +53,7 @@ const STEP_WITHIN_OF_BROKEN: Duration = Duration::from_secs(15);
 /// Runs, and judges.
 ///
 /// # Errors
-/// What keeps a run from being made: a history that cannot be written, a cluster that does not start, and the machine's own.
+/// What keeps a run from being made: a history that cannot be begun, a cluster that does not start, and the machine's own.
 pub async fn run(options: &TortureOptions) -> anyhow::Result<TortureReport> {
     // Before the run: it would be in vain.
     let own = options.history.as_deref().map(create).transpose()?;
@@ -74,20 +74,39 @@ fn create(file: &Path) -> anyhow::Result<File> {
 
 /// Writes the history before it is judged.
 async fn run_in(options: &TortureOptions, folder: &Path, own: Option<File>) -> anyhow::Result<TortureReport> {
-    let ended = torture(options, folder).await?;
-    for sink in own.into_iter().chain([create(&folder.join("history.jsonl"))?]) {
-        Recorder::record(&ended.history, BufWriter::new(sink))?;
-    }
-    Ok(TortureReport {
+    let mut ended = torture(options, folder).await?;
+    let own = own.zip(options.history.as_deref());
+    let unwritten = write(&ended.history, own, &folder.join("history.jsonl"));
+    ended.problems.extend(unwritten);
+    Ok(report(options, ended))
+}
+
+/// Into the file of the user's and that of the folder, each whatever becomes of the other. Returns what is wrong.
+fn write(history: &History, own: Option<(File, &Path)>, kept: &Path) -> Vec<String> {
+    let own = own.map(|(file, path)| record(history, file, path));
+    let kept = create(kept).and_then(|file| record(history, file, kept));
+    own.into_iter().chain([kept]).filter_map(Result::err).map(|error| format!("{error:#}")).collect()
+}
+
+fn record(history: &History, file: File, path: &Path) -> anyhow::Result<()> {
+    Recorder::record(history, BufWriter::new(file)).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Judges. That it cannot be done is a problem after all others.
+fn report(options: &TortureOptions, ended: Ended) -> TortureReport {
+    let Ended { history, counts, mut problems, kept, answers } = ended;
+    let judgement =
+        judge(&history).map_err(|error| problems.push(format!("the history cannot be judged: {error}"))).ok();
+    TortureReport {
         cluster: format!("{}x{}", options.shards, options.replicas),
         seconds: options.time.as_secs(),
         seed: options.seed,
-        faults: ended.counts,
-        problems: ended.problems,
-        kept: ended.kept,
-        answers: ended.answers,
-        judgement: judge(&ended.history)?,
-    })
+        faults: counts,
+        problems,
+        kept,
+        answers,
+        judgement,
+    }
 }
 
 /// What came of it, to be judged.
@@ -191,4 +210,61 @@ fn target(bed: &mut Bed) -> anyhow::Result<Target> {
     let addresses = bed.cluster().gateways().filter_map(|gateway| gateway.address);
     let urls: Vec<String> = addresses.map(|address| format!("ws://{address}/sync")).collect();
     Ok(Target { urls, token: bed.cluster().token()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_histories::{Client, Commit, Moment, Outcome, Transaction};
+
+    use super::*;
+
+    /// It completed before it was invoked.
+    fn malformed() -> History {
+        let mut history = History::default();
+        history.transactions.push(Transaction {
+            client: Client(0),
+            invoked: Moment(2),
+            completed: Moment(1),
+            operations: Vec::new(),
+            outcome: Outcome::Committed(Commit::Unstamped),
+        });
+        history
+    }
+
+    fn options() -> TortureOptions {
+        TortureOptions {
+            program: PathBuf::new(),
+            shards: 1,
+            replicas: 1,
+            gateways: 1,
+            clients: 1,
+            time: Duration::ZERO,
+            faults: BTreeSet::new(),
+            durability: DurabilityWord::Fsync,
+            seed: 1,
+            history: None,
+            answers_within: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_history_is_in_the_file_of_the_users_when_the_folder_takes_none() {
+        let path = std::env::temp_dir().join(format!("iolite-torture-own-{}", std::process::id()));
+        let own = create(&path).expect("the folder of temporary files is there");
+        let problems = write(&malformed(), Some((own, &path)), Path::new("/nowhere/history.jsonl"));
+        let written = std::fs::read_to_string(&path).expect("it was made");
+        std::fs::remove_file(&path).expect("it was made");
+        assert_eq!(written.lines().count(), 3, "{written}");
+        assert!(matches!(&problems[..], [one] if one.contains("cannot write /nowhere/history.jsonl")), "{problems:?}");
+    }
+
+    #[test]
+    fn problems_are_told_of_a_history_that_cannot_be_judged() {
+        let problems = vec!["store-1 ended by itself".to_owned()];
+        let (counts, answers) = (BTreeMap::new(), Answers::NotAwaited);
+        let report = report(&options(), Ended { history: malformed(), counts, problems, kept: None, answers });
+        assert_eq!(report.verdict(), Verdict::NotClean);
+        let told = report.to_string();
+        assert!(told.contains("store-1 ended by itself\nthe history cannot be judged: T0: completed at"), "{told}");
+    }
 }
