@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use iolite_replication::node::{Group, ReplicaId, Report};
 use iolite_values::Timestamp;
 
-use crate::operator::Reports;
+use crate::reports::Reports;
 
 /// What is known so far of the members of a shard, for the group that is to follow.
 #[derive(Debug)]

@@ -16,13 +16,15 @@ mod node_files;
 mod operator;
 mod ports;
 mod readiness;
+mod reports;
 mod shape;
 mod wiring;
 
 pub use error::{ClusterError, OperatorError};
 pub use local::{LocalCluster, LocalNode, NodeState};
 pub use members::{Change, Changed};
-pub use operator::{Operator, Reports, operator_id};
+pub use operator::{Operator, operator_id};
 pub use ports::free_ports;
+pub use reports::{Observer, Reports, observer_id};
 pub use rustix::process::Signal;
 pub use shape::{ClusterShape, Ports, Split};

@@ -10,7 +10,7 @@
 //! Source: docs/decisions/0009-sealed-epochs.md.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,20 +27,15 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::OperatorError;
 use crate::ability::{Ability, Inability};
+use crate::reports::{Reports, replicas_of, reports_of};
 
 /// Who changes groups is a coordinator, like a gateway: its number is the last one, and `gateway-4095` the name in its certificate.
 pub fn operator_id() -> CoordinatorId {
     CoordinatorId::new(CoordinatorId::MAX).expect("the last one")
 }
 
-/// Replicas are asked again after so long.
+/// Requests are made again after so long.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
-/// A replica that has not answered by then is taken to be down.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
-
-/// What replicas say of themselves.
-pub type Reports = BTreeMap<ReplicaId, Report>;
-
 /// Who changes groups.
 #[derive(Debug)]
 pub struct Operator {
@@ -58,14 +53,7 @@ impl Operator {
     /// # Panics
     /// Outside of a runtime.
     pub fn open(file: &Path, security: LinkSecurity, within: Duration) -> Result<Operator, OperatorError> {
-        let client = StoreClient::open(StoreClientSettings {
-            directory: Directory::open(file)?,
-            id: operator_id(),
-            security,
-            delay: Duration::ZERO,
-            clock: Clock::start(),
-            metrics: Metrics::default(),
-        })?;
+        let client = StoreClient::open(client_settings(file, operator_id(), security)?)?;
         Ok(Operator { client, file: file.to_owned(), within })
     }
 
@@ -106,36 +94,8 @@ impl Operator {
         }
     }
 
-    /// What each replica says of itself; one that does not answer is missing.
-    ///
-    /// # Errors
-    /// [`OperatorError`], about the file, or that another operator has ended this one.
-    pub async fn reports(&self) -> Result<Reports, OperatorError> {
-        let file = self.file().await?;
-        let all: Vec<ReplicaId> = file.shards.iter().flat_map(ShardPlace::all).map(|at| ReplicaId(at.number)).collect();
-        self.reports_of(&all).await
-    }
-
-    /// Those that come in time. Earlier ones do not count. Fails where nothing can come any more.
     async fn reports_of(&self, replicas: &[ReplicaId]) -> Result<Reports, OperatorError> {
-        let until = Instant::now() + ANSWERS_WITHIN;
-        let mut watched = self.client.forget_reports();
-        let is_whole = |reports: &Reports| replicas.iter().all(|id| reports.contains_key(id));
-        loop {
-            for replica in replicas {
-                self.client.inquire(*replica);
-            }
-            let again = until.min(Instant::now() + ASK_AGAIN_AFTER);
-            let whole = timeout_at(again, watched.wait_for(is_whole)).await.is_ok_and(|whole| whole.is_ok());
-            if let Some(end) = self.client.ended() {
-                return Err(end.into());
-            }
-            if whole || Instant::now() >= until {
-                let mut reports = watched.borrow().clone();
-                reports.retain(|id, _| replicas.contains(id));
-                return Ok(reports);
-            }
-        }
+        reports_of(&self.client, replicas).await
     }
 
     /// Brings the file up to the groups that the replicas know, and returns it: a command before may have been cut off. Each of these groups takes
@@ -144,8 +104,8 @@ impl Operator {
     /// # Errors
     /// [`OperatorError`].
     pub async fn refresh(&self) -> Result<ClusterFile, OperatorError> {
-        let reports = self.reports().await?;
         let mut file = self.file().await?;
+        let reports = self.reports_of(&replicas_of(&file)).await?;
         // One that has ended has no group any more.
         for shard in file.clone().shards.iter().filter(|shard| !shard.replicas.is_empty()) {
             let groups = reports.values().map(|report| &report.group).filter(|group| group.shard.0 == shard.number);
@@ -341,6 +301,22 @@ impl Operator {
         })
         .await
     }
+}
+
+/// As which node, with which certificate.
+pub(crate) fn client_settings(
+    file: &Path,
+    id: CoordinatorId,
+    security: LinkSecurity,
+) -> Result<StoreClientSettings, OperatorError> {
+    Ok(StoreClientSettings {
+        directory: Directory::open(file)?,
+        id,
+        security,
+        delay: Duration::ZERO,
+        clock: Clock::start(),
+        metrics: Metrics::default(),
+    })
 }
 
 fn group_of(file: &ClusterFile, shard: u32) -> Result<Group, OperatorError> {

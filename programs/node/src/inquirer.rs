@@ -1,6 +1,8 @@
-//! A coordinator that also asks replicas where they stand: for operators' tools.
+//! Asks replicas where they stand, beside a coordinator or without one: for operators' tools.
 //!
-//! Invariant: a report is asked for once, and may get lost. Who waits for one asks again.
+//! Invariants:
+//! - a report is asked for once, and may get lost. Who waits for one asks again;
+//! - without a coordinator nothing else is asked, so nobody who has the same number is ended.
 
 use std::collections::VecDeque;
 
@@ -16,7 +18,7 @@ use iolite_values::{CoordinatorId, Timestamp};
 pub(crate) struct Inquirer {
     id: CoordinatorId,
     life: Life,
-    coordinator: Coordinator,
+    coordinator: Option<Coordinator>,
     outputs: VecDeque<InquirerOutput>,
 }
 
@@ -40,12 +42,12 @@ pub(crate) enum InquirerOutput {
 }
 
 impl Inquirer {
-    pub fn new(id: CoordinatorId, life: Life, coordinator: Coordinator) -> Inquirer {
+    pub fn new(id: CoordinatorId, life: Life, coordinator: Option<Coordinator>) -> Inquirer {
         Inquirer { id, life, coordinator, outputs: VecDeque::new() }
     }
 
     pub fn tally(&self) -> Tally {
-        self.coordinator.tally()
+        self.coordinator.as_ref().map(Coordinator::tally).unwrap_or_default()
     }
 
     /// Of whichever shard and history the replica is.
@@ -62,6 +64,12 @@ impl Inquirer {
         let output = CoordinatorOutput::ToReplica { to: replica, message };
         self.outputs.push_back(InquirerOutput::Coordinator(output));
     }
+
+    fn coordinate(&mut self, now: Now, input: CoordinatorInput) {
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.handle(now, input);
+        }
+    }
 }
 
 impl Machine for Inquirer {
@@ -74,29 +82,32 @@ impl Machine for Inquirer {
             InquirerInput::FromReplica(FromReplica { from, answer: Answer::Reported(report), .. }) => {
                 self.outputs.push_back(InquirerOutput::Reported(from, report));
             }
-            InquirerInput::FromReplica(message) => {
-                self.coordinator.handle(now, CoordinatorInput::FromReplica(message));
-            }
-            InquirerInput::Request(id, request) => self.coordinator.handle(now, CoordinatorInput::Request(id, request)),
-            InquirerInput::Hold(at) => self.coordinator.handle(now, CoordinatorInput::Hold(at)),
-            InquirerInput::Ended(split) => self.coordinator.handle(now, CoordinatorInput::Ended(split)),
-            InquirerInput::Configured(group) => self.coordinator.handle(now, CoordinatorInput::Configured(group)),
+            InquirerInput::FromReplica(message) => self.coordinate(now, CoordinatorInput::FromReplica(message)),
+            InquirerInput::Request(id, request) => self.coordinate(now, CoordinatorInput::Request(id, request)),
+            InquirerInput::Hold(at) => self.coordinate(now, CoordinatorInput::Hold(at)),
+            InquirerInput::Ended(split) => self.coordinate(now, CoordinatorInput::Ended(split)),
+            InquirerInput::Configured(group) => self.coordinate(now, CoordinatorInput::Configured(group)),
         }
     }
 
     fn poll(&mut self) -> Option<InquirerOutput> {
-        self.outputs.pop_front().or_else(|| self.coordinator.poll().map(InquirerOutput::Coordinator))
+        let coordinator = self.coordinator.as_mut();
+        self.outputs.pop_front().or_else(|| coordinator?.poll().map(InquirerOutput::Coordinator))
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.coordinator.deadline()
+        self.coordinator.as_ref()?.deadline()
     }
 
     fn on_deadline(&mut self, now: Now) {
-        self.coordinator.on_deadline(now);
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.on_deadline(now);
+        }
     }
 
     fn validate(&self) {
-        self.coordinator.validate();
+        if let Some(coordinator) = &self.coordinator {
+            coordinator.validate();
+        }
     }
 }

@@ -113,6 +113,22 @@ impl StoreClient {
     /// # Errors
     /// [`LinksError`], about certificates.
     pub fn open(settings: StoreClientSettings) -> Result<StoreClient, LinksError> {
+        let (life, shards) = (Life(random_seed()), settings.directory.cluster().shards.clone());
+        let coordinator = Coordinator::new(settings.clock.now(), CoordinatorSettings::new(settings.id, life, shards));
+        let inquirer = Inquirer::new(settings.id, life, Some(coordinator));
+        StoreClient::start(settings, inquirer)
+    }
+
+    /// Dials the replicas only to inquire. It opens no term, so whoever has the same number goes on; no request is ever answered.
+    ///
+    /// # Errors
+    /// [`LinksError`], about certificates.
+    pub fn observe(settings: StoreClientSettings) -> Result<StoreClient, LinksError> {
+        let inquirer = Inquirer::new(settings.id, Life(random_seed()), None);
+        StoreClient::start(settings, inquirer)
+    }
+
+    fn start(settings: StoreClientSettings, inquirer: Inquirer) -> Result<StoreClient, LinksError> {
         let StoreClientSettings { directory, id, security, delay, clock, metrics } = settings;
         let shutdown = Shutdown::new();
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
@@ -120,8 +136,6 @@ impl StoreClient {
         let handler = GatewayLinks { own: id, input: InquirerInput::FromReplica };
         let links = Links::new(handler, mailbox.clone(), link_settings, &metrics, shutdown.listen())?;
         dial_replicas(&links, directory.cluster());
-        let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
-        let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(id, life, shards));
         let (tell, dialled) = (mailbox.clone(), links.clone());
         tokio::spawn(directory.follow(shutdown.listen(), move |was, is| {
             let ended = |split| tell.send(InquirerInput::Ended(split));
@@ -142,7 +156,7 @@ impl StoreClient {
             tallies,
             ends,
         };
-        tokio::spawn(run(Inquirer::new(id, life, coordinator), clock, inbox, shutdown.listen(), world));
+        tokio::spawn(run(inquirer, clock, inbox, shutdown.listen(), world));
         let last_request = AtomicU64::new(0);
         Ok(StoreClient {
             inner: Arc::new(Inner { id, mailbox, waiting, last_request, standing, reports, tally, end, shutdown }),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use iolite_cluster::LocalCluster;
+use iolite_cluster::{LocalCluster, observer_id, operator_id};
 use iolite_host::{LinkSecurity, TlsFiles};
 use iolite_values::CoordinatorId;
 
@@ -25,6 +25,11 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Who only looks has a number of its own, or that of the certificate that operators have.
+    pub fn observer(&self) -> CoordinatorId {
+        if self.data.is_some() { observer_id() } else { operator_id() }
+    }
+
     /// The cluster's file, and by what others believe that this command is the gateway of that number.
     pub fn of(&self, id: CoordinatorId) -> anyhow::Result<(PathBuf, LinkSecurity)> {
         if let Some(folder) = &self.data {

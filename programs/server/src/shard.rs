@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use iolite_cluster::{Operator, operator_id};
+use iolite_cluster::{Observer, Operator, operator_id};
 use iolite_node::config::{ClusterFile, ReplicaPlace};
 use iolite_replication::node::{ReplicaId, Report};
 
@@ -63,6 +63,12 @@ impl Place {
         let (file, security) = self.connection.of(operator_id())?;
         Ok(Operator::open(&file, security, self.within)?)
     }
+
+    fn observe(&self) -> anyhow::Result<Observer> {
+        let id = self.connection.observer();
+        let (file, security) = self.connection.of(id)?;
+        Ok(Observer::open(&file, id, security)?)
+    }
 }
 
 /// Where it fails, it tells why links were refused.
@@ -79,7 +85,7 @@ fn perform(command: &Command) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match command {
-            Command::Status(place) => status(&place.open()?).await,
+            Command::Status(place) => status(&place.observe()?).await,
             Command::Split(arguments) => split(arguments).await.map(|()| ExitCode::SUCCESS),
             Command::Change(arguments) => change(arguments).await.map(|()| ExitCode::SUCCESS),
             Command::Describe(arguments) => description::describe(arguments).await.map(|()| ExitCode::SUCCESS),
@@ -88,9 +94,9 @@ fn perform(command: &Command) -> anyhow::Result<ExitCode> {
     })
 }
 
-async fn status(operator: &Operator) -> anyhow::Result<ExitCode> {
-    let file = operator.file().await?;
-    let reports = operator.reports().await?;
+async fn status(observer: &Observer) -> anyhow::Result<ExitCode> {
+    let file = observer.file().await?;
+    let reports = observer.reports(&file).await?;
     let mut text = format!("{:<6} {:<8} {:<8} {:<6} {}\n", "SHARD", "REPLICA", "IS", "EPOCH", "STATE");
     let mut all_well = true;
     for shard in &file.shards {

@@ -120,13 +120,30 @@ fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
     let cluster = up.cluster();
     let stands = cluster.nodes().iter().find(|node| node.role.to_string() == "store-2").expect("it is a member");
     stands.signal(Signal::STOP).expect("it runs");
-    let mut first = up.command(&["replace", "store-0"]);
-    let mut first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be run");
+    let begin = |arguments: &[&str]| {
+        let mut command = up.command(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be run")
+    };
+    let looked_at = begin(&["replace", "store-0"]);
+    let begun = Instant::now();
+    while !up.names().contains(&"store-3".to_owned()) {
+        assert!(begun.elapsed() < PATIENCE, "it makes no replica");
+    }
+    for _ in 0..5 {
+        let (succeeded, said) = shard(&["status", "--data", folder]);
+        assert!(!succeeded && !said.contains("another command"), "one stands still, and nobody is ended: {said}");
+    }
+    stands.signal(Signal::CONT).expect("it is there");
+    let done = looked_at.wait_with_output().expect("it was started");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+
+    stands.signal(Signal::STOP).expect("it runs");
+    let mut first = begin(&["replace", "store-1"]);
     let begun = Instant::now();
     while first.try_wait().expect("it was started").is_none() {
         assert!(begun.elapsed() < PATIENCE, "it goes on beside the others");
         // Whichever of the two comes later goes on.
-        shard(&["status", "--data", folder]);
+        shard(&["change", "--data", folder, "--shard", "0", "--replicas", "1,2,3", "--within", "1"]);
     }
     let ended = first.wait_with_output().expect("it was started");
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
@@ -144,5 +161,5 @@ fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
     certificate(&["issue", "gateway-4095", "--authority", &authority, "--into", &issued]);
     let file = up.cluster().file();
     let (succeeded, said) = shard(&["status", "--cluster", file.to_str().expect("a text"), "--certificates", &issued]);
-    assert!(!succeeded && said.contains("store-1") && said.contains("of another authority"), "{said}");
+    assert!(!succeeded && said.contains("store-3") && said.contains("of another authority"), "{said}");
 }
