@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connections::Connections;
 use super::handshake::Agreed;
@@ -62,14 +62,13 @@ impl<H: LinkHandler> Dialler<H> {
     async fn one_link(&mut self) -> Wanted {
         let address = self.address.borrow_and_update().clone();
         let mut stop = self.shared.stop.clone();
-        let within = self.shared.limits.hello_within;
         let connected = tokio::select! {
             biased;
             () = stop.wait() => return Wanted::No,
             changed = self.address.changed() => return wanted(&changed),
-            connected = tokio::time::timeout(within, connect(&self.shared, &self.peer, &address)) => connected,
+            connected = connect(&self.shared, &self.peer, &address) => connected,
         };
-        match connected.unwrap_or(Err(Refused::TooSlow)) {
+        match connected {
             Ok(agreed) => self.run(agreed, &address).await,
             Err(refused) => {
                 self.tell(&refused, &address);
@@ -131,22 +130,26 @@ fn wanted(changed: &Result<(), watch::error::RecvError>) -> Wanted {
 
 async fn connect<H: LinkHandler>(shared: &Shared<H>, peer: &NodeName, address: &str) -> Result<Agreed, Refused> {
     // A name is looked up at every try: what it stands for may change.
-    let addresses = tokio::net::lookup_host(address).await.map_err(Refused::Unreachable)?;
+    let found = timeout(shared.limits.hello_within, tokio::net::lookup_host(address)).await;
+    let addresses = found.unwrap_or_else(|late| Err(late.into())).map_err(Refused::Unreachable)?;
     connect_to_any(shared, peer, addresses.collect()).await
 }
 
-/// A link by the first of these addresses that leads to one.
+/// A link by the first of these addresses that leads to one, in the time that a hello may take: the look-up took none of it. Of several
+/// failures it tells the one that says most.
 pub(crate) async fn connect_to_any<H: LinkHandler>(
     shared: &Shared<H>,
     peer: &NodeName,
     addresses: Vec<SocketAddr>,
 ) -> Result<Agreed, Refused> {
-    let begun = Instant::now();
-    let mut failure = Refused::Unreachable(std::io::ErrorKind::NotFound.into());
+    let until = Instant::now() + shared.limits.hello_within;
+    let mut failure: Option<Refused> = None;
     let mut connections = Connections::new(addresses, shared.terms.identity.is_none());
-    while let Some(connected) = connections.next().await {
+    while let Some(connected) =
+        timeout_at(until, connections.next()).await.unwrap_or_else(|_| Some(Err(Refused::TooSlow)))
+    {
         // Who accepts and says nothing leaves the others their part of the time.
-        let rest = shared.limits.hello_within.saturating_sub(begun.elapsed());
+        let rest = until.saturating_duration_since(Instant::now());
         let part = rest / (1 + connections.left());
         let agreed = match connected {
             Ok(stream) => timeout(part, shared.terms.dial(stream, peer)).await.unwrap_or(Err(Refused::TooSlow)),
@@ -154,8 +157,14 @@ pub(crate) async fn connect_to_any<H: LinkHandler>(
         };
         match agreed {
             Ok(agreed) => return Ok(agreed),
-            Err(refused) => failure = refused,
+            Err(refused) if failure.as_ref().is_none_or(|known| refused.weight() > known.weight()) => {
+                failure = Some(refused);
+            }
+            Err(_) => {}
+        }
+        if rest.is_zero() {
+            break;
         }
     }
-    Err(failure)
+    Err(failure.unwrap_or_else(|| Refused::Unreachable(std::io::ErrorKind::NotFound.into())))
 }

@@ -100,6 +100,28 @@ impl Refused {
         }
     }
 
+    /// How much it says of the peer: who was there and is not accepted says more than an address that leads nowhere.
+    pub fn weight(&self) -> u8 {
+        match self {
+            Refused::Unreachable(_) | Refused::BeyondLoopback(_) => 0,
+            Refused::Ended(_) | Refused::TooSlow => 1,
+            Refused::PlainOnTls
+            | Refused::TlsOnPlain
+            | Refused::OtherProtocol(_)
+            | Refused::Version(_)
+            | Refused::NoCertificate
+            | Refused::Expired(_)
+            | Refused::OtherAuthority(_)
+            | Refused::Certificate(_)
+            | Refused::Name(_)
+            | Refused::Tls(_)
+            | Refused::Unwelcome(_)
+            | Refused::ByPeer(_)
+            | Refused::Full(_)
+            | Refused::SaysTooMuch(_) => 2,
+        }
+    }
+
     /// What went wrong with a socket that may speak TLS.
     pub fn of(error: io::Error) -> Refused {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>()) {

@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::super::*;
 use super::bed::*;
+use crate::Authority;
 
 /// A port whose host does not answer: nobody accepts, and its queue is full, so that the system drops who else wants to connect.
 struct Unreachable {
@@ -62,4 +63,18 @@ async fn addresses_that_refuse_are_passed_at_once() {
     assert!(reaches(&one, &[closed, closed, closed, closed, closed, closed, closed, closed, other.address]).await);
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert!(!reaches(&one, &[closed]).await);
+}
+
+#[tokio::test]
+async fn an_address_that_refuses_does_not_hide_that_another_has_a_certificate_of_another_authority() {
+    let folder = Folder::new();
+    let tls = |authority: &Authority, own: &str| wish(own, LinkSecurity::Tls(folder.issue(authority, own)));
+    let one = tls(&folder.authority(), "one").start().await;
+    let elsewhere = Authority::create(&folder.0.join("elsewhere")).expect("a writable folder");
+    let stranger = tls(&elsewhere, "other").start().await;
+    let closed = TcpListener::bind("127.0.0.1:0").await.and_then(|listener| listener.local_addr()).expect("bound");
+    for addresses in [[stranger.address, closed], [closed, stranger.address]] {
+        let tried = dialler::connect_to_any(&one.links.shared, &name("other"), addresses.to_vec()).await;
+        assert!(matches!(tried, Err(refused::Refused::OtherAuthority(_))));
+    }
 }
