@@ -108,7 +108,7 @@ pub enum OperatorError {
     OtherSplit { shard: u32 },
     #[error(
         "shard {shard} was split, but within {within:?} none of its replicas {replicas} was told that all of the parts have begun. Do not turn them off; \
-         give the same command again"
+         start those that do not run, and give the same command again"
     )]
     Needed { shard: u32, replicas: String, within: Duration },
     #[error(

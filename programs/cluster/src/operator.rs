@@ -292,15 +292,22 @@ impl Operator {
         let left: Vec<ReplicaId> =
             file.shard(shard).into_iter().flat_map(ShardPlace::all).map(|place| ReplicaId(place.number)).collect();
         let keeps = |id: &ReplicaId| file.shards.iter().flat_map(|shard| &shard.replicas).any(|own| own.number == id.0);
+        // All of them were turned off, and forgotten.
+        if left.is_empty() {
+            return Ok(());
+        }
         self.wait_until(&left, |reports| {
-            // What one of them was told is enough. Nobody can need those of which none is there.
-            let mut needed = reports.values().filter_map(Report::needed_by);
-            let is_done = reports.is_empty() || needed.any(|needed| !needed.iter().any(keeps));
             let error = || OperatorError::Needed { shard, replicas: numbers(&left), within: self.within };
-            (!is_done).then(error)
+            (!is_unneeded(reports, keeps)).then(error)
         })
         .await
     }
+}
+
+/// Whether one of them was told that no replica that keeps a shard needs them. Where nobody answers, nothing is known.
+fn is_unneeded(reports: &Reports, keeps: impl Fn(&ReplicaId) -> bool) -> bool {
+    let mut needed = reports.values().filter_map(Report::needed_by);
+    needed.any(|needed| !needed.iter().any(&keeps))
 }
 
 /// As which node, with which certificate.
@@ -333,4 +340,14 @@ fn become_group(shard: &mut ShardPlace, group: &Group) -> Result<(), OperatorErr
 /// For people.
 pub(crate) fn numbers(replicas: &[ReplicaId]) -> String {
     replicas.iter().map(|replica| replica.0.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_answer_does_not_say_that_nobody_needs_the_replicas_of_a_shard_that_ended() {
+        assert!(!is_unneeded(&Reports::new(), |_| true));
+    }
 }
