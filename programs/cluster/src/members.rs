@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use iolite_host::{Authority, LinkSecurity, PidFile};
+use iolite_host::{Authority, LinkSecurity, PidFile, TlsFiles};
 use iolite_node::NodeRole;
 use iolite_node::config::{Begins, Cluster, ClusterFile, GroupPlace, ReplicaPlace, ShardPlace, SplitPlace, place_of};
 use iolite_replication::node::{ReplicaId, ShardId};
@@ -101,6 +101,7 @@ impl LocalCluster {
         let Some(authority) = self.authority()? else { return Ok(LinkSecurity::PlainOnLoopback) };
         let role = NodeRole::Gateway(id);
         let folder = self.folder().join(OPERATOR_FOLDER).join(role.to_string());
+        trust_nobody(&folder)?;
         Ok(LinkSecurity::Tls(authority.issue(&role.name(), COMMAND_VALID, &folder)?))
     }
 
@@ -114,9 +115,8 @@ impl LocalCluster {
             Change::Split { .. } => Ok(Vec::new()),
             Change::Replace(replaced) => replace(replaced, file),
             Change::Move { shard, from } => {
-                let own = members(*shard)?.into_iter().collect();
                 let plan = |leaving: BTreeSet<u64>| Plan { shard: *shard, joining: leaving.len(), leaving };
-                Ok(moved(*shard, from, &own, file.next_replica())?.map(plan).into_iter().collect())
+                Ok(moved(*shard, from, file)?.map(plan).into_iter().collect())
             }
             Change::Resize { shard, replicas } => {
                 let own = members(*shard)?;
@@ -264,6 +264,16 @@ impl LocalCluster {
     }
 }
 
+/// Forgets whom a command before has trusted: a certificate issued into a folder leaves the authorities that are there, and one that was replaced
+/// would be trusted for ever.
+fn trust_nobody(folder: &Path) -> Result<(), ClusterError> {
+    let path = TlsFiles::in_folder(folder).authority;
+    match std::fs::remove_file(&path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(ClusterError::Io { path, source }),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Each shard's part of it. Those that have left already are only to be turned off.
 fn replace(replaced: &BTreeSet<u64>, file: &ClusterFile) -> Result<Vec<Plan>, ClusterError> {
     let mut plans = Vec::new();
@@ -283,24 +293,23 @@ fn replace(replaced: &BTreeSet<u64>, file: &ClusterFile) -> Result<Vec<Plan>, Cl
     }
 }
 
-/// Which replicas of a shard have still to leave for it to be moved from these: all, or, where it was moved already, none.
-fn moved(
-    shard: u32,
-    from: &BTreeSet<u64>,
-    members: &BTreeSet<u64>,
-    next: u64,
-) -> Result<Option<BTreeSet<u64>>, ClusterError> {
-    if let Some(unknown) = from.iter().find(|number| **number >= next) {
+/// Which replicas of a shard have still to leave for it to be moved from these: all, or, where it was moved already, none. All of them are gone
+/// then, or leave this shard: a replica that is anywhere else was never moved from.
+fn moved(shard: u32, from: &BTreeSet<u64>, file: &ClusterFile) -> Result<Option<BTreeSet<u64>>, ClusterError> {
+    if let Some(unknown) = from.iter().find(|number| **number >= file.next_replica()) {
         return Err(ClusterError::NoReplica { replica: *unknown });
     }
-    if from == members {
-        return Ok(Some(from.clone()));
+    let place = file.shard(shard).ok_or(OperatorError::NoShard { shard })?;
+    let members: BTreeSet<u64> = place.replicas.iter().map(|replica| replica.number).collect();
+    if *from == members {
+        return Ok(Some(members));
     }
-    if from.is_disjoint(members) {
+    let present = file.shards.iter().flat_map(ShardPlace::all).filter(|replica| from.contains(&replica.number));
+    if present.into_iter().all(|replica| place.leaving.contains(replica)) {
         return Ok(None);
     }
     let names = |numbers: &BTreeSet<u64>| numbers.iter().map(|id| format!("store-{id}")).collect::<Vec<_>>().join(",");
-    Err(ClusterError::OtherMembers { shard, from: names(from), members: names(members) })
+    Err(ClusterError::OtherMembers { shard, from: names(from), members: names(&members) })
 }
 
 #[cfg(test)]
@@ -309,7 +318,35 @@ mod tests {
 
     fn moved_from(from: &[u64]) -> Result<Option<BTreeSet<u64>>, String> {
         let set = |numbers: &[u64]| numbers.iter().copied().collect::<BTreeSet<u64>>();
-        moved(4, &set(from), &set(&[6, 7, 8]), 9).map_err(|error| error.to_string())
+        let at = |number: &u64| ReplicaPlace { number: *number, address: "localhost:1".to_owned() };
+        let shard = |number: u32, replicas: &[u64], leaving: &[u64]| ShardPlace {
+            number,
+            epoch: 0,
+            begins: None,
+            replicas: replicas.iter().map(at).collect(),
+            joining: Vec::new(),
+            leaving: leaving.iter().map(at).collect(),
+        };
+        let shards = vec![shard(4, &[6, 7, 8], &[2]), shard(5, &[3, 4, 5], &[])];
+        let file = ClusterFile { store: String::new(), last_replica: None, shards, splits: Vec::new() };
+        moved(4, &set(from), &file).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_command_trusts_no_authority_of_before() {
+        let folder = std::env::temp_dir().join(format!("iolite-trust-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let name = NodeRole::Gateway(operator_id()).name();
+        let own = folder.join("operator");
+        let mut trusted = 0;
+        for authority in ["before", "now"] {
+            let authority = Authority::create(&folder.join(authority)).expect("it can be made");
+            trust_nobody(&own).expect("it can be changed");
+            let files = authority.issue(&name, COMMAND_VALID, &own).expect("it can be issued");
+            trusted = files.authorities().expect("they can be read");
+        }
+        assert_eq!(trusted, 1);
+        std::fs::remove_dir_all(&folder).expect("it is there");
     }
 
     #[test]
@@ -317,7 +354,10 @@ mod tests {
         assert_eq!(moved_from(&[6, 7, 8]), Ok(Some([6, 7, 8].into())));
         assert_eq!(moved_from(&[0, 1, 2]), Ok(None), "they have left");
         assert!(moved_from(&[9]).is_err_and(|error| error.contains("has the replica 9")));
-        let other = moved_from(&[5, 6, 7]).expect_err("some of them");
-        assert!(other.contains("shard 4 is kept by store-6,store-7,store-8"), "{other}");
+        // Some of them, and those of another shard.
+        for wrong in [[5, 6, 7], [3, 4, 5]] {
+            let other = moved_from(&wrong).expect_err("they never kept it together");
+            assert!(other.contains("shard 4 is kept by store-6,store-7,store-8"), "{other}");
+        }
     }
 }
