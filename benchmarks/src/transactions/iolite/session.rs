@@ -24,7 +24,9 @@ pub struct IoliteSession {
     mode: Mode,
     /// Of the transaction that is open, from its first read on.
     snapshot: Option<Timestamp>,
-    /// What is still to be validated.
+    /// What was validated when it was read.
+    valid: Vec<Read>,
+    /// What is validated at the end.
     reads: Vec<Read>,
     writes: Vec<Write>,
     /// How long the last read took.
@@ -64,6 +66,10 @@ fn cell(key: KeyNumber) -> Cell {
     Cell { table: TableId::of(TABLE), row, column: ColumnId::of("value") }
 }
 
+fn read_of(key: KeyNumber) -> Read {
+    Read::Cell { cell: cell(key), element: Element::Whole }
+}
+
 fn put(key: KeyNumber, value: Value) -> Write {
     Write { cell: cell(key), operation: Operation::Put(Stored::Bytes(Arc::from(value.bytes()))) }
 }
@@ -76,6 +82,7 @@ impl IoliteSession {
             counter: Counter(0),
             mode: Mode::ReadWrite,
             snapshot: None,
+            valid: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
             read_took: Duration::ZERO,
@@ -97,30 +104,43 @@ impl IoliteSession {
     }
 
     async fn try_get(&mut self, key: KeyNumber) -> anyhow::Result<Got> {
-        let at = self.snapshot().await?;
-        let (cell, begun) = (cell(key), Instant::now());
-        let read = Read::Cell { cell: cell.clone(), element: Element::Whole };
-        let store = self.store.clone();
-        let reading = read_at(&store, cell, at);
-        let found = match self.mode {
-            Mode::ReadOnly if self.has_conflicted || self.read_took >= FAR => {
-                let (found, outcome) = tokio::try_join!(reading, self.validate(at, vec![read]))?;
-                match outcome {
-                    Outcome::Committed => found,
-                    Outcome::Aborted => {
-                        self.has_conflicted = true;
-                        return Ok(Got::Changed);
-                    }
-                    Outcome::Unknown(reason) => return Err(reason),
-                }
-            }
+        let begun = Instant::now();
+        let got = match self.mode {
+            Mode::ReadOnly if self.has_conflicted || self.read_took >= FAR => self.get_valid(key).await?,
             Mode::ReadOnly | Mode::ReadWrite => {
-                self.reads.push(read);
-                reading.await?
+                let at = self.snapshot().await?;
+                self.reads.push(read_of(key));
+                Got::Value(read_at(&self.store, cell(key), at).await?)
             }
         };
         self.read_took = begun.elapsed();
-        found.map(Got::Value).context("no value at a key that was loaded")
+        Ok(got)
+    }
+
+    /// Reads and validates in one round trip.
+    async fn get_valid(&mut self, key: KeyNumber) -> anyhow::Result<Got> {
+        loop {
+            let at = self.snapshot().await?;
+            let store = self.store.clone();
+            let (value, is_valid) =
+                tokio::try_join!(read_at(&store, cell(key), at), self.validate(at, vec![read_of(key)]))?;
+            if is_valid {
+                self.valid.push(read_of(key));
+                return Ok(Got::Value(value));
+            }
+            if !self.move_snapshot(at).await? {
+                return Ok(Got::Changed);
+            }
+        }
+    }
+
+    /// What was read last has changed above the snapshot. If nothing else has, that is true at a later one as well.
+    async fn move_snapshot(&mut self, at: Timestamp) -> anyhow::Result<bool> {
+        self.snapshot = None;
+        // First, so that the answer tells of all that is in it.
+        self.snapshot().await?;
+        self.valid.append(&mut self.reads);
+        Ok(self.valid.is_empty() || self.validate(at, self.valid.clone()).await?)
     }
 
     fn next_id(&mut self) -> TransactionId {
@@ -128,45 +148,45 @@ impl IoliteSession {
         TransactionId { client: self.client, counter: self.counter }
     }
 
-    async fn validate(&mut self, snapshot: Timestamp, reads: Vec<Read>) -> anyhow::Result<Outcome> {
+    /// Whether nothing has changed these reads.
+    async fn validate(&mut self, snapshot: Timestamp, reads: Vec<Read>) -> anyhow::Result<bool> {
         // A transaction of its own each time: what cannot be told otherwise is committed.
         let (transaction, floor) = (self.next_id(), self.committed);
         let request = Request::Validate { transaction, attempt: Attempt(1), snapshot, reads: reads.into(), floor };
         let reply = self.store.request(request).await?;
-        self.outcome(reply)
+        self.has_effect(reply)
     }
 
     async fn try_commit(&mut self) -> anyhow::Result<Outcome> {
         let snapshot = self.snapshot().await?;
         let reads = std::mem::take(&mut self.reads);
-        let outcome = match self.mode {
-            Mode::ReadOnly if reads.is_empty() => Ok(Outcome::Committed),
-            Mode::ReadOnly => self.validate(snapshot, reads).await,
+        let has_effect = match self.mode {
+            Mode::ReadOnly => reads.is_empty() || self.validate(snapshot, reads).await?,
             Mode::ReadWrite => {
                 let decision = Decision::Commit(std::mem::take(&mut self.writes));
                 let (id, floor) = (self.next_id(), self.committed);
                 let transaction =
                     Transaction { id, attempt: Attempt(1), snapshot, reads, level: Level::Strict, decision };
                 let reply = self.store.request(Request::Commit { transaction, floor, within: None }).await?;
-                self.outcome(reply)
+                self.has_effect(reply)?
             }
         };
-        self.has_conflicted = matches!(outcome, Ok(Outcome::Aborted));
+        self.has_conflicted = !has_effect;
         self.acknowledge();
-        outcome
+        Ok(if has_effect { Outcome::Committed } else { Outcome::Aborted })
     }
 
-    fn outcome(&mut self, reply: Reply) -> anyhow::Result<Outcome> {
+    fn has_effect(&mut self, reply: Reply) -> anyhow::Result<bool> {
         match reply {
             Reply::Commit(CommitReply::Completed(completion)) => {
                 ensure!(completion.decision == CompletionDecision::Committed, "nobody aborts");
                 self.committed = completion.at;
-                Ok(Outcome::Committed)
+                Ok(true)
             }
-            Reply::Validated(Validity::Valid) => Ok(Outcome::Committed),
+            Reply::Validated(Validity::Valid) => Ok(true),
             Reply::Commit(CommitReply::Conflict { at_least }) | Reply::Validated(Validity::Changed { at_least }) => {
                 self.at_least = self.at_least.max(at_least);
-                Ok(Outcome::Aborted)
+                Ok(false)
             }
             other => bail!("a commit was answered with {other:?}"),
         }
@@ -190,7 +210,11 @@ pub async fn everything_until_now(store: &StoreClient) -> anyhow::Result<Timesta
     Ok(store.resolved_through(now).await?.resolved)
 }
 
-async fn read_at(store: &StoreClient, cell: Cell, at: Timestamp) -> anyhow::Result<Option<Value>> {
+async fn read_at(store: &StoreClient, cell: Cell, at: Timestamp) -> anyhow::Result<Value> {
+    find_at(store, cell, at).await?.context("no value at a key that was loaded")
+}
+
+async fn find_at(store: &StoreClient, cell: Cell, at: Timestamp) -> anyhow::Result<Option<Value>> {
     let column = cell.column;
     let request = Request::ReadAt { interest: Interest::Cell(cell), at, limit: ReadLimit::NONE };
     match store.request(request).await? {
@@ -219,7 +243,7 @@ impl Session for IoliteSession {
         let at = everything_until_now(&self.store).await?;
         let reads = keys.iter().map(|key| {
             let (store, cell) = (self.store.clone(), cell(*key));
-            tokio::spawn(async move { read_at(&store, cell, at).await })
+            tokio::spawn(async move { find_at(&store, cell, at).await })
         });
         let mut found = Vec::new();
         for read in reads.collect::<Vec<_>>() {
@@ -231,6 +255,7 @@ impl Session for IoliteSession {
     fn begin(&mut self, mode: Mode) {
         self.mode = mode;
         self.snapshot = None;
+        self.valid.clear();
         self.reads.clear();
         self.writes.clear();
     }
@@ -238,7 +263,10 @@ impl Session for IoliteSession {
     async fn get(&mut self, key: KeyNumber) -> Result<Value, Interrupted> {
         match self.try_get(key).await.map_err(Interrupted::Broken)? {
             Got::Value(value) => Ok(value),
-            Got::Changed => Err(Interrupted::Aborted),
+            Got::Changed => {
+                self.has_conflicted = true;
+                Err(Interrupted::Aborted)
+            }
         }
     }
 
