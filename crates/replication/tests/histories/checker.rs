@@ -16,8 +16,9 @@ use iolite_values::{
     writes_commute,
 };
 
-use super::client::{Submission, Validated};
+use super::client::Submission;
 use super::cluster::Cluster;
+use super::reader::Validated;
 use super::workload::everything;
 
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use iolite_values::{
 };
 
 use super::random::Random;
+use super::reader::{Reader, Validated};
 use super::workload;
 
 /// What a client did and was told, for the checker.
@@ -18,15 +19,6 @@ pub struct Submission {
     /// What it saw, read by read.
     pub seen: Vec<ReadReply>,
     pub submitted_at_step: u64,
-}
-
-/// Reads that were called valid.
-#[derive(Clone, Debug)]
-pub struct Validated {
-    pub snapshot: Timestamp,
-    pub reads: Vec<Read>,
-    pub asked_at_step: u64,
-    pub told_at_step: u64,
 }
 
 pub struct Client {
@@ -71,12 +63,11 @@ enum Doing {
     Waiting {
         at_least: Timestamp,
     },
-    /// A transaction that only reads, since this step: reads that are asked about, with those that were found valid, and those that come after.
-    Validating {
-        transaction: Transaction,
-        since: u64,
-        valid: Vec<Read>,
-        left: VecDeque<(Read, ReadReply)>,
+    Validating(Reader),
+    /// A read has changed: the earlier ones are validated once more when this is resolved.
+    Moving {
+        at_least: Timestamp,
+        reader: Reader,
     },
     Committing(Transaction),
     /// It was told that the outcome is not known.
@@ -152,7 +143,13 @@ impl Client {
                 let transaction = transaction.clone();
                 self.ask_again(random, step, transaction)
             }
-            Doing::Waiting { .. } | Doing::Reading { .. } | Doing::Validating { .. } | Doing::Committing(_) => None,
+            Doing::Moving { at_least, reader } if *at_least <= resolved => {
+                let mut reader = reader.clone();
+                reader.move_to(resolved, self.next_id());
+                self.validate(step, reader)
+            }
+            Doing::Waiting { .. } | Doing::Moving { .. } => None,
+            Doing::Reading { .. } | Doing::Validating(_) | Doing::Committing(_) => None,
         }
     }
 
@@ -179,18 +176,28 @@ impl Client {
             _ => Decision::Commit((0..1 + random.below(2)).map(|_| workload::write(random)).collect()),
         };
         let id = TransactionId { client: self.id, counter: self.counter };
-        let (snapshot, mut reads, mut seen) = (*snapshot, reads.clone(), seen.clone());
-        // Some validate their reads one by one, each at another moment, as they do who validate a read when they make it.
-        let at_once = if self.only_reads && random.percent(50) { reads.len().min(1) } else { reads.len() };
-        let left = reads.split_off(at_once).into_iter().zip(seen.split_off(at_once)).collect();
+        let (snapshot, reads, seen) = (*snapshot, reads.clone(), seen.clone());
         let level = if random.percent(40) { Level::Serializable } else { Level::Strict };
         let transaction = Transaction { id, attempt: self.attempt, snapshot, reads, decision, level };
-        self.submissions.push(Submission { transaction: transaction.clone(), seen, submitted_at_step: step });
         self.patience = random.percent(30).then(|| Duration::from_millis(random.below(100)));
-        self.doing = match self.only_reads {
-            true => Doing::Validating { transaction, since: step, valid: Vec::new(), left },
-            false => Doing::Committing(transaction),
-        };
+        if self.only_reads {
+            return self.validate(step, Reader::new(transaction, seen, step, random.percent(50)));
+        }
+        self.submissions.push(Submission { transaction: transaction.clone(), seen, submitted_at_step: step });
+        self.doing = Doing::Committing(transaction);
+        self.submission()
+    }
+
+    fn next_id(&mut self) -> TransactionId {
+        self.counter = self.counter.next();
+        self.attempt = Attempt(1);
+        TransactionId { client: self.id, counter: self.counter }
+    }
+
+    fn validate(&mut self, step: u64, mut reader: Reader) -> Option<Request> {
+        reader.transaction.attempt = self.attempt;
+        self.submissions.push(reader.submission(step));
+        self.doing = Doing::Validating(reader);
         self.submission()
     }
 
@@ -224,12 +231,16 @@ impl Client {
                 let floor = self.floor.max(transaction.snapshot);
                 Some(Request::Commit { transaction: transaction.clone(), floor, within: self.patience })
             }
-            Doing::Validating { transaction, .. } => {
-                let Transaction { id, attempt, snapshot, reads, .. } = transaction.clone();
+            Doing::Validating(reader) => {
+                let Transaction { id, attempt, snapshot, reads, .. } = reader.transaction.clone();
                 let floor = self.floor.max(snapshot);
                 Some(Request::Validate { transaction: id, attempt, snapshot, reads: reads.into(), floor })
             }
-            Doing::Nothing | Doing::Reading { .. } | Doing::Waiting { .. } | Doing::InDoubt(_) => None,
+            Doing::Nothing
+            | Doing::Reading { .. }
+            | Doing::Waiting { .. }
+            | Doing::Moving { .. }
+            | Doing::InDoubt(_) => None,
         }
     }
 
@@ -262,7 +273,7 @@ impl Client {
             (Reply::Validated(validity), Some((id, attempt))) => self.on_validity(step, id, attempt, validity),
             // Its new gateway has not come as far as the one before: read again there.
             (Reply::Refused(Refusal::NotResolved { .. }), Some(_)) => {
-                if let Doing::Validating { .. } = self.doing {
+                if let Doing::Validating(_) = self.doing {
                     self.doing = Doing::Waiting { at_least: Timestamp::ZERO };
                 }
                 None
@@ -277,39 +288,36 @@ impl Client {
     }
 
     fn on_validity(&mut self, step: u64, id: TransactionId, attempt: Attempt, validity: Validity) -> Option<Request> {
-        let Doing::Validating { transaction, since, valid, left } = &mut self.doing else { return None };
-        if (transaction.id, transaction.attempt) != (id, attempt) {
+        let Doing::Validating(reader) = &mut self.doing else { return None };
+        if (reader.transaction.id, reader.transaction.attempt) != (id, attempt) {
             return None;
         }
-        if let Validity::Changed { at_least } = validity {
-            self.doing = Doing::Waiting { at_least };
-            return None;
+        let mut reader = reader.clone();
+        match validity {
+            Validity::Changed { at_least } if reader.can_move() => self.doing = Doing::Moving { at_least, reader },
+            Validity::Changed { at_least } => self.doing = Doing::Waiting { at_least },
+            Validity::Valid => match reader.on_valid(step) {
+                None => {
+                    reader.go_on(self.next_id());
+                    return self.validate(step, reader);
+                }
+                Some(validated) => {
+                    self.validated.push(validated);
+                    self.doing = Doing::Nothing;
+                }
+            },
         }
-        valid.append(&mut transaction.reads);
-        let Some((read, seen)) = left.pop_front() else {
-            let (snapshot, reads, asked_at_step) = (transaction.snapshot, std::mem::take(valid), *since);
-            self.validated.push(Validated { snapshot, reads, asked_at_step, told_at_step: step });
-            self.doing = Doing::Nothing;
-            return None;
-        };
-        // Another transaction: the store may have had to commit the one before.
-        self.counter = self.counter.next();
-        self.attempt = Attempt(1);
-        transaction.id.counter = self.counter;
-        (transaction.attempt, transaction.reads) = (self.attempt, vec![read]);
-        let submitted = Submission { transaction: transaction.clone(), seen: vec![seen], submitted_at_step: step };
-        self.submissions.push(submitted);
-        self.submission()
+        None
     }
 
     fn on_outcome(&mut self, random: &mut Random, step: u64, id: TransactionId, attempt: Attempt, reply: CommitReply) {
         let current = match &self.doing {
-            Doing::Committing(own) | Doing::Validating { transaction: own, .. } => {
+            Doing::Committing(own) | Doing::Validating(Reader { transaction: own, .. }) => {
                 (own.id, own.attempt) == (id, attempt)
             }
             // The one that asked may have been answered by an earlier request of its own.
             Doing::InDoubt(own) => (own.id, own.attempt) == (id, attempt),
-            Doing::Nothing | Doing::Reading { .. } | Doing::Waiting { .. } => false,
+            Doing::Nothing | Doing::Reading { .. } | Doing::Waiting { .. } | Doing::Moving { .. } => false,
         };
         self.told.push((id, reply.clone(), step));
         if !current {

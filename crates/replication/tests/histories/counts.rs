@@ -13,6 +13,8 @@ pub struct Counts {
     /// Reads that were called valid, and those that were called changed.
     pub valid: u64,
     pub changed: u64,
+    /// Transactions that only read, and went over to a later snapshot.
+    pub moved: u64,
     pub crashes: u64,
     pub records_lost: u64,
     pub checkpoints: u64,
@@ -39,6 +41,7 @@ impl Counts {
         self.in_the_past += other.in_the_past;
         self.valid += other.valid;
         self.changed += other.changed;
+        self.moved += other.moved;
         self.crashes += other.crashes;
         self.records_lost += other.records_lost;
         self.checkpoints += other.checkpoints;
