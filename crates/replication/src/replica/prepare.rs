@@ -59,8 +59,10 @@ impl Replica {
 
     /// The answer for another proposal of the same transaction.
     fn answer_as_published(&self, id: ProposalId) -> Option<Answer> {
-        let is_published = self.settings.broken == Broken::AnswerForTransaction;
-        let same = self.prepared.ids().find(|other| is_published && other.transaction == id.transaction)?;
+        if self.settings.broken != Broken::AnswerForTransaction {
+            return None;
+        }
+        let same = self.prepared.ids().find(|other| other.transaction == id.transaction)?;
         self.standing_of(same)
     }
 
