@@ -10,7 +10,7 @@ use iolite_machine::Machine;
 use iolite_replication::journal::{CheckpointChunk, JournalRecord};
 use iolite_replication::node::{Configuration, Epoch, ProposalId, ShardId};
 use iolite_replication::{Logged, Replica, decisions};
-use iolite_store::{CommitReply, Completion, CompletionDecision};
+use iolite_store::{CommitReply, Completion, CompletionDecision, ReadReply};
 use iolite_values::{
     Attempt, Commutativity, Interest, Level, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write, observes,
     writes_commute,
@@ -65,8 +65,9 @@ pub fn check(cluster: &Cluster) -> Result<u64, Violation> {
     let committed: Vec<Committed> = decided.into_values().filter(|own| !own.is_abort).collect();
     check_feeds(cluster, &committed)?;
     let submissions = submissions(cluster);
-    check_reads(&committed, &submissions)?;
-    check_strict(cluster, &committed, &submissions)?;
+    let validated: Vec<&Validated> = cluster.clients.iter().flat_map(|client| &client.validated).collect();
+    check_reads(&committed, &submissions, &validated)?;
+    check_strict(cluster, &committed, &submissions, &validated)?;
     Ok(in_the_past(cluster, &committed, &submissions))
 }
 
@@ -189,24 +190,35 @@ fn submissions(cluster: &Cluster) -> BTreeMap<(TransactionId, Attempt), &Submiss
 
 type Model = BTreeMap<(TableId, RowKey), Row>;
 
-/// What each transaction saw is the state just below its timestamp.
+/// What each transaction saw is the state just below its timestamp, and what was called valid is the state at its snapshot.
 fn check_reads(
     committed: &[Committed],
     submissions: &BTreeMap<(TransactionId, Attempt), &Submission>,
+    validated: &[&Validated],
 ) -> Result<(), Violation> {
+    let mut readers = validated.to_vec();
+    readers.sort_by_key(|own| own.snapshot);
+    let mut readers = readers.into_iter().peekable();
     let mut model = Model::new();
     for commit in committed {
-        let submission = submissions[&(commit.transaction, commit.attempt)];
-        for (read, seen) in submission.transaction.reads.iter().zip(&submission.seen) {
-            let seen: Vec<_> = seen.rows.iter().map(|row| ((row.table, row.key.clone()), row.row.clone())).collect();
-            let now = read_of(&model, read);
-            if !same_as_read(read, &seen, &now) {
-                return Err(Violation::StaleRead(format!("{:?} at {:?}: {read:?}", commit.transaction, commit.at)));
-            }
+        while let Some(own) = readers.next_if(|own| own.snapshot < commit.at) {
+            check_seen(&model, &own.reads, &own.seen, own)?;
         }
+        let submission = submissions[&(commit.transaction, commit.attempt)];
+        check_seen(&model, &submission.transaction.reads, &submission.seen, &(commit.transaction, commit.at))?;
         for write in &commit.writes {
             let row = model.entry((write.cell.table, write.cell.row.clone())).or_default();
             row.apply(write.cell.column, &write.operation).expect("types were checked");
+        }
+    }
+    readers.try_for_each(|own| check_seen(&model, &own.reads, &own.seen, own))
+}
+
+fn check_seen(model: &Model, reads: &[Read], seen: &[ReadReply], by: &impl fmt::Debug) -> Result<(), Violation> {
+    for (read, seen) in reads.iter().zip(seen) {
+        let seen: Vec<_> = seen.rows.iter().map(|row| ((row.table, row.key.clone()), row.row.clone())).collect();
+        if !same_as_read(read, &seen, &read_of(model, read)) {
+            return Err(Violation::StaleRead(format!("{by:?}: {read:?}")));
         }
     }
     Ok(())
@@ -267,6 +279,7 @@ fn check_strict(
     cluster: &Cluster,
     committed: &[Committed],
     submissions: &BTreeMap<(TransactionId, Attempt), &Submission>,
+    validated: &[&Validated],
 ) -> Result<(), Violation> {
     let ended = ended(cluster);
     let begun = |commit: &Committed| submissions[&(commit.transaction, commit.attempt)].submitted_at_step;
@@ -284,7 +297,6 @@ fn check_strict(
             || observe(reads(a), &b.writes)
             || observe(reads(b), &a.writes)
     };
-    let validated: Vec<&Validated> = cluster.clients.iter().flat_map(|client| &client.validated).collect();
     let count = committed.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count + validated.len()];
     for (a, first) in committed.iter().enumerate() {
@@ -295,7 +307,7 @@ fn check_strict(
             }
         }
     }
-    place_readers(&validated, committed, &ended, begun, &mut after);
+    place_readers(validated, committed, &ended, begun, &mut after);
     match cycle(&after) {
         None => Ok(()),
         Some(index) => Err(Violation::NotStrict(match committed.get(index) {

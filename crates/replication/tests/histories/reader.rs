@@ -12,6 +12,7 @@ use super::client::Submission;
 pub struct Validated {
     pub snapshot: Timestamp,
     pub reads: Vec<Read>,
+    pub seen: Vec<ReadReply>,
     pub asked_at_step: u64,
     pub told_at_step: u64,
     pub has_moved: bool,
@@ -55,9 +56,11 @@ impl Reader {
     /// What was asked about is valid. All that was, if nothing is left to be asked about.
     pub fn on_valid(&mut self, step: u64) -> Option<Validated> {
         self.valid.append(&mut self.asked);
+        let (reads, seen) = self.valid.iter().cloned().unzip();
         self.left.is_empty().then(|| Validated {
             snapshot: self.moves_to.unwrap_or(self.transaction.snapshot),
-            reads: self.valid.iter().map(|(read, _)| read.clone()).collect(),
+            reads,
+            seen,
             asked_at_step: self.since,
             told_at_step: step,
             has_moved: self.moves_to.is_some(),
