@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::bail;
+use iolite_host::{Shutdown, stop_on_signals};
 use tracing::Level;
 
 /// On standard error, in colours where people look.
@@ -22,6 +24,23 @@ fn begin(level: Level) {
 
 /// So much is kept of warnings. What comes first says why.
 const KEPT_BYTES: usize = 16 << 10;
+
+/// What a command does until it is interrupted, which is an error like others: what it has kept is told.
+///
+/// # Errors
+/// Those of the work, an interruption, and that nobody may listen for signals.
+pub async fn unless_interrupted<T, E>(work: impl Future<Output = Result<T, E>>) -> anyhow::Result<T>
+where
+    anyhow::Error: From<E>,
+{
+    let shutdown = Shutdown::new();
+    let mut stop = shutdown.listen();
+    stop_on_signals(shutdown)?;
+    tokio::select! {
+        done = work => Ok(done?),
+        () = stop.wait() => bail!("interrupted: if a change has begun, the same command goes on with it"),
+    }
+}
 
 /// What was wrong while a command worked, to be told when it fails: that a node which starts does not answer yet is no news.
 #[derive(Clone, Debug, Default)]

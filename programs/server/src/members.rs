@@ -10,7 +10,7 @@ use iolite_cluster::{Change, LocalCluster, Split};
 use iolite_host::NodeName;
 use iolite_node::NodeRole;
 
-use crate::logs::KeptWarnings;
+use crate::logs::{KeptWarnings, unless_interrupted};
 use crate::seconds::seconds;
 
 #[derive(Args)]
@@ -105,7 +105,7 @@ fn change(place: &Place, change: &Change) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let warnings = KeptWarnings::begin();
-    let changed = runtime.block_on(cluster.change(change, &program, place.within));
+    let changed = runtime.block_on(unless_interrupted(cluster.change(change, &program, place.within)));
     let changed = changed.inspect_err(|_| warnings.tell())?;
     let mut text = String::new();
     for role in &changed.joined {

@@ -10,7 +10,7 @@ use iolite_node::config::{ClusterFile, ReplicaPlace};
 use iolite_replication::node::{ReplicaId, Report};
 
 use crate::description;
-use crate::logs::KeptWarnings;
+use crate::logs::{KeptWarnings, unless_interrupted};
 use crate::operator::Connection;
 use crate::seconds::seconds;
 
@@ -83,7 +83,7 @@ pub fn run(command: &Command) -> anyhow::Result<ExitCode> {
 
 fn perform(command: &Command) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    runtime.block_on(unless_interrupted(async {
         match command {
             Command::Status(place) => status(&place.observe()?).await,
             Command::Split(arguments) => split(arguments).await.map(|()| ExitCode::SUCCESS),
@@ -91,7 +91,7 @@ fn perform(command: &Command) -> anyhow::Result<ExitCode> {
             Command::Describe(arguments) => description::describe(arguments).await.map(|()| ExitCode::SUCCESS),
             Command::Write(arguments) => description::write(arguments).await.map(|()| ExitCode::SUCCESS),
         }
-    })
+    }))
 }
 
 async fn status(observer: &Observer) -> anyhow::Result<ExitCode> {
