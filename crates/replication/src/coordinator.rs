@@ -43,6 +43,7 @@ use crate::shards::ShardMap;
 
 use backup::Backups;
 use close::Closer;
+pub use close::TAKEN_OVER_EACH_ROUND;
 use feed::Feed;
 pub use feed::IDLE_CLOSE_BEHIND;
 use members::Members;

@@ -95,7 +95,9 @@ impl Coordinator {
         backup.shards = shards;
         // Those who meet wait for different times.
         let more = BACKUP_PAUSES.some_after(backup.tries, self.settings.life.0 ^ u64::from(backup.tries));
-        backup.again_at = now.instant + BACKUP_PAUSES.after(backup.tries) + more;
+        // An answer to an earlier ballot is of no use: it is given the time that it takes.
+        let pause = BACKUP_PAUSES.after(backup.tries).max(self.members.farthest() * 2);
+        backup.again_at = now.instant + pause + more;
         backup.tries += 1;
         self.set_timer(backup.again_at, Timer::Backup(id));
         self.backups.open.insert(id, backup);

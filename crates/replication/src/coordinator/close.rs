@@ -24,6 +24,9 @@ pub const CLOSE_PAUSES: Pauses = Pauses { first: Duration::from_millis(1), longe
 /// How long a Close waits for more than a majority to answer, before it makes its list known to a majority.
 pub const LIST_AFTER: Duration = Duration::from_millis(20);
 
+/// So many are taken over with one Close, the oldest first: the next Close waits behind what is asked of them, so replicas are not asked more than they answer.
+pub const TAKEN_OVER_EACH_ROUND: usize = 256;
+
 #[derive(Clone, Debug)]
 pub(super) struct Closer {
     pub cursor: Timestamp,
@@ -381,11 +384,16 @@ impl Coordinator {
                 overdue.push((*id, participants.clone()));
             }
         }
+        let mut begun = 0;
         for (id, participants) in overdue {
             match self.decided.get(&id).copied() {
                 Some(outcome) => self.tell_again(shard, id, outcome),
-                None if self.transactions.by_proposal(id).is_some() => {}
-                None => self.take_over(now, id, &participants, Ballot::FIRST),
+                None if self.transactions.by_proposal(id).is_some() || self.backups.is_open(id) => {}
+                None if begun == TAKEN_OVER_EACH_ROUND => {}
+                None => {
+                    self.take_over(now, id, &participants, Ballot::FIRST);
+                    begun += 1;
+                }
             }
         }
     }

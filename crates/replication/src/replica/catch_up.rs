@@ -151,7 +151,7 @@ impl Replica {
             Peer::FetchedTooOld => self.on_fetched_too_old(now, from),
             Peer::FetchState { place } => self.on_fetch_state(now, from, place),
             Peer::StateChunk(part) => self.on_state_chunk(now, from, part),
-            Peer::StartViewChange { view } => self.on_start_view_change(now, view),
+            Peer::StartViewChange { view } => self.on_start_view_change(now, from, view),
             Peer::DoViewChange { last_normal, part } => self.on_do_view_change(now, from, last_normal, part),
             Peer::StartView { part } => self.on_start_view(now, part),
         }

@@ -15,8 +15,9 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Adds a part. Those of another record than the newest part are dropped.
-    pub fn add(&mut self, last_normal: View, part: RecordPart) {
+    /// Adds a part, and says whether there are more now. Those of another record than the newest part are dropped.
+    pub fn add(&mut self, last_normal: View, part: RecordPart) -> bool {
+        let before = self.parts.len();
         let same =
             |known: &RecordPart| (known.view, known.complete, known.parts) == (part.view, part.complete, part.parts);
         if self.last_normal != last_normal || !self.parts.values().all(same) {
@@ -24,6 +25,7 @@ impl Parts {
         }
         self.last_normal = last_normal;
         self.parts.insert(part.number, part);
+        self.parts.len() > before
     }
 
     pub fn are_all_there(&self) -> bool {
@@ -57,8 +59,10 @@ pub(super) struct Changing {
     pub again_at: Option<Instant>,
     /// How long after that once more.
     pub again_wait: Duration,
-    /// Then the next view is tried, by those of the group.
+    /// Then the next view is tried, by those of the group, unless what this one begins with still arrives.
     pub give_up_at: Option<Instant>,
+    /// Then in any case.
+    pub give_up_last_at: Option<Instant>,
 }
 
 impl Standing {

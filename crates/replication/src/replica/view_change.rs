@@ -27,14 +27,18 @@ use crate::tapir::ProposalIndex;
 /// A part of a record is about this large at most.
 pub const PART_BYTES_MAX: usize = 1 << 20;
 
-/// What got lost is sent again after this long, then after twice as long, and so on up to a second: records may be large, and still on their way.
+/// What got lost is sent again after this long, then after twice as long, and so on up to half a second; a record after so long for each of its parts, because they
+/// may still be on their way.
 pub const VIEW_CHANGE_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// A view that has not begun by then is given up for the next, which is given twice as long, and so on: records may take longer.
+/// A view of which nothing was heard for so long is given up for the next, which is given twice as long, and so on: a part of a record may take longer.
 pub const VIEW_CHANGE_PATIENCE: Duration = Duration::from_secs(1);
 
-/// No view is given longer.
+/// No longer silence is waited for.
 pub const VIEW_CHANGE_PATIENCE_MAX: Duration = Duration::from_secs(8);
+
+/// A view that has not begun by then is given up, whatever still arrives: its leader may begin it anew again and again, and never get there.
+pub const VIEW_CHANGE_LASTS_MAX: Duration = Duration::from_secs(60);
 
 impl Standing {
     /// On the way to `view`, with clocks that the next deadline sets.
@@ -47,14 +51,30 @@ impl Standing {
             again_at: Some(Instant::default()),
             again_wait: VIEW_CHANGE_AGAIN_AFTER,
             give_up_at: None,
+            give_up_last_at: None,
         })
     }
 }
 
 impl Changing {
-    fn send_again_later(&mut self, now: Now) {
-        self.again_at = Some(now.instant + self.again_wait);
-        self.again_wait = (self.again_wait * 2).min(VIEW_CHANGE_PATIENCE);
+    fn send_again_later(&mut self, now: Now, parts: usize) {
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX);
+        self.again_at = Some(now.instant + self.again_wait.saturating_mul(parts));
+        // Twice while a view is waited for, so that who waits for its leader hears of it.
+        self.again_wait = (self.again_wait * 2).min(VIEW_CHANGE_PATIENCE / 2);
+    }
+
+    /// This view is waited for from now on.
+    fn wait(&mut self, now: Now) {
+        self.give_up_at = Some(now.instant + self.patience());
+        self.give_up_last_at = Some(now.instant + VIEW_CHANGE_LASTS_MAX);
+    }
+
+    /// Something came of what this view begins with. Nothing does so without end: a record has so many parts, and its leader gives up like everybody.
+    fn note_progress(&mut self, now: Now) {
+        if let Some(last) = self.give_up_last_at {
+            self.give_up_at = Some(last.min(now.instant + self.patience()));
+        }
     }
 
     /// For how long this view is waited for: the more, the more of them did not begin.
@@ -78,8 +98,9 @@ impl Replica {
         self.standing = self.standing.joined(view);
         let is_member = self.is_member();
         let Standing::Changing(changing) = &mut self.standing else { return };
-        changing.send_again_later(now);
-        changing.give_up_at = is_member.then(|| now.instant + changing.patience());
+        if is_member {
+            changing.wait(now);
+        }
         self.send_record(now);
     }
 
@@ -93,13 +114,12 @@ impl Replica {
         let view = changing.view;
         if changing.give_up_at.is_none() && is_member {
             // After a restart.
-            changing.give_up_at = Some(now.instant + changing.patience());
+            changing.wait(now);
         }
         if changing.give_up_at.is_some_and(|at| at <= now.instant) {
             return self.join(now, view.next());
         }
         if changing.again_at.is_some_and(|at| at <= now.instant) {
-            changing.send_again_later(now);
             self.send_record(now);
         }
     }
@@ -114,10 +134,15 @@ impl Replica {
             }
             self.tell(other, Peer::StartViewChange { view });
         }
-        if leader == self.settings.id {
+        let is_leader = leader == self.settings.id;
+        let parts = if is_leader { Vec::new() } else { self.own_parts(view) };
+        if let Standing::Changing(changing) = &mut self.standing {
+            changing.send_again_later(now, parts.len().max(1));
+        }
+        if is_leader {
             return self.try_merge(now);
         }
-        for part in self.own_parts(view) {
+        for part in parts {
             self.tell(leader, Peer::DoViewChange { last_normal, part });
         }
     }
@@ -138,9 +163,15 @@ impl Replica {
         cut(head, entries)
     }
 
-    pub(super) fn on_start_view_change(&mut self, now: Now, view: View) {
+    pub(super) fn on_start_view_change(&mut self, now: Now, from: ReplicaId, view: View) {
         if view > self.standing.view() {
-            self.join(now, view);
+            return self.join(now, view);
+        }
+        let leader = self.configuration.group().leader(view);
+        match &mut self.standing {
+            // It has not given up: records still arrive there.
+            Standing::Changing(changing) if changing.view == view && leader == from => changing.note_progress(now),
+            Standing::Changing(_) | Standing::Normal { .. } => {}
         }
     }
 
@@ -157,7 +188,9 @@ impl Replica {
             }
             Standing::Changing(changing) if changing.view == view => {
                 let empty = || Parts { last_normal, parts: BTreeMap::new() };
-                changing.records.entry(from).or_insert_with(empty).add(last_normal, part);
+                if changing.records.entry(from).or_insert_with(empty).add(last_normal, part) {
+                    changing.note_progress(now);
+                }
                 self.try_merge(now);
             }
             // Once for a record of many parts.
@@ -270,7 +303,9 @@ impl Replica {
         let Standing::Changing(changing) = &mut self.standing else { return };
         if changing.view == view {
             let empty = || Parts { last_normal: view, parts: BTreeMap::new() };
-            changing.master.get_or_insert_with(empty).add(view, part);
+            if changing.master.get_or_insert_with(empty).add(view, part) {
+                changing.note_progress(now);
+            }
             self.press_install(now);
         }
     }

@@ -1,6 +1,6 @@
 //! Three replicas that speak to each other, or five, and a coordinator that says to each what a test wants.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, PersistId, WallTime};
@@ -125,6 +125,25 @@ impl Trio {
         self.replicas.iter_mut().for_each(|replica| replica.on_deadline(self.now));
     }
 
+    /// Time passes until these two take part in a view, or it is up. The links between them take their time for each part of a record.
+    pub fn take_part_slowly(&mut self, [one, other]: [usize; 2], for_a_part: Duration, within: Duration) -> bool {
+        let end = self.now.instant + within;
+        let mut links: BTreeMap<ReplicaId, SlowLink> = BTreeMap::new();
+        while self.now.instant < end && ![one, other].iter().all(|own| self.replicas[*own].takes_part()) {
+            let group = [one, other].map(|own| self.replicas[own].id());
+            let said = self.take_said().into_iter();
+            for message in said.filter(|message| group.contains(&message.from) && group.contains(&message.to)) {
+                links.entry(message.from).or_default().take(self.now.instant, for_a_part, message);
+            }
+            self.pass(Duration::from_millis(100));
+            for message in links.values_mut().flat_map(|link| link.give(self.now.instant)).collect::<Vec<_>>() {
+                let to = message.to.0 as usize;
+                self.replicas[to].handle(self.now, ReplicaInput::FromPeer(message));
+            }
+        }
+        self.now.instant < end
+    }
+
     /// The votes of these replicas on a transaction.
     pub fn prepare(&mut self, replicas: &[usize], transaction: &Transaction, at: Timestamp) -> Vec<Vote> {
         let votes = replicas.iter().map(|replica| match self.ask(*replica, prepare(transaction, at)) {
@@ -165,6 +184,31 @@ impl Trio {
 
     pub fn complete(&self) -> [Timestamp; 3] {
         [0, 1, 2].map(|replica: usize| self.replicas[replica].complete())
+    }
+}
+
+/// Messages on their way, in order, with the times at which they arrive.
+#[derive(Default)]
+struct SlowLink {
+    messages: VecDeque<(Instant, BetweenReplicas)>,
+}
+
+impl SlowLink {
+    /// So many wait for a link; others are lost.
+    const WAITING_MAX: usize = 32;
+
+    fn take(&mut self, now: Instant, for_a_part: Duration, message: BetweenReplicas) {
+        let is_part = matches!(message.peer, Peer::DoViewChange { .. } | Peer::StartView { .. });
+        let takes = if is_part { for_a_part } else { Duration::ZERO };
+        let free_at = self.messages.back().map_or(now, |(at, _)| *at);
+        if self.messages.len() < SlowLink::WAITING_MAX {
+            self.messages.push_back((free_at + takes, message));
+        }
+    }
+
+    fn give(&mut self, now: Instant) -> Vec<BetweenReplicas> {
+        let count = self.messages.iter().take_while(|(at, _)| *at <= now).count();
+        self.messages.drain(..count).map(|(_, message)| message).collect()
     }
 }
 

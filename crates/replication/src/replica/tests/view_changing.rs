@@ -7,7 +7,9 @@ use iolite_values::{Operation, Timestamp, Value};
 use super::bench::{add, at, blind, put, write};
 use super::group::{Trio, id_of, prepare};
 use crate::node::{Answer, Ask, Ballot, Epoch, Outcome, Peer, ProposalId, View, Vote};
-use crate::replica::view_change::{PART_BYTES_MAX, VIEW_CHANGE_PATIENCE, VIEW_CHANGE_PATIENCE_MAX};
+use crate::replica::view_change::{
+    PART_BYTES_MAX, VIEW_CHANGE_LASTS_MAX, VIEW_CHANGE_PATIENCE, VIEW_CHANGE_PATIENCE_MAX,
+};
 use crate::replica::{Replica, ReplicaOutput};
 use iolite_machine::Machine;
 
@@ -146,6 +148,50 @@ fn each_view_that_does_not_begin_is_given_twice_as_long_as_the_one_before() {
     }
     assert_eq!(given, [1, 2, 4, 8, 8, 8]);
     assert_eq!(VIEW_CHANGE_PATIENCE_MAX, Duration::from_secs(8));
+}
+
+/// Two replicas with a record of so many parts, and the third one down.
+fn with_long_records(parts: u64) -> Trio {
+    let mut trio = Trio::new();
+    let large = Value::bytes(vec![0; PART_BYTES_MAX / 2]);
+    for counter in 1..=parts {
+        let transaction = blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]);
+        trio.prepare(&[0, 1], &transaction, at(counter));
+    }
+    trio
+}
+
+/// The record takes longer than a view is given of which nothing is heard.
+#[test]
+fn a_view_whose_records_still_arrive_is_not_given_up() {
+    let mut trio = with_long_records(20);
+    begin(&mut trio, 0);
+    let (for_a_part, within) = (Duration::from_millis(500), Duration::from_secs(300));
+    assert!(trio.take_part_slowly([0, 1], for_a_part, within), "no view began");
+    assert_eq!([0, 1].map(|replica: usize| trio.replicas[replica].view()), [view(1); 2]);
+}
+
+/// Where a part takes as long as the first view is given.
+#[test]
+fn a_later_view_is_given_what_slower_links_need() {
+    let mut trio = with_long_records(12);
+    begin(&mut trio, 0);
+    let (for_a_part, within) = (Duration::from_secs(1), Duration::from_secs(300));
+    assert!(trio.take_part_slowly([0, 1], for_a_part, within), "no view began");
+}
+
+/// It may restart again and again, and say each time that it is on the way.
+#[test]
+fn a_view_whose_leader_says_only_that_it_is_there_is_given_up() {
+    let mut trio = Trio::new();
+    begin(&mut trio, 0);
+    let begun = trio.now.instant;
+    while trio.replicas[0].view() == view(1) {
+        let leader = trio.replicas[1].id();
+        trio.replicas[0].on_start_view_change(trio.now, leader, view(1));
+        trio.pass(Duration::from_millis(100));
+    }
+    assert_eq!(trio.now.instant.since(begun), VIEW_CHANGE_LASTS_MAX);
 }
 
 #[test]
