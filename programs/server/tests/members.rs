@@ -124,11 +124,18 @@ fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
         let mut command = up.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be run")
     };
-    let looked_at = begin(&["replace", "store-0"]);
+    let interrupted = begin(&["replace", "store-0"]);
     let begun = Instant::now();
     while !up.names().contains(&"store-3".to_owned()) {
         assert!(begun.elapsed() < PATIENCE, "it makes no replica");
     }
+    let sent = Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()), "it is there");
+    let ended = interrupted.wait_with_output().expect("it was started");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success() && said.contains("interrupted: if a change has begun"), "{said}");
+
+    let looked_at = begin(&["replace", "store-0"]);
     for _ in 0..5 {
         let (succeeded, said) = shard(&["status", "--data", folder]);
         assert!(!succeeded && !said.contains("another command"), "one stands still, and nobody is ended: {said}");
@@ -138,17 +145,6 @@ fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 
     stands.signal(Signal::STOP).expect("it runs");
-    let interrupted = begin(&["replace", "store-1"]);
-    let begun = Instant::now();
-    while !up.names().contains(&"store-4".to_owned()) {
-        assert!(begun.elapsed() < PATIENCE, "it makes no replica");
-    }
-    let sent = Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()), "it is there");
-    let ended = interrupted.wait_with_output().expect("it was started");
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert!(!ended.status.success() && said.contains("interrupted: if a change has begun"), "{said}");
-
     let mut first = begin(&["replace", "store-1"]);
     let begun = Instant::now();
     while first.try_wait().expect("it was started").is_none() {
