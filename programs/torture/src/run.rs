@@ -61,7 +61,9 @@ pub async fn run(options: &TortureOptions) -> anyhow::Result<TortureReport> {
     let report = run_in(options, &folder, own).await;
     match &report {
         Ok(report) if report.verdict() == Verdict::Clean => {
-            std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+            if let Err(error) = std::fs::remove_dir_all(&folder) {
+                iolite_host::warn(&format!("cannot remove {}: {error}", folder.display()));
+            }
         }
         Ok(_) | Err(_) => iolite_host::warn(&format!("the cluster's files and logs stay in {}", folder.display())),
     }
