@@ -11,11 +11,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use iolite_host::{Authority, LinkSecurity, PidFile, TlsFiles};
+use iolite_host::{Authority, LinkSecurity, PidFile};
 use iolite_node::NodeRole;
 use iolite_node::config::{Begins, Cluster, ClusterFile, GroupPlace, ReplicaPlace, ShardPlace, SplitPlace, place_of};
 use iolite_replication::node::{ReplicaId, ShardId};
 use iolite_values::CoordinatorId;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use crate::creation::HOST;
 use crate::joining::Joining;
@@ -101,8 +103,10 @@ impl LocalCluster {
         let Some(authority) = self.authority()? else { return Ok(LinkSecurity::PlainOnLoopback) };
         let role = NodeRole::Gateway(id);
         let folder = self.folder().join(OPERATOR_FOLDER).join(role.to_string());
-        trust_nobody(&folder)?;
-        Ok(LinkSecurity::Tls(authority.issue(&role.name(), COMMAND_VALID, &folder)?))
+        forget_ended(&folder)?;
+        // Others may begin at the same time.
+        let own = folder.join(std::process::id().to_string());
+        Ok(LinkSecurity::Tls(authority.issue(&role.name(), COMMAND_VALID, &own)?))
     }
 
     /// What is still to be done for it.
@@ -264,14 +268,28 @@ impl LocalCluster {
     }
 }
 
-/// Forgets whom a command before has trusted: a certificate issued into a folder leaves the authorities that are there, and one that was replaced
-/// would be trusted for ever.
-fn trust_nobody(folder: &Path) -> Result<(), ClusterError> {
-    let path = TlsFiles::in_folder(folder).authority;
-    match std::fs::remove_file(&path) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(ClusterError::Io { path, source }),
-        Ok(()) | Err(_) => Ok(()),
+/// Removes what commands that have ended were issued: a folder for each, by the number of its process, which may be this one's now. (A certificate
+/// that is issued into a folder leaves the authorities that are there, and one that was replaced would be trusted for ever.)
+fn forget_ended(folder: &Path) -> Result<(), ClusterError> {
+    let about = |source| ClusterError::Io { path: folder.to_owned(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(about)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(about)?;
+        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let Some(process) = number.and_then(Pid::from_raw) else { continue };
+        let has_ended = test_kill_process(process) == Err(Errno::SRCH);
+        if has_ended || process == rustix::process::getpid() {
+            match std::fs::remove_dir_all(entry.path()) {
+                // Another command has done it.
+                Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(about)?,
+            }
+        }
     }
+    Ok(())
 }
 
 /// Each shard's part of it. Those that have left already are only to be turned off.
@@ -333,19 +351,24 @@ mod tests {
     }
 
     #[test]
-    fn a_command_trusts_no_authority_of_before() {
-        let folder = std::env::temp_dir().join(format!("iolite-trust-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
-        let name = NodeRole::Gateway(operator_id()).name();
-        let own = folder.join("operator");
-        let mut trusted = 0;
-        for authority in ["before", "now"] {
-            let authority = Authority::create(&folder.join(authority)).expect("it can be made");
-            trust_nobody(&own).expect("it can be changed");
-            let files = authority.issue(&name, COMMAND_VALID, &own).expect("it can be issued");
-            trusted = files.authorities().expect("they can be read");
+    fn what_commands_that_ended_were_issued_is_removed() {
+        let folder = std::env::temp_dir().join(format!("iolite-issued-{}", std::process::id()));
+        let mut ended = std::process::Command::new("true").spawn().expect("it is everywhere");
+        ended.wait().expect("it was started");
+        let own = std::process::id().to_string();
+        for name in [own.clone(), ended.id().to_string(), "1".to_owned(), "certificates".to_owned()] {
+            std::fs::create_dir_all(folder.join(name)).expect("a temporary folder");
         }
-        assert_eq!(trusted, 1);
+        forget_ended(&folder).expect("they can be removed");
+        let left =
+            std::fs::read_dir(&folder).expect("it is there").map(|entry| entry.expect("it can be read").file_name());
+        let left: BTreeSet<_> = left.collect();
+        assert_eq!(
+            left,
+            BTreeSet::from(["1".into(), "certificates".into()]),
+            "of a process that lives, and of nobody's"
+        );
+        assert!(forget_ended(&folder.join("missing")).is_ok());
         std::fs::remove_dir_all(&folder).expect("it is there");
     }
 
