@@ -111,6 +111,14 @@ fn shard(arguments: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+/// Of all replicas that answer.
+fn epochs(folder: &str) -> Vec<u64> {
+    let output =
+        Command::new(PROGRAM).args(["shard", "status", "--data", folder]).output().expect("the program can be run");
+    let text = String::from_utf8(output.stdout).expect("a text");
+    text.lines().filter_map(|line| line.split_whitespace().nth(3)?.parse().ok()).collect()
+}
+
 /// Without this it would be as if the replicas were silent, for as long as a step may take.
 #[test]
 fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
@@ -147,6 +155,10 @@ fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
     stands.signal(Signal::STOP).expect("it runs");
     let mut first = begin(&["replace", "store-1"]);
     let begun = Instant::now();
+    // It has chosen the group, so that the other one has something to change.
+    while !epochs(folder).contains(&2) {
+        assert!(begun.elapsed() < PATIENCE, "it chooses no group");
+    }
     while first.try_wait().expect("it was started").is_none() {
         assert!(begun.elapsed() < PATIENCE, "it goes on beside the others");
         // Whichever of the two comes later goes on.
