@@ -62,6 +62,7 @@ const PARTS: &[Part] = &[
     without!("no-completion-records", "1..300"),
     without!("remove-at-reply", "1..300"),
     without!("publish-past-resolved", "1..300"),
+    without!("tell-own-later", "1..300"),
     without!("tapir-fig9", "1..60"),
     without!("tapir-fig5", "1..60"),
     without!("tapir-fig8", "1..60"),

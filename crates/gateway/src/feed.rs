@@ -23,6 +23,10 @@ impl Gateway {
     pub(crate) fn on_segment(&mut self, now: Now, segment: Segment) {
         assert_eq!(segment.from, self.position(), "the feed's segments join");
         assert!(segment.to >= segment.from, "the feed goes forward");
+        let surprised = self.surprised(&segment.commits);
+        for id in &surprised {
+            self.await_own_outcomes(*id);
+        }
         let touched = self.route(&segment.commits);
         self.watch_schemas(&segment.commits);
         self.home.set_position(segment.to);
@@ -36,6 +40,9 @@ impl Gateway {
         }
         for id in due {
             self.finish_loads(now, id);
+        }
+        for id in surprised {
+            self.read_due_outcomes(id);
         }
         self.finish_growth();
         self.retry_held(now);

@@ -24,6 +24,7 @@ mod lane;
 pub mod limits;
 mod load;
 mod loading;
+mod own_outcomes;
 mod pressure;
 mod reading;
 mod schema_growth;

@@ -40,10 +40,21 @@ impl Gateway {
 
     /// Reads what the session has missed, and what it asked for meanwhile.
     fn catch_up(&mut self, now: Now, id: SessionId) {
-        let position = self.position();
         self.list(id);
         let Some(open) = self.open_mut(id) else { return };
         let idle: Vec<_> = open.loads.keys().copied().collect();
+        open.flow = Flow::Live;
+        self.read_missed(id);
+        for load in idle {
+            self.read_snapshots(id, load);
+        }
+        self.read_due_outcomes(id);
+        self.finish_loads(now, id);
+    }
+
+    /// Reads what has changed of all that the client holds since it was told. Nothing else is told before that.
+    pub(crate) fn read_missed(&mut self, id: SessionId) {
+        let Some(open) = self.open_mut(id) else { return };
         let seen = open.seen;
         let live = |standing: Standing| match standing {
             Standing::Live => true,
@@ -51,15 +62,10 @@ impl Gateway {
         };
         let missed: BTreeSet<_> =
             open.subscriptions.iter().filter(|(_, own)| live(own.standing)).map(|(name, _)| *name).collect();
-        open.flow = Flow::Live;
-        if seen < position && !missed.is_empty() {
+        if !missed.is_empty() {
             let load = open.add_load(Load::new(missed));
             open.flow = Flow::CatchingUp(load);
             self.read_changes(id, load, seen);
         }
-        for load in idle {
-            self.read_snapshots(id, load);
-        }
-        self.finish_loads(now, id);
     }
 }

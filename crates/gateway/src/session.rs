@@ -8,6 +8,7 @@ use iolite_wire::message::{FromGateway, Hello, Outcome, SubscriptionId};
 
 use crate::limits::{GREETING_TIME_MAX, Limits};
 use crate::load::{AnswerSize, Load, LoadId};
+use crate::own_outcomes::OwnOutcomes;
 use crate::reading::Amount;
 use crate::size;
 
@@ -51,6 +52,7 @@ pub struct Open {
     pub next_load: LoadId,
     /// Outcomes that are not told yet, each with the timestamp that the feed has to reach first.
     pub outcomes: VecDeque<(Timestamp, Outcome)>,
+    pub own_outcomes: OwnOutcomes,
     pub acknowledged: Counter,
 }
 
@@ -117,6 +119,7 @@ impl Open {
             loads: BTreeMap::new(),
             next_load: LoadId::default(),
             outcomes: VecDeque::new(),
+            own_outcomes: OwnOutcomes::Known,
             acknowledged: Counter::default(),
         }
     }
@@ -134,6 +137,9 @@ impl Open {
 
     /// Takes a load whose answer is complete and may be sent now.
     pub fn take_answered(&mut self) -> Option<Load> {
+        if self.own_outcomes != OwnOutcomes::Known {
+            return None;
+        }
         let id = match self.flow {
             Flow::Live => self.loads.iter().find(|(_, load)| load.is_answered()).map(|(id, _)| *id),
             Flow::CatchingUp(id) => self.loads.get(&id).is_some_and(Load::is_answered).then_some(id),
@@ -177,9 +183,10 @@ impl Open {
         self.outcomes.iter().any(|(at, _)| *at <= position)
     }
 
+    /// Whether it may be told something as soon as it happens.
     pub fn is_live(&self) -> bool {
         match self.flow {
-            Flow::Live => true,
+            Flow::Live => self.own_outcomes == OwnOutcomes::Known,
             Flow::Resuming { .. } | Flow::CatchingUp(_) | Flow::Behind { .. } => false,
         }
     }

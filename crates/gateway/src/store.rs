@@ -47,6 +47,7 @@ pub enum Purpose {
         session: SessionId,
         load: LoadId,
     },
+    OwnOutcomes(SessionId),
     /// The reply says nothing.
     Acknowledge,
 }
@@ -154,7 +155,9 @@ impl Gateway {
             Purpose::Schemas => self.on_unreadable(refusal.to_string()),
             Purpose::Growth => self.on_growth_refused(now, refusal),
             Purpose::Submit(client) => self.on_submit_refused(client, refusal),
-            Purpose::Load { session, load: _ } => self.end(session, &Farewell::Unavailable(refusal.to_string())),
+            Purpose::Load { session, load: _ } | Purpose::OwnOutcomes(session) => {
+                self.end(session, &Farewell::Unavailable(refusal.to_string()))
+            }
             Purpose::Acknowledge => {}
         }
     }
@@ -168,6 +171,7 @@ impl Gateway {
             (Purpose::Submit(client), Reply::Commit(reply)) => self.on_commit_reply(now, client, reply),
             (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
+            (Purpose::OwnOutcomes(session), Reply::Completions(reply)) => self.on_completions(now, session, id, reply),
             (Purpose::Acknowledge, Reply::Acknowledged) => {}
             (purpose, Reply::Refused(refusal)) => self.on_refused(now, purpose, &refusal),
             (purpose, reply) => panic!("the store answered {purpose:?} with {reply:?}"),

@@ -79,11 +79,13 @@ impl Gateway {
             CommitReply::Forgotten => (Timestamp::ZERO, attempt, Verdict::Rejected(Rejection::Forgotten)),
             CommitReply::InDoubt { .. } => return self.leave_in_doubt(client, in_flight.session, id.counter),
         };
-        let session = in_flight.session;
         if self.settings.broken == Broken::PublishPastResolved {
             self.publish_reply(now, in_flight, &verdict);
         }
-        self.settle(now, session, at, Outcome { counter: id.counter, attempt, verdict });
+        // Perhaps another session than the one that submitted it, whose client waits for it as well.
+        if let Some(session) = self.clients.get(&client).copied() {
+            self.settle(now, session, at, Outcome { counter: id.counter, attempt, verdict });
+        }
         self.hand_over(client);
     }
 
@@ -133,7 +135,6 @@ impl Gateway {
     /// Tells an outcome once the feed has reached `at`.
     fn settle(&mut self, now: Now, id: SessionId, at: Timestamp, outcome: Outcome) {
         let position = self.position();
-        // A session that is gone asks again when it is back.
         let Some(open) = self.open_mut(id) else { return };
         open.outcomes.push_back((at, outcome));
         if at > position.max(open.seen) {

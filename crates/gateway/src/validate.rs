@@ -33,7 +33,7 @@ impl Gateway {
         let Phase::Open(open) = &session.phase else { return 0 };
         assert_eq!(self.clients.get(&open.client), Some(&id), "a client's session is its open one");
         assert!(open.subscriptions.len() <= limits::INTERESTS_MAX);
-        assert!(open.outcomes.len() <= limits::SUBMITS_OPEN_MAX);
+        assert!(open.outcomes.len() <= limits::SUBMITS_OPEN_MAX + limits::OWN_OUTCOMES_MAX);
         if self.settings.broken == Broken::Nothing {
             assert!(open.seen <= self.position(), "nothing above the resolved timestamp is told");
             let position = self.position();
@@ -54,6 +54,8 @@ impl Gateway {
 }
 
 fn check_loads(open: &Open) {
+    let live = open.subscriptions.values().any(|own| own.standing == Standing::Live);
+    assert!(!live || open.is_live() || open.is_behind(), "what changes of a live interest can be told");
     for (name, own) in &open.subscriptions {
         match own.standing {
             Standing::Live => {
@@ -68,7 +70,8 @@ fn check_loads(open: &Open) {
     match open.flow {
         Flow::Resuming { .. } => assert!(open.subscriptions.is_empty(), "the first interests end the resumption"),
         Flow::Live => {
-            assert!(open.loads.values().all(|load| !load.is_answered()), "a live session is answered at once")
+            let waits = !open.is_live();
+            assert!(waits || open.loads.values().all(|load| !load.is_answered()), "a live session is answered at once")
         }
         Flow::CatchingUp(id) => assert!(open.loads.contains_key(&id), "who catches up has a load"),
         Flow::Behind { .. } => {

@@ -284,10 +284,14 @@ fn standing_of(row: &Row) -> Standing {
 
 fn client_of(row: &Row) -> ClientFacts {
     let acknowledged = row.get::<_, Option<i64>>(3).map(counter_from_column).unwrap_or_default();
-    let completion = row.get::<_, Option<i64>>(4).map(|attempt| Completion {
+    ClientFacts { acknowledged, completion: completion_from_columns(row, 4) }
+}
+
+/// Of the columns `attempt`, `at` and `aborted`, the first of which is the one with this number. `None`: they are empty.
+pub(crate) fn completion_from_columns(row: &Row, first: usize) -> Option<Completion> {
+    row.get::<_, Option<i64>>(first).map(|attempt| Completion {
         attempt: Attempt(u32::try_from(attempt).unwrap_or_default()),
-        at: timestamp_from_column(row.get(5)),
-        decision: if row.get(6) { CompletionDecision::Aborted } else { CompletionDecision::Committed },
-    });
-    ClientFacts { acknowledged, completion }
+        at: timestamp_from_column(row.get(first + 1)),
+        decision: if row.get(first + 2) { CompletionDecision::Aborted } else { CompletionDecision::Committed },
+    })
 }

@@ -3,12 +3,13 @@
 //! Invariant: all statements of one request see one moment (REPEATABLE READ), so nothing is collected between two of them.
 
 use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RowAt, TooOld};
-use iolite_values::{ColumnId, Interest, KeyRange, Row, RowKey, TableId, Timestamp};
-use tokio_postgres::{Client, Error, Statement};
+use iolite_values::{ClientId, ColumnId, Counter, Interest, KeyRange, Row, RowKey, TableId, Timestamp};
+use tokio_postgres::{Client, Error, Row as SqlRow, Statement};
 
+use crate::commit::completion_from_columns;
 use crate::error::WorkError;
 use crate::facts::{Malformed, RowId};
-use crate::numbers::{timestamp_from_column, timestamp_to_column};
+use crate::numbers::{counter_from_column, counter_to_column, timestamp_from_column, timestamp_to_column};
 use crate::records;
 use crate::rows::Rows;
 use crate::shared::Shared;
@@ -29,6 +30,9 @@ SELECT at, record FROM commits WHERE at IN (
   JOIN touches t ON t.tbl = r.tbl AND t.key >= r.lower AND t.key < r.upper AND t.at > $4 AND t.at <= $5
 ) ORDER BY at";
 
+const COMPLETIONS: &str = "
+SELECT counter, attempt, at, aborted FROM completions WHERE client = $1 AND counter > $2 AND at <= $3 ORDER BY counter LIMIT $4";
+
 /// Above every key: no key begins with it.
 const AFTER_ALL: &[u8] = &[0xff];
 
@@ -43,6 +47,7 @@ pub(crate) struct Reader {
     low_watermark: Statement,
     keys: Statement,
     changes: Statement,
+    completions: Statement,
 }
 
 impl Reader {
@@ -52,6 +57,7 @@ impl Reader {
             low_watermark: client.prepare(LOW_WATERMARK).await?,
             keys: client.prepare(KEYS).await?,
             changes: client.prepare(CHANGES).await?,
+            completions: client.prepare(COMPLETIONS).await?,
             client,
         })
     }
@@ -100,6 +106,23 @@ impl Reader {
         };
         self.clear().await?;
         Ok(Reply::Changes(changes))
+    }
+
+    pub async fn completions(
+        &self,
+        shared: &Shared,
+        (client, after): (ClientId, Counter),
+        at: Timestamp,
+        most: usize,
+    ) -> Result<Reply, WorkError> {
+        if let Err(refusal) = check_resolved(shared, at) {
+            return Ok(Reply::Refused(refusal));
+        }
+        let (client, after, at) = (client.0.to_bytes(), counter_to_column(after), timestamp_to_column(at));
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let answer = self.client.query(&self.completions, &[&&client[..], &after, &at, &most]).await?;
+        let completion = |row: &SqlRow| Some((counter_from_column(row.get(0)), completion_from_columns(row, 1)?));
+        Ok(Reply::Completions(Ok(answer.iter().filter_map(completion).collect())))
     }
 
     /// Begins at one moment; says if what was at `at` is forgotten then.

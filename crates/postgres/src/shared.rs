@@ -80,6 +80,7 @@ impl Shared {
             | Reply::Commit(CommitReply::Forgotten | CommitReply::InDoubt { .. })
             | Reply::ReadAt(_)
             | Reply::Changes(_)
+            | Reply::Completions(_)
             | Reply::Acknowledged
             | Reply::Refused(_) => None,
         };

@@ -121,7 +121,7 @@ impl PostgresStore {
     pub fn request(&self, id: RequestId, request: Request) {
         let jobs = match &request {
             Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => &self.commits,
-            Request::ReadAt { .. } | Request::Changes { .. } => &self.reads,
+            Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. } => &self.reads,
         };
         let answered = Answered::default();
         self.shared.counts.asked();
@@ -261,7 +261,10 @@ impl Session {
             (Session::Read(reader), Request::Changes { interests, after, through }) => {
                 reader.changes(shared, interests, *after, *through).await
             }
-            (Session::Commit(_), Request::ReadAt { .. } | Request::Changes { .. })
+            (Session::Read(reader), Request::Completions { client, after, at, most }) => {
+                reader.completions(shared, (*client, *after), *at, *most).await
+            }
+            (Session::Commit(_), Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. })
             | (Session::Read(_), Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. }) => {
                 unreachable!("requests go to the connections of their kind")
             }

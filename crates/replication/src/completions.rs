@@ -1,4 +1,4 @@
-//! Completion records as rows, for whoever copies a store: each is read at a timestamp like any row, and is written by nothing but its own transaction.
+//! Completion records as rows, for whoever copies a store, and for gateways that ask what became of a client's transactions: each is read at a timestamp like any row, and is written by nothing but its own transaction.
 //!
 //! A client has the row (id), with the counter up to which it has acknowledged, and for each outcome after that the row (id, counter).
 //! Invariant: at a timestamp, the outcomes of what committed at or below it are there, but for those that were acknowledged since; these the
@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use iolite_store::{Completion, CompletionDecision, RowAt};
-use iolite_values::{Attempt, CellState, ClientId, ColumnId, Counter, Id, Row, RowKey, TableId, Timestamp, Value};
+use iolite_values::{
+    Attempt, CellState, ClientId, ColumnId, Counter, Id, KeyRange, Row, RowKey, TableId, Timestamp, Value,
+};
 
 /// The table of these rows. Apps have no names that begin so.
 pub fn completions_table() -> TableId {
@@ -32,6 +34,26 @@ pub enum CompletionRow {
 /// The first key of a client.
 pub fn client_key(client: ClientId) -> RowKey {
     RowKey::new(&[Value::Id(client.0)]).expect("an id is a key")
+}
+
+/// The rows of a client's outcomes above a counter.
+pub(crate) fn outcomes_after(client: ClientId, after: Counter) -> KeyRange {
+    let through = KeyRange::one(&outcome_key(client, after));
+    KeyRange { lower: through.upper.unwrap_or(through.lower), ..of_client(client) }
+}
+
+/// Whether all rows of a range are of one client.
+pub(crate) fn is_of_one_client(range: &KeyRange) -> bool {
+    range.upper.is_some() && range.upper == of_client(first_client(&range.lower)).upper
+}
+
+fn of_client(client: ClientId) -> KeyRange {
+    KeyRange::prefix(&[Value::Id(client.0)]).expect("an id is a key")
+}
+
+fn outcome_key(client: ClientId, counter: Counter) -> RowKey {
+    let counter = Value::Bytes(counter.0.to_be_bytes().as_slice().into());
+    RowKey::new(&[Value::Id(client.0), counter]).expect("short")
 }
 
 impl CompletionRow {
@@ -68,8 +90,7 @@ impl CompletionRow {
                 (client_key(*client), vec![("acknowledged", acknowledged.0)])
             }
             CompletionRow::Outcome { client, counter, completion } => {
-                let counter = Value::Bytes(counter.0.to_be_bytes().as_slice().into());
-                let key = RowKey::new(&[Value::Id(client.0), counter]).expect("short");
+                let key = outcome_key(*client, *counter);
                 let committed = match completion.decision {
                     CompletionDecision::Committed => 1,
                     CompletionDecision::Aborted => 0,

@@ -19,6 +19,7 @@ pub enum Broken {
     NoCompletionRecords,
     RemoveAtReply,
     PublishPastResolved,
+    TellOwnLater,
     ValidateAsFigure9,
     AcceptAboveReaders,
     MergeAsFigure5,
@@ -34,12 +35,13 @@ pub enum Broken {
 }
 
 impl Broken {
-    pub const ALL: [Broken; 16] = [
+    pub const ALL: [Broken; 17] = [
         Broken::SkipReadValidation,
         Broken::AcknowledgeBeforeFsync,
         Broken::NoCompletionRecords,
         Broken::RemoveAtReply,
         Broken::PublishPastResolved,
+        Broken::TellOwnLater,
         Broken::ValidateAsFigure9,
         Broken::AcceptAboveReaders,
         Broken::MergeAsFigure5,
@@ -62,6 +64,7 @@ impl Broken {
             Broken::NoCompletionRecords => "no-completion-records",
             Broken::RemoveAtReply => "remove-at-reply",
             Broken::PublishPastResolved => "publish-past-resolved",
+            Broken::TellOwnLater => "tell-own-later",
             Broken::ValidateAsFigure9 => "tapir-fig9",
             Broken::AcceptAboveReaders => "tapir-fig9-merged",
             Broken::MergeAsFigure5 => "tapir-fig5",
@@ -89,6 +92,9 @@ impl Broken {
             Broken::NoCompletionRecords => "no outcome is recorded with the commit",
             Broken::RemoveAtReply => "a mutation is not pending any more as soon as its outcome is told",
             Broken::PublishPastResolved => "a gateway tells what is above the resolved timestamp",
+            Broken::TellOwnLater => {
+                "a client that comes back is told what it committed after the state that contains it"
+            }
             Broken::ValidateAsFigure9 => {
                 "conflicts with prepared transactions are judged by timestamps, and committed reads are not looked at, as in Figure 9"
             }
@@ -116,7 +122,8 @@ impl Broken {
             | Broken::AcknowledgeBeforeFsync
             | Broken::NoCompletionRecords
             | Broken::RemoveAtReply
-            | Broken::PublishPastResolved => Needs::Anything,
+            | Broken::PublishPastResolved
+            | Broken::TellOwnLater => Needs::Anything,
             Broken::ValidateAsFigure9 => Needs::TwoClocks,
             Broken::AcceptAboveReaders => Needs::LateOutcomes,
             Broken::AnswerForTransaction | Broken::FinaliseWithoutView => Needs::Views { replicas: 3 },
@@ -149,6 +156,7 @@ impl Broken {
             | Broken::AcknowledgeBeforeFsync
             | Broken::RemoveAtReply
             | Broken::PublishPastResolved
+            | Broken::TellOwnLater
             | Broken::StartEmpty => BrokenReplica::Nothing,
         }
     }
@@ -157,6 +165,7 @@ impl Broken {
     pub fn of_gateway(self) -> BrokenGateway {
         match self {
             Broken::PublishPastResolved => BrokenGateway::PublishPastResolved,
+            Broken::TellOwnLater => BrokenGateway::TellOwnLater,
             Broken::Nothing
             | Broken::SkipReadValidation
             | Broken::AcknowledgeBeforeFsync

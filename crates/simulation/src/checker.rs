@@ -53,6 +53,8 @@ pub enum Invariant {
     ClientOrder,
     ReactiveSnapshot,
     OwnWritesVisible,
+    /// Nothing is pending that the confirmed state contains: it would be seen twice.
+    PendingOnce,
     MonotonicReads,
     Liveness,
     LastState,

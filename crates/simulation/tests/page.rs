@@ -53,7 +53,7 @@ fn the_page_has_the_seeds_in_which_the_suite_looks_for_each_variant() {
 fn the_page_has_every_invariant() {
     use Invariant::{
         Assertion, ClientOrder, Durability, ExactlyOnce, LastState, Liveness, MonotonicReads, OwnWritesVisible,
-        ReactiveSnapshot, RealTime, Rest, Serializability, Strictness,
+        PendingOnce, ReactiveSnapshot, RealTime, Rest, Serializability, Strictness,
     };
     let all = [
         Assertion,
@@ -65,6 +65,7 @@ fn the_page_has_every_invariant() {
         ClientOrder,
         ReactiveSnapshot,
         OwnWritesVisible,
+        PendingOnce,
         MonotonicReads,
         Liveness,
         LastState,
@@ -73,7 +74,7 @@ fn the_page_has_every_invariant() {
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
         Assertion | ExactlyOnce | Durability | Serializability | RealTime | Strictness | ClientOrder
-        | ReactiveSnapshot | OwnWritesVisible | MonotonicReads | Liveness | LastState | Rest => true,
+        | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | Liveness | LastState | Rest => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));

@@ -1,6 +1,6 @@
 //! Replies of a store.
 
-use iolite_values::{Attempt, Cell, Row, RowKey, TableId, Timestamp, TransactionId, TypeMismatch};
+use iolite_values::{Attempt, Cell, Counter, Row, RowKey, TableId, Timestamp, TransactionId, TypeMismatch};
 
 use crate::Commit;
 
@@ -10,6 +10,7 @@ pub enum Reply {
     Validated(Validity),
     ReadAt(Result<ReadReply, TooOld>),
     Changes(Result<Vec<Commit>, TooOld>),
+    Completions(Result<Vec<(Counter, Completion)>, TooOld>),
     Acknowledged,
     /// In place of the reply to any request that no store can serve. Nothing was changed.
     Refused(Refusal),

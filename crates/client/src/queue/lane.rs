@@ -46,20 +46,19 @@ impl Queue {
     /// Takes an outcome; `None` when it is of no pending mutation (a repetition).
     pub(crate) fn decide(&mut self, outcome: &Outcome) -> Option<Decided> {
         let entry = self.entries.get_mut(&outcome.counter)?;
-        let (Stage::Submitted(submit) | Stage::Unanswered(submit)) = &entry.stage else { return None };
-        match &outcome.verdict {
-            Verdict::Committed(at) => {
+        match (&outcome.verdict, entry.open_attempt()) {
+            (Verdict::Committed(at), _) if entry.may_be_committed() => {
                 entry.stage = Stage::Committed { at: *at, attempt: outcome.attempt };
                 Some(Decided::Committed(*at))
             }
-            Verdict::Aborted => Some(Decided::GivenUp(entry.why_given_up(outcome.attempt))),
-            Verdict::Conflict(at_least) if outcome.attempt == submit.attempt => {
+            (Verdict::Aborted, Some(_)) => Some(Decided::GivenUp(entry.why_given_up(outcome.attempt))),
+            (Verdict::Conflict(at_least), Some(attempt)) if outcome.attempt == attempt => {
                 entry.stage = Stage::Saved;
                 entry.wait_for = *at_least;
                 Some(Decided::Again)
             }
-            Verdict::Conflict(_) => None,
-            Verdict::Rejected(rejection) => Some(Decided::Rejected(rejection.clone())),
+            (Verdict::Rejected(rejection), Some(_)) => Some(Decided::Rejected(rejection.clone())),
+            (Verdict::Committed(_) | Verdict::Conflict(_) | Verdict::Aborted | Verdict::Rejected(_), _) => None,
         }
     }
 
@@ -113,6 +112,19 @@ impl Entry {
         self.trail = Trail::MaybeSent;
         self.stage = Stage::Submitted(submit.clone());
         Some(submit)
+    }
+
+    /// The attempt that was sent and has no outcome yet.
+    fn open_attempt(&self) -> Option<Attempt> {
+        match &self.stage {
+            Stage::Submitted(submit) | Stage::Unanswered(submit) => Some(submit.attempt),
+            Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Committed { .. } => None,
+        }
+    }
+
+    /// Whether an attempt may turn out to be committed: the open one, or one of an earlier life of the app.
+    fn may_be_committed(&self) -> bool {
+        self.open_attempt().is_some() || matches!((&self.stage, self.trail), (Stage::Saved, Trail::MaybeSent))
     }
 
     /// Why it was given up in an attempt. What is decided may be an earlier attempt than the last, and one of an earlier life of the app.

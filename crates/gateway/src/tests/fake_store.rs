@@ -45,6 +45,12 @@ impl FakeStore {
                 let commits = touching.cloned().collect();
                 Reply::Changes(self.if_kept(after).map(|()| commits))
             }
+            Request::Completions { client, after, at, most } => {
+                let own = self.completions.iter().filter(|(id, _)| id.client == client && id.counter > after);
+                let own = own.filter(|(_, completion)| completion.at <= at);
+                let own = own.map(|(id, completion)| (id.counter, completion.clone())).take(most).collect();
+                Reply::Completions(self.if_kept(at).map(|()| own))
+            }
             Request::Acknowledge { client, through } => {
                 self.forgotten.insert(client, through);
                 self.completions.retain(|id, _| id.client != client || id.counter > through);

@@ -148,6 +148,7 @@ fn values() -> Vec<(&'static str, String)> {
         ROW_BYTES_MAX,
         LOAD_BUFFER_BYTES_MAX,
         SUBMITS_OPEN_MAX,
+        OWN_OUTCOMES_MAX,
         SUBMITS_OPEN_BYTES_MAX,
         OUTCOME_WITHIN,
         TRANSACTION_WRITES_MAX,

@@ -13,9 +13,11 @@ use crate::limits;
 fn open_reads(world: &World) -> Vec<ReadLimit> {
     let limit = |request: &Request| match request {
         Request::ReadAt { limit, .. } => Some(*limit),
-        Request::Commit { .. } | Request::Validate { .. } | Request::Changes { .. } | Request::Acknowledge { .. } => {
-            None
-        }
+        Request::Commit { .. }
+        | Request::Validate { .. }
+        | Request::Changes { .. }
+        | Request::Completions { .. }
+        | Request::Acknowledge { .. } => None,
     };
     world.asked.iter().filter_map(|(_, request)| limit(request)).collect()
 }

@@ -1,11 +1,12 @@
 //! Clients that come back with a resume token.
 
 use iolite_store::Request;
-use iolite_values::{Id, StoreIncarnation, Timestamp};
-use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Resume, Verdict};
+use iolite_values::{Id, Level, StoreIncarnation, Timestamp, Transaction, TransactionId};
+use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Resume, Submit, Verdict};
 
 use super::fake_store::STORE;
 use super::world::*;
+use crate::{Input, SessionId, limits};
 
 /// A world in which client 1 was away since the returned timestamp.
 fn away(store: StoreIncarnation) -> (World, Timestamp) {
@@ -156,4 +157,164 @@ fn a_held_interest_that_is_left_after_its_changes_were_asked_for_gets_none() {
     world.say(1, unsubscribe(&[1]));
     world.answer_all();
     assert_eq!(world.take(), vec![told(1, advance(world.position(), vec![add(2, 2)]))]);
+}
+
+/// A client whose mutation 1 was committed in a session that it lost before it was told, and who is back. Gives the timestamp of the commit.
+fn back_without_outcome(world: &mut World, resume: Option<Resume>) -> Timestamp {
+    world.join_and_watch(1);
+    world.say(1, submit(1, vec![add(1, 1)]));
+    world.input(Input::SessionClosed(SessionId(1)));
+    world.answer_all();
+    world.publish();
+    world.open(2);
+    world.say(2, FromClient::Hello(Hello { resume, ..hello(1) }));
+    world.store.log.last().expect("one").at
+}
+
+#[test]
+fn what_was_committed_before_is_told_with_the_state_that_contains_it() {
+    let (change, row) = (vec![add(1, 1)], vec![snapshot(1, &[(1, 1)])]);
+    for (resumes, low_watermark) in [(true, false), (true, true), (false, false)] {
+        let mut world = World::new();
+        let before = world.position();
+        let resume = resumes.then_some(Resume { store: STORE, at: before });
+        let at = back_without_outcome(&mut world, resume);
+        if low_watermark {
+            world.store.low_watermark = world.position();
+        }
+        let outcomes = vec![outcome(1, Verdict::Committed(at))];
+        // Whoever holds nothing has nothing in which it could be contained, and is told at once.
+        let at_once = Advance { outcomes: outcomes.clone(), ..advance(world.position(), vec![]) };
+        let at_once = (!resumes).then(|| told(2, at_once));
+        assert_eq!(world.take().into_iter().nth(1), at_once);
+        world.say(2, subscribe(true, vec![(1, all_rows())]));
+        world.answer_all();
+        let to = world.position();
+        let snapshots = low_watermark || !resumes;
+        let state = if snapshots { with_snapshots(to, row.clone()) } else { advance(to, change.clone()) };
+        assert_eq!(
+            world.take(),
+            vec![told(2, Advance { outcomes: if resumes { outcomes } else { Vec::new() }, ..state })]
+        );
+    }
+}
+
+#[test]
+fn nothing_is_told_before_it_is_known_what_was_committed() {
+    let mut world = World::new();
+    world.knows_outcomes = false;
+    let resume = Some(Resume { store: STORE, at: world.position() });
+    let at = back_without_outcome(&mut world, resume);
+    world.say(2, subscribe(true, vec![(1, all_rows())]));
+    world.take();
+    let question = |(_, request): &(_, Request)| matches!(request, Request::Completions { .. });
+    let place = world.asked.iter().position(question).expect("it is asked for");
+    let question = world.asked.remove(place).expect("it is there");
+    world.answer_all();
+    world.commit(vec![add(2, 2)]);
+    assert_eq!(world.take(), vec![]);
+    world.asked.push_back(question);
+    world.answer_all();
+    let state = advance(world.position(), vec![add(1, 1), add(2, 2)]);
+    assert_eq!(world.take(), vec![told(2, Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..state })]);
+}
+
+#[test]
+fn a_commit_in_the_feed_that_nobody_here_was_told_of_is_told_with_its_effect() {
+    for knows_outcomes in [true, false] {
+        let mut world = World::new();
+        world.join_and_watch(1);
+        world.knows_outcomes = knows_outcomes;
+        // Another gateway was asked to commit it.
+        let Submit { counter, attempt, snapshot, reads, decision, .. } = blind(1, vec![add(1, 1)]);
+        let id = TransactionId { client: client(1), counter };
+        let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
+        let request = Request::Commit { transaction, floor: Timestamp::ZERO, within: None };
+        world.store.answer(request);
+        let at = world.store.log.last().expect("one").at;
+        world.publish();
+        let later = world.commit(vec![add(2, 2)]);
+        if !knows_outcomes {
+            assert_eq!(world.take(), vec![]);
+        }
+        world.answer_all();
+        let outcomes = vec![outcome(1, Verdict::Committed(at))];
+        let told_at_once = |to| advance(to, vec![add(1, 1)]);
+        match knows_outcomes {
+            true => {
+                let first = world.take();
+                let [Said::To(1, FromGateway::Advance(own)), other] = &first[..] else { panic!("{first:?}") };
+                assert_eq!(*own, Advance { outcomes, ..told_at_once(own.to) });
+                assert_eq!(*other, told(1, advance(later, vec![add(2, 2)])));
+            }
+            false => {
+                let state = advance(later, vec![add(1, 1), add(2, 2)]);
+                assert_eq!(world.take(), vec![told(1, Advance { outcomes, ..state })]);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_outcome_that_came_before_the_feed_is_not_read_again() {
+    let mut world = World::new();
+    world.join_and_watch(1);
+    world.knows_outcomes = false;
+    world.say(1, submit(1, vec![add(1, 1)]));
+    world.answer_all();
+    world.publish();
+    assert!(world.asked.is_empty(), "{:?}", world.asked);
+    let at = world.store.log.last().expect("one").at;
+    let state = advance(world.position(), vec![add(1, 1)]);
+    assert_eq!(world.take(), vec![told(1, Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..state })]);
+}
+
+#[test]
+fn the_reply_to_a_session_that_is_gone_is_told_to_the_one_that_followed() {
+    let mut world = World::new();
+    world.join_and_watch(1);
+    world.say(1, submit(1, vec![add(1, 1)]));
+    let resume = Some(Resume { store: STORE, at: world.position() });
+    world.open(2);
+    world.say(2, FromClient::Hello(Hello { resume, ..hello(1) }));
+    world.say(2, subscribe(true, vec![(1, all_rows())]));
+    world.answer_all();
+    world.take();
+    world.publish();
+    let at = world.store.log.last().expect("one").at;
+    let state = advance(world.position(), vec![add(1, 1)]);
+    assert_eq!(world.take(), vec![told(2, Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..state })]);
+}
+
+#[test]
+fn only_so_many_outcomes_are_read_and_the_rest_told_when_asked() {
+    let mut world = World::new();
+    world.join(1);
+    let last = limits::OWN_OUTCOMES_MAX as u64 + 1;
+    for counter in 1..=last {
+        world.say(1, submit(counter, vec![add(7, 1)]));
+    }
+    world.input(Input::SessionClosed(SessionId(1)));
+    world.answer_all();
+    for counter in 2..=last {
+        world.open(counter);
+        world.say(counter, FromClient::Hello(hello(1)));
+        world.say(counter, submit(counter, vec![add(7, 1)]));
+        world.answer_all();
+    }
+    world.publish();
+    world.take();
+    world.open(1000);
+    world.say(1000, FromClient::Hello(hello(1)));
+    let counters = |said: &[Said]| -> Vec<u64> {
+        let advances = said.iter().filter_map(|said| match said {
+            Said::To(1000, FromGateway::Advance(advance)) => Some(&advance.outcomes),
+            _ => None,
+        });
+        advances.flatten().map(|outcome| outcome.counter.0).collect()
+    };
+    assert_eq!(counters(&world.take()), (1..last).collect::<Vec<_>>());
+    world.say(1000, submit(last, vec![add(7, 1)]));
+    world.answer_all();
+    assert_eq!(counters(&world.take()), [last]);
 }

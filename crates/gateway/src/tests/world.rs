@@ -38,6 +38,8 @@ pub struct World {
     pub asked: VecDeque<(RequestId, Request)>,
     /// Whether sockets take everything at once.
     pub sockets_take: bool,
+    /// Whether the store answers at once what became of a client's mutations.
+    pub knows_outcomes: bool,
     said: Vec<Said>,
 }
 
@@ -60,6 +62,7 @@ impl World {
             now: Now::default(),
             asked: VecDeque::new(),
             sockets_take: true,
+            knows_outcomes: true,
             said: Vec::new(),
         }
     }
@@ -188,6 +191,7 @@ impl World {
 
     fn drain(&mut self) {
         let mut taken = Vec::new();
+        let mut known = Vec::new();
         while let Some(output) = self.gateway.poll() {
             match output {
                 Output::Message(SessionId(session), message) => {
@@ -195,10 +199,16 @@ impl World {
                     taken.push(session);
                 }
                 Output::Close(SessionId(session)) => self.said.push(Said::Closed(session)),
+                Output::Store(id, request @ Request::Completions { .. }) if self.knows_outcomes => {
+                    known.push(Event::Reply(id, self.store.answer(request)));
+                }
                 Output::Store(id, request) => self.asked.push_back((id, request)),
             }
         }
         self.gateway.validate();
+        for event in known {
+            self.input(Input::Store(event));
+        }
         if self.sockets_take && !taken.is_empty() {
             for session in taken {
                 self.gateway.handle(self.now, Input::Drained { session: SessionId(session), messages: 1 });

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::Now;
-use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RequestId, RowAt, TooOld};
-use iolite_values::{Interest, KeyRange, Timestamp, TransactionId};
+use iolite_store::{Commit, Completion, ReadLimit, ReadReply, Refusal, Reply, RequestId, RowAt, TooOld};
+use iolite_values::{ClientId, Counter, Interest, KeyRange, Timestamp, TransactionId};
 
 use super::Coordinator;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
-use crate::completions::completions_table;
+use crate::completions::{CompletionRow, completions_table, outcomes_after};
 use crate::node::{Answer, Ask, Changed, ReplicaId, ShardId, Split};
 use crate::shards::ShardMap;
 
@@ -40,16 +40,34 @@ struct Reading {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    Rows { at: Timestamp, limit: ReadLimit },
-    Changes { through: Timestamp },
+    Rows {
+        at: Timestamp,
+        limit: ReadLimit,
+    },
+    /// Rows of the table of completion records.
+    Completions {
+        at: Timestamp,
+        limit: ReadLimit,
+    },
+    Changes {
+        through: Timestamp,
+    },
 }
 
 impl Kind {
     /// What has to be settled.
     fn at(self) -> Timestamp {
         match self {
-            Kind::Rows { at, limit: _ } => at,
+            Kind::Rows { at, limit: _ } | Kind::Completions { at, limit: _ } => at,
             Kind::Changes { through } => through,
+        }
+    }
+
+    /// How many rows are read, if rows are.
+    fn limit(self) -> Option<ReadLimit> {
+        match self {
+            Kind::Rows { at: _, limit } | Kind::Completions { at: _, limit } => Some(limit),
+            Kind::Changes { through: _ } => None,
         }
     }
 }
@@ -114,6 +132,22 @@ impl Coordinator {
         let piece = piece_of(limit, Size::default());
         let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit: piece }));
         self.begin_reading(now, request, Kind::Rows { at, limit }, parts.collect());
+    }
+
+    pub(super) fn begin_completions(
+        &mut self,
+        now: Now,
+        request: RequestId,
+        (client, after): (ClientId, Counter),
+        at: Timestamp,
+        most: usize,
+    ) {
+        // The row that passes the limit is read, too.
+        let limit = ReadLimit { rows: most.saturating_sub(1), ..ReadLimit::NONE };
+        let interest = Interest::Range { table: completions_table(), range: outcomes_after(client, after) };
+        let ask = Ask::ReadAt { interest, at, limit: piece_of(limit, Size::default()) };
+        let parts = vec![(self.settings.shards.of_client(client), ask)];
+        self.begin_reading(now, request, Kind::Completions { at, limit }, parts);
     }
 
     pub(super) fn begin_changes(
@@ -277,7 +311,7 @@ impl Part {
     }
 
     fn take_rows(&mut self, kind: Kind, reply: ReadReply) -> Option<Ask> {
-        let (Kind::Rows { at, limit: whole }, Ask::ReadAt { interest, limit, .. }) = (kind, &self.ask) else {
+        let (at, Some(whole), Ask::ReadAt { interest, limit, .. }) = (kind.at(), kind.limit(), &self.ask) else {
             return None;
         };
         let size = Size::of(&reply.rows);
@@ -342,6 +376,7 @@ impl Reading {
         let found = self.parts.into_iter().filter_map(|part| part.answer);
         match self.kind {
             Kind::Rows { at, limit } => Reply::ReadAt(rows(at, limit, found)),
+            Kind::Completions { at, limit } => Reply::Completions(rows(at, limit, found).map(completions)),
             Kind::Changes { through: _ } => Reply::Changes(changes(found)),
         }
     }
@@ -388,6 +423,14 @@ fn rows(at: Timestamp, limit: ReadLimit, found: impl Iterator<Item = Found>) -> 
         }
     }
     Ok(ReadReply { at, rows })
+}
+
+fn completions(reply: ReadReply) -> Vec<(Counter, Completion)> {
+    let outcome = |row: &RowAt| match CompletionRow::of(row) {
+        Some(CompletionRow::Outcome { client: _, counter, completion }) => Some((counter, completion)),
+        Some(CompletionRow::Client { .. }) | None => None,
+    };
+    reply.rows.iter().filter_map(outcome).collect()
 }
 
 /// The commits of all shards, the parts of each put together.

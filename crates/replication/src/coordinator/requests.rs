@@ -50,6 +50,9 @@ impl Coordinator {
             Request::Changes { interests, after, through } => {
                 self.begin_changes(now, id, &interests, after, through);
             }
+            Request::Completions { client, after, at, most } => {
+                self.begin_completions(now, id, (client, after), at, most);
+            }
             Request::Acknowledge { client, through } => {
                 let shard = self.settings.shards.of_client(client);
                 self.acknowledge_at(now, shard, id, &Ask::Acknowledge { client, through });

@@ -1,8 +1,8 @@
 //! Copies of the store: completion records are read like rows, and the history behind a copy's timestamp is kept meanwhile.
 //!
 //! Invariant: while a copy is held, and as long as history is not far too much, everything at its timestamp can be read.
-//! Nobody but who copies a store reads completion records, so that is how a replica knows: each such read holds its timestamp for a while,
-//! and a copy that takes longer says so again. What is held is kept in memory only: after a restart the next read holds it again.
+//! Nobody but who copies a store reads completion records of more than one client, so that is how a replica knows: each such read holds its timestamp for a
+//! while, and a copy that takes longer says so again. What is held is kept in memory only: after a restart the next read holds it again.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use iolite_store::{ReadLimit, ReadReply, TooOld};
 use iolite_values::{KeyRange, Timestamp};
 
 use super::Replica;
+use crate::completions::is_of_one_client;
 use crate::node::Answer;
 use crate::versions::through_limit;
 
@@ -49,7 +50,9 @@ impl Replica {
         at: Timestamp,
         limit: ReadLimit,
     ) -> (PersistId, Answer) {
-        self.copies.hold(now.instant, at);
+        if !is_of_one_client(range) {
+            self.copies.hold(now.instant, at);
+        }
         let answer = self.incomplete(at).unwrap_or_else(|| Answer::Read(self.read_completions(range, at, limit)));
         // What was acknowledged may still be on its way into the journal.
         (self.persisted, answer)

@@ -283,7 +283,14 @@ impl Client {
                 self.doing = Doing::Nothing;
                 None
             }
-            (Reply::Acknowledged | Reply::Changes(_) | Reply::Commit(_) | Reply::Validated(_), _) => None,
+            (
+                Reply::Acknowledged
+                | Reply::Changes(_)
+                | Reply::Completions(_)
+                | Reply::Commit(_)
+                | Reply::Validated(_),
+                _,
+            ) => None,
         }
     }
 

@@ -320,7 +320,10 @@ impl Cluster {
         let transaction = match &request {
             Request::Commit { transaction, .. } => Some((transaction.id, transaction.attempt)),
             Request::Validate { transaction, attempt, .. } => Some((*transaction, *attempt)),
-            Request::ReadAt { .. } | Request::Changes { .. } | Request::Acknowledge { .. } => None,
+            Request::ReadAt { .. }
+            | Request::Changes { .. }
+            | Request::Completions { .. }
+            | Request::Acknowledge { .. } => None,
         };
         gateway.requests.insert(id, (client, transaction));
         gateway.coordinator.handle(now, CoordinatorInput::Request(id, request));

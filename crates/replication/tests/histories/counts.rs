@@ -70,6 +70,7 @@ impl Counts {
             Reply::Commit(CommitReply::Forgotten)
             | Reply::ReadAt(_)
             | Reply::Changes(_)
+            | Reply::Completions(_)
             | Reply::Acknowledged
             | Reply::Refused(_) => {}
         }

@@ -75,6 +75,7 @@ fn by_row(writes: &[Write]) -> Vec<&Write> {
 
 fn check_sighting(history: &History, commits: &Commits, model: &Model, sighting: &Sighting) -> Result<(), Violation> {
     check_own_writes(history, commits, sighting)?;
+    check_pending(history, commits, sighting)?;
     let mut expected = model.clone();
     let visible = sighting.pending.iter().filter(|pending| match sighting.view {
         View::Optimistic => !pending.waits_for_data,
@@ -112,6 +113,20 @@ fn check_own_writes(history: &History, commits: &Commits, sighting: &Sighting) -
             let called = history.calls.get(&(sighting.client, *counter));
             let what = format!("{called:?} is neither pending nor confirmed in {sighting:?}");
             return Err(Violation::new(Invariant::OwnWritesVisible, what));
+        }
+    }
+    Ok(())
+}
+
+/// What the confirmed state contains is not pending any more, or it would be seen twice.
+fn check_pending(history: &History, commits: &Commits, sighting: &Sighting) -> Result<(), Violation> {
+    for PendingThen { counter, .. } in &sighting.pending {
+        let mutation = (sighting.client, *counter);
+        let contained = commits.recorded(mutation).filter(|(at, took_effect)| *took_effect && *at <= sighting.at);
+        if let Some((at, _)) = contained {
+            let called = history.calls.get(&mutation);
+            let what = format!("{called:?} took effect at {at:?} and is pending in {sighting:?}");
+            return Err(Violation::new(Invariant::PendingOnce, what));
         }
     }
     Ok(())

@@ -237,6 +237,18 @@ fn a_view_without_a_pending_mutation_that_belongs_to_it_is_found() {
 }
 
 #[test]
+fn a_mutation_that_is_pending_on_the_state_that_contains_it_is_found() {
+    let mut history = history(&[(1, CalledAs::Named)]);
+    commit(&mut history, store(1), 1, 10);
+    let pending = PendingThen { counter: Counter(1), durable: true, waits_for_data: false };
+    let seen = |micros, hits| Sighting { pending: vec![pending.clone()], ..sighting(View::Optimistic, micros, hits) };
+    history.sightings = vec![seen(9, 1)];
+    assert_eq!(violated(&history), None);
+    history.sightings = vec![seen(10, 2)];
+    assert_eq!(violated(&history), Some(Invariant::PendingOnce));
+}
+
+#[test]
 fn a_mutation_that_its_own_client_does_not_see_is_found() {
     let mut history = history(&[(1, CalledAs::Named)]);
     commit(&mut history, store(1), 1, 10);

@@ -43,6 +43,7 @@ impl OpenCalls {
             | Reply::Validated(_)
             | Reply::ReadAt(_)
             | Reply::Changes(_)
+            | Reply::Completions(_)
             | Reply::Acknowledged
             | Reply::Refused(_) => None,
         }

@@ -1,6 +1,6 @@
 //! Exactly-once: one transaction, one outcome.
 
-use iolite_values::{Attempt, CellState, ClientId, Decision, Id, Operation, Timestamp, Value};
+use iolite_values::{Attempt, CellState, ClientId, Counter, Decision, Id, Operation, Timestamp, Value};
 
 use super::Behaviour;
 use super::driver::{CLIENT, Driver, read, write};
@@ -18,6 +18,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("an abort on stale reads is a conflict", stale_abort),
     ("an acknowledged outcome is forgotten and its effect not repeated", acknowledged),
     ("acknowledging concerns one client", other_client),
+    ("what became of a client's transactions can be read as of a timestamp", read_back),
     ("a commit is above everything that its client has seen", floor),
     ("a client that saw the far future is refused", far_floor),
 ];
@@ -151,6 +152,41 @@ fn other_client(driver: &mut Driver) {
     let client = ClientId(Id::from_u128(2));
     assert_eq!(driver.ask(Request::Acknowledge { client, through: transaction.id.counter }), Reply::Acknowledged);
     assert_eq!(driver.submit(&transaction), committed(1, at));
+}
+
+fn read_back(driver: &mut Driver) {
+    let (first, given_up, last) =
+        (add(driver), driver.transaction(Vec::new(), Decision::Abort("no".into())), add(driver));
+    let first_at = driver.commit_of(&first);
+    let given_up = (given_up.id.counter, driver.submit(&given_up));
+    let last_at = driver.commit_of(&last);
+    let at = driver.resolved();
+    assert!(at >= last_at);
+    let completion = |(counter, reply)| match reply {
+        CommitReply::Completed(completion) => (counter, completion),
+        other => panic!("{other:?}"),
+    };
+    let [first, given_up, last] =
+        [(first.id.counter, committed(1, first_at)), given_up, (last.id.counter, committed(1, last_at))]
+            .map(completion);
+    assert_eq!(given_up.1.decision, CompletionDecision::Aborted);
+    let none = Counter(0);
+    let questions = [
+        (CLIENT, none, at, 3, vec![first.clone(), given_up.clone(), last.clone()]),
+        (CLIENT, none, at, 1, vec![first.clone()]),
+        (CLIENT, none, first_at, 3, vec![first.clone()]),
+        (CLIENT, first.0, at, 3, vec![given_up, last.clone()]),
+        (CLIENT, last.0, at, 3, vec![]),
+        (ClientId(Id::from_u128(0)), none, at, 3, vec![]),
+        (ClientId(Id::from_u128(2)), none, at, 3, vec![]),
+    ];
+    for (client, after, at, most, expected) in questions {
+        let question = Request::Completions { client, after, at, most };
+        assert_eq!(driver.ask(question.clone()), Reply::Completions(Ok(expected)), "{question:?}");
+    }
+    let question = Request::Completions { client: CLIENT, after: none, at: Timestamp::MAX, most: 3 };
+    let reply = driver.ask(question);
+    assert!(matches!(reply, Reply::Refused(Refusal::NotResolved { .. })), "{reply:?}");
 }
 
 fn floor(driver: &mut Driver) {

@@ -7,7 +7,7 @@ use iolite_store::{Completion, CompletionDecision, ReadLimit, ReadReply, TooOld}
 use iolite_values::{ClientId, Counter, Decision, Id, Interest, KeyRange, Operation, Timestamp, Transaction, Value};
 
 use super::bench::{Bench, Said, add, at, blind, cell, completion, put, write};
-use crate::completions::{CompletionRow, client_key, completions_table};
+use crate::completions::{CompletionRow, client_key, completions_table, outcomes_after};
 use crate::node::{Answer, Ask};
 use crate::replica::{COPIES_MAX, COPY_HELD_FOR, COPY_HISTORY_MAX};
 
@@ -105,6 +105,22 @@ fn history_is_kept_while_a_copy_is_heard_of_and_no_longer() {
     let too_old = TooOld { low_watermark: at(9) };
     assert_eq!(bench.answer(read), Answer::Read(Err(too_old)));
     assert_eq!(bench.answer(hold(at(5))), Answer::Read(Err(too_old)), "and who holds it is told");
+}
+
+#[test]
+fn what_became_of_one_clients_transactions_is_read_without_holding_history() {
+    let mut bench = Bench::new();
+    for counter in 1..=9 {
+        bench.commit(&put(counter, 1), at(counter));
+    }
+    bench.close(at(20));
+    let outcomes = rows(bench.answer(completions(outcomes_after(CLIENT, Counter(8)), at(20), 9)));
+    assert_eq!(outcomes, [outcome(CLIENT, 9, committed(9))]);
+    assert_eq!(rows(bench.answer(completions(outcomes_after(CLIENT, Counter(u64::MAX)), at(20), 9))), []);
+    bench.close(at(5_000));
+    bench.replica.settings.retention.age = std::time::Duration::ZERO;
+    bench.close(at(5_001));
+    assert_eq!(bench.replica.low_watermark(), at(9));
 }
 
 #[test]
