@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::{Harness, Stop, at, config, hits, key, note, note_row, notes};
-use iolite_client::{Client, Closed, Connection, Input, MutationStatus, OpenError, Output, RunOf, Transaction, View};
+use iolite_client::{Client, Closed, Connection, Input, MutationStatus, OpenError, Output, RunOf, View};
 use iolite_machine::Machine;
 use iolite_values::{Attempt, CellState, KeyRange, Operation, Row, Schema, Value, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Outcome, Snapshot, Verdict};
@@ -288,30 +288,60 @@ fn a_reaction_that_waits_hears_that_the_app_wants_silence() {
     assert!(harness.other.contains(&Output::Unavailable(reaction)));
 }
 
+/// A reaction to the votes of a note that notes what it saw.
+fn watch_votes(harness: &mut Harness, view: View) -> Rc<RefCell<Vec<Option<CellState>>>> {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.react(view, move |tx| {
+        log.borrow_mut().push(tx.cell(&hits(1))?);
+        Ok(())
+    });
+    seen
+}
+
+fn vote() -> Write {
+    Write { cell: hits(1), operation: Operation::Add(1) }
+}
+
 #[test]
 fn what_was_committed_in_an_earlier_life_is_not_shown_on_top_of_itself() {
     let mut harness = Harness::new();
     harness.mutator("vote", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
     harness.connect();
-    let reaction = |seen: Rc<RefCell<Vec<Option<CellState>>>>| {
-        move |tx: &mut Transaction<'_>| {
-            seen.borrow_mut().push(tx.cell(&hits(1))?);
-            Ok(())
-        }
-    };
-    harness.react(View::Confirmed, reaction(Rc::default()));
+    watch_votes(&mut harness, View::Confirmed);
     harness.load(10, &[]);
     let counter = harness.mutate("vote");
     assert_eq!(harness.take_submits().len(), 1);
     let mut harness = harness.reopened();
-    let seen = Rc::new(RefCell::new(Vec::new()));
-    harness.react(View::Optimistic, reaction(seen.clone()));
+    let seen = watch_votes(&mut harness, View::Optimistic);
     harness.link();
     harness.welcome(1);
     assert_eq!(harness.take_subscribed(true).len(), 1);
-    let changes = vec![Write { cell: hits(1), operation: Operation::Add(1) }];
-    harness.decide(counter, 1, 20, changes, Verdict::Committed(at(20)));
+    harness.decide(counter, 1, 20, vec![vote()], Verdict::Committed(at(20)));
     assert_eq!(*seen.borrow(), [Some(CellState::Counter(1))], "before and after");
     assert_eq!(*harness.last_status(counter), MutationStatus::Confirmed { at: at(20) });
     assert!(harness.take_submits().is_empty());
+}
+
+/// The first of the two was aborted, which the earlier life did not get to store.
+#[test]
+fn what_was_committed_behind_one_whose_end_was_not_stored_is_not_shown_on_top_of_itself() {
+    let mut harness = Harness::new();
+    harness.mutator("vote", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.connect();
+    watch_votes(&mut harness, View::Confirmed);
+    harness.load(10, &[]);
+    harness.disconnect();
+    let first = harness.mutate("vote");
+    let second = harness.mutate("vote");
+    let mut harness = harness.reopened();
+    let seen = watch_votes(&mut harness, View::Optimistic);
+    harness.link();
+    harness.welcome(1);
+    assert_eq!(harness.take_subscribed(true).len(), 1);
+    harness.decide(second, 1, 20, vec![vote()], Verdict::Committed(at(20)));
+    assert_eq!(*seen.borrow(), [Some(CellState::Counter(2))], "before and after: one of the two is pending");
+    assert_eq!(*harness.last_status(second), MutationStatus::Confirmed { at: at(20) });
+    let submits = harness.take_submits();
+    assert_eq!(submits.iter().map(|submit| submit.counter).collect::<Vec<_>>(), [first]);
 }

@@ -24,8 +24,8 @@ impl Gateway {
         assert_eq!(segment.from, self.position(), "the feed's segments join");
         assert!(segment.to >= segment.from, "the feed goes forward");
         let surprised = self.surprised(&segment.commits);
-        for id in &surprised {
-            self.await_own_outcomes(*id);
+        for (id, after) in &surprised {
+            self.await_own_outcomes(*id, *after);
         }
         let touched = self.route(&segment.commits);
         self.watch_schemas(&segment.commits);
@@ -41,8 +41,8 @@ impl Gateway {
         for id in due {
             self.finish_loads(now, id);
         }
-        for id in surprised {
-            self.read_due_outcomes(id);
+        for id in surprised.into_keys() {
+            self.read_own_outcomes(id);
         }
         self.finish_growth();
         self.retry_held(now);

@@ -181,7 +181,7 @@ impl Gateway {
         self.forget(id);
     }
 
-    /// Takes the session out of everything that names it. What it waits for in the store is answered to nobody.
+    /// Takes the session out of everything that names it. What it read from the store is answered to nobody.
     fn forget(&mut self, id: SessionId) {
         self.timers.clear(id);
         self.held.remove(&id);

@@ -57,6 +57,6 @@ pub enum Broken {
     Nothing,
     /// Publishes outcomes and changes when the commit's reply arrives, past the resolved timestamp.
     PublishPastResolved,
-    /// Tells what a client committed in an earlier session when that submits it again, after the state that contains it.
+    /// Tells what a client committed in an earlier session only when that submits it again, after the state that contains it.
     TellOwnLater,
 }

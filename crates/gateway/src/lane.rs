@@ -39,7 +39,7 @@ impl Waiting {
 /// What the store was asked to commit.
 #[derive(Debug)]
 pub struct InFlight {
-    /// The session that is told, if it is still there.
+    /// The session that asked. (An outcome is told to whichever is its client's by then.)
     pub session: SessionId,
     pub waiting: Waiting,
 }

@@ -59,8 +59,8 @@ pub const SUBMITS_OPEN_MAX: usize = 256;
 /// Bytes of these.
 pub const SUBMITS_OPEN_BYTES_MAX: usize = 4 << 20;
 
-/// Outcomes of its client's mutations that are read for a session. Those behind them are told when they are submitted again.
-pub const OWN_OUTCOMES_MAX: usize = 128;
+/// Outcomes of its client's mutations that are read for a session at one time. Those behind them are told when they are submitted again.
+pub const OWN_OUTCOMES_MAX: usize = 1024;
 
 /// From when the store is given a mutation until its session is told that the outcome is not known, and to ask again, here or elsewhere.
 pub const OUTCOME_WITHIN: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@
 //! Most outcomes come in time as replies (`submit.rs`). The store's records are read for the others: when a session opens, and when the feed has a commit
 //! of its client that nobody here was told of. Until they are there the session is told nothing.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use iolite_machine::Now;
 use iolite_store::{Commit, Completion, CompletionDecision, Request, RequestId, TooOld};
@@ -23,32 +23,26 @@ use crate::{Gateway, SessionId};
 pub enum OwnOutcomes {
     /// All of it, up to the feed's position: told, or about to be.
     Known,
-    /// To be read when the session takes anything again.
-    Due,
-    Reading(RequestId),
+    /// Those above a counter are to be read, when the session takes anything again.
+    Due {
+        after: Counter,
+    },
+    Reading {
+        request: RequestId,
+        after: Counter,
+    },
 }
 
 impl Gateway {
-    /// Reads them if they are to be read and the session takes anything.
-    pub(crate) fn read_due_outcomes(&mut self, id: SessionId) {
-        let due = self.open(id).is_some_and(|open| open.own_outcomes == OwnOutcomes::Due && !open.is_behind());
-        if due {
-            self.read_own_outcomes(id);
-        }
-    }
-
-    /// Reads what became of the client's mutations as of now.
+    /// Reads what became of the client's mutations as of now, if that is to be read and the session takes anything.
     pub(crate) fn read_own_outcomes(&mut self, id: SessionId) {
         let at = self.position();
         let Some(open) = self.open(id) else { return };
-        if self.settings.broken == Broken::TellOwnLater {
-            return;
-        }
-        let (client, after) = (open.client, open.acknowledged);
-        let question = Request::Completions { client, after, at, most: limits::OWN_OUTCOMES_MAX };
+        let (OwnOutcomes::Due { after }, false) = (open.own_outcomes, open.is_behind()) else { return };
+        let question = Request::Completions { client: open.client, after, at, most: limits::OWN_OUTCOMES_MAX };
         let request = self.ask(Purpose::OwnOutcomes(id), question);
         if let Some(open) = self.open_mut(id) {
-            open.own_outcomes = OwnOutcomes::Reading(request);
+            open.own_outcomes = OwnOutcomes::Reading { request, after };
         }
     }
 
@@ -56,41 +50,59 @@ impl Gateway {
         &mut self,
         now: Now,
         id: SessionId,
-        request: RequestId,
+        reply_to: RequestId,
         reply: Result<Vec<(Counter, Completion)>, TooOld>,
     ) {
         let Some(open) = self.open_mut(id) else { return };
-        if open.own_outcomes != OwnOutcomes::Reading(request) {
+        let OwnOutcomes::Reading { request, after } = open.own_outcomes else { return };
+        if request != reply_to {
             return;
         }
-        let Ok(completions) = reply else {
-            return self.read_own_outcomes(id);
-        };
-        open.own_outcomes = OwnOutcomes::Known;
-        for (counter, completion) in completions {
-            open.add_commit(counter, &completion);
+        match reply {
+            Ok(completions) => {
+                open.own_outcomes = OwnOutcomes::Known;
+                open.add_commits(completions);
+                self.finish_loads(now, id);
+            }
+            Err(TooOld { .. }) => {
+                open.own_outcomes = OwnOutcomes::Due { after };
+                self.read_own_outcomes(id);
+            }
         }
-        self.finish_loads(now, id);
     }
 
-    /// The sessions whose client has committed what they were not told of.
-    pub(crate) fn surprised(&self, commits: &[Commit]) -> BTreeSet<SessionId> {
-        let surprised = |commit: &Commit| {
-            let id = self.clients.get(&commit.transaction.client)?;
-            let counter = commit.transaction.counter;
-            let known = self.open(*id)?.knows(counter) || self.published.contains_key(&commit.transaction);
-            (!known && self.settings.broken != Broken::TellOwnLater).then_some(*id)
-        };
-        commits.iter().filter_map(surprised).collect()
+    /// The sessions whose client has committed what they were not told of, each with a counter below it.
+    pub(crate) fn surprised(&self, commits: &[Commit]) -> BTreeMap<SessionId, Counter> {
+        let mut surprised: BTreeMap<SessionId, Counter> = BTreeMap::new();
+        if self.settings.broken == Broken::TellOwnLater {
+            return surprised;
+        }
+        for Commit { transaction, .. } in commits {
+            let Some(id) = self.clients.get(&transaction.client) else { continue };
+            let known = self.open(*id).is_none_or(|open| open.knows(transaction.counter));
+            if !known && !self.published.contains_key(transaction) {
+                let before = Counter(transaction.counter.0.saturating_sub(1));
+                surprised.entry(*id).and_modify(|after| *after = before.min(*after)).or_insert(before);
+            }
+        }
+        surprised
     }
 
-    /// Tells the session nothing more before its client's outcomes are read again. What its interests miss meanwhile is told as to one that comes back.
-    pub(crate) fn await_own_outcomes(&mut self, id: SessionId) {
+    /// Tells the session nothing more before its client's outcomes above a counter are read. What changes meanwhile is told with them.
+    pub(crate) fn await_own_outcomes(&mut self, id: SessionId, after: Counter) {
+        if self.settings.broken == Broken::TellOwnLater {
+            return;
+        }
+        let position = self.position();
         let Some(open) = self.open_mut(id) else { return };
         let is_live = open.is_live();
-        open.own_outcomes = OwnOutcomes::Due;
+        let after = match open.own_outcomes {
+            OwnOutcomes::Known => after,
+            OwnOutcomes::Due { after: own } | OwnOutcomes::Reading { request: _, after: own } => own.min(after),
+        };
+        open.own_outcomes = OwnOutcomes::Due { after };
         if is_live {
-            self.read_missed(id);
+            self.read_missed(id, position);
         }
     }
 }
@@ -102,10 +114,12 @@ impl Open {
         counter <= self.acknowledged || self.outcomes.iter().any(|(_, outcome)| told(outcome))
     }
 
-    fn add_commit(&mut self, counter: Counter, completion: &Completion) {
-        let Completion { attempt, at, decision } = *completion;
-        if decision == CompletionDecision::Committed && !self.knows(counter) {
-            self.outcomes.push_back((at, Outcome { counter, attempt, verdict: Verdict::Committed(at) }));
+    fn add_commits(&mut self, completions: Vec<(Counter, Completion)>) {
+        for (counter, Completion { attempt, at, decision }) in completions {
+            let has_room = self.outcomes.len() < limits::SUBMITS_OPEN_MAX + limits::OWN_OUTCOMES_MAX;
+            if has_room && decision == CompletionDecision::Committed && !self.knows(counter) {
+                self.outcomes.push_back((at, Outcome { counter, attempt, verdict: Verdict::Committed(at) }));
+            }
         }
     }
 }

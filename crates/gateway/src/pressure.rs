@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::Now;
+use iolite_values::Timestamp;
 
 use crate::load::{Load, Stage};
 use crate::session::{Flow, Phase, Standing};
@@ -43,19 +44,19 @@ impl Gateway {
         self.list(id);
         let Some(open) = self.open_mut(id) else { return };
         let idle: Vec<_> = open.loads.keys().copied().collect();
+        let seen = open.seen;
         open.flow = Flow::Live;
-        self.read_missed(id);
+        self.read_missed(id, seen);
         for load in idle {
             self.read_snapshots(id, load);
         }
-        self.read_due_outcomes(id);
+        self.read_own_outcomes(id);
         self.finish_loads(now, id);
     }
 
-    /// Reads what has changed of all that the client holds since it was told. Nothing else is told before that.
-    pub(crate) fn read_missed(&mut self, id: SessionId) {
+    /// Reads what has changed of all that the client holds, which is as of `after`. Nothing else is told before that.
+    pub(crate) fn read_missed(&mut self, id: SessionId, after: Timestamp) {
         let Some(open) = self.open_mut(id) else { return };
-        let seen = open.seen;
         let live = |standing: Standing| match standing {
             Standing::Live => true,
             Standing::Loading(_) => false,
@@ -65,7 +66,7 @@ impl Gateway {
         if !missed.is_empty() {
             let load = open.add_load(Load::new(missed));
             open.flow = Flow::CatchingUp(load);
-            self.read_changes(id, load, seen);
+            self.read_changes(id, load, after);
         }
     }
 }

@@ -63,6 +63,7 @@ impl Gateway {
         let Some(open) = self.open_mut(id) else { return };
         if through > open.acknowledged {
             open.acknowledged = through;
+            open.outcomes.retain(|(_, outcome)| outcome.counter > through);
             let client = open.client;
             self.ask(Purpose::Acknowledge, Request::Acknowledge { client, through });
         }

@@ -62,14 +62,13 @@ impl Queue {
         }
     }
 
-    /// The mutations that the confirmed state contains.
+    /// The mutations that the confirmed state contains: perhaps behind one that has ended as well, whose end an earlier life of the app did not get to store.
     pub(crate) fn contained(&self, at: Timestamp) -> Vec<(Counter, Timestamp)> {
-        // An entry is submitted only once those before it have left.
-        let committed = self.entries.values().map_while(|entry| match entry.stage {
+        let committed = self.entries.values().filter_map(|entry| match entry.stage {
             Stage::Committed { at, .. } => Some((entry.counter(), at)),
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => None,
         });
-        committed.take_while(|(_, own)| *own <= at).collect()
+        committed.filter(|(_, own)| *own <= at).collect()
     }
 
     /// The store's history is another one: what was read, sent or committed in the old one says nothing about it.

@@ -1,7 +1,7 @@
 //! Clients that come back with a resume token.
 
 use iolite_store::Request;
-use iolite_values::{Id, Level, StoreIncarnation, Timestamp, Transaction, TransactionId};
+use iolite_values::{Counter, Id, Level, StoreIncarnation, Timestamp, Transaction, TransactionId};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Resume, Submit, Verdict};
 
 use super::fake_store::STORE;
@@ -219,20 +219,24 @@ fn nothing_is_told_before_it_is_known_what_was_committed() {
     assert_eq!(world.take(), vec![told(2, Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..state })]);
 }
 
+/// Client 1 has another gateway commit a mutation, and the feed tells of it. Gives its timestamp.
+fn commit_elsewhere(world: &mut World, counter: u64) -> Timestamp {
+    let Submit { counter, attempt, snapshot, reads, decision, .. } = blind(counter, vec![add(1, 1)]);
+    let id = TransactionId { client: client(1), counter };
+    let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
+    world.store.answer(Request::Commit { transaction, floor: Timestamp::ZERO, within: None });
+    let at = world.store.log.last().expect("one").at;
+    world.publish();
+    at
+}
+
 #[test]
 fn a_commit_in_the_feed_that_nobody_here_was_told_of_is_told_with_its_effect() {
     for knows_outcomes in [true, false] {
         let mut world = World::new();
         world.join_and_watch(1);
         world.knows_outcomes = knows_outcomes;
-        // Another gateway was asked to commit it.
-        let Submit { counter, attempt, snapshot, reads, decision, .. } = blind(1, vec![add(1, 1)]);
-        let id = TransactionId { client: client(1), counter };
-        let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
-        let request = Request::Commit { transaction, floor: Timestamp::ZERO, within: None };
-        world.store.answer(request);
-        let at = world.store.log.last().expect("one").at;
-        world.publish();
+        let at = commit_elsewhere(&mut world, 1);
         let later = world.commit(vec![add(2, 2)]);
         if !knows_outcomes {
             assert_eq!(world.take(), vec![]);
@@ -317,4 +321,27 @@ fn only_so_many_outcomes_are_read_and_the_rest_told_when_asked() {
     world.say(1000, submit(last, vec![add(7, 1)]));
     world.answer_all();
     assert_eq!(counters(&world.take()), [last]);
+}
+
+#[test]
+fn what_was_told_in_this_session_is_not_read_again_at_a_surprise() {
+    let mut world = World::new();
+    world.join_and_watch(1);
+    world.say(1, submit(1, vec![add(1, 1)]));
+    world.answer_all();
+    world.publish();
+    world.take();
+    world.knows_outcomes = false;
+    commit_elsewhere(&mut world, 2);
+    let asked: Vec<Request> = world.asked.iter().map(|(_, request)| request.clone()).collect();
+    let (client, after, at) = (client(1), Counter(1), world.position());
+    assert_eq!(asked, [Request::Completions { client, after, at, most: limits::OWN_OUTCOMES_MAX }]);
+    world.commit(vec![add(2, 2)]);
+    commit_elsewhere(&mut world, 3);
+    let Some((_, Request::Completions { after, .. })) = world.asked.back() else { panic!("it is asked again") };
+    assert_eq!(*after, Counter(1), "what was not answered yet is asked for again, too");
+    world.answer_all();
+    let [Said::To(1, FromGateway::Advance(all))] = &world.take()[..] else { panic!("one advance") };
+    assert_eq!(all.changes, [add(2, 2), add(1, 2)]);
+    assert_eq!(all.outcomes.iter().map(|outcome| outcome.counter.0).collect::<Vec<_>>(), [2, 3]);
 }
