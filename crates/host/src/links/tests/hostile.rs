@@ -61,7 +61,12 @@ async fn noise_instead_of_a_hello_is_refused() {
     beside_a_good_link(plain("victim"), async |victim| {
         let mut noise = Noise::new();
         for round in 0..200 {
-            assert_eq!(say(connected(victim).await, &noise.bytes(round * 7)).await, b"");
+            let mut bytes = noise.bytes(round * 7);
+            // Once in 33,000 times it begins as TLS does, which would be told that this port has none.
+            if let [first @ (0x15 | 0x16), 0x03, ..] = &mut bytes[..] {
+                *first = 0;
+            }
+            assert_eq!(say(connected(victim).await, &bytes).await, b"");
         }
         assert!(victim.metric("iolite_links_refused_total{side=\"accepted\",reason=\"other-protocol\"}") > 150);
         say(connected(victim).await, b"GET / HTTP/1.1\r\n\r\n").await;
