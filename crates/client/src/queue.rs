@@ -213,7 +213,7 @@ impl Queue {
             let stands = *counter > self.settled || entry.reads().all(held);
             assert!(stands, "what a settled mutation read is held, or nobody would tell that it changed");
         }
-        let sent = |entry: &&Entry| matches!(entry.stage, Stage::Submitted(_) | Stage::Unanswered(_));
+        let sent = |entry: &&Entry| entry.open_attempt().is_some();
         assert!(self.entries.values().filter(sent).count() <= 1, "a lane submits one mutation at a time");
     }
 }

@@ -303,42 +303,46 @@ fn vote() -> Write {
     Write { cell: hits(1), operation: Operation::Add(1) }
 }
 
-#[test]
-fn what_was_committed_in_an_earlier_life_is_not_shown_on_top_of_itself() {
+/// A client that has a mutator of votes, and holds a note without any.
+fn voter() -> Harness {
     let mut harness = Harness::new();
     harness.mutator("vote", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
     harness.connect();
     watch_votes(&mut harness, View::Confirmed);
     harness.load(10, &[]);
-    let counter = harness.mutate("vote");
-    assert_eq!(harness.take_submits().len(), 1);
+    harness
+}
+
+/// Its next life, with what that sees of the votes: welcomed, and waiting for what it missed.
+fn welcomed_again(harness: Harness) -> (Harness, Rc<RefCell<Vec<Option<CellState>>>>) {
     let mut harness = harness.reopened();
     let seen = watch_votes(&mut harness, View::Optimistic);
     harness.link();
     harness.welcome(1);
     assert_eq!(harness.take_subscribed(true).len(), 1);
+    (harness, seen)
+}
+
+#[test]
+fn what_was_committed_in_an_earlier_life_is_not_shown_on_top_of_itself() {
+    let mut harness = voter();
+    let counter = harness.mutate("vote");
+    assert_eq!(harness.take_submits().len(), 1);
+    let (mut harness, seen) = welcomed_again(harness);
     harness.decide(counter, 1, 20, vec![vote()], Verdict::Committed(at(20)));
     assert_eq!(*seen.borrow(), [Some(CellState::Counter(1))], "before and after");
     assert_eq!(*harness.last_status(counter), MutationStatus::Confirmed { at: at(20) });
     assert!(harness.take_submits().is_empty());
 }
 
-/// The first of the two was aborted, which the earlier life did not get to store.
+/// As when the earlier life was told the end of the first, submitted the second, and was gone before it had stored that end.
 #[test]
 fn what_was_committed_behind_one_whose_end_was_not_stored_is_not_shown_on_top_of_itself() {
-    let mut harness = Harness::new();
-    harness.mutator("vote", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
-    harness.connect();
-    watch_votes(&mut harness, View::Confirmed);
-    harness.load(10, &[]);
+    let mut harness = voter();
     harness.disconnect();
     let first = harness.mutate("vote");
     let second = harness.mutate("vote");
-    let mut harness = harness.reopened();
-    let seen = watch_votes(&mut harness, View::Optimistic);
-    harness.link();
-    harness.welcome(1);
-    assert_eq!(harness.take_subscribed(true).len(), 1);
+    let (mut harness, seen) = welcomed_again(harness);
     harness.decide(second, 1, 20, vec![vote()], Verdict::Committed(at(20)));
     assert_eq!(*seen.borrow(), [Some(CellState::Counter(2))], "before and after: one of the two is pending");
     assert_eq!(*harness.last_status(second), MutationStatus::Confirmed { at: at(20) });

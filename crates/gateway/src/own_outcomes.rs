@@ -4,6 +4,7 @@
 //! here or at another gateway. So nothing that a client shows as pending is in what it is sent, where it would be seen twice.
 //! Most outcomes come in time as replies (`submit.rs`). The store's records are read for the others: when a session opens, and when the feed has a commit
 //! of its client that nobody here was told of. Until they are there the session is told nothing.
+//! Source: ours (docs/decisions/0006-outcomes-with-the-state.md).
 
 use std::collections::BTreeMap;
 
@@ -74,9 +75,6 @@ impl Gateway {
     /// The sessions whose client has committed what they were not told of, each with a counter below it.
     pub(crate) fn surprised(&self, commits: &[Commit]) -> BTreeMap<SessionId, Counter> {
         let mut surprised: BTreeMap<SessionId, Counter> = BTreeMap::new();
-        if self.settings.broken == Broken::TellOwnLater {
-            return surprised;
-        }
         for Commit { transaction, .. } in commits {
             let Some(id) = self.clients.get(&transaction.client) else { continue };
             let known = self.open(*id).is_none_or(|open| open.knows(transaction.counter));

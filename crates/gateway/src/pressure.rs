@@ -57,12 +57,8 @@ impl Gateway {
     /// Reads what has changed of all that the client holds, which is as of `after`. Nothing else is told before that.
     pub(crate) fn read_missed(&mut self, id: SessionId, after: Timestamp) {
         let Some(open) = self.open_mut(id) else { return };
-        let live = |standing: Standing| match standing {
-            Standing::Live => true,
-            Standing::Loading(_) => false,
-        };
-        let missed: BTreeSet<_> =
-            open.subscriptions.iter().filter(|(_, own)| live(own.standing)).map(|(name, _)| *name).collect();
+        let live = open.subscriptions.iter().filter(|(_, own)| own.standing == Standing::Live);
+        let missed: BTreeSet<_> = live.map(|(name, _)| *name).collect();
         if !missed.is_empty() {
             let load = open.add_load(Load::new(missed));
             open.flow = Flow::CatchingUp(load);

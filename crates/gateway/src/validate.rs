@@ -70,8 +70,10 @@ fn check_loads(open: &Open) {
     match open.flow {
         Flow::Resuming { .. } => assert!(open.subscriptions.is_empty(), "the first interests end the resumption"),
         Flow::Live => {
-            let waits = !open.is_live();
-            assert!(waits || open.loads.values().all(|load| !load.is_answered()), "a live session is answered at once")
+            assert!(
+                !open.is_live() || open.loads.values().all(|load| !load.is_answered()),
+                "a live session is answered at once"
+            )
         }
         Flow::CatchingUp(id) => assert!(open.loads.contains_key(&id), "who catches up has a load"),
         Flow::Behind { .. } => {

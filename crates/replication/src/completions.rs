@@ -1,4 +1,5 @@
-//! Completion records as rows, for whoever copies a store, and for gateways that ask what became of a client's transactions: each is read at a timestamp like any row, and is written by nothing but its own transaction.
+//! Completion records as rows, for whoever copies a store, and for gateways that ask what became of a client's transactions: each is read at a timestamp
+//! like any row, and is written by nothing but its own transaction.
 //!
 //! A client has the row (id), with the counter up to which it has acknowledged, and for each outcome after that the row (id, counter).
 //! Invariant: at a timestamp, the outcomes of what committed at or below it are there, but for those that were acknowledged since; these the
@@ -51,7 +52,7 @@ fn of_client(client: ClientId) -> KeyRange {
     KeyRange::prefix(&[Value::Id(client.0)]).expect("an id is a key")
 }
 
-fn outcome_key(client: ClientId, counter: Counter) -> RowKey {
+pub(crate) fn outcome_key(client: ClientId, counter: Counter) -> RowKey {
     let counter = Value::Bytes(counter.0.to_be_bytes().as_slice().into());
     RowKey::new(&[Value::Id(client.0), counter]).expect("short")
 }

@@ -36,8 +36,8 @@ pub enum Request {
     ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },
     /// The commits in (after, through] that touch any of the interests.
     Changes { interests: Vec<Interest>, after: Timestamp, through: Timestamp },
-    /// What became of a client's transactions above a counter, as of `at`, which has to be resolved: the first `most` (1 and more) of those that completed at or below it
-    /// and are not acknowledged, in the order of their counters.
+    /// What became of a client's transactions above a counter, as of `at`, which has to be resolved: the first `most` (1 and more) of those that
+    /// completed at or below it and are not acknowledged, in the order of their counters.
     Completions { client: ClientId, after: Counter, at: Timestamp, most: usize },
     /// The client needs no completion record up to this counter any more.
     Acknowledge { client: ClientId, through: Counter },

@@ -114,7 +114,7 @@ impl Entry {
     }
 
     /// The attempt that was sent and has no outcome yet.
-    fn open_attempt(&self) -> Option<Attempt> {
+    pub(super) fn open_attempt(&self) -> Option<Attempt> {
         match &self.stage {
             Stage::Submitted(submit) | Stage::Unanswered(submit) => Some(submit.attempt),
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Committed { .. } => None,
@@ -123,7 +123,7 @@ impl Entry {
 
     /// Whether an attempt may turn out to be committed: the open one, or one of an earlier life of the app.
     fn may_be_committed(&self) -> bool {
-        self.open_attempt().is_some() || matches!((&self.stage, self.trail), (Stage::Saved, Trail::MaybeSent))
+        !self.is_unsent() && !matches!(self.stage, Stage::Committed { .. })
     }
 
     /// Why it was given up in an attempt. What is decided may be an earlier attempt than the last, and one of an earlier life of the app.

@@ -173,16 +173,7 @@ fn a_session_that_takes_over_waits_for_what_the_store_is_still_doing() {
     world.publish();
     let amounts: Vec<_> = world.store.log.iter().skip(1).map(|own| own.writes.to_vec()).collect();
     assert_eq!(amounts, vec![vec![add(7, 1)], vec![add(7, 2)]], "each once, in order");
-    let outcomes: Vec<u64> = world
-        .take()
-        .iter()
-        .filter_map(|said| match said {
-            Said::To(2, FromGateway::Advance(advance)) => Some(advance.outcomes.iter().map(|own| own.counter.0)),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    assert_eq!(outcomes, vec![1, 1, 2], "the answer to the first session is told to the second one");
+    assert_eq!(counters_told(2, &world.take()), [1, 1, 2], "the answer to the first session is told to the second one");
 }
 
 #[test]

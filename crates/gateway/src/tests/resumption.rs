@@ -168,7 +168,7 @@ fn back_without_outcome(world: &mut World, resume: Option<Resume>) -> Timestamp 
     world.publish();
     world.open(2);
     world.say(2, FromClient::Hello(Hello { resume, ..hello(1) }));
-    world.store.log.last().expect("one").at
+    world.last_commit()
 }
 
 #[test]
@@ -182,20 +182,16 @@ fn what_was_committed_before_is_told_with_the_state_that_contains_it() {
         if low_watermark {
             world.store.low_watermark = world.position();
         }
-        let outcomes = vec![outcome(1, Verdict::Committed(at))];
         // Whoever holds nothing has nothing in which it could be contained, and is told at once.
-        let at_once = Advance { outcomes: outcomes.clone(), ..advance(world.position(), vec![]) };
-        let at_once = (!resumes).then(|| told(2, at_once));
+        let at_once = (!resumes).then(|| told_committed(2, at, advance(world.position(), vec![])));
         assert_eq!(world.take().into_iter().nth(1), at_once);
         world.say(2, subscribe(true, vec![(1, all_rows())]));
         world.answer_all();
         let to = world.position();
         let snapshots = low_watermark || !resumes;
         let state = if snapshots { with_snapshots(to, row.clone()) } else { advance(to, change.clone()) };
-        assert_eq!(
-            world.take(),
-            vec![told(2, Advance { outcomes: if resumes { outcomes } else { Vec::new() }, ..state })]
-        );
+        let answer = if resumes { told_committed(2, at, state) } else { told(2, state) };
+        assert_eq!(world.take(), [answer]);
     }
 }
 
@@ -216,7 +212,7 @@ fn nothing_is_told_before_it_is_known_what_was_committed() {
     world.asked.push_back(question);
     world.answer_all();
     let state = advance(world.position(), vec![add(1, 1), add(2, 2)]);
-    assert_eq!(world.take(), vec![told(2, Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..state })]);
+    assert_eq!(world.take(), [told_committed(2, at, state)]);
 }
 
 /// Client 1 has another gateway commit a mutation, and the feed tells of it. Gives its timestamp.
@@ -225,38 +221,31 @@ fn commit_elsewhere(world: &mut World, counter: u64) -> Timestamp {
     let id = TransactionId { client: client(1), counter };
     let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
     world.store.answer(Request::Commit { transaction, floor: Timestamp::ZERO, within: None });
-    let at = world.store.log.last().expect("one").at;
+    let at = world.last_commit();
     world.publish();
     at
 }
 
 #[test]
 fn a_commit_in_the_feed_that_nobody_here_was_told_of_is_told_with_its_effect() {
-    for knows_outcomes in [true, false] {
-        let mut world = World::new();
-        world.join_and_watch(1);
-        world.knows_outcomes = knows_outcomes;
-        let at = commit_elsewhere(&mut world, 1);
-        let later = world.commit(vec![add(2, 2)]);
-        if !knows_outcomes {
-            assert_eq!(world.take(), vec![]);
-        }
-        world.answer_all();
-        let outcomes = vec![outcome(1, Verdict::Committed(at))];
-        let told_at_once = |to| advance(to, vec![add(1, 1)]);
-        match knows_outcomes {
-            true => {
-                let first = world.take();
-                let [Said::To(1, FromGateway::Advance(own)), other] = &first[..] else { panic!("{first:?}") };
-                assert_eq!(*own, Advance { outcomes, ..told_at_once(own.to) });
-                assert_eq!(*other, told(1, advance(later, vec![add(2, 2)])));
-            }
-            false => {
-                let state = advance(later, vec![add(1, 1), add(2, 2)]);
-                assert_eq!(world.take(), vec![told(1, Advance { outcomes, ..state })]);
-            }
-        }
-    }
+    let mut world = World::new();
+    world.join_and_watch(1);
+    let at = commit_elsewhere(&mut world, 1);
+    let own = told_committed(1, at, advance(world.position(), vec![add(1, 1)]));
+    let later = world.commit(vec![add(2, 2)]);
+    assert_eq!(world.take(), [own, told(1, advance(later, vec![add(2, 2)]))]);
+}
+
+#[test]
+fn nothing_is_told_while_a_commit_that_nobody_here_was_told_of_is_asked_about() {
+    let mut world = World::new();
+    world.join_and_watch(1);
+    world.knows_outcomes = false;
+    let at = commit_elsewhere(&mut world, 1);
+    let later = world.commit(vec![add(2, 2)]);
+    assert_eq!(world.take(), []);
+    world.answer_all();
+    assert_eq!(world.take(), [told_committed(1, at, advance(later, vec![add(1, 1), add(2, 2)]))]);
 }
 
 #[test]
@@ -268,9 +257,8 @@ fn an_outcome_that_came_before_the_feed_is_not_read_again() {
     world.answer_all();
     world.publish();
     assert!(world.asked.is_empty(), "{:?}", world.asked);
-    let at = world.store.log.last().expect("one").at;
     let state = advance(world.position(), vec![add(1, 1)]);
-    assert_eq!(world.take(), vec![told(1, Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..state })]);
+    assert_eq!(world.take(), [told_committed(1, world.last_commit(), state)]);
 }
 
 #[test]
@@ -284,10 +272,11 @@ fn the_reply_to_a_session_that_is_gone_is_told_to_the_one_that_followed() {
     world.say(2, subscribe(true, vec![(1, all_rows())]));
     world.answer_all();
     world.take();
+    world.knows_outcomes = false;
     world.publish();
-    let at = world.store.log.last().expect("one").at;
+    assert!(world.asked.is_empty(), "{:?}", world.asked);
     let state = advance(world.position(), vec![add(1, 1)]);
-    assert_eq!(world.take(), vec![told(2, Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..state })]);
+    assert_eq!(world.take(), [told_committed(2, world.last_commit(), state)]);
 }
 
 #[test]
@@ -308,19 +297,13 @@ fn only_so_many_outcomes_are_read_and_the_rest_told_when_asked() {
     }
     world.publish();
     world.take();
-    world.open(1000);
-    world.say(1000, FromClient::Hello(hello(1)));
-    let counters = |said: &[Said]| -> Vec<u64> {
-        let advances = said.iter().filter_map(|said| match said {
-            Said::To(1000, FromGateway::Advance(advance)) => Some(&advance.outcomes),
-            _ => None,
-        });
-        advances.flatten().map(|outcome| outcome.counter.0).collect()
-    };
-    assert_eq!(counters(&world.take()), (1..last).collect::<Vec<_>>());
-    world.say(1000, submit(last, vec![add(7, 1)]));
+    let session = last + 1;
+    world.open(session);
+    world.say(session, FromClient::Hello(hello(1)));
+    assert_eq!(counters_told(session, &world.take()), (1..last).collect::<Vec<_>>());
+    world.say(session, submit(last, vec![add(7, 1)]));
     world.answer_all();
-    assert_eq!(counters(&world.take()), [last]);
+    assert_eq!(counters_told(session, &world.take()), [last]);
 }
 
 #[test]
@@ -341,7 +324,8 @@ fn what_was_told_in_this_session_is_not_read_again_at_a_surprise() {
     let Some((_, Request::Completions { after, .. })) = world.asked.back() else { panic!("it is asked again") };
     assert_eq!(*after, Counter(1), "what was not answered yet is asked for again, too");
     world.answer_all();
-    let [Said::To(1, FromGateway::Advance(all))] = &world.take()[..] else { panic!("one advance") };
+    let said = world.take();
+    assert_eq!(counters_told(1, &said), [2, 3]);
+    let [Said::To(1, FromGateway::Advance(all))] = &said[..] else { panic!("one advance, not {said:?}") };
     assert_eq!(all.changes, [add(2, 2), add(1, 2)]);
-    assert_eq!(all.outcomes.iter().map(|outcome| outcome.counter.0).collect::<Vec<_>>(), [2, 3]);
 }

@@ -169,6 +169,11 @@ impl World {
         self.store.resolved
     }
 
+    /// The timestamp of the last commit.
+    pub fn last_commit(&self) -> Timestamp {
+        self.store.log.last().expect("something was committed").at
+    }
+
     pub fn position(&self) -> Timestamp {
         self.gateway.position()
     }
@@ -307,6 +312,20 @@ pub fn told(session: u64, advance: Advance) -> Said {
 
 pub fn outcome(counter: u64, verdict: Verdict) -> Outcome {
     Outcome { counter: Counter(counter), attempt: Attempt(1), verdict }
+}
+
+/// An advance with which a client is told that its mutation 1 was committed.
+pub fn told_committed(session: u64, at: Timestamp, state: Advance) -> Said {
+    told(session, Advance { outcomes: vec![outcome(1, Verdict::Committed(at))], ..state })
+}
+
+/// The mutations whose outcomes a session was told, in order.
+pub fn counters_told(session: u64, said: &[Said]) -> Vec<u64> {
+    let outcomes = said.iter().filter_map(|said| match said {
+        Said::To(to, FromGateway::Advance(advance)) if *to == session => Some(&advance.outcomes),
+        Said::To(..) | Said::Closed(_) => None,
+    });
+    outcomes.flatten().map(|outcome| outcome.counter.0).collect()
 }
 
 /// The rows of a subscription, each with what its counter holds.

@@ -120,6 +120,11 @@ impl Coordinator {
         at: Timestamp,
         limit: ReadLimit,
     ) {
+        self.begin_rows(now, request, interest, Kind::Rows { at, limit }, limit);
+    }
+
+    /// Asks every shard that has rows of an interest for its part.
+    fn begin_rows(&mut self, now: Now, request: RequestId, interest: &Interest, kind: Kind, limit: ReadLimit) {
         let asks = match interest {
             Interest::Cell(cell) => {
                 vec![(self.settings.shards.of_row(cell.table, &cell.row), interest.clone())]
@@ -129,9 +134,9 @@ impl Coordinator {
                 parts.map(|(shard, range)| (shard, Interest::Range { table: *table, range })).collect()
             }
         };
-        let piece = piece_of(limit, Size::default());
+        let (at, piece) = (kind.at(), piece_of(limit, Size::default()));
         let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit: piece }));
-        self.begin_reading(now, request, Kind::Rows { at, limit }, parts.collect());
+        self.begin_reading(now, request, kind, parts.collect());
     }
 
     pub(super) fn begin_completions(
@@ -145,9 +150,7 @@ impl Coordinator {
         // The row that passes the limit is read, too.
         let limit = ReadLimit { rows: most.saturating_sub(1), ..ReadLimit::NONE };
         let interest = Interest::Range { table: completions_table(), range: outcomes_after(client, after) };
-        let ask = Ask::ReadAt { interest, at, limit: piece_of(limit, Size::default()) };
-        let parts = vec![(self.settings.shards.of_client(client), ask)];
-        self.begin_reading(now, request, Kind::Completions { at, limit }, parts);
+        self.begin_rows(now, request, &interest, Kind::Completions { at, limit }, limit);
     }
 
     pub(super) fn begin_changes(

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use iolite_machine::PersistId;
 use iolite_store::{Completion, CompletionDecision, ReadLimit, ReadReply, TooOld};
-use iolite_values::{ClientId, Counter, Decision, Id, Interest, KeyRange, Operation, Timestamp, Transaction, Value};
+use iolite_values::{ClientId, Counter, Decision, Id, Interest, KeyRange, Operation, Timestamp, Transaction};
 
 use super::bench::{Bench, Said, add, at, blind, cell, completion, put, write};
-use crate::completions::{CompletionRow, client_key, completions_table, outcomes_after};
+use crate::completions::{CompletionRow, client_key, completions_table, outcome_key, outcomes_after};
 use crate::node::{Answer, Ask};
 use crate::replica::{COPIES_MAX, COPY_HELD_FOR, COPY_HISTORY_MAX};
 
@@ -39,6 +39,16 @@ fn committed(millis: u64) -> Completion {
     completion(1, at(millis), CompletionDecision::Committed)
 }
 
+/// A replica with so many commits, one in each millisecond, all of them settled.
+fn with_commits(count: u64) -> Bench {
+    let mut bench = Bench::new();
+    for counter in 1..=count {
+        bench.commit(&put(counter, 1), at(counter));
+    }
+    bench.close(at(20));
+    bench
+}
+
 #[test]
 fn completion_records_are_read_as_of_a_timestamp_and_part_by_part() {
     let mut bench = Bench::new();
@@ -66,8 +76,7 @@ fn completion_records_are_read_as_of_a_timestamp_and_part_by_part() {
     let first = rows(bench.answer(completions(KeyRange::all(), at(8), 2)));
     assert_eq!(first, expected[..3]);
     let CompletionRow::Outcome { counter, .. } = &first[2] else { panic!("an outcome") };
-    let key = [Value::Id(CLIENT.0), Value::Bytes(counter.0.to_be_bytes().as_slice().into())];
-    let lower = iolite_values::RowKey::new(&key).expect("short").as_bytes().into();
+    let lower = outcome_key(CLIENT, *counter).as_bytes().into();
     assert_eq!(rows(bench.answer(completions(KeyRange { lower, upper: None }, at(8), 100))), expected[2..]);
     let upper = Some(client_key(late).as_bytes().into());
     assert_eq!(rows(bench.answer(completions(KeyRange { lower: Arc::new([]), upper }, at(8), 100))), expected[..3]);
@@ -85,11 +94,7 @@ fn what_is_told_of_completions_is_durable() {
 
 #[test]
 fn history_is_kept_while_a_copy_is_heard_of_and_no_longer() {
-    let mut bench = Bench::new();
-    for counter in 1..=9 {
-        bench.commit(&put(counter, 1), at(counter));
-    }
-    bench.close(at(20));
+    let mut bench = with_commits(9);
     bench.answer(hold(at(5)));
     bench.close(at(5_000));
     assert_eq!(bench.replica.low_watermark(), Timestamp::ZERO, "what is a second older than the copy would go");
@@ -109,14 +114,14 @@ fn history_is_kept_while_a_copy_is_heard_of_and_no_longer() {
 
 #[test]
 fn what_became_of_one_clients_transactions_is_read_without_holding_history() {
-    let mut bench = Bench::new();
-    for counter in 1..=9 {
-        bench.commit(&put(counter, 1), at(counter));
-    }
-    bench.close(at(20));
-    let outcomes = rows(bench.answer(completions(outcomes_after(CLIENT, Counter(8)), at(20), 9)));
-    assert_eq!(outcomes, [outcome(CLIENT, 9, committed(9))]);
-    assert_eq!(rows(bench.answer(completions(outcomes_after(CLIENT, Counter(u64::MAX)), at(20), 9))), []);
+    let mut bench = with_commits(9);
+    let mut outcomes = |after, millis| {
+        let range = outcomes_after(CLIENT, Counter(after));
+        rows(bench.answer(completions(range, at(millis), 9)))
+    };
+    assert_eq!(outcomes(8, 20), [outcome(CLIENT, 9, committed(9))]);
+    assert_eq!(outcomes(4, 5), [outcome(CLIENT, 5, committed(5))]);
+    assert_eq!(outcomes(u64::MAX, 20), []);
     bench.close(at(5_000));
     bench.replica.settings.retention.age = std::time::Duration::ZERO;
     bench.close(at(5_001));
@@ -141,12 +146,8 @@ fn a_copy_does_not_make_history_grow_without_end() {
 
 #[test]
 fn only_so_many_copies_are_held() {
-    let mut bench = Bench::new();
     let many = COPIES_MAX as u64;
-    for counter in 1..=many + 1 {
-        bench.commit(&put(counter, 1), at(counter));
-    }
-    bench.close(at(20));
+    let mut bench = with_commits(many + 1);
     for copy in 0..=many {
         bench.answer(hold(at(many + 1 - copy)));
     }
