@@ -64,9 +64,12 @@ fix: setup ## formats, and applies what the linters can repair by themselves
 	cargo clippy --fix --allow-dirty --allow-staged --all-targets $(CLIPPY_RULES)
 	cargo fmt --all
 
-soak: build ## runs the long tests: ten million mutated frames, thousands of simulated seeds
-	@cargo test --release --locked --quiet -- --list --ignored soak | grep ': test$$' >/dev/null || { echo "error: no test is there to soak: name an ignored test soak_..." >&2; exit 1; }
-	cargo test --release --locked -- --ignored soak
+# The packages with an ignored test that is named soak_...
+SOAKED = $(shell grep -rl --include='*.rs' 'fn soak_' crates programs tests | cut -d/ -f1-2 | sort -u | xargs -I{} grep -m1 '^name = ' {}/Cargo.toml | cut -d'"' -f2)
+
+soak: build ## runs the long tests: ten million mutated frames, histories, searches of models, thousands of simulated seeds; hours
+	@test -n "$(SOAKED)" || { echo "error: no test is there to soak: name an ignored test soak_..." >&2; exit 1; }
+	cargo test --profile soak --locked $(SOAKED:%=--package %) -- --ignored soak_
 	target/release/iolite simulate --seeds 1..5000
 	target/release/iolite torture --cluster 2x3 --seconds 120
 	target/release/iolite torture --cluster 1x5 --seconds 120

@@ -353,9 +353,11 @@ impl Machine for Coordinator {
 
     fn on_deadline(&mut self, now: Now) {
         self.end_waits(now.instant);
-        for number in self.questions.due(now.instant) {
-            self.ask_again(number);
+        let due = self.questions.due(now.instant);
+        for number in &due {
+            self.ask_again(*number);
         }
+        self.look_for_later_groups(&due);
         if matches!(self.session, Session::Open { .. }) {
             while let Some(timer) = self.timers.take_due(now.instant) {
                 self.on_timer(now, timer);

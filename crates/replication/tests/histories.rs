@@ -25,6 +25,8 @@ mod store_node;
 #[path = "histories/workload.rs"]
 mod workload;
 
+use std::ops::Range;
+
 use checker::Violation;
 use cluster::{Cluster, Scene};
 use counts::Counts;
@@ -41,6 +43,9 @@ const FOUND: &[u64] = &[90];
 /// Likewise, of one replica that is replaced: the one before was turned off when the new one had not yet written down that it takes part, and it crashed.
 const FOUND_ALONE: &[u64] = &[208, 632, 1319];
 
+/// Likewise, of three: a gateway that opened had heard those that stayed, and asked none but the others, which were gone, for good.
+const FOUND_REPLACED: &[u64] = &[10_142];
+
 /// Likewise, of one replica whose shard is split: a crash between the first two records of a part, and one in the state that it takes.
 const FOUND_IN_SPLITS: &[u64] = &[33, 37];
 
@@ -55,6 +60,16 @@ const ALONE: Scene =
 
 /// Of clusters, whose histories take longer.
 const CLUSTER_SEEDS: u64 = 16;
+
+/// Shards, and replicas of each.
+type Shapes = &'static [(u32, u64)];
+
+const CLUSTERS: Shapes = &[(1, 3), (2, 1), (2, 3), (3, 3), (1, 5), (2, 5)];
+const REPLACED: Shapes = &[(1, 3), (2, 3), (1, 5)];
+const RESIZED: Shapes = &[(1, 1), (2, 1), (1, 3), (2, 3)];
+const SPLIT: Shapes = &[(1, 1), (1, 3), (2, 3)];
+const EVERYTHING: Shapes = &[(1, 1), (1, 3), (2, 3)];
+const DRAINED_WITH_LOST_DISKS: Shapes = &[(1, 3), (1, 5)];
 
 fn run(seed: u64, scene: Scene) -> Result<Counts, Violation> {
     let mut cluster = Cluster::new(seed, scene);
@@ -94,7 +109,7 @@ fn every_history_is_strictly_serializable_exactly_once_and_told_whole() {
 
 #[test]
 fn so_is_every_history_of_a_cluster() {
-    for (shards, replicas) in [(1, 3), (2, 1), (2, 3), (3, 3), (1, 5), (2, 5)] {
+    for &(shards, replicas) in CLUSTERS {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, ..ALONE });
         assert!(total.committed > 100 && total.conflicts > 15 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.in_doubt > 5, "{shards}x{replicas}: {total:?}");
@@ -105,12 +120,13 @@ fn so_is_every_history_of_a_cluster() {
 
 #[test]
 fn so_is_every_history_in_which_replicas_are_replaced() {
-    for (shards, replicas) in [(1, 3), (2, 3), (1, 5)] {
+    for &(shards, replicas) in REPLACED {
         let scene = Scene { shards, replicas, operators: Operators::Replace, ..ALONE };
         let total = run_all(0..CLUSTER_SEEDS, scene);
         assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.epochs > 10 && total.disks_lost > 3, "{shards}x{replicas}: {total:?}");
     }
+    run_all(FOUND_REPLACED.iter().copied(), Scene { replicas: 3, operators: Operators::Replace, ..ALONE });
     let alone = (0..CLUSTER_SEEDS).chain(FOUND_ALONE.iter().copied());
     let total = run_all(alone, Scene { operators: Operators::Replace, ..ALONE });
     assert!(total.committed > 100 && total.crashes > 40 && total.epochs > 10, "1x1: {total:?}");
@@ -118,7 +134,7 @@ fn so_is_every_history_in_which_replicas_are_replaced() {
 
 #[test]
 fn so_is_every_history_in_which_groups_move_grow_and_shrink() {
-    for (shards, replicas) in [(1, 1), (2, 1), (1, 3), (2, 3)] {
+    for &(shards, replicas) in RESIZED {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Resize, ..ALONE });
         assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.epochs > 10, "{shards}x{replicas}: {total:?}");
@@ -127,7 +143,7 @@ fn so_is_every_history_in_which_groups_move_grow_and_shrink() {
 
 #[test]
 fn so_is_every_history_in_which_shards_are_split() {
-    for (shards, replicas) in [(1, 1), (1, 3), (2, 3)] {
+    for &(shards, replicas) in SPLIT {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Split, ..ALONE });
         assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
         assert!(total.splits > 10 && total.turned_off > 3, "{shards}x{replicas}: {total:?}");
@@ -138,7 +154,7 @@ fn so_is_every_history_in_which_shards_are_split() {
 #[test]
 fn so_is_every_history_in_which_groups_of_what_was_split_change_and_lose_disks() {
     let mut total = Counts::default();
-    for (shards, replicas) in [(1, 1), (1, 3), (2, 3)] {
+    for &(shards, replicas) in EVERYTHING {
         total.add(run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Everything, ..ALONE }));
     }
     let alone = Scene { operators: Operators::Everything, ..ALONE };
@@ -149,7 +165,7 @@ fn so_is_every_history_in_which_groups_of_what_was_split_change_and_lose_disks()
 
 #[test]
 fn so_is_every_history_in_which_a_shard_loses_disks_while_it_drains() {
-    for (shards, replicas) in [(1, 3), (1, 5)] {
+    for &(shards, replicas) in DRAINED_WITH_LOST_DISKS {
         let scene = Scene { shards, replicas, operators: Operators::SplitAndLose, ..ALONE };
         let total = run_all(0..CLUSTER_SEEDS, scene);
         assert!(total.committed > 50 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
@@ -170,7 +186,7 @@ fn finds(scene: Scene, expected: fn(&Violation) -> bool) {
     finds_in(0..300, scene, expected);
 }
 
-fn finds_in(seeds: std::ops::Range<u64>, scene: Scene, expected: fn(&Violation) -> bool) {
+fn finds_in(seeds: Range<u64>, scene: Scene, expected: fn(&Violation) -> bool) {
     let found = seeds.into_iter().find_map(|seed| run(seed, scene).err());
     let violation = found.expect("the checker finds what is broken");
     assert!(expected(&violation), "{violation}");
@@ -244,7 +260,7 @@ fn number(name: &str) -> u64 {
     std::env::var(name).unwrap().parse().unwrap()
 }
 
-/// The scene that the environment names: `SHARDS`, `REPLICAS`, `OPERATORS`.
+/// The scene that the environment names, for [`show`] and [`sweep`]: `SHARDS`, `REPLICAS`, `OPERATORS`.
 #[expect(clippy::disallowed_methods, reason = "for people at a terminal")]
 fn scene_of_environment() -> Scene {
     let operators = match std::env::var("OPERATORS").as_deref() {
@@ -269,21 +285,54 @@ fn show() {
     cluster.show();
 }
 
-/// Runs the seeds from `FROM` to below `TO`, and names those that fail.
+/// Runs the seeds from `FROM` to below `TO`.
 #[test]
 #[ignore = "takes as long as one likes"]
+fn sweep() {
+    let failed = failures(number("FROM")..number("TO"), scene_of_environment());
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Each scene that the tests above run, with other seeds and many more.
+#[test]
+#[ignore = "for `make soak`"]
+fn soak_histories() {
+    let scenes = [
+        (Operators::None, CLUSTERS),
+        (Operators::Replace, REPLACED),
+        (Operators::Resize, RESIZED),
+        (Operators::Split, SPLIT),
+        (Operators::Everything, EVERYTHING),
+        (Operators::SplitAndLose, DRAINED_WITH_LOST_DISKS),
+    ];
+    let clusters = scenes.into_iter().flat_map(|(operators, shapes)| {
+        shapes.iter().map(move |&(shards, replicas)| Scene { shards, replicas, operators, ..ALONE })
+    });
+    let alone = Scene { operators: Operators::Replace, ..ALONE };
+    let scenes = [ALONE, alone].into_iter().chain(clusters);
+    let failed: Vec<String> = scenes.flat_map(|scene| failures(SOAKED, scene)).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Above all that the tests run.
+const SOAKED: Range<u64> = 10_000..10_200;
+
+/// The seeds that fail, and how.
 #[expect(clippy::disallowed_macros, reason = "for people at a terminal")]
-fn soak() {
-    let scene = scene_of_environment();
+fn failures(seeds: Range<u64>, scene: Scene) -> Vec<String> {
     let mut total = Counts::default();
     let mut failed = Vec::new();
-    for seed in number("FROM")..number("TO") {
-        match std::panic::catch_unwind(|| run(seed, scene)) {
-            Ok(Ok(counts)) => total.add(counts),
-            Ok(Err(violation)) => failed.push((seed, violation.to_string())),
-            Err(_) => failed.push((seed, "it panicked".to_owned())),
-        }
+    for seed in seeds {
+        let end = match std::panic::catch_unwind(|| run(seed, scene)) {
+            Ok(Ok(counts)) => {
+                total.add(counts);
+                continue;
+            }
+            Ok(Err(violation)) => violation.to_string(),
+            Err(_) => "it panicked".to_owned(),
+        };
+        failed.push(format!("seed {seed} of {scene:?}: {end}"));
     }
-    println!("{total:?}");
-    assert!(failed.is_empty(), "{failed:#?}");
+    println!("{scene:?}: {total:?}");
+    failed
 }

@@ -5,7 +5,7 @@
 //! - a group that is told on was chosen: a replica had gone over to it, or a directory told of it, which does so only then.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Now;
 use iolite_store::RequestId;
@@ -52,6 +52,17 @@ impl Coordinator {
         match self.session {
             Session::Opening(_) => self.open(now),
             Session::Open { .. } => self.close_in_epoch(now, shard),
+        }
+    }
+
+    /// Whoever does not answer for long may have been replaced and turned off, and whoever has answered may have gone over since. So all of the shard are asked
+    /// what needs no answer: those that have gone over say so.
+    pub(super) fn look_for_later_groups(&mut self, due: &[u64]) {
+        let silent = due.iter().filter_map(|number| self.questions.asked_seldom(*number));
+        for shard in silent.map(|to| to.shard).collect::<BTreeSet<_>>() {
+            for replica in self.replicas(shard) {
+                self.say(Target { shard, replica }, Ask::Open);
+            }
         }
     }
 

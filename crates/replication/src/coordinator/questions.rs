@@ -179,6 +179,12 @@ impl Questions {
         due
     }
 
+    /// Whom a question is put to that has been asked so often that it is asked seldom by now.
+    pub fn asked_seldom(&self, number: u64) -> Option<Target> {
+        let question = self.open.get(&number).filter(|question| question.wait == self.resend_after_max);
+        question.map(|question| question.to)
+    }
+
     /// All questions, to be asked anew, as if for the first time.
     pub fn restart(&mut self, now: Instant) -> Vec<u64> {
         let all: Vec<u64> = self.open.keys().copied().collect();

@@ -1,9 +1,9 @@
 //! What a coordinator that knows of a later group does with replicas that do not.
 
 use iolite_machine::Machine;
-use iolite_values::{Id, StoreIncarnation};
+use iolite_values::{Id, StoreIncarnation, Timestamp};
 
-use super::bench::{STORE, own_id};
+use super::bench::{STORE, opened, own_id};
 use super::two_shards::Bench;
 use crate::coordinator::CoordinatorInput;
 use crate::node::{Answer, Ask, Boot, Epoch, FromReplica, Group, ReplicaId, ShardId, ToReplica, View};
@@ -73,4 +73,34 @@ fn replicas_of_another_history_are_not_told_of_its_groups() {
     assert_eq!(told(&mut bench, 1, STORE, 1).len(), 1);
     assert_eq!(told(&mut bench, 1, other, 3), []);
     assert_eq!(told(&mut bench, 2, STORE, 1), [], "the latest group is of another history");
+}
+
+/// The replicas that are asked what needs no answer, in the order in which they are.
+fn sounded(bench: &mut Bench, from: usize) -> Vec<ReplicaId> {
+    bench.listen();
+    let sounded = bench.told[from..].iter().filter(|(_, message)| message.ask == Ask::Open && message.id.number == 0);
+    sounded.map(|(to, _)| *to).collect()
+}
+
+/// The one that answered is asked nothing more, and the two that are waited for are gone for good: nobody else would tell.
+#[test]
+fn a_group_of_which_some_are_silent_for_long_is_asked_whether_it_has_changed() {
+    let mut bench = Bench::new();
+    for replica in [0, 2, 3, 4] {
+        bench.answer(replica, |ask| *ask == Ask::Open, opened(Timestamp::ZERO));
+    }
+    for replica in [0, 3, 4, 5] {
+        bench.answer(replica, |ask| *ask == Ask::Begin, Answer::Begun);
+    }
+    bench.pass(1_000_000);
+    assert_eq!(sounded(&mut bench, 0), [], "it may take a while");
+    bench.pass(4_000_000);
+    let sounded = sounded(&mut bench, 0);
+    assert!(sounded.len() >= 3 && sounded.chunks(3).all(|own| own == [0, 1, 2].map(ReplicaId)), "{sounded:?}");
+    let before = bench.told.len();
+    assert_eq!(told(&mut bench, 0, STORE, 1), []);
+    let opens = bench.told[before..].iter().filter(|(_, message)| message.ask == Ask::Open);
+    let opens: Vec<_> = opens.map(|(to, message)| (to.0, message.view.epoch)).collect();
+    let expected = [0, 1, 2].map(|replica| (replica, Epoch(1))).into_iter();
+    assert_eq!(opens, expected.chain([3, 4, 5].map(|replica| (replica, Epoch(0)))).collect::<Vec<_>>());
 }
