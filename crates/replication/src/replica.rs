@@ -249,7 +249,7 @@ impl Replica {
         }
         // Who is the whole group knows all that commits, but for what it waits to hear of other shards.
         let undecided = self.prepared.ids().next().map(|id| Timestamp::from_u64(id.at.as_u64() - 1));
-        undecided.map_or(self.barrier, |before| before.min(self.barrier))
+        undecided.map_or(self.closed(), |before| before.min(self.closed()))
     }
 
     /// Whether it takes part in a view, and fetches nothing that others have.

@@ -49,8 +49,9 @@ const FOUND_REPLACED: &[u64] = &[10_142];
 /// Likewise, of one replica whose shard is split: a crash between the first two records of a part, and one in the state that it takes.
 const FOUND_IN_SPLITS: &[u64] = &[33, 37];
 
-/// Likewise, when groups change too: a crash behind a state that a part took, and a part of one that began before it knew from where on.
-const FOUND_IN_CHANGED_SPLITS: &[u64] = &[9, 27];
+/// Likewise, when groups change too: a crash behind a state that a part took, and a part of one that began before it knew from where on; and a replica
+/// that was the whole group told a gateway that it was complete further than it had closed its shard for good.
+const FOUND_IN_CHANGED_SPLITS: &[u64] = &[9, 27, 10_059, 10_071, 10_131];
 
 /// Likewise, when disks are lost while a shard drains: it drained for ever, or a part waited for one that was gone, or nobody told again what was settled last.
 const FOUND_WITH_LOST_DISKS: &[u64] = &[18, 243, 245, 270, 314];

@@ -94,8 +94,8 @@ impl Replica {
         let complete = self.complete();
         if asked <= complete {
             None
-        } else if self.is_alone() && asked > self.barrier {
-            Some(Answer::Refused(Refusal::NotResolved { asked, resolved: self.barrier }))
+        } else if self.is_alone() && asked > self.closed() {
+            Some(Answer::Refused(Refusal::NotResolved { asked, resolved: self.closed() }))
         } else {
             Some(Answer::Behind { complete })
         }

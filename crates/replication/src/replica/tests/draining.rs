@@ -1,9 +1,10 @@
 //! A shard that is to end, and loses replicas for good while it drains.
 
 use iolite_machine::Machine;
-use iolite_values::Timestamp;
+use iolite_store::{ReadLimit, Refusal};
+use iolite_values::{Interest, Timestamp};
 
-use super::bench::{at, close, put};
+use super::bench::{at, cell, close, put};
 use super::ended_shard::{APART, Scene};
 use super::group::{Trio, id_of, prepare};
 use crate::journal::JournalRecord;
@@ -271,4 +272,24 @@ fn a_replica_alone_drains_with_all_that_it_decided() {
     scene.settle_long();
     assert_eq!((scene.begun(), scene.has_row(0, 1), scene.has_row(1, 8)), ([true; 2], true, true));
     assert!(scene.parts.iter().all(|part| part.complete() >= at(5_001)));
+}
+
+/// Or a gateway that opens the store begins its feed there, and what the parts commit is below.
+#[test]
+fn a_replica_alone_that_is_drained_is_complete_as_far_as_it_closed_and_no_further() {
+    let mut scene = Scene::of(Trio::of(1));
+    scene.cut = vec![(0, 1), (0, 2)];
+    scene.trio.prepare(&[0], &put(1, 1), at(1));
+    scene.choose(&[0], 7);
+    scene.finish(&[0], 9_000);
+    scene.settle_long();
+    let drained = scene.trio.replicas[0].drained_at().expect("nothing is open");
+    assert!(drained < at(9_000), "{drained:?}");
+    let Some(Answer::Closed(Ok(closed))) = scene.trio.ask(0, close(at(9_500), drained)) else { panic!("an answer") };
+    assert_eq!((closed.through, closed.barrier, closed.complete), (drained, drained, drained));
+    let Some(Answer::Opened(opened)) = scene.trio.ask(0, Ask::Open) else { panic!("an answer") };
+    assert_eq!((opened.complete, scene.trio.replicas[0].complete()), (drained, drained));
+    let beyond = Ask::ReadAt { interest: Interest::Cell(cell(1)), at: at(9_000), limit: ReadLimit::NONE };
+    let refusal = Refusal::NotResolved { asked: at(9_000), resolved: drained };
+    assert_eq!(scene.trio.ask(0, beyond), Some(Answer::Refused(refusal)));
 }
