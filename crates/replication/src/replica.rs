@@ -386,7 +386,7 @@ impl Replica {
         }
         if !self.is_writing_commits() && !self.holds_history(now.instant) {
             let through = self.collected_through(now);
-            self.versions.collect(self.settings.retention, through, COLLECTED_EACH_TIME);
+            self.versions.collect(self.settings.retention, through, self.complete(), COLLECTED_EACH_TIME);
         }
     }
 }

@@ -49,6 +49,9 @@ const FOUND_REPLACED: &[u64] = &[10_142];
 /// Likewise, of one replica whose shard is split: a crash between the first two records of a part, and one in the state that it takes.
 const FOUND_IN_SPLITS: &[u64] = &[33, 37];
 
+/// Likewise, of two shards of three: history that a merge needed was collected, and it gave up what had committed.
+const FOUND_IN_SPLITS_OF_THREE: &[u64] = &[20_243];
+
 /// Likewise, when groups change too: a crash behind a state that a part took, and a part of one that began before it knew from where on; and a replica
 /// that was the whole group told a gateway that it was complete further than it had closed its shard for good.
 const FOUND_IN_CHANGED_SPLITS: &[u64] = &[9, 27, 10_059, 10_071, 10_131];
@@ -150,6 +153,8 @@ fn so_is_every_history_in_which_shards_are_split() {
         assert!(total.splits > 10 && total.turned_off > 3, "{shards}x{replicas}: {total:?}");
     }
     run_all(FOUND_IN_SPLITS.iter().copied(), Scene { operators: Operators::Split, ..ALONE });
+    let of_three = Scene { shards: 2, replicas: 3, operators: Operators::Split, ..ALONE };
+    run_all(FOUND_IN_SPLITS_OF_THREE.iter().copied(), of_three);
 }
 
 #[test]

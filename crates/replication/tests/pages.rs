@@ -80,7 +80,7 @@ fn the_pages_give_the_numbers_of_the_code() {
 fn the_page_of_all_limits_gives_them_too() {
     use iolite_replication::{Retention, limits};
     let page = include_str!("../../../docs/limits.md");
-    let Retention { age, operations_max } = Retention::default();
+    let Retention { age, operations_max, snapshot_age_max } = Retention::default();
     let rows = [
         ("CHUNK_BYTES_MAX", limits::CHUNK_BYTES_MAX.to_string()),
         ("CLOSED_WRITES_MAX", limits::CLOSED_WRITES_MAX.to_string()),
@@ -105,6 +105,7 @@ fn the_page_of_all_limits_gives_them_too() {
         ("DIVIDED_BALLOTS", limits::DIVIDED_BALLOTS.to_string()),
         ("Retention::age", format!("{age:?}")),
         ("Retention::operations_max", operations_max.to_string()),
+        ("Retention::snapshot_age_max", format!("{snapshot_age_max:?}")),
         ("CLOCK_LEAD_MAX", format!("{:?}", limits::CLOCK_LEAD_MAX)),
         ("CLOCK_WINDOW", format!("{:?}", limits::CLOCK_WINDOW)),
         ("DECIDED_LEAD_MAX", format!("{:?}", limits::DECIDED_LEAD_MAX)),

@@ -124,7 +124,9 @@ impl World {
         let mut random = Random::from_seed(seed);
         let (roughness, habits) = (Roughness::random(&mut random), Habits::random(&mut random));
         let size = needs.size(Size::random(&mut random));
-        let retention = Retention { age: Duration::from_millis(random.between(200, 20_000)), operations_max: 5_000 };
+        let age = Duration::from_millis(random.between(200, 20_000));
+        let snapshot_age_max = age.clamp(Duration::from_secs(2), Duration::from_secs(12));
+        let retention = Retention { age, operations_max: 5_000, snapshot_age_max };
         let topology = needs.topology(Topology::random(&mut random));
         let drawn = if topology.is_alone() { Operators::None } else { Operators::random(&mut random) };
         let map = topology.map();

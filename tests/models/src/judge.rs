@@ -33,7 +33,7 @@ pub const VIOLATIONS: [&str; 9] = [
 ];
 
 /// What has to be met, or a world shows nothing.
-pub const SIGHTS: [&str; 7] = [
+pub const SIGHTS: [&str; 8] = [
     "a commit by the fast path",
     "a commit by the slow path",
     "an abort",
@@ -41,6 +41,7 @@ pub const SIGHTS: [&str; 7] = [
     "a view that begins with an OK without outcome",
     "a commit in a later view than the first",
     "a resolved timestamp with a commit",
+    "a commit of what has read something",
 ];
 
 const PANICKED: u32 = 0;
@@ -84,7 +85,8 @@ pub fn properties() -> Vec<Property<WorldModel>> {
     type Condition = fn(&WorldModel, &World) -> bool;
     let always: [Condition; 9] =
         [holds::<0>, holds::<1>, holds::<2>, holds::<3>, holds::<4>, holds::<5>, holds::<6>, holds::<7>, holds::<8>];
-    let sometimes: [Condition; 7] = [met::<16>, met::<17>, met::<18>, met::<19>, met::<20>, met::<21>, met::<22>];
+    let sometimes: [Condition; 8] =
+        [met::<16>, met::<17>, met::<18>, met::<19>, met::<20>, met::<21>, met::<22>, met::<23>];
     let always = VIOLATIONS.into_iter().zip(always).map(|(name, holds)| Property::always(name, holds));
     let sometimes = SIGHTS.into_iter().zip(sometimes).map(|(name, met)| Property::sometimes(name, met));
     always.chain(sometimes).collect()
@@ -271,6 +273,8 @@ fn see(plan: &Plan, known: &Known, world: &World, told: &Told, marks: &mut Marks
     marks.set(SIGHT + 4, entries.any(|(_, vote, outcome)| *vote == Vote::Ok && outcome.is_none()));
     marks.set(SIGHT + 5, told.committed_by.iter().any(|(_, view, _)| view.number > 0));
     marks.set(SIGHT + 6, coordinators(known, world).any(|facts| !facts.commits.is_empty()));
+    let mut readers = plan.submissions.iter().filter(|own| !own.transaction.reads.is_empty());
+    marks.set(SIGHT + 7, readers.any(|own| told.committed.iter().any(|id| id.transaction == own.transaction.id)));
 }
 
 #[cfg(test)]

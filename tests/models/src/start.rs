@@ -47,11 +47,13 @@ pub fn replicas(plan: &Plan) -> usize {
 
 pub fn nodes(plan: &Plan) -> Vec<Node> {
     let store = StoreIncarnation(Id::from_u128(5));
+    // They read at the beginning of time.
+    let retention = Retention { snapshot_age_max: Duration::MAX, ..Retention::default() };
     let mut nodes = Vec::new();
     let map = shard_map(plan);
     for group in groups(plan) {
         for id in group.members() {
-            let (retention, broken, boot) = (Retention::default(), plan.broken, Boot(1));
+            let (broken, boot) = (plan.broken, Boot(1));
             let extent = map.extent(group.shard).expect("it is a shard of the map");
             let (id, group) = (*id, group.clone());
             let settings = ReplicaSettings { id, group, extent, origin: None, store, boot, retention, broken };

@@ -25,6 +25,7 @@ impl Replica {
         self.check_configuration(proposal)?;
         self.check_sense(now, proposal).map_err(Objection::Refused)?;
         self.check_rows_are_here(proposal).map_err(Objection::Refused)?;
+        self.check_snapshot(proposal)?;
         if let Some(at_least) = self.conflict_of_reads(proposal) {
             return Err(Objection::Conflict { at_least });
         }
@@ -81,6 +82,15 @@ impl Replica {
             return Err(Refusal::NotResolved { asked: proposal.snapshot, resolved: self.barrier });
         }
         if at > limit { Err(Refusal::TooFarAhead { asked: at, limit }) } else { Ok(()) }
+    }
+
+    /// It is run again on a snapshot of which a merge can tell what has changed since, however late that is made.
+    fn check_snapshot(&self, proposal: &Proposal) -> Result<(), Objection> {
+        let (snapshot, at) = (proposal.snapshot, proposal.id.at);
+        if proposal.reads.is_empty() || !self.settings.retention.is_too_old(snapshot, at) {
+            return Ok(());
+        }
+        Err(Objection::Conflict { at_least: at })
     }
 
     /// The last commit that changed something that was read, after it was read: at all or, for what may have read a past, below its timestamp.

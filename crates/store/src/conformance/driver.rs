@@ -15,6 +15,7 @@ use crate::{
 pub const TABLE: TableId = TableId(7);
 pub const COLUMN: ColumnId = ColumnId(1);
 pub const CLIENT: ClientId = ClientId(Id::from_u128(1));
+const ANOTHER_CLIENT: ClientId = ClientId(Id::from_u128(1 << 100));
 
 pub struct Driver {
     behaviour: &'static str,
@@ -34,7 +35,7 @@ impl Driver {
         let Some(Event::Ready { resolved, .. }) = first else {
             panic!("{behaviour}: the first event is Ready, not {first:?}");
         };
-        Driver {
+        let mut driver = Driver {
             behaviour,
             store,
             last_request: 0,
@@ -43,7 +44,21 @@ impl Driver {
             resolved,
             segments: Vec::new(),
             committed: BTreeMap::new(),
-        }
+        };
+        driver.leave_the_beginning();
+        driver
+    }
+
+    /// A store that nothing was written to may be resolved through the beginning of time only, and a transaction that read there has read too long ago.
+    /// No behaviour sees what is written here.
+    fn leave_the_beginning(&mut self) {
+        let id = TransactionId { client: ANOTHER_CLIENT, counter: Counter(1) };
+        let elsewhere = Cell { table: TableId(TABLE.0 + 1), ..cell(0) };
+        let decision = Decision::Commit(vec![Write { cell: elsewhere, operation: Operation::Add(1) }]);
+        self.commit_of(&Transaction { id, ..transaction(self.resolved, decision) });
+        self.take_events();
+        self.segments.clear();
+        self.committed.clear();
     }
 
     /// What the feed has reached.
@@ -86,14 +101,8 @@ impl Driver {
     /// A new transaction of the one client, on what is resolved.
     pub fn transaction(&mut self, reads: Vec<Read>, decision: Decision) -> Transaction {
         self.last_counter = self.last_counter.next();
-        Transaction {
-            id: TransactionId { client: CLIENT, counter: self.last_counter },
-            attempt: Attempt(1),
-            snapshot: self.resolved(),
-            reads,
-            decision,
-            level: Level::Strict,
-        }
+        let id = TransactionId { client: CLIENT, counter: self.last_counter };
+        Transaction { id, reads, ..transaction(self.resolved(), decision) }
     }
 
     pub fn submit(&mut self, transaction: &Transaction) -> CommitReply {
@@ -193,6 +202,11 @@ impl Driver {
         assert_eq!(unresolved, None, "{}: the feed does not reach the last commit", self.behaviour);
         assert!(self.replies.is_empty(), "{}: replies to nobody: {:?}", self.behaviour, self.replies);
     }
+}
+
+fn transaction(snapshot: Timestamp, decision: Decision) -> Transaction {
+    let id = TransactionId { client: CLIENT, counter: Counter(1) };
+    Transaction { id, attempt: Attempt(1), snapshot, reads: Vec::new(), decision, level: Level::Strict }
 }
 
 pub fn key(row: i64) -> RowKey {

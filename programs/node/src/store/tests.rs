@@ -1,7 +1,5 @@
 //! A store asks for a sync when something waits for it, and only then.
 
-use std::time::Duration;
-
 use iolite_machine::WallTime;
 use iolite_replication::node::{
     Ask, Boot, Effect, Epoch, Group, Life, MessageId, Outcome, Proposal, ProposalId, ShardId, Term, View,
@@ -40,7 +38,7 @@ impl Bench {
             origin: None,
             store: STORE,
             boot: Boot(1),
-            retention: Retention { age: Duration::from_secs(60), operations_max: 1000 },
+            retention: Retention { operations_max: 1000, ..Retention::default() },
             broken: Broken::Nothing,
         });
         Bench { store: Store::new(replica, u64::MAX), asked: 0, appended: 0 }

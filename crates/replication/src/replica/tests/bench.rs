@@ -48,7 +48,11 @@ pub enum Prepared {
 }
 
 pub fn settings(boot: u64) -> ReplicaSettings {
-    let retention = Retention { age: Duration::from_secs(1), operations_max: 100_000 };
+    let retention = Retention {
+        age: Duration::from_secs(1),
+        operations_max: 100_000,
+        snapshot_age_max: Duration::from_millis(100),
+    };
     ReplicaSettings::alone(STORE, Boot(boot), retention)
 }
 
@@ -62,9 +66,18 @@ impl Bench {
         bench
     }
 
+    /// No more than so many, however young they are.
     pub fn keeping(operations_max: usize) -> Bench {
         let mut bench = Bench::new();
-        bench.replica.settings.retention.operations_max = operations_max;
+        let retention = &mut bench.replica.settings.retention;
+        *retention = Retention { operations_max, snapshot_age_max: Duration::ZERO, ..*retention };
+        bench
+    }
+
+    /// Whose proposals may have read at the beginning of time.
+    pub fn of_any_past() -> Bench {
+        let mut bench = Bench::new();
+        bench.replica.settings.retention.snapshot_age_max = Duration::MAX;
         bench
     }
 

@@ -12,7 +12,7 @@ fn late(level: Level) -> Transaction {
 
 /// With a write of row 1 that was reported.
 fn written() -> Bench {
-    let mut bench = Bench::new();
+    let mut bench = Bench::of_any_past();
     bench.commit(&put(1, 1), at(10));
     bench
 }
@@ -39,7 +39,7 @@ fn nobody_stands_in_a_past_that_is_closed() {
 
 #[test]
 fn what_a_serializable_transaction_read_is_not_written_below_it() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::of_any_past();
     bench.commit(&late(Level::Serializable), at(5));
     assert_eq!(bench.prepare(&put(3, 1), at(4)), Prepared::Retry { above: at(5) });
     bench.commit(&put(3, 1), at(6));

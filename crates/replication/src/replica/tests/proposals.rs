@@ -32,7 +32,7 @@ fn a_proposal_is_decided_by_one_record_and_answered_after_it() {
 
 #[test]
 fn an_abort_is_recorded_without_writes() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::of_any_past();
     let mut transaction = reading(1, Timestamp::ZERO, vec![read(1)], Vec::new());
     transaction.decision = Decision::Abort("no".into());
     let decision = CompletedDecision::Aborted;
@@ -68,7 +68,7 @@ fn nothing_commits_at_or_below_the_barrier() {
 
 #[test]
 fn nothing_commits_at_or_below_a_read() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::of_any_past();
     bench.commit(&reading(1, Timestamp::ZERO, vec![read(1)], Vec::new()), at(5));
     assert_eq!(bench.prepare(&put(2, 1), at(4)), Prepared::Retry { above: at(5) });
 }
@@ -123,13 +123,15 @@ fn a_read_that_changed_since_is_a_conflict_at_the_last_change() {
 }
 
 #[test]
-fn a_snapshot_below_the_low_watermark_is_a_conflict() {
+fn what_was_read_too_long_before_is_a_conflict_whether_it_has_changed_or_not() {
     let mut bench = Bench::new();
     bench.commit(&put(1, 1), at(5));
     bench.close(at(1_100));
     assert_eq!(bench.replica.low_watermark(), at(5));
-    let transaction = reading(2, at(4), vec![read(9)], Vec::new());
-    assert_eq!(bench.prepare(&transaction, at(1_200)), Prepared::Conflict { at_least: at(1_100) });
+    let transaction = reading(2, at(1_050), vec![read(9)], Vec::new());
+    assert_eq!(bench.prepare(&transaction, at(1_151)), Prepared::Conflict { at_least: at(1_151) });
+    bench.commit(&transaction, at(1_150));
+    bench.commit(&reading(3, at(4), Vec::new(), Vec::new()), at(1_200));
 }
 
 #[test]

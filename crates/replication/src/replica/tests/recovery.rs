@@ -33,7 +33,7 @@ fn an_outcome_survives_a_restart_until_it_is_acknowledged() {
 
 #[test]
 fn nothing_commits_below_a_read_after_a_restart_either() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::of_any_past();
     bench.commit(&reading(1, Timestamp::ZERO, vec![read(1)], Vec::new()), at(5));
     let records = bench.records.clone();
     bench.restart(&[], &records);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use iolite_values::{Operation, Timestamp, Value};
 
-use super::bench::{add, at, blind, put, write};
+use super::bench::{add, at, blind, put, read, reading, write};
 use super::group::{Trio, id_of, prepare};
-use crate::node::{Answer, Ask, Ballot, Epoch, Outcome, Peer, ProposalId, View, Vote};
+use crate::node::{Answer, Ask, Ballot, Detail, Epoch, Outcome, Peer, ProposalId, View, Vote};
 use crate::replica::view_change::{
     PART_BYTES_MAX, VIEW_CHANGE_LASTS_MAX, VIEW_CHANGE_PATIENCE, VIEW_CHANGE_PATIENCE_MAX,
 };
@@ -57,6 +57,23 @@ fn it_stays_accepted_although_the_barrier_has_passed_it() {
     begin(&mut trio, 0);
     trio.settle_without(Some(2));
     assert_eq!(votes(&mut trio, &[0, 1], &transaction, at(5)), [Vote::Ok, Vote::Ok]);
+}
+
+/// However little history is kept: what it read may have been read before what is settled.
+#[test]
+fn it_stays_accepted_although_more_is_settled_than_when_it_read() {
+    let mut trio = Trio::new();
+    trio.replicas.iter_mut().for_each(|replica| replica.settings.retention.operations_max = 0);
+    let (before, transaction) = (put(1, 1), reading(2, at(4), vec![read(9)], vec![write(9, Operation::Add(1))]));
+    trio.commit(&[0, 1, 2], &before, at(5));
+    assert_eq!(trio.prepare(&[0, 1, 2], &transaction, at(6)), [Vote::Ok; 3]);
+    trio.resolve(&[0, 1, 2], Timestamp::ZERO, at(5), &[id_of(&before, at(5))]);
+    for replica in 0..3 {
+        trio.ask(replica, Ask::Close { through: at(5), cursor: at(5), settled: at(5), detail: Detail::Whole });
+    }
+    begin(&mut trio, 0);
+    trio.settle_without(Some(2));
+    assert_eq!(votes(&mut trio, &[0, 1], &transaction, at(6)), [Vote::Ok, Vote::Ok]);
 }
 
 #[test]
