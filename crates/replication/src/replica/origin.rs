@@ -13,7 +13,6 @@ use iolite_machine::Now;
 use iolite_values::Timestamp;
 
 use super::Replica;
-use super::part::Part;
 use super::standing::Standing;
 use crate::ir::Quorums;
 use crate::node::{Drained, Epoch, Peer, RecordPart, ReplicaId, Split, View};
@@ -29,10 +28,6 @@ pub(super) struct Awaiting {
 const FIRST_VIEW: View = View { epoch: Epoch(0), number: 0 };
 
 impl Replica {
-    pub(super) fn part(&self) -> Option<Part> {
-        self.settings.origin.as_ref().and_then(|split| Part::of(split, self.settings.id))
-    }
-
     pub(super) fn is_of_origin(&self, shard: crate::node::ShardId, epoch: Epoch) -> bool {
         let parent = self.settings.origin.as_ref().map(Split::parent);
         parent.is_some_and(|parent| parent.shard == shard && parent.epoch == epoch)

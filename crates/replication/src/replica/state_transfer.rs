@@ -134,19 +134,11 @@ impl Replica {
         let (mut versions, mut clients) = (Versions::default(), Clients::default());
         let mut commits = Vec::new();
         let mut low_watermark = None;
-        // The log of one that goes on with a part of a shard is of all of it.
-        let part = self.part();
         for chunk in chunks {
             match CheckpointChunk::decode(chunk)? {
                 CheckpointChunk::Commits(some) => commits.extend(some.into_iter().map(Logged::from_checkpoint)),
-                CheckpointChunk::Rows(rows) => rows
-                    .into_iter()
-                    .filter(|row| part.as_ref().is_none_or(|part| part.has_row(row.table, &row.key)))
-                    .for_each(|row| versions.restore(row)),
-                CheckpointChunk::Clients(parts) => parts
-                    .into_iter()
-                    .filter(|own| part.as_ref().is_none_or(|part| part.has_client(own.client)))
-                    .for_each(|own| clients.restore(own)),
+                CheckpointChunk::Rows(rows) => rows.into_iter().for_each(|row| versions.restore(row)),
+                CheckpointChunk::Clients(parts) => parts.into_iter().for_each(|part| clients.restore(part)),
                 CheckpointChunk::Meta(meta) => low_watermark = Some(meta.low_watermark),
                 CheckpointChunk::Records(_) => return Err(RecoverError::IncompleteCheckpoint),
             }
@@ -156,10 +148,6 @@ impl Replica {
         let own: Vec<Logged> = own.map_err(|_| RecoverError::IncompleteCheckpoint)?.cloned().collect();
         for logged in commits.into_iter().chain(own) {
             let at = logged.commit.at;
-            let logged = match &part {
-                Some(part) => part.of_commit(logged),
-                None => logged,
-            };
             versions.apply(logged).map_err(|mismatch| RecoverError::Inconsistent { at, mismatch })?;
         }
         versions.collect_through(low_watermark);

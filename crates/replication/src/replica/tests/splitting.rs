@@ -9,6 +9,7 @@ use super::ended_shard::{APART, Scene, group, place, row_of, split};
 use super::group::{id_of, prepare};
 use crate::broken::Broken;
 use crate::completions::completions_table;
+use crate::configuration::configuration_cell;
 use crate::journal::{CheckpointChunk, JournalRecord, SnapshotPart};
 use crate::node::{
     Answer, Ask, Ballot, Effect, Epoch, Group, Objection, Outcome, Proposal, ReplicaId, ShardId, Split, Vote,
@@ -350,4 +351,23 @@ fn a_part_that_has_begun_or_has_its_rows_has_them_after_a_checkpoint_too() {
         recovered.validate();
         assert_eq!((recovered.takes_part(), recovered.complete() >= at(9)), (takes_part, true));
     }
+}
+
+/// What a shard says of itself lies outside of its rows, perhaps; here in the upper part.
+#[test]
+fn a_part_has_what_it_says_of_itself_after_a_checkpoint_that_began_before_its_rows_came() {
+    let mut scene = Scene::new();
+    scene.parts[0].begin_checkpoint();
+    scene.end(&[0, 1, 2], 7);
+    scene.resolve(&[0, 1, 2], 9, &[]);
+    scene.settle();
+    let own = Split::new(group(1, 3), (cell(2).table, cell(2).row), group(3, 5), group(4, 6)).unwrap();
+    let (ends, at) = (blind(98, vec![split_write(&own)]), at(5_000));
+    assert!(matches!(scene.ask(0, prepare(&ends, at)), Some(Answer::Voted(voted)) if voted.vote == Vote::Ok));
+    scene.ask(0, Ask::Outcome { id: id_of(&ends, at), outcome: Outcome::Committed, proposal: None });
+    let chunks: Vec<_> = std::iter::from_fn(|| scene.parts[0].next_chunk(1)).collect();
+    let recovered = Replica::recover(scene.parts[0].settings.clone(), &chunks, &scene.records[0]).unwrap();
+    recovered.validate();
+    let cell = configuration_cell(ShardId(1));
+    assert!(recovered.versions().row(cell.table, &cell.row).is_some());
 }
