@@ -43,7 +43,7 @@ demo-check: build ## starts the demo on a free port, loads its page in Chromium,
 test: build ## runs every test and sums them up
 	@cargo xtask test
 
-check: setup wasm ## reads only: format, lints, house rules, types; the same as CI
+check: setup wasm ## sets up, then reads only: format, lints, house rules, types; the same as CI
 	@$(MAKE) --no-print-directory --keep-going check-format check-lints check-rules check-types
 
 check-format:
