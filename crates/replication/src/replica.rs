@@ -58,6 +58,7 @@ use crate::node::{
 use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
 
+use absurd::FarTimes;
 pub use absurd::{DECIDED_LEAD_MAX, TERMS_AHEAD_MAX, VIEWS_AHEAD_MAX};
 use catch_up::CatchUp;
 pub use catch_up::{FETCH_AGAIN_AFTER, STATE_PAUSE_MAX, STATE_TRIES_MAX};
@@ -181,6 +182,8 @@ pub struct Replica {
     votes: Tallied<Votes>,
     /// Messages that made no sense.
     absurd: u64,
+    /// Those of them that may make sense, if others say so too.
+    far_times: FarTimes,
     checkpoint: Option<Checkpoint>,
     outputs: VecDeque<ReplicaOutput>,
 }
@@ -229,6 +232,7 @@ impl Replica {
             journaled: Tallied::default(),
             votes: Tallied::default(),
             absurd: 0,
+            far_times: FarTimes::default(),
             checkpoint: None,
             outputs: VecDeque::new(),
         }
@@ -368,6 +372,9 @@ impl Replica {
         }
         if self.is_absurd(now, &message) {
             self.absurd += 1;
+            if matches!(message.ask, Ask::Resolved { .. }) {
+                self.ask_for_witnesses(now);
+            }
             return;
         }
         if message.view > self.standing.view() {

@@ -132,7 +132,7 @@ impl Replica {
         if epoch != self.epoch() {
             return self.tell_configuration(from);
         }
-        if self.is_absurd_of_peer(now, &peer) {
+        if self.is_absurd_of_peer(now, from, &peer) {
             self.absurd += 1;
             return;
         }

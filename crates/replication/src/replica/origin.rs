@@ -34,6 +34,10 @@ impl Replica {
     }
 
     pub(super) fn on_parent(&mut self, now: Now, from: ReplicaId, peer: Peer) {
+        if self.is_absurd_of_peer(now, from, &peer) {
+            self.absurd += 1;
+            return;
+        }
         match peer {
             Peer::Drained(drained) => self.on_drained(now, from, drained),
             Peer::StateChunk(part) if self.awaiting.is_some() => self.on_state_chunk(now, from, part),

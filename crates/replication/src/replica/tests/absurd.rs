@@ -1,15 +1,18 @@
 //! What no node that works says does nothing, and what comes after it is served.
 
-use iolite_machine::Machine;
+use iolite_machine::{Machine, WallTime};
 use iolite_values::{CoordinatorId, Timestamp};
 
-use super::bench::{STORE, add, at, close};
-use super::group::{Trio, id_of};
+use super::bench::{STORE, add, at, close, settings};
+use super::group::{Trio, id_of, prepare};
+use crate::journal::Completed;
 use crate::node::{
-    Ask, Ballot, BetweenReplicas, Epoch, Life, MessageId, Outcome, Peer, RecordPart, ReplicaId, ShardId, Term,
-    ToReplica, View, Vote,
+    Ask, Ballot, BetweenReplicas, Boot, ClosedList, Configuration, Drained, Epoch, Group, Life, MessageId, Outcome,
+    Peer, RecordPart, RecordedEntry, ReplicaId, ShardId, StateChunk, Term, ToReplica, View, Vote,
 };
-use crate::replica::{DECIDED_LEAD_MAX, ReplicaInput, ReplicaOutput, TERMS_AHEAD_MAX, VIEWS_AHEAD_MAX};
+use crate::replica::{
+    DECIDED_LEAD_MAX, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, TERMS_AHEAD_MAX, VIEWS_AHEAD_MAX,
+};
 
 /// Says it to the first replica as a coordinator of its own, and returns whether it was answered.
 fn is_answered(trio: &mut Trio, term: u32, view: u32, ask: Ask) -> bool {
@@ -58,6 +61,20 @@ fn what_is_called_decided_in_a_far_future_does_nothing() {
     trio.commit(&[0, 1, 2], &transaction, at(9));
 }
 
+fn empty_part(view: View) -> RecordPart {
+    RecordPart {
+        view,
+        complete: Timestamp::ZERO,
+        barrier: Timestamp::ZERO,
+        number: 0,
+        parts: 1,
+        entries: Vec::new(),
+        closed_lists: Vec::new(),
+        terms: Vec::new(),
+        split: None,
+    }
+}
+
 #[test]
 fn a_view_or_term_far_ahead_is_not_followed() {
     let mut trio = Trio::new();
@@ -69,17 +86,7 @@ fn a_view_or_term_far_ahead_is_not_followed() {
         assert!(!is_answered(&mut trio, term, 0, Ask::Begin));
     }
     let view = View { epoch: Epoch(0), number: u32::MAX };
-    let part = RecordPart {
-        view,
-        complete: Timestamp::ZERO,
-        barrier: Timestamp::ZERO,
-        number: 0,
-        parts: 1,
-        entries: Vec::new(),
-        closed_lists: Vec::new(),
-        terms: Vec::new(),
-        split: None,
-    };
+    let part = empty_part(view);
     let peers = [
         Peer::StartViewChange { view },
         Peer::DoViewChange { last_normal: view, part: part.clone() },
@@ -95,4 +102,159 @@ fn a_view_or_term_far_ahead_is_not_followed() {
     assert!(is_answered(&mut trio, TERMS_AHEAD_MAX, 0, Ask::Begin), "what is not far is taken");
     assert!(!is_answered(&mut trio, TERMS_AHEAD_MAX, VIEWS_AHEAD_MAX, ask()), "it is on the way to that view");
     assert_eq!(trio.replicas[0].view().number, VIEWS_AHEAD_MAX);
+}
+
+/// Another replica says to the first one that everything through `far` is settled, and nothing committed.
+fn hear_of(trio: &mut Trio, from: u64, far: Timestamp) {
+    let peer = Peer::Segment { after: Timestamp::ZERO, through: far, commits: Vec::new() };
+    let (from, to) = (ReplicaId(from), ReplicaId(0));
+    let message = BetweenReplicas { from, to, store: STORE, shard: ShardId(0), epoch: Epoch(0), peer };
+    trio.replicas[0].handle(trio.now, ReplicaInput::FromPeer(message));
+    trio.replicas[0].validate();
+}
+
+fn call_resolved(trio: &mut Trio, far: Timestamp) {
+    is_answered(trio, 1, 0, Ask::Resolved { from: Timestamp::ZERO, through: far, commits: [].into() });
+}
+
+/// The clocks of the others may be years ahead, and the store with them: who was away has to be able to follow.
+#[test]
+fn a_far_future_is_believed_of_two_nodes_and_of_none_alone() {
+    let mut trio = Trio::new();
+    let far = beyond(&trio);
+    for _ in 0..3 {
+        hear_of(&mut trio, 1, far);
+    }
+    // It may have this from the same replica.
+    let passed_on = Ask::Poll { id: id_of(&add(1, 1), far), ballot: Ballot { number: 1, ..Ballot::FIRST } };
+    assert!(!is_answered(&mut trio, 1, 0, passed_on.clone()));
+    // One that is not of the group.
+    hear_of(&mut trio, 7, far);
+    assert_eq!(trio.replicas[0].complete(), Timestamp::ZERO);
+    hear_of(&mut trio, 2, far);
+    assert_eq!(trio.replicas[0].complete(), far);
+    assert!(is_answered(&mut trio, 1, 0, passed_on), "others are served there too");
+}
+
+#[test]
+fn what_a_coordinator_calls_resolved_counts_as_the_word_of_one_node() {
+    let mut trio = Trio::new();
+    let far = beyond(&trio);
+    call_resolved(&mut trio, far);
+    call_resolved(&mut trio, far);
+    assert_eq!(trio.replicas[0].complete(), Timestamp::ZERO);
+    hear_of(&mut trio, 1, far);
+    assert_eq!(trio.replicas[0].complete(), far);
+}
+
+/// Of the only gateway. It is told of nothing else that is settled, and is not asked anything.
+#[test]
+fn who_is_told_of_a_far_future_asks_the_others_whether_they_are_there() {
+    let mut trio = Trio::new();
+    let (far, wall) = (beyond(&trio), trio.now.wall);
+    trio.now.wall = WallTime::from_micros(far.micros());
+    let transaction = add(1, 1);
+    trio.commit(&[0, 1], &transaction, far);
+    trio.resolve(&[0, 1], Timestamp::ZERO, far, &[id_of(&transaction, far)]);
+    trio.now.wall = wall;
+    trio.resolve(&[2], Timestamp::ZERO, far, &[id_of(&transaction, far)]);
+    assert_eq!(trio.complete()[2], Timestamp::ZERO);
+    trio.settle();
+    assert_eq!(trio.complete()[2], far);
+    assert!(trio.replicas[2].versions().has_commit_at(far));
+}
+
+/// Whatever carries it.
+#[test]
+fn nothing_that_one_replica_says_holds_a_time_that_is_far_ahead() {
+    let mut trio = Trio::new();
+    let far = beyond(&trio);
+    let (transaction, view) = (add(1, 1), View::default());
+    let id = id_of(&transaction, far);
+    let Ask::Prepare { proposal, .. } = prepare(&transaction, far) else { panic!("it is one") };
+    let entry = RecordedEntry {
+        id,
+        proposal: Some(proposal),
+        vote: Vote::Ok,
+        finalised: Some(Ballot::FIRST),
+        promised: Ballot::FIRST,
+        outcome: None,
+    };
+    let committed = RecordedEntry { finalised: None, outcome: Some(Outcome::Committed), ..entry.clone() };
+    let list = ClosedList { through: far, may_commit: [].into() };
+    let parts = [
+        RecordPart { complete: far, ..empty_part(view) },
+        RecordPart { barrier: far, ..empty_part(view) },
+        RecordPart { entries: vec![entry], ..empty_part(view) },
+        RecordPart { entries: vec![committed], ..empty_part(view) },
+        RecordPart { closed_lists: vec![list], ..empty_part(view) },
+    ];
+    let drained = |complete, barrier| Peer::Drained(Drained { view, complete, barrier, terms: Vec::new() });
+    let commit = committed_at(far);
+    let peers = [
+        Peer::Segment { after: Timestamp::ZERO, through: at(1), commits: vec![commit] },
+        Peer::StateChunk(StateChunk { boot: Boot(1), place: [].into(), next: None, complete: far, chunk: [].into() }),
+        drained(far, at(1)),
+        drained(at(1), far),
+    ];
+    let peers = parts.map(|part| Peer::StartView { part }).into_iter().chain(peers).collect::<Vec<_>>();
+    let count = peers.len() as u64;
+    for peer in peers {
+        let (from, to) = (ReplicaId(1), ReplicaId(0));
+        let message = BetweenReplicas { from, to, store: STORE, shard: ShardId(0), epoch: Epoch(0), peer };
+        trio.replicas[0].handle(trio.now, ReplicaInput::FromPeer(message));
+        trio.replicas[0].validate();
+    }
+    assert_eq!(trio.replicas[0].figures().absurd, count);
+    assert_eq!((trio.replicas[0].complete(), trio.replicas[0].record_len()), (Timestamp::ZERO, 0));
+    assert!(!trio.replicas[0].versions().has_commit_at(far));
+}
+
+/// What a replica tells another one of a transaction that committed there.
+fn committed_at(at: Timestamp) -> Completed {
+    let mut trio = Trio::new();
+    trio.now.wall = WallTime::from_micros(at.micros());
+    trio.commit(&[0], &add(1, 1), at);
+    trio.replicas[0].versions().logged_at(at).expect("it committed").clone().to_record()
+}
+
+/// What one of two says is no further believed than the other one is.
+#[test]
+fn of_two_nodes_the_nearer_future_is_believed() {
+    let mut trio = Trio::new();
+    let far = beyond(&trio);
+    let farther = Timestamp::end_of(far.micros() + DECIDED_LEAD_MAX.as_micros() as u64 + 1);
+    hear_of(&mut trio, 1, farther);
+    hear_of(&mut trio, 2, far);
+    assert_eq!(trio.replicas[0].complete(), far);
+    hear_of(&mut trio, 1, Timestamp::MAX);
+    assert_eq!(trio.replicas[0].complete(), far);
+}
+
+/// How many messages make no sense to a new replica of the next group, when one of the last group tells it of a record that is far ahead.
+fn absurd_to_the_next(last: &[u64], next: &[u64]) -> u64 {
+    let trio = Trio::new();
+    let (own, far) = (ReplicaId(9), beyond(&trio));
+    let ids = |of: &[u64]| of.iter().copied().map(ReplicaId).collect::<Vec<_>>();
+    let group = Group::new(ShardId(0), Epoch(0), &ids(last)).unwrap();
+    let configuration = Configuration::after(&group, &ids(next)).unwrap();
+    let mut replica = Replica::new(ReplicaSettings { id: own, group, ..settings(1) });
+    let view = View { epoch: Epoch(1), number: 0 };
+    let part = RecordPart { complete: far, ..empty_part(view) };
+    let configured = Peer::Configured { configuration };
+    for peer in [configured, Peer::DoViewChange { last_normal: View::default(), part }] {
+        let from = ReplicaId(last[0]);
+        let message = BetweenReplicas { from, to: own, store: STORE, shard: ShardId(0), epoch: Epoch(1), peer };
+        replica.handle(trio.now, ReplicaInput::FromPeer(message));
+        replica.validate();
+    }
+    assert_eq!(replica.view(), view, "it has gone over");
+    replica.figures().absurd
+}
+
+/// Perhaps only one is left that can tell it: of a group of one (seed 4002 of the simulation), or of three that had lost one (seed 2107).
+#[test]
+fn who_has_no_vote_yet_believes_one_replica() {
+    assert_eq!(absurd_to_the_next(&[0], &[9]), 0);
+    assert_eq!(absurd_to_the_next(&[0, 1, 2], &[0, 1, 9]), 0);
 }
