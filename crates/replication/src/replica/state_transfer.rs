@@ -1,7 +1,8 @@
 //! The whole state, chunk by chunk, from one replica to another that has fallen too far behind.
 //!
 //! Invariants: all chunks are of one boot of the giver, which collects no history meanwhile; so chunks, and what committed since the first one, give
-//! its state, as with a checkpoint. What the taker knows beyond it stays.
+//! its state, as with a checkpoint. What the taker knows beyond it stays. If a chunk comes so late that history was collected, the state is taken only if it
+//! still has what a merge may need.
 //! The giver keeps nothing between two chunks but the time until which it holds its history.
 
 use std::time::Duration;
@@ -24,6 +25,12 @@ pub const STATE_CHUNK_BYTES_MAX: usize = 256 << 10;
 
 /// So long after a chunk was given, the history is kept that the next ones need.
 pub const STATE_HELD_FOR: Duration = Duration::from_secs(30);
+
+/// What a replica gave.
+struct State {
+    versions: Versions,
+    clients: Clients,
+}
 
 /// What has come of a state so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +121,9 @@ impl Replica {
     fn take_state(&mut self, now: Now, taking: Taking) {
         let Taking { complete, chunks, .. } = taking;
         // Chunks that cannot be read are a peer's fault: it is asked again, or another one.
-        if complete > self.complete && self.load_state(complete, &chunks).is_ok() {
+        let state = self.read_state(complete, &chunks).ok().filter(|_| complete > self.complete);
+        if let Some(state) = state.filter(|state| self.can_take(now, complete, state)) {
+            self.put_state(state);
             let last = chunks.len() - 1;
             for (number, chunk) in chunks.into_iter().enumerate() {
                 let number_u32 = u32::try_from(number).expect("a state fits into memory");
@@ -129,8 +138,15 @@ impl Replica {
         self.press_beginning(now);
     }
 
-    /// Puts the state in place of the own one.
-    fn load_state(&mut self, complete: Timestamp, chunks: &[Vec<u8>]) -> Result<(), RecoverError> {
+    /// Whether it has the history that a merge may need, and nothing that is far ahead.
+    fn can_take(&self, now: Now, complete: Timestamp, state: &State) -> bool {
+        let last_commit = state.versions.last_commit().unwrap_or_default();
+        let low_watermark = state.versions.low_watermark();
+        self.settings.retention.collects_through(complete) >= low_watermark && !self.is_too_far(now, last_commit)
+    }
+
+    /// The state that these chunks give, with what is known here beyond it.
+    fn read_state(&self, complete: Timestamp, chunks: &[Vec<u8>]) -> Result<State, RecoverError> {
         let (mut versions, mut clients) = (Versions::default(), Clients::default());
         let mut commits = Vec::new();
         let mut low_watermark = None;
@@ -151,9 +167,13 @@ impl Replica {
             versions.apply(logged).map_err(|mismatch| RecoverError::Inconsistent { at, mismatch })?;
         }
         versions.collect_through(low_watermark);
-        self.clients.absorb(clients);
-        self.versions = versions;
-        Ok(())
+        Ok(State { versions, clients })
+    }
+
+    /// In place of the own one.
+    fn put_state(&mut self, state: State) {
+        self.clients.absorb(state.clients);
+        self.versions = state.versions;
     }
 
     /// From the journal. It counts when the last part is there.
@@ -166,7 +186,8 @@ impl Replica {
         let Some(taking) = &mut self.catch_up.taking else { return Ok(()) };
         taking.chunks.push(chunk);
         if is_last && let Some(taking) = self.catch_up.taking.take() {
-            self.load_state(complete, &taking.chunks)?;
+            let state = self.read_state(complete, &taking.chunks)?;
+            self.put_state(state);
             // A crash may have come before the records of these.
             self.ceiling = self.ceiling.max(complete);
             self.complete_through(complete);

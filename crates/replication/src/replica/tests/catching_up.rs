@@ -12,7 +12,7 @@ use crate::node::{Ask, Boot, Detail, Peer, ProposalId, ReplicaId, StateChunk};
 use crate::replica::catch_up::{STATE_PAUSE_MAX, STATE_TRIES_MAX};
 use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 use crate::replica::state_transfer::STATE_CHUNK_BYTES_MAX;
-use crate::replica::{FETCH_AGAIN_AFTER, Replica, ReplicaOutput};
+use crate::replica::{FETCH_AGAIN_AFTER, Replica, ReplicaInput, ReplicaOutput, STATE_HELD_FOR};
 
 fn value(replica: &Replica, row: i64) -> Option<CellState> {
     replica.versions().row(cell(row).table, &cell(row).row)?.latest().cell(cell(row).column).cloned()
@@ -151,6 +151,44 @@ fn who_gives_its_state_keeps_its_history_meanwhile() {
     collect(&mut trio);
     assert_eq!(trio.replicas[0].low_watermark(), Timestamp::ZERO);
     assert!(trio.replicas[1].low_watermark() > Timestamp::ZERO);
+}
+
+/// As by a replica whose process stood still between two chunks.
+#[test]
+fn a_state_that_came_so_slowly_that_history_was_forgotten_meanwhile_is_asked_for_again() {
+    let mut trio = Trio::new();
+    let large = iolite_values::Value::bytes(vec![7; STATE_CHUNK_BYTES_MAX]);
+    let mut ids = commit_without_the_third(&mut trio, 2);
+    for counter in 10..13 {
+        let transaction = blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]);
+        trio.commit(&[0, 1], &transaction, at(counter));
+        ids.push(id_of(&transaction, at(counter)));
+    }
+    trio.resolve(&[0, 1], Timestamp::ZERO, at(20), &ids);
+    let (giver, now) = (ReplicaId(0), trio.now);
+    trio.replicas[2].begin_taking(now, giver);
+    let first = trio.take_said();
+    assert!(first.iter().any(|message| matches!(message.peer, Peer::FetchState { .. })));
+    for message in first {
+        trio.replicas[message.to.0 as usize].handle(now, ReplicaInput::FromPeer(message));
+    }
+    let chunk = trio.take_said();
+    trio.now.instant = trio.now.instant + STATE_HELD_FOR + Duration::from_millis(1);
+    collect(&mut trio);
+    assert!(trio.replicas[0].low_watermark() > at(2), "it is forgotten");
+    for message in chunk {
+        trio.replicas[message.to.0 as usize].handle(trio.now, ReplicaInput::FromPeer(message));
+    }
+    trio.settle();
+    assert_eq!(
+        trio.complete()[2],
+        Timestamp::ZERO,
+        "what it was given begins too late for what it is complete through"
+    );
+    trio.resolve(&[2], at(20), at(5_000), &[]);
+    trio.settle();
+    assert_eq!(trio.complete(), [at(5_000); 3]);
+    assert_eq!(value(&trio.replicas[2], 12), value(&trio.replicas[0], 12));
 }
 
 #[test]
