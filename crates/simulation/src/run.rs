@@ -23,7 +23,8 @@ const ANSWER_WITHIN: Moment = 5 * SECOND;
 const START_AGAIN_AFTER: Moment = 60 * SECOND;
 /// How long watchers may take to see the last state once everything rests.
 const LAST_SIGHT: Moment = 30 * SECOND;
-/// A link on which only what the client says is lost is found out by its gateway, after 150 s of silence. Then the client makes another one.
+/// A link on which only what the client says is lost is found out by its gateway, after 150 s of silence. Then the client makes another one. A tab looks for
+/// its leader anew after as long.
 const LINKED_WITHIN: Moment = 200 * SECOND;
 
 /// What came of a seed.
@@ -91,6 +92,9 @@ pub(crate) fn live(world: &mut World) -> Result<(), Violation> {
     come_to_rest(world)?;
     let end = world.moment() + LINKED_WITHIN;
     while !world.is_linked() && world.moment() < end && world.step() {}
+    if !world.is_linked() {
+        return Err(Violation::new(Invariant::Liveness, "a client or a tab did not find its link anew"));
+    }
     world.call_once_more();
     rest_within(world, ANSWER_WITHIN, "a call took too long")?;
     let end = world.moment() + LAST_SIGHT;

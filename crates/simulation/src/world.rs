@@ -246,10 +246,11 @@ impl World {
         }
     }
 
-    /// Every client is online, on a link that is whole and has brought what a slow socket left on it. One may think that it is online for a while on
-    /// a link that is gone, because what says so was lost.
+    /// Every client is online, on a link that is whole and has brought what a slow socket left on it; and so are its tabs. One may think that it is online
+    /// for a while on a link that is gone, because what says so was lost.
     pub fn is_linked(&self) -> bool {
-        self.clients.iter().all(|node| node.is_online() && self.links.is_clear_for(node.index, self.moment))
+        let is_linked = |node: &ClientNode| node.is_online() && self.links.is_clear_for(node.index, self.moment);
+        self.clients.iter().all(|node| is_linked(node) && node.tabs.values().all(TabNode::is_up_to_date))
     }
 
     /// Everything that was called has ended, and is stored as ended.

@@ -21,6 +21,8 @@ pub struct TabNode {
     pub follower: Checked<Follower>,
     /// It runs nothing and takes nothing before this.
     pub frozen_until: Moment,
+    /// A message was lost while it was frozen, and none has come since that would tell it so.
+    misses_something: bool,
     /// The last arrivals, so that nothing overtakes.
     pub up_until: Moment,
     pub down_until: Moment,
@@ -52,6 +54,7 @@ impl TabNode {
             client,
             follower: Checked::new(Follower::open(config, now)),
             frozen_until: 0,
+            misses_something: false,
             up_until: 0,
             down_until: 0,
             lives: 0,
@@ -78,8 +81,22 @@ impl TabNode {
         self.watchers.insert(id, (watcher, view));
     }
 
-    /// A message of a life of the leader arrives.
-    pub fn take(&mut self, now: Now, message: Vec<u8>, leader: LeaderThen, history: &History) {
+    /// A message is lost.
+    pub fn miss(&mut self) {
+        self.misses_something = true;
+    }
+
+    /// Whether it follows, and knows of every message that was lost. What was lost last is found out by the next message, at the latest when the leader was
+    /// silent for so long that it is looked for anew.
+    pub fn is_up_to_date(&self) -> bool {
+        self.follower.is_following() && !self.misses_something
+    }
+
+    /// A message of a life of the leader arrives. It was on its way until now, or waited for the end of a freeze.
+    pub fn take(&mut self, now: Now, moment: Moment, message: Vec<u8>, leader: LeaderThen, history: &History) {
+        if moment > self.frozen_until {
+            self.misses_something = false;
+        }
         let (before, followed) = (self.follower.at(), self.follower.is_following());
         self.follower.handle(now, FollowerInput::FromLeader(message));
         let at = self.follower.at();

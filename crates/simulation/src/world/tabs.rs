@@ -157,12 +157,14 @@ impl World {
         if tab.frozen_until > moment {
             // A frozen tab takes its messages when it goes on, and may have lost some.
             let until = tab.frozen_until;
-            if !self.random.chance(20) {
+            if self.random.chance(20) {
+                tab.miss();
+            } else {
                 self.events.add(until, Event::Tab(client, TabEvent::FromLeader { tab: id, leader, message }));
             }
             return;
         }
-        tab.take(now, message, leader, &self.history);
+        tab.take(now, moment, message, leader, &self.history);
     }
 
     fn tell_leader(&mut self, client: ClientIndex, input: Input) {
