@@ -143,6 +143,8 @@ pub struct Coordinator {
     history: Option<StoreIncarnation>,
     /// The latest view of each shard that was heard of.
     views: BTreeMap<ShardId, View>,
+    /// When all of a shard were asked last whether there is a later group.
+    looked_for: BTreeMap<ShardId, Instant>,
     members: Members,
     proposals: Proposals,
     questions: Questions,
@@ -174,6 +176,7 @@ impl Coordinator {
             term_since: 0,
             history: None,
             views: BTreeMap::new(),
+            looked_for: BTreeMap::new(),
             members: Members::new(&settings.shards),
             proposals: Proposals::new(settings.id),
             questions: Questions::new(&settings),
@@ -357,7 +360,7 @@ impl Machine for Coordinator {
         for number in &due {
             self.ask_again(*number);
         }
-        self.look_for_later_groups(&due);
+        self.look_for_later_groups(now.instant, &due);
         if matches!(self.session, Session::Open { .. }) {
             while let Some(timer) = self.timers.take_due(now.instant) {
                 self.on_timer(now, timer);

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_machine::Now;
+use iolite_machine::{Instant, Now};
 use iolite_store::RequestId;
 use iolite_values::StoreIncarnation;
 
@@ -56,10 +56,15 @@ impl Coordinator {
     }
 
     /// Whoever does not answer for long may have been replaced and turned off, and whoever has answered may have gone over since. So all of the shard are asked
-    /// what needs no answer: those that have gone over say so.
-    pub(super) fn look_for_later_groups(&mut self, due: &[u64]) {
+    /// what needs no answer: those that have gone over say so. Once in the longest pause between two questions, however many wait.
+    pub(super) fn look_for_later_groups(&mut self, now: Instant, due: &[u64]) {
+        let pause = self.settings.resend_after_max;
         let silent = due.iter().filter_map(|number| self.questions.asked_seldom(*number));
         for shard in silent.map(|to| to.shard).collect::<BTreeSet<_>>() {
+            if self.looked_for.get(&shard).is_some_and(|last| now < *last + pause) {
+                continue;
+            }
+            self.looked_for.insert(shard, now);
             for replica in self.replicas(shard) {
                 self.say(Target { shard, replica }, Ask::Open);
             }

@@ -24,6 +24,7 @@ impl Coordinator {
         }
         self.questions.drop_each(|question| question.to.shard == parent);
         self.views.remove(&parent);
+        self.looked_for.remove(&parent);
         self.close_parts(now, split);
         self.take_over_at(now, parent);
         self.take_over_in_epoch(now, parent);

@@ -79,3 +79,36 @@ fn no_acknowledgement_waits_for_a_replica_that_is_down() {
     let again = bench.told[before..].iter().filter(|(_, message)| matches!(message.ask, Ask::Acknowledge { .. }));
     assert_eq!(again.count(), 0);
 }
+
+/// How often replica 5 is asked whether there is a later group, in a minute in which it says nothing to so many questions, of which each came after the last.
+fn looks_in_a_minute(questions: u64) -> usize {
+    let mut bench = Bench::new();
+    bench.open([(5, 100), (1, 100)]);
+    let before = bench.told.len();
+    for counter in 1..=questions {
+        let request = Request::Commit {
+            transaction: Transaction { decision: of_the_second_shard(counter), ..transaction(counter) },
+            floor: Timestamp::ZERO,
+            within: None,
+        };
+        bench.coordinator.handle(bench.now, CoordinatorInput::Request(RequestId(counter), request));
+        bench.pass(7_000);
+    }
+    bench.pass(60_000_000 - questions * 7_000);
+    let told = bench.told[before..].iter().filter(|(to, _)| *to == ReplicaId(5));
+    told.filter(|(_, message)| message.ask == Ask::Open).count()
+}
+
+fn of_the_second_shard(number: u64) -> Decision {
+    let row = RowKey::new(&[Value::Int(number as i64)]).expect("short");
+    let cell = Cell { table: TableId(1 << 31 | 1), row, column: ColumnId(1) };
+    Decision::Commit(vec![Write { cell, operation: Operation::Add(1) }])
+}
+
+/// Or a group that is down is told more, the more wait for it.
+#[test]
+fn many_questions_of_a_silent_shard_look_for_later_groups_no_oftener_than_one() {
+    let [one, many] = [1, 200].map(looks_in_a_minute);
+    assert!((20..=30).contains(&one), "{one}");
+    assert!(many <= 30, "{many}");
+}
