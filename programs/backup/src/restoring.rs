@@ -4,7 +4,8 @@
 //! - the backup is read whole and compared with its checksums before anything is written;
 //! - the store is marked before the first row, and the mark goes when all was read back and compared: until then gateways serve nobody;
 //! - every transaction has a name that the backup and the part give it, so whoever begins again changes nothing twice;
-//! - a restore that has ended is never said to be under way: whoever begins again reads everything that was acknowledged before.
+//! - a restore that has ended is never said to be under way: whoever begins again reads everything that was acknowledged before;
+//! - two restores of one backup at once do what one does, for their transactions have the same names; each ends well, or says that it has ended.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use crate::manifest::{MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, Par
 use crate::place::{Place, PlaceError};
 use crate::reading::{Copy, ReadError};
 use crate::row_writes::writes_of;
-use crate::store_requests::{RequestError, ask, commit, everything_until_now, resolved_through, unexpected};
+use crate::store_requests::{RequestError, ask, commit, everything_until_now, unexpected};
 
 /// So many parts are restored at a time.
 const PARTS_AT_ONCE: usize = 4;
@@ -39,6 +40,8 @@ const TRANSACTION_WRITES: usize = 4_096;
 const CLIENTS_AT_ONCE: usize = 32;
 /// What a write takes beside its key and its content.
 const WRITE_BYTES: usize = 64;
+/// How often a restore looks whether the store is empty while others write to it.
+const LOOKS: u32 = 10;
 /// Transactions of one part are counted within this.
 const PART_COUNTERS: u64 = 1 << 32;
 
@@ -144,9 +147,14 @@ pub async fn restore_backup(
     if standing.store.0 == manifest.store {
         return Err(RestoreError::SameStore);
     }
-    let begun = restoring.begin(shards, standing.resolved, &manifest).await?;
-    let filled = fill(&restoring, shards, place, &manifest, begun).await;
-    filled.map_err(|source| RestoreError::Interrupted { source: Box::new(source) })?;
+    restoring.begin(shards, standing.resolved, &manifest).await?;
+    if let Err(source) = fill(&restoring, shards, place, &manifest).await {
+        let is_over = restoring.is_over(shards, &manifest).await;
+        return Err(match is_over {
+            Ok(true) => RestoreError::Already(manifest.backup),
+            Ok(false) | Err(_) => RestoreError::Interrupted { source: Box::new(source) },
+        });
+    }
     let ended = restoring.end(manifest.parts.len()).await;
     ended.map_err(|source| RestoreError::EndUnknown { source: Box::new(source) })?;
     Ok(Arc::unwrap_or_clone(manifest))
@@ -158,30 +166,41 @@ async fn fill(
     shards: &ShardMap,
     place: &Place,
     manifest: &Arc<Manifest>,
-    begun: Timestamp,
 ) -> Result<(), RestoreError> {
-    let mut last = begun;
     let mut running = JoinSet::new();
     for number in 0..manifest.parts.len() {
         if running.len() >= PARTS_AT_ONCE
             && let Some(done) = running.join_next().await
         {
-            last = last.max(done??);
+            done??;
         }
         let (restoring, place, manifest) = (restoring.clone(), place.clone(), manifest.clone());
         running.spawn(async move { restoring.part(&place, &manifest.parts[number], number).await });
     }
     while let Some(done) = running.join_next().await {
-        last = last.max(done??);
+        done??;
     }
     let store = &restoring.store;
-    let at = resolved_through(store, last).await?.resolved;
+    // Another restore of the same backup may have written some of it.
+    let at = everything_until_now(store).await?.resolved;
     compare(store, shards, at, manifest, |client| client == restoring.own).await
 }
 
 /// The last transaction of a restore.
 fn last_counter(parts: usize) -> Counter {
     Counter((parts as u64 + 1) * PART_COUNTERS)
+}
+
+/// What a restore finds.
+enum Marked {
+    Empty,
+    /// Somebody has written here.
+    Used,
+    /// This backup is being restored.
+    ForThis,
+    ForAnother(Id),
+    /// It was.
+    Ended,
 }
 
 /// A restore under way.
@@ -194,33 +213,66 @@ struct Restoring {
 
 impl Restoring {
     /// Marks the store, unless it is marked for this backup already.
-    async fn begin(&self, shards: &ShardMap, at: Timestamp, manifest: &Manifest) -> Result<Timestamp, RestoreError> {
-        let backup = manifest.backup;
+    async fn begin(&self, shards: &ShardMap, at: Timestamp, manifest: &Manifest) -> Result<(), RestoreError> {
+        let (mut at, mut was_used) = (at, false);
+        for attempt in 1..=LOOKS {
+            match self.look(shards, at, manifest).await? {
+                Marked::ForThis => return Ok(()),
+                Marked::ForAnother(other) => return Err(RestoreError::Another(other)),
+                Marked::Ended => return Err(RestoreError::Already(manifest.backup)),
+                Marked::Used if was_used => return Err(RestoreError::NotEmpty),
+                // Acknowledgements have no timestamp: they may be of another restore of this backup, whose mark came after `at`.
+                Marked::Used => was_used = true,
+                Marked::Empty if self.mark(manifest.backup, attempt, at).await? => return Ok(()),
+                // Somebody else writes: perhaps the same mark.
+                Marked::Empty => {}
+            }
+            at = everything_until_now(&self.store).await?.resolved;
+        }
+        Err(RestoreError::NotEmpty)
+    }
+
+    /// What the store was at a timestamp.
+    async fn look(&self, shards: &ShardMap, at: Timestamp, manifest: &Manifest) -> Result<Marked, RestoreError> {
         let copy = Copy::new(&self.store, shards, at);
         let mut catalog = copy.table(Catalog::table());
         let mut is_empty = true;
         while let Some(page) = catalog.next().await? {
             is_empty = false;
             match page.iter().find_map(restoring) {
-                Some(other) if other == backup => return Ok(at),
-                Some(other) => return Err(RestoreError::Another(other)),
+                Some(other) if other == manifest.backup => return Ok(Marked::ForThis),
+                Some(other) => return Ok(Marked::ForAnother(other)),
                 None => {}
             }
         }
         if self.has_ended(&copy, manifest.parts.len()).await? {
-            return Err(RestoreError::Already(backup));
+            return Ok(Marked::Ended);
         }
         // Whoever has ever written left a record of it.
-        if !is_empty || copy.table(completions_table()).next().await?.is_some() {
-            return Err(RestoreError::NotEmpty);
-        }
+        let is_used = !is_empty || copy.table(completions_table()).next().await?.is_some();
+        Ok(if is_used { Marked::Used } else { Marked::Empty })
+    }
+
+    /// Marks a store that was empty, if it still is.
+    async fn mark(&self, backup: Id, attempt: u32, at: Timestamp) -> Result<bool, RestoreError> {
         let read = Read::Range { table: Catalog::table(), range: KeyRange::all() };
-        let begun = Transaction { snapshot: at, reads: vec![read], ..self.transaction(1, begin_restoring(backup)) };
+        let begun = Transaction {
+            attempt: Attempt(attempt),
+            snapshot: at,
+            reads: vec![read],
+            ..self.transaction(1, begin_restoring(backup))
+        };
         match commit(&self.store, begun).await? {
-            CommitReply::Completed(completion) => Ok(completion.at),
-            CommitReply::Conflict { .. } => Err(RestoreError::NotEmpty),
+            CommitReply::Completed(_) | CommitReply::Forgotten => Ok(true),
+            CommitReply::Conflict { .. } => Ok(false),
             other => Err(unexpected("the mark of a restore", &Reply::Commit(other)).into()),
         }
+    }
+
+    /// Whether another restore of this backup has ended meanwhile: then the store is what its users make of it.
+    async fn is_over(&self, shards: &ShardMap, manifest: &Manifest) -> Result<bool, RestoreError> {
+        let at = everything_until_now(&self.store).await?.resolved;
+        self.has_ended(&Copy::new(&self.store, shards, at), manifest.parts.len()).await
     }
 
     /// Takes the mark away: the restore has ended with that.
@@ -249,8 +301,7 @@ impl Restoring {
         Ok(false)
     }
 
-    /// Restores a part, and says the last timestamp that it took.
-    async fn part(&self, place: &Place, part: &PartSummary, number: usize) -> Result<Timestamp, RestoreError> {
+    async fn part(&self, place: &Place, part: &PartSummary, number: usize) -> Result<(), RestoreError> {
         let first = (number as u64 + 1) * PART_COUNTERS;
         match read_part(place, part).await? {
             Part::Rows(rows) => self.rows(rows, first).await,
@@ -259,8 +310,7 @@ impl Restoring {
     }
 
     /// One transaction after the other: the operations of a row that is cut have their order.
-    async fn rows(&self, rows: Vec<StoredRow>, first: u64) -> Result<Timestamp, RestoreError> {
-        let mut last = Timestamp::ZERO;
+    async fn rows(&self, rows: Vec<StoredRow>, first: u64) -> Result<(), RestoreError> {
         let (mut writes, mut bytes, mut counter) = (Vec::new(), 0, first);
         for StoredRow { table, key, row } in &rows {
             for write in writes_of(*table, key, row) {
@@ -268,39 +318,37 @@ impl Restoring {
                 writes.push(write);
                 if bytes >= TRANSACTION_BYTES || writes.len() >= TRANSACTION_WRITES {
                     counter += 1;
-                    last = last.max(self.commit(self.transaction(counter, std::mem::take(&mut writes))).await?);
+                    self.commit(self.transaction(counter, std::mem::take(&mut writes))).await?;
                     bytes = 0;
                 }
             }
         }
         if !writes.is_empty() {
-            last = last.max(self.commit(self.transaction(counter + 1, writes)).await?);
+            self.commit(self.transaction(counter + 1, writes)).await?;
         }
-        Ok(last)
+        Ok(())
     }
 
-    async fn clients(&self, clients: Vec<CheckpointClient>) -> Result<Timestamp, RestoreError> {
-        let mut last = Timestamp::ZERO;
+    async fn clients(&self, clients: Vec<CheckpointClient>) -> Result<(), RestoreError> {
         let mut running = JoinSet::new();
         for client in clients {
             if running.len() >= CLIENTS_AT_ONCE
                 && let Some(done) = running.join_next().await
             {
-                last = last.max(done??);
+                done??;
             }
             let own = self.clone();
             running.spawn(async move { own.client(client).await });
         }
         while let Some(done) = running.join_next().await {
-            last = last.max(done??);
+            done??;
         }
-        Ok(last)
+        Ok(())
     }
 
     /// Records a client's outcomes under the names that they had, by transactions of the same names that change nothing: a late copy of one is
     /// answered with its outcome.
-    async fn client(&self, client: CheckpointClient) -> Result<Timestamp, RestoreError> {
-        let mut last = Timestamp::ZERO;
+    async fn client(&self, client: CheckpointClient) -> Result<(), RestoreError> {
         if client.acknowledged > Counter(0) {
             self.acknowledge(client.client, client.acknowledged).await?;
         }
@@ -311,16 +359,15 @@ impl Restoring {
             };
             let id = TransactionId { client: client.client, counter };
             let outcome = Transaction { id, attempt: completion.attempt, decision, ..self.transaction(0, Vec::new()) };
-            last = last.max(self.commit(outcome).await?);
+            self.commit(outcome).await?;
         }
-        Ok(last)
+        Ok(())
     }
 
-    /// The timestamp that it took; none is known of what was restored before and forgotten.
-    async fn commit(&self, transaction: Transaction) -> Result<Timestamp, RestoreError> {
+    /// What was restored before, and may be forgotten, is not done again.
+    async fn commit(&self, transaction: Transaction) -> Result<(), RestoreError> {
         match commit(&self.store, transaction).await? {
-            CommitReply::Completed(completion) => Ok(completion.at),
-            CommitReply::Forgotten => Ok(Timestamp::ZERO),
+            CommitReply::Completed(_) | CommitReply::Forgotten => Ok(()),
             other => Err(unexpected("a restored transaction", &Reply::Commit(other)).into()),
         }
     }

@@ -359,6 +359,34 @@ async fn a_restore_that_is_killed_at_any_moment_ends_and_says_so() {
     assert!(again.contains("was restored already"), "{again}");
 }
 
+/// As by two operators who do not know of each other.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_restores_of_a_backup_at_once_end_as_one() {
+    let folder = Folder::new("two-restores");
+    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
+    let (backup, second) = (backup_of_notes(&folder.0).await, folder.0.join("second"));
+    let cluster = start(&second, &["notes"], 1);
+    let restore = ["restore", "--data", path(&second), "--from", path(&backup)];
+    // Commands have a number each, or the later one takes the links of the other.
+    let start_one = |number: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(restore).args(["--number", number]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the program can be run")
+    };
+    let both = ["4090", "4091"].map(start_one).map(|tool| tool.wait_with_output().expect("it was started"));
+    let said = both.each_ref().map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+    let have_ended = both.each_ref().map(|output| output.status.success());
+    assert!(have_ended.contains(&true), "{said:?}");
+    for (has_ended, said) in have_ended.into_iter().zip(&said) {
+        assert!(has_ended || said.contains("was restored already"), "{said}");
+    }
+    let client = open(&cluster, 0, Options::new());
+    assert_eq!(notes(&client).await.len(), 20);
+    let words = within("a read", client.read(View::Confirmed, |tx| tx.cell("notes", "7", "words"))).await;
+    let words = words.expect("it can be read");
+    assert_eq!(*words, Some(CellState::List(vec![Value::from("first"), Value::from("7")])), "appended once each");
+}
+
 /// What speaks S3's protocol here: it is installed with the packages of the tests in TypeScript.
 struct S3 {
     server: Child,
