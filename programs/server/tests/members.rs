@@ -161,8 +161,8 @@ fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
     }
     while first.try_wait().expect("it was started").is_none() {
         assert!(begun.elapsed() < PATIENCE, "it goes on beside the others");
-        // Whichever of the two comes later goes on.
-        shard(&["change", "--data", folder, "--shard", "0", "--replicas", "1,2,3", "--within", "1"]);
+        // The later one of the two goes on, for long enough to come up: it has to hear of the group that the first has chosen.
+        shard(&["change", "--data", folder, "--shard", "0", "--replicas", "1,2,3", "--within", "6"]);
     }
     let ended = first.wait_with_output().expect("it was started");
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
