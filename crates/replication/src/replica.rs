@@ -370,11 +370,7 @@ impl Replica {
         if let (Some(term), true) = (self.later_term(to, message.term), message.ask != Ask::Open) {
             return self.reply(now, to, id, PersistId::START, Answer::Superseded { term });
         }
-        if self.is_absurd(now, &message) {
-            self.absurd += 1;
-            if matches!(message.ask, Ask::Resolved { .. }) {
-                self.ask_for_witnesses(now);
-            }
+        if self.refuses(now, &message) {
             return;
         }
         if message.view > self.standing.view() {

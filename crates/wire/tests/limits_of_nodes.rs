@@ -132,19 +132,9 @@ fn the_longest_part_of_a_record_fits_into_a_message() {
     let ballot = Ballot { number: u32::MAX, by, term: Term(u32::MAX) };
     let (vote, finalised, promised, outcome) = (Vote::No, Some(ballot), ballot, Some(Outcome::Aborted));
     let entry = RecordedEntry { id: name(), proposal: None, vote, finalised, promised, outcome };
-    let (view, complete, barrier) = (View::default(), Timestamp::ZERO, Timestamp::MAX);
     let entries = vec![entry; (1 << 20) / 32];
-    let part = RecordPart {
-        view,
-        complete,
-        barrier,
-        number: 0,
-        parts: 1,
-        entries,
-        closed_lists: Vec::new(),
-        terms: Vec::new(),
-        split: None,
-    };
+    let view = View::default();
+    let part = RecordPart { barrier: Timestamp::MAX, entries, ..RecordPart::empty(view) };
     let message = between(Peer::DoViewChange { last_normal: view, part });
     assert_eq!(BetweenReplicas::decode(&message.encode().expect("it fits")), Ok(message));
 }

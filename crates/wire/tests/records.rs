@@ -73,19 +73,8 @@ fn the_longest_part_of_a_master_record_fits_into_the_journal() {
     let id = ProposalId { at: Timestamp::MAX, transaction: TransactionId::default(), attempt: Attempt(1) };
     let (vote, finalised, promised, outcome) = (Vote::No, Some(ballot), ballot, Some(Outcome::Aborted));
     let entry = RecordedEntry { id, proposal: None, vote, finalised, promised, outcome };
-    let (view, complete, barrier) = (View::default(), Timestamp::ZERO, Timestamp::MAX);
     let entries = vec![entry; (1 << 20) / 32];
-    let part = RecordPart {
-        view,
-        complete,
-        barrier,
-        number: 0,
-        parts: 1,
-        entries,
-        closed_lists: Vec::new(),
-        terms: Vec::new(),
-        split: None,
-    };
+    let part = RecordPart { barrier: Timestamp::MAX, entries, ..RecordPart::empty(View::default()) };
     let record = JournalRecord::Master(part);
     assert_eq!(JournalRecord::decode(&record.encode().expect("it fits")), Ok(record));
 }

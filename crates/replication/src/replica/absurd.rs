@@ -62,7 +62,23 @@ impl FarTimes {
 
 impl Replica {
     /// Of a coordinator, about the group that this replica is in.
-    pub(super) fn is_absurd(&mut self, now: Now, message: &ToReplica) -> bool {
+    pub(super) fn refuses(&mut self, now: Now, message: &ToReplica) -> bool {
+        let is_absurd = self.is_absurd(now, message);
+        self.absurd += u64::from(is_absurd);
+        if is_absurd && matches!(message.ask, Ask::Resolved { .. }) {
+            self.ask_for_witnesses(now);
+        }
+        is_absurd
+    }
+
+    /// Of another replica of the shard, or of the one that it is a part of.
+    pub(super) fn refuses_of_peer(&mut self, now: Now, from: ReplicaId, peer: &Peer) -> bool {
+        let is_absurd = self.is_absurd_of_peer(now, from, peer);
+        self.absurd += u64::from(is_absurd);
+        is_absurd
+    }
+
+    fn is_absurd(&mut self, now: Now, message: &ToReplica) -> bool {
         let known = self.terms.get(&message.from).map_or(Term(0), |(term, _)| *term);
         if self.is_absurd_view(message.view) || message.term.0 > known.0.saturating_add(TERMS_AHEAD_MAX) {
             return true;
@@ -72,8 +88,7 @@ impl Replica {
         says_decided(&message.ask).is_some_and(|at| self.is_far(now, witness, at))
     }
 
-    /// Of another replica of the shard.
-    pub(super) fn is_absurd_of_peer(&mut self, now: Now, from: ReplicaId, peer: &Peer) -> bool {
+    fn is_absurd_of_peer(&mut self, now: Now, from: ReplicaId, peer: &Peer) -> bool {
         let witness = self.keepers().any(|group| group.contains(from)).then_some(Witness::Replica(from));
         match peer {
             Peer::StartViewChange { view } | Peer::Begun { view } => self.is_absurd_view(*view),
@@ -92,15 +107,17 @@ impl Replica {
 
     /// A coordinator calls something resolved that is too far ahead to be believed of it alone. Other replicas are asked what they have: this one is perhaps not told
     /// of it otherwise.
-    pub(super) fn ask_for_witnesses(&mut self, now: Now) {
+    fn ask_for_witnesses(&mut self, now: Now) {
         self.fall_behind(now, Timestamp::from_u64(self.complete.as_u64().saturating_add(1)));
     }
 
     /// Whether a time is further ahead than is believed, now that this witness says it too.
     fn is_far(&mut self, now: Now, witness: Option<Witness>, at: Timestamp) -> bool {
-        if let Some(witness) = witness.filter(|_| self.is_too_far(now, at)) {
-            self.far_times.hear(witness, at);
+        if !self.is_too_far(now, at) {
+            return false;
         }
+        let Some(witness) = witness else { return true };
+        self.far_times.hear(witness, at);
         self.is_too_far(now, at)
     }
 

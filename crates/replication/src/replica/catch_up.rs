@@ -132,8 +132,7 @@ impl Replica {
         if epoch != self.epoch() {
             return self.tell_configuration(from);
         }
-        if self.is_absurd_of_peer(now, from, &peer) {
-            self.absurd += 1;
+        if self.refuses_of_peer(now, from, &peer) {
             return;
         }
         // Who does not keep the shard any more may ask whether its record is needed, and who may keep it soon for what there is.

@@ -154,15 +154,10 @@ impl Replica {
         let last_normal = self.standing.last_normal();
         let terms = self.terms_in_order().into_iter().map(JournalRecord::Term);
         let master = RecordPart {
-            view: last_normal,
             complete: self.complete,
             barrier: self.closed(),
-            number: 0,
-            parts: 1,
-            entries: Vec::new(),
-            closed_lists: Vec::new(),
-            terms: Vec::new(),
             split: self.last_view_split(),
+            ..RecordPart::empty(last_normal)
         };
         let lists = self.closed_lists.iter().cloned().map(JournalRecord::ClosedList);
         let entries = self.record.iter().map(|(id, entry)| JournalRecord::Entry(entry.recorded(id)));

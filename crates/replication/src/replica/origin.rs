@@ -34,8 +34,7 @@ impl Replica {
     }
 
     pub(super) fn on_parent(&mut self, now: Now, from: ReplicaId, peer: Peer) {
-        if self.is_absurd_of_peer(now, from, &peer) {
-            self.absurd += 1;
+        if self.refuses_of_peer(now, from, &peer) {
             return;
         }
         match peer {
@@ -95,17 +94,8 @@ impl Replica {
         for own in awaiting.heard.values() {
             self.register_all(&own.terms);
         }
-        let part = RecordPart {
-            view: FIRST_VIEW,
-            complete: self.complete,
-            barrier,
-            number: 0,
-            parts: 1,
-            entries: Vec::new(),
-            closed_lists: Vec::new(),
-            terms: self.terms_in_order(),
-            split: None,
-        };
+        let terms = self.terms_in_order();
+        let part = RecordPart { complete: self.complete, barrier, terms, ..RecordPart::empty(FIRST_VIEW) };
         self.install(&[part]);
         self.standing = Standing::Normal { view: FIRST_VIEW, master: None };
         for replica in awaiting.heard.into_keys() {

@@ -120,9 +120,7 @@ impl Replica {
 
     fn take_state(&mut self, now: Now, taking: Taking) {
         let Taking { complete, chunks, .. } = taking;
-        // Chunks that cannot be read are a peer's fault: it is asked again, or another one.
-        let state = self.read_state(complete, &chunks).ok().filter(|_| complete > self.complete);
-        if let Some(state) = state.filter(|state| self.can_take(now, complete, state)) {
+        if let Some(state) = self.state_to_take(now, complete, &chunks) {
             self.put_state(state);
             let last = chunks.len() - 1;
             for (number, chunk) in chunks.into_iter().enumerate() {
@@ -138,11 +136,16 @@ impl Replica {
         self.press_beginning(now);
     }
 
-    /// Whether it has the history that a merge may need, and nothing that is far ahead.
-    fn can_take(&self, now: Now, complete: Timestamp, state: &State) -> bool {
+    /// The state, if it is newer than the own one, has the history that a merge may need, and nothing that is far ahead.
+    fn state_to_take(&self, now: Now, complete: Timestamp, chunks: &[Vec<u8>]) -> Option<State> {
+        if complete <= self.complete {
+            return None;
+        }
+        // Chunks that cannot be read are a peer's fault: it is asked again, or another one.
+        let state = self.read_state(complete, chunks).ok()?;
         let last_commit = state.versions.last_commit().unwrap_or_default();
-        let low_watermark = state.versions.low_watermark();
-        self.settings.retention.collects_through(complete) >= low_watermark && !self.is_too_far(now, last_commit)
+        let has_history = self.settings.retention.collects_through(complete) >= state.versions.low_watermark();
+        (has_history && !self.is_too_far(now, last_commit)).then_some(state)
     }
 
     /// The state that these chunks give, with what is known here beyond it.

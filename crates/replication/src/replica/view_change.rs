@@ -150,15 +150,11 @@ impl Replica {
     fn own_parts(&self, view: View) -> Vec<RecordPart> {
         let entries = self.record.iter().map(|(id, entry)| entry.recorded(id)).collect();
         let head = RecordPart {
-            view,
             complete: self.complete,
             barrier: self.closed(),
-            number: 0,
-            parts: 1,
-            entries: Vec::new(),
             closed_lists: self.closed_lists.clone(),
             terms: self.terms_in_order(),
-            split: None,
+            ..RecordPart::empty(view)
         };
         cut(head, entries)
     }
@@ -274,15 +270,12 @@ impl Replica {
         let split = self.known_split().cloned();
         let highest = split.as_ref().and_then(|_| highest_accepted(&merged)).unwrap_or_default();
         let head = RecordPart {
-            view,
             complete,
             barrier: closed.max(complete).max(highest),
-            number: 0,
-            parts: 1,
-            entries: Vec::new(),
             closed_lists: self.closed_lists.clone(),
             terms: self.terms_in_order(),
             split,
+            ..RecordPart::empty(view)
         };
         cut(head, merged.into_values().collect())
     }

@@ -104,6 +104,23 @@ pub struct RecordPart {
     pub split: Option<Split>,
 }
 
+impl RecordPart {
+    /// The only part of a record in which there is nothing.
+    pub fn empty(view: View) -> RecordPart {
+        RecordPart {
+            view,
+            complete: Timestamp::ZERO,
+            barrier: Timestamp::ZERO,
+            number: 0,
+            parts: 1,
+            entries: Vec::new(),
+            closed_lists: Vec::new(),
+            terms: Vec::new(),
+            split: None,
+        }
+    }
+}
+
 /// Only these can commit at or below `through`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosedList {

@@ -141,17 +141,7 @@ async fn a_replica_of_nowhere_that_says_absurd_things_moves_nobody() {
     let mut witness = Witness::arrive(&cluster).await;
     let store = cluster.cluster.layout().expect("it is there").store;
     let view = View { epoch: Epoch(0), number: u32::MAX };
-    let part = RecordPart {
-        view,
-        complete: Timestamp::MAX,
-        barrier: Timestamp::MAX,
-        number: 0,
-        parts: 1,
-        entries: Vec::new(),
-        closed_lists: Vec::new(),
-        terms: Vec::new(),
-        split: None,
-    };
+    let part = RecordPart { complete: Timestamp::MAX, barrier: Timestamp::MAX, ..RecordPart::empty(view) };
     let peers = [
         Peer::StartViewChange { view },
         Peer::DoViewChange { last_normal: view, part: part.clone() },
