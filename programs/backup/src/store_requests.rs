@@ -37,7 +37,7 @@ pub(crate) async fn commit(store: &StoreClient, transaction: Transaction) -> Res
 }
 
 /// Where the feed stands, once everything at or below `at` is resolved.
-pub(crate) async fn resolved_through(store: &StoreClient, at: Timestamp) -> Result<Standing, RequestError> {
+async fn resolved_through(store: &StoreClient, at: Timestamp) -> Result<Standing, RequestError> {
     let standing = tokio::time::timeout(ANSWERED_WITHIN, store.resolved_through(at)).await;
     Ok(standing.map_err(|_| RequestError::NoAnswer)??)
 }

@@ -275,6 +275,7 @@ async fn whenever_it_is_taken_a_backup_shows_one_moment_of_all_shards() {
 
 /// A backup of a few notes, of a cluster that is gone.
 async fn backup_of_notes(folder: &Path) -> std::path::PathBuf {
+    std::fs::create_dir_all(folder).expect("a temporary folder");
     let (origin, backup) = (folder.join("origin"), folder.join("backup"));
     let cluster = start(&origin, &[], 1);
     let client = open(&cluster, 0, Options::new());
@@ -290,6 +291,14 @@ async fn backup_of_notes(folder: &Path) -> std::path::PathBuf {
     backup
 }
 
+/// All of them, and each once.
+async fn expect_notes_of_the_backup(client: &Client) {
+    assert_eq!(notes(client).await.len(), 20);
+    let words = client.read(View::Confirmed, |tx| tx.cell("notes", "7", "words"));
+    let words = within("a read", words).await.expect("it can be read");
+    assert_eq!(*words, Some(CellState::List(vec![Value::from("first"), Value::from("7")])), "appended once each");
+}
+
 fn is_ready(cluster: &Local) -> bool {
     let gateway = cluster.cluster.gateways().next().expect("it has one");
     matches!(gateway.state().expect("it can be asked"), NodeState::Ready { .. })
@@ -298,7 +307,6 @@ fn is_ready(cluster: &Local) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_half_restored_is_served_to_nobody_and_a_restore_goes_on_where_it_was() {
     let folder = Folder::new("half");
-    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
     let backup = backup_of_notes(&folder.0).await;
     let (manifest, second) = (backup.join("manifest.json"), folder.0.join("second"));
     let bytes = std::fs::read(&manifest).expect("it was written");
@@ -329,17 +337,13 @@ async fn what_is_half_restored_is_served_to_nobody_and_a_restore_goes_on_where_i
 
     std::fs::write(&manifest, bytes).expect("it can be written");
     succeeds(&["restore", "--data", path(&second), "--from", path(&backup)]);
-    assert_eq!(notes(&client).await.len(), 20);
-    let words = client.read(View::Confirmed, |tx| tx.cell("notes", "7", "words"));
-    let words = within("a read", words).await.expect("it can be read");
-    assert_eq!(*words, Some(CellState::List(vec![Value::from("first"), Value::from("7")])), "appended once each");
+    expect_notes_of_the_backup(&client).await;
 }
 
 /// Wherever it was killed: it goes on, or it had ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restore_that_is_killed_at_any_moment_ends_and_says_so() {
     let folder = Folder::new("killed-restore");
-    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
     let (backup, second) = (backup_of_notes(&folder.0).await, folder.0.join("second"));
     let cluster = start(&second, &["notes"], 1);
     let restore = ["restore", "--data", path(&second), "--from", path(&backup)];
@@ -354,7 +358,7 @@ async fn a_restore_that_is_killed_at_any_moment_ends_and_says_so() {
     let ended = Command::new(PROGRAM).args(restore).output().expect("the program can be run");
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success() || said.contains("was restored already"), "{said}");
-    assert_eq!(notes(&open(&cluster, 0, Options::new())).await.len(), 20);
+    expect_notes_of_the_backup(&open(&cluster, 0, Options::new())).await;
     let again = fails(&restore);
     assert!(again.contains("was restored already"), "{again}");
 }
@@ -363,7 +367,6 @@ async fn a_restore_that_is_killed_at_any_moment_ends_and_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_restores_of_a_backup_at_once_end_as_one() {
     let folder = Folder::new("two-restores");
-    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
     let (backup, second) = (backup_of_notes(&folder.0).await, folder.0.join("second"));
     let cluster = start(&second, &["notes"], 1);
     let restore = ["restore", "--data", path(&second), "--from", path(&backup)];
@@ -380,11 +383,7 @@ async fn two_restores_of_a_backup_at_once_end_as_one() {
     for (has_ended, said) in have_ended.into_iter().zip(&said) {
         assert!(has_ended || said.contains("was restored already"), "{said}");
     }
-    let client = open(&cluster, 0, Options::new());
-    assert_eq!(notes(&client).await.len(), 20);
-    let words = within("a read", client.read(View::Confirmed, |tx| tx.cell("notes", "7", "words"))).await;
-    let words = words.expect("it can be read");
-    assert_eq!(*words, Some(CellState::List(vec![Value::from("first"), Value::from("7")])), "appended once each");
+    expect_notes_of_the_backup(&open(&cluster, 0, Options::new())).await;
 }
 
 /// What speaks S3's protocol here: it is installed with the packages of the tests in TypeScript.

@@ -11,13 +11,20 @@ use super::two_shards::{Bench, shard_of};
 use crate::coordinator::CoordinatorInput;
 use crate::node::{Answer, Ask, ReplicaId, ShardId, ToReplica};
 
+const IN_THE_FIRST: TableId = TableId(1);
+const IN_THE_SECOND: TableId = TableId(1 << 31 | 1);
+
+/// Adds to a row of that number in each of these tables.
+fn adding(counter: u64, tables: &[TableId]) -> Request {
+    let row = RowKey::new(&[Value::Int(counter as i64)]).expect("short");
+    let cells = tables.iter().map(|table| Cell { table: *table, row: row.clone(), column: ColumnId(1) });
+    let decision = Decision::Commit(cells.map(|cell| Write { cell, operation: Operation::Add(1) }).collect());
+    let transaction = Transaction { decision, ..transaction(counter) };
+    Request::Commit { transaction, floor: Timestamp::ZERO, within: None }
+}
+
 fn of_two_shards() -> Request {
-    let write = |table: u32| {
-        let row = RowKey::new(&[Value::Int(1)]).expect("short");
-        Write { cell: Cell { table: TableId(table), row, column: ColumnId(1) }, operation: Operation::Add(1) }
-    };
-    let decision = Decision::Commit(vec![write(1), write(1 << 31 | 1)]);
-    Request::Commit { transaction: Transaction { decision, ..transaction(1) }, floor: Timestamp::ZERO, within: None }
+    adding(1, &[IN_THE_FIRST, IN_THE_SECOND])
 }
 
 /// The third of one shard is gone, and waited for longer than that of the other, which comes in time.
@@ -86,23 +93,13 @@ fn looks_in_a_minute(questions: u64) -> usize {
     bench.open([(5, 100), (1, 100)]);
     let before = bench.told.len();
     for counter in 1..=questions {
-        let request = Request::Commit {
-            transaction: Transaction { decision: of_the_second_shard(counter), ..transaction(counter) },
-            floor: Timestamp::ZERO,
-            within: None,
-        };
+        let request = adding(counter, &[IN_THE_SECOND]);
         bench.coordinator.handle(bench.now, CoordinatorInput::Request(RequestId(counter), request));
         bench.pass(7_000);
     }
     bench.pass(60_000_000 - questions * 7_000);
     let told = bench.told[before..].iter().filter(|(to, _)| *to == ReplicaId(5));
     told.filter(|(_, message)| message.ask == Ask::Open).count()
-}
-
-fn of_the_second_shard(number: u64) -> Decision {
-    let row = RowKey::new(&[Value::Int(number as i64)]).expect("short");
-    let cell = Cell { table: TableId(1 << 31 | 1), row, column: ColumnId(1) };
-    Decision::Commit(vec![Write { cell, operation: Operation::Add(1) }])
 }
 
 /// Or a group that is down is told more, the more wait for it.

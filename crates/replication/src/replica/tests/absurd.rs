@@ -61,18 +61,12 @@ fn what_is_called_decided_in_a_far_future_does_nothing() {
     trio.commit(&[0, 1, 2], &transaction, at(9));
 }
 
-fn empty_part(view: View) -> RecordPart {
-    RecordPart {
-        view,
-        complete: Timestamp::ZERO,
-        barrier: Timestamp::ZERO,
-        number: 0,
-        parts: 1,
-        entries: Vec::new(),
-        closed_lists: Vec::new(),
-        terms: Vec::new(),
-        split: None,
-    }
+/// Another replica says it to the first one.
+fn hear(trio: &mut Trio, from: u64, peer: Peer) {
+    let (from, to) = (ReplicaId(from), ReplicaId(0));
+    let message = BetweenReplicas { from, to, store: STORE, shard: ShardId(0), epoch: Epoch(0), peer };
+    trio.replicas[0].handle(trio.now, ReplicaInput::FromPeer(message));
+    trio.replicas[0].validate();
 }
 
 #[test]
@@ -86,16 +80,14 @@ fn a_view_or_term_far_ahead_is_not_followed() {
         assert!(!is_answered(&mut trio, term, 0, Ask::Begin));
     }
     let view = View { epoch: Epoch(0), number: u32::MAX };
-    let part = empty_part(view);
+    let part = RecordPart::empty(view);
     let peers = [
         Peer::StartViewChange { view },
         Peer::DoViewChange { last_normal: view, part: part.clone() },
         Peer::StartView { part },
     ];
     for (from, peer) in [1, 9, 2].into_iter().zip(peers) {
-        let (from, to) = (ReplicaId(from), ReplicaId(0));
-        let message = BetweenReplicas { from, to, store: STORE, shard: ShardId(0), epoch: Epoch(0), peer };
-        trio.replicas[0].handle(trio.now, ReplicaInput::FromPeer(message));
+        hear(&mut trio, from, peer);
     }
     assert_eq!(trio.replicas[0].figures().absurd, 7);
     assert_eq!(trio.replicas[0].view(), View::default());
@@ -106,11 +98,7 @@ fn a_view_or_term_far_ahead_is_not_followed() {
 
 /// Another replica says to the first one that everything through `far` is settled, and nothing committed.
 fn hear_of(trio: &mut Trio, from: u64, far: Timestamp) {
-    let peer = Peer::Segment { after: Timestamp::ZERO, through: far, commits: Vec::new() };
-    let (from, to) = (ReplicaId(from), ReplicaId(0));
-    let message = BetweenReplicas { from, to, store: STORE, shard: ShardId(0), epoch: Epoch(0), peer };
-    trio.replicas[0].handle(trio.now, ReplicaInput::FromPeer(message));
-    trio.replicas[0].validate();
+    hear(trio, from, Peer::Segment { after: Timestamp::ZERO, through: far, commits: Vec::new() });
 }
 
 fn call_resolved(trio: &mut Trio, far: Timestamp) {
@@ -130,6 +118,7 @@ fn a_far_future_is_believed_of_two_nodes_and_of_none_alone() {
     assert!(!is_answered(&mut trio, 1, 0, passed_on.clone()));
     // One that is not of the group.
     hear_of(&mut trio, 7, far);
+    hear_of(&mut trio, 1, far);
     assert_eq!(trio.replicas[0].complete(), Timestamp::ZERO);
     hear_of(&mut trio, 2, far);
     assert_eq!(trio.replicas[0].complete(), far);
@@ -183,11 +172,11 @@ fn nothing_that_one_replica_says_holds_a_time_that_is_far_ahead() {
     let committed = RecordedEntry { finalised: None, outcome: Some(Outcome::Committed), ..entry.clone() };
     let list = ClosedList { through: far, may_commit: [].into() };
     let parts = [
-        RecordPart { complete: far, ..empty_part(view) },
-        RecordPart { barrier: far, ..empty_part(view) },
-        RecordPart { entries: vec![entry], ..empty_part(view) },
-        RecordPart { entries: vec![committed], ..empty_part(view) },
-        RecordPart { closed_lists: vec![list], ..empty_part(view) },
+        RecordPart { complete: far, ..RecordPart::empty(view) },
+        RecordPart { barrier: far, ..RecordPart::empty(view) },
+        RecordPart { entries: vec![entry], ..RecordPart::empty(view) },
+        RecordPart { entries: vec![committed], ..RecordPart::empty(view) },
+        RecordPart { closed_lists: vec![list], ..RecordPart::empty(view) },
     ];
     let drained = |complete, barrier| Peer::Drained(Drained { view, complete, barrier, terms: Vec::new() });
     let commit = committed_at(far);
@@ -200,14 +189,29 @@ fn nothing_that_one_replica_says_holds_a_time_that_is_far_ahead() {
     let peers = parts.map(|part| Peer::StartView { part }).into_iter().chain(peers).collect::<Vec<_>>();
     let count = peers.len() as u64;
     for peer in peers {
-        let (from, to) = (ReplicaId(1), ReplicaId(0));
-        let message = BetweenReplicas { from, to, store: STORE, shard: ShardId(0), epoch: Epoch(0), peer };
-        trio.replicas[0].handle(trio.now, ReplicaInput::FromPeer(message));
-        trio.replicas[0].validate();
+        hear(&mut trio, 1, peer);
     }
     assert_eq!(trio.replicas[0].figures().absurd, count);
     assert_eq!((trio.replicas[0].complete(), trio.replicas[0].record_len()), (Timestamp::ZERO, 0));
     assert!(!trio.replicas[0].versions().has_commit_at(far));
+}
+
+/// Its chunks are opaque: it is looked at once all are there.
+#[test]
+fn a_state_in_which_something_committed_far_ahead_is_not_taken() {
+    let mut trio = Trio::new();
+    let (far, wall) = (beyond(&trio), trio.now.wall);
+    trio.commit(&[0], &add(1, 1), at(1));
+    trio.resolve(&[0], Timestamp::ZERO, at(2), &[id_of(&add(1, 1), at(1))]);
+    trio.now.wall = WallTime::from_micros(far.micros());
+    trio.commit(&[0], &add(2, 1), far);
+    trio.now.wall = wall;
+    let now = trio.now;
+    trio.replicas[2].begin_taking(now, ReplicaId(0));
+    trio.settle();
+    assert!(trio.said.iter().any(|peer| matches!(peer, Peer::StateChunk(chunk) if chunk.next.is_none())));
+    assert_eq!(trio.complete()[2], Timestamp::ZERO);
+    assert!(!trio.replicas[2].versions().has_commit_at(far));
 }
 
 /// What a replica tells another one of a transaction that committed there.
@@ -240,7 +244,7 @@ fn absurd_to_the_next(last: &[u64], next: &[u64]) -> u64 {
     let configuration = Configuration::after(&group, &ids(next)).unwrap();
     let mut replica = Replica::new(ReplicaSettings { id: own, group, ..settings(1) });
     let view = View { epoch: Epoch(1), number: 0 };
-    let part = RecordPart { complete: far, ..empty_part(view) };
+    let part = RecordPart { complete: far, ..RecordPart::empty(view) };
     let configured = Peer::Configured { configuration };
     for peer in [configured, Peer::DoViewChange { last_normal: View::default(), part }] {
         let from = ReplicaId(last[0]);

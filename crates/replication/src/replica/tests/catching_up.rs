@@ -1,9 +1,10 @@
 //! Replicas that missed something, and get it from others.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use iolite_machine::Machine;
-use iolite_values::{CellState, Operation, Timestamp};
+use iolite_values::{CellState, Operation, Timestamp, Transaction, Value};
 
 use super::bench::{add, at, blind, cell, write};
 use super::group::{Trio, id_of};
@@ -20,13 +21,19 @@ fn value(replica: &Replica, row: i64) -> Option<CellState> {
 
 /// Counters 1 to `count` add to row 1, at two replicas only.
 fn commit_without_the_third(trio: &mut Trio, count: u64) -> Vec<ProposalId> {
-    let mut ids = Vec::new();
-    for counter in 1..=count {
-        let transaction = add(counter, 1);
-        trio.commit(&[0, 1], &transaction, at(counter));
-        ids.push(id_of(&transaction, at(counter)));
-    }
-    ids
+    (1..=count).map(|counter| commit_one_without_the_third(trio, counter, &add(counter, 1))).collect()
+}
+
+/// Each in a row of its own.
+fn commit_large_without_the_third(trio: &mut Trio, counters: Range<u64>, bytes: usize) -> Vec<ProposalId> {
+    let large = Value::bytes(vec![7; bytes]);
+    let put = |counter| blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]);
+    counters.map(|counter| commit_one_without_the_third(trio, counter, &put(counter))).collect()
+}
+
+fn commit_one_without_the_third(trio: &mut Trio, counter: u64, transaction: &Transaction) -> ProposalId {
+    trio.commit(&[0, 1], transaction, at(counter));
+    id_of(transaction, at(counter))
 }
 
 #[test]
@@ -79,13 +86,7 @@ fn who_misses_much_fetches_it_in_parts() {
 #[test]
 fn large_commits_come_in_parts_too() {
     let mut trio = Trio::new();
-    let large = iolite_values::Value::bytes(vec![7; ANSWER_BYTES_MAX / 10]);
-    let mut ids = Vec::new();
-    for counter in 1..=15 {
-        let transaction = blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]);
-        trio.commit(&[0, 1], &transaction, at(counter));
-        ids.push(id_of(&transaction, at(counter)));
-    }
+    let ids = commit_large_without_the_third(&mut trio, 1..16, ANSWER_BYTES_MAX / 10);
     trio.resolve(&[0, 1, 2], Timestamp::ZERO, at(20), &ids);
     trio.settle();
     assert_eq!(trio.complete(), [at(20); 3]);
@@ -111,14 +112,9 @@ fn collect(trio: &mut Trio) {
 #[test]
 fn who_was_away_for_longer_than_history_is_kept_takes_the_whole_state() {
     let mut trio = Trio::new();
-    // More than a chunk of rows.
-    let large = iolite_values::Value::bytes(vec![7; STATE_CHUNK_BYTES_MAX / 3]);
     let mut ids = commit_without_the_third(&mut trio, 2);
-    for counter in 10..18 {
-        let transaction = blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]);
-        trio.commit(&[0, 1], &transaction, at(counter));
-        ids.push(id_of(&transaction, at(counter)));
-    }
+    // More than a chunk of rows.
+    ids.extend(commit_large_without_the_third(&mut trio, 10..18, STATE_CHUNK_BYTES_MAX / 3));
     trio.resolve(&[0, 1], Timestamp::ZERO, at(20), &ids);
     collect(&mut trio);
     assert!(trio.replicas[0].low_watermark() > Timestamp::ZERO, "some of it is forgotten");
@@ -157,13 +153,8 @@ fn who_gives_its_state_keeps_its_history_meanwhile() {
 #[test]
 fn a_state_that_came_so_slowly_that_history_was_forgotten_meanwhile_is_asked_for_again() {
     let mut trio = Trio::new();
-    let large = iolite_values::Value::bytes(vec![7; STATE_CHUNK_BYTES_MAX]);
     let mut ids = commit_without_the_third(&mut trio, 2);
-    for counter in 10..13 {
-        let transaction = blind(counter, vec![write(counter as i64, Operation::Put(large.clone()))]);
-        trio.commit(&[0, 1], &transaction, at(counter));
-        ids.push(id_of(&transaction, at(counter)));
-    }
+    ids.extend(commit_large_without_the_third(&mut trio, 10..13, STATE_CHUNK_BYTES_MAX));
     trio.resolve(&[0, 1], Timestamp::ZERO, at(20), &ids);
     let (giver, now) = (ReplicaId(0), trio.now);
     trio.replicas[2].begin_taking(now, giver);
