@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use harness::{Harness, Stop, at, config, hit, hits, key, note, note_row, notes, title_put};
 use iolite_client::{CallError, Client, Connection, Input, MutationStatus, OpenError, RunOf, View};
-use iolite_values::{Attempt, CellState, Counter, Decision, Operation, Timestamp, Value};
+use iolite_values::{
+    Attempt, Cell, CellState, ColumnId, Counter, Decision, Element, Operation, Read, TableId, Timestamp, Value,
+};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Outcome, Rejection, Verdict};
 
 fn counting() -> Harness {
@@ -386,4 +388,36 @@ fn a_table_may_refuse_changes_without_a_connection() {
     harness.connect();
     harness.mutate("count");
     assert_eq!(harness.take_submits().len(), 1);
+}
+
+/// What is read of others' and of one's own, in a table of snapshots: only the latter is validated, unless a strict table is touched too.
+#[test]
+fn only_what_its_level_guards_is_submitted() {
+    let value = |row| Cell { table: TableId::of("levels"), row: key(row), column: ColumnId::of("value") };
+    let mut harness = reading_title();
+    harness.mutator("copy", move |tx| {
+        tx.cell(&value(1))?;
+        tx.cell(&value(2))?;
+        Ok(tx.write(value(2), Operation::Put(Value::Int(1)))?)
+    });
+    harness.mutator("copy title", move |tx| {
+        tx.cell(&note(1, "title"))?;
+        tx.cell(&value(1))?;
+        Ok(tx.write(value(2), Operation::Put(Value::Int(1)))?)
+    });
+    for row in [1, 2] {
+        harness.react(View::Confirmed, move |tx| tx.cell(&value(row)).map(drop).map_err(Stop::from));
+    }
+    harness.react(View::Confirmed, |tx| tx.cell(&note(1, "title")).map(drop).map_err(Stop::from));
+    harness.load(20, &[]);
+    let read = |cell| Read::Cell { cell, element: Element::Whole };
+    let counter = harness.mutate("copy");
+    assert_eq!(harness.take_submits()[0].reads, [read(value(2))]);
+    harness.decide(counter, 1, 30, vec![], Verdict::Committed(at(30)));
+    harness.mutate("copy title");
+    let mut reads = harness.take_submits()[0].reads.clone();
+    reads.sort_unstable();
+    let mut all = vec![read(value(1)), read(note(1, "title"))];
+    all.sort_unstable();
+    assert_eq!(reads, all);
 }

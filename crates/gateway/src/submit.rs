@@ -3,6 +3,8 @@
 //! Invariant: the outcome of an attempt is told in, or after, the advance that contains the state it speaks of: the commit itself, or what
 //! it conflicted with.
 
+use std::borrow::Cow;
+
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, CompletionDecision, Refusal, Request};
 use iolite_values::{Attempt, ClientId, Counter, Level, Schema, Timestamp, Transaction, TransactionId};
@@ -22,14 +24,7 @@ impl Gateway {
         if let Some(through) = submit.acknowledged {
             self.on_acknowledge(id, through);
         }
-        let transaction = Transaction {
-            id: TransactionId { client, counter: submit.counter },
-            attempt: submit.attempt,
-            snapshot: submit.snapshot,
-            reads: submit.reads,
-            decision: submit.decision,
-            level: Level::Strict,
-        };
+        let transaction = self.transaction(client, submit);
         let bytes = size::transaction(&transaction);
         match self.judge(&transaction, bytes) {
             Judgement::NoMutation => {
@@ -38,7 +33,8 @@ impl Gateway {
             }
             Judgement::OfNoHistory(position) if self.has_room(id, client, 0) => {
                 let verdict = Verdict::Conflict(position);
-                let outcome = Outcome { counter: submit.counter, attempt: submit.attempt, verdict };
+                let (counter, attempt) = (transaction.id.counter, transaction.attempt);
+                let outcome = Outcome { counter, attempt, verdict };
                 return self.settle(now, id, Timestamp::ZERO, outcome);
             }
             Judgement::Invalid(reason) if self.has_room(id, client, 0) => {
@@ -52,6 +48,22 @@ impl Gateway {
         let (count, size) = (limits::SUBMITS_OPEN_MAX, limits::SUBMITS_OPEN_BYTES_MAX);
         let problem = format!("more than {count} mutations or {size} bytes wait here: wait for their outcomes");
         self.end(id, &Farewell::Limit(problem));
+    }
+
+    /// At the level of the tables that it touches, which no client can choose.
+    fn transaction(&self, client: ClientId, submit: Submit) -> Transaction {
+        let Submit { counter, attempt, snapshot, reads, decision, acknowledged: _ } = submit;
+        let id = TransactionId { client, counter };
+        let mut transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
+        transaction.level = self.catalog.schema().level(&transaction.reads, transaction.writes());
+        // One with more reads is refused.
+        if transaction.reads.len() > limits::TRANSACTION_READS_MAX {
+            return transaction;
+        }
+        if let Cow::Owned(guarded) = transaction.level.guarded(&transaction.reads, transaction.writes()) {
+            transaction.reads = guarded;
+        }
+        transaction
     }
 
     fn enqueue(&mut self, client: ClientId, waiting: Waiting) {

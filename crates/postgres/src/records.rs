@@ -18,8 +18,14 @@ pub fn encode(transaction: &Transaction, at: Timestamp) -> Result<Vec<u8>, Refus
         Decision::Commit(writes) => CompletedDecision::Committed(writes.clone()),
         Decision::Abort(_) => CompletedDecision::Aborted,
     };
-    let completed =
-        Completed { transaction: transaction.id, attempt: transaction.attempt, at, decision, is_home: true };
+    let completed = Completed {
+        transaction: transaction.id,
+        attempt: transaction.attempt,
+        at,
+        level: transaction.level,
+        decision,
+        is_home: true,
+    };
     let record = JournalRecord::Completed(completed).encode().ok();
     let record = record.filter(|record| record.len() <= RECORD_BYTES_MAX);
     record.ok_or(Refusal::TransactionTooLarge { bytes_max: RECORD_BYTES_MAX })

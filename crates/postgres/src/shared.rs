@@ -139,6 +139,7 @@ pub(crate) fn wanted_rows(transaction: &Transaction, rows: BTreeSet<RowId>) -> V
             Read::Range { .. } => None,
         })
         .collect();
-    let since = |id: &RowId| if read.contains(id) { transaction.snapshot } else { Timestamp::MAX };
+    let guarded = |id: &RowId| read.contains(id) || transaction.level.guards_writes();
+    let since = |id: &RowId| if guarded(id) { transaction.snapshot } else { Timestamp::MAX };
     rows.into_iter().map(|id| (id.clone(), since(&id))).collect()
 }

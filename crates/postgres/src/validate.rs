@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::size::{ROW_BYTES_MAX, row_bytes};
 use iolite_store::{CommitReply, Refusal, Validity};
-use iolite_values::{CellState, Operation, Read, Row, Timestamp, Transaction, Write, observes};
+use iolite_values::{
+    CellState, Commutativity, Operation, Read, Row, Timestamp, Transaction, Write, observes, writes_commute,
+};
 
 use crate::facts::{Facts, RowId};
 use crate::locks::Plan;
@@ -32,7 +34,7 @@ pub fn validate(transaction: &Transaction, facts: &Facts, plan: &Plan, broken: B
         return Verdict::Reply(CommitReply::Forgotten);
     }
     let resolved = facts.standing.highest;
-    if !transaction.reads.is_empty() && transaction.snapshot > resolved {
+    if rests_on_its_snapshot(transaction) && transaction.snapshot > resolved {
         return Verdict::Refuse(Refusal::NotResolved { asked: transaction.snapshot, resolved });
     }
     if broken != Broken::SkipReadValidation
@@ -59,9 +61,15 @@ pub fn validity(reader: &Transaction, facts: &Facts, broken: Broken) -> Validity
     }
 }
 
-/// The last commit that changed something that was read, after it was read.
+/// Whether anything that was before its snapshot has to be so still.
+pub fn rests_on_its_snapshot(transaction: &Transaction) -> bool {
+    !transaction.reads.is_empty() || (transaction.level.guards_writes() && !transaction.writes().is_empty())
+}
+
+/// The last commit that changed something that was read, after it was read; at the level of a snapshot, also the last one since that does not commute
+/// with what is written.
 fn conflict(transaction: &Transaction, facts: &Facts) -> Option<Timestamp> {
-    if transaction.reads.is_empty() {
+    if !rests_on_its_snapshot(transaction) {
         return None;
     }
     if transaction.snapshot < facts.standing.low_watermark {
@@ -69,7 +77,16 @@ fn conflict(transaction: &Transaction, facts: &Facts) -> Option<Timestamp> {
         return Some(facts.standing.highest);
     }
     let cells = transaction.reads.iter().filter_map(|read| change_of(read, transaction.snapshot, facts));
-    cells.chain(facts.range_change).max()
+    let guarded = if transaction.level.guards_writes() { transaction.writes() } else { &[] };
+    let writes = guarded.iter().filter_map(|write| change_beside(write, transaction.snapshot, facts));
+    cells.chain(facts.range_change).chain(writes).max()
+}
+
+fn change_beside(write: &Write, snapshot: Timestamp, facts: &Facts) -> Option<Timestamp> {
+    let row = facts.rows.get(&(write.cell.table, write.cell.row.clone()))?;
+    let mut newest_first = row.commits.iter().rev().take_while(|commit| commit.at > snapshot);
+    let clashes = |other: &Write| writes_commute(write, other) == Commutativity::Conflict;
+    newest_first.find(|commit| commit.writes.iter().any(clashes)).map(|commit| commit.at)
 }
 
 fn change_of(read: &Read, snapshot: Timestamp, facts: &Facts) -> Option<Timestamp> {

@@ -6,6 +6,6 @@ mod conflict;
 mod index;
 mod split;
 
-pub(crate) use conflict::{conflict, conflict_as_figure_9};
+pub(crate) use conflict::{are_in_order, conflict, conflict_as_figure_9};
 pub(crate) use index::ProposalIndex;
 pub(crate) use split::{split, split_reads};

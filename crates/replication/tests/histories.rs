@@ -12,6 +12,8 @@ mod cluster;
 mod counts;
 #[path = "histories/disk.rs"]
 mod disk;
+#[path = "histories/levels.rs"]
+mod levels;
 #[path = "histories/random.rs"]
 mod random;
 #[path = "histories/reader.rs"]
@@ -31,6 +33,7 @@ use checker::Violation;
 use cluster::{Cluster, Scene};
 use counts::Counts;
 use iolite_replication::Broken;
+use levels::Levels;
 use reconfiguring::Operators;
 use store_node::Host;
 
@@ -59,8 +62,14 @@ const FOUND_IN_CHANGED_SPLITS: &[u64] = &[9, 27, 10_059, 10_071, 10_131];
 /// Likewise, when disks are lost while a shard drains: it drained for ever, or a part waited for one that was gone, or nobody told again what was settled last.
 const FOUND_WITH_LOST_DISKS: &[u64] = &[18, 243, 245, 270, 314];
 
-const ALONE: Scene =
-    Scene { shards: 1, replicas: 1, broken: Broken::Nothing, host: Host::WaitsForSync, operators: Operators::None };
+const ALONE: Scene = Scene {
+    shards: 1,
+    replicas: 1,
+    broken: Broken::Nothing,
+    host: Host::WaitsForSync,
+    operators: Operators::None,
+    levels: Levels::Serial,
+};
 
 /// Of clusters, whose histories take longer.
 const CLUSTER_SEEDS: u64 = 16;
@@ -119,6 +128,15 @@ fn so_is_every_history_of_a_cluster() {
         assert!(total.in_doubt > 5, "{shards}x{replicas}: {total:?}");
         assert!(total.valid > 2 && total.changed > 2, "{shards}x{replicas}: {total:?}");
         assert!(total.gateways_restarted > 20 && total.view_changes > 5 && total.dropped > 500, "{total:?}");
+    }
+}
+
+/// Beside others at the weaker levels, which get what these promise.
+#[test]
+fn so_are_the_strict_transactions_of_every_history_of_all_levels() {
+    for &(shards, replicas) in [(1, 1)].iter().chain(CLUSTERS) {
+        let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, levels: Levels::All, ..ALONE });
+        assert!(total.committed > 100 && total.conflicts > 15 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
     }
 }
 
@@ -266,7 +284,7 @@ fn number(name: &str) -> u64 {
     std::env::var(name).unwrap().parse().unwrap()
 }
 
-/// The scene that the environment names, for [`show`] and [`sweep`]: `SHARDS`, `REPLICAS`, `OPERATORS`.
+/// The scene that the environment names, for [`show`] and [`sweep`]: `SHARDS`, `REPLICAS`, `OPERATORS`, `LEVELS`.
 #[expect(clippy::disallowed_methods, reason = "for people at a terminal")]
 fn scene_of_environment() -> Scene {
     let operators = match std::env::var("OPERATORS").as_deref() {
@@ -277,7 +295,8 @@ fn scene_of_environment() -> Scene {
         Ok(_) => Operators::Resize,
         Err(_) => Operators::None,
     };
-    Scene { shards: number("SHARDS") as u32, replicas: number("REPLICAS"), operators, ..ALONE }
+    let levels = if std::env::var("LEVELS").is_ok() { Levels::All } else { Levels::Serial };
+    Scene { shards: number("SHARDS") as u32, replicas: number("REPLICAS"), operators, levels, ..ALONE }
 }
 
 /// Shows how one history ends: for people who look for a mistake.
@@ -315,7 +334,9 @@ fn soak_histories() {
         shapes.iter().map(move |&(shards, replicas)| Scene { shards, replicas, operators, ..ALONE })
     });
     let alone = Scene { operators: Operators::Replace, ..ALONE };
-    let scenes = [ALONE, alone].into_iter().chain(clusters);
+    let levels = Scene { levels: Levels::All, ..ALONE };
+    let of_levels = CLUSTERS.iter().map(|&(shards, replicas)| Scene { shards, replicas, ..levels });
+    let scenes = [ALONE, alone, levels].into_iter().chain(clusters).chain(of_levels);
     let failed: Vec<String> = scenes.flat_map(|scene| failures(SOAKED, scene)).collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }

@@ -13,6 +13,7 @@ mod completions;
 mod conflicts;
 mod driver;
 mod feed;
+mod levels;
 mod reads;
 mod validation;
 mod writes;
@@ -45,6 +46,7 @@ fn behaviours() -> Vec<Behaviour> {
         writes::BEHAVIOURS,
         reads::BEHAVIOURS,
         conflicts::BEHAVIOURS,
+        levels::BEHAVIOURS,
         completions::BEHAVIOURS,
         validation::BEHAVIOURS,
         feed::BEHAVIOURS,

@@ -72,6 +72,13 @@ impl Read {
         }
     }
 
+    pub fn table(&self) -> TableId {
+        match self {
+            Read::Cell { cell, element: _ } => cell.table,
+            Read::Range { table, range: _ } => *table,
+        }
+    }
+
     /// What has to be subscribed to so that this read can be answered.
     pub fn interest(&self) -> Interest {
         match self {

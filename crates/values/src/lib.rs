@@ -6,6 +6,7 @@
 mod cell;
 mod conflict;
 mod id;
+mod isolation;
 mod key;
 mod name;
 mod operation;
@@ -19,14 +20,15 @@ mod value;
 pub use cell::{Cell, Element, Interest, Read};
 pub use conflict::{Commutativity, commutativity, observes, writes_commute};
 pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
+pub use isolation::{Isolation, Level};
 pub use key::{KeyError, KeyRange, RowKey};
 pub use name::{ColumnId, TableId};
 pub use operation::{ListOrder, Operation};
 pub use row::Row;
 pub use schema::{
-    Column, ColumnType, Consistency, Isolation, Offline, OperationError, Scalar, Schema, SchemaError, SchemaHash, Table,
+    Column, ColumnType, Consistency, Offline, OperationError, Scalar, Schema, SchemaError, SchemaHash, Table,
 };
 pub use state::{CellState, TypeMismatch};
 pub use timestamp::Timestamp;
-pub use transaction::{Decision, Level, Transaction, Write};
+pub use transaction::{Decision, Transaction, Write};
 pub use value::{Value, ValueError, ValueType};

@@ -10,7 +10,7 @@ mod merge;
 
 use std::collections::BTreeMap;
 
-use crate::{ColumnId, ListOrder, TableId, Value, ValueType};
+use crate::{ColumnId, Isolation, Level, ListOrder, Read, TableId, Value, ValueType, Write};
 
 pub use check::OperationError;
 
@@ -78,12 +78,6 @@ pub enum Scalar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
     Strong,
-}
-
-/// The isolation of a strong table. The weaker ones come later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Isolation {
-    StrictSerializable,
 }
 
 /// What a mutation of a strong table does while there is no connection.
@@ -154,6 +148,13 @@ impl Schema {
         self.names.get(&id).map(String::as_str)
     }
 
+    /// The level of a transaction that reads and writes this: that of the strictest table which it touches. Of a table that is not here, strict.
+    pub fn level(&self, reads: &[Read], writes: &[Write]) -> Level {
+        let tables = reads.iter().map(Read::table).chain(writes.iter().map(|write| write.cell.table));
+        let isolation = |table| self.table_by_id(table).map_or(Isolation::StrictSerializable, |table| table.isolation);
+        tables.map(isolation).max().map_or(Level::Strict, Isolation::level)
+    }
+
     pub fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
         self.tables.iter().map(|(name, table)| (name.as_str(), table))
     }
@@ -197,6 +198,13 @@ impl Table {
         }
         self.live = true;
         Ok(self)
+    }
+
+    /// The same table, at another level of isolation.
+    #[must_use]
+    pub fn isolated(mut self, isolation: Isolation) -> Table {
+        self.isolation = isolation;
+        self
     }
 
     pub fn column(&self, id: ColumnId) -> Option<(&str, &Column)> {

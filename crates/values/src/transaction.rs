@@ -1,6 +1,6 @@
 //! A transaction as it is submitted: what it read, and what it decided.
 
-use crate::{Attempt, Cell, Operation, Read, Timestamp, TransactionId};
+use crate::{Attempt, Cell, Level, Operation, Read, Timestamp, TransactionId};
 
 /// One operation on one cell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -18,17 +18,6 @@ pub enum Decision {
     Abort(String),
 }
 
-/// Where a transaction may stand among others.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Level {
-    /// After everything that was reported before it was submitted.
-    #[default]
-    Strict,
-    /// It may have read a past that others have changed since, also if that was reported before it was submitted: it stands where that was true.
-    /// Nothing of this can be told from the transaction's own reads and writes, and timestamps are an order of everything at both levels.
-    Serializable,
-}
-
 /// One attempt of one transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Transaction {
@@ -36,6 +25,7 @@ pub struct Transaction {
     pub attempt: Attempt,
     /// Everything in `reads` was read at this timestamp. (One snapshot a transaction, so one version for all its reads.)
     pub snapshot: Timestamp,
+    /// What its level guards of what was read.
     pub reads: Vec<Read>,
     pub level: Level,
     pub decision: Decision,

@@ -6,6 +6,7 @@
 mod cell;
 mod commit;
 mod interest;
+mod level;
 mod name;
 pub(crate) mod node;
 mod operation;
@@ -18,5 +19,6 @@ mod value;
 mod writer;
 
 pub(crate) use cell::{name as cell_name, named as named_cell, row_key};
+pub(crate) use level::{read_level, write_level};
 pub(crate) use reader::{Reader, identity, only_true, required};
 pub(crate) use writer::Writer;

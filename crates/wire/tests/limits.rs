@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, Operation, Row, RowKey, SchemaHash,
-    TableId, Timestamp, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, Level, Operation, Row, RowKey,
+    SchemaHash, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
@@ -139,9 +139,16 @@ fn frames_of_every_kind_have_a_length() {
     frame_is_limited(limits::JOURNAL_RECORD.bytes, |length| {
         let decision = CompletedDecision::Committed(put(length));
         let (transaction, attempt) = (Default::default(), Attempt(1));
-        JournalRecord::Completed(Completed { transaction, attempt, at: Timestamp::ZERO, decision, is_home: true })
-            .encode()
-            .map(drop)
+        JournalRecord::Completed(Completed {
+            transaction,
+            attempt,
+            at: Timestamp::ZERO,
+            level: Level::Strict,
+            decision,
+            is_home: true,
+        })
+        .encode()
+        .map(drop)
     });
     frame_is_limited(limits::CHECKPOINT_CHUNK.bytes, |length| {
         let (table, base_at, history) = (TableId(1), Timestamp::ZERO, Vec::new());

@@ -1,8 +1,8 @@
 //! What records promise beyond reading back.
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Id, Operation, RowKey, SchemaHash, TableId, Timestamp,
-    TransactionId, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Id, Level, Operation, RowKey, SchemaHash, TableId,
+    Timestamp, TransactionId, Value, Write,
 };
 use iolite_wire::client_storage::{FORMAT_VERSION, StoredMeta};
 use iolite_wire::journal::{
@@ -58,6 +58,7 @@ fn the_largest_submission_fits_into_the_journal() {
         attempt: Attempt(1),
         at: Timestamp::MAX,
         decision: CompletedDecision::Committed(writes.collect()),
+        level: Level::Strict,
         is_home: true,
     });
     let bytes = record.encode().expect("it fits");

@@ -8,6 +8,7 @@ pub struct TableInput {
     pub visibility: Visibility,
     pub name: String,
     pub life: Life,
+    pub isolation: Isolation,
     pub columns: Vec<ColumnInput>,
 }
 
@@ -16,6 +17,28 @@ pub struct TableInput {
 pub enum Life {
     Inserted,
     Live,
+}
+
+/// `isolation = "..."`, spelled as schemas do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isolation {
+    StrictSerializable,
+    Snapshot,
+    ReadCommitted,
+}
+
+impl Isolation {
+    fn read(name: &LitStr) -> Result<Isolation> {
+        match name.value().as_str() {
+            "strict-serializable" => Ok(Isolation::StrictSerializable),
+            "snapshot" => Ok(Isolation::Snapshot),
+            "read-committed" => Ok(Isolation::ReadCommitted),
+            _ => Err(Error::new_spanned(
+                name,
+                "the isolation of a table is \"strict-serializable\", \"snapshot\" or \"read-committed\"",
+            )),
+        }
+    }
 }
 
 pub struct ColumnInput {
@@ -53,6 +76,7 @@ impl TableInput {
             return Err(Error::new_spanned(&input.ident, "a table needs a key: mark one or more fields with #[key]"));
         }
         let (mut name, mut life) = (snake_case(&input.ident.to_string()), Life::Inserted);
+        let mut isolation = Isolation::StrictSerializable;
         for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("table")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("live") {
@@ -61,12 +85,16 @@ impl TableInput {
                 } else if meta.path.is_ident("name") {
                     name = meta.value()?.parse::<LitStr>()?.value();
                     Ok(())
+                } else if meta.path.is_ident("isolation") {
+                    isolation = Isolation::read(&meta.value()?.parse::<LitStr>()?)?;
+                    Ok(())
                 } else {
-                    Err(meta.error("a table has `name = \"...\"` and `live`"))
+                    Err(meta.error("a table has `name = \"...\"`, `isolation = \"...\"` and `live`"))
                 }
             })?;
         }
-        Ok(TableInput { ident: input.ident.clone(), visibility: input.vis.clone(), name, life, columns })
+        let (ident, visibility) = (input.ident.clone(), input.vis.clone());
+        Ok(TableInput { ident, visibility, name, life, isolation, columns })
     }
 
     pub fn of(&self, place: Place) -> impl Iterator<Item = &ColumnInput> {
@@ -127,12 +155,13 @@ mod tests {
     #[test]
     fn a_struct_reads_as_a_table() {
         let input: DeriveInput = parse_quote! {
-            #[table(name = "entries", live)]
+            #[table(name = "entries", live, isolation = "snapshot")]
             struct LogEntry { #[key] id: Id, #[column(default = 3)] rank: i64, #[column(order = "strict")] lines: List<String> }
         };
         let table = TableInput::read(&input).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((table.name.as_str(), table.columns.len()), ("entries", 3));
         assert!(table.life == Life::Live && table.of(Place::Key).count() == 1);
+        assert_eq!(table.isolation, Isolation::Snapshot);
         assert!(table.columns[1].default.is_some() && table.columns[2].order.is_some());
         assert_eq!(snake_case("LogEntry"), "log_entry");
     }
@@ -145,6 +174,8 @@ mod tests {
         assert!(problem(parse_quote! { enum A { B } }).contains("struct"));
         assert!(problem(parse_quote! { struct A(i64); }).contains("named fields"));
         assert!(problem(parse_quote! { struct A<T> { #[key] id: T } }).contains("no parameters"));
+        let isolated = problem(parse_quote! { #[table(isolation = "none")] struct A { #[key] id: i64 } });
+        assert!(isolated.contains("read-committed"));
         assert!(problem(parse_quote! { #[table(lively)] struct A { #[key] id: i64 } }).contains("`live`"));
         assert!(
             problem(parse_quote! { struct A { #[key] id: i64, #[column(order = "x")] l: L } }).contains("\"strict\"")

@@ -3,11 +3,16 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::fields::{ColumnInput, Life, Place, TableInput};
+use crate::fields::{ColumnInput, Isolation, Life, Place, TableInput};
 
 pub fn implementation(table: &TableInput) -> TokenStream {
     let (ident, name) = (&table.ident, &table.name);
     let live = table.life == Life::Live;
+    let isolation = match table.isolation {
+        Isolation::StrictSerializable => quote! { StrictSerializable },
+        Isolation::Snapshot => quote! { Snapshot },
+        Isolation::ReadCommitted => quote! { ReadCommitted },
+    };
     let constants = table.of(Place::Data).map(|column| constant(table, column));
     let key_types = table.of(Place::Key).map(|column| &column.kind);
     let (declared, reading, writing) = (declaration(table), reader(table), writer(table));
@@ -19,6 +24,7 @@ pub fn implementation(table: &TableInput) -> TokenStream {
         impl ::iolite::table::Table for #ident {
             const NAME: &'static str = #name;
             const LIVE: bool = #live;
+            const ISOLATION: ::iolite::table::Isolation = ::iolite::table::Isolation::#isolation;
             type Key = (#(#key_types,)*);
             #declared
             #reading

@@ -39,7 +39,7 @@ mod kinds;
 pub use cell::CellRef;
 pub use column::Column;
 pub use definition::{ColumnDefinition, SchemaBuilder, schema};
-pub use iolite_values::Operation;
+pub use iolite_values::{Isolation, Operation};
 pub use kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set};
 
 use iolite_values::{ListOrder, Value};
@@ -52,13 +52,15 @@ use crate::transaction::Transaction;
 /// A struct that is a row of a table. Derived: `#[derive(iolite::Table)]`.
 ///
 /// On the struct: `#[table(name = "...")]`, by default the struct's name in snake case; `#[table(live)]` for rows that exist without being
-/// inserted. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "strict")]` for
+/// inserted; `#[table(isolation = "snapshot")]` or `"read-committed"` where strict serializability is more than is needed. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "strict")]` for
 /// lists, by default `"commit"`. For every column that is not of the key there is a constant of its name in capitals.
 pub trait Table: Sized {
     /// The table's name.
     const NAME: &'static str;
     /// Whether rows exist without being inserted.
     const LIVE: bool;
+    /// How transactions on it are kept apart.
+    const ISOLATION: Isolation;
     /// The types of the key's columns.
     type Key;
 

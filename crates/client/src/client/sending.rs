@@ -178,7 +178,7 @@ impl Client {
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
-        let Some(mut submit) = self.queue.next_submission(self.cache.at()) else { return false };
+        let Some(mut submit) = self.queue.next_submission(self.cache.at(), &self.schema) else { return false };
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {
             submit.acknowledged = Some(self.acknowledgement.noted);

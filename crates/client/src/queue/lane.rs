@@ -3,10 +3,10 @@
 //! Invariants: only the first entry is submitted, so what it read names committed versions only; an attempt is sent again unchanged until its
 //! outcome is known; the next attempt follows the last one's refusal.
 
-use iolite_values::{Attempt, Counter, Timestamp};
+use iolite_values::{Attempt, Counter, Read, Schema, Timestamp};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
-use super::{Entry, GivenUp, Queue, RunResult, RunState, Stage, Trail};
+use super::{Entry, GivenUp, Queue, Ran, RunResult, RunState, Stage, Trail};
 
 /// What an outcome means for its mutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum Decided {
 
 impl Queue {
     /// The next submission, if the first entry is ready for one: saved, run, and on a snapshot that is young enough.
-    pub(crate) fn next_submission(&mut self, at: Timestamp) -> Option<Submit> {
+    pub(crate) fn next_submission(&mut self, at: Timestamp, schema: &Schema) -> Option<Submit> {
         let settled = self.settled;
         let entry = self.entries.first_entry()?.into_mut();
         match &entry.stage {
@@ -31,7 +31,7 @@ impl Queue {
                 entry.stage = Stage::Submitted(submit.clone());
                 Some(submit)
             }
-            Stage::Saved if at >= entry.wait_for && entry.counter() <= settled => entry.submit(at),
+            Stage::Saved if at >= entry.wait_for && entry.counter() <= settled => entry.submit(at, schema),
             Stage::Saved | Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => None,
         }
     }
@@ -92,16 +92,24 @@ impl Queue {
     }
 }
 
+/// What the gateway has to know of what was read. It comes to the same level by that.
+fn guarded(ran: &Ran, schema: &Schema) -> Vec<Read> {
+    let reads: Vec<Read> = ran.reads.iter().map(|(read, _)| read.clone()).collect();
+    let level = schema.level(&reads, ran.writes());
+    let guarded = level.guarded(&reads, ran.writes()).into_owned();
+    if schema.level(&guarded, ran.writes()) == level { guarded } else { reads }
+}
+
 impl Entry {
     /// Its run holds at `at`, because it was compared with the state there when it was settled.
-    fn submit(&mut self, at: Timestamp) -> Option<Submit> {
+    fn submit(&mut self, at: Timestamp, schema: &Schema) -> Option<Submit> {
         let RunState::Done(ran) = &self.state else { return None };
         self.attempts = self.attempts.next();
         let submit = Submit {
             counter: self.mutation.counter,
             attempt: self.attempts,
             snapshot: at,
-            reads: ran.reads.iter().map(|(read, _)| read.clone()).collect(),
+            reads: guarded(ran, schema),
             decision: ran.decision(),
             acknowledged: None,
         };

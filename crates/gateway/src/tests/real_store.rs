@@ -1,89 +1,16 @@
 //! The gateway over the store of one replica, with its own validation, feed and history.
 
-use iolite_machine::{Machine, Now, WallTime};
-use iolite_replication::{Local, Retention};
-use iolite_store::Store;
-use iolite_values::{ColumnId, Counter, Element, Operation, Read, Row, Timestamp};
-use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Outcome, Resume, Submit, Verdict};
+use iolite_values::{ColumnId, Element, Operation, Read, Row, Timestamp};
+use iolite_wire::message::{FromClient, FromGateway, Hello, Resume, Submit, Verdict};
 
 use super::fake_store::STORE;
+use super::real_world::{RealWorld, verdicts};
 use super::world::*;
-use crate::{Broken, Gateway, Input, Output, SessionId};
-
-struct RealWorld {
-    gateway: Gateway,
-    store: Local,
-    heard: Vec<Said>,
-}
-
-impl RealWorld {
-    fn new() -> RealWorld {
-        let start = WallTime::from_micros(1_790_000_000_000_000);
-        let store = Local::new(start, STORE, Retention::default());
-        let mut world = RealWorld { gateway: Gateway::new(settings(Broken::Nothing)), store, heard: Vec::new() };
-        world.settle();
-        world.input(Input::SessionOpened(SessionId(1)));
-        world.say(1, FromClient::Hello(hello(1)));
-        world.say(1, FromClient::Schema(SCHEMA.into()));
-        assert_eq!(world.take(), vec![Said::To(1, FromGateway::SchemaWanted), Said::To(1, welcome(false))]);
-        world
-    }
-
-    fn join(&mut self, session: u64, hello: Hello) {
-        self.input(Input::SessionOpened(SessionId(session)));
-        self.say(session, FromClient::Hello(hello));
-    }
-
-    fn say(&mut self, session: u64, message: FromClient) {
-        self.input(Input::Message(SessionId(session), message));
-    }
-
-    fn input(&mut self, input: Input) {
-        self.gateway.handle(Now::default(), input);
-        self.settle();
-    }
-
-    fn settle(&mut self) {
-        loop {
-            while let Some(output) = self.gateway.poll() {
-                match output {
-                    Output::Message(SessionId(session), message) => {
-                        self.heard.push(Said::To(session, message));
-                        self.gateway
-                            .handle(Now::default(), Input::Drained { session: SessionId(session), messages: 1 });
-                    }
-                    Output::Close(SessionId(session)) => self.heard.push(Said::Closed(session)),
-                    Output::Store(id, request) => self.store.request(id, request),
-                }
-            }
-            self.gateway.validate();
-            let Some(event) = self.store.next_event() else { return };
-            self.gateway.handle(Now::default(), Input::Store(event));
-        }
-    }
-
-    fn take(&mut self) -> Vec<Said> {
-        std::mem::take(&mut self.heard)
-    }
-
-    /// The advances to one session since the last call.
-    fn advances(&mut self, session: u64) -> Vec<Advance> {
-        let own = self.take().into_iter().filter_map(move |said| match said {
-            Said::To(to, FromGateway::Advance(advance)) if to == session => Some(advance),
-            Said::To(..) | Said::Closed(_) => None,
-        });
-        own.collect()
-    }
-}
+use crate::{Input, SessionId};
 
 fn increment(counter: u64, snapshot: Timestamp) -> FromClient {
     let reads = vec![Read::Cell { cell: cell(7, "n"), element: Element::Whole }];
     FromClient::Submit(Submit { snapshot, reads, ..blind(counter, vec![add(7, 1)]) })
-}
-
-fn verdicts(advances: &[Advance]) -> Vec<(u64, Verdict)> {
-    let outcomes = advances.iter().flat_map(|advance| &advance.outcomes);
-    outcomes.map(|Outcome { counter: Counter(counter), verdict, .. }| (*counter, verdict.clone())).collect()
 }
 
 #[test]

@@ -163,3 +163,14 @@ fn a_row_at_the_limit_is_taken_and_one_above_is_refused() {
     let refused = verdict(&put(most + 1), &facts(&[]));
     assert!(matches!(refused, Verdict::Refuse(Refusal::RowTooLarge { .. })), "{refused:?}");
 }
+
+#[test]
+fn the_first_to_commit_after_a_snapshot_wins() {
+    let put = |number: i64| Operation::Put(Value::Int(number));
+    let late = |operation| Transaction { level: Level::Snapshot, ..transaction(Vec::new(), vec![write(operation)]) };
+    assert_eq!(verdict(&late(put(3)), &facts(&[(49, put(1)), (50, put(2))])), Verdict::Accept);
+    assert_eq!(verdict(&late(put(3)), &facts(&[(49, put(1)), (70, put(2))])), conflict(70));
+    assert_eq!(verdict(&late(Operation::Add(1)), &facts(&[(70, Operation::Add(1))])), Verdict::Accept);
+    let strict = transaction(Vec::new(), vec![write(put(3))]);
+    assert_eq!(verdict(&strict, &facts(&[(70, put(2))])), Verdict::Accept, "it comes after that");
+}

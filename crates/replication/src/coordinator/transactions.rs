@@ -152,7 +152,7 @@ impl Coordinator {
             return own.requests.push(request);
         }
         let place = match transaction.level {
-            Level::Strict => Place::Ahead,
+            Level::Strict | Level::Snapshot | Level::ReadCommitted => Place::Ahead,
             Level::Serializable => Place::AheadFirst,
         };
         let id = self.next_proposal(now, &transaction, floor, 0);

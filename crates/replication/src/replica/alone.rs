@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_machine::{Now, PersistId};
-use iolite_values::{Level, Timestamp};
+use iolite_values::Timestamp;
 
 use super::Replica;
 use super::record;
@@ -38,13 +38,13 @@ impl Replica {
 
     /// What it read need not be known any more: nothing comes below the barrier.
     fn proposal_of(&self, logged: Logged) -> Proposal {
-        let Logged { commit, attempt, is_abort, is_home, .. } = logged;
+        let Logged { commit, attempt, level, is_abort, is_home } = logged;
         Proposal {
             id: ProposalId { at: commit.at, transaction: commit.transaction, attempt },
             participants: [self.configuration.group().shard].into(),
             snapshot: Timestamp::ZERO,
             reads: [].into(),
-            level: Level::Strict,
+            level,
             effect: if is_abort { Effect::Abort } else { Effect::Commit(commit.writes) },
             is_home,
         }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use iolite_machine::Now;
 use iolite_store::{Refusal, TooOld};
-use iolite_values::{Commutativity, Level, Read, Timestamp, Write, observes, writes_commute};
+use iolite_values::{Level, Read, Timestamp, Write, observes};
 
 use super::Replica;
 use super::clients::Known;
 use super::lists::Place;
 use crate::broken::Broken;
 use crate::node::{Objection, Proposal, ProposalId};
-use crate::tapir::{ProposalIndex, conflict, conflict_as_figure_9};
+use crate::tapir::{ProposalIndex, are_in_order, conflict, conflict_as_figure_9};
 
 impl Replica {
     /// Whether this replica votes OK, if its record can be written down.
@@ -26,7 +26,7 @@ impl Replica {
         self.check_sense(now, proposal).map_err(Objection::Refused)?;
         self.check_rows_are_here(proposal).map_err(Objection::Refused)?;
         self.check_snapshot(proposal)?;
-        if let Some(at_least) = self.conflict_of_reads(proposal) {
+        if let Some(at_least) = self.conflict_with_commits(proposal) {
             return Err(Objection::Conflict { at_least });
         }
         if let Some(other) = self.prepared.touching(proposal).find(|other| self.is_in_the_way(proposal, other)) {
@@ -47,7 +47,7 @@ impl Replica {
         !excluded
             && !self.is_over(proposal)
             && !kept.touching(proposal).any(|other| conflict(proposal, other))
-            && self.conflict_of_reads(proposal).is_none()
+            && self.conflict_with_commits(proposal).is_none()
             && self.check_place(proposal, Timestamp::ZERO).is_ok()
     }
 
@@ -78,7 +78,7 @@ impl Replica {
 
     fn check_sense(&self, now: Now, proposal: &Proposal) -> Result<(), Refusal> {
         let (at, limit) = (proposal.id.at, self.proposal_limit(now));
-        if self.is_alone() && !proposal.reads.is_empty() && proposal.snapshot > self.barrier {
+        if self.is_alone() && rests_on_its_snapshot(proposal) && proposal.snapshot > self.barrier {
             return Err(Refusal::NotResolved { asked: proposal.snapshot, resolved: self.barrier });
         }
         if at > limit { Err(Refusal::TooFarAhead { asked: at, limit }) } else { Ok(()) }
@@ -87,16 +87,33 @@ impl Replica {
     /// It is run again on a snapshot of which a merge can tell what has changed since, however late that is made.
     fn check_snapshot(&self, proposal: &Proposal) -> Result<(), Objection> {
         let (snapshot, at) = (proposal.snapshot, proposal.id.at);
-        if proposal.reads.is_empty() || !self.settings.retention.is_too_old(snapshot, at) {
+        if !rests_on_its_snapshot(proposal) || !self.settings.retention.is_too_old(snapshot, at) {
             return Ok(());
         }
         Err(Objection::Conflict { at_least: at })
     }
 
+    /// The last commit since its snapshot that it cannot stand above.
+    fn conflict_with_commits(&self, proposal: &Proposal) -> Option<Timestamp> {
+        self.conflict_of_reads(proposal).max(self.conflict_of_writes(proposal))
+    }
+
+    /// At the level of a snapshot, the first to commit wins: the last commit since it that does not commute with what is written.
+    fn conflict_of_writes(&self, proposal: &Proposal) -> Option<Timestamp> {
+        if !rests_on_its_snapshot(proposal) || !proposal.level.guards_writes() {
+            return None;
+        }
+        let low_watermark = self.versions.low_watermark();
+        if proposal.snapshot < low_watermark {
+            return Some(low_watermark.max(self.complete()));
+        }
+        proposal.writes().iter().filter_map(|write| self.last_in_order(proposal.level, write, proposal.snapshot)).max()
+    }
+
     /// The last commit that changed something that was read, after it was read: at all or, for what may have read a past, below its timestamp.
     fn conflict_of_reads(&self, proposal: &Proposal) -> Option<Timestamp> {
         let end = match proposal.level {
-            Level::Strict => Timestamp::MAX,
+            Level::Strict | Level::Snapshot | Level::ReadCommitted => Timestamp::MAX,
             Level::Serializable => proposal.id.at,
         };
         self.last_change(&proposal.reads, proposal.snapshot, end)
@@ -159,7 +176,7 @@ impl Replica {
             place = place.max(Place::Above(at));
         }
         if self.settings.broken != Broken::AcceptBelowWrites {
-            place = place.max(self.place_among_writes(proposal.writes(), at));
+            place = place.max(self.place_among_writes(proposal));
         }
         if self.settings.broken != Broken::ValidateAsFigure9 {
             place = place.max(self.place_among_readers(proposal));
@@ -173,15 +190,24 @@ impl Replica {
     }
 
     /// Above the commits that these writes do not commute with.
-    fn place_among_writes(&self, writes: &[Write], at: Timestamp) -> Place {
-        let conflicts = writes.iter().filter_map(|write| {
-            let row = self.versions.row(write.cell.table, &write.cell.row)?;
-            let mut newest_first = row.history_above(at).rev();
-            newest_first
-                .find(|version| writes_commute(write, version.write()) == Commutativity::Conflict)
-                .map(|version| Place::Above(version.at))
-        });
-        conflicts.max().unwrap_or(Place::Free)
+    fn place_among_writes(&self, proposal: &Proposal) -> Place {
+        let conflicts = proposal.writes().iter();
+        let last = conflicts.filter_map(|write| self.last_in_order(proposal.level, write, proposal.id.at)).max();
+        last.map_or(Place::Free, Place::Above)
+    }
+
+    /// The last commit above `after` that a write at this level has to stand above.
+    fn last_in_order(&self, level: Level, write: &Write, after: Timestamp) -> Option<Timestamp> {
+        let row = self.versions.row(write.cell.table, &write.cell.row)?;
+        let mut newest_first = row.history_above(after).rev();
+        let level_at = |at| match level {
+            Level::ReadCommitted => self.versions.logged_at(at).map_or(Level::Strict, |logged| logged.level),
+            // It stands above what does not commute with it at whatever level.
+            Level::Strict | Level::Serializable | Level::Snapshot => Level::Strict,
+        };
+        newest_first
+            .find(|version| are_in_order((level, write), (level_at(version.at), version.write())))
+            .map(|version| version.at)
     }
 
     /// Above the commits that read what this writes.
@@ -193,4 +219,9 @@ impl Replica {
         let readers = self.readers.touching(proposal).filter(disturbs).map(|reader| Place::Above(reader.id.at));
         readers.max().unwrap_or(Place::Free)
     }
+}
+
+/// Whether it can be told only with the history since its snapshot whether it may commit.
+fn rests_on_its_snapshot(proposal: &Proposal) -> bool {
+    !proposal.reads.is_empty() || (proposal.level.guards_writes() && !proposal.writes().is_empty())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iolite_store::Commit;
-use iolite_values::Attempt;
+use iolite_values::{Attempt, Level};
 
 use crate::journal::{CheckpointCommit, Completed, CompletedDecision};
 use crate::node::{Effect, Proposal};
@@ -13,6 +13,8 @@ use crate::node::{Effect, Proposal};
 pub struct Logged {
     pub commit: Commit,
     pub attempt: Attempt,
+    /// What is put beside it may have to stand above it.
+    pub level: Level,
     pub is_abort: bool,
     /// Whether its completion record is kept here.
     pub is_home: bool,
@@ -25,7 +27,7 @@ impl Logged {
             Effect::Abort => (Arc::from([]), true),
         };
         let commit = Commit { at: proposal.id.at, transaction: proposal.id.transaction, writes };
-        Logged { commit, attempt: proposal.id.attempt, is_abort, is_home: proposal.is_home }
+        Logged { commit, attempt: proposal.id.attempt, level: proposal.level, is_abort, is_home: proposal.is_home }
     }
 
     pub fn to_record(&self) -> Completed {
@@ -34,7 +36,7 @@ impl Logged {
             false => CompletedDecision::Committed(self.commit.writes.to_vec()),
         };
         let Commit { at, transaction, writes: _ } = self.commit;
-        Completed { transaction, attempt: self.attempt, at, decision, is_home: self.is_home }
+        Completed { transaction, attempt: self.attempt, at, level: self.level, decision, is_home: self.is_home }
     }
 
     pub fn from_record(record: Completed) -> Logged {
@@ -43,19 +45,20 @@ impl Logged {
             CompletedDecision::Aborted => (Arc::from([]), true),
         };
         let commit = Commit { at: record.at, transaction: record.transaction, writes };
-        Logged { commit, attempt: record.attempt, is_abort, is_home: record.is_home }
+        Logged { commit, attempt: record.attempt, level: record.level, is_abort, is_home: record.is_home }
     }
 
     pub fn to_checkpoint(&self) -> CheckpointCommit {
         let Commit { at, transaction, writes } = &self.commit;
         let writes = (!self.is_abort).then(|| writes.to_vec());
-        CheckpointCommit { at: *at, transaction: *transaction, attempt: self.attempt, writes, is_home: self.is_home }
+        let Logged { commit: _, attempt, level, is_abort: _, is_home } = *self;
+        CheckpointCommit { at: *at, transaction: *transaction, attempt, level, writes, is_home }
     }
 
     pub fn from_checkpoint(commit: CheckpointCommit) -> Logged {
         let is_abort = commit.writes.is_none();
         let writes = commit.writes.unwrap_or_default().into();
-        let CheckpointCommit { at, transaction, attempt, writes: _, is_home } = commit;
-        Logged { commit: Commit { at, transaction, writes }, attempt, is_abort, is_home }
+        let CheckpointCommit { at, transaction, attempt, level, writes: _, is_home } = commit;
+        Logged { commit: Commit { at, transaction, writes }, attempt, level, is_abort, is_home }
     }
 }

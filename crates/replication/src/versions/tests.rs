@@ -20,7 +20,13 @@ fn at(micros: u64) -> Timestamp {
 }
 
 fn logged(commit: Commit) -> Logged {
-    Logged { commit, attempt: iolite_values::Attempt(1), is_abort: false, is_home: true }
+    Logged {
+        commit,
+        attempt: iolite_values::Attempt(1),
+        level: iolite_values::Level::Strict,
+        is_abort: false,
+        is_home: true,
+    }
 }
 
 fn key(row: u8) -> RowKey {

@@ -12,8 +12,8 @@ use iolite_replication::node::{Configuration, Epoch, ProposalId, ShardId};
 use iolite_replication::{Logged, Replica, decisions};
 use iolite_store::{CommitReply, Completion, CompletionDecision, ReadReply};
 use iolite_values::{
-    Attempt, Commutativity, Interest, Level, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write, observes,
-    writes_commute,
+    Attempt, ColumnId, Commutativity, Interest, Level, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write,
+    observes, writes_commute,
 };
 
 use super::client::Submission;
@@ -27,6 +27,7 @@ pub enum Violation {
     Lost(String),
     StaleRead(String),
     NotStrict(String),
+    LostUpdate(String),
     Feed(String),
     Recovery(String),
     Stuck(String),
@@ -40,6 +41,7 @@ impl fmt::Display for Violation {
             Violation::Lost(what) => write!(f, "was told and is not so: {what}"),
             Violation::StaleRead(what) => write!(f, "committed on what was not true: {what}"),
             Violation::NotStrict(what) => write!(f, "no order agrees with timestamps and real time: {what}"),
+            Violation::LostUpdate(what) => write!(f, "overwrote what its snapshot did not have: {what}"),
             Violation::Feed(what) => write!(f, "the feed is not what committed: {what}"),
             Violation::Recovery(what) => write!(f, "recovered another state: {what}"),
             Violation::TwoConfigurations(what) => write!(f, "an epoch has two configurations: {what}"),
@@ -67,6 +69,7 @@ pub fn check(cluster: &Cluster) -> Result<u64, Violation> {
     let submissions = submissions(cluster);
     let validated: Vec<&Validated> = cluster.clients.iter().flat_map(|client| &client.validated).collect();
     check_reads(&committed, &submissions, &validated)?;
+    check_first_committers(&committed, &submissions)?;
     check_strict(cluster, &committed, &submissions, &validated)?;
     Ok(in_the_past(cluster, &committed, &submissions))
 }
@@ -286,14 +289,15 @@ fn check_strict(
     let reads = |commit: &Committed| -> &[Read] {
         let transaction = &submissions[&(commit.transaction, commit.attempt)].transaction;
         match transaction.level {
-            Level::Strict => &transaction.reads,
+            Level::Strict | Level::Snapshot | Level::ReadCommitted => &transaction.reads,
             // These may be of a past; that they are true at its timestamp is checked before.
             Level::Serializable => &[],
         }
     };
+    let level = |commit: &Committed| submissions[&(commit.transaction, commit.attempt)].transaction.level;
     let order = |a: &Committed, b: &Committed| {
         let mut pairs = a.writes.iter().flat_map(|write| b.writes.iter().map(move |other| (write, other)));
-        pairs.any(|(a, b)| writes_commute(a, b) == Commutativity::Conflict)
+        pairs.any(|(own, other)| are_in_order((level(a), own), (level(b), other)))
             || observe(reads(a), &b.writes)
             || observe(reads(b), &a.writes)
     };
@@ -315,6 +319,34 @@ fn check_strict(
             None => format!("{:?}", validated[index - count]),
         })),
     }
+}
+
+/// Two read committed transactions may put in any order; rows come and go in one.
+fn are_in_order((level, own): (Level, &Write), (other_level, other): (Level, &Write)) -> bool {
+    let life = [own, other].iter().any(|write| write.cell.column == ColumnId::ROW);
+    let ordered = life || [level, other_level].iter().any(|level| *level != Level::ReadCommitted);
+    ordered && writes_commute(own, other) == Commutativity::Conflict
+}
+
+/// At the level of a snapshot nobody wrote, between the snapshot and the commit, what does not commute with the commit's writes.
+fn check_first_committers(
+    committed: &[Committed],
+    submissions: &BTreeMap<(TransactionId, Attempt), &Submission>,
+) -> Result<(), Violation> {
+    for commit in committed {
+        let transaction = &submissions[&(commit.transaction, commit.attempt)].transaction;
+        if transaction.level != Level::Snapshot {
+            continue;
+        }
+        let between = committed.iter().filter(|other| other.at > transaction.snapshot && other.at < commit.at);
+        for other in between {
+            let mut pairs = commit.writes.iter().flat_map(|own| other.writes.iter().map(move |other| (own, other)));
+            if pairs.any(|(own, other)| writes_commute(own, other) == Commutativity::Conflict) {
+                return Err(Violation::LostUpdate(format!("{:?} by {:?}", other.transaction, commit.transaction)));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// When the outcome of a transaction was first told.

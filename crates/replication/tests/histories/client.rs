@@ -8,6 +8,7 @@ use iolite_values::{
     Attempt, ClientId, Counter, Decision, Id, Level, Read, Timestamp, Transaction, TransactionId, Write,
 };
 
+use super::levels::Levels;
 use super::random::Random;
 use super::reader::{Reader, Validated};
 use super::workload;
@@ -25,6 +26,7 @@ pub struct Client {
     pub id: ClientId,
     /// Index of the coordinator that it talks to.
     pub coordinator: usize,
+    levels: Levels,
     counter: Counter,
     attempt: Attempt,
     doing: Doing,
@@ -75,10 +77,11 @@ enum Doing {
 }
 
 impl Client {
-    pub fn new(number: u64, coordinator: usize) -> Client {
+    pub fn new(number: u64, coordinator: usize, levels: Levels) -> Client {
         Client {
             id: ClientId(Id::from_u128(u128::from(number) + 1)),
             coordinator,
+            levels,
             counter: Counter(0),
             attempt: Attempt(1),
             doing: Doing::Nothing,
@@ -94,8 +97,8 @@ impl Client {
         }
     }
 
-    pub fn operator(number: u64, coordinator: usize) -> Client {
-        Client { kind: Kind::Operator, ..Client::new(number, coordinator) }
+    pub fn operator(number: u64, coordinator: usize, levels: Levels) -> Client {
+        Client { kind: Kind::Operator, ..Client::new(number, coordinator, levels) }
     }
 
     /// An operator's only kind of transaction: one write, whatever was before.
@@ -176,8 +179,15 @@ impl Client {
             _ => Decision::Commit((0..1 + random.below(2)).map(|_| workload::write(random)).collect()),
         };
         let id = TransactionId { client: self.id, counter: self.counter };
-        let (snapshot, reads, seen) = (*snapshot, reads.clone(), seen.clone());
-        let level = if random.percent(40) { Level::Serializable } else { Level::Strict };
+        let writes: &[Write] = match &decision {
+            Decision::Commit(writes) => writes,
+            Decision::Abort(_) => &[],
+        };
+        let level = self.levels.draw(random, self.only_reads);
+        let guarded = level.guarded(reads, writes);
+        let kept = reads.iter().zip(seen.iter()).filter(|(read, _)| guarded.contains(read));
+        let (reads, seen) = kept.map(|(read, seen)| (read.clone(), seen.clone())).unzip();
+        let snapshot = *snapshot;
         let transaction = Transaction { id, attempt: self.attempt, snapshot, reads, decision, level };
         self.patience = random.percent(30).then(|| Duration::from_millis(random.below(100)));
         if self.only_reads {

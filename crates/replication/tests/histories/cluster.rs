@@ -16,6 +16,7 @@ use iolite_values::{Attempt, ClientId, CoordinatorId, Id, RowKey, Timestamp, Tra
 use super::checker::Violation;
 use super::client::Client;
 use super::counts::Counts;
+use super::levels::Levels;
 use super::random::Random;
 use super::reconfiguring::Operators;
 use super::store_node::{Host, Said, StoreNode};
@@ -29,6 +30,7 @@ pub struct Scene {
     pub broken: Broken,
     pub host: Host,
     pub operators: Operators,
+    pub levels: Levels,
 }
 
 /// A gateway: its coordinator, its clock, and what the feed told it.
@@ -136,8 +138,9 @@ impl Cluster {
             gateways[2].clock_offset_micros = TEN_YEARS_MICROS;
         }
         let closes_get_lost = random.percent(40);
-        let clients = (0..CLIENTS as u64).map(|number| Client::new(number, number as usize % 3));
-        let clients = clients.chain([8, 9].map(|number| Client::operator(number, number as usize % 3))).collect();
+        let clients = (0..CLIENTS as u64).map(|number| Client::new(number, number as usize % 3, scene.levels));
+        let clients =
+            clients.chain([8, 9].map(|number| Client::operator(number, number as usize % 3, scene.levels))).collect();
         let mut nodes = BTreeMap::new();
         for group in map.groups() {
             for id in group.members() {

@@ -69,8 +69,14 @@ fn add_record(
     micros: u64,
 ) {
     let decision = write.map_or(CompletedDecision::Aborted, |write| CompletedDecision::Committed(vec![write]));
-    let completed =
-        Completed { transaction, attempt: iolite_values::Attempt(1), at: at(micros), decision, is_home: true };
+    let completed = Completed {
+        transaction,
+        attempt: iolite_values::Attempt(1),
+        at: at(micros),
+        level: Level::Strict,
+        decision,
+        is_home: true,
+    };
     let own = history.stores.entry(of).or_default().replicas.entry(ReplicaId(0)).or_default();
     let journal = &mut own.journal;
     journal.insert(Position(journal.len() as u64), JournalRecord::Completed(completed));

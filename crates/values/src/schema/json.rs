@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Column, ColumnType, Consistency, Isolation, Offline, Scalar, Schema, SchemaError, SchemaHash, Table};
-use crate::{ListOrder, Value};
+use super::{Column, ColumnType, Consistency, Offline, Scalar, Schema, SchemaError, SchemaHash, Table};
+use crate::{Isolation, ListOrder, Value};
 
 // Fields stand in alphabetical order, which makes the output canonical.
 #[derive(Serialize, Deserialize)]
@@ -50,7 +50,7 @@ fn strong() -> String {
 }
 
 fn strict_serializable() -> String {
-    "strict-serializable".into()
+    Isolation::StrictSerializable.name().into()
 }
 
 fn queue() -> String {
@@ -97,12 +97,13 @@ impl Schema {
 
 impl TableJson {
     fn read(self, name: &str) -> Result<Table, SchemaError> {
-        self.refuse_unbuilt(name)?;
+        let isolation = self.read_policy().map_err(|problem| SchemaError::new(name, "", problem))?;
         let columns = self.columns.into_iter().map(|(column_name, column)| {
             let read = column.read().map_err(|problem| SchemaError::new(name, &column_name, problem))?;
             Ok((column_name, read))
         });
         let mut table = Table::new(name, self.key, columns.collect::<Result<_, _>>()?)?;
+        table.isolation = isolation;
         table.offline = match self.offline.as_str() {
             "queue" => Offline::Queue,
             "refuse" => Offline::Refuse,
@@ -111,25 +112,24 @@ impl TableJson {
         if self.live { table.live(name) } else { Ok(table) }
     }
 
-    /// Policies of the design that this release does not have.
-    fn refuse_unbuilt(&self, name: &str) -> Result<(), SchemaError> {
-        let problem = match (self.consistency.as_str(), self.isolation.as_str()) {
-            ("strong", "strict-serializable") => return Ok(()),
-            ("causal" | "eventual" | "log", _) => {
-                format!("consistency {:?} is not built yet: only strong is", self.consistency)
+    /// The isolation. Of the policies of the design, this release has only strong ones.
+    fn read_policy(&self) -> Result<Isolation, String> {
+        match self.consistency.as_str() {
+            "strong" => {}
+            "causal" | "eventual" | "log" => {
+                return Err(format!("consistency {:?} is not built yet: only strong is", self.consistency));
             }
-            ("strong", "snapshot" | "read-committed") => {
-                format!("isolation {:?} is not built yet: only strict-serializable is", self.isolation)
-            }
-            ("strong", other) => format!("unknown isolation {other:?}"),
-            (other, _) => format!("unknown consistency {other:?}"),
-        };
-        Err(SchemaError::new(name, "", problem))
+            other => return Err(format!("unknown consistency {other:?}")),
+        }
+        let known = Isolation::ALL.into_iter().find(|isolation| isolation.name() == self.isolation);
+        known.ok_or_else(|| {
+            let names = Isolation::ALL.map(Isolation::name).join(", ");
+            format!("isolation is one of {names}, not {:?}", self.isolation)
+        })
     }
 
     fn write(table: &Table) -> TableJson {
         let Consistency::Strong = table.consistency;
-        let Isolation::StrictSerializable = table.isolation;
         let offline = match table.offline {
             Offline::Queue => "queue",
             Offline::Refuse => "refuse",
@@ -137,7 +137,7 @@ impl TableJson {
         TableJson {
             columns: table.columns.iter().map(|(name, column)| (name.clone(), ColumnJson::write(column))).collect(),
             consistency: strong(),
-            isolation: strict_serializable(),
+            isolation: table.isolation.name().into(),
             key: table.key.clone(),
             live: table.live,
             offline: offline.into(),

@@ -40,8 +40,8 @@ fn what_is_not_built_is_refused_with_its_name() {
         r#"schema, table "t": consistency "causal" is not built yet: only strong is"#
     );
     assert_eq!(
-        error(&table(id, r#","isolation":"snapshot""#)),
-        r#"schema, table "t": isolation "snapshot" is not built yet: only strict-serializable is"#
+        error(&table(id, r#","isolation":"serializable""#)),
+        r#"schema, table "t": isolation is one of strict-serializable, snapshot, read-committed, not "serializable""#
     );
     assert_eq!(
         error(&table(r#""id":{"type":"id"},"photo":{"type":"blob"}"#, "")),

@@ -8,6 +8,7 @@ use crate::generated::proto;
 use crate::journal::{Completed, CompletedDecision};
 use crate::node::ProposalId;
 
+use super::level::{read_level, write_level};
 use super::reader::required;
 use super::{Reader, Writer};
 
@@ -29,7 +30,7 @@ impl Writer {
     }
 
     pub(crate) fn segment_commit(&mut self, completed: &Completed) -> proto::SegmentCommit {
-        let Completed { transaction, attempt, at, ref decision, is_home } = *completed;
+        let Completed { transaction, attempt, at, level, ref decision, is_home } = *completed;
         let (writes, aborted): (&[Write], _) = match decision {
             CompletedDecision::Committed(writes) => (writes, false),
             CompletedDecision::Aborted => (&[], true),
@@ -39,6 +40,7 @@ impl Writer {
             writes: self.writes(writes),
             aborted,
             away: !is_home,
+            level: write_level(level),
         }
     }
 }
@@ -72,7 +74,7 @@ impl Reader {
             true if commit.writes.is_empty() => CompletedDecision::Aborted,
             true => return Err(DecodeError::malformed("an abort with writes")),
         };
-        let ProposalId { at, transaction, attempt } = id;
-        Ok(Completed { transaction, attempt, at, decision, is_home: !commit.away })
+        let (ProposalId { at, transaction, attempt }, level) = (id, read_level(commit.level)?);
+        Ok(Completed { transaction, attempt, at, level, decision, is_home: !commit.away })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iolite_values::{ClientId, CoordinatorId, Counter, Level, Timestamp, TransactionId};
+use iolite_values::{ClientId, CoordinatorId, Counter, Timestamp, TransactionId};
 
 use crate::DecodeError;
 use crate::generated::proto;
@@ -12,6 +12,7 @@ use crate::node::{
 };
 use crate::session::{attempt, earlier_attempts};
 
+use super::level::{read_level, write_level};
 use super::reader::{identity, required};
 use super::{Reader, Writer};
 
@@ -48,7 +49,7 @@ impl Writer {
             writes: self.writes(proposal.writes()),
             aborts: proposal.effect == Effect::Abort,
             is_home: proposal.is_home,
-            is_serializable: proposal.level == Level::Serializable,
+            level: write_level(proposal.level),
         }
     }
 
@@ -121,7 +122,7 @@ impl Reader {
             true => return Err(DecodeError::malformed("an abort with writes")),
         };
         let participants = proposal.participants.into_iter().map(ShardId).collect();
-        let level = if proposal.is_serializable { Level::Serializable } else { Level::Strict };
+        let level = read_level(proposal.level)?;
         Ok(Proposal { id, participants, snapshot, reads, level, effect, is_home: proposal.is_home })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iolite_values::{
-    Attempt, ClientId, ColumnId, Counter, Operation, Row, RowKey, TableId, Timestamp, TransactionId, Write,
+    Attempt, ClientId, ColumnId, Counter, Level, Operation, Row, RowKey, TableId, Timestamp, TransactionId, Write,
 };
 
 use super::JournalRecord;
@@ -43,6 +43,7 @@ pub struct CheckpointCommit {
     pub at: Timestamp,
     pub transaction: TransactionId,
     pub attempt: Attempt,
+    pub level: Level,
     /// None: the app's own abort.
     pub writes: Option<Vec<Write>>,
     /// Whether the completion record is kept here.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Attempt, ClientId, ColumnId, Counter, TableId, Timestamp, TransactionId};
+use iolite_values::{Attempt, ClientId, ColumnId, Counter, Level, TableId, Timestamp, TransactionId};
 
-use crate::encoding::{Reader, Writer, identity, required, row_key};
+use crate::encoding::{Reader, Writer, identity, read_level, required, row_key, write_level};
 use crate::generated::proto::{self, checkpoint_chunk::Chunk as Field};
 use crate::generated::shapes;
 use crate::limits::CHECKPOINT_CHUNK;
@@ -54,13 +54,14 @@ impl CheckpointChunk {
         match self {
             CheckpointChunk::Rows(_) | CheckpointChunk::Clients(_) | CheckpointChunk::Meta(_) => 1,
             CheckpointChunk::Commits(commits) => {
-                if commits.iter().all(plain) {
-                    1
-                } else {
-                    2
-                }
+                let version = |commit: &CheckpointCommit| match commit.level {
+                    Level::Strict if plain(commit) => 1,
+                    Level::Strict => 2,
+                    Level::Serializable | Level::Snapshot | Level::ReadCommitted => 3,
+                };
+                commits.iter().map(version).max().unwrap_or(1)
             }
-            CheckpointChunk::Records(_) => 2,
+            CheckpointChunk::Records(records) => records.iter().map(JournalRecord::version).max().unwrap_or(2).max(2),
         }
     }
 
@@ -139,6 +140,7 @@ fn write_commit(commit: &CheckpointCommit, writer: &mut Writer) -> proto::Checkp
         earlier_attempts: earlier_attempts(commit.attempt),
         aborted: commit.writes.is_none(),
         away: !commit.is_home,
+        level: write_level(commit.level),
     }
 }
 
@@ -154,6 +156,7 @@ fn read_commit(commit: proto::CheckpointCommit, reader: &mut Reader) -> Result<C
         at,
         transaction: TransactionId { client, counter: Counter(commit.counter) },
         attempt: attempt(commit.earlier_attempts),
+        level: read_level(commit.level)?,
         writes,
         is_home: !commit.away,
     })

@@ -1,8 +1,8 @@
 //! Records of the journal.
 
-use iolite_values::{Attempt, ClientId, Counter, Timestamp, TransactionId, Write};
+use iolite_values::{Attempt, ClientId, Counter, Level, Timestamp, TransactionId, Write};
 
-use crate::encoding::{Reader, Writer, identity, node as parts, required};
+use crate::encoding::{Reader, Writer, identity, node as parts, read_level, required, write_level};
 use crate::generated::proto::{self, journal_record::Record as Field};
 use crate::generated::shapes;
 use crate::limits::JOURNAL_RECORD;
@@ -60,6 +60,7 @@ pub struct Completed {
     pub transaction: TransactionId,
     pub attempt: Attempt,
     pub at: Timestamp,
+    pub level: Level,
     pub decision: CompletedDecision,
     /// Whether the completion record is kept here.
     pub is_home: bool,
@@ -114,16 +115,18 @@ impl JournalRecord {
     }
 
     /// The first version that has it, so that a release that writes nothing newer can be gone back from.
-    fn version(&self) -> u32 {
+    pub(super) fn version(&self) -> u32 {
         match self {
-            JournalRecord::Completed(Completed { is_home: true, .. })
-            | JournalRecord::Acknowledged { .. }
-            | JournalRecord::Ceiling(_) => 1,
-            JournalRecord::Completed(Completed { is_home: false, .. })
-            | JournalRecord::Entry(_)
-            | JournalRecord::Term(_)
+            JournalRecord::Completed(completed) => match (completed.level, completed.is_home) {
+                (Level::Strict, true) => 1,
+                (Level::Strict, false) => 2,
+                (Level::Serializable | Level::Snapshot | Level::ReadCommitted, _) => 3,
+            },
+            JournalRecord::Acknowledged { .. } | JournalRecord::Ceiling(_) => 1,
+            JournalRecord::Entry(entry) => version_of(entry),
+            JournalRecord::Master(part) => part.entries.iter().map(version_of).max().unwrap_or(2),
+            JournalRecord::Term(_)
             | JournalRecord::Joined(_)
-            | JournalRecord::Master(_)
             | JournalRecord::ClosedList(_)
             | JournalRecord::Complete(_)
             | JournalRecord::Snapshot(_)
@@ -160,6 +163,14 @@ impl JournalRecord {
     }
 }
 
+/// Version 2 knows the two serial levels.
+fn version_of(entry: &RecordedEntry) -> u32 {
+    match entry.proposal.as_ref().map_or(Level::Strict, |proposal| proposal.level) {
+        Level::Strict | Level::Serializable => 2,
+        Level::Snapshot | Level::ReadCommitted => 3,
+    }
+}
+
 fn write_completed(completed: &Completed, writer: &mut Writer) -> proto::Completed {
     let at = writer.timestamp(completed.at);
     let (writes, aborted) = match &completed.decision {
@@ -175,6 +186,7 @@ fn write_completed(completed: &Completed, writer: &mut Writer) -> proto::Complet
         writes,
         aborted,
         away: !completed.is_home,
+        level: write_level(completed.level),
     }
 }
 
@@ -190,6 +202,7 @@ fn read_completed(completed: proto::Completed) -> Result<Completed, DecodeError>
         transaction: TransactionId { client, counter: Counter(completed.counter) },
         attempt: attempt(completed.earlier_attempts),
         at: reader.timestamp(completed.at_near, completed.at)?,
+        level: read_level(completed.level)?,
         decision,
         is_home: !completed.away,
     })

@@ -33,11 +33,14 @@ pub fn ballot() -> impl Strategy<Value = Ballot> {
     (any::<u32>(), coordinator(), any::<u32>()).prop_map(|(number, by, term)| Ballot { number, by, term: Term(term) })
 }
 
+pub fn level() -> impl Strategy<Value = Level> {
+    prop_oneof![Just(Level::Strict), Just(Level::Serializable), Just(Level::Snapshot), Just(Level::ReadCommitted)]
+}
+
 pub fn proposal() -> BoxedStrategy<Arc<Proposal>> {
     let effect = prop_oneof![writes().prop_map(|writes| Effect::Commit(writes.into())), Just(Effect::Abort)];
     let participants = btree_set(any::<u32>().prop_map(ShardId), 1..4);
-    let level = prop_oneof![Just(Level::Strict), Just(Level::Serializable)];
-    (id(), participants, timestamp(), vec(read(), 0..4), level, effect, any::<bool>())
+    (id(), participants, timestamp(), vec(read(), 0..4), level(), effect, any::<bool>())
         .prop_map(|(id, participants, snapshot, reads, level, effect, is_home)| {
             let participants = participants.into_iter().collect();
             Arc::new(Proposal { id, participants, snapshot, reads, level, effect, is_home })

@@ -26,8 +26,15 @@ pub fn transaction() -> impl Strategy<Value = TransactionId> {
 
 pub fn completed() -> impl Strategy<Value = Completed> {
     let decision = prop_oneof![writes().prop_map(CompletedDecision::Committed), Just(CompletedDecision::Aborted)];
-    (transaction(), attempt(), timestamp(), decision, any::<bool>()).prop_map(
-        |(transaction, attempt, at, decision, is_home)| Completed { transaction, attempt, at, decision, is_home },
+    (transaction(), attempt(), timestamp(), nodes::level(), decision, any::<bool>()).prop_map(
+        |(transaction, attempt, at, level, decision, is_home)| Completed {
+            transaction,
+            attempt,
+            at,
+            level,
+            decision,
+            is_home,
+        },
     )
 }
 
@@ -57,8 +64,15 @@ fn checkpoint_row() -> impl Strategy<Value = CheckpointRow> {
 }
 
 fn checkpoint_commit() -> impl Strategy<Value = CheckpointCommit> {
-    (timestamp(), transaction(), attempt(), option::of(writes()), any::<bool>()).prop_map(
-        |(at, transaction, attempt, writes, is_home)| CheckpointCommit { at, transaction, attempt, writes, is_home },
+    (timestamp(), transaction(), attempt(), nodes::level(), option::of(writes()), any::<bool>()).prop_map(
+        |(at, transaction, attempt, level, writes, is_home)| CheckpointCommit {
+            at,
+            transaction,
+            attempt,
+            level,
+            writes,
+            is_home,
+        },
     )
 }
 

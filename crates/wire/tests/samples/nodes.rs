@@ -96,9 +96,11 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let snapshot = SnapshotPart { complete: time(4), number: 2, is_last: true, chunk };
     let term = JournalRecord::Term(term());
     vec![
-        ("proposal", "a commit of every operation, and an abort", {
-            let abort = entry(Vote::Ok, Some(proposal(Effect::Abort)));
-            records(vec![JournalRecord::Entry(voted.clone()), JournalRecord::Entry(abort)])
+        ("proposal", "a commit of every operation, an abort, and what is read committed", {
+            let abort = proposal(Effect::Abort);
+            let weaker = Arc::new(Proposal { level: Level::ReadCommitted, ..(*abort).clone() });
+            let entries = [abort, weaker].map(|proposal| JournalRecord::Entry(entry(Vote::Ok, Some(proposal))));
+            records([JournalRecord::Entry(voted.clone())].into_iter().chain(entries).collect())
         }),
         ("proposal_name", "a vote No", records(vec![JournalRecord::Entry(entry(Vote::No, None))])),
         ("ballot", "finalised at a ballot", records(vec![JournalRecord::Entry(settled)])),

@@ -1,6 +1,6 @@
 //! Everything that replicas say to each other, and the hello of any node.
 
-use iolite_values::{Attempt, Operation};
+use iolite_values::{Attempt, Level, Operation};
 use iolite_wire::journal::{CheckpointChunk, CheckpointMeta, Completed, CompletedDecision};
 use iolite_wire::node::{
     BetweenReplicas, Boot, Effect, Epoch, NodesHello, NodesVersion, Peer, ReplicaId, ShardId, StateChunk, Vote,
@@ -25,7 +25,14 @@ fn state_chunk(next: Option<Vec<u8>>) -> Peer {
 }
 
 fn completed(micros: u64, attempt: u32, decision: CompletedDecision, is_home: bool) -> Completed {
-    Completed { transaction: transaction(), attempt: Attempt(attempt), at: time(micros), decision, is_home }
+    Completed {
+        transaction: transaction(),
+        attempt: Attempt(attempt),
+        at: time(micros),
+        level: Level::Strict,
+        decision,
+        is_home,
+    }
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
@@ -46,7 +53,10 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("between_replicas_frame", "what has no message of its own", sample(plain)),
         ("peer_drained", "with a life of a coordinator", sample([Peer::Drained(drained())])),
         ("peer_segment", "nothing committed", sample([segment(Vec::new())])),
-        ("segment_commit", "a commit and an abort of one client", sample([segment(vec![commit, abort])])),
+        ("segment_commit", "a commit and an abort of one client, and what is read committed", {
+            let weaker = Completed { level: Level::ReadCommitted, ..abort.clone() };
+            sample([segment(vec![commit, abort]), segment(vec![weaker])])
+        }),
         ("peer_state_chunk", "one before others, and the last one", {
             sample([Some(b"next".to_vec()), None].map(state_chunk))
         }),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Attempt, Counter, Id, Interest, Operation, Row, Timestamp, TransactionId};
+use iolite_values::{Attempt, Counter, Id, Interest, Level, Operation, Row, Timestamp, TransactionId};
 use iolite_wire::client_storage::{MutationStatus, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
@@ -17,14 +17,9 @@ pub fn transaction() -> TransactionId {
     TransactionId { client: client(), counter: Counter(42) }
 }
 
-fn completed(decision: CompletedDecision) -> JournalRecord {
-    JournalRecord::Completed(Completed {
-        transaction: transaction(),
-        attempt: Attempt(2),
-        at: time(5),
-        decision,
-        is_home: true,
-    })
+fn completed(decision: CompletedDecision) -> Completed {
+    let (transaction, attempt, at) = (transaction(), Attempt(2), time(5));
+    Completed { transaction, attempt, at, level: Level::Strict, decision, is_home: true }
 }
 
 fn row(base: Row) -> CheckpointRow {
@@ -35,7 +30,14 @@ fn row(base: Row) -> CheckpointRow {
 
 fn commit(micros: u64) -> CheckpointCommit {
     let writes = Some(vec![write(Operation::Add(1))]);
-    CheckpointCommit { at: time(micros), transaction: transaction(), attempt: Attempt(1), writes, is_home: true }
+    CheckpointCommit {
+        at: time(micros),
+        transaction: transaction(),
+        attempt: Attempt(1),
+        level: Level::Strict,
+        writes,
+        is_home: true,
+    }
 }
 
 fn remembered() -> CheckpointClient {
@@ -78,8 +80,10 @@ fn journal() -> Vec<(&'static str, &'static str, Content)> {
         [CompletedDecision::Committed(every_operation().into_iter().map(write).collect()), CompletedDecision::Aborted];
     vec![
         ("journal_record", "a ceiling", record(JournalRecord::Ceiling(time(0)))),
-        ("completed", "a commit of every operation, and an abort", {
-            Content::Journal(decisions.map(completed).into())
+        ("completed", "a commit of every operation, an abort, and what is read committed", {
+            let abort = Completed { level: Level::ReadCommitted, ..completed(CompletedDecision::Aborted) };
+            let all = decisions.map(completed).into_iter().chain([abort]);
+            Content::Journal(all.map(JournalRecord::Completed).collect())
         }),
         ("acknowledged_through", "an acknowledgement", {
             record(JournalRecord::Acknowledged { client: client(), through: Counter(42) })
@@ -96,7 +100,10 @@ fn checkpoint() -> Vec<(&'static str, &'static str, Content)> {
         ("checkpoint_row", "one row", chunk(CheckpointChunk::Rows(vec![row(Row::default())]))),
         ("history_entry", "every operation as history", chunk(CheckpointChunk::Rows(vec![row(Row::default())]))),
         ("checkpoint_commits", "two commits", chunk(CheckpointChunk::Commits(vec![commit(1), commit(2)]))),
-        ("checkpoint_commit", "one commit", chunk(CheckpointChunk::Commits(vec![commit(1)]))),
+        ("checkpoint_commit", "one commit, and one of a snapshot", {
+            let weaker = CheckpointCommit { level: Level::Snapshot, ..commit(1) };
+            Content::Checkpoint([commit(1), weaker].map(|one| CheckpointChunk::Commits(vec![one])).into())
+        }),
         ("checkpoint_clients", "two clients", {
             let other = CheckpointClient { completions: BTreeMap::new(), ..remembered() };
             chunk(CheckpointChunk::Clients(vec![remembered(), other]))

@@ -31,6 +31,7 @@ impl SchemaBuilder {
         let columns: BTreeMap<String, Column> =
             T::columns().into_iter().map(|(name, definition)| (name.to_owned(), definition.column)).collect();
         let table = iolite_values::Table::new(T::NAME, key, columns);
+        let table = table.map(|table| table.isolated(T::ISOLATION));
         let table = table.and_then(|table| if T::LIVE { table.live(T::NAME) } else { Ok(table) });
         self.tables.push(table.map(|table| (T::NAME.to_owned(), table)));
         self

@@ -2,7 +2,7 @@
 
 use iolite_machine::PersistId;
 use iolite_store::{CompletionDecision, Refusal};
-use iolite_values::{Attempt, Counter, Decision, Id, ListOrder, Operation, StoreIncarnation, Timestamp, Value};
+use iolite_values::{Attempt, Counter, Decision, Id, Level, ListOrder, Operation, StoreIncarnation, Timestamp, Value};
 
 use super::bench::{
     Bench, Prepared, Said, accepted, add, at, blind, cell, completion, id, objected, prepare, put, read, reading, write,
@@ -18,6 +18,7 @@ fn a_proposal_is_decided_by_one_record_and_answered_after_it() {
         transaction: id(1),
         attempt: Attempt(1),
         at: at(1),
+        level: Level::Strict,
         decision: CompletedDecision::Committed(transaction.writes().to_vec()),
         is_home: true,
     };
@@ -36,7 +37,8 @@ fn an_abort_is_recorded_without_writes() {
     let mut transaction = reading(1, Timestamp::ZERO, vec![read(1)], Vec::new());
     transaction.decision = Decision::Abort("no".into());
     let decision = CompletedDecision::Aborted;
-    let record = Completed { transaction: id(1), attempt: Attempt(1), at: at(1), decision, is_home: true };
+    let record =
+        Completed { transaction: id(1), attempt: Attempt(1), at: at(1), level: Level::Strict, decision, is_home: true };
     assert_eq!(
         bench.ask(prepare(&transaction, at(1))),
         [Said::Record(PersistId(1), JournalRecord::Completed(record)), Said::Answer(PersistId(1), accepted())]

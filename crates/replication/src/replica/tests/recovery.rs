@@ -1,7 +1,7 @@
 //! Restarts.
 
 use iolite_store::ReadLimit;
-use iolite_values::{Attempt, Counter, Timestamp};
+use iolite_values::{Attempt, Counter, Level, Timestamp};
 
 use super::bench::{Bench, Prepared, add, at, committed, id, put, read, reading, settings};
 use crate::journal::{CheckpointChunk, JournalRecord};
@@ -70,6 +70,7 @@ fn what_is_no_journal_is_an_error() {
         transaction: id(2),
         attempt: Attempt(1),
         at: at(2),
+        level: Level::Strict,
         decision: crate::journal::CompletedDecision::Committed(vec![other]),
         is_home: true,
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iolite_values::{Operation, Timestamp, Value};
+use iolite_values::{Level, Operation, Timestamp, Value};
 
 use super::bench::{add, at, blind, put, read, reading, write};
 use super::group::{Trio, id_of, prepare};
@@ -74,6 +74,18 @@ fn it_stays_accepted_although_more_is_settled_than_when_it_read() {
     begin(&mut trio, 0);
     trio.settle_without(Some(2));
     assert_eq!(votes(&mut trio, &[0, 1], &transaction, at(6)), [Vote::Ok, Vote::Ok]);
+}
+
+/// Two read committed puts may both be accepted. That the later one committed does not mean that the earlier one cannot have.
+#[test]
+fn a_read_committed_put_stays_accepted_although_a_later_one_committed() {
+    let mut trio = Trio::new();
+    let one = |counter| iolite_values::Transaction { level: Level::ReadCommitted, ..put(counter, 1) };
+    assert_eq!(trio.prepare(&[0, 1, 2], &one(1), at(5)), [Vote::Ok; 3]);
+    trio.commit(&[0, 1, 2], &one(2), at(10));
+    begin(&mut trio, 0);
+    trio.settle_without(Some(2));
+    assert_eq!(votes(&mut trio, &[0, 1], &one(1), at(5)), [Vote::Ok, Vote::Ok]);
 }
 
 #[test]

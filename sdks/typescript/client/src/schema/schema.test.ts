@@ -29,6 +29,8 @@ test("defaults of every type that has some are canonical too", () => {
     }).key("key"),
     u: table({ a: s.int(), b: s.bytes() }).key("a", "b").offline("refuse"),
     v: live(s.set(s.id()), { key: s.int() }),
+    w: live(s.counter(), { isolation: "read-committed", offline: "refuse" }),
+    x: table({ id: s.id() }).isolation("snapshot"),
   });
   assert.equal(json, canonicalSchema(json));
 });

@@ -46,10 +46,10 @@ function tableJson(name: string, definition: AnyTable): unknown {
   return {
     columns: Object.fromEntries(sorted(columns).map(([column, each]) => [column, columnJson(name, column, each)])),
     consistency: "strong",
-    isolation: "strict-serializable",
+    isolation: definition.policy.isolation,
     key,
     live,
-    offline: live ? "queue" : definition.policy.offline,
+    offline: definition.policy.offline,
   };
 }
 

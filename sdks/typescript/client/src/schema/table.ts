@@ -24,10 +24,16 @@ type KeyColumnName<C extends Columns> = {
 /** The primary key that a table has when none is named: its column `id`. */
 export type DefaultKey<C extends Columns> = "id" extends KeyColumnName<C> ? readonly ["id"] : readonly [];
 
+/** How transactions on a table are kept apart; docs/protocols/operations.md says what each promises. */
+export type Isolation = "strict-serializable" | "snapshot" | "read-committed";
+
 export interface TablePolicy {
+  readonly isolation: Isolation;
   /** What a mutation does while there is no connection. */
   readonly offline: "queue" | "refuse";
 }
+
+const STRICT: TablePolicy = { isolation: "strict-serializable", offline: "queue" };
 
 /** A table of rows that are inserted and deleted. Make one with `table()`. */
 export class Table<C extends Columns = Columns, K extends readonly string[] = readonly string[]> {
@@ -44,6 +50,11 @@ export class Table<C extends Columns = Columns, K extends readonly string[] = re
     return new Table(this.columns, names, this.policy);
   }
 
+  /** How transactions are kept apart: strictly serializable unless this says less. One that touches several tables is kept apart as the strictest of them asks. */
+  isolation(isolation: Isolation): Table<C, K> {
+    return new Table(this.columns, this.keyColumns, { ...this.policy, isolation });
+  }
+
   /** Whether mutations wait for a connection in the durable queue (the default) or are refused without one. */
   offline(offline: "queue" | "refuse"): Table<C, K> {
     return new Table(this.columns, this.keyColumns, { ...this.policy, offline });
@@ -57,6 +68,7 @@ export class LiveTable<C extends Column = Column, K = unknown> {
   constructor(
     readonly value: C,
     readonly keyColumn: ScalarColumn<K, "required">,
+    readonly policy: TablePolicy = STRICT,
   ) {}
 }
 
@@ -65,7 +77,7 @@ export type AnyTable = Table | LiveTable;
 /** A table of rows. Its primary key is the column `id` unless `.key(...)` says otherwise. */
 export function table<C extends Columns>(columns: C): Table<C, DefaultKey<C>> {
   const key = "id" in columns ? ["id"] : [];
-  return new Table(columns, key as unknown as DefaultKey<C>, { offline: "queue" });
+  return new Table(columns, key as unknown as DefaultKey<C>, STRICT);
 }
 
 type LiveColumn =
@@ -77,13 +89,14 @@ type LiveColumn =
   | MapColumn;
 
 /** A bare data type under a key, which is a string unless `options.key` says otherwise. Every key is there from the start. */
-export function live<C extends LiveColumn>(value: C): LiveTable<C, string>;
+export function live<C extends LiveColumn>(value: C, options?: Partial<TablePolicy>): LiveTable<C, string>;
 export function live<C extends LiveColumn, K>(
   value: C,
-  options: { readonly key: ScalarColumn<K, "required"> },
+  options: Partial<TablePolicy> & { readonly key: ScalarColumn<K, "required"> },
 ): LiveTable<C, K>;
-export function live(value: Column, options?: { readonly key: ScalarColumn<unknown, "required"> }): LiveTable {
-  return new LiveTable(value, options?.key ?? s.string());
+export function live(value: Column, options: Partial<TablePolicy> & { readonly key?: ScalarColumn<unknown, "required"> } = {}): LiveTable {
+  const { key = s.string(), ...policy } = options;
+  return new LiveTable(value, key, { ...STRICT, ...policy });
 }
 
 /** The names of a live table's two columns, on the server and in other languages. */
