@@ -35,7 +35,9 @@ impl Later {
         }
         match &write.operation {
             Operation::Create | Operation::Delete => drop(self.emptied.insert(row)),
-            Operation::Put(_) | Operation::Assign(_) => drop(self.overwritten.insert(write.cell.clone())),
+            Operation::Put(_) | Operation::Assign(_) | Operation::PutTotal(_) => {
+                self.overwritten.insert(write.cell.clone());
+            }
             Operation::Add(amount) => return self.add(write.cell, *amount),
             Operation::Insert(_)
             | Operation::Remove(_)
@@ -79,6 +81,7 @@ mod tests {
             4 => (0i64..3).prop_map(|value| write(1, Operation::Put(Value::Int(value)))),
             4 => (0i64..3).prop_map(|value| write(2, Operation::Assign(Value::Int(value)))),
             4 => (-3i64..3).prop_map(|amount| write(3, Operation::Add(amount))),
+            1 => (-3i64..3).prop_map(|total| write(3, Operation::PutTotal(total))),
             2 => (0i64..3).prop_map(|value| write(4, Operation::Insert(Value::Int(value)))),
             2 => (0i64..3).prop_map(|value| write(4, Operation::Remove(Value::Int(value)))),
         ]

@@ -223,7 +223,11 @@ fn is_blind(operation: &Operation) -> bool {
         | Operation::Append { .. }
         | Operation::PutEntry { .. }
         | Operation::RemoveEntry { .. } => true,
-        Operation::Create | Operation::Delete | Operation::Put(_) | Operation::SetAt { .. } => false,
+        Operation::Create
+        | Operation::Delete
+        | Operation::Put(_)
+        | Operation::PutTotal(_)
+        | Operation::SetAt { .. } => false,
     }
 }
 

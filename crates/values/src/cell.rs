@@ -31,10 +31,17 @@ pub enum Element {
     Whole,
     /// Whether a set holds this value.
     Member(Value),
+    /// The members of a set up to this one, which is the last of them, in their order.
+    UpTo(Value),
     /// The entry of a map under this key.
     Entry(Arc<str>),
     /// The element of a list at an index below its length. (Lists only grow, so the index stays that element's.)
     Index(u32),
+    /// The elements of a list from an index to before another, which is at most its length.
+    Slice {
+        from: u32,
+        to: u32,
+    },
 }
 
 impl Element {
@@ -42,9 +49,10 @@ impl Element {
     pub fn size_bytes(&self) -> usize {
         match self {
             Element::Whole => 0,
-            Element::Member(value) => value.size_bytes(),
+            Element::Member(value) | Element::UpTo(value) => value.size_bytes(),
             Element::Entry(key) => key.len(),
             Element::Index(_) => 4,
+            Element::Slice { .. } => 8,
         }
     }
 }

@@ -30,7 +30,7 @@ pub fn writes_commute(a: &Write, b: &Write) -> Commutativity {
 
 /// Compares two operations on the *same* cell.
 pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
-    use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, Remove, RemoveEntry, SetAt};
+    use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt};
     match (a, b) {
         (Add(_), Add(_))
         | (Insert(_), Insert(_))
@@ -47,12 +47,13 @@ pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
         },
         (Assign(_), Assign(_)) => Commutativity::ByTimestamp,
         // The rest conflict: puts, a row's life, and operations of different types, which no schema lets meet.
-        (Create | Delete | Put(_), _)
+        (Create | Delete | Put(_) | PutTotal(_), _)
         | (
             _,
             Create
             | Delete
             | Put(_)
+            | PutTotal(_)
             | Add(_)
             | Insert(_)
             | Remove(_)
@@ -79,21 +80,24 @@ pub fn observes(read: &Read, write: &Write) -> bool {
 }
 
 fn touches(element: &Element, operation: &Operation) -> bool {
-    use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, Remove, RemoveEntry, SetAt};
+    use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt};
     match (element, operation) {
         (Element::Whole, _) => true,
         (Element::Member(member), Insert(value) | Remove(value)) => member == value,
+        (Element::UpTo(last), Insert(value) | Remove(value)) => value <= last,
         (Element::Entry(entry), PutEntry { key, .. } | RemoveEntry { key }) => entry == key,
         (Element::Index(own), SetAt { index, .. }) => own == index,
-        (Element::Index(_), Append { .. }) => false,
+        (Element::Slice { from, to }, SetAt { index, .. }) => (from..to).contains(&index),
+        (Element::Index(_) | Element::Slice { .. }, Append { .. }) => false,
         // A part of a collection and an operation that is not the collection's: watch it, so that nothing is missed.
         (
-            Element::Member(_) | Element::Entry(_) | Element::Index(_),
+            Element::Member(_) | Element::UpTo(_) | Element::Entry(_) | Element::Index(_) | Element::Slice { .. },
             Create
             | Delete
             | Put(_)
             | Assign(_)
             | Add(_)
+            | PutTotal(_)
             | Insert(_)
             | Remove(_)
             | PutEntry { .. }

@@ -28,6 +28,8 @@ pub enum Operation {
     Assign(Value),
     /// A counter is changed by this much, modulo 2^64.
     Add(i64),
+    /// A counter gets a total, whatever was added before.
+    PutTotal(i64),
     /// A set gets a member, or keeps it.
     Insert(Value),
     /// A set loses a member, or goes on without it.
@@ -47,7 +49,7 @@ impl Operation {
     pub fn size_bytes(&self) -> usize {
         match self {
             Operation::Create | Operation::Delete => 1,
-            Operation::Add(_) => 8,
+            Operation::Add(_) | Operation::PutTotal(_) => 8,
             Operation::Put(value) | Operation::Assign(value) | Operation::Insert(value) | Operation::Remove(value) => {
                 value.size_bytes()
             }
@@ -69,6 +71,7 @@ impl Operation {
             | Operation::Put(_)
             | Operation::Assign(_)
             | Operation::Add(_)
+            | Operation::PutTotal(_)
             | Operation::Append { .. } => Element::Whole,
         };
         Read::Cell { cell: cell.clone(), element }

@@ -35,7 +35,7 @@ impl CellState {
             Operation::Create | Operation::Delete => CellState::Row(false),
             Operation::Put(_) => CellState::Scalar(Value::Null),
             Operation::Assign(_) => CellState::Register(Value::Null),
-            Operation::Add(_) => CellState::Counter(0),
+            Operation::Add(_) | Operation::PutTotal(_) => CellState::Counter(0),
             Operation::Insert(_) | Operation::Remove(_) => CellState::Set(BTreeSet::new()),
             Operation::Append { .. } | Operation::SetAt { .. } => CellState::List(Vec::new()),
             Operation::PutEntry { .. } | Operation::RemoveEntry { .. } => CellState::Map(BTreeMap::new()),
@@ -55,6 +55,7 @@ impl CellState {
                 *own = value.clone();
             }
             (CellState::Counter(total), Operation::Add(amount)) => *total = total.wrapping_add(*amount),
+            (CellState::Counter(total), Operation::PutTotal(value)) => *total = *value,
             (CellState::Set(set), Operation::Insert(value)) => drop(set.insert(value.clone())),
             (CellState::Set(set), Operation::Remove(value)) => drop(set.remove(value)),
             (CellState::List(list), Operation::Append { value, order: _ }) => list.push(value.clone()),
@@ -116,6 +117,7 @@ mod tests {
         let append = |value: &Value| Operation::Append { value: value.clone(), order: ListOrder::Strict };
         assert_eq!(after(&[Operation::Create, Operation::Delete]), CellState::Row(false));
         assert_eq!(after(&[Operation::Add(i64::MAX), Operation::Add(1)]), CellState::Counter(i64::MIN));
+        assert_eq!(after(&[Operation::Add(5), Operation::PutTotal(2), Operation::Add(1)]), CellState::Counter(3));
         assert_eq!(
             after(&[Operation::Insert(x.clone()), Operation::Insert(y.clone()), Operation::Remove(x.clone())]),
             CellState::Set([y.clone()].into())

@@ -32,6 +32,7 @@ fn operations(part: u32) -> Vec<(&'static str, Operation)> {
         ("`Put`", Operation::Put(value.clone())),
         ("`Assign`", Operation::Assign(value.clone())),
         ("`Add`", Operation::Add(1)),
+        ("`PutTotal`", Operation::PutTotal(1)),
         ("`Insert`", Operation::Insert(value.clone())),
         ("`Remove`", Operation::Remove(value.clone())),
         ("`Append` strict", append(ListOrder::Strict)),
@@ -50,6 +51,7 @@ fn name_of(operation: &Operation) -> &'static str {
         Operation::Put(_) => "Put",
         Operation::Assign(_) => "Assign",
         Operation::Add(_) => "Add",
+        Operation::PutTotal(_) => "PutTotal",
         Operation::Insert(_) => "Insert",
         Operation::Remove(_) => "Remove",
         Operation::Append { .. } => "Append",
@@ -106,8 +108,10 @@ fn what_a_read_watches_is_the_pages() {
     let elements = [
         ("`Whole`", Element::Whole),
         ("`Member`", Element::Member(Value::Int(0))),
+        ("`UpTo`", Element::UpTo(Value::Int(0))),
         ("`Entry`", Element::Entry("a".into())),
         ("`Index`", Element::Index(0)),
+        ("`Slice`", Element::Slice { from: 0, to: 1 }),
     ];
     let rows = table("Read");
     assert_eq!(rows.len(), elements.len());
@@ -125,9 +129,9 @@ fn is_of(element: &Element, operation: &Operation) -> bool {
     let kind = CellState::empty_for(operation).name();
     let own = match element {
         Element::Whole => return true,
-        Element::Member(_) => "set",
+        Element::Member(_) | Element::UpTo(_) => "set",
         Element::Entry(_) => "map",
-        Element::Index(_) => "list",
+        Element::Index(_) | Element::Slice { .. } => "list",
     };
     kind == own || kind == "row"
 }

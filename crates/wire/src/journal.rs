@@ -6,6 +6,7 @@
 mod checkpoint;
 mod checkpoint_encoding;
 mod record;
+mod since;
 
 pub use checkpoint::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completion, HistoryEntry,

@@ -111,6 +111,39 @@ impl<'a> Transaction<'a> {
         Ok(self.core.contains(&cell, &member.into())?)
     }
 
+    /// The member of a set at a place in its order: conflicts with changes of it and of what comes before it only.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn member_at(&mut self, table: &str, key: impl IntoKey, column: &str, index: u32) -> Result<Option<Value>> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.member_at(&cell, index)?)
+    }
+
+    /// One element of a list: conflicts with changes of that element only, or, past the end, with any append.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn element(&mut self, table: &str, key: impl IntoKey, column: &str, index: u32) -> Result<Option<Value>> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.element(&cell, index)?)
+    }
+
+    /// Elements of a list, or as many of them as there are: conflicts with changes of them only, or, past the end, with any append.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn elements(
+        &mut self,
+        table: &str,
+        key: impl IntoKey,
+        column: &str,
+        range: std::ops::Range<u32>,
+    ) -> Result<Vec<Value>> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.elements(&cell, range.start, range.end)?)
+    }
+
     /// One entry of a map: conflicts with changes of that entry only.
     ///
     /// # Errors
@@ -177,6 +210,14 @@ impl<'a> Transaction<'a> {
     /// As [`Transaction::set`].
     pub fn add(&mut self, table: &str, key: impl IntoKey, column: &str, amount: i64) -> Result<()> {
         self.write(table, key, column, Operation::Add(amount))
+    }
+
+    /// Gives a counter a total, whatever was added before.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn set_total(&mut self, table: &str, key: impl IntoKey, column: &str, total: i64) -> Result<()> {
+        self.write(table, key, column, Operation::PutTotal(total))
     }
 
     /// Puts a member into a set.

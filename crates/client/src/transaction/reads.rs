@@ -54,6 +54,24 @@ impl Transaction<'_> {
         Ok(matches!(self.layered().cell(cell), Some(CellState::Set(set)) if set.contains(value)))
     }
 
+    /// The member of a set at a place in its order: conflicts only with operations on it and on what comes before it.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn member_at(&mut self, cell: &Cell, index: u32) -> Result<Option<Value>, RunError> {
+        let whole = Read::Cell { cell: cell.clone(), element: Element::Whole };
+        self.note_held(&whole)?;
+        let found = match self.layered().cell(cell) {
+            Some(CellState::Set(set)) => set.iter().nth(index as usize).cloned(),
+            _ => None,
+        };
+        self.note(match &found {
+            Some(member) => Read::Cell { cell: cell.clone(), element: Element::UpTo(member.clone()) },
+            None => whole,
+        })?;
+        Ok(found)
+    }
+
     /// A map's entry: conflicts only with operations on that entry.
     ///
     /// # Errors
@@ -76,6 +94,24 @@ impl Transaction<'_> {
         Ok(match self.layered().cell(cell) {
             Some(CellState::List(list)) => list.get(index as usize).cloned(),
             _ => None,
+        })
+    }
+
+    /// A list's elements from an index to before another, or to its end: conflicts only with operations on them, or, past the end, with any append.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn elements(&mut self, cell: &Cell, from: u32, to: u32) -> Result<Vec<Value>, RunError> {
+        let (to, whole) = (to.max(from), Read::Cell { cell: cell.clone(), element: Element::Whole });
+        self.note_held(&whole)?;
+        let stable = matches!(self.reader.cell(cell), Some(CellState::List(list)) if (to as usize) <= list.len());
+        self.note(match stable {
+            true => Read::Cell { cell: cell.clone(), element: Element::Slice { from, to } },
+            false => whole,
+        })?;
+        Ok(match self.layered().cell(cell) {
+            Some(CellState::List(list)) => list.iter().take(to as usize).skip(from as usize).cloned().collect(),
+            _ => Vec::new(),
         })
     }
 

@@ -58,9 +58,14 @@ impl DigestBuilder {
     fn part(&mut self, state: Option<&CellState>, element: &Element) {
         match (state, element) {
             (Some(CellState::Set(set)), Element::Member(value)) => set.contains(value).hash(self),
+            (Some(CellState::Set(set)), Element::UpTo(last)) => set.range(..=last).for_each(|value| self.value(value)),
             (None, Element::Member(_)) => false.hash(self),
+            (None, Element::UpTo(_) | Element::Slice { .. }) => {}
             (Some(CellState::Map(map)), Element::Entry(key)) => self.optional(map.get(key)),
             (Some(CellState::List(list)), Element::Index(index)) => self.optional(list.get(*index as usize)),
+            (Some(CellState::List(list)), Element::Slice { from, to }) => {
+                list.iter().take(*to as usize).skip(*from as usize).for_each(|value| self.value(value));
+            }
             (None, Element::Entry(_) | Element::Index(_)) => self.optional(None),
             (Some(state), _) => self.state(state),
             (None, Element::Whole) => 0u8.hash(self),

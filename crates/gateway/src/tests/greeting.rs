@@ -49,7 +49,8 @@ fn a_store_that_does_not_come_is_an_end_with_advice_to_come_back() {
 fn a_version_that_is_not_spoken_is_an_end() {
     let mut world = World::new();
     world.open(1);
-    let (oldest_version, newest_version) = (ProtocolVersion(2), ProtocolVersion(3));
+    let (oldest_version, newest_version) =
+        (ProtocolVersion(ProtocolVersion::CURRENT.0 + 1), ProtocolVersion(ProtocolVersion::CURRENT.0 + 2));
     world.say(1, FromClient::Hello(Hello { oldest_version, newest_version, ..hello(1) }));
     let (reason, message) = world.goodbye(1);
     assert_eq!(reason, GoodbyeReason::Version);

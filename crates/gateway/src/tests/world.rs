@@ -233,8 +233,8 @@ pub fn client(number: u64) -> ClientId {
 
 pub fn hello(number: u64) -> Hello {
     Hello {
-        oldest_version: ProtocolVersion(1),
-        newest_version: ProtocolVersion(1),
+        oldest_version: ProtocolVersion::CURRENT,
+        newest_version: ProtocolVersion::CURRENT,
         token: TOKEN.into(),
         client: client(number),
         schema: schema().hash(),
@@ -244,7 +244,7 @@ pub fn hello(number: u64) -> Hello {
 }
 
 pub fn welcome(resumed: bool) -> FromGateway {
-    FromGateway::Welcome(Welcome { version: ProtocolVersion(1), store: STORE, resumed })
+    FromGateway::Welcome(Welcome { version: ProtocolVersion::CURRENT, store: STORE, resumed })
 }
 
 pub fn subscribe(held: bool, interests: Vec<(u32, Interest)>) -> FromClient {

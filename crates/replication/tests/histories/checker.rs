@@ -262,6 +262,20 @@ fn same_as_read(read: &Read, seen: &Rows, now: &Rows) -> bool {
             let holds = |state| matches!(state, Some(CellState::Set(set)) if set.contains(value));
             holds(seen) == holds(now)
         }
+        (Element::UpTo(last), seen, now) => {
+            let members = |state| match state {
+                Some(CellState::Set(set)) => set.range(..=last).cloned().collect(),
+                _ => Vec::new(),
+            };
+            members(seen) == members(now)
+        }
+        (Element::Slice { from, to }, seen, now) => {
+            let elements = |state| match state {
+                Some(CellState::List(list)) => list.into_iter().take(*to as usize).skip(*from as usize).collect(),
+                _ => Vec::new(),
+            };
+            elements(seen) == elements(now)
+        }
         (Element::Entry(key), seen, now) => {
             let entry = |state| match state {
                 Some(CellState::Map(map)) => map.get(key).cloned(),

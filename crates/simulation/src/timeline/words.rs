@@ -199,6 +199,7 @@ fn in_words(write: &Write) -> String {
         Operation::Put(value) => format!("puts {value:?} into {cell}"),
         Operation::Assign(value) => format!("assigns {value:?} to {cell}"),
         Operation::Add(amount) => format!("adds {amount} to {cell}"),
+        Operation::PutTotal(total) => format!("gives {cell} the total {total}"),
         Operation::Insert(value) => format!("inserts {value:?} into {cell}"),
         Operation::Remove(value) => format!("removes {value:?} from {cell}"),
         Operation::Append { value, .. } => format!("appends {value:?} to {cell}"),

@@ -11,6 +11,8 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("a cell that did not change since it was read is none", unchanged_cell),
     ("a cell that was absent and is written is a conflict", absent_cell),
     ("elements of collections are compared one by one", elements),
+    ("parts of collections are compared by what they hold", parts),
+    ("what a counter is given and what is added to it are in conflict", put_totals),
     ("a row that appears in a range that was read is a conflict", phantom),
     ("a row beside a range that was read is none", beside_a_range),
     ("the life of a row is a conflict with reads of its cells", life_of_a_row),
@@ -70,6 +72,32 @@ fn elements(driver: &mut Driver) {
     let set_at = |index| write(3, Operation::SetAt { index, value: Value::Int(1) });
     assert_no_conflict(race(driver, index(0), vec![append(), set_at(1)]));
     assert_conflict(race(driver, index(0), vec![set_at(0)]));
+}
+
+fn parts(driver: &mut Driver) {
+    let up_to = |value: i64| read_element(1, Element::UpTo(Value::Int(value)));
+    let insert = |value: i64| write(1, Operation::Insert(Value::Int(value)));
+    driver.commit(vec![insert(5), insert(9)]);
+    assert_no_conflict(race(driver, up_to(5), vec![insert(7)]));
+    assert_conflict(race(driver, up_to(5), vec![insert(3)]));
+    assert_conflict(race(driver, up_to(5), vec![write(1, Operation::Remove(Value::Int(5)))]));
+    let append = || write(2, Operation::Append { value: Value::Null, order: ListOrder::Strict });
+    let set_at = |index| write(2, Operation::SetAt { index, value: Value::Int(1) });
+    driver.commit(vec![append(), append(), append()]);
+    let slice = || read_element(2, Element::Slice { from: 1, to: 3 });
+    assert_no_conflict(race(driver, slice(), vec![append(), set_at(0)]));
+    assert_conflict(race(driver, slice(), vec![set_at(2)]));
+}
+
+fn put_totals(driver: &mut Driver) {
+    let put = || write(1, Operation::PutTotal(7));
+    driver.commit(vec![write(1, Operation::Add(1))]);
+    assert_conflict(race(driver, read(1), vec![put()]));
+    assert_eq!(driver.cell(1), Some(CellState::Counter(7)));
+    let early = driver.transaction(Vec::new(), Decision::Commit(vec![put()]));
+    driver.commit(vec![write(1, Operation::Add(1))]);
+    driver.commit_of(&early);
+    assert_eq!(driver.cell(1), Some(CellState::Counter(7)), "it comes after what was added before it");
 }
 
 fn phantom(driver: &mut Driver) {

@@ -1,5 +1,7 @@
 //! The table held to what the types do.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -19,7 +21,7 @@ fn operations_of(family: u8) -> BoxedStrategy<Operation> {
         0 => prop_oneof![Just(Operation::Create), Just(Operation::Delete)].boxed(),
         1 => value().prop_map(Operation::Put).boxed(),
         2 => value().prop_map(Operation::Assign).boxed(),
-        3 => any::<i64>().prop_map(Operation::Add).boxed(),
+        3 => prop_oneof![any::<i64>().prop_map(Operation::Add), any::<i64>().prop_map(Operation::PutTotal)].boxed(),
         4 => prop_oneof![value().prop_map(Operation::Insert), value().prop_map(Operation::Remove)].boxed(),
         5 => list_operations(ListOrder::Strict).boxed(),
         6 => list_operations(ListOrder::Commit).boxed(),
@@ -91,6 +93,25 @@ proptest! {
             prop_assert_eq!(part(before.as_ref(), element), part(after.as_ref(), element));
         }
     }
+
+    /// The same of what a closure reads by the place in an order.
+    #[test]
+    fn an_operation_changes_only_what_observers_of_places_read((base, a, b) in cases()) {
+        let cell = Cell { table: TableId(1), row: RowKey::new(&[Value::Int(1)]).expect("short"), column: ColumnId(2) };
+        let before = fold(&base);
+        let after = fold(base.iter().chain([&a]));
+        let element = match (b, &before) {
+            (Operation::Insert(value) | Operation::Remove(value), _) => Element::UpTo(value),
+            (Operation::SetAt { index, .. }, Some(CellState::List(list))) if (index as usize) < list.len() => {
+                Element::Slice { from: index.saturating_sub(1), to: index + 1 }
+            }
+            _ => return Ok(()),
+        };
+        let read = Read::Cell { cell: cell.clone(), element: element.clone() };
+        if !observes(&read, &Write { cell, operation: a }) {
+            prop_assert_eq!(part(before.as_ref(), &element), part(after.as_ref(), &element));
+        }
+    }
 }
 
 /// What a read of `element` returns.
@@ -98,6 +119,11 @@ fn part(state: Option<&CellState>, element: &Element) -> Option<Value> {
     match (state, element) {
         (Some(CellState::Set(set)), Element::Member(value)) => Some(Value::Bool(set.contains(value))),
         (None, Element::Member(_)) => Some(Value::Bool(false)),
+        (Some(CellState::Set(set)), Element::UpTo(last)) => Some(Value::from(format!("{:?}", set.range(..=last)))),
+        (None, Element::UpTo(_)) => Some(Value::from(format!("{:?}", BTreeSet::<Value>::new().range(..)))),
+        (Some(CellState::List(list)), Element::Slice { from, to }) => {
+            Some(Value::from(format!("{:?}", &list[*from as usize..*to as usize])))
+        }
         (Some(CellState::Map(map)), Element::Entry(key)) => map.get(key).cloned(),
         (Some(CellState::List(list)), Element::Index(index)) => list.get(*index as usize).cloned(),
         (state, _) => state.map(|state| Value::from(format!("{state:?}"))),

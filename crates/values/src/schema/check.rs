@@ -54,9 +54,12 @@ impl Schema {
         let fits = match (element, column.kind) {
             (Element::Whole, _)
             | (Element::Entry(_), ColumnType::Map(_))
-            | (Element::Index(_), ColumnType::List { .. }) => true,
-            (Element::Member(value), ColumnType::Set(of)) => of.holds(value),
-            (Element::Member(_) | Element::Entry(_) | Element::Index(_), _) => false,
+            | (Element::Index(_) | Element::Slice { .. }, ColumnType::List { .. }) => true,
+            (Element::Member(value) | Element::UpTo(value), ColumnType::Set(of)) => of.holds(value),
+            (
+                Element::Member(_) | Element::UpTo(_) | Element::Entry(_) | Element::Index(_) | Element::Slice { .. },
+                _,
+            ) => false,
         };
         if fits {
             return Ok(());
@@ -122,7 +125,7 @@ impl Column {
         match (operation, self.kind) {
             (Operation::Put(value), ColumnType::Scalar(scalar))
             | (Operation::Assign(value), ColumnType::Register(scalar)) => self.holds(scalar, value),
-            (Operation::Add(_), ColumnType::Counter) => true,
+            (Operation::Add(_) | Operation::PutTotal(_), ColumnType::Counter) => true,
             (Operation::Insert(value) | Operation::Remove(value), ColumnType::Set(of)) => of.holds(value),
             (Operation::Append { value, order }, ColumnType::List { of, order: own }) => {
                 *order == own && of.holds(value)
@@ -136,6 +139,7 @@ impl Column {
                 | Operation::Put(_)
                 | Operation::Assign(_)
                 | Operation::Add(_)
+                | Operation::PutTotal(_)
                 | Operation::Insert(_)
                 | Operation::Remove(_)
                 | Operation::Append { .. }

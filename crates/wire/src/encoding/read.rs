@@ -22,6 +22,10 @@ impl Writer {
                     Element::Member(value) => Some(Part::Member(value::write(value))),
                     Element::Entry(key) => Some(Part::Entry(self.text(key, MAP_KEY))),
                     Element::Index(index) => Some(Part::Index(*index)),
+                    Element::UpTo(value) => Some(Part::UpTo(value::write(value))),
+                    Element::Slice { from, to } => {
+                        Some(Part::Slice(proto::ListSlice { from: *from, count: to.saturating_sub(*from) }))
+                    }
                 };
                 proto::Read { cell: cell.number, name: cell.name, part }
             }
@@ -43,6 +47,11 @@ impl Reader {
             Some(Part::Member(value)) => Element::Member(value::read(value)?),
             Some(Part::Entry(key)) => Element::Entry(self.map_key(key)?),
             Some(Part::Index(index)) => Element::Index(index),
+            Some(Part::UpTo(value)) => Element::UpTo(value::read(value)?),
+            Some(Part::Slice(proto::ListSlice { from, count })) => {
+                let to = from.checked_add(count).ok_or(DecodeError::malformed("a slice past every list"))?;
+                Element::Slice { from, to }
+            }
             Some(Part::Range(_)) if read.cell != 0 || read.name.is_some() => {
                 return Err(DecodeError::malformed("a read is of a cell or of a range"));
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Attempt, ClientId, ColumnId, Counter, Level, TableId, Timestamp, TransactionId};
+use iolite_values::{Attempt, ClientId, ColumnId, Counter, TableId, Timestamp, TransactionId};
 
 use crate::encoding::{Reader, Writer, identity, read_level, required, row_key, write_level};
 use crate::generated::proto::{self, checkpoint_chunk::Chunk as Field};
@@ -11,6 +11,7 @@ use crate::limits::CHECKPOINT_CHUNK;
 use crate::session::{attempt, earlier_attempts};
 use crate::{DecodeError, EncodeError, frame};
 
+use super::since::{of_commit, of_operation, of_writes};
 use super::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completion, HistoryEntry,
     JournalRecord, Settled, check_version,
@@ -49,18 +50,13 @@ impl CheckpointChunk {
     }
 
     fn version(&self) -> u32 {
-        let plain =
-            |commit: &CheckpointCommit| commit.attempt == Attempt(1) && commit.writes.is_some() && commit.is_home;
         match self {
-            CheckpointChunk::Rows(_) | CheckpointChunk::Clients(_) | CheckpointChunk::Meta(_) => 1,
-            CheckpointChunk::Commits(commits) => {
-                let version = |commit: &CheckpointCommit| match commit.level {
-                    Level::Strict if plain(commit) => 1,
-                    Level::Strict => 2,
-                    Level::Serializable | Level::Snapshot | Level::ReadCommitted => 3,
-                };
-                commits.iter().map(version).max().unwrap_or(1)
+            CheckpointChunk::Clients(_) | CheckpointChunk::Meta(_) => 1,
+            CheckpointChunk::Rows(rows) => {
+                let history = rows.iter().flat_map(|row| &row.history);
+                history.map(|entry| of_operation(&entry.operation)).max().unwrap_or(1)
             }
+            CheckpointChunk::Commits(commits) => commits.iter().map(of_checkpoint_commit).max().unwrap_or(1),
             CheckpointChunk::Records(records) => records.iter().map(JournalRecord::version).max().unwrap_or(2).max(2),
         }
     }
@@ -127,6 +123,12 @@ fn read_entry(entry: proto::HistoryEntry, reader: &mut Reader) -> Result<History
         column: ColumnId(entry.column),
         operation: reader.operation(required(entry.write, "a history entry without an operation")?)?,
     })
+}
+
+fn of_checkpoint_commit(commit: &CheckpointCommit) -> u32 {
+    let plain = commit.attempt == Attempt(1) && commit.writes.is_some() && commit.is_home;
+    let own = if plain { 1 } else { 2 };
+    of_commit(commit.level).max(own).max(commit.writes.as_deref().map_or(1, of_writes))
 }
 
 fn write_commit(commit: &CheckpointCommit, writer: &mut Writer) -> proto::CheckpointCommit {

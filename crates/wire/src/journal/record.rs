@@ -12,6 +12,7 @@ use crate::{DecodeError, EncodeError, frame};
 use crate::node::{ClosedList, Configuration, RecordPart, RecordedEntry, Registered, Split, View};
 
 use super::check_version;
+use super::since::{of_commit, of_entry, of_writes};
 
 /// What a replica must not forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,14 +118,17 @@ impl JournalRecord {
     /// The first version that has it, so that a release that writes nothing newer can be gone back from.
     pub(super) fn version(&self) -> u32 {
         match self {
-            JournalRecord::Completed(completed) => match (completed.level, completed.is_home) {
-                (Level::Strict, true) => 1,
-                (Level::Strict, false) => 2,
-                (Level::Serializable | Level::Snapshot | Level::ReadCommitted, _) => 3,
-            },
+            JournalRecord::Completed(completed) => {
+                let of_home = if completed.is_home { 1 } else { 2 };
+                let writes = match &completed.decision {
+                    CompletedDecision::Committed(writes) => of_writes(writes),
+                    CompletedDecision::Aborted => 1,
+                };
+                of_commit(completed.level).max(of_home).max(writes)
+            }
             JournalRecord::Acknowledged { .. } | JournalRecord::Ceiling(_) => 1,
-            JournalRecord::Entry(entry) => version_of(entry),
-            JournalRecord::Master(part) => part.entries.iter().map(version_of).max().unwrap_or(2),
+            JournalRecord::Entry(entry) => of_entry(entry),
+            JournalRecord::Master(part) => part.entries.iter().map(of_entry).max().unwrap_or(2),
             JournalRecord::Term(_)
             | JournalRecord::Joined(_)
             | JournalRecord::ClosedList(_)
@@ -160,14 +164,6 @@ impl JournalRecord {
             Field::Configured(own) => JournalRecord::Configured(Configuration::from_proto(own)?),
             Field::Split(own) => JournalRecord::Split(Split::from_proto(own)?),
         })
-    }
-}
-
-/// Version 2 knows the two serial levels.
-fn version_of(entry: &RecordedEntry) -> u32 {
-    match entry.proposal.as_ref().map_or(Level::Strict, |proposal| proposal.level) {
-        Level::Strict | Level::Serializable => 2,
-        Level::Snapshot | Level::ReadCommitted => 3,
     }
 }
 

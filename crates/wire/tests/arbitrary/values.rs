@@ -64,6 +64,7 @@ pub fn operation() -> BoxedStrategy<Operation> {
         Just(Operation::Create),
         Just(Operation::Delete),
         any::<i64>().prop_map(Operation::Add),
+        any::<i64>().prop_map(Operation::PutTotal),
         value().prop_map(Operation::Put),
         value().prop_map(Operation::Assign),
         value().prop_map(Operation::Insert),
@@ -96,6 +97,8 @@ pub fn read() -> impl Strategy<Value = Read> {
         value().prop_map(Element::Member),
         text().prop_map(Element::Entry),
         any::<u32>().prop_map(Element::Index),
+        value().prop_map(Element::UpTo),
+        (0..u32::MAX / 2, 0..u32::MAX / 2).prop_map(|(from, count)| Element::Slice { from, to: from + count }),
     ];
     let range = (table(), range()).prop_map(|(table, range)| Read::Range { table, range });
     prop_oneof![(cell(), element).prop_map(|(cell, element)| Read::Cell { cell, element }), range]

@@ -10,7 +10,7 @@ use iolite_wire::journal::{
 };
 
 use super::session::{client, schema, store};
-use super::values::{cell, column, every_operation, every_state, key, ranges, table, time, write};
+use super::values::{cell, column, every_operation, every_state, key, later_operations, ranges, table, time, write};
 use crate::decoders::Content;
 
 pub fn transaction() -> TransactionId {
@@ -80,11 +80,17 @@ fn journal() -> Vec<(&'static str, &'static str, Content)> {
         [CompletedDecision::Committed(every_operation().into_iter().map(write).collect()), CompletedDecision::Aborted];
     vec![
         ("journal_record", "a ceiling", record(JournalRecord::Ceiling(time(0)))),
-        ("completed", "a commit of every operation, an abort, and what is read committed", {
-            let abort = Completed { level: Level::ReadCommitted, ..completed(CompletedDecision::Aborted) };
-            let all = decisions.map(completed).into_iter().chain([abort]);
-            Content::Journal(all.map(JournalRecord::Completed).collect())
-        }),
+        (
+            "completed",
+            "a commit of every operation, an abort, one that is read committed, and a commit of later operations",
+            {
+                let abort = Completed { level: Level::ReadCommitted, ..completed(CompletedDecision::Aborted) };
+                let later =
+                    completed(CompletedDecision::Committed(later_operations().into_iter().map(write).collect()));
+                let all = decisions.map(completed).into_iter().chain([abort, later]);
+                Content::Journal(all.map(JournalRecord::Completed).collect())
+            },
+        ),
         ("acknowledged_through", "an acknowledgement", {
             record(JournalRecord::Acknowledged { client: client(), through: Counter(42) })
         }),

@@ -87,6 +87,11 @@ pub fn every_operation() -> Vec<Operation> {
     ]
 }
 
+/// Those that came after the first release.
+pub fn later_operations() -> Vec<Operation> {
+    vec![Operation::PutTotal(-4)]
+}
+
 pub fn every_state() -> Row {
     let states = [
         CellState::Row(true),
@@ -111,10 +116,18 @@ pub fn ranges() -> Vec<KeyRange> {
 }
 
 fn every_read() -> Vec<Read> {
-    let elements =
-        [Element::Whole, Element::Member(Value::Int(1)), Element::Entry("k".into()), Element::Index(4)].into_iter();
-    let cells = elements.map(|element| Read::Cell { cell: cell("table"), element });
-    cells.chain(ranges().into_iter().map(|range| Read::Range { table: table(), range })).collect()
+    let elements = [Element::Whole, Element::Member(Value::Int(1)), Element::Entry("k".into()), Element::Index(4)];
+    let ranges = ranges().into_iter().map(|range| Read::Range { table: table(), range });
+    elements.map(read).into_iter().chain(ranges).collect()
+}
+
+/// Those that came after the first release.
+fn later_reads() -> Vec<Read> {
+    vec![read(Element::UpTo(Value::Int(1))), read(Element::Slice { from: 0, to: 3 })]
+}
+
+fn read(element: Element) -> Read {
+    Read::Cell { cell: cell("table"), element }
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
@@ -127,6 +140,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     vec![
         ("value", "puts of every kind of value", changes(every_value().into_iter().map(Operation::Put).collect())),
         ("cell_name", "a cell named, another, the first by its number, a third", submits(Vec::new(), named.into())),
+        ("list_slice", "a slice of a list", { submits(vec![read(Element::Slice { from: 2, to: 300 })], Vec::new()) }),
         ("list_element", "a list's element set", one(Operation::SetAt { index: 2, value: Value::from("z") })),
         ("map_entry", "a map's entry put", one(Operation::PutEntry { key: "k".into(), value: Value::Bool(true) })),
         ("map_entries", "a map's state", row(CellState::Map(BTreeMap::from([("k".into(), Value::Int(1))])))),
@@ -135,10 +149,16 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("row", "a row with every type of cell, and one that does not exist", {
             Content::FromGateway(vec![rows(vec![every_state(), Row::default()])])
         }),
-        ("write", "every operation on one cell", changes(every_operation())),
+        ("write", "every operation on one cell, and those of later versions", {
+            let all = [every_operation(), later_operations()];
+            Content::FromGateway(all.map(|some| advance(some.into_iter().map(write).collect(), Vec::new())).into())
+        }),
         ("table_range", "subscriptions to a table, a row and a prefix", {
             Content::FromClient(vec![FromClient::Subscribe(Subscribe { held: false, interests: ranges })])
         }),
-        ("read", "every kind of read", submits(every_read(), Vec::new())),
+        ("read", "every kind of read, and those of later versions", {
+            let all = [every_read(), later_reads()].map(|some| submit(some, Decision::Commit(Vec::new())));
+            Content::FromClient(all.map(FromClient::Submit).into())
+        }),
     ]
 }

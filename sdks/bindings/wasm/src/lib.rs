@@ -10,6 +10,7 @@ mod following;
 mod layout;
 mod leading;
 mod listing;
+mod operations;
 mod output;
 mod panic;
 mod reads;

@@ -87,6 +87,16 @@ impl Core {
         })?)
     }
 
+    /// The member of a set at a place in its order, or `undefined`.
+    #[wasm_bindgen(js_name = memberAt)]
+    pub fn member_at(&mut self, table: u32, key: &Array, column: u32, index: u32) -> Result<JsValue, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let (cell, slot) = layout.cell(key, column)?;
+            let member = transaction.member_at(&cell, index)?;
+            member.map_or(Ok(JsValue::UNDEFINED), |value| to_js(&value, slot.is_wide(), &layout.place(slot)))
+        })?)
+    }
+
     /// A map's entry, or `undefined`.
     pub fn entry(&mut self, table: u32, key: &Array, column: u32, name: &JsValue) -> Result<JsValue, JsValue> {
         Ok(self.on_table(table, |transaction, layout| {
@@ -103,6 +113,15 @@ impl Core {
             let (cell, slot) = layout.cell(key, column)?;
             let element = transaction.element(&cell, index)?;
             element.map_or(Ok(JsValue::UNDEFINED), |value| to_js(&value, slot.is_wide(), &layout.place(slot)))
+        })?)
+    }
+
+    /// A list's elements from an index to before another.
+    pub fn elements(&mut self, table: u32, key: &Array, column: u32, from: u32, to: u32) -> Result<Array, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let (cell, slot) = layout.cell(key, column)?;
+            let (elements, place) = (transaction.elements(&cell, from, to)?, layout.place(slot));
+            elements.iter().map(|value| to_js(value, slot.is_wide(), &place)).collect()
         })?)
     }
 }

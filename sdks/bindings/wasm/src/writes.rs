@@ -1,13 +1,14 @@
 //! Writes of a running closure. Keys are arrays of their values.
 
-use iolite_values::{ColumnType, ListOrder, Operation};
+use iolite_values::Operation;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 use crate::core::Core;
 use crate::failure::Failure;
 use crate::layout::Slot;
-use crate::value::{Place, integer, text, value_from_js};
+use crate::operations;
+use crate::value::Place;
 
 #[wasm_bindgen]
 impl Core {
@@ -27,24 +28,18 @@ impl Core {
 
     /// Gives a scalar or a register a value.
     pub fn put(&mut self, table: u32, key: &Array, column: u32, value: &JsValue) -> Result<(), JsValue> {
-        self.operate(table, key, column, |slot, place| {
-            let value = slot.value(value, place)?;
-            Ok(match slot.kind {
-                ColumnType::Register(_) => Operation::Assign(value),
-                ColumnType::Scalar(_)
-                | ColumnType::Counter
-                | ColumnType::Set(_)
-                | ColumnType::List { .. }
-                | ColumnType::Map(_) => Operation::Put(value),
-            })
-        })
+        self.operate(table, key, column, |slot, place| operations::put(slot, place, value))
     }
 
     /// Changes a counter by `sign` times `amount`.
     pub fn add(&mut self, table: u32, key: &Array, column: u32, amount: &JsValue, sign: i32) -> Result<(), JsValue> {
-        self.operate(table, key, column, |_, place| {
-            Ok(Operation::Add(integer(amount, place)?.wrapping_mul(i64::from(sign))))
-        })
+        self.operate(table, key, column, |_, place| operations::add(place, amount, sign))
+    }
+
+    /// Gives a counter a total.
+    #[wasm_bindgen(js_name = putTotal)]
+    pub fn put_total(&mut self, table: u32, key: &Array, column: u32, total: &JsValue) -> Result<(), JsValue> {
+        self.operate(table, key, column, |_, place| operations::put_total(place, total))
     }
 
     /// Puts a value into a set, or takes it out.
@@ -57,26 +52,12 @@ impl Core {
         member: &JsValue,
         present: bool,
     ) -> Result<(), JsValue> {
-        self.operate(table, key, column, |slot, place| {
-            let member = value_from_js(member, slot.scalar(), place)?;
-            Ok(if present { Operation::Insert(member) } else { Operation::Remove(member) })
-        })
+        self.operate(table, key, column, |slot, place| operations::set_member(slot, place, member, present))
     }
 
     /// Appends to a list.
     pub fn push(&mut self, table: u32, key: &Array, column: u32, value: &JsValue) -> Result<(), JsValue> {
-        self.operate(table, key, column, |slot, place| {
-            let value = value_from_js(value, slot.scalar(), place)?;
-            let order = match slot.kind {
-                ColumnType::List { of: _, order } => order,
-                ColumnType::Scalar(_)
-                | ColumnType::Register(_)
-                | ColumnType::Counter
-                | ColumnType::Set(_)
-                | ColumnType::Map(_) => ListOrder::Strict,
-            };
-            Ok(Operation::Append { value, order })
-        })
+        self.operate(table, key, column, |slot, place| operations::push(slot, place, value))
     }
 
     /// Replaces a list's element.
@@ -89,9 +70,7 @@ impl Core {
         index: u32,
         value: &JsValue,
     ) -> Result<(), JsValue> {
-        self.operate(table, key, column, |slot, place| {
-            Ok(Operation::SetAt { index, value: value_from_js(value, slot.scalar(), place)? })
-        })
+        self.operate(table, key, column, |slot, place| operations::set_element(slot, place, index, value))
     }
 
     /// Gives a map's entry a value, or removes it if that is `undefined`.
@@ -104,13 +83,7 @@ impl Core {
         name: &JsValue,
         value: &JsValue,
     ) -> Result<(), JsValue> {
-        self.operate(table, key, column, |slot, place| {
-            let key = text(name, place)?;
-            if value.is_undefined() {
-                return Ok(Operation::RemoveEntry { key });
-            }
-            Ok(Operation::PutEntry { key, value: value_from_js(value, slot.scalar(), place)? })
-        })
+        self.operate(table, key, column, |slot, place| operations::set_entry(slot, place, name, value))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use iolite_values::{CellState, Operation, Value};
+use iolite_values::{CellState, Id, Operation, Value};
 
 use super::kinds::{Counter, List, Map, Register, Scalar, Set, value};
 use crate::error::{Abort, Result};
@@ -35,6 +35,12 @@ impl<'t, 'a, C> CellRef<'t, 'a, C> {
         self.transaction.cell(self.table, &self.key, self.column)
     }
 
+    fn put_new_id(self) -> Result<Id> {
+        let id = self.transaction.new_id();
+        self.write(Operation::Put(Value::Id(id)))?;
+        Ok(id)
+    }
+
     fn scalar(self) -> Result<Value> {
         let column = self.column;
         match self.state()? {
@@ -61,6 +67,26 @@ impl<S: Scalar> CellRef<'_, '_, S> {
     /// As [`Transaction::set`].
     pub fn set(self, value: impl Into<S>) -> Result<()> {
         self.write(Operation::Put(value.into().to_value()))
+    }
+}
+
+impl CellRef<'_, '_, Id> {
+    /// Puts a new id, which no other call makes, and returns it.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn generate(self) -> Result<Id> {
+        self.put_new_id()
+    }
+}
+
+impl CellRef<'_, '_, Option<Id>> {
+    /// Puts a new id, which no other call makes, and returns it.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`].
+    pub fn generate(self) -> Result<Id> {
+        self.put_new_id()
     }
 }
 
@@ -111,6 +137,14 @@ impl CellRef<'_, '_, Counter> {
         self.transaction.counter(self.table, &self.key, self.column)
     }
 
+    /// Gives it a total, whatever was added before. Conflicts with additions.
+    ///
+    /// # Errors
+    /// As [`Transaction::set_total`].
+    pub fn set(self, total: i64) -> Result<()> {
+        self.write(Operation::PutTotal(total))
+    }
+
     /// Adds to it.
     ///
     /// # Errors
@@ -128,6 +162,28 @@ impl<S: Scalar> CellRef<'_, '_, Set<S>> {
     /// As [`Transaction::contains`].
     pub fn contains(self, member: impl Into<S>) -> Result<bool> {
         self.transaction.contains(self.table, &self.key, self.column, member.into().to_value())
+    }
+
+    /// All members, in their order.
+    ///
+    /// # Errors
+    /// As [`Transaction::cell`].
+    pub fn all(self) -> Result<Vec<S>> {
+        let column = self.column;
+        match self.state()? {
+            Some(CellState::Set(members)) => members.iter().map(|member| value(column, member)).collect(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The member at a place in their order.
+    ///
+    /// # Errors
+    /// As [`Transaction::member_at`].
+    pub fn at(self, index: u32) -> Result<Option<S>> {
+        let column = self.column;
+        let found = self.transaction.member_at(self.table, &self.key, column, index)?;
+        found.map(|found| value(column, &found)).transpose()
     }
 
     /// Puts a member in.
@@ -148,6 +204,38 @@ impl<S: Scalar> CellRef<'_, '_, Set<S>> {
 }
 
 impl<S: Scalar> CellRef<'_, '_, List<S>> {
+    /// All elements.
+    ///
+    /// # Errors
+    /// As [`Transaction::cell`].
+    pub fn all(self) -> Result<Vec<S>> {
+        let column = self.column;
+        match self.state()? {
+            Some(CellState::List(elements)) => elements.iter().map(|element| value(column, element)).collect(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The element at an index.
+    ///
+    /// # Errors
+    /// As [`Transaction::element`].
+    pub fn at(self, index: u32) -> Result<Option<S>> {
+        let column = self.column;
+        let found = self.transaction.element(self.table, &self.key, column, index)?;
+        found.map(|found| value(column, &found)).transpose()
+    }
+
+    /// Some elements in a row.
+    ///
+    /// # Errors
+    /// As [`Transaction::elements`].
+    pub fn slice(self, range: std::ops::Range<u32>) -> Result<Vec<S>> {
+        let column = self.column;
+        let found = self.transaction.elements(self.table, &self.key, column, range)?;
+        found.iter().map(|found| value(column, found)).collect()
+    }
+
     /// Appends an element.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The SDK against an embedded server, over real sockets.
 
 mod checkpoints;
+mod data_types;
 mod exchange;
 mod notes;
 mod offline;

@@ -20,6 +20,7 @@ const schema = defineSchema({
   }),
   messages: table({ room: s.string(), at: s.int(), text: s.string() }).key("room", "at"),
   hits: live(s.counter()),
+  badges: live(s.id().optional(), { isolation: "snapshot" }),
 });
 
 const parser: Parser<{ id: Id; by: number }> = { parse: (input) => input as { id: Id; by: number } };
@@ -53,8 +54,15 @@ const mutators = defineMutators(schema, {
     tx.messages.range({ prefix: ["kitchen", "x"] });
     tx.messages.delete(["kitchen", 3]);
     tx.hits.ref("home").increment();
+    tx.hits.ref("home").set(7);
     // @ts-expect-error nobody inserts into a live table
     tx.hits.insert({});
+    const first: string | undefined = tx.notes.ref(args.id).tags.at(0);
+    const some: readonly number[] = tx.notes.ref(args.id).log.slice(0, 2);
+    const made: Id = tx.badges.ref("ada").generate();
+    // @ts-expect-error only ids are generated
+    tx.notes.ref(args.id).title.generate();
+    return void [first, some, made];
   }),
   clear: mutator((tx) => {
     for (const { room, at } of tx.messages.range()) {

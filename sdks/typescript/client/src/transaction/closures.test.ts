@@ -121,6 +121,29 @@ describe("closures", () => {
     await assert.rejects(app.read((tx) => tx.notes.get(newId())), /never stops missing/);
   });
 
+  test("read members and elements by their places, from the end too", async () => {
+    const id = newId();
+    await app.mutate.addNote({ id, title: "places" }).until("confirmed");
+    const seen = await app.transact((tx) => {
+      const { tags, log, votes } = tx.notes.ref(id);
+      ["pear", "apple", "fig"].forEach((tag) => tags.add(tag));
+      [5, 6, 7, 8].forEach((entry) => log.push(entry));
+      votes.increment(3);
+      votes.set(40);
+      votes.increment(2);
+      return {
+        tags: [tags.at(0), tags.at(2), tags.at(3), tags.at(-1)],
+        log: [log.at(1), log.at(-1), log.slice(1, 3), log.slice(-2), log.slice(2), log.slice(3, 9)],
+        votes: votes.get(),
+      };
+    });
+    assert.deepEqual(seen, {
+      tags: ["apple", "pear", undefined, "pear"],
+      log: [6, 8, [6, 7], [7, 8], [7, 8], [8]],
+      votes: 42,
+    });
+  });
+
   test("that only read cannot write", async () => {
     const writing = app.read((tx) => (tx.hits.ref("home") as unknown as { increment(): void }).increment());
     await assert.rejects(writing, (error) => error instanceof TransactionError && /only reads/.test(error.message));

@@ -26,11 +26,23 @@ class ScalarRef {
   }
 }
 
+class IdRef extends ScalarRef {
+  generate(): unknown {
+    const id = this.scope.call("newId");
+    this.set(id);
+    return id;
+  }
+}
+
 class CounterRef {
   constructor(readonly scope: Scope, readonly name: CellName) {}
 
   get(): unknown {
     return this.scope.call("cell", ...this.name);
+  }
+
+  set(total: number | bigint): void {
+    this.scope.call("putTotal", ...this.name, total);
   }
 
   increment(by: number | bigint = 1): void {
@@ -55,6 +67,13 @@ class SetRef {
 
   has(value: unknown): boolean {
     return this.scope.call("contains", ...this.name, value);
+  }
+
+  at(index: number): unknown {
+    if (index < 0) {
+      return Array.from(this.get()).at(index);
+    }
+    return this.scope.call("memberAt", ...this.name, checkedIndex(index));
   }
 
   add(value: unknown): void {
@@ -82,7 +101,17 @@ class ListRef {
   }
 
   at(index: number): unknown {
+    if (index < 0) {
+      return this.get().at(index);
+    }
     return this.scope.call("element", ...this.name, checkedIndex(index));
+  }
+
+  slice(from = 0, to?: number): readonly unknown[] {
+    if (to === undefined || to < 0 || from < 0) {
+      return this.get().slice(from, to);
+    }
+    return this.scope.call("elements", ...this.name, checkedIndex(from), checkedIndex(to));
   }
 
   push(value: unknown): void {
@@ -129,6 +158,9 @@ export function refTo(column: Column, scope: Scope, name: CellName): unknown {
   }
   if (column instanceof MapColumn) {
     return new MapRef(scope, name);
+  }
+  if (column instanceof ScalarColumn && column.json.type === "id") {
+    return new IdRef(scope, name);
   }
   if (column instanceof ScalarColumn || column instanceof RegisterColumn) {
     return new ScalarRef(scope, name);

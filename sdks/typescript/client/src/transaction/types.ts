@@ -36,10 +36,17 @@ export interface ReadScalar<T> {
 export interface WriteScalar<T> extends ReadScalar<T> {
   set(value: T): void;
 }
+/** A cell of ids. */
+export interface WriteId<T> extends WriteScalar<T> {
+  /** Puts a new id, which no other call makes, and returns it. */
+  generate(): Id;
+}
 export interface ReadCounter<T extends number | bigint> {
   get(): T;
 }
 export interface WriteCounter<T extends number | bigint> extends ReadCounter<T> {
+  /** Gives it a total, whatever was added before. Conflicts with increments, which do not with each other. */
+  set(total: T): void;
   increment(by?: T): void;
   decrement(by?: T): void;
 }
@@ -47,6 +54,8 @@ export interface ReadSet<T> {
   get(): ReadonlySet<T>;
   /** Conflicts only with changes of this value. */
   has(value: T): boolean;
+  /** The member at a place in their order, from the end if it is negative. Conflicts only with changes of it and of what comes before it. */
+  at(index: number): T | undefined;
   readonly size: number;
 }
 export interface WriteSet<T> extends ReadSet<T> {
@@ -56,8 +65,10 @@ export interface WriteSet<T> extends ReadSet<T> {
 export interface ReadList<T> {
   get(): readonly T[];
   toArray(): readonly T[];
-  /** Conflicts only with changes of this element, unless it is past the end. */
+  /** The element at an index, from the end if it is negative. Conflicts only with changes of this element, unless it is counted from the end or past it. */
   at(index: number): T | undefined;
+  /** As `Array.prototype.slice`. Conflicts only with changes of these elements, unless one bound is missing, negative or past the end. */
+  slice(from?: number, to?: number): readonly T[];
   readonly length: number;
 }
 export interface WriteList<T> extends ReadList<T> {
@@ -77,7 +88,9 @@ export interface WriteMap<T> extends ReadMap<T> {
 }
 
 /** One cell, to read. Reading it conflicts only with changes of this cell. */
-export type ReadRef<C> = C extends ScalarColumn | RegisterColumn
+export type ReadRef<C> = C extends ScalarColumn<Id>
+  ? ReadScalar<CellOf<C>>
+  : C extends ScalarColumn | RegisterColumn
   ? ReadScalar<CellOf<C>>
   : C extends CounterColumn<infer T>
     ? ReadCounter<T>
@@ -90,7 +103,9 @@ export type ReadRef<C> = C extends ScalarColumn | RegisterColumn
           : never;
 
 /** One cell, to read and write. */
-export type WriteRef<C> = C extends ScalarColumn | RegisterColumn
+export type WriteRef<C> = C extends ScalarColumn<Id>
+  ? WriteId<CellOf<C>>
+  : C extends ScalarColumn | RegisterColumn
   ? WriteScalar<CellOf<C>>
   : C extends CounterColumn<infer T>
     ? WriteCounter<T>
