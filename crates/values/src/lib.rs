@@ -7,6 +7,7 @@ mod cell;
 mod conflict;
 mod id;
 mod isolation;
+mod json;
 mod key;
 mod name;
 mod operation;

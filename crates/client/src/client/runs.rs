@@ -8,7 +8,8 @@ use iolite_values::{Counter, Offline, TransactionId};
 use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output};
-use crate::queue::{GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
+use crate::live::{self, LIVE};
+use crate::queue::{GivenUp, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
 use crate::reason::shortened;
 use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
@@ -142,10 +143,24 @@ impl Client {
     pub(super) fn rebase(&mut self) -> bool {
         match self.queue.settle(&self.cache) {
             Step::Run(counter) => {
-                self.ask_to_run(RunOf::Mutation(counter));
+                self.run_mutation(counter);
                 true
             }
             Step::Settled => false,
+        }
+    }
+
+    fn run_mutation(&mut self, counter: Counter) {
+        let kind = self.queue.entry(counter).map(|entry| entry.mutation.kind.clone());
+        let of = RunOf::Mutation(counter);
+        match kind {
+            Some(MutationKind::Named { name, arguments }) if *name == *LIVE => {
+                self.running = Some(of);
+                let mut run = self.begin(of);
+                let closed = live::run(&mut self.transaction(&mut run), &arguments);
+                self.finish(run, closed);
+            }
+            Some(MutationKind::Named { .. } | MutationKind::Closure) | None => self.ask_to_run(of),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Errors on their way to JavaScript.
 
 use iolite_client::{CallError, OpenError, RunError};
-use iolite_values::{KeyError, SchemaError};
+use iolite_values::{KeyError, OperationError, SchemaError};
 use wasm_bindgen::JsValue;
 
 /// Something went wrong; the code tells the package which class to throw.
@@ -55,6 +55,12 @@ impl From<RunError> for Failure {
 
 impl From<KeyError> for Failure {
     fn from(error: KeyError) -> Failure {
+        Failure::of_transaction(error.to_string())
+    }
+}
+
+impl From<OperationError> for Failure {
+    fn from(error: OperationError) -> Failure {
         Failure::of_transaction(error.to_string())
     }
 }

@@ -10,6 +10,7 @@ mod following;
 mod layout;
 mod leading;
 mod listing;
+mod live;
 mod operations;
 mod output;
 mod panic;

@@ -43,6 +43,7 @@ export {
   ScalarColumn,
   SetColumn,
 } from "./schema/column.js";
+export type * from "./live/types.js";
 export type { ChangesOf, NewRowOf, RowOf } from "./schema/row.js";
 export { defineSchema, Schema } from "./schema/schema.js";
 export { type KeyOf, type KeyPrefixOf, live, LiveTable, table, Table } from "./schema/table.js";

@@ -60,6 +60,9 @@ export type ArgumentsOf<M> = M extends Mutator<never, infer Input> ? Input : nev
 /** Puts an app's mutators together. Old names have to stay until no queue holds them any more. */
 export function defineMutators<S extends Schema, const M extends AnyMutators<S>>(schema: S, mutators: M): Mutators<S, M> {
   for (const [name, { run }] of Object.entries<Partial<Mutator>>(mutators)) {
+    if (name.startsWith("$")) {
+      throw new TypeError(`mutator ${JSON.stringify(name)}: names that begin with $ are not for apps`);
+    }
     if (typeof run !== "function") {
       throw new TypeError(`mutator ${JSON.stringify(name)}: wrap its function, mutator((tx, args) => ...)`);
     }

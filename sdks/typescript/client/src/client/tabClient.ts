@@ -2,9 +2,12 @@
 
 import { IoliteError } from "../errors.js";
 import { newId } from "../id.js";
+import { liveOf } from "../live/tables.js";
+import type { LiveTables } from "../live/types.js";
 import type { Mutator } from "../mutators.js";
 import type { Schema } from "../schema/schema.js";
 import type { Closure } from "../transaction/runClosure.js";
+import { liveName } from "../wasm/iolite_wasm.js";
 import { encodeArguments } from "./arguments.js";
 import type { FollowerHost } from "./followerHost.js";
 import type { OwnCall } from "./knownMutation.js";
@@ -28,6 +31,7 @@ import type {
 export class TabClient implements Client {
   readonly schema: Schema;
   readonly mutate: Record<string, (args?: unknown) => MutationHandle> = {};
+  #live: LiveTables<Schema> | undefined;
   readonly #seat: Seat;
   readonly #mutators: Readonly<Record<string, Mutator>>;
 
@@ -38,6 +42,14 @@ export class TabClient implements Client {
     for (const name of Object.keys(this.#mutators)) {
       this.mutate[name] = (args) => this.#call(name, args);
     }
+  }
+
+  get live(): LiveTables<Schema> {
+    const client = {
+      observe: (closure: Closure, options: ReactOptions) => this.observe(closure, options),
+      call: (args: string) => this.#callJson(liveName(), args),
+    };
+    return (this.#live ??= liveOf(this.schema, client) as unknown as LiveTables<Schema>);
   }
 
   observe(closure: Closure, options: ReactOptions = {}): Observation<never> {
@@ -158,9 +170,12 @@ export class TabClient implements Client {
   }
 
   #call(name: string, args: unknown): MutationHandle {
-    this.#seat.checkUsable();
     this.#mutators[name]?.parser?.parse(args);
-    const json = encodeArguments(args);
+    return this.#callJson(name, encodeArguments(args));
+  }
+
+  #callJson(name: string, json: string): MutationHandle {
+    this.#seat.checkUsable();
     const host = this.#seat.host;
     const handle = host?.role === "leader" ? this.#callLeading(host, name, json) : this.#callByTicket(host, name, json);
     host?.drain();

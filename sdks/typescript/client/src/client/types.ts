@@ -1,5 +1,6 @@
 /** The client as apps see it. */
 
+import type { LiveTables } from "../live/types.js";
 import type { ArgumentsOf, Mutators } from "../mutators.js";
 import type { Schema } from "../schema/schema.js";
 import type { ReadTransaction, WriteTransaction } from "../transaction/types.js";
@@ -142,6 +143,12 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   readonly schema: S;
   /** The app's mutators. A call returns at once; its effect is visible in the view `optimistic`. */
   readonly mutate: Mutate<M>;
+
+  /**
+   * The app's tables as shared variables: `db.live.hits("home").increment()`, `db.live.notes(id).title.value`. Each write is a transaction of its own, queued
+   * and repeated like a mutator's; what has to hold together belongs into a mutator.
+   */
+  readonly live: LiveTables<S>;
 
   /** Runs a closure now and whenever what it read has changed, each time on one snapshot. */
   observe<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Observation<T>;

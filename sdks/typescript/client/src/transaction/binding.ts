@@ -5,6 +5,9 @@ import type { Schema } from "../schema/schema.js";
 import { type AnyTable, LIVE_KEY, LIVE_VALUE, LiveTable } from "../schema/table.js";
 import type { Core } from "../wasm/iolite_wasm.js";
 
+/** Whatever numbers tables: a core, and what writes without one. */
+type Numbering = Pick<Core, "addTable">;
+
 /** One table of the schema at one core. */
 export interface TableBinding {
   readonly name: string;
@@ -22,11 +25,11 @@ export const LIVE_KEY_PLACE = 0;
 export const LIVE_VALUE_PLACE = 1;
 
 /** Tells the core about the tables of a schema. */
-export function bindTables(core: Core, schema: Schema): TableBinding[] {
+export function bindTables(core: Numbering, schema: Schema): TableBinding[] {
   return Object.entries(schema.tables).map(([name, table]) => bind(core, name, table));
 }
 
-function bind(core: Core, name: string, table: AnyTable): TableBinding {
+function bind(core: Numbering, name: string, table: AnyTable): TableBinding {
   const live = table instanceof LiveTable;
   const named = live ? { [LIVE_KEY]: table.keyColumn, [LIVE_VALUE]: table.value } : table.columns;
   const columns = Object.keys(named);

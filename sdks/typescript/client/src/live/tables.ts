@@ -1,0 +1,108 @@
+/** `db.live`: the bindings of an app's tables. */
+
+import type { MutationHandle, Observation, ReactOptions } from "../client/types.js";
+import { TransactionError } from "../errors.js";
+import { type Column, RegisterColumn, ScalarColumn } from "../schema/column.js";
+import type { Schema } from "../schema/schema.js";
+import type { Closure } from "../transaction/runClosure.js";
+import { bindTables, LIVE_VALUE_PLACE, type TableBinding } from "../transaction/binding.js";
+import { withKnownNames } from "../transaction/knownNames.js";
+import { errorOf } from "../transaction/scope.js";
+import { LiveWriter } from "../wasm/iolite_wasm.js";
+import { type LiveHost, LiveReading, type LiveWrites } from "./binding.js";
+import { bindingOf } from "./cells.js";
+
+/** What bindings need of a client. */
+export interface LiveClient {
+  observe(closure: Closure, options: ReactOptions): Observation<unknown>;
+  /** Calls the mutation of live operations, with arguments in JSON. */
+  call(args: string): MutationHandle;
+}
+
+interface TableHost extends LiveHost {
+  readonly schema: Schema;
+  readonly writer: LiveWriter;
+}
+
+type Bind = (key: unknown, options?: ReactOptions) => unknown;
+
+export function liveOf(schema: Schema, client: LiveClient): Record<string, Bind> {
+  const writer = new LiveWriter(schema.json);
+  const write = (writes: LiveWrites): MutationHandle => client.call(checked(() => argumentsOf(writer, writes)));
+  const host: TableHost = { schema, writer, write, observe: (closure, options) => client.observe(closure, options) };
+  const tables = bindTables(writer, schema);
+  const bindings = tables.map((table): [string, Bind] => [table.name, (key, options = {}) => bind(host, table, key, options)]);
+  return withKnownNames(Object.fromEntries(bindings), (name) => new TransactionError(`the schema has no table ${JSON.stringify(name)}`));
+}
+
+function argumentsOf(writer: LiveWriter, writes: LiveWrites): string {
+  try {
+    for (const { call, table, key, column, rest } of writes) {
+      writer.write(call, table, [...key], column, rest[0], rest[1]);
+    }
+  } catch (thrown) {
+    // None of them counts.
+    writer.take();
+    throw thrown;
+  }
+  return writer.take();
+}
+
+/** What the core throws, as the package's errors. */
+function checked<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (thrown) {
+    throw errorOf(thrown);
+  }
+}
+
+function bind(host: TableHost, table: TableBinding, key: unknown, react: ReactOptions): unknown {
+  const values = Array.isArray(key) ? key : [key];
+  checked(() => host.writer.checkKey(table.number, values));
+  const cell = (columnNumber: number, column?: string): unknown => {
+    const place = { table: table.name, key, column, number: table.number, values, columnNumber };
+    return bindingOf(table.definitions[columnNumber] as Column, { host, schema: host.schema, place, react });
+  };
+  if (table.live) {
+    return cell(LIVE_VALUE_PLACE);
+  }
+  const row: Record<string, unknown> = {};
+  table.columns.forEach((name, index) => {
+    if (!table.key.includes(name)) {
+      row[name] = cell(index, name);
+    }
+  });
+  row["self"] = new RowBinding(host, table, key, values, react);
+  return withKnownNames(row, (name) => new TransactionError(`table ${JSON.stringify(table.name)} has no column ${JSON.stringify(name)} to bind`));
+}
+
+/** A row as a whole (the papers' `rmap_object`). */
+class RowBinding extends LiveReading<unknown> {
+  constructor(
+    readonly host: LiveHost,
+    readonly table: TableBinding,
+    key: unknown,
+    readonly values: readonly unknown[],
+    react: ReactOptions,
+  ) {
+    const read: Closure = (tx) => (tx as unknown as Record<string, { get(key: unknown): unknown }>)[table.name]?.get(key);
+    super(host, read, react);
+  }
+
+  update(changes: Record<string, unknown>): MutationHandle {
+    const { columns, definitions, key, name, number } = this.table;
+    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+    return this.host.write(
+      given.map(([column, value]) => {
+        const index = columns.indexOf(column);
+        const definition = definitions[index];
+        const puttable = definition instanceof ScalarColumn || definition instanceof RegisterColumn;
+        if (!puttable || key.includes(column)) {
+          throw new TransactionError(`table ${JSON.stringify(name)}: column ${JSON.stringify(column)} is none that update can put`);
+        }
+        return { call: "put", table: number, key: this.values, column: index, rest: [value] };
+      }),
+    );
+  }
+}

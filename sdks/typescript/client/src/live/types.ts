@@ -1,0 +1,90 @@
+/** Variables that are shared: cells, rows and ranges bound to names in the app, read at any time and written without a transaction. */
+
+import type { MutationHandle, Reactive, ReactOptions, Stop } from "../client/types.js";
+import type { Id } from "../id.js";
+import type {
+  Column,
+  CounterColumn,
+  ListColumn,
+  MapColumn,
+  RegisterColumn,
+  ScalarColumn,
+  SetColumn,
+} from "../schema/column.js";
+import type { CellOf, ChangesOf, RowOf } from "../schema/row.js";
+import type { Schema } from "../schema/schema.js";
+import type { KeyOf, LiveTable, Table } from "../schema/table.js";
+
+/** What is bound to a part of the data. It is kept up to date while somebody listens, and for a moment after `value` was asked for. */
+export interface Live<T> {
+  /** What it holds; undefined while that is not known here. The same object until it changes. */
+  readonly value: T | undefined;
+  /** The same with how it stands. */
+  readonly state: Reactive<T>;
+  onChange(callback: (state: Reactive<T>) => void): Stop;
+}
+
+export interface LiveScalar<T> extends Live<T> {
+  set(value: T): MutationHandle;
+}
+export interface LiveId<T> extends LiveScalar<T> {
+  /** Puts a new id, which no other call makes. */
+  generate(): MutationHandle;
+}
+export interface LiveCounter<T extends number | bigint> extends Live<T> {
+  set(total: T): MutationHandle;
+  increment(by?: T): MutationHandle;
+  decrement(by?: T): MutationHandle;
+}
+export interface LiveSet<T> extends Live<ReadonlySet<T>> {
+  add(value: T): MutationHandle;
+  delete(value: T): MutationHandle;
+}
+export interface LiveList<T> extends Live<readonly T[]> {
+  push(value: T): MutationHandle;
+  /** Replaces an element that is there. */
+  set(index: number, value: T): MutationHandle;
+  /** A part of the list, as `Array.prototype.slice` has it: its last twenty elements are `slice(-20)`. */
+  slice(from?: number, to?: number): LiveRange<T>;
+}
+export interface LiveRange<T> extends Live<readonly T[]> {
+  /** The rows whose keys the range holds, in its order; undefined for those that are not there. It is an error at once if these are not keys of the table. */
+  rows<R extends Table | LiveTable>(table: R): Live<readonly (RowOf<R> | undefined)[]>;
+}
+export interface LiveMap<T> extends Live<ReadonlyMap<string, T>> {
+  set(key: string, value: T): MutationHandle;
+  delete(key: string): MutationHandle;
+}
+
+/** One cell. */
+export type LiveCell<C> = C extends ScalarColumn<Id>
+  ? LiveId<CellOf<C>>
+  : C extends ScalarColumn | RegisterColumn
+    ? LiveScalar<CellOf<C>>
+    : C extends CounterColumn<infer T>
+      ? LiveCounter<T>
+      : C extends SetColumn<infer T>
+        ? LiveSet<T>
+        : C extends ListColumn<infer T>
+          ? LiveList<T>
+          : C extends MapColumn<infer T>
+            ? LiveMap<T>
+            : never;
+
+/** A row as an object: its columns are its members. */
+export type LiveRow<T> =
+  T extends Table<infer C, infer K>
+    ? { readonly [N in Exclude<keyof C, K[number]>]: LiveCell<C[N]> } & { readonly self: LiveSelf<T> }
+    : never;
+
+/** A row as a whole. */
+export interface LiveSelf<T> extends Live<RowOf<T> | undefined> {
+  /** Puts some of its scalars and registers, in one transaction. */
+  update(changes: ChangesOf<T>): MutationHandle;
+}
+
+export type LiveOf<T> = T extends LiveTable<infer C extends Column, unknown> ? LiveCell<C> : LiveRow<T>;
+
+/** Binds a row: `db.live.notes(id).votes.increment()`; of a live table its value: `db.live.hits("home").value`. */
+export type LiveTables<S> =
+  S extends Schema<infer T> ? { readonly [N in keyof T]: (key: KeyOf<T[N]>, options?: ReactOptions) => LiveOf<T[N]> } : never;
