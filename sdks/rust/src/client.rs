@@ -103,6 +103,15 @@ impl Client {
         self.shared.mutate(name, &arguments)
     }
 
+    pub(crate) fn call(&self, name: &str, arguments: &str) -> Result<MutationHandle, CallError> {
+        self.shared.mutate(name, arguments)
+    }
+
+    /// The schema that the client was opened with.
+    pub fn schema(&self) -> Arc<Schema> {
+        self.shared.with(|inner| inner.core.schema().clone())
+    }
+
     /// Runs a closure as a transaction, again after each conflict, and returns what the run that took effect returned. Online only: use a named
     /// mutation for what has to survive a lost connection.
     ///

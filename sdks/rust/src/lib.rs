@@ -32,6 +32,7 @@ mod embedded;
 mod error;
 mod key;
 mod link;
+pub mod live;
 mod mutation;
 mod mutators;
 mod options;

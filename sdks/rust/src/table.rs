@@ -44,6 +44,8 @@ pub use kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set};
 
 use iolite_values::{ListOrder, Value};
 
+pub(crate) use kinds::value as element;
+
 use crate::error::{Abort, Result};
 use crate::key::IntoKey;
 use crate::row::{FromValue, Record};

@@ -90,6 +90,14 @@ impl<'a> Transaction<'a> {
         Ok(state.or(self.definition(table)?.columns.get(column).and_then(default_state)))
     }
 
+    /// A record that holds one column of a row only.
+    pub(crate) fn cell_record(&mut self, table: &str, key: impl IntoKey, column: &str) -> Result<Record> {
+        let cell = self.cell_of(table, &key, column)?;
+        let state = self.core.cell(&cell)?;
+        let row = Row::from_parts(true, state.map(|state| (cell.column, state)).into_iter().collect());
+        Ok(Record::new(self.definition(table)?, key.values(), row))
+    }
+
     /// One counter of a row, 0 if nothing was ever added to it.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use iolite_values::{CellState, Id, Operation, Value};
 
-use super::kinds::{Counter, List, Map, Register, Scalar, Set, value};
+use super::kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, value};
 use crate::error::{Abort, Result};
 use crate::transaction::Transaction;
 
@@ -48,6 +48,17 @@ impl<'t, 'a, C> CellRef<'t, 'a, C> {
             Some(CellState::Scalar(value) | CellState::Register(value)) => Ok(value),
             Some(other) => Err(Abort::Mistake(format!("column {column:?} is a {}", other.name()))),
         }
+    }
+}
+
+impl<C: ColumnKind> CellRef<'_, '_, C> {
+    /// All that it holds.
+    ///
+    /// # Errors
+    /// As [`Transaction::cell`].
+    pub fn read(self) -> Result<C> {
+        let column = self.column;
+        C::read(&self.transaction.cell_record(self.table, &self.key, column)?, column)
     }
 }
 

@@ -70,6 +70,10 @@ impl ColumnDefinition {
         self
     }
 
+    pub(crate) fn kind(&self) -> ColumnType {
+        self.column.kind
+    }
+
     pub(super) fn order(&self) -> ListOrder {
         match self.column.kind {
             ColumnType::List { order, .. } => order,

@@ -193,7 +193,7 @@ fn values<'a, S: Scalar>(column: &str, values: impl Iterator<Item = &'a Value>) 
     values.map(|own| value(column, own)).collect()
 }
 
-pub(super) fn value<S: FromValue>(column: &str, value: &Value) -> Result<S> {
+pub(crate) fn value<S: FromValue>(column: &str, value: &Value) -> Result<S> {
     S::from_value(value).ok_or_else(|| Abort::Mistake(format!("column {column:?} holds {value:?}, not {}", S::NAME)))
 }
 

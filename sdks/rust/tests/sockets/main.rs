@@ -3,6 +3,7 @@
 mod checkpoints;
 mod data_types;
 mod exchange;
+mod live;
 mod notes;
 mod offline;
 mod pressure;
