@@ -8,9 +8,13 @@
  *     }
  */
 
+export { CheckBox, type CheckBoxProps } from "./bindings/CheckBox.js";
+export { LiveList, type LiveListProps } from "./bindings/LiveList.js";
+export { TextBox, type TextBoxProps } from "./bindings/TextBox.js";
 export { IoliteProvider, type IoliteProviderProps, useClient } from "./provider.js";
 export type * from "./register.js";
 export { useConnectionState } from "./useConnectionState.js";
+export { type LiveResult, useLive } from "./useLive.js";
 export { useMutation } from "./useMutation.js";
 export { usePending } from "./usePending.js";
 export { type ReactiveResult, useReactive } from "./useReactive.js";

@@ -3,11 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createClient, defineMutators, defineSchema, mutator, s, table } from "@iolite/client";
+import { createClient, defineMutators, defineSchema, type Id, live, mutator, s, table } from "@iolite/client";
 
-import { useMutation, useReactive } from "./index.js";
+import { CheckBox, LiveList, TextBox, useLive, useMutation, useReactive } from "./index.js";
 
-const schema = defineSchema({ notes: table({ id: s.id(), title: s.string() }) });
+const schema = defineSchema({
+  notes: table({ id: s.id(), title: s.string(), done: s.bool(), tags: s.list(s.string()) }),
+  hits: live(s.counter()),
+});
 const mutators = defineMutators(schema, { clear: mutator((tx, args: { keep: number }) => tx.notes.range({ limit: args.keep })) });
 const open = () => createClient({ url: "", token: "", name: "", user: "", schema, mutators });
 
@@ -31,6 +34,31 @@ function Notes() {
   return titles;
 }
 
+function Bound({ id }: { id: Id }) {
+  const hits = useLive((live) => live.hits("home"), []);
+  const total: number | undefined = hits.data;
+  hits.live.increment(2);
+  // @ts-expect-error a counter is no text
+  hits.live.set("2");
+  // @ts-expect-error there is no such column
+  useLive((live) => live.notes(id).text, [id]);
+  const note = useLive((live) => live.notes(id).self, [id]);
+  const title: string | undefined = note.data?.title;
+  note.live.update({ done: true });
+  return (
+    <>
+      <TextBox bind={(live) => live.notes(id).title} deps={[id]} />
+      <CheckBox bind={(live) => live.notes(id).done} deps={[id]} />
+      {/* @ts-expect-error a truth is no text */}
+      <TextBox bind={(live) => live.notes(id).done} />
+      <LiveList bind={(live) => live.notes(id).tags.slice(-2)} deps={[id]}>
+        {(tag: string) => <i>{tag}</i>}
+      </LiveList>
+      {[total, title]}
+    </>
+  );
+}
+
 test("the compiler has checked the types of this file", () => {
-  assert.equal(typeof Notes, "function");
+  assert.deepEqual([typeof Notes, typeof Bound], ["function", "function"]);
 });

@@ -10,6 +10,11 @@ for (const [name, value] of Object.entries(globals)) {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 }
 
+/** An event of the page's own kind. */
+export function event(name: string): Event {
+  return new window.Event(name, { bubbles: true }) as unknown as Event;
+}
+
 /** An element of the page to render into. */
 export function container(): HTMLElement {
   const element = window.document.createElement("div");

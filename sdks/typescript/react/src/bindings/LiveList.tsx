@@ -1,0 +1,34 @@
+/** A list that follows a shared one: all of it, a range, or the rows that it names. */
+
+import type { Live, LiveTables } from "@iolite/client";
+import { type DependencyList, Fragment, type ReactNode } from "react";
+
+import type { RegisteredSchema } from "../register.js";
+import { useLive } from "../useLive.js";
+
+export interface LiveListProps<T> {
+  /** Which list: `(live) => live.timelines(user).slice(-20)`. */
+  readonly bind: (live: LiveTables<RegisteredSchema>) => Live<readonly T[]>;
+  /** What `bind` uses from outside. */
+  readonly deps?: DependencyList;
+  readonly children: (element: T, index: number) => ReactNode;
+  /** What tells elements apart; their places, if not given. */
+  readonly keyOf?: (element: T, index: number) => string | number;
+  /** While the data is on its way. */
+  readonly loading?: ReactNode;
+  /** When there is nothing in it. */
+  readonly empty?: ReactNode;
+}
+
+export function LiveList<T>({ bind, deps = [], children, keyOf, loading, empty }: LiveListProps<T>) {
+  const { data } = useLive<readonly T[], Live<readonly T[]>>(bind, deps);
+  if (data === undefined) {
+    return loading;
+  }
+  if (data.length === 0) {
+    return empty;
+  }
+  return data.map((element, index) => (
+    <Fragment key={keyOf?.(element, index) ?? index}>{children(element, index)}</Fragment>
+  ));
+}
