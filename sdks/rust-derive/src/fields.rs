@@ -47,7 +47,7 @@ pub struct ColumnInput {
     pub kind: Type,
     pub place: Place,
     pub default: Option<Expr>,
-    /// `order = "strict"` of a list.
+    /// `order = "commit"` of a list, or "strict".
     pub order: Option<LitStr>,
 }
 
@@ -117,7 +117,7 @@ impl ColumnInput {
                     order = Some(meta.value()?.parse::<LitStr>()?);
                     Ok(())
                 } else {
-                    Err(meta.error("a column has `default = ...` and `order = \"strict\"`"))
+                    Err(meta.error("a column has `default = ...` and `order = \"commit\"`"))
                 }
             })?;
         }

@@ -54,8 +54,8 @@ use crate::transaction::Transaction;
 /// A struct that is a row of a table. Derived: `#[derive(iolite::Table)]`.
 ///
 /// On the struct: `#[table(name = "...")]`, by default the struct's name in snake case; `#[table(live)]` for rows that exist without being
-/// inserted; `#[table(isolation = "snapshot")]` or `"read-committed"` where strict serializability is more than is needed. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "strict")]` for
-/// lists, by default `"commit"`. For every column that is not of the key there is a constant of its name in capitals.
+/// inserted; `#[table(isolation = "snapshot")]` or `"read-committed"` where strict serializability is more than is needed. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "commit")]` for
+/// lists, by default `"strict"`. For every column that is not of the key there is a constant of its name in capitals.
 pub trait Table: Sized {
     /// The table's name.
     const NAME: &'static str;

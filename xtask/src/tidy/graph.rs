@@ -72,6 +72,8 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-python", Anything),
     ("iolite-uniffi", Anything),
     ("iolite-benchmarks", Anything),
+    // Examples have what apps have.
+    ("hundred-game", Only(&["iolite"])),
     // What is measured beside the store has its links and its journal below it, and none of its protocols.
     ("iolite-baseline-client", Only(&["iolite-host"])),
     ("iolite-baselines", Only(&["iolite-baseline-client", "iolite-host", "iolite-engine", "iolite-machine"])),

@@ -159,7 +159,7 @@ impl<S: Scalar> ColumnKind for Set<S> {
 
 impl<S: Scalar> ColumnKind for List<S> {
     fn column_type() -> ColumnType {
-        ColumnType::List { of: S::SCALAR, order: ListOrder::Commit }
+        ColumnType::List { of: S::SCALAR, order: ListOrder::Strict }
     }
 
     fn read(record: &Record, column: &str) -> Result<List<S>> {

@@ -19,11 +19,8 @@ struct Record {
     string: String,
     counter: Counter,
     id: Option<Id>,
-    #[column(order = "strict")]
     booleans: List<bool>,
-    #[column(order = "strict")]
     longs: List<i64>,
-    #[column(order = "strict")]
     strings: List<String>,
     long_set: Set<i64>,
     string_set: Set<String>,

@@ -15,7 +15,6 @@ struct Note {
     mood: Register<String>,
     votes: Counter,
     tags: Set<String>,
-    #[column(order = "strict")]
     lines: List<String>,
     places: Map<i64>,
 }
@@ -25,6 +24,7 @@ struct Note {
 struct Timeline {
     #[key]
     user: String,
+    #[column(order = "commit")]
     notes: List<i64>,
 }
 
