@@ -10,6 +10,7 @@ use iolite_values::{TransactionId, Write};
 
 use crate::load::{LoadId, News};
 use crate::session::Standing;
+use crate::without::Without;
 use crate::{Gateway, SessionId};
 
 /// What a segment holds for one session.
@@ -96,6 +97,8 @@ impl Gateway {
         }
         if touched.live.is_empty() {
             self.finish_loads(now, id);
+        } else if self.settings.without == Without::DataPush {
+            self.send_notice(now, id, &touched.live);
         } else {
             self.send_advance(now, id, News { changes: touched.live, ..News::default() });
         }

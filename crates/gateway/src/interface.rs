@@ -7,6 +7,7 @@ use iolite_values::ClientId;
 use iolite_wire::message::{FromClient, FromGateway};
 
 use crate::limits::Limits;
+use crate::without::Without;
 
 /// Names a connection. Chosen by the host, and never used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -48,6 +49,7 @@ pub struct Settings {
     pub schemas: SchemaPolicy,
     pub limits: Limits,
     pub broken: Broken,
+    pub without: Without,
 }
 
 /// What is wrong with this gateway: the simulator has to find it.

@@ -35,10 +35,12 @@ mod submit;
 mod subscribe;
 mod timers;
 mod validate;
+mod without;
 
 pub use gateway::Gateway;
 pub use interface::{Broken, Input, Output, SessionId, Settings};
 pub use limits::Limits;
+pub use without::Without;
 
 #[cfg(test)]
 mod tests;

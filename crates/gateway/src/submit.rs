@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, CompletionDecision, Refusal, Request};
-use iolite_values::{Attempt, ClientId, Counter, Level, Schema, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, ClientId, Counter, Decision, Level, Schema, Timestamp, Transaction, TransactionId};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
 use crate::farewell::{Farewell, shortened};
@@ -15,6 +15,7 @@ use crate::interface::Broken;
 use crate::lane::{InFlight, Waiting};
 use crate::limits;
 use crate::store::Purpose;
+use crate::without::{Without, plain_reads};
 use crate::{Gateway, SessionId, size};
 
 impl Gateway {
@@ -52,7 +53,10 @@ impl Gateway {
 
     /// At the level of the tables that it touches, which no client can choose.
     fn transaction(&self, client: ClientId, submit: Submit) -> Transaction {
-        let Submit { counter, attempt, snapshot, reads, decision, acknowledged: _ } = submit;
+        let Submit { counter, attempt, snapshot, mut reads, decision, acknowledged: _ } = submit;
+        if let (Without::DataTypes, Decision::Commit(writes)) = (self.settings.without, &decision) {
+            reads.extend(plain_reads(writes));
+        }
         let id = TransactionId { client, counter };
         let mut transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
         transaction.level = self.catalog.schema().level(&transaction.reads, transaction.writes());

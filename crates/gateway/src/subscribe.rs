@@ -80,7 +80,7 @@ impl Gateway {
         }
     }
 
-    fn remove_subscription(&mut self, id: SessionId, name: SubscriptionId) -> Option<Standing> {
+    pub(crate) fn remove_subscription(&mut self, id: SessionId, name: SubscriptionId) -> Option<Standing> {
         let open = self.open_mut(id)?;
         let listed = !open.is_behind();
         let subscription = open.subscriptions.remove(&name)?;

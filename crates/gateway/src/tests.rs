@@ -17,4 +17,5 @@ mod real_world;
 mod resumption;
 mod schemas;
 mod time;
+mod without;
 mod world;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
-use iolite_gateway::{Broken, Gateway, Limits, Settings};
+use iolite_gateway::{Broken, Gateway, Limits, Settings, Without};
 use iolite_host::{Endpoint, Metrics, Probes, SessionHandler, Site, random_id};
 use iolite_values::{ClientId, Id};
 
@@ -26,13 +26,14 @@ impl Probes for Ready {
     }
 }
 
-pub(crate) fn gateway(token: &str, schemas: SchemaPolicy) -> Gateway {
+pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, without: Without) -> Gateway {
     Gateway::new(Settings {
         client: ClientId(Id::from_u128(random_id())),
         access: Access::Development(DevelopmentToken::new(token)),
         schemas,
         limits: Limits::default(),
         broken: Broken::Nothing,
+        without,
     })
 }
 

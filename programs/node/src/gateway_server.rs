@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use iolite_gateway::Without;
 use iolite_host::{
     Clock, Endpoint, Inbox, LinkSecurity, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown,
     drive, mailbox, random_seed,
@@ -32,6 +33,8 @@ pub struct GatewaySettings {
     /// Half of a round trip, in addition, on links to replicas.
     pub delay: Duration,
     pub clock: Clock,
+    /// For measurements.
+    pub without: Without,
 }
 
 /// Why a gateway does not start. Each message says what to do.
@@ -63,7 +66,7 @@ impl GatewayServer {
     /// # Errors
     /// [`GatewayServerError`]; nothing is left running.
     pub async fn open(settings: GatewaySettings, shutdown: Shutdown) -> Result<GatewayServer, GatewayServerError> {
-        let GatewaySettings { directory, gateway: config, security, delay, clock } = settings;
+        let GatewaySettings { directory, gateway: config, security, delay, clock, without } = settings;
         let clients = ClientPort::open(&config).await?;
         let metrics = Metrics::default();
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
@@ -73,7 +76,7 @@ impl GatewayServer {
         dial_replicas(&links, directory.cluster());
         let (life, shards) = (Life(random_seed()), directory.cluster().shards.clone());
         let coordinator = Coordinator::new(clock.now(), CoordinatorSettings::new(config.id, life, shards));
-        let front = Front::new(clock.now(), gateway(&clients.token, config.schemas.into()), coordinator);
+        let front = Front::new(clock.now(), gateway(&clients.token, config.schemas.into(), without), coordinator);
         Ok(GatewayServer { front, links, directory, clients, config, metrics, clock, mailbox, inbox, shutdown })
     }
 

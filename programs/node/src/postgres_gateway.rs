@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_gateway::{Gateway, Input, Output};
+use iolite_gateway::{Gateway, Input, Output, Without};
 use iolite_host::{Clock, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, Shutdown, drive, mailbox};
 use iolite_postgres::{AuthorityError, Encryption, OpenError, PostgresSettings, PostgresStore};
 use iolite_store::{Request, RequestId};
@@ -63,7 +63,7 @@ impl PostgresGateway {
         let store = store_settings(&config, postgres)?;
         let clients = ClientPort::open(&config).await?;
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
-        let gateway = gateway(&clients.token, config.schemas.into());
+        let gateway = gateway(&clients.token, config.schemas.into(), Without::Nothing);
         let (metrics, clock) = (Metrics::default(), Clock::start());
         Ok(PostgresGateway { gateway, store, clients, config, metrics, clock, mailbox, inbox, shutdown })
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
+use iolite_gateway::Without;
 use iolite_host::{
     BindError, Clock, Endpoint, Inbox, JournalThread, JournalWriter, Mailbox, Metrics, Performer, Shutdown, bind,
     drive, mailbox, random_seed,
@@ -117,7 +118,11 @@ impl Server {
         let failed = |source| ServerError::Recovery { data: settings.data.clone(), source };
         let replica = recover_alone(&data.recovery).map_err(failed)?;
         let clock = Clock::start();
-        let front = Front::new(clock.now(), gateway(&data.token, SchemaPolicy::Grow), coordinator(clock.now()));
+        let front = Front::new(
+            clock.now(),
+            gateway(&data.token, SchemaPolicy::Grow, Without::Nothing),
+            coordinator(clock.now()),
+        );
         let node = Node::new(clock.now(), front, Store::new(replica, settings.checkpoint_bytes_min));
         let metrics = Metrics::default();
         let class = data.journal.durability().name();

@@ -74,8 +74,9 @@ async fn serve(config: NodeConfig, is_first: bool) -> anyhow::Result<()> {
         RoleConfig::Gateway(_) if is_first => bail!(NO_FIRST_GATEWAY),
         RoleConfig::Gateway(gateway) => {
             let token = gateway.token.clone();
-            let server =
-                GatewayServer::open(GatewaySettings { directory, gateway, security, delay, clock }, shutdown).await?;
+            let without = faults.without;
+            let settings = GatewaySettings { directory, gateway, security, delay, clock, without };
+            let server = GatewayServer::open(settings, shutdown).await?;
             tell_gateway(name, server.address(), &token);
             server.run().await?;
         }

@@ -40,7 +40,8 @@ impl Bed {
             }
             cluster.set_view(node, &seen)?;
             node.edit(|own| {
-                own.faults = FaultsTable { hold_unsynced, clock_shift_file: Some(SHIFT.into()) };
+                own.faults =
+                    FaultsTable { hold_unsynced, clock_shift_file: Some(SHIFT.into()), ..FaultsTable::default() };
             })?;
         }
         Ok(Bed { cluster, program: program.to_owned(), network, children: BTreeMap::new() })

@@ -8,7 +8,7 @@ use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Outcome, Ver
 
 use super::fake_store::STORE;
 use super::world::*;
-use crate::{Broken, Gateway, Input, Output, SessionId};
+use crate::{Broken, Gateway, Input, Output, SessionId, Settings, Without};
 
 pub struct RealWorld {
     pub gateway: Gateway,
@@ -26,9 +26,15 @@ impl RealWorld {
 
     /// With a schema that the client of session 1 brought.
     pub fn of(schema: &str) -> RealWorld {
+        RealWorld::without(Without::Nothing, schema)
+    }
+
+    /// The same of a gateway that does without something.
+    pub fn without(without: Without, schema: &str) -> RealWorld {
         let start = WallTime::from_micros(1_790_000_000_000_000);
         let store = Local::new(start, STORE, Retention::default());
-        let mut world = RealWorld { gateway: Gateway::new(settings(Broken::Nothing)), store, heard: Vec::new() };
+        let settings = Settings { without, ..settings(Broken::Nothing) };
+        let mut world = RealWorld { gateway: Gateway::new(settings), store, heard: Vec::new() };
         world.settle();
         world.input(Input::SessionOpened(SessionId(1)));
         let own = Schema::from_json(schema).expect("a good schema");

@@ -17,7 +17,7 @@ use iolite_wire::message::{
 };
 
 use super::fake_store::{FakeStore, STORE};
-use crate::{Broken, Gateway, Input, Limits, Output, SessionId, Settings};
+use crate::{Broken, Gateway, Input, Limits, Output, SessionId, Settings, Without};
 
 pub const TOKEN: &str = "let me in";
 pub const SCHEMA: &str = r#"{"tables":{"t":{"columns":{"id":{"type":"int"},"n":{"type":"counter"},
@@ -50,6 +50,7 @@ pub fn settings(broken: Broken) -> Settings {
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
         broken,
+        without: Without::Nothing,
     }
 }
 

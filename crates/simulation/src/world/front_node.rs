@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
-use iolite_gateway::{Gateway, Input, Limits, Output, SessionId, Settings};
+use iolite_gateway::{Gateway, Input, Limits, Output, SessionId, Settings, Without};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
@@ -70,6 +70,7 @@ impl FrontNode {
             schemas: SchemaPolicy::Grow,
             limits,
             broken: broken.of_gateway(),
+            without: Without::Nothing,
         });
         let id = CoordinatorId::new(number).expect("few gateways");
         let settings = CoordinatorSettings::new(id, Life(random.bits()), shards);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
+use iolite_gateway::Without;
 use iolite_host::{LinkSecurity, TlsFiles};
 use iolite_replication::node::ReplicaId;
 use iolite_values::CoordinatorId;
@@ -39,6 +40,8 @@ pub struct Faults {
     pub hold_unsynced: bool,
     /// A file of microseconds by which its wall clock is wrong.
     pub clock_shift_file: Option<PathBuf>,
+    /// What this gateway does without, so that its use is measured.
+    pub without: Without,
 }
 
 #[derive(Clone, Debug)]
@@ -111,6 +114,19 @@ pub struct FaultsTable {
     pub hold_unsynced: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_shift_file: Option<PathBuf>,
+    /// For measurements: what a gateway of the replicated store does without.
+    #[serde(default, skip_serializing_if = "WithoutWord::is_nothing")]
+    pub without: WithoutWord,
+}
+
+/// [`Without`], as it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WithoutWord {
+    #[default]
+    Nothing,
+    DataPush,
+    DataTypes,
 }
 
 impl FaultsTable {
@@ -189,9 +205,26 @@ impl NodeConfig {
             (Some(_), Some(_)) => return Err(ConfigProblem::TwoRoles),
         };
         let pid_file = file.pid_file.map(|file| folder.join(file));
-        let FaultsTable { hold_unsynced, clock_shift_file } = file.faults;
-        let faults = Faults { hold_unsynced, clock_shift_file: clock_shift_file.map(|file| folder.join(file)) };
+        let FaultsTable { hold_unsynced, clock_shift_file, without } = file.faults;
+        let clock_shift_file = clock_shift_file.map(|file| folder.join(file));
+        let faults = Faults { hold_unsynced, clock_shift_file, without: without.into() };
         Ok(NodeConfig { directory, security, delay, pid_file, faults, role })
+    }
+}
+
+impl WithoutWord {
+    fn is_nothing(&self) -> bool {
+        *self == WithoutWord::Nothing
+    }
+}
+
+impl From<WithoutWord> for Without {
+    fn from(word: WithoutWord) -> Without {
+        match word {
+            WithoutWord::Nothing => Without::Nothing,
+            WithoutWord::DataPush => Without::DataPush,
+            WithoutWord::DataTypes => Without::DataTypes,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::{Catalog, SchemaPolicy};
 use iolite_engine::{Incarnation, Journal, MemoryDisk, Options};
-use iolite_gateway::{Broken, Gateway, Input, Limits, Settings};
+use iolite_gateway::{Broken, Gateway, Input, Limits, Settings, Without};
 use iolite_machine::{PersistId, WallTime};
 use iolite_replication::journal::JournalRecord;
 use iolite_replication::node::{Boot, Life};
@@ -27,6 +27,7 @@ fn node(checkpoint_bytes_min: u64) -> Node {
         schemas: SchemaPolicy::Grow,
         limits: Limits::default(),
         broken: Broken::Nothing,
+        without: Without::Nothing,
     });
     let coordinator =
         Coordinator::new(NOW, CoordinatorSettings::new(CoordinatorId::default(), Life(1), ShardMap::alone()));
