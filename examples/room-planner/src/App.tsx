@@ -1,6 +1,7 @@
 /** Opens the room of the address, and says so while there is nothing to show yet. */
 
 import { useConnectionState, useMutation, useReactive } from "@iolite/react";
+import { Notice } from "examples-page";
 import { useEffect } from "react";
 
 import { RoomPage } from "./rooms/RoomPage";
@@ -47,13 +48,4 @@ function NotHere() {
   }
   const text = "It is not on this device yet, and the server cannot be reached. It opens by itself once it can be.";
   return <Notice title="Waiting for the server" text={message ?? text} />;
-}
-
-export function Notice({ title, text }: { title: string; text: string }) {
-  return (
-    <main className="notice" role="status">
-      <h1>{title}</h1>
-      <p>{text}</p>
-    </main>
-  );
 }

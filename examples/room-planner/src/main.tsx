@@ -1,12 +1,12 @@
 /** Starts the page. */
 
 import { IoliteProvider } from "@iolite/react";
+import { Notice, registerServiceWorker } from "examples-page";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-import { App, Notice } from "./App";
+import { App } from "./App";
 import { openClient } from "./iolite";
-import { registerServiceWorker } from "./offline/register";
 import "./styles/index.css";
 
 const container = document.getElementById("root");

@@ -1,10 +1,9 @@
 /** `iolite dev` as a process. */
 
 import { spawn, type ChildProcess } from "node:child_process";
-import { randomInt } from "node:crypto";
-import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { freePort } from "./freePort.js";
 import type { Processes } from "./ioliteServer.js";
 
 const READY_WITHIN_MS = 30_000;
@@ -69,20 +68,4 @@ async function untilReady(origin: string, child: ChildProcess, printed: () => st
 
 function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
-}
-
-/** Below the ports of connections that go out, so that none of these takes it while the process is down. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 32_768);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (free) {
-      await new Promise((resolve) => server.close(resolve));
-      return port;
-    }
-  }
 }

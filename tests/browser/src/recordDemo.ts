@@ -85,7 +85,7 @@ async function frameOf(page: Page, name: string, author: string): Promise<Frame>
     throw new Error(`the desk has no frame ${name}`);
   }
   await frame.waitForSelector("body[data-ready]", { state: "attached" });
-  await frame.evaluate((author) => localStorage.setItem("room-planner.name", author), author);
+  await frame.evaluate((author) => localStorage.setItem("examples.name", author), author);
   await reload(frame);
   // Its page has to open without a server later.
   await frame.waitForFunction(() => navigator.serviceWorker.controller !== null);

@@ -1,11 +1,11 @@
 /** The talk about one room: the newest messages, and older ones on request. */
 
 import { useReactive } from "@iolite/react";
+import { useMe } from "examples-page";
 import { useEffect, useRef, useState } from "react";
 
 import type { Marks } from "../sync/marks";
 import { Icon } from "../styles/Icon";
-import { useAuthor } from "./author";
 import { Composer } from "./Composer";
 import { Messages } from "./Messages";
 import { PAGE, readMessages, type Shown } from "./readMessages";
@@ -27,8 +27,8 @@ export function Chat({ room, marks, open, onUnread }: ChatProps) {
   const { atEnd, stick, onScroll, toEnd } = useStickToEnd(list);
   const { messages, hasEarlier, showEarlier } = useMessages(room, atEnd);
   useScrollAfterChange(list, stick, messages[0]?.id);
-  const [author, rename] = useAuthor();
-  const { count, marker } = useUnread(room, messages, author.by, open && atEnd);
+  const [me, rename] = useMe();
+  const { count, marker } = useUnread(room, messages, me.id, open && atEnd);
   useEffect(() => onUnread(count), [count, onUnread]);
   return (
     <>
@@ -42,7 +42,7 @@ export function Chat({ room, marks, open, onUnread }: ChatProps) {
             </li>
           )}
           {messages.length === 0 && <li className="nothing-said">Nothing said yet. What should go where?</li>}
-          <Messages messages={messages} marks={marks} by={author.by} marker={marker} />
+          <Messages messages={messages} marks={marks} by={me.id} marker={marker} />
         </ol>
         {!atEnd && (
           <button type="button" className="to-end" onClick={toEnd}>
@@ -51,7 +51,7 @@ export function Chat({ room, marks, open, onUnread }: ChatProps) {
           </button>
         )}
       </div>
-      <Composer room={room} author={author} onRename={rename} onSent={toEnd} />
+      <Composer room={room} me={me} onRename={rename} onSent={toEnd} />
     </>
   );
 }

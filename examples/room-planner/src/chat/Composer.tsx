@@ -1,29 +1,29 @@
 /** Where one writes. */
 
 import { useMutation } from "@iolite/react";
+import type { Me } from "examples-page";
 import { useState, type KeyboardEvent } from "react";
 
 import { DraftInput } from "../styles/DraftInput";
 import { Icon } from "../styles/Icon";
-import type { Author } from "./author";
 import { messageId } from "./messageId";
 
 const LONGEST = 2000;
 
 interface ComposerProps {
   readonly room: string;
-  readonly author: Author;
+  readonly me: Me;
   readonly onRename: (name: string) => void;
   readonly onSent: () => void;
 }
 
-export function Composer({ room, author, onRename, onSent }: ComposerProps) {
+export function Composer({ room, me, onRename, onSent }: ComposerProps) {
   const say = useMutation("say");
   const [draft, setDraft] = useState("");
   function send(): void {
     const text = draft.trim();
     if (text !== "") {
-      say({ room, id: messageId(Date.now()), author: author.name, by: author.by, text });
+      say({ room, id: messageId(Date.now()), author: me.name, by: me.id, text });
       setDraft("");
       onSent();
     }
@@ -44,7 +44,7 @@ export function Composer({ room, author, onRename, onSent }: ComposerProps) {
     >
       <label className="author">
         You write as
-        <DraftInput label="Your name" value={author.name} maxLength={24} onCommit={onRename} />
+        <DraftInput label="Your name" value={me.name} maxLength={24} onCommit={onRename} />
       </label>
       <textarea
         aria-label="Message"

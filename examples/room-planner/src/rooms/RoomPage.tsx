@@ -1,6 +1,7 @@
 /** One room: the plan with its tools, and the chat beside it. */
 
 import { useConnectionState, usePending } from "@iolite/react";
+import { connectionWords } from "examples-page";
 import { useState } from "react";
 
 import { ChatSheet } from "../chat/ChatSheet";
@@ -10,7 +11,6 @@ import { PieceBar } from "../plan/PieceBar";
 import { useJustMoved } from "../plan/useJustMoved";
 import { usePieceActions } from "../plan/usePieceActions";
 import type { Piece, Room } from "../schema";
-import { connectionWords } from "../sync/connectionWords";
 import { useMarks } from "../sync/marks";
 import type { NameOf } from "../sync/mutationWords";
 import { Refusals } from "../sync/Refusals";

@@ -1,20 +1,11 @@
-/** Which room is open: the part of the address after `#/`. */
+/** Which room is open. */
 
-import { useSyncExternalStore } from "react";
+import { useRoute as useRouteOr } from "examples-page";
 
 export const FIRST_ROOM = "living-room";
 
-function subscribe(changed: () => void): () => void {
-  addEventListener("hashchange", changed);
-  return () => removeEventListener("hashchange", changed);
-}
-
-function current(): string {
-  return decodeURIComponent(location.hash.replace(/^#\/?/, "")) || FIRST_ROOM;
-}
-
 export function useRoute(): string {
-  return useSyncExternalStore(subscribe, current);
+  return useRouteOr(FIRST_ROOM);
 }
 
 export function addressOf(room: string): string {

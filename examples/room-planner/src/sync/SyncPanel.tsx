@@ -1,8 +1,8 @@
 /** How this page stands to the server: the connection, the switch that cuts it, and what is waiting to be sent. */
 
 import { useClient, useConnectionState, usePending } from "@iolite/react";
+import { connectionWords } from "examples-page";
 
-import { connectionWords } from "./connectionWords";
 import { cutNetwork } from "./cutNetwork";
 import { Legend } from "./Legend";
 import { markOf } from "./marks";

@@ -9,7 +9,7 @@ const ORIGIN = "http://127.0.0.1:7777";
 
 /** The service worker of one version of the page, and the network below it: what is at each path, or nothing while it is gone. */
 async function installed(network: Map<string, string>): Promise<(path: string) => Promise<string>> {
-  const template = await readFile(repositoryPath("examples/room-planner/src/offline/serviceWorker.js"), "utf8");
+  const template = await readFile(repositoryPath("examples/page/src/serviceWorker.js"), "utf8");
   const kept = new Map<string, Response>();
   const pathOf = (request: string | Request): string => new URL(typeof request === "string" ? request : request.url, ORIGIN).pathname;
   const fetched = (request: string | Request): Promise<Response> => {

@@ -1,14 +1,14 @@
-/** Who writes on this device: an id for good, and a name that may change. */
+/** Who uses this device: an id for good, and a name that may change. */
 
 import { newId } from "@iolite/client";
 import { useState } from "react";
 
-const BY = "room-planner.by";
-const NAME = "room-planner.name";
+const ID = "examples.id";
+const NAME = "examples.name";
 const NAMES = ["Heron", "Marten", "Wren", "Otter", "Linnet", "Badger", "Plover", "Hare", "Siskin", "Lynx"];
 
-export interface Author {
-  readonly by: string;
+export interface Me {
+  readonly id: string;
   readonly name: string;
 }
 
@@ -18,12 +18,12 @@ function kept(key: string, otherwise: () => string): string {
   return value;
 }
 
-export function useAuthor(): [Author, (name: string) => void] {
-  const [by] = useState(() => kept(BY, newId));
+export function useMe(): readonly [Me, (name: string) => void] {
+  const [id] = useState(() => kept(ID, newId));
   const [name, setName] = useState(() => kept(NAME, () => NAMES[Math.floor(Math.random() * NAMES.length)] ?? "Guest"));
   function rename(next: string): void {
     localStorage.setItem(NAME, next);
     setName(next);
   }
-  return [{ by, name }, rename];
+  return [{ id, name }, rename];
 }

@@ -1,13 +1,14 @@
 /**
- * Keeps the page on this device, so that it opens without a server. `VERSION` and `FILES` are filled in by vite.config.ts.
+ * Keeps the page on this device, so that it opens without a server. `APP`, `VERSION` and `FILES` are filled in by vite.config.ts.
  * The page itself and the server's answer for development are asked for first. All files that are kept are of one version, the page
  * too: one from the network may be newer, and would name files that are not here.
  */
 
+const APP = "__APP__";
 const VERSION = "__VERSION__";
 const FILES = ["__FILES__"];
 
-const CACHE = `room-planner-${VERSION}`;
+const CACHE = `${APP}-${VERSION}`;
 const CONFIG = "/iolite.json";
 
 self.addEventListener("install", (event) => {
@@ -26,7 +27,7 @@ self.addEventListener("activate", (event) => {
 
 async function activate() {
   const names = await caches.keys();
-  await Promise.all(names.filter((name) => name.startsWith("room-planner-") && name !== CACHE).map((name) => caches.delete(name)));
+  await Promise.all(names.filter((name) => name.startsWith(`${APP}-`) && name !== CACHE).map((name) => caches.delete(name)));
   await self.clients.claim();
 }
 

@@ -1,25 +1,20 @@
-/** Builds the page, and its service worker with the list of the built files. */
+/** Builds the page of an example, from whose folder it is called, and its service worker with the list of the built files. */
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
+const APP = process.env["npm_package_name"] ?? "example";
 const SERVER = process.env["IOLITE_SERVER"] ?? "http://127.0.0.1:7777";
 
 export default defineConfig({
+  root: process.cwd(),
   plugins: [react(), serviceWorker()],
   build: { target: "es2022", assetsInlineLimit: 0 },
   server: { proxy: { "/sync": { target: SERVER, ws: true }, "/iolite.json": SERVER } },
 });
-
-/** What `public/` holds. */
-const COPIED = ["icon.svg", "manifest.webmanifest"];
-
-function read(path: string): string {
-  return readFileSync(new URL(path, import.meta.url), "utf8");
-}
 
 function serviceWorker(): Plugin {
   return {
@@ -27,11 +22,12 @@ function serviceWorker(): Plugin {
     apply: "build",
     generateBundle(_, bundle) {
       const built = Object.keys(bundle).filter((file) => file !== "index.html" && !file.endsWith(".map"));
-      const files = [...built, ...COPIED].map((file) => `/${file}`).sort();
-      const template = read("src/offline/serviceWorker.js");
+      const copied = readdirSync("public").sort();
+      const files = [...built, ...copied].map((file) => `/${file}`).sort();
+      const template = readFileSync(new URL("src/serviceWorker.js", import.meta.url), "utf8").replace("__APP__", APP);
       // The names of the built files hold hashes of their content; what is copied, and the page that names them, is hashed here.
-      const content = [template, read("index.html"), ...files, ...COPIED.map((file) => read(`public/${file}`))];
-      const version = createHash("sha256").update(content.join("\n")).digest("hex").slice(0, 12);
+      const own = ["index.html", ...copied.map((file) => `public/${file}`)].map((file) => readFileSync(file, "utf8"));
+      const version = createHash("sha256").update([template, ...files, ...own].join("\n")).digest("hex").slice(0, 12);
       const source = template.replace('["__FILES__"]', JSON.stringify(files, null, 2)).replace("__VERSION__", version);
       this.emitFile({ type: "asset", fileName: "service-worker.js", source });
     },

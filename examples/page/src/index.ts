@@ -1,0 +1,13 @@
+/** What the pages of the examples have in common: how they start, who uses them, and how they show the connection and what was refused. */
+
+export { type ConnectionWords, connectionWords } from "./connectionWords";
+export { type Me, useMe } from "./me";
+export { Notice } from "./Notice";
+export { openClient } from "./openClient";
+export { ownId, ownNewest } from "./ownIds";
+export { Refusals } from "./Refusals";
+export { registerServiceWorker } from "./registerServiceWorker";
+export { startPage } from "./startPage";
+export { SyncChip } from "./SyncChip";
+export { type Mark, MARK_WORDS, useMarks } from "./useMarks";
+export { useRoute } from "./useRoute";
