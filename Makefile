@@ -80,5 +80,5 @@ measure: server ## measures every workload and writes benchmarks/results; for a 
 clean: ## removes everything that was built or installed into this folder, but not Debian's packages
 	cargo clean
 	rm -rf node_modules test-results sdks/typescript/client/src/wasm
-	rm -rf sdks/typescript/*/dist examples/*/dist tests/browser/dist
+	rm -rf sdks/typescript/*/dist examples/*/dist examples/*/*/dist tests/browser/dist
 	find sdks examples tests -name '*.tsbuildinfo' -delete

@@ -1,0 +1,44 @@
+/**
+ * What the chat stores, and all that can be done. A room's log is a list in commit order: people append at the same time and never conflict, and
+ * everybody sees one order. How many lines a room has is a counter beside it, so that whoever wants to know only that need not read the log.
+ */
+
+import { type ClientOf, defineMutators, defineSchema, live, mutator, type RowOf, s, table } from "@iolite/client";
+
+export const schema = defineSchema({
+  rooms: table({ id: s.string(), name: s.register(s.string()), count: s.counter() }),
+  logs: live(s.list(s.string(), { order: "commit" })),
+  lines: table({ id: s.string(), by: s.string(), author: s.string(), text: s.string(), at: s.int() }),
+  people: table({ room: s.string(), id: s.string(), name: s.register(s.string()), seen: s.register(s.int()) }).key("room", "id"),
+});
+
+export type Room = RowOf<typeof schema.tables.rooms>;
+export type Line = RowOf<typeof schema.tables.lines>;
+
+export const mutators = defineMutators(schema, {
+  /** Two people who open one room at once make one. */
+  open: mutator((tx, { room, name }: { room: string; name: string }) => {
+    if (!tx.rooms.has(room)) {
+      tx.rooms.insert({ id: room, name });
+    }
+  }),
+  say: mutator((tx, { room, line }: { room: string; line: Omit<Line, "at"> }) => {
+    tx.lines.insert({ ...line, at: tx.now() });
+    tx.logs.ref(room).push(line.id);
+    tx.rooms.ref(room).count.increment();
+  }),
+  /** Says that somebody looks at a room now. */
+  look: mutator((tx, { room, id, name }: { room: string; id: string; name: string }) => {
+    if (tx.people.has([room, id])) {
+      tx.people.update([room, id], { name, seen: tx.now() });
+    } else {
+      tx.people.insert({ room, id, name, seen: tx.now() });
+    }
+  }),
+});
+
+declare module "@iolite/react" {
+  interface Register {
+    client: ClientOf<typeof mutators>;
+  }
+}

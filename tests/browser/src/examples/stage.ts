@@ -1,0 +1,23 @@
+/** The stage of the tests of the small examples, and what all their pages have. */
+
+import { mkdir } from "node:fs/promises";
+
+import { type IoliteServer, startIolite } from "../ioliteServer.js";
+import { onStageOf, RESULTS, type StageOf } from "../stage.js";
+import { Visitor } from "../visitor.js";
+
+export type Stage = StageOf<IoliteServer, Visitor>;
+
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
+
+/** `app` is a folder of `examples/`. */
+export function onStage(app: string, play: (stage: Stage) => Promise<void>): Promise<void> {
+  const start = (): Promise<IoliteServer> => startIolite({ app: `examples/${app}/dist` });
+  return onStageOf({ start, Person: Visitor }, play);
+}
+
+/** Pictures are for people: no test looks at them. */
+export async function savePicture(person: Visitor, name: string): Promise<void> {
+  await mkdir(RESULTS, { recursive: true });
+  await person.page.screenshot({ path: `${RESULTS}/${name}.png`, animations: "disabled" });
+}
