@@ -1,0 +1,53 @@
+/** One's own tiles, and what one may do in one's turn. */
+
+import { useMutation } from "@iolite/react";
+
+import { Face } from "./Board";
+import type { Player } from "./model";
+
+interface RackProps {
+  readonly game: string;
+  readonly me: Player;
+  readonly current: Player | undefined;
+  readonly over: boolean;
+  /** The place in the rack of the tile that the next square gets. */
+  readonly chosen: number | undefined;
+  readonly choose: (place: number | undefined) => void;
+}
+
+export function Rack({ game, me, current, over, chosen, choose }: RackProps) {
+  const finish = useMutation("finish");
+  const pass = useMutation("pass");
+  const mine = current?.id === me.id;
+  if (over || current === undefined) {
+    return <p className="news">The game is over.</p>;
+  }
+  return (
+    <div className="own">
+      <ol className="rack" aria-label="Your tiles">
+        {[...me.rack].map((letter, place) => (
+          <li key={place}>
+            <button
+              type="button"
+              className="square tile"
+              aria-pressed={place === chosen}
+              data-tile={letter}
+              disabled={!mine}
+              onClick={() => choose(place === chosen ? undefined : place)}
+            >
+              <Face letter={letter} />
+            </button>
+          </li>
+        ))}
+      </ol>
+      <div className="moves">
+        <button type="button" onClick={() => pass({ game, player: current.id })}>
+          {mine ? "Pass" : `Skip ${current.name}`}
+        </button>
+        <button type="button" className="main" disabled={!mine} onClick={() => finish({ game, player: me.id })}>
+          Finish word
+        </button>
+      </div>
+    </div>
+  );
+}
