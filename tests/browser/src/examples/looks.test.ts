@@ -1,0 +1,45 @@
+/** Pictures of the pages for people to look at: `test-results/`. What can be asserted about looks is asserted. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Visitor } from "../visitor.js";
+import { say } from "./chatters.js";
+import { onStage, PHONE, savePicture } from "./stage.js";
+
+const LONG = "A_word_that_is_far_too_long_for_the_screen_of_any_phone_that_somebody_may_hold_in_one_hand";
+
+/** Brings somebody to where the page has something to show. */
+const APPS: Record<string, (person: Visitor) => Promise<void>> = {
+  chat: async (person) => {
+    await say(person, "Shall we meet at the lake?");
+    await say(person, LONG);
+    await person.untilPending(0);
+  },
+  "word-board": async (person) => {
+    await person.page.getByRole("button", { name: "Take a seat" }).click();
+    await person.page.locator("[data-tile]").first().waitFor();
+  },
+  murmur: async (person) => {
+    await person.page.getByRole("textbox", { name: "Your name" }).fill("ada");
+    await person.page.getByRole("button", { name: "Enter" }).click();
+    await person.page.getByRole("textbox", { name: "Post" }).fill(LONG);
+    await person.page.getByRole("button", { name: "Post" }).click();
+    await person.page.locator("[data-mark=sent]").first().waitFor();
+  },
+};
+
+for (const [app, arrive] of Object.entries(APPS)) {
+  test(`the page of ${app} fits desktops and phones, in both schemes`, () =>
+    onStage(app, async ({ person }) => {
+      for (const [device, options] of [["desktop", {}], ["phone", PHONE]] as const) {
+        for (const colorScheme of ["light", "dark"] as const) {
+          const ada = await person("Ada", { ...options, colorScheme });
+          await arrive(ada);
+          await savePicture(ada, `${app}-${device}-${colorScheme}`);
+          const past = await ada.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+          assert.equal(past, 0, `the page is ${past} pixels wider than a ${device}`);
+        }
+      }
+    }));
+}
