@@ -6,7 +6,9 @@ SHELL := /bin/bash
 # Targets build on each other and share folders; the tools below them use all cores themselves.
 .NOTPARALLEL:
 
-DEMO_APP := examples/room-planner/dist
+# Each example has a schema of its own, so its own data.
+EXAMPLE ?= room-planner
+DEMO_APP := examples/$(EXAMPLE)/dist
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
@@ -33,9 +35,9 @@ wasm:
 web: wasm
 	npm run --silent build
 
-demo: build ## sets up, builds and starts the demo; prints the address of its page
+demo: build ## sets up, builds and starts the demo, or EXAMPLE=chat, word-board, murmur; prints the address of its page
 	@test -x target/release/iolite || { echo "error: target/release/iolite was not built: the server is not there yet" >&2; exit 1; }
-	target/release/iolite dev --app $(DEMO_APP)
+	target/release/iolite dev --app $(DEMO_APP) --data .iolite/$(EXAMPLE)
 
 demo-check: build ## starts the demo on a free port, loads its page in Chromium, and stops it again
 	npm run --silent demo-check --workspace tests/browser

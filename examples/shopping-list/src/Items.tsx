@@ -1,0 +1,17 @@
+import { CheckBox, TextBox, useMutation, useReactive } from "@iolite/react";
+
+export function Items({ who }: { who: string }) {
+  const { data: items = [] } = useReactive((tx) => [...tx.items.range()].sort((a, b) => a.at - b.at), []);
+  const take = useMutation("take");
+  return (
+    <ul>
+      {items.map(({ id, taker }) => (
+        <li key={id}>
+          <CheckBox aria-label="Bought" bind={(live) => live.items(id).bought} deps={[id]} />
+          <TextBox aria-label="What" bind={(live) => live.items(id).what} deps={[id]} />
+          {taker === "" ? <button onClick={() => take({ id, who })}>I get it</button> : taker}
+        </li>
+      ))}
+    </ul>
+  );
+}

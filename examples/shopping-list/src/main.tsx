@@ -1,0 +1,63 @@
+import { createClient, developmentServer } from "@iolite/client";
+import { IoliteProvider, useClient, useConnectionState, useMutation, usePending, useRefused } from "@iolite/react";
+import { useState } from "react";
+import { createRoot } from "react-dom/client";
+
+import { Items } from "./Items";
+import { type App, mutators, schema } from "./model";
+
+declare module "@iolite/react" {
+  interface Register {
+    client: App;
+  }
+}
+
+function Page() {
+  const add = useMutation("add");
+  const [who, setWho] = useState("Somebody");
+  return (
+    <>
+      <h1>Shopping</h1>
+      <p>
+        You are <input aria-label="You" value={who} onChange={({ target }) => setWho(target.value)} />
+      </p>
+      <Items who={who} />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          add({ what: String(new FormData(event.currentTarget).get("what")) });
+          event.currentTarget.reset();
+        }}
+      >
+        <input name="what" placeholder="What do we need?" required />
+        <button>Add</button>
+      </form>
+      <State />
+    </>
+  );
+}
+
+function State() {
+  const client = useClient();
+  const { status } = useConnectionState();
+  const waiting = usePending().length;
+  return (
+    <>
+      <p role="status">{`${status}, ${waiting} waiting`}</p>
+      {useRefused().map(({ id, reason }) => (
+        <p key={id} role="alert">
+          {reason} <button onClick={() => client.dismiss(id)}>All right</button>
+        </p>
+      ))}
+    </>
+  );
+}
+
+const server = await developmentServer();
+const client = await createClient({ ...server, name: "shopping", user: "me", schema, mutators });
+
+createRoot(document.getElementById("root")!).render(
+  <IoliteProvider client={client}>
+    <Page />
+  </IoliteProvider>,
+);
