@@ -2,6 +2,7 @@
 //!
 //! It stays quick to compile: what needs heavy dependencies is a crate of its own (`xtask/bindgen`).
 
+mod lines;
 mod process;
 mod suite;
 mod tidy;
@@ -17,7 +18,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   wasm            builds the browser module and its JavaScript into sdks/typescript/client/src/wasm
   wasm --install  only makes sure that a compiler for wasm is there
   wasm --lint     runs clippy on the browser crate
-  test            runs every test and sums them up";
+  test            runs every test and sums them up
+  lines           counts the lines of examples, on Iolite and on Redis";
 
 fn main() -> ExitCode {
     match run() {
@@ -40,6 +42,7 @@ fn run() -> Result<bool> {
         ["wasm", "--install"] => wasm::install(&root).map(|_route| true),
         ["wasm", "--lint"] => wasm::lint(&root).map(|()| true),
         ["test"] => suite::run(&root),
+        ["lines"] => lines::table(&root).map(|table| print!("{table}")).map(|()| true),
         _ => bail!("{USAGE}"),
     }
 }

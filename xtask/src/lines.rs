@@ -1,0 +1,108 @@
+//! `cargo xtask lines`: how many lines of code an example has on Iolite, and on Redis. The page `docs/lines-of-code.md` is held to it by a test.
+//!
+//! A line counts unless it is empty or holds nothing but a comment. What is counted is named here, file by file.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+struct App {
+    name: &'static str,
+    files: &'static [&'static str],
+}
+
+const APPS: &[App] = &[
+    App { name: "The 100 game on Iolite, in TypeScript", files: &["examples/hundred-game/typescript/src/game.ts"] },
+    App { name: "The 100 game on Iolite, in Rust", files: &["examples/hundred-game/rust/src/main.rs"] },
+    App { name: "The 100 game on Redis", files: &["examples/hundred-game/redis/src/game.ts"] },
+    App {
+        name: "The chat on Iolite: schema, mutators, hooks",
+        files: &["examples/chat/src/model.ts", "examples/chat/src/chat.ts", "examples/chat/src/Connection.tsx"],
+    },
+    App {
+        name: "What it takes of the examples' common page, and Redis's does not",
+        files: &[
+            "examples/page/src/startPage.tsx",
+            "examples/page/src/openClient.ts",
+            "examples/page/src/ownIds.ts",
+            "examples/page/src/useMarks.ts",
+            "examples/page/src/SyncChip.tsx",
+            "examples/page/src/connectionWords.ts",
+            "examples/page/src/Refusals.tsx",
+            "examples/page/src/Notice.tsx",
+        ],
+    },
+    App {
+        name: "The chat on Redis: messages, server, link, hooks",
+        files: &[
+            "examples/chat/redis/src/messages.ts",
+            "examples/chat/redis/src/server.ts",
+            "examples/chat/redis/src/page/link.ts",
+            "examples/chat/redis/src/page/chat.tsx",
+        ],
+    },
+    App {
+        name: "The chat's page, the same for both",
+        files: &[
+            "examples/chat/src/App.tsx",
+            "examples/chat/src/Composer.tsx",
+            "examples/chat/src/Lines.tsx",
+            "examples/chat/src/main.tsx",
+            "examples/chat/src/useRead.ts",
+        ],
+    },
+];
+
+/// The table, in Markdown.
+pub fn table(root: &Path) -> Result<String> {
+    let mut table = String::from("| | Lines | Files |\n|---|---:|---|\n");
+    for app in APPS {
+        let mut lines = 0;
+        for file in app.files {
+            let text = fs::read_to_string(root.join(file)).with_context(|| format!("cannot read {file}"))?;
+            lines += lines_of_code(&text);
+        }
+        let files: Vec<String> = app.files.iter().map(|file| link(file)).collect();
+        writeln!(table, "| {} | {lines} | {} |", app.name, files.join(", "))?;
+    }
+    Ok(table)
+}
+
+fn link(file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    format!("[`{name}`](../{file})")
+}
+
+fn lines_of_code(text: &str) -> usize {
+    let mut in_comment = false;
+    let mut count = 0;
+    for line in text.lines().map(str::trim) {
+        let begins = line.starts_with("/*");
+        let is_comment = in_comment || begins || line.starts_with("//");
+        if in_comment || begins {
+            in_comment = !line.contains("*/");
+        }
+        count += usize::from(!line.is_empty() && !is_comment);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_lines_and_comments_do_not_count() {
+        assert_eq!(lines_of_code("/** One. */\n\n//! Two.\n  // three\n/*\n * four\n */\na();\n  b(); // five\n"), 2);
+    }
+
+    #[test]
+    fn the_page_says_what_is_counted() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository's root");
+        let page = fs::read_to_string(root.join("docs/lines-of-code.md")).expect("the page");
+        let table = table(root).expect("every file is there");
+        assert!(page.contains(&table), "docs/lines-of-code.md does not have this table:\n{table}");
+    }
+}
