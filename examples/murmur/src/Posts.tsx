@@ -1,7 +1,7 @@
 /** The last posts of a list, newest first: the list's end is bound together with the rows that it names (the papers' `rmap_objectrange`). */
 
-import type { LiveList } from "@iolite/client";
-import { type RegisteredClient, useLive, useMutation } from "@iolite/react";
+import type { LiveList as LiveIds } from "@iolite/client";
+import { LiveList, type RegisteredClient, useLive, useMutation } from "@iolite/react";
 import { type Mark, MARK_WORDS, useMarks } from "examples-page";
 import { useState } from "react";
 
@@ -13,24 +13,29 @@ const PAGE = 20;
 interface PostsProps {
   /** Who reads. */
   readonly user: string;
-  readonly of: (live: RegisteredClient["live"]) => LiveList<string>;
+  readonly of: (live: RegisteredClient["live"]) => LiveIds<string>;
   readonly empty: string;
 }
 
 export function Posts({ user, of, empty }: PostsProps) {
   const [most, setMost] = useState(PAGE);
-  const { data, isUnavailable } = useLive((live) => of(live).slice(-most).rows(schema.tables.posts), [user, most]);
+  const { data: ids, isUnavailable } = useLive((live) => of(live).slice(-most), [user, most]);
   const markOf = useMarks((args) => (args as { id?: string }).id);
-  if (data === undefined) {
-    return <p className="none">{isUnavailable ? "Not on this device yet, and there is no connection." : ""}</p>;
-  }
   return (
     <>
       <ol className="posts" aria-label="Posts">
-        {[...data].reverse().map((post) => post && <OnePost key={post.id} post={post} user={user} mark={markOf(post.id)} />)}
+        <LiveList
+          bind={(live) => of(live).slice(-most).rows(schema.tables.posts)}
+          deps={[user, most]}
+          keyOf={(post, index) => post?.id ?? index}
+          newestFirst
+          empty={<li className="none">{empty}</li>}
+          loading={<li className="none">{isUnavailable && "Not on this device yet, and there is no connection."}</li>}
+        >
+          {(post) => post && <OnePost post={post} user={user} mark={markOf(post.id)} />}
+        </LiveList>
       </ol>
-      {data.length === 0 && <p className="none">{empty}</p>}
-      {data.length === most && (
+      {ids?.length === most && (
         <button type="button" onClick={() => setMost(most + PAGE)}>
           Older
         </button>

@@ -12,6 +12,8 @@ export interface LiveListProps<T> {
   /** What `bind` uses from outside. */
   readonly deps?: DependencyList;
   readonly children: (element: T, index: number) => ReactNode;
+  /** From its end to its beginning. */
+  readonly newestFirst?: boolean;
   /** What tells elements apart; their places, if not given. */
   readonly keyOf?: (element: T, index: number) => string | number;
   /** While the data is on its way. */
@@ -20,7 +22,7 @@ export interface LiveListProps<T> {
   readonly empty?: ReactNode;
 }
 
-export function LiveList<T>({ bind, deps = [], children, keyOf, loading, empty }: LiveListProps<T>) {
+export function LiveList<T>({ bind, deps = [], children, newestFirst = false, keyOf, loading, empty }: LiveListProps<T>) {
   const { data } = useLive<readonly T[], Live<readonly T[]>>(bind, deps);
   if (data === undefined) {
     return loading;
@@ -28,7 +30,8 @@ export function LiveList<T>({ bind, deps = [], children, keyOf, loading, empty }
   if (data.length === 0) {
     return empty;
   }
-  return data.map((element, index) => (
+  const shown = data.map((element, index) => (
     <Fragment key={keyOf?.(element, index) ?? index}>{children(element, index)}</Fragment>
   ));
+  return newestFirst ? shown.reverse() : shown;
 }

@@ -121,6 +121,19 @@ test("a list shows its elements, or that there are none, or that they are on the
   await end();
 });
 
+test("a list shows its newest element first when that is asked for", async () => {
+  const list = new FakeLive<readonly string[]>();
+  const { page, end } = await show(
+    <LiveList newestFirst bind={() => list as Live<readonly string[]>}>
+      {(element, index) => <i>{`${index}:${element} `}</i>}
+    </LiveList>,
+  );
+  await act(async () => list.become(["a", "b"]));
+  await act(async () => list.become(["a", "b", "c"]));
+  assert.equal(page.textContent, "2:c 1:b 0:a ");
+  await end();
+});
+
 test("useLive binds again when what it is bound to is another one", async () => {
   const bound = new Map<number, FakeLive<string>>();
   const title = (id: number): FakeLive<string> => {
