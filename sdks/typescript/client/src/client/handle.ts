@@ -17,6 +17,7 @@ export class Handle implements MutationHandle {
   readonly #watched: Watched<MutationStatus>;
   #status: MutationStatus = { state: "pending", durable: false, sent: false, wouldReject: undefined };
   #error: Error | undefined;
+  #takenBack = false;
   #waiting: Waiting[] = [];
   /** Why nobody will hear of it any more. */
   #givenUp: Error | undefined;
@@ -42,7 +43,14 @@ export class Handle implements MutationHandle {
   }
 
   cancel(): boolean {
-    return this.#cancel();
+    const asked = this.#cancel();
+    this.#takenBack ||= asked;
+    return asked;
+  }
+
+  /** Whether the app itself asked for it to be cancelled. */
+  get takenBack(): boolean {
+    return this.#takenBack;
   }
 
   onChange(callback: (status: MutationStatus) => void): Stop {

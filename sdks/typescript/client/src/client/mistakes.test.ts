@@ -56,6 +56,16 @@ test("a closure that misspells a name, or puts what is changed otherwise, is tol
   await client.close();
 });
 
+test("a call that does nothing, because its data is not here, is told to the developer; one that was taken back is not", async () => {
+  const warned = mock.method(console, "warn", () => undefined);
+  const client = await open({});
+  client.mutate.setSize({ id: NOBODY, size: 5 });
+  assert.equal(client.mutate.hit({ page: "home" }).cancel(), true);
+  await client.close();
+  const told = warned.mock.calls.map(({ arguments: [text] }) => text as string);
+  assert.deepEqual(told, ["mutation setSize did nothing: its data is not on this device, and there is no connection"]);
+});
+
 test("react without a callback is refused at once", async () => {
   const client = await open({});
   // @ts-expect-error the callback is missing

@@ -241,13 +241,22 @@ export class MutationBook {
       this.#byTicket.delete(known.call.ticket);
     }
     const { id, name, args, error } = known;
-    if (this.#options.development && status.state === "cancelled" && error !== undefined) {
-      console.error(`mutation ${name ?? "without a name"} failed:`, error);
+    if (this.#options.development && status.state === "cancelled") {
+      tellDeveloper(known, status.reason);
     }
     known.handle?.become(status, error);
     settleTransaction(known, status, attempt);
     const settled = { id, name, args: args === undefined ? undefined : decodeArguments(args), status };
     this.#options.notifier.add(() => this.#options.settled(settled));
+  }
+}
+
+/** A call that never began is nothing that the page's user hears of. */
+function tellDeveloper({ name = "without a name", error, handle }: KnownMutation, reason: string): void {
+  if (error !== undefined) {
+    console.error(`mutation ${name} failed:`, error);
+  } else if (handle?.takenBack === false) {
+    console.warn(`mutation ${name} did nothing: ${reason}`);
   }
 }
 
