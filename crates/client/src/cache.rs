@@ -6,17 +6,21 @@
 //!
 //! Source: Diamond's client cache (Zhang 2017, section 3.4.2). Deviation: docs/decisions/0002-one-timestamp-cache.md.
 
+mod held;
 mod interests;
 mod live_ranges;
 mod portions;
+mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Cell, ColumnId, Interest, KeyRange, Row, RowKey, TableId, Timestamp, Write};
 use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
+use held::HeldRows;
 pub use interests::{Demand, Interests, TooManyInterests};
 pub(crate) use portions::{SUBSCRIBE_PART, fitting_one, portions};
+pub(crate) use room::Room;
 
 /// A row of a table.
 pub type RowId = (TableId, RowKey);
@@ -24,14 +28,14 @@ pub type RowId = (TableId, RowKey);
 #[derive(Debug, Default)]
 pub struct Cache {
     at: Timestamp,
-    rows: BTreeMap<RowId, Row>,
+    rows: HeldRows,
     pub(crate) interests: Interests,
 }
 
 impl Cache {
     /// What was held when the client last ran. The interests count as live, as of `at`, until a gateway says otherwise.
     pub fn restored(at: Timestamp, rows: BTreeMap<RowId, Row>, interests: Vec<Interest>) -> Cache {
-        Cache { at, rows, interests: Interests::restored(interests) }
+        Cache { at, rows: HeldRows::new(rows), interests: Interests::restored(interests) }
     }
 
     /// The timestamp of everything that is held.
@@ -50,12 +54,13 @@ impl Cache {
         table: TableId,
         range: &'a KeyRange,
     ) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> {
-        range_of(&self.rows, table, range)
+        range_of(self.rows.rows(), table, range)
     }
 
     fn rows_from<'a>(&'a self, table: TableId, lower: &[u8]) -> impl Iterator<Item = (&'a RowKey, &'a Row)> {
         let lower = RowKey::bound(lower);
         self.rows
+            .rows()
             .range((table, lower)..)
             .take_while(move |((own, _), _)| *own == table)
             .map(|((_, key), row)| (key, row))
@@ -69,12 +74,8 @@ impl Cache {
                 continue;
             }
             let id = (write.cell.table, write.cell.row.clone());
-            let row = self.rows.entry(id.clone()).or_default();
             // A mismatch cannot come from a gateway that checks schemas; the cell then stays as it was.
-            let _ = row.apply(write.cell.column, &write.operation);
-            if row.is_empty() {
-                self.rows.remove(&id);
-            }
+            self.rows.apply(&id, write);
             touched.push(id);
         }
         touched
@@ -88,7 +89,7 @@ impl Cache {
             let id = (snapshot.table, snapshot.key);
             match &interest {
                 Interest::Range { table, range } if *table == id.0 && range.contains(&id.1) => {
-                    self.rows.insert(id.clone(), snapshot.row);
+                    self.rows.put(id.clone(), snapshot.row);
                 }
                 Interest::Cell(cell) if (cell.table, &cell.row) == (id.0, &id.1) => self.put_cell(cell, &snapshot.row),
                 Interest::Range { .. } | Interest::Cell(_) => continue,
@@ -104,11 +105,7 @@ impl Cache {
         let cells: BTreeMap<_, _> =
             row.cells().filter(|(column, _)| held(*column)).map(|(column, state)| (column, state.clone())).collect();
         let row = Row::from_parts(row.exists() && held(ColumnId::ROW), cells);
-        if row.is_empty() {
-            self.rows.remove(&id);
-        } else {
-            self.rows.insert(id, row);
-        }
+        self.rows.put(id, row);
     }
 
     /// What is held of an interest that is held whole: what a snapshot of it brings.
@@ -157,7 +154,7 @@ impl Cache {
     pub(crate) fn clear(&mut self) -> Vec<RowId> {
         self.at = Timestamp::ZERO;
         self.interests.all_wanted_again();
-        std::mem::take(&mut self.rows).into_keys().collect()
+        self.rows.clear().collect()
     }
 
     fn put_cell(&mut self, cell: &Cell, source: &Row) {
@@ -167,10 +164,7 @@ impl Cache {
         if let Some(state) = source.cell(cell.column) {
             cells.insert(cell.column, state.clone());
         }
-        let row = Row::from_parts(source.exists(), cells);
-        if !row.is_empty() {
-            self.rows.insert(id, row);
-        }
+        self.rows.put(id, Row::from_parts(source.exists(), cells));
     }
 
     /// Removes an interest's content before it is replaced. Of a cell: that cell, and the life of its row, which comes with every cell.
@@ -218,15 +212,13 @@ impl Cache {
         let Some(row) = self.rows.remove(id) else { return };
         let cells = row.cells().filter(|(column, _)| keep(*column)).map(|(column, state)| (column, state.clone()));
         let row = Row::from_parts(exists, cells.collect());
-        if !row.is_empty() {
-            self.rows.insert(id.clone(), row);
-        }
+        self.rows.put(id.clone(), row);
     }
 
     pub(crate) fn validate(&self) {
         self.interests.validate();
-        for ((table, key), row) in &self.rows {
-            assert!(!row.is_empty(), "empty rows are not held");
+        self.rows.validate();
+        for ((table, key), row) in self.rows.rows() {
             let mut columns = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]);
             let held =
                 columns.any(|column| self.interests.live_holds(&Cell { table: *table, row: key.clone(), column }));

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::cache::{Interests, SUBSCRIBE_PART};
+use crate::Client;
+use crate::cache::{Cache, Interests, Room, SUBSCRIBE_PART};
 use crate::session::Session;
 use crate::tabs::Parts;
 
@@ -11,6 +12,10 @@ use crate::tabs::Parts;
 pub struct Limits {
     /// Interests that stay subscribed although nobody needs them.
     pub idle_interests_max: usize,
+    /// Memory of the rows that the cache holds, about.
+    pub cache_bytes_max: usize,
+    /// Bytes of the calls that are pending, or refused and not dismissed.
+    pub calls_bytes_max: usize,
     /// Interests in one `Subscribe`.
     pub subscribe_part: usize,
     /// About so many bytes of an update go into one message to a tab that follows.
@@ -25,10 +30,19 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             idle_interests_max: Interests::IDLE_MAX,
+            cache_bytes_max: Cache::BYTES_MAX,
+            calls_bytes_max: Client::CALLS_BYTES_MAX,
             subscribe_part: SUBSCRIBE_PART,
             tab_part_bytes: Parts::BYTES,
             ping_after: Session::PING_AFTER,
             answer_within: Session::ANSWER_WITHIN,
         }
+    }
+}
+
+impl Limits {
+    /// How much the cache may hold.
+    pub(crate) fn room(&self) -> Room {
+        Room { idle_interests_max: self.idle_interests_max, bytes_max: self.cache_bytes_max }
     }
 }

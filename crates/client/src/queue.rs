@@ -28,6 +28,8 @@ pub(crate) use lane::Decided;
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     entries: BTreeMap<Counter, Entry>,
+    /// Of their calls.
+    bytes: usize,
     /// Confirmed state as the settled entries leave it.
     overlay: Overlay,
     /// Entries up to this counter are in the overlay.
@@ -64,7 +66,27 @@ pub(crate) enum Step {
 
 impl Queue {
     pub(crate) fn push(&mut self, entry: Entry) {
+        self.bytes += entry.mutation.kind.size_bytes();
         self.entries.insert(entry.counter(), entry);
+    }
+
+    /// Whether an attempt of a mutation may take effect, or has, and the confirmed state does not tell yet.
+    pub(crate) fn is_on_its_way(&self, counter: Counter) -> bool {
+        self.entries.get(&counter).is_some_and(|entry| match &entry.stage {
+            Stage::Called | Stage::Saving(_) | Stage::Saved => false,
+            Stage::Submitted(_) | Stage::Unanswered(_) | Stage::Committed { .. } => true,
+        })
+    }
+
+    /// Bytes of the calls of its entries.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn take(&mut self, counter: Counter) -> Option<Entry> {
+        let entry = self.entries.remove(&counter)?;
+        self.bytes -= entry.mutation.kind.size_bytes();
+        Some(entry)
     }
 
     pub(crate) fn entry(&self, counter: Counter) -> Option<&Entry> {
@@ -102,7 +124,7 @@ impl Queue {
     }
 
     pub(crate) fn remove(&mut self, counter: Counter) -> Option<Entry> {
-        let entry = self.entries.remove(&counter)?;
+        let entry = self.take(counter)?;
         let rows: BTreeSet<RowId> = entry.rows().collect();
         self.touched.extend(rows.iter().cloned());
         if !rows.is_empty() {
@@ -147,7 +169,7 @@ impl Queue {
     /// Takes out the first entry, which the confirmed state contains. If its rows are as they were foreseen, nothing is different for the
     /// entries behind it.
     pub(crate) fn sink(&mut self, foreseen: &Foreseen, cache: &Cache) -> Option<Entry> {
-        let entry = self.entries.remove(&foreseen.of)?;
+        let entry = self.take(foreseen.of)?;
         self.overlay.sink(entry.writes());
         let other = foreseen.rows.keys().filter(|id| !foreseen.is_as_foreseen(id, cache));
         let other: Vec<RowId> = other.cloned().collect();
@@ -207,6 +229,8 @@ impl Queue {
     }
 
     pub(crate) fn validate(&self, cache: &Cache) {
+        let bytes: usize = self.entries.values().map(|entry| entry.mutation.kind.size_bytes()).sum();
+        assert_eq!(self.bytes, bytes, "the bytes of the calls");
         for (counter, entry) in &self.entries {
             assert_eq!(*counter, entry.counter());
             let held = |read: &Read| cache.interests.holds_for(Demand::Mutation(*counter), &read.interest());

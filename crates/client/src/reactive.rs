@@ -117,6 +117,12 @@ impl Reactions {
         waiting.map(|reaction| reaction.state = ReactionState::Failed).is_some()
     }
 
+    /// What this reaction reads cannot be held. False when it has failed already.
+    pub(crate) fn fail(&mut self, id: ReactionId) -> bool {
+        let going = self.reactions.get_mut(&id).filter(|own| !matches!(own.state, ReactionState::Failed));
+        going.map(|reaction| reaction.state = ReactionState::Failed).is_some()
+    }
+
     /// Those that wait for data.
     pub(crate) fn missing(&self) -> impl Iterator<Item = ReactionId> {
         let missing = |reaction: &Reaction| matches!(reaction.state, ReactionState::Missing(_));

@@ -5,10 +5,10 @@ mod harness;
 use std::time::Duration;
 
 use harness::{Harness, Stop, hits, key, note, notes};
-use iolite_client::{CallError, Client, Connection, MutationStatus, Output, Run, RunError, View};
+use iolite_client::{CallError, Client, Connection, Limits, MutationStatus, Output, Run, RunError, View};
 use iolite_machine::Machine;
 use iolite_values::{ColumnId, KeyRange, Operation, TableId, Value};
-use iolite_wire::message::FromClient;
+use iolite_wire::message::{FromClient, Verdict};
 
 fn cancelled(harness: &mut Harness, name: &str) -> Option<String> {
     let counter = harness.mutate(name);
@@ -26,10 +26,32 @@ fn so_many_mutations_are_pending_and_no_more() {
         harness.client.mutate(harness.now.wall, "hit", "{}").expect("there is room");
     }
     let error = harness.client.mutate(harness.now.wall, "hit", "{}");
-    assert_eq!(error, Err(CallError::QueueFull { limit: Client::PENDING_MAX }));
+    assert_eq!(error, Err(CallError::QueueFull { of: "mutations", limit: Client::PENDING_MAX }));
     let first = harness.client.pending().next().expect("many are").counter;
     assert!(harness.client.cancel(first));
     assert!(harness.client.mutate(harness.now.wall, "hit", "{}").is_ok(), "there is room again");
+}
+
+#[test]
+fn the_calls_that_are_kept_have_so_many_bytes_and_no_more() {
+    let limits = Limits { calls_bytes_max: 100, ..Limits::default() };
+    let mut harness = Harness::with(limits);
+    harness.mutator("give up", |_| Err(Stop::Abort("never")));
+    let call = |harness: &mut Harness, bytes: usize| {
+        let arguments = format!("\"{}\"", "x".repeat(bytes - "give up".len() - 2));
+        harness.client.mutate(harness.now.wall, "give up", &arguments)
+    };
+    let full = CallError::QueueFull { of: "bytes of calls", limit: 100 };
+    assert_eq!(call(&mut harness, 101), Err(full.clone()));
+    let kept = call(&mut harness, 60).expect("there is room");
+    assert_eq!(call(&mut harness, 41), Err(full.clone()));
+    harness.settle();
+    harness.connect();
+    harness.decide(kept, 1, 10, Vec::new(), Verdict::Aborted);
+    assert!(harness.client.pending().next().is_none(), "{:?}", harness.statuses);
+    assert_eq!(call(&mut harness, 41), Err(full), "what was refused is kept");
+    harness.client.dismiss(kept);
+    assert!(call(&mut harness, 41).is_ok());
 }
 
 #[test]
@@ -193,6 +215,7 @@ fn the_page_has_these_values() {
         ("Client::MISSES_MAX", Client::MISSES_MAX as usize),
         ("Client::PENDING_MAX", Client::PENDING_MAX),
         ("Client::ARGUMENTS_MAX", Client::ARGUMENTS_MAX),
+        ("Client::CALLS_BYTES_MAX", Client::CALLS_BYTES_MAX),
     ];
     for (name, value) in limits {
         assert!(is_on_page(&format!("client::{name}"), &value.to_string()), "{name}: {value}");
@@ -215,6 +238,7 @@ fn the_page_has_the_values_of_the_clients_own() {
         ("JOIN_AGAIN_AFTER", "1s", "JOIN_AGAIN_AFTER: Duration = Duration::from_secs(1);", joining),
         ("LEADER_SILENT_AFTER", "150s", "LEADER_SILENT_AFTER: Duration = Duration::from_secs(150);", joining),
         ("Interests::IDLE_MAX", "256", "IDLE_MAX: usize = 256;", interests),
+        ("Cache::BYTES_MAX", "67108864", "BYTES_MAX: usize = 64 * 1024 * 1024;", include_str!("../src/cache/room.rs")),
         ("SUBSCRIBE_PART", "1000", "SUBSCRIBE_PART: usize = 1000;", portions),
         ("SUBSCRIBE_BYTES", "524288", "SUBSCRIBE_BYTES: usize = 512 * 1024;", portions),
         ("Interests::TOTAL_MAX", "4096", "TOTAL_MAX: usize = limits::SUBSCRIPTIONS.most;", interests),

@@ -5,8 +5,8 @@ mod harness;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use harness::{Harness, Stop, at, config, hit, hits, key, note, note_row, notes, title_put};
-use iolite_client::{Client, Config, Limits, Output, RunOf, View};
+use harness::{Harness, Stop, at, hit, hits, key, note, note_row, notes, title_put};
+use iolite_client::{Limits, Output, RunOf, View};
 use iolite_values::{Cell, CellState, KeyRange, Operation, Row, Value, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Welcome};
 
@@ -226,10 +226,7 @@ fn an_interest_that_nobody_needs_goes_when_there_are_too_many() {
 
 #[test]
 fn a_client_may_have_narrower_limits() {
-    let mut harness = Harness::new();
-    let limits = Limits { idle_interests_max: 1, subscribe_part: 2, ..Limits::default() };
-    harness.client =
-        Client::open(Config { limits, ..config("ann") }, Vec::new(), harness.now).expect("nothing is there");
+    let mut harness = Harness::with(Limits { idle_interests_max: 1, subscribe_part: 2, ..Limits::default() });
     harness.connect();
     harness.take_sent();
     let three = |tx: &mut iolite_client::Transaction<'_>| {

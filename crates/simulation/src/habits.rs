@@ -69,6 +69,7 @@ fn client_limits(random: &mut Random) -> iolite_client::Limits {
         tab_part_bytes: random.between(1, 2_000) as usize,
         ping_after: Duration::from_millis(random.between(300, 5_000)),
         answer_within: Duration::from_millis(random.between(500, 15_000)),
+        ..iolite_client::Limits::default()
     }
 }
 

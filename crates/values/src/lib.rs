@@ -5,6 +5,7 @@
 
 mod cell;
 mod conflict;
+mod footprint;
 mod id;
 mod isolation;
 mod json;
@@ -20,6 +21,7 @@ mod value;
 
 pub use cell::{Cell, Element, Interest, Read};
 pub use conflict::{Commutativity, commutativity, observes, writes_commute};
+pub use footprint::{footprint_growth, row_footprint};
 pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
 pub use isolation::{Isolation, Level};
 pub use key::{KeyError, KeyRange, RowKey};

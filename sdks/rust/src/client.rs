@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use iolite_client::{
-    CallError, Client as Core, Config, Connection, Limits, MutationStatus, PendingMutation, Refused, View,
-};
+use iolite_client::{CallError, Client as Core, Config, Connection, MutationStatus, PendingMutation, Refused, View};
 use iolite_host::{Clock, JournalNews, random_id, random_seed};
 use iolite_values::{ClientId, Counter, Id, Schema, Timestamp};
 use serde::Serialize;
@@ -65,7 +63,7 @@ impl Client {
             token: token.to_owned(),
             user: options.user,
             seed: random_seed(),
-            limits: Limits::default(),
+            limits: options.limits,
         };
         let stored = directory.iter().flat_map(|directory| directory.entries.clone());
         let core = Core::open(config, stored, clock.now())?;
@@ -162,6 +160,18 @@ impl Client {
         F: FnMut(&mut Transaction<'_>) -> ClosureResult<T> + Send + 'static,
     {
         self.react(view, closure).next().await
+    }
+
+    /// Keeps on this device what a closure reads, for as long as the returned reaction is kept: it is there for other reads at once, also offline, and
+    /// does not leave the cache for others.
+    ///
+    /// # Panics
+    /// Inside a closure of this client.
+    pub fn pin<F>(&self, mut closure: F) -> Reaction<()>
+    where
+        F: FnMut(&mut Transaction<'_>) -> ClosureResult<()> + Send + 'static,
+    {
+        self.react(View::Confirmed, move |tx| closure(tx))
     }
 
     /// Follows a mutation that is pending, such as one from before a restart.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use iolite_client::Limits;
+
 use crate::mutators::Mutators;
 
 /// Where a client keeps its rows and its queue.
@@ -21,6 +23,7 @@ pub struct Options {
     pub(crate) mutators: Mutators,
     pub(crate) user: String,
     pub(crate) closures: Closures,
+    pub(crate) limits: Limits,
 }
 
 /// How often a closure is run for one of its runs.
@@ -34,7 +37,13 @@ pub(crate) enum Closures {
 impl Default for Options {
     fn default() -> Options {
         let closures = if cfg!(debug_assertions) { Closures::Compared } else { Closures::Once };
-        Options { storage: Storage::default(), mutators: Mutators::default(), user: String::new(), closures }
+        Options {
+            storage: Storage::default(),
+            mutators: Mutators::default(),
+            user: String::new(),
+            closures,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -68,6 +77,14 @@ impl Options {
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Options {
         self.user = user.into();
+        self
+    }
+
+    /// About how much memory the rows of the cache take, 64 MiB if not given. Past it, what nobody reads or pins goes, the least recently used first; if
+    /// everything is needed, the reaction that asked last fails.
+    #[must_use]
+    pub fn cache_bytes_max(mut self, bytes: usize) -> Options {
+        self.limits.cache_bytes_max = bytes;
         self
     }
 

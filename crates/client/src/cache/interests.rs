@@ -152,6 +152,18 @@ impl Interests {
         gone.into_iter().map(|interest| (self.remove(&interest), interest)).collect()
     }
 
+    /// Gives up the one that was used least recently of those that nobody needs.
+    pub(super) fn drop_first_idle(&mut self) -> Option<(SubscriptionId, Interest)> {
+        let interest = self.idle.values().next()?.clone();
+        Some((self.remove(&interest), interest))
+    }
+
+    /// The last one that was asked for, of those that are live and needed by such only.
+    pub(super) fn last_live(&self, such: impl Fn(&Demand) -> bool) -> Option<SubscriptionId> {
+        let live = self.by_interest.values().filter(|own| own.progress == Progress::Live && !own.demands.is_empty());
+        live.filter(|own| own.demands.iter().all(&such)).map(|own| own.id).max()
+    }
+
     /// What is to be asked for now; it counts as requested.
     pub(crate) fn take_wanted(&mut self) -> Vec<(SubscriptionId, Interest)> {
         let wanted = std::mem::take(&mut self.wanted).into_iter();
@@ -166,6 +178,12 @@ impl Interests {
     pub fn live(&self) -> impl Iterator<Item = (SubscriptionId, &Interest)> {
         let live = self.by_interest.iter().filter(|(_, subscribed)| subscribed.progress == Progress::Live);
         live.map(|(interest, subscribed)| (subscribed.id, interest))
+    }
+
+    /// Whether all of a subscription is held.
+    pub(crate) fn is_live(&self, id: SubscriptionId) -> bool {
+        let own = self.by_id.get(&id).and_then(|interest| self.by_interest.get(interest));
+        own.is_some_and(|own| own.progress == Progress::Live)
     }
 
     /// The first interests, whatever became of them.

@@ -23,8 +23,8 @@ pub enum CallError {
     TooLarge { what: &'static str, limit: usize },
     #[error("another version of the app leads in another tab: reload this tab, or close the other")]
     OtherVersion,
-    #[error("{limit} mutations are pending: wait until some are confirmed")]
-    QueueFull { limit: usize },
+    #[error("{limit} {of} are pending or refused: wait until some are confirmed, and dismiss what was refused")]
+    QueueFull { of: &'static str, limit: usize },
 }
 
 impl Client {
@@ -32,6 +32,8 @@ impl Client {
     pub const PENDING_MAX: usize = 10_000;
     /// Bytes of a mutation's arguments in JSON.
     pub const ARGUMENTS_MAX: usize = 512 * 1024;
+    /// Bytes of names and arguments of the mutations that are pending, or refused and not dismissed.
+    pub const CALLS_BYTES_MAX: usize = 64 * 1024 * 1024;
 
     /// Calls a named mutation; `arguments` are JSON. Its closure is asked for with the next polls.
     ///
@@ -91,11 +93,20 @@ impl Client {
             return Err(CallError::Nested);
         }
         if self.queue.len() >= Client::PENDING_MAX {
-            return Err(CallError::QueueFull { limit: Client::PENDING_MAX });
+            return Err(CallError::QueueFull { of: "mutations", limit: Client::PENDING_MAX });
+        }
+        if self.kept_bytes() + kind.size_bytes() > self.limits.calls_bytes_max {
+            return Err(CallError::QueueFull { of: "bytes of calls", limit: self.limits.calls_bytes_max });
         }
         let counter = self.next_counter();
         self.queue.push(Entry::new(Mutation { counter, kind, called_at, ticket }, Stage::Called));
         Ok(counter)
+    }
+
+    /// Bytes of the calls that are kept here and on the device.
+    fn kept_bytes(&self) -> usize {
+        let refused: usize = self.refused.values().map(|own| own.name.len() + own.arguments.len()).sum();
+        self.queue.bytes() + refused
     }
 
     /// Takes a mutation back, if nothing of it was sent yet: it is pending no more. It is [`MutationStatus::Cancelled`] for good once that is

@@ -142,17 +142,19 @@ impl Client {
         if !self.session.is_open() {
             return false;
         }
-        let dropped = self.cache.interests.drop_idle(self.limits.idle_interests_max);
+        let (ended, rows) = self.cache.give_up_idle(self.limits.room());
         let wanted = self.cache.interests.take_wanted();
-        let nothing = dropped.is_empty() && wanted.is_empty();
-        if !dropped.is_empty() {
-            let (ids, interests): (Vec<_>, Vec<_>) = dropped.into_iter().unzip();
-            let rows = self.cache.release(&interests);
+        let surplus = self.cache.one_too_many(self.limits.room(), |counter| self.queue.is_on_its_way(counter));
+        let nothing = ended.is_empty() && wanted.is_empty() && surplus.is_none();
+        if !ended.is_empty() {
             self.note_rows(rows);
             self.disk.interests_changed = true;
-            for part in ids.chunks(self.limits.subscribe_part) {
+            for part in ended.chunks(self.limits.subscribe_part) {
                 self.send(FromClient::Unsubscribe(part.to_vec()));
             }
+        }
+        if let Some(subscription) = surplus {
+            self.refuse_for_want_of_room(subscription);
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
             self.send(FromClient::Subscribe(Subscribe { held: false, interests }));

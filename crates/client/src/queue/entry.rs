@@ -21,6 +21,16 @@ pub enum MutationKind {
     Closure,
 }
 
+impl MutationKind {
+    /// Bytes of what is kept of the call, here and on the device.
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            MutationKind::Named { name, arguments } => name.len() + arguments.len(),
+            MutationKind::Closure => 0,
+        }
+    }
+}
+
 /// A call of a mutation, as the app made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutation {

@@ -114,9 +114,19 @@ impl Leader {
     /// What a tab waits for cannot be had.
     pub(crate) fn decline(&mut self, tab: TabId, interest: &Interest, reason: &str) {
         let Some(tab) = self.tabs.get_mut(&tab) else { return };
-        let waiting = tab.wanted.iter().filter(|(_, wanted)| interest.covers(wanted));
+        let waiting = tab.wanted.iter().filter(|(_, own)| interest.covers(own));
         for id in waiting.map(|(id, _)| *id).collect::<Vec<_>>() {
             tab.decline(id, Declination::TooLarge(shortened(reason.to_owned())));
+        }
+    }
+
+    /// What tabs wait for, or have, they cannot have any more, and are not to ask for again.
+    pub(crate) fn revoke(&mut self, interest: &Interest, reason: &str) {
+        for tab in self.tabs.values_mut() {
+            let concerned = tab.wanted.iter().chain(&tab.granted).filter(|(_, own)| interest.covers(own));
+            for id in concerned.map(|(id, _)| *id).collect::<Vec<_>>() {
+                tab.decline(id, Declination::TooLarge(shortened(reason.to_owned())));
+            }
         }
     }
 

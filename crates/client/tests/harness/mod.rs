@@ -67,6 +67,13 @@ impl Harness {
         Harness::on(BTreeMap::new())
     }
 
+    pub fn with(limits: Limits) -> Harness {
+        let mut harness = Harness::new();
+        harness.client =
+            Client::open(Config { limits, ..config("ann") }, Vec::new(), harness.now).expect("nothing is there");
+        harness
+    }
+
     pub fn on(storage: BTreeMap<Vec<u8>, Vec<u8>>) -> Harness {
         let now = Now { instant: Instant::from_nanos(1), wall: WallTime::from_micros(1_000) };
         let entries: Vec<_> = storage.iter().map(|(key, value)| (key.clone(), value.clone())).collect();

@@ -134,3 +134,25 @@ fn what_a_tab_was_given_out_of_a_wider_interest_stays_while_the_tab_looks_at_it(
     exchange(&mut leader, &mut tabs);
     assert_eq!(*seen.borrow(), [5], "nobody set it to zero");
 }
+
+#[test]
+fn a_tab_that_needs_more_than_its_leader_has_room_for_is_told_so_once_and_for_good() {
+    let limits = Limits { cache_bytes_max: 5_000, ..Limits::default() };
+    let mut leader = Harness::with(limits);
+    leader.connect();
+    let mut tabs = vec![Tab::new(1, leader.now)];
+    exchange(&mut leader, &mut tabs);
+    let id = tabs[0]
+        .react(View::Confirmed, |tx| tx.range(notes(), &KeyRange::all(), None, false).map(drop).map_err(Stop::from));
+    exchange(&mut leader, &mut tabs);
+    let rows: Vec<_> = (0..10).map(|id| (notes(), key(id), note_row("a title", 0))).collect();
+    leader.load(10, &rows);
+    exchange(&mut leader, &mut tabs);
+    let failed = tabs[0].other.iter().filter_map(|output| match output {
+        FollowerOutput::ReactionFailed { reaction, message } if *reaction == id => Some(message.as_str()),
+        _ => None,
+    });
+    let failed: Vec<&str> = failed.collect();
+    assert!(matches!(failed[..], [why] if why.contains("read less at a time")), "{failed:?}");
+    assert_eq!(leader.take_subscribed(false), [], "nobody asks again");
+}

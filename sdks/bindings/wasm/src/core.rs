@@ -2,7 +2,7 @@
 //!
 //! Invariant: JavaScript calls it from outside only; closures run between two calls, never inside one.
 
-use iolite_client::{ReactionId, Run, RunOf, View};
+use iolite_client::{Limits, ReactionId, Run, RunOf, View};
 use iolite_machine::{Instant, Now, PersistId, WallTime};
 use iolite_values::Counter;
 use js_sys::Array;
@@ -38,6 +38,12 @@ pub(crate) fn wall(wall_ms: f64) -> WallTime {
 
 pub(crate) fn wall_ms(time: WallTime) -> f64 {
     time.as_micros() as f64 / MICROS_PER_MS
+}
+
+/// Of a client whose cache has so many bytes, if the app says how many.
+pub(crate) fn limits(cache_bytes: Option<f64>) -> Limits {
+    let limits = Limits::default();
+    Limits { cache_bytes_max: cache_bytes.map_or(limits.cache_bytes_max, |bytes| bytes as usize), ..limits }
 }
 
 pub(crate) fn now(monotonic_ms: f64, wall_ms: f64) -> Now {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use iolite_client::{Follower, FollowerConfig, FollowerInput, Limits};
+use iolite_client::{Follower, FollowerConfig, FollowerInput};
 use iolite_machine::Machine;
 use iolite_values::Schema;
 use wasm_bindgen::prelude::*;
 
-use crate::core::{Core, now, wall};
+use crate::core::{Core, limits, now, wall};
 use crate::failure::Failure;
 use crate::role::Role;
 use crate::value::ticket_from_js;
@@ -18,9 +18,15 @@ impl Core {
     ///
     /// # Errors
     /// Code `schema`.
-    pub fn follow(schema_json: &str, monotonic_ms: f64, wall_ms: f64) -> Result<Core, JsValue> {
+    pub fn follow(
+        schema_json: &str,
+        cache_bytes: Option<f64>,
+        monotonic_ms: f64,
+        wall_ms: f64,
+    ) -> Result<Core, JsValue> {
         let schema = Arc::new(Schema::from_json(schema_json).map_err(Failure::from)?);
-        let follower = Follower::open(FollowerConfig { schema, limits: Limits::default() }, now(monotonic_ms, wall_ms));
+        let follower =
+            Follower::open(FollowerConfig { schema, limits: limits(cache_bytes) }, now(monotonic_ms, wall_ms));
         Ok(Core::of(Role::Follows(Box::new(follower))))
     }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use iolite_client::{Client, Config, Input, Limits, TabId};
+use iolite_client::{Client, Config, Input, TabId};
 use iolite_machine::Machine;
 use iolite_values::{ClientId, Id, Schema};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-use crate::core::{Core, counter, now, wall};
+use crate::core::{Core, counter, limits, now, wall};
 use crate::failure::Failure;
 use crate::output::call_to_js;
 use crate::role::Role;
@@ -26,6 +26,7 @@ impl Core {
         token: &str,
         user: &str,
         stored: &Array,
+        cache_bytes: Option<f64>,
         monotonic_ms: f64,
         wall_ms: f64,
     ) -> Result<Core, JsValue> {
@@ -37,7 +38,7 @@ impl Core {
             token: token.to_owned(),
             user: user.to_owned(),
             seed: fresh.as_u128() as u64,
-            limits: Limits::default(),
+            limits: limits(cache_bytes),
         };
         let client = Client::open(config, entries(stored), now(monotonic_ms, wall_ms)).map_err(Failure::from)?;
         Ok(Core::of(Role::Leads(Box::new(client))))

@@ -2,6 +2,8 @@
 //!
 //! Invariant: nothing of an update is to be seen before its last part is there.
 
+use std::collections::BTreeSet;
+
 use iolite_machine::Instant;
 use iolite_wire::client_storage::StoredEnd;
 use iolite_wire::message::{Declination, Declined, SubscriptionId};
@@ -110,11 +112,15 @@ impl Follower {
                 return;
             }
         };
+        // What was held here is taken away for good: the leader has no room for it.
+        let was_held = self.cache.interests.is_live(subscription);
         let Some((_, demands, _)) = self.cache.take_out(subscription) else { return };
         self.changed = Changed::Everything;
         for demand in demands {
             let Demand::Reaction(reaction) = demand else { continue };
-            if self.reactions.give_up(reaction) {
+            let failed = if was_held { self.reactions.fail(reaction) } else { self.reactions.give_up(reaction) };
+            if failed {
+                self.cache.interests.settle(demand, &BTreeSet::new());
                 let message = reason.clone();
                 self.outputs.push_back(FollowerOutput::ReactionFailed { reaction, message });
             }

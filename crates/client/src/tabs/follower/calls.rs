@@ -92,7 +92,7 @@ impl Follower {
             return Err(CallError::Nested);
         }
         if self.mirror.len() + self.calls.len() >= Client::PENDING_MAX {
-            return Err(CallError::QueueFull { limit: Client::PENDING_MAX });
+            return Err(CallError::QueueFull { of: "mutations", limit: Client::PENDING_MAX });
         }
         Ok(())
     }

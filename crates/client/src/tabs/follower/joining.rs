@@ -145,13 +145,13 @@ impl Follower {
     /// Asks for the interests that are wanted, and gives up those that nobody needs any more.
     pub(super) fn ask(&mut self) -> bool {
         let Link::Following { .. } = self.link else { return false };
-        let dropped = self.cache.interests.drop_idle(self.limits.idle_interests_max);
+        // What it needs is held by the tab that leads, within the room that there is.
+        let (ended, rows) = self.cache.give_up_idle(self.limits.room());
         let wanted = self.cache.interests.take_wanted();
-        let nothing = dropped.is_empty() && wanted.is_empty();
-        if !dropped.is_empty() {
-            let (ids, interests): (Vec<_>, Vec<_>) = dropped.into_iter().unzip();
-            self.changed.add(self.cache.release(&interests));
-            for part in ids.chunks(self.limits.subscribe_part) {
+        let nothing = ended.is_empty() && wanted.is_empty();
+        if !ended.is_empty() {
+            self.changed.add(rows);
+            for part in ended.chunks(self.limits.subscribe_part) {
                 self.request(TabRequest::Unsubscribe(part.to_vec()));
             }
         }

@@ -22,6 +22,7 @@ export interface CoreHostOptions {
   readonly platform: Platform;
   readonly schema: Schema;
   readonly development: boolean;
+  readonly cacheBytes: number | undefined;
 }
 
 /** What the host cannot do by itself. */

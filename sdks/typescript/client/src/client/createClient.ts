@@ -31,7 +31,7 @@ function checkAddress(url: string): void {
 }
 
 /** What the compiler says too, for those who have none. */
-function checkOptions({ token, name, user, schema, mutators, storage }: ClientOptions<Schema, unknown>): void {
+function checkOptions({ token, name, user, schema, mutators, storage, cacheBytes }: ClientOptions<Schema, unknown>): void {
   const texts = Object.entries({ token, name, user }).filter(([, value]) => typeof value !== "string");
   if (texts.length > 0) {
     throw new IoliteError("call", `createClient needs a string for ${texts.map(([option]) => option).join(", ")}`);
@@ -47,6 +47,9 @@ function checkOptions({ token, name, user, schema, mutators, storage }: ClientOp
   }
   if (storage !== undefined && storage !== "indexeddb" && storage !== "memory") {
     throw new IoliteError("call", `the storage is indexeddb or memory, not ${JSON.stringify(storage)}`);
+  }
+  if (cacheBytes !== undefined && !(Number.isSafeInteger(cacheBytes) && cacheBytes > 0)) {
+    throw new IoliteError("call", `cacheBytes is a number of bytes, not ${JSON.stringify(cacheBytes)}`);
   }
 }
 

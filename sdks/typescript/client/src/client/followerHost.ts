@@ -18,8 +18,8 @@ export class FollowerHost extends CoreHost {
   #place: "here" | "aside" = "here";
 
   static open(storage: Storage, options: FollowerHostOptions, events: CoreHostEvents): FollowerHost {
-    const { schema, platform } = options;
-    const core = Core.follow(schema.json, platform.monotonicMs(), platform.wallMs());
+    const { schema, cacheBytes, platform } = options;
+    const core = Core.follow(schema.json, cacheBytes, platform.monotonicMs(), platform.wallMs());
     return new FollowerHost(core, storage, options, events);
   }
 

@@ -30,10 +30,10 @@ export class LeaderHost extends CoreHost {
 
   /** Opens the core on what is stored. */
   static open(storage: Storage, stored: Uint8Array[], options: LeaderHostOptions, events: CoreHostEvents): LeaderHost {
-    const { schema, token, user, platform } = options;
+    const { schema, token, user, cacheBytes, platform } = options;
     let core;
     try {
-      core = Core.open(schema.json, newId(), token, user, stored, platform.monotonicMs(), platform.wallMs());
+      core = Core.open(schema.json, newId(), token, user, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
     } catch (thrown) {
       throw errorOf(thrown);
     }

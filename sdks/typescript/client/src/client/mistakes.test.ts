@@ -17,6 +17,7 @@ test("createClient names the option that is missing or wrong", async () => {
   await assert.rejects(open({ schema: undefined }), call(/defineSchema/));
   await assert.rejects(open({ mutators: {} }), call(/defineMutators/));
   await assert.rejects(open({ storage: "sqlite" }), call(/"sqlite"/));
+  await assert.rejects(open({ cacheBytes: -1 }), call(/cacheBytes .* not -1/));
   const others = defineSchema({ others: table({ id: s.id() }) });
   await assert.rejects(open({ mutators: defineMutators(others, {}) }), call(/another schema/));
 });

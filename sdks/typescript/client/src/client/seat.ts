@@ -97,9 +97,9 @@ export class Seat implements CoreHostEvents {
     if (this.#channel === undefined) {
       throw new Error("a tab follows where there is a channel");
     }
-    const { schema, development } = this.options;
+    const { schema, development, cacheBytes } = this.options;
     const { platform, chosen } = this.place;
-    const host = FollowerHost.open(chosen.storage, { platform, schema, development, channel: this.#channel }, this);
+    const host = FollowerHost.open(chosen.storage, { platform, schema, development, cacheBytes, channel: this.#channel }, this);
     this.#host = host;
     this.book.attach(host.listings);
     this.connection.change({ role: "follower", status: "connecting" });
@@ -175,10 +175,10 @@ export class Seat implements CoreHostEvents {
   }
 
   #openLeader(stored: Uint8Array[]): LeaderHost {
-    const { url, schema, user, development } = this.options;
+    const { url, schema, user, development, cacheBytes } = this.options;
     const { platform, chosen } = this.place;
     const sharedState = () => ({ paused: this.connection.state.paused, persistent: this.connection.state.persistent });
-    const options = { platform, url, token: this.#tokens.current, user, schema, development, channel: this.#channel, sharedState };
+    const options = { platform, url, token: this.#tokens.current, user, schema, development, cacheBytes, channel: this.#channel, sharedState };
     return LeaderHost.open(chosen.storage, stored, options, this);
   }
 

@@ -90,6 +90,16 @@ export class TabClient implements Client {
     return handled(reading);
   }
 
+  pin(closure: Closure, callback: (state: Reactive<void>) => void = () => undefined): Stop {
+    return this.react(
+      (tx) => {
+        closure(tx);
+      },
+      { view: "confirmed" },
+      callback,
+    );
+  }
+
   transact<T>(closure: Closure): Promise<T> {
     return handled(this.#transact(closure));
   }

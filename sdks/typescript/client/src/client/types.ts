@@ -161,6 +161,11 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   /** Runs a closure once its data is here. Rejects with code `unavailable` if it is not and there is no connection. */
   read<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Promise<T>;
   /**
+   * Keeps on this device what a closure reads, until the returned function is called: it is there for other reads at once, also offline, and does not leave
+   * the cache for others. `callback` hears when it is there, or that it cannot be.
+   */
+  pin(closure: (tx: ReadTransaction<S>) => unknown, callback?: (state: Reactive<void>) => void): Stop;
+  /**
    * Runs a closure that has no name. Online only, and only in the tab that leads (elsewhere it rejects with code `not-leading`); lost if
    * the page ends before it is confirmed. Resolves when it is.
    */
@@ -206,6 +211,11 @@ export interface ClientOptions<S extends Schema, M> {
   readonly user: string;
   /** `indexeddb` if not given and where there is one; else `memory`. */
   readonly storage?: "indexeddb" | "memory";
+  /**
+   * About how many bytes of memory the rows of the cache take, 64 MiB if not given. Past it, what nobody reads or pins goes, the least recently used first; if
+   * everything is needed, the observation that asked last fails.
+   */
+  readonly cacheBytes?: number;
   /** Begins offline, as after `goOffline`. A tab that follows does as the one that leads. */
   readonly paused?: boolean;
   /** Runs every closure twice and compares. On unless `process.env.NODE_ENV` is `production`. */

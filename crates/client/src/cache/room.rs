@@ -1,0 +1,59 @@
+//! Room in the cache: what is given up when there is too much.
+//!
+//! Invariants: what somebody needs stays while something that nobody needs can go, and of that the least recently used goes first; a cache is above its
+//! limit only by what comes with one answer, and not for longer than until the client works again.
+//! Source: Diamond's client cache (Zhang 2017, section 3.4.2).
+
+use iolite_values::{Counter, Interest};
+use iolite_wire::message::SubscriptionId;
+
+use super::{Cache, Demand, RowId};
+
+/// How much a cache may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Room {
+    /// Interests that nobody needs.
+    pub(crate) idle_interests_max: usize,
+    /// Memory of rows, about.
+    pub(crate) bytes_max: usize,
+}
+
+impl Cache {
+    /// Memory of the rows that a client's cache holds, if the app sets no other limit.
+    pub const BYTES_MAX: usize = 64 * 1024 * 1024;
+
+    /// About how much memory the rows take that are held, rather more than less.
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes()
+    }
+
+    /// Gives up what nobody needs, past the room that there is. Returns the subscriptions that ended, and the rows of which less is held now.
+    pub(crate) fn give_up_idle(&mut self, room: Room) -> (Vec<SubscriptionId>, Vec<RowId>) {
+        let (mut ended, mut rows) = (Vec::new(), Vec::new());
+        let dropped = self.interests.drop_idle(room.idle_interests_max);
+        let (ids, interests): (Vec<_>, Vec<Interest>) = dropped.into_iter().unzip();
+        ended.extend(ids);
+        rows.extend(self.release(&interests));
+        while self.rows.bytes() > room.bytes_max
+            && let Some((id, interest)) = self.interests.drop_first_idle()
+        {
+            ended.push(id);
+            rows.extend(self.release(&[interest]));
+        }
+        (ended, rows)
+    }
+
+    /// What has to go although somebody needs it, if all is needed and it is too much: what was asked for last, of what no mutation needs if there is
+    /// any such, and never what one needs that is on its way.
+    pub(crate) fn one_too_many(&self, room: Room, on_its_way: impl Fn(Counter) -> bool) -> Option<SubscriptionId> {
+        if self.rows.bytes() <= room.bytes_max {
+            return None;
+        }
+        let mutation = |demand: &Demand| match demand {
+            Demand::Mutation(counter) => Some(*counter),
+            Demand::Reaction(_) | Demand::Tab(_) => None,
+        };
+        let of_no_mutation = self.interests.last_live(|demand| mutation(demand).is_none());
+        of_no_mutation.or_else(|| self.interests.last_live(|demand| !mutation(demand).is_some_and(&on_its_way)))
+    }
+}

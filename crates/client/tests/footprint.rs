@@ -1,0 +1,75 @@
+//! What a cache counts for its rows is not below what the allocator hands out for them, and not far above it.
+
+#![allow(unsafe_code, clippy::disallowed_macros, reason = "an allocator that counts, and what it counted is printed")]
+
+mod harness;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use harness::{key, notes};
+use iolite_values::{CellState, ColumnId, Row, RowKey, TableId, Value, row_footprint};
+
+struct Counting;
+
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+
+/// What an allocator keeps beside each piece, and rounds it up to.
+fn piece(bytes: usize) -> usize {
+    (bytes + 8).next_multiple_of(16).max(32)
+}
+
+// SAFETY: it hands everything to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(piece(layout.size()), Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALLOCATED.fetch_sub(piece(layout.size()), Ordering::Relaxed);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+type Cells = fn(i64) -> Vec<CellState>;
+type Rows = BTreeMap<(TableId, RowKey), Row>;
+
+fn rows(cells: impl Fn(i64) -> Vec<CellState>) -> Rows {
+    let row = |id| {
+        let cells = cells(id).into_iter().enumerate().map(|(column, state)| (ColumnId(column as u32 + 1), state));
+        ((notes(), key(id)), Row::from_parts(true, cells.collect()))
+    };
+    (0..1000).map(row).collect()
+}
+
+fn text(id: i64, bytes: usize) -> Value {
+    Value::from(format!("{id:0bytes$}"))
+}
+
+/// One test, so that no other one allocates meanwhile.
+#[test]
+fn rows_take_no_more_memory_than_they_count() {
+    let shapes: [(&str, Cells); 7] = [
+        ("one counter", |id| vec![CellState::Counter(id)]),
+        ("short texts", |id| vec![CellState::Scalar(text(id, 10)), CellState::Scalar(text(id, 3))]),
+        ("a long text", |id| vec![CellState::Scalar(text(id, 5000))]),
+        ("many columns", |id| (0..30).map(|_| CellState::Scalar(text(id, 8))).collect()),
+        ("a list", |id| vec![CellState::List((0..100).map(|n| text(id + n, 12)).collect())]),
+        ("a set", |id| vec![CellState::Set((0..100).map(|n| text(id * 100 + n, 12)).collect())]),
+        ("a map", |id| vec![CellState::Map((0..50).map(|n| (format!("key {n}").into(), text(id + n, 12))).collect())]),
+    ];
+    for (name, cells) in shapes {
+        let before = ALLOCATED.load(Ordering::Relaxed);
+        let rows = rows(cells);
+        let taken = ALLOCATED.load(Ordering::Relaxed) - before;
+        let counted: usize = rows.iter().map(|((_, key), row)| row_footprint(key, row)).sum();
+        println!("{name}: {taken} bytes taken, {counted} counted: {:.2}", counted as f64 / taken as f64);
+        assert!(counted >= taken, "{name}: {taken} bytes are taken and {counted} counted");
+        assert!(counted <= 2 * taken, "{name}: {taken} bytes are taken and {counted} counted");
+    }
+}

@@ -1,0 +1,144 @@
+//! About how much memory cells and rows take: the bound with which caches count.
+//!
+//! Invariants: what is counted is not below what an allocator hands out for them (`crates/client/tests/footprint.rs` measures it); what an operation
+//! adds to a row is the difference of what the row counts after it and before, and costs no more to tell than to apply.
+//! Source: Iolite's own.
+
+use crate::{CellState, ColumnId, Operation, Row, RowKey, Value};
+
+/// A row in a map of rows: its key, and the nodes of the two maps that it stands in.
+const ROW_BYTES: usize = 768;
+/// A cell in its row.
+const CELL_BYTES: usize = 96;
+/// The first node of a set or a map, and what else a collection takes however few it holds.
+const COLLECTION_BYTES: usize = 512;
+/// The head of what a value points to.
+const HEAD_BYTES: usize = 48;
+/// The place of a value in a collection, of which half may be free.
+const PLACE_BYTES: usize = 56;
+
+/// What a row counts in a map of rows by table and key.
+pub fn row_footprint(key: &RowKey, row: &Row) -> usize {
+    ROW_BYTES + key.as_bytes().len() + row.cells().map(|(_, state)| cell_footprint(state)).sum::<usize>()
+}
+
+/// What a row counts more, or less, once an operation of its cell's type is applied.
+pub fn footprint_growth(row: &Row, column: ColumnId, operation: &Operation) -> isize {
+    if column == ColumnId::ROW {
+        return -signed(row.cells().map(|(_, state)| cell_footprint(state)).sum());
+    }
+    let state = row.cell(column);
+    let new = if state.is_none() { signed(cell_footprint(&CellState::empty_for(operation))) } else { 0 };
+    new + growth(state, operation)
+}
+
+fn cell_footprint(state: &CellState) -> usize {
+    CELL_BYTES
+        + match state {
+            CellState::Row(_) | CellState::Counter(_) => 0,
+            CellState::Scalar(value) | CellState::Register(value) => content(value),
+            CellState::Set(set) => COLLECTION_BYTES + set.iter().map(part).sum::<usize>(),
+            CellState::List(list) => COLLECTION_BYTES + list.iter().map(part).sum::<usize>(),
+            CellState::Map(map) => COLLECTION_BYTES + map.iter().map(|(key, value)| entry(key, value)).sum::<usize>(),
+        }
+}
+
+fn growth(state: Option<&CellState>, operation: &Operation) -> isize {
+    match operation {
+        Operation::Create | Operation::Delete | Operation::Add(_) | Operation::PutTotal(_) => 0,
+        Operation::Put(value) | Operation::Assign(value) => signed(content(value)) - signed(content(single(state))),
+        Operation::Insert(value) => signed(part(value)) - member(state, value),
+        Operation::Remove(value) => -member(state, value),
+        Operation::Append { value, order: _ } => signed(part(value)),
+        Operation::SetAt { index, value } => element(state, *index).map_or(0, |old| signed(part(value)) - signed(old)),
+        Operation::PutEntry { key, value } => signed(entry(key, value)) - entry_of(state, key),
+        Operation::RemoveEntry { key } => -entry_of(state, key),
+    }
+}
+
+/// What a cell of one value holds; nothing, before it is first written.
+fn single(state: Option<&CellState>) -> &Value {
+    let Some(CellState::Scalar(value) | CellState::Register(value)) = state else { return &Value::Null };
+    value
+}
+
+/// What a set counts for a member, if it has it.
+fn member(state: Option<&CellState>, value: &Value) -> isize {
+    let Some(CellState::Set(set)) = state else { return 0 };
+    if set.contains(value) { signed(part(value)) } else { 0 }
+}
+
+fn element(state: Option<&CellState>, index: u32) -> Option<usize> {
+    let Some(CellState::List(list)) = state else { return None };
+    list.get(index as usize).map(part)
+}
+
+/// What a map counts for an entry, if it has it.
+fn entry_of(state: Option<&CellState>, key: &str) -> isize {
+    let Some(CellState::Map(map)) = state else { return 0 };
+    map.get(key).map_or(0, |value| signed(entry(key, value)))
+}
+
+fn content(value: &Value) -> usize {
+    HEAD_BYTES + value.size_bytes()
+}
+
+fn part(value: &Value) -> usize {
+    PLACE_BYTES + content(value)
+}
+
+fn entry(key: &str, value: &Value) -> usize {
+    PLACE_BYTES + HEAD_BYTES + key.len() + content(value)
+}
+
+/// No allocation is larger.
+fn signed(bytes: usize) -> isize {
+    isize::try_from(bytes).expect("what is in memory is smaller than half of all addresses")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ListOrder;
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![(0i64..4).prop_map(Value::Int), "[ab]{0,3}".prop_map(Value::from), Just(Value::Null)]
+    }
+
+    /// Of the type that a column has, one column a type.
+    fn operation() -> impl Strategy<Value = (ColumnId, Operation)> {
+        let order = ListOrder::Commit;
+        let operation = prop_oneof![
+            Just((0, Operation::Create)),
+            Just((0, Operation::Delete)),
+            value().prop_map(|value| (1, Operation::Put(value))),
+            value().prop_map(|value| (2, Operation::Assign(value))),
+            Just((3, Operation::Add(1))),
+            Just((3, Operation::PutTotal(7))),
+            value().prop_map(|value| (4, Operation::Insert(value))),
+            value().prop_map(|value| (4, Operation::Remove(value))),
+            value().prop_map(move |value| (5, Operation::Append { value, order })),
+            (0u32..3, value()).prop_map(|(index, value)| (5, Operation::SetAt { index, value })),
+            ("[kl]", value()).prop_map(|(key, value)| (6, Operation::PutEntry { key: key.into(), value })),
+            "[kl]".prop_map(|key| (6, Operation::RemoveEntry { key: key.into() })),
+        ];
+        operation
+            .prop_map(|(column, operation)| (if column == 0 { ColumnId::ROW } else { ColumnId(column) }, operation))
+    }
+
+    proptest! {
+        #[test]
+        fn growth_is_what_a_row_counts_more_afterwards(operations in proptest::collection::vec(operation(), 1..40)) {
+            let key = RowKey::new(&[Value::Int(1)]).expect("short");
+            let mut row = Row::default();
+            for (column, operation) in operations {
+                let before = signed(row_footprint(&key, &row));
+                let growth = footprint_growth(&row, column, &operation);
+                row.apply(column, &operation).expect("its type");
+                prop_assert_eq!(signed(row_footprint(&key, &row)), before + growth, "{:?} on {:?}", operation, row);
+            }
+        }
+    }
+}
