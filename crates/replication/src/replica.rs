@@ -25,6 +25,7 @@ mod elsewhere;
 mod figures;
 mod finalise;
 mod first_group;
+mod followers;
 mod lists;
 mod origin;
 mod outcome;
@@ -52,8 +53,8 @@ use crate::broken::Broken;
 use crate::extent::Extent;
 use crate::ir::{Quorums, Record};
 use crate::node::{
-    Answer, Ask, BetweenReplicas, Boot, ClosedList, Configuration, FromReplica, Group, RecordedEntry, ReplicaId,
-    ShardId, Split, ToReplica, View,
+    Answer, Ask, BetweenReplicas, Boot, ClosedList, Configuration, Detail, FromReplica, Group, RecordedEntry,
+    ReplicaId, ShardId, Split, ToReplica, View,
 };
 use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
@@ -72,6 +73,7 @@ pub use division::DRAINED_AGAIN_AFTER;
 use division::Division;
 pub use figures::{Figures, Votes};
 pub use finalise::DIVIDED_BALLOTS;
+use followers::Followers;
 use origin::Awaiting;
 pub use recover::RecoverError;
 use standing::Standing;
@@ -184,6 +186,7 @@ pub struct Replica {
     absurd: u64,
     /// Those of them that may make sense, if others say so too.
     far_times: FarTimes,
+    followers: Followers,
     checkpoint: Option<Checkpoint>,
     outputs: VecDeque<ReplicaOutput>,
 }
@@ -233,6 +236,7 @@ impl Replica {
             votes: Tallied::default(),
             absurd: 0,
             far_times: FarTimes::default(),
+            followers: Followers::default(),
             checkpoint: None,
             outputs: VecDeque::new(),
         }
@@ -326,6 +330,9 @@ impl Replica {
             }
             Ask::Close { through, cursor, settled, detail } => {
                 self.settled = self.settled.max(settled.min(self.complete()));
+                if detail == Detail::Followed {
+                    self.followers.follow(from, id);
+                }
                 self.on_close(now, through, cursor, detail)
             }
             Ask::CloseList { view, through, may_commit } => self.on_close_list(view, through, &may_commit),
@@ -404,6 +411,7 @@ impl Machine for Replica {
             ReplicaInput::FromPeer(message) => self.on_peer(now, message),
         }
         self.press_configuration(now);
+        self.tell_followers(now);
     }
 
     fn poll(&mut self) -> Option<ReplicaOutput> {

@@ -54,7 +54,7 @@ fn the_coordinators_page_speaks_of_every_input_and_answer() {
     assert_names(COORDINATOR, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
     assert_names(
         COORDINATOR,
-        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Listed, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Ended, Superseded, Reported),
+        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Stirred, Listed, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Ended, Superseded, Reported),
     );
 }
 

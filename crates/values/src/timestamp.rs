@@ -41,6 +41,12 @@ impl Timestamp {
         self.0 >> Self::COORDINATOR_BITS
     }
 
+    /// Who proposed it, if it is a commit's.
+    pub fn coordinator(self) -> CoordinatorId {
+        CoordinatorId::new((self.0 & Self::COORDINATOR_MASK) as u16)
+            .expect("the numbers that fit into a timestamp are all there are")
+    }
+
     /// The first timestamp of `coordinator` that is above this one.
     pub fn next_for(self, coordinator: CoordinatorId) -> Timestamp {
         let same_micros = Timestamp::new(self.micros(), coordinator);

@@ -1,9 +1,10 @@
 //! The replicas' messages.
 
 use iolite_machine::Now;
+use iolite_values::Timestamp;
 
-use super::Coordinator;
 use super::questions::{Purpose, Target};
+use super::{Coordinator, Session};
 use crate::node::{Answer, FromReplica, ShardId, View};
 
 impl Coordinator {
@@ -28,6 +29,9 @@ impl Coordinator {
             self.views.insert(shard, view);
             self.on_new_view(now, shard, view);
         }
+        if let Answer::Stirred { at } = answer {
+            return self.on_stirred(at);
+        }
         let is_of_view = matches!(answer, Answer::Voted(_) | Answer::Closed(_) | Answer::Listed | Answer::Valid(_));
         if is_of_view && view < self.view(shard) {
             // It does not know of the view that others are in. Asking again tells it.
@@ -48,6 +52,13 @@ impl Coordinator {
             for number in self.questions.restart_for(now.instant, from.replica) {
                 self.send(number);
             }
+        }
+    }
+
+    /// Something committed that this coordinator has not proposed.
+    fn on_stirred(&mut self, at: Timestamp) {
+        if matches!(self.session, Session::Open { .. }) {
+            self.want(at);
         }
     }
 

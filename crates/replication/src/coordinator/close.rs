@@ -85,6 +85,8 @@ struct Combined {
     undecided: BTreeMap<ProposalId, Arc<[ShardId]>>,
     /// The highest timestamp that was closed or that something committed at, as far as anybody told.
     latest: Timestamp,
+    /// The highest timestamp that something committed at.
+    last_commit: Timestamp,
     /// From where on it is complete.
     cursor: Timestamp,
     /// The furthest complete point.
@@ -196,9 +198,21 @@ impl Round {
             }
         }
         let latest = of_view().map(|closed| closed.barrier.max(closed.latest)).max().unwrap_or_default();
+        let last_commit = of_view().map(|closed| closed.latest).max().unwrap_or_default();
         let complete = of_view().map(|closed| closed.complete).max().unwrap_or_default();
         let complete_at_majority = reached_by(majority, of_view().map(|closed| closed.complete)).unwrap_or_default();
-        Combined { through, commits, committed, given_up, undecided, latest, cursor, complete, complete_at_majority }
+        Combined {
+            through,
+            commits,
+            committed,
+            given_up,
+            undecided,
+            latest,
+            last_commit,
+            cursor,
+            complete,
+            complete_at_majority,
+        }
     }
 }
 
@@ -253,7 +267,11 @@ impl Coordinator {
         closer.phase =
             Phase::Asked(Round { cursor, through, answers: BTreeMap::new(), majority_at: None, listed: None });
         for (place, replica) in near_first.into_iter().enumerate() {
-            let detail = if place == 0 || wants_whole { Detail::Whole } else { Detail::Names };
+            let detail = match (place, wants_whole) {
+                (0, _) => Detail::Followed,
+                (_, true) => Detail::Whole,
+                (_, false) => Detail::Names,
+            };
             self.ask(now, Target { shard, replica }, Purpose::Close, Ask::Close { through, cursor, settled, detail });
         }
     }
@@ -360,6 +378,8 @@ impl Coordinator {
         let at = closer.rest(now.instant, through, &combined);
         self.set_timer(at, Timer::Closer(shard));
         self.watch_undecided(now, shard, &combined);
+        // Others have committed, and the feed is no further than the last shard.
+        self.want(combined.last_commit);
         if through > combined.cursor {
             self.announce(shard, combined.cursor, through, &combined);
         }

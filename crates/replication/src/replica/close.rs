@@ -70,7 +70,7 @@ impl Replica {
                 continue;
             }
             committed.push(id);
-            if detail == Detail::Whole {
+            if detail != Detail::Names {
                 commits.push(logged.commit.clone());
             }
         }

@@ -101,6 +101,7 @@ impl Replica {
             }
         }
         self.note_configuration(&logged);
+        self.followers.note(at);
         self.versions.apply(logged).expect("validation compares every operation with its cell's type");
     }
 

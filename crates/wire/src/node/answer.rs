@@ -36,6 +36,10 @@ pub enum Answer {
         low_watermark: Timestamp,
     },
     Closed(Result<Closed, TooOld>),
+    /// Beside the answer, and once: something has committed above what was closed.
+    Stirred {
+        at: Timestamp,
+    },
     /// The list is recorded.
     Listed,
     Read(Result<ReadReply, TooOld>),

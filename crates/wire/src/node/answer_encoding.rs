@@ -84,6 +84,7 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
         Answer::TooOld { low_watermark } => Field::TooOld(low_watermark.as_u64()),
         Answer::Closed(Ok(closed)) => Field::Closed(closed_encoding::write(closed, writer)),
         Answer::Closed(Err(too_old)) => Field::ClosedTooOld(too_old.low_watermark.as_u64()),
+        Answer::Stirred { at } => Field::Stirred(at.as_u64()),
         Answer::Listed => Field::Listed(true),
         Answer::Read(Ok(ReadReply { at, rows })) => {
             let rows = write_rows_of(rows.iter().map(|row| (row.table, &row.key, &row.row)), writer);
@@ -121,6 +122,7 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
         Field::TooOld(low_watermark) => Answer::TooOld { low_watermark: Timestamp::from_u64(low_watermark) },
         Field::Closed(closed) => Answer::Closed(Ok(closed_encoding::read(closed, reader)?)),
         Field::ClosedTooOld(low_watermark) => Answer::Closed(Err(too_old(low_watermark))),
+        Field::Stirred(at) => Answer::Stirred { at: Timestamp::from_u64(at) },
         Field::Listed(listed) => only_true(listed).map(|()| Answer::Listed)?,
         Field::Read(own) => {
             let rows = read_rows_as(own.rows, reader, |table, key, row| RowAt { table, key, row })?;

@@ -26,6 +26,8 @@ pub struct ToReplica {
 pub enum Detail {
     /// Everything.
     Whole,
+    /// Everything; and once, later, that something has committed above what was closed.
+    Followed,
     /// Which they are.
     Names,
 }

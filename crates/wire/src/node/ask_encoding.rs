@@ -119,7 +119,8 @@ fn write_close(times: [Timestamp; 3], detail: Detail, writer: &mut Writer) -> pr
         cursor: cursor.full,
         settled_near: settled.near,
         settled: settled.full,
-        whole: detail == Detail::Whole,
+        whole: detail != Detail::Names,
+        followed: detail == Detail::Followed,
     }
 }
 
@@ -200,7 +201,12 @@ fn read_close(close: &proto::AskClose, reader: &mut Reader) -> Result<Ask, Decod
         through: reader.timestamp(close.through_near, close.through)?,
         cursor: reader.timestamp(close.cursor_near, close.cursor)?,
         settled: reader.timestamp(close.settled_near, close.settled)?,
-        detail: if close.whole { Detail::Whole } else { Detail::Names },
+        detail: match (close.whole, close.followed) {
+            (true, false) => Detail::Whole,
+            (true, true) => Detail::Followed,
+            (false, false) => Detail::Names,
+            (false, true) => return Err(DecodeError::malformed("commits that are followed and not told")),
+        },
     })
 }
 

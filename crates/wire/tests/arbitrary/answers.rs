@@ -152,6 +152,7 @@ fn answer() -> BoxedStrategy<Answer> {
         2 => (timestamp(), commits()).prop_map(|(through, commits)| Answer::Changes(Ok(Changed { through, commits }))),
         1 => too_old().prop_map(|too_old| Answer::Changes(Err(too_old))),
         1 => timestamp().prop_map(|complete| Answer::Behind { complete }),
+        1 => timestamp().prop_map(|at| Answer::Stirred { at }),
         1 => timestamp().prop_map(|at| Answer::Valid(Err(Invalid::Changed(at)))),
         1 => timestamp().prop_map(|at| Answer::Valid(Err(Invalid::UnderWay(at)))),
         1 => refusal().prop_map(Answer::Refused),

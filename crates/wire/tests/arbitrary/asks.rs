@@ -52,7 +52,7 @@ fn about_a_proposal() -> BoxedStrategy<Ask> {
 }
 
 fn about_the_feed() -> BoxedStrategy<Ask> {
-    let detail = prop_oneof![Just(Detail::Whole), Just(Detail::Names)];
+    let detail = prop_oneof![Just(Detail::Whole), Just(Detail::Followed), Just(Detail::Names)];
     prop_oneof![
         (timestamp(), timestamp(), timestamp(), detail).prop_map(|(through, cursor, settled, detail)| Ask::Close {
             through,

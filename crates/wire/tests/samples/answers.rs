@@ -138,6 +138,7 @@ pub fn all() -> Samples {
         Answer::Unknown,
         Answer::TooOld { low_watermark: time(2) },
         Answer::Closed(Err(too_old)),
+        Answer::Stirred { at: time(8) },
         Answer::Listed,
         Answer::Read(Err(too_old)),
         Answer::Changes(Err(too_old)),

@@ -68,7 +68,9 @@ fn about_the_feed() -> Samples {
     let [through, cursor, settled] = [9000, 4000, 3000].map(time);
     let close = |detail| Ask::Close { through, cursor, settled, detail };
     vec![
-        ("ask_close", "for names, and for everything", sample([Detail::Names, Detail::Whole].map(close))),
+        ("ask_close", "for names, for everything, and to be told of more", {
+            sample([Detail::Names, Detail::Whole, Detail::Followed].map(close))
+        }),
         ("ask_close_list", "in the view of the frame, and in another", {
             let list = |view| Ask::CloseList { view, through, may_commit: names().into() };
             sample([view(), View::default()].map(list))

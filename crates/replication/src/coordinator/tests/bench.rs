@@ -73,7 +73,7 @@ pub fn opened(complete: Timestamp) -> Answer {
 }
 
 pub fn close(through: Timestamp, cursor: Timestamp) -> Ask {
-    Ask::Close { through, cursor, settled: cursor, detail: Detail::Whole }
+    Ask::Close { through, cursor, settled: cursor, detail: Detail::Followed }
 }
 
 pub fn own_id() -> CoordinatorId {

@@ -74,6 +74,18 @@ fn what_others_commit_is_fetched_when_it_is_heard_of() {
 }
 
 #[test]
+fn what_others_commit_while_nothing_happens_here_is_fetched_as_soon_as_a_replica_tells_of_it() {
+    let mut bench = Bench::open();
+    bench.wait();
+    bench.answer(2, closed(at(150)));
+    let stirred = Answer::Stirred { at: at(300) };
+    assert_eq!(bench.answer(2, stirred.clone()), [Said::Asks(3, close(at(300), at(150)))]);
+    assert_eq!(bench.answer(2, stirred.clone()), [], "that is being asked");
+    bench.answer(3, closed(at(300)));
+    assert_eq!(bench.answer(3, stirred), [], "that is known");
+}
+
+#[test]
 fn a_stretch_that_comes_in_parts_is_fetched_to_its_end() {
     let mut bench = Bench::open();
     bench.wait();

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use iolite_machine::PersistId;
 use iolite_store::{Commit, ReadLimit, TooOld};
-use iolite_values::{Attempt, Interest, KeyRange, Operation, Timestamp, Value};
+use iolite_values::{Attempt, CoordinatorId, Interest, KeyRange, Operation, Timestamp, Value};
 
 use super::bench::{Bench, Said, add, at, blind, cell, close, prepare, put, write};
 use crate::journal::JournalRecord;
-use crate::node::{Answer, Ask, Closed, Opened, Outcome, Proposal, ProposalId, ShardId, Term};
+use crate::node::{Answer, Ask, Closed, Detail, Opened, Outcome, Proposal, ProposalId, ShardId, Term};
 use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 
 fn commit(transaction: &iolite_values::Transaction, at: Timestamp) -> Commit {
@@ -66,6 +66,28 @@ fn a_stretch_waits_for_its_own_commits_only() {
     assert!(matches!(read[..], [Said::Answer(PersistId(2), Answer::Read(Ok(_)))]), "{read:?}");
     let ask = close(at(9), at(5));
     assert_eq!(bench.ask(ask), [Said::Answer(PersistId(3), closed(at(9), vec![commit(&second, at(9))]))]);
+}
+
+#[test]
+fn who_follows_is_told_once_that_others_have_committed_and_not_of_its_own() {
+    let mut bench = Bench::new();
+    let follow = |through| Ask::Close { through, cursor: through, settled: through, detail: Detail::Followed };
+    let by_another = |millis| Timestamp::new(at(millis).micros(), CoordinatorId::new(7).expect("a small number"));
+    let stirred = |bench: &mut Bench, counter, at| {
+        let said = bench.ask(prepare(&add(counter, 1), at));
+        let news = said.into_iter().filter(|said| matches!(said, Said::Answer(_, Answer::Stirred { .. })));
+        news.collect::<Vec<_>>()
+    };
+    let told = |at| [Said::Answer(PersistId::START, Answer::Stirred { at })];
+    assert_eq!(stirred(&mut bench, 1, by_another(1)), [], "nobody follows");
+    bench.ask(follow(at(2)));
+    assert_eq!(stirred(&mut bench, 2, at(5)), [], "its own");
+    assert_eq!(stirred(&mut bench, 3, by_another(6)), told(by_another(6)));
+    assert_eq!(stirred(&mut bench, 4, by_another(7)), [], "it knows that there is something");
+    bench.ask(follow(at(7)));
+    assert_eq!(stirred(&mut bench, 5, by_another(9)), told(by_another(9)));
+    bench.ask(close(at(20), at(7)));
+    assert_eq!(stirred(&mut bench, 6, by_another(30)), [], "a question that does not ask for it");
 }
 
 #[test]
