@@ -24,6 +24,7 @@ impl Gateway {
         open.seen = to;
         let outcomes = open.take_outcomes(to);
         let News { changes, snapshots, declined } = news;
+        let changes = open.batch.take(now.instant, changes);
         let whole = Advance { to, more: false, changes, snapshots, outcomes, declined };
         for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));

@@ -100,7 +100,7 @@ impl Gateway {
         } else if self.settings.without == Without::DataPush {
             self.send_notice(now, id, &touched.live);
         } else {
-            self.send_advance(now, id, News { changes: touched.live, ..News::default() });
+            self.tell_changes(now, id, touched.live);
         }
     }
 

@@ -13,6 +13,7 @@ use crate::idle::Idle;
 use crate::index::{InterestIndex, Target};
 use crate::interface::{Input, Output, SessionId, Settings};
 use crate::lane::Lane;
+use crate::load::News;
 use crate::schema_growth::Growing;
 use crate::session::{Open, Phase, Session};
 use crate::store::{Home, Requests};
@@ -132,6 +133,14 @@ impl Gateway {
 
     /// Looks after a session whose timer has come.
     fn on_timer(&mut self, now: Now, id: SessionId) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        let batch_due = match &session.phase {
+            Phase::Open(open) => open.batch_due().is_some_and(|due| due <= now.instant),
+            Phase::Greeting | Phase::SchemaWanted(_) | Phase::Held(_) => false,
+        };
+        if batch_due {
+            self.send_advance(now, id, News::default());
+        }
         let Some(session) = self.sessions.get(&id) else { return };
         let deadline = session.deadline(&self.settings.limits);
         if deadline > now.instant {

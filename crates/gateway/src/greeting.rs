@@ -30,6 +30,10 @@ impl Gateway {
             let problem = format!("a token has at most {} bytes", limits::TOKEN_BYTES_MAX);
             return self.end(id, &Farewell::Limit(problem));
         }
+        if hello.batch > limits::BATCH_PERIOD_MAX {
+            let problem = format!("changes are told every {:?} at least", limits::BATCH_PERIOD_MAX);
+            return self.end(id, &Farewell::Limit(problem));
+        }
         match self.settings.access.check(&hello.token) {
             Ok(Identity::Developer) => {
                 session.phase = Phase::Held(Guest { hello, schema: None });

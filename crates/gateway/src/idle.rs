@@ -69,7 +69,7 @@ impl Gateway {
     fn waiting_for_news(&self) -> Vec<SessionId> {
         let position = self.position();
         let untouched = self.sessions.iter().filter(|(_, session)| match &session.phase {
-            Phase::Open(open) => open.is_live() && open.seen < position,
+            Phase::Open(open) => open.is_live() && open.seen < position && open.batch.is_empty(),
             Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => false,
         });
         untouched.map(|(id, _)| *id).collect()

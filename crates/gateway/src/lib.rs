@@ -11,6 +11,7 @@
 //! - whatever one client sends, the others do not notice.
 
 mod advance;
+mod batch;
 mod coalesce;
 mod due;
 mod farewell;

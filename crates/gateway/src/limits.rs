@@ -14,6 +14,9 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(150);
 /// How long a session may stay behind because its socket takes nothing.
 pub const SLOW_TIME_MAX: Duration = Duration::from_secs(30);
 
+/// How seldom a session may ask to be told of changes.
+pub const BATCH_PERIOD_MAX: Duration = Duration::from_secs(10);
+
 /// How often untouched sessions are told that what they hold is still true, while others commit.
 pub const IDLE_ADVANCE_PERIOD: Duration = Duration::from_secs(1);
 

@@ -27,6 +27,7 @@ impl Gateway {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Phase::Open(open) = &mut session.phase else { return };
         open.flow = Flow::Behind { since: now.instant };
+        open.batch.drop_all();
         for load in open.loads.values_mut() {
             load.restart(Stage::Idle);
         }

@@ -6,6 +6,7 @@ use iolite_machine::Instant;
 use iolite_values::{ClientId, Counter, Interest, Schema, Timestamp};
 use iolite_wire::message::{FromGateway, Hello, Outcome, SubscriptionId};
 
+use crate::batch::Batch;
 use crate::limits::{GREETING_TIME_MAX, Limits};
 use crate::load::{AnswerSize, Load, LoadId};
 use crate::own_outcomes::OwnOutcomes;
@@ -54,6 +55,7 @@ pub struct Open {
     pub outcomes: VecDeque<(Timestamp, Outcome)>,
     pub own_outcomes: OwnOutcomes,
     pub acknowledged: Counter,
+    pub batch: Batch,
 }
 
 /// Whether changes are told as they come.
@@ -101,7 +103,10 @@ impl Session {
         match &self.phase {
             Phase::Greeting | Phase::Held(_) | Phase::SchemaWanted(_) => self.opened + GREETING_TIME_MAX,
             Phase::Open(open) => match open.flow {
-                Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => self.heard + limits.silence_max,
+                Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => {
+                    let silent = self.heard + limits.silence_max;
+                    open.batch_due().map_or(silent, |due| due.min(silent))
+                }
                 Flow::Behind { since } => (self.heard + limits.silence_max).min(since + limits.slow_time_max),
             },
         }
@@ -121,7 +126,13 @@ impl Open {
             outcomes: VecDeque::new(),
             own_outcomes: OwnOutcomes::Known,
             acknowledged: Counter::default(),
+            batch: Batch::new(guest.hello.batch),
         }
+    }
+
+    /// When changes that wait are to be told; later, if the session can be told nothing before.
+    pub fn batch_due(&self) -> Option<Instant> {
+        self.batch.due().filter(|_| self.is_live())
     }
 
     pub fn add_load(&mut self, load: Load) -> LoadId {

@@ -1,6 +1,7 @@
 //! What gateways do, against a store in memory whose replies and feed come when the test says so. Whole lists of outputs are compared.
 
 mod bad_input;
+mod batches;
 mod fake_store;
 mod frames;
 mod greeting;

@@ -43,6 +43,7 @@ impl Gateway {
             assert!(!open.is_live() || !open.has_outcomes(position), "a live session is told at once");
         }
         check_loads(open);
+        open.batch.validate();
         if open.is_behind() {
             return 0;
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use iolite_values::{
     Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, Level, Operation, Row, RowKey,
@@ -72,6 +73,7 @@ fn a_token_has_a_length() {
             schema: SchemaHash([0; 16]),
             resume: None,
             acknowledged: Counter(0),
+            batch: Duration::ZERO,
         }))
     });
 }

@@ -3,6 +3,8 @@
 
 #![expect(clippy::disallowed_macros, reason = "it prints a table")]
 
+use std::time::Duration;
+
 use iolite_values::{
     Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, Operation, RowKey, SchemaHash,
     StoreIncarnation, TableId, Timestamp, Value, Write,
@@ -67,6 +69,7 @@ fn hello() -> FromClient {
         schema: SchemaHash([1; 16]),
         resume: Some(Resume { store: StoreIncarnation(Id::from_u128(u128::MAX)), at: time(0) }),
         acknowledged: Counter(2000),
+        batch: Duration::ZERO,
     })
 }
 

@@ -57,6 +57,7 @@ impl Client {
             schema: SchemaHash(schema),
             resume,
             acknowledged: self.acknowledgement.noted,
+            batch: std::time::Duration::ZERO,
         }));
     }
 

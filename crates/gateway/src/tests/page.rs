@@ -134,6 +134,7 @@ fn values() -> Vec<(&'static str, String)> {
         GREETING_TIME_MAX,
         SILENCE_MAX,
         SLOW_TIME_MAX,
+        BATCH_PERIOD_MAX,
         IDLE_ADVANCE_PERIOD,
         QUIET_PERIODS,
         UNDRAINED_BYTES_MAX,

@@ -1,6 +1,7 @@
 //! A client that checks after every advance that it holds what the store holds at that timestamp.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use iolite_values::{Counter, Interest, KeyRange, Row, RowKey, TableId, Timestamp, Value};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Resume, Submit, Verdict};
@@ -51,7 +52,9 @@ impl Reader {
 
     pub fn hello(&self) -> FromClient {
         let resume = self.resumable.then_some(Resume { store: STORE, at: self.position });
-        FromClient::Hello(Hello { resume, ..hello(self.client) })
+        // Every second one hears of changes now and then only.
+        let batch = Duration::from_millis(self.client % 2 * 600);
+        FromClient::Hello(Hello { resume, batch, ..hello(self.client) })
     }
 
     /// Returns the session that it had. What was not answered whole is asked for again.

@@ -216,7 +216,7 @@ fn nothing_is_told_before_it_is_known_what_was_committed() {
 }
 
 /// Client 1 has another gateway commit a mutation, and the feed tells of it. Gives its timestamp.
-fn commit_elsewhere(world: &mut World, counter: u64) -> Timestamp {
+pub(super) fn commit_elsewhere(world: &mut World, counter: u64) -> Timestamp {
     let Submit { counter, attempt, snapshot, reads, decision, .. } = blind(counter, vec![add(1, 1)]);
     let id = TransactionId { client: client(1), counter };
     let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };

@@ -241,6 +241,7 @@ pub fn hello(number: u64) -> Hello {
         schema: schema().hash(),
         resume: None,
         acknowledged: Counter(0),
+        batch: Duration::ZERO,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Messages of a client.
 
+use std::time::Duration;
+
 use iolite_values::{Attempt, ClientId, Counter, Decision, Interest, Read, SchemaHash, StoreIncarnation, Timestamp};
 
 use super::{ProtocolVersion, SubscriptionId};
@@ -31,6 +33,8 @@ pub struct Hello {
     pub resume: Option<Resume>,
     /// Every counter up to this one is acknowledged.
     pub acknowledged: Counter,
+    /// How much time is between two advances with changes, at least, in whole milliseconds. Zero: each change is told as it comes.
+    pub batch: Duration,
 }
 
 /// A resume token: the interests that are subscribed in the next message are held as of this point of this history.

@@ -1,5 +1,7 @@
 //! Frames of a client.
 
+use std::time::Duration;
+
 use iolite_values::{ClientId, Counter, SchemaHash, StoreIncarnation};
 
 use crate::DecodeError;
@@ -54,6 +56,7 @@ fn write_hello(hello: &Hello, writer: &mut Writer) -> proto::Hello {
         schema: hello.schema.0.to_vec(),
         resume,
         acknowledged: hello.acknowledged.0,
+        batch_ms: u32::try_from(hello.batch.as_millis()).unwrap_or(u32::MAX),
     }
 }
 
@@ -73,6 +76,7 @@ fn read_hello(hello: proto::Hello, reader: &mut Reader) -> Result<Hello, DecodeE
         schema: SchemaHash(identity(&hello.schema)?.to_bytes()),
         resume,
         acknowledged: Counter(hello.acknowledged),
+        batch: Duration::from_millis(hello.batch_ms.into()),
     })
 }
 

@@ -31,8 +31,8 @@ pub fn subscription() -> impl Strategy<Value = SubscriptionId> {
 
 fn hello() -> impl Strategy<Value = Hello> {
     let resume = (id(), timestamp()).prop_map(|(store, at)| Resume { store: StoreIncarnation(store), at });
-    let parts = (version(), version(), ".{0,8}", id(), any::<[u8; 16]>(), option::of(resume), counter());
-    parts.prop_map(|(oldest_version, newest_version, token, client, schema, resume, acknowledged)| Hello {
+    let parts = (version(), version(), ".{0,8}", id(), any::<[u8; 16]>(), option::of(resume), counter(), any::<u32>());
+    parts.prop_map(|(oldest_version, newest_version, token, client, schema, resume, acknowledged, batch)| Hello {
         oldest_version,
         newest_version,
         token,
@@ -40,6 +40,7 @@ fn hello() -> impl Strategy<Value = Hello> {
         schema: SchemaHash(schema),
         resume,
         acknowledged,
+        batch: Duration::from_millis(batch.into()),
     })
 }
 

@@ -26,7 +26,7 @@ pub fn schema() -> SchemaHash {
     SchemaHash([7; 16])
 }
 
-fn hello(resume: Option<Resume>) -> FromClient {
+fn hello(resume: Option<Resume>, batch_ms: u64) -> FromClient {
     FromClient::Hello(Hello {
         oldest_version: ProtocolVersion(1),
         newest_version: ProtocolVersion(2),
@@ -35,6 +35,7 @@ fn hello(resume: Option<Resume>) -> FromClient {
         schema: schema(),
         resume,
         acknowledged: Counter(41),
+        batch: Duration::from_millis(batch_ms),
     })
 }
 
@@ -118,8 +119,10 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     vec![
         ("from_client_frame", "acknowledge, ping, schema", from_client(small)),
         ("from_gateway_frame", "pong", from_gateway(vec![FromGateway::Pong(7)])),
-        ("hello", "a first hello", from_client(vec![hello(None)])),
-        ("resume", "a hello that resumes", { from_client(vec![hello(Some(Resume { store: store(), at: time(0) }))]) }),
+        ("hello", "a first hello", from_client(vec![hello(None, 0)])),
+        ("resume", "a hello that resumes", {
+            from_client(vec![hello(Some(Resume { store: store(), at: time(0) }), 50)])
+        }),
         ("subscribe", "held interests", from_client(vec![subscribe(true, interests())])),
         ("subscription", "a new interest in a cell", {
             from_client(vec![subscribe(false, vec![(1, Interest::Cell(cell("chair")))])])

@@ -1,5 +1,7 @@
 //! Nothing leaves a node before what it tells is durable, and its page says what it does.
 
+use std::time::Duration;
+
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::{Catalog, SchemaPolicy};
 use iolite_engine::{Incarnation, Journal, MemoryDisk, Options};
@@ -70,6 +72,7 @@ fn greet(node: &mut Node) {
         schema: schema().hash(),
         resume: None,
         acknowledged: Counter(0),
+        batch: Duration::ZERO,
     };
     node.handle(NOW, NodeInput::Gateway(Input::SessionOpened(SESSION)));
     node.handle(NOW, NodeInput::Gateway(Input::Message(SESSION, FromClient::Hello(hello))));

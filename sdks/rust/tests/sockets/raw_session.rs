@@ -72,5 +72,6 @@ pub fn hello(token: &str, schema: SchemaHash) -> Hello {
         schema,
         resume: None,
         acknowledged: Counter(0),
+        batch: Duration::ZERO,
     }
 }
