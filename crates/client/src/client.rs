@@ -19,6 +19,7 @@ mod tabs;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
 use iolite_values::{Attempt, ClientId, Counter, Interest, Schema, StoreIncarnation, Timestamp};
@@ -31,7 +32,7 @@ use crate::interface::{Broken, Config, Input, Output, Refused};
 use crate::limits::Limits;
 use crate::queue::Queue;
 use crate::reactive::Reactions;
-use crate::session::{Connection, Session};
+use crate::session::{Connection, Gateway, Session};
 use crate::storage::{Loaded, OpenError, PendingChanges};
 use crate::tabs::Leader;
 use crate::transaction::RunOf;
@@ -45,6 +46,7 @@ pub struct Client {
     user: String,
     token: String,
     limits: Limits,
+    batch: Duration,
     cache: Cache,
     /// The history that the cache is of.
     store: Option<StoreIncarnation>,
@@ -150,12 +152,13 @@ impl Client {
             user: config.user,
             token: config.token,
             limits: config.limits,
+            batch: config.batch,
             cache,
             store,
             queue: Queue::default(),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
-            session: Session::new(now.instant, config.seed, config.limits),
+            session: Session::new(now.instant, config.gateways, config.seed, config.limits),
             rest: Rest::new(config.seed),
             connection: Connection::Offline,
             partial: None,
@@ -203,6 +206,11 @@ impl Client {
     /// How the client stands to its gateway.
     pub fn connection(&self) -> Connection {
         self.session.connection()
+    }
+
+    /// The gateway that it has a link to, or tries, or tried last.
+    pub fn gateway(&self) -> Gateway {
+        self.session.gateway()
     }
 
     /// Does one piece of work; false when there is nothing to do.

@@ -1,13 +1,15 @@
 //! What goes into the client core and what comes out of it.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::time::Duration;
 
 use iolite_machine::{PersistId, WallTime};
 use iolite_values::{Attempt, ClientId, Counter, Schema, Timestamp};
 
 use crate::limits::Limits;
 use crate::reactive::ReactionId;
-use crate::session::Connection;
+use crate::session::{Connection, Gateway};
 use crate::storage::StorageChange;
 use crate::tabs::{TabId, Ticket};
 use crate::transaction::RunOf;
@@ -21,7 +23,11 @@ pub struct Config {
     pub token: String,
     /// Whose data this is. A store of another user is refused, so that nobody's mutations are sent as somebody else's.
     pub user: String,
-    /// Spreads the retries of many clients. Any number.
+    /// How many gateways its host knows. Which of them is tried is the client's choice.
+    pub gateways: NonZeroU16,
+    /// How much time is between two times that it is told of changes, at least, in whole milliseconds. Zero: each as it comes.
+    pub batch: Duration,
+    /// Spreads many clients over the gateways, and their retries in time. Any number.
     pub seed: u64,
     pub limits: Limits,
 }
@@ -48,8 +54,8 @@ pub enum Input {
 /// What a client asks of its host, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Make a link to the gateway.
-    Connect,
+    /// Make a link to this gateway.
+    Connect(Gateway),
     /// Drop the link, if there is one. No `LinkLost` is expected.
     Disconnect,
     /// Send a binary frame.

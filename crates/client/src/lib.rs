@@ -28,7 +28,7 @@ pub use limits::Limits;
 pub use live::{LIVE, live_arguments};
 pub use queue::{Mutation, MutationKind};
 pub use reactive::ReactionId;
-pub use session::Connection;
+pub use session::{Connection, Gateway};
 pub use storage::{OpenError, StorageChange};
 pub use tabs::{CallStatus, Follower, FollowerConfig, FollowerInput, FollowerOutput, OUTBOX, TabId, Ticket};
 pub use transaction::{Closed, Content, Run, RunError, RunOf, Transaction};

@@ -24,6 +24,10 @@ pub struct Limits {
     pub ping_after: Duration,
     /// From a ping until anything at all is heard.
     pub answer_within: Duration,
+    /// If there are other gateways and something goes on: the silence after which a ping is sent.
+    pub probe_after: Duration,
+    /// From that ping until anything at all is heard.
+    pub probe_within: Duration,
 }
 
 impl Default for Limits {
@@ -36,6 +40,8 @@ impl Default for Limits {
             tab_part_bytes: Parts::BYTES,
             ping_after: Session::PING_AFTER,
             answer_within: Session::ANSWER_WITHIN,
+            probe_after: Session::PROBE_AFTER,
+            probe_within: Session::PROBE_WITHIN,
         }
     }
 }

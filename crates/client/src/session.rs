@@ -2,18 +2,25 @@
 //!
 //! Invariants:
 //! - nothing but the greeting, the held interests and pings is sent before the gateway has brought everything held to one timestamp;
-//! - a lost link is retried for ever, with growing pauses; a refusal that only people can lift is not.
+//! - a lost link is retried for ever, at each gateway in turn, with growing pauses; a refusal that only people can lift is not.
 //!
 //! docs/protocols/session.md shows the exchange.
 
+mod link;
+mod route;
+
+use std::num::NonZeroU16;
 use std::time::Duration;
 
-use iolite_machine::{Instant, Now};
-use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason};
-use iolite_wire::{SessionDecoder, SessionEncoder};
+use iolite_machine::Instant;
+use iolite_wire::message::GoodbyeReason;
+
+pub(crate) use link::Link;
+use link::Patience;
+pub use route::Gateway;
+use route::Route;
 
 use crate::backoff::Backoff;
-
 use crate::limits::Limits;
 
 /// How the client stands to its gateway.
@@ -32,7 +39,11 @@ pub enum Connection {
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) state: State,
+    route: Route,
     backoff: Backoff,
+    /// How often in a row a gateway was left because it took long, since one answered quickly: each time the next is given twice as long, or clients on
+    /// a slow network would go round for ever, and those of a busy cluster make it busier.
+    doubts: u32,
     limits: Limits,
     /// Whether missing data was likely to come when that was last looked at.
     could_fetch: bool,
@@ -58,31 +69,13 @@ pub(crate) enum State {
     },
 }
 
-#[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) phase: Phase,
-    /// The token that its hello said.
-    pub(crate) token: String,
-    pub(crate) encoder: SessionEncoder<FromClient>,
-    pub(crate) decoder: SessionDecoder<FromGateway>,
-    pub(crate) heard: Instant,
-    pub(crate) pinged: Instant,
-    pub(crate) pings: u32,
-}
-
 /// Whether the next try is likely to bring a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outlook {
-    /// It is the first of all, or the last session was open when it was lost.
+    /// It is the first of all, or the last session was open when it was lost, or another gateway is tried now.
     Good,
-    /// The last try failed.
+    /// Every gateway was tried.
     Bad,
-}
-
-impl Link {
-    fn waits_for_pong(&self) -> bool {
-        self.pinged > self.heard
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,18 +91,29 @@ impl Session {
     /// The first pause between tries to connect, and the longest one.
     const RETRY_FIRST: Duration = Duration::from_millis(100);
     const RETRY_LAST: Duration = Duration::from_secs(10);
+    /// The making of a link; and of one that may be made to another gateway instead, as long as nothing says that this takes long, up to the welcome.
     const LINK_WITHIN: Duration = Duration::from_secs(10);
+    const CHOICE_WITHIN: Duration = Duration::from_secs(2);
     /// Since the last ping, whatever is heard: what a gateway sends does not tell it that its client lives.
     pub(crate) const PING_AFTER: Duration = Duration::from_secs(10);
-    /// A ping that nothing at all has followed for so long was sent into a dead link. (Counted from the ping, because a hidden page's timers come
-    /// minutes late.)
+    /// From a ping until anything is heard.
     pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+    /// The same two, where there are other gateways and something goes on: after so much silence, and so soon.
+    pub(crate) const PROBE_AFTER: Duration = Duration::from_millis(500);
+    pub(crate) const PROBE_WITHIN: Duration = Duration::from_secs(1);
+    /// A session that was open for so long worked. One that is lost before counts as a try in vain.
+    const WORKED_AFTER: Duration = Duration::from_secs(1);
 
     /// `seed` spreads the retries of many clients.
-    pub(crate) fn new(now: Instant, seed: u64, limits: Limits) -> Session {
+    pub(crate) fn new(now: Instant, gateways: NonZeroU16, seed: u64, limits: Limits) -> Session {
         let state = State::Waiting { retry: now, outlook: Outlook::Good };
         let backoff = Backoff::new(Self::RETRY_FIRST, Self::RETRY_LAST, seed);
-        Session { state, backoff, limits, could_fetch: true }
+        Session { state, route: Route::new(gateways, seed), backoff, doubts: 0, limits, could_fetch: true }
+    }
+
+    /// The gateway that is tried, or was last.
+    pub(crate) fn gateway(&self) -> Gateway {
+        self.route.current()
     }
 
     pub(crate) fn connection(&self) -> Connection {
@@ -149,28 +153,47 @@ impl Session {
     }
 
     /// `token`: what the hello says.
-    pub(crate) fn linked(&mut self, now: Now, token: String) {
-        self.state = State::Linked(Box::new(Link {
-            phase: Phase::Greeting,
-            token,
-            encoder: SessionEncoder::new(),
-            decoder: SessionDecoder::new(),
-            heard: now.instant,
-            pinged: now.instant,
-            pings: 0,
-        }));
+    pub(crate) fn linked(&mut self, now: Instant, token: String) {
+        let welcome_by = self.route.has_others().then(|| now + self.choice_within());
+        self.state = State::Linked(Box::new(Link::new(now, token, welcome_by)));
     }
 
     /// The session works: the next loss is retried at once.
-    pub(crate) fn opened(&mut self) {
+    pub(crate) fn opened(&mut self, now: Instant) {
         self.backoff.reset();
+        if let Some(link) = self.link_mut() {
+            link.open_since.get_or_insert(now);
+        }
     }
 
-    /// The link is gone or could not be made; try again after a pause.
+    /// The gateway answered a ping after so long.
+    pub(crate) fn answered(&mut self, after: Duration) {
+        if after <= self.limits.probe_within / 2 {
+            self.doubts = 0;
+        }
+    }
+
+    /// The link is gone or could not be made. The next gateway is tried at once, and after a pause when all have been tried.
     pub(crate) fn lost(&mut self, now: Instant, at_least: Option<Duration>) {
+        if self.has_worked(now) {
+            self.route.served();
+        }
+        match self.route.move_on() {
+            true => self.state = State::Waiting { retry: now, outlook: Outlook::Good },
+            false => self.wait(now, at_least),
+        }
+    }
+
+    /// The link is gone, and no other gateway would be of more use: try again after a pause.
+    pub(crate) fn wait(&mut self, now: Instant, at_least: Option<Duration>) {
         let outlook = if self.is_open() { Outlook::Good } else { Outlook::Bad };
         let pause = self.backoff.next_pause().max(at_least.unwrap_or_default());
         self.state = State::Waiting { retry: now + pause, outlook };
+    }
+
+    /// The gateway took too long.
+    pub(crate) fn doubt(&mut self) {
+        self.doubts = self.doubts.saturating_add(1);
     }
 
     pub(crate) fn refused(&mut self, reason: GoodbyeReason, message: String) {
@@ -193,29 +216,44 @@ impl Session {
         match &self.state {
             State::Waiting { retry, .. } => Some(*retry),
             State::Linking { give_up } => Some(*give_up),
-            State::Linked(link) if link.waits_for_pong() => Some(link.pinged + self.limits.answer_within),
-            State::Linked(link) => Some(link.pinged + self.limits.ping_after),
+            State::Linked(link) => Some(link.deadline(self.patience())),
             State::Paused | State::Refused { .. } => None,
         }
     }
 
     /// What the deadline calls for.
     pub(crate) fn due(&mut self, now: Instant) -> Due {
-        let Limits { ping_after, answer_within, .. } = self.limits;
-        match &mut self.state {
+        match &self.state {
             State::Waiting { retry, .. } if *retry <= now => {
-                self.state = State::Linking { give_up: now + Self::LINK_WITHIN };
+                let within = if self.route.has_others() { self.choice_within() } else { Self::LINK_WITHIN };
+                self.state = State::Linking { give_up: now + within };
                 Due::Connect
             }
             State::Linking { give_up } if *give_up <= now => Due::GiveUp,
-            State::Linked(link) if link.waits_for_pong() && link.pinged + answer_within <= now => Due::GiveUp,
-            State::Linked(link) if !link.waits_for_pong() && link.pinged + ping_after <= now => Due::Ping,
-            State::Waiting { .. }
-            | State::Linking { .. }
-            | State::Linked(_)
-            | State::Paused
-            | State::Refused { .. } => Due::Nothing,
+            State::Linked(link) => link.due(now, self.patience()),
+            State::Waiting { .. } | State::Linking { .. } | State::Paused | State::Refused { .. } => Due::Nothing,
         }
+    }
+
+    fn has_worked(&self, now: Instant) -> bool {
+        match &self.state {
+            State::Linked(link) => link.open_since.is_some_and(|since| since + Self::WORKED_AFTER <= now),
+            State::Waiting { .. } | State::Paused | State::Linking { .. } | State::Refused { .. } => false,
+        }
+    }
+
+    fn choice_within(&self) -> Duration {
+        self.doubled(Self::CHOICE_WITHIN).min(Self::LINK_WITHIN)
+    }
+
+    fn patience(&self) -> Patience {
+        let Limits { probe_after, probe_within, answer_within, .. } = self.limits;
+        let within = self.doubled(probe_within).min(answer_within);
+        Patience { limits: self.limits, probing: self.route.has_others().then_some((probe_after, within)) }
+    }
+
+    fn doubled(&self, time: Duration) -> Duration {
+        time.saturating_mul(1 << self.doubts.min(8))
     }
 }
 

@@ -226,6 +226,7 @@ fn the_page_has_these_values() {
 #[test]
 fn the_page_has_the_values_of_the_clients_own() {
     let session = include_str!("../src/session.rs");
+    let link = include_str!("../src/session/link.rs");
     let storing = include_str!("../src/client/storing.rs");
     let resting = include_str!("../src/client/resting.rs");
     let leader = include_str!("../src/tabs/leader.rs");
@@ -245,6 +246,11 @@ fn the_page_has_the_values_of_the_clients_own() {
         ("RESERVE", "1024", "RESERVE: u64 = 1024;", storing),
         ("ACKNOWLEDGE_WITHIN", "200ms", "ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(200);", storing),
         ("LINK_WITHIN", "10s", "LINK_WITHIN: Duration = Duration::from_secs(10);", session),
+        ("CHOICE_WITHIN", "2s", "CHOICE_WITHIN: Duration = Duration::from_secs(2);", session),
+        ("PROBE_AFTER", "500ms", "PROBE_AFTER: Duration = Duration::from_millis(500);", session),
+        ("PROBE_WITHIN", "1s", "PROBE_WITHIN: Duration = Duration::from_secs(1);", session),
+        ("PROBES_MAX", "120", "PROBES_MAX: u32 = 120;", link),
+        ("WORKED_AFTER", "1s", "WORKED_AFTER: Duration = Duration::from_secs(1);", session),
         ("PING_AFTER", "10s", "PING_AFTER: Duration = Duration::from_secs(10);", session),
         ("ANSWER_WITHIN", "15s", "ANSWER_WITHIN: Duration = Duration::from_secs(15);", session),
         ("RETRY_FIRST", "100ms", "RETRY_FIRST: Duration = Duration::from_millis(100);", session),

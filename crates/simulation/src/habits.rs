@@ -25,6 +25,8 @@ pub struct Habits {
     pub pending_max: usize,
     /// How often a host hands a client another input before it takes what came of the last one, in thousandths.
     pub batch: u64,
+    /// Of clients: those that are told of changes now and then, in thousandths.
+    pub batched: u64,
     /// What apps do instead of a call of a named mutation, in thousandths.
     pub take_back: u64,
     pub dismiss: u64,
@@ -40,6 +42,7 @@ impl Habits {
         let mut sometimes = |most: u64| if random.chance(600) { random.between(1, most) } else { 0 };
         let (batch, take_back, dismiss) = (sometimes(700), sometimes(100), sometimes(50));
         let closure = sometimes(200);
+        let batched = sometimes(800);
         let pending_max = random.between(2, 30) as usize;
         let upgrade = if random.chance(900) { random.between(700, 1_000) } else { 0 };
         let (client_limits, gateway_limits) = (client_limits(random), gateway_limits(random));
@@ -48,6 +51,7 @@ impl Habits {
             pause_ms: 120,
             pending_max,
             batch,
+            batched,
             take_back,
             dismiss,
             closure,
@@ -55,6 +59,14 @@ impl Habits {
             client_limits,
             gateway_limits,
         }
+    }
+}
+
+impl Habits {
+    /// How seldom a client wants to be told of changes.
+    pub fn batch_period(&self, random: &mut Random) -> Duration {
+        let millis = if random.chance(self.batched) { random.between(5, 800) } else { 0 };
+        Duration::from_millis(millis)
     }
 }
 
@@ -69,6 +81,8 @@ fn client_limits(random: &mut Random) -> iolite_client::Limits {
         tab_part_bytes: random.between(1, 2_000) as usize,
         ping_after: Duration::from_millis(random.between(300, 5_000)),
         answer_within: Duration::from_millis(random.between(500, 15_000)),
+        probe_after: Duration::from_millis(random.between(100, 1_000)),
+        probe_within: Duration::from_millis(random.between(50, 1_000)),
         ..iolite_client::Limits::default()
     }
 }

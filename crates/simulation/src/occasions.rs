@@ -12,6 +12,8 @@ pub enum Occasion {
     Unsubscribed,
     /// A client came back with a resume token and what it held.
     Resumed,
+    /// A client came to another gateway than its last.
+    Moved,
     /// A gateway said goodbye to a session whose socket took too little.
     SaidSlow,
     /// A client dropped a half-open link by itself.
@@ -39,10 +41,11 @@ pub enum Occasion {
 }
 
 impl Occasion {
-    pub const ALL: [Occasion; 15] = [
+    pub const ALL: [Occasion; 16] = [
         Occasion::AdvanceInParts,
         Occasion::Unsubscribed,
         Occasion::Resumed,
+        Occasion::Moved,
         Occasion::SaidSlow,
         Occasion::HalfOpenLeft,
         Occasion::HistoryLeft,

@@ -23,8 +23,7 @@ const ANSWER_WITHIN: Moment = 5 * SECOND;
 const START_AGAIN_AFTER: Moment = 60 * SECOND;
 /// How long watchers may take to see the last state once everything rests.
 const LAST_SIGHT: Moment = 30 * SECOND;
-/// A link on which only what the client says is lost is found out by its gateway, after 150 s of silence. Then the client makes another one. A tab looks for
-/// its leader anew after as long.
+/// A tab looks for its leader anew after 150 s of silence. A link on which only what the client says is lost is found out sooner.
 const LINKED_WITHIN: Moment = 200 * SECOND;
 
 /// What came of a seed.

@@ -24,6 +24,7 @@ mod tab_node;
 mod tabs;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use iolite_engine::MemoryDisk;
@@ -45,6 +46,7 @@ use crate::roughness::Roughness;
 use crate::topology::Topology;
 
 pub use client_node::ClientNode;
+use client_node::ClientSettings;
 use events::{Event, Events, ServerEvent, TabEvent};
 use front_node::FrontNode;
 use links::Links;
@@ -185,8 +187,10 @@ impl World {
         }
         for index in 0..size.clients {
             let now = self.now_of_client(ClientIndex(index));
-            let limits = self.habits.client_limits;
-            let mut client = ClientNode::start(ClientIndex(index), limits, now, self.broken, &mut self.random);
+            let gateways = NonZeroU16::new(size.fronts as u16).expect("a run has gateways");
+            let batch = self.habits.batch_period(&mut self.random);
+            let settings = ClientSettings { limits: self.habits.client_limits, gateways, batch };
+            let mut client = ClientNode::start(ClientIndex(index), settings, now, self.broken, &mut self.random);
             add_watchers(&mut |watcher, view| client.watch(watcher, view), &mut self.random);
             self.history.identities.insert(client.client.identity(), client.index);
             self.history.versions.insert(client.index, client.version);

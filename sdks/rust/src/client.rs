@@ -1,6 +1,8 @@
 //! A client: the app's view of shared state.
 
+use std::num::NonZeroU16;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use iolite_client::{CallError, Client as Core, Config, Connection, MutationStatus, PendingMutation, Refused, View};
 use iolite_host::{Clock, JournalNews, random_id, random_seed};
@@ -37,6 +39,9 @@ pub struct Settled {
     pub status: MutationStatus,
 }
 
+/// No gateway tells of changes more seldom.
+pub const BATCH_MAX: Duration = Duration::from_secs(10);
+
 impl Client {
     /// Opens a client, which then connects by itself, and again whenever the link is lost. Works offline: it does not wait for the server.
     ///
@@ -48,9 +53,26 @@ impl Client {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn connect(url: &str, token: &str, schema: Schema, options: Options) -> Result<Client, OpenError> {
-        let path = url.strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map(|(_, path)| path);
-        if path.is_none_or(str::is_empty) {
-            return Err(OpenError::Url { url: url.to_owned() });
+        Client::connect_to_one_of(&[url], token, schema, options)
+    }
+
+    /// Opens a client of a server that has several gateways. It stays with one that works, and goes on at another when that is gone: nothing is lost with
+    /// it, and nothing done twice. Many clients spread over the gateways.
+    ///
+    /// # Errors
+    /// [`OpenError`], when the storage cannot be used, an address is none, or there is none.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn connect_to_one_of<U: AsRef<str>>(
+        urls: &[U],
+        token: &str,
+        schema: Schema,
+        options: Options,
+    ) -> Result<Client, OpenError> {
+        let (urls, gateways) = addresses(urls)?;
+        if options.batch > BATCH_MAX {
+            return Err(OpenError::Batch { every: options.batch });
         }
         let clock = Clock::start();
         let directory = match &options.storage {
@@ -62,6 +84,8 @@ impl Client {
             fresh_client: ClientId(Id::from_u128(random_id())),
             token: token.to_owned(),
             user: options.user,
+            gateways,
+            batch: options.batch,
             seed: random_seed(),
             limits: options.limits,
         };
@@ -74,7 +98,7 @@ impl Client {
         };
         let inner = Inner::new(core, options.mutators, options.closures, storage);
         let shared = Arc::new(Shared::new(inner, clock, wake.clone()));
-        tokio::spawn(link::run(Arc::downgrade(&shared), url.to_owned(), clock, wake));
+        tokio::spawn(link::run(Arc::downgrade(&shared), urls, clock, wake));
         tokio::spawn(take_news(Arc::downgrade(&shared), news));
         // The first storing and the first deadline are due.
         shared.happened([]);
@@ -259,6 +283,17 @@ impl Client {
     pub fn attempts(&self) -> u64 {
         self.shared.with(|inner| inner.attempts_total)
     }
+}
+
+fn addresses<U: AsRef<str>>(urls: &[U]) -> Result<(Vec<String>, NonZeroU16), OpenError> {
+    let count = u16::try_from(urls.len()).ok().and_then(NonZeroU16::new);
+    let count = count.ok_or(OpenError::Addresses { count: urls.len() })?;
+    let check = |url: &U| {
+        let path = url.as_ref().strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map(|(_, path)| path);
+        let is_address = path.is_some_and(|path| !path.is_empty());
+        is_address.then(|| url.as_ref().to_owned()).ok_or_else(|| OpenError::Url { url: url.as_ref().to_owned() })
+    };
+    Ok((urls.iter().map(check).collect::<Result<_, _>>()?, count))
 }
 
 fn tell(persisted: mpsc::UnboundedSender<JournalNews>) -> impl FnMut(JournalNews) + Send + 'static {

@@ -45,6 +45,18 @@ pub enum OpenError {
         /// The address.
         url: String,
     },
+    /// Nobody tells of changes so seldom.
+    #[error("changes are told every 10 s at least, not every {every:?}")]
+    Batch {
+        /// What was asked for.
+        every: std::time::Duration,
+    },
+    /// There are none, or more than 65,535.
+    #[error("a client needs the address of a server, or several, not {count}")]
+    Addresses {
+        /// How many.
+        count: usize,
+    },
     /// Another client has the directory, of this process or of another.
     #[error("the storage of the client in {} is in use: close the client that has it, or choose another directory", directory.display())]
     InUse {

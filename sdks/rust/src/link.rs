@@ -1,4 +1,4 @@
-//! The link's task: carries frames between the core and a server.
+//! The link's task: carries frames between the core and a gateway.
 //!
 //! Invariant: frames that have arrived together are handed in together, so that pending mutations are rebased once for all of them.
 
@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
 use futures_util::FutureExt;
-use iolite_client::Input;
+use iolite_client::{Gateway, Input};
 use iolite_host::{Clock, Duplex, DuplexEvent};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -31,13 +31,13 @@ enum Link {
 const FRAMES_AT_ONCE: usize = 256;
 
 /// Runs until the client is dropped.
-pub(crate) async fn run(client: Weak<Shared>, url: String, clock: Clock, wake: Arc<Notify>) {
+pub(crate) async fn run(client: Weak<Shared>, urls: Vec<String>, clock: Clock, wake: Arc<Notify>) {
     let mut link = Link::None;
     loop {
         let Some(shared) = client.upgrade() else { break };
         let work = shared.take_link_work();
         for order in work.orders {
-            link.obey(order, &url, &shared);
+            link.obey(order, &urls, &shared);
         }
         drop(shared);
         let deadline = work.deadline.map(|at| clock.deadline(at));
@@ -64,9 +64,9 @@ enum Event {
 }
 
 impl Link {
-    fn obey(&mut self, order: LinkOrder, url: &str, shared: &Shared) {
+    fn obey(&mut self, order: LinkOrder, urls: &[String], shared: &Shared) {
         match order {
-            LinkOrder::Connect => *self = Link::Connecting(connect(url.to_owned())),
+            LinkOrder::Connect(Gateway(place)) => *self = Link::Connecting(connect(urls[usize::from(place)].clone())),
             LinkOrder::Disconnect => *self = Link::None,
             LinkOrder::Send(frame) => {
                 // A frame for a link that has just ended: the core hears of the end, and sends what matters again.

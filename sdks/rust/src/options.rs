@@ -1,6 +1,7 @@
 //! How a client is opened.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use iolite_client::Limits;
 
@@ -24,6 +25,7 @@ pub struct Options {
     pub(crate) user: String,
     pub(crate) closures: Closures,
     pub(crate) limits: Limits,
+    pub(crate) batch: Duration,
 }
 
 /// How often a closure is run for one of its runs.
@@ -43,6 +45,7 @@ impl Default for Options {
             user: String::new(),
             closures,
             limits: Limits::default(),
+            batch: Duration::ZERO,
         }
     }
 }
@@ -85,6 +88,14 @@ impl Options {
     #[must_use]
     pub fn cache_bytes_max(mut self, bytes: usize) -> Options {
         self.limits.cache_bytes_max = bytes;
+        self
+    }
+
+    /// Asks the server to tell of others' changes at most once in so much time (whole milliseconds), put together: for apps that show what changes faster than
+    /// anybody looks. The first change after a pause comes at once, and outcomes of own mutations do not wait.
+    #[must_use]
+    pub fn batch(mut self, every: Duration) -> Options {
+        self.batch = every;
         self
     }
 

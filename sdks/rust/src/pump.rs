@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iolite_client::{
-    Client as Core, Closed, Connection, Input, MutationKind, MutationStatus, Output, ReactionId, Run, RunOf,
+    Client as Core, Closed, Connection, Gateway, Input, MutationKind, MutationStatus, Output, ReactionId, Run, RunOf,
 };
 use iolite_host::Clock;
 use iolite_machine::{Instant, Machine, Now};
@@ -47,7 +47,7 @@ const DIFFERS: &str = "the closure did not do the same when it ran twice: it may
 /// What the link's task is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LinkOrder {
-    Connect,
+    Connect(Gateway),
     Disconnect,
     Send(Vec<u8>),
 }
@@ -91,7 +91,7 @@ impl Inner {
     pub(crate) fn pump(&mut self, address: usize, clock: &Clock) {
         while let Some(output) = self.core.poll() {
             match output {
-                Output::Connect => self.orders.push(LinkOrder::Connect),
+                Output::Connect(gateway) => self.orders.push(LinkOrder::Connect(gateway)),
                 Output::Disconnect => self.orders.push(LinkOrder::Disconnect),
                 Output::Send(frame) => self.orders.push(LinkOrder::Send(frame)),
                 Output::Persist { id, changes } => match self.storage.apply(&changes) {

@@ -109,7 +109,7 @@ impl Shared {
     pub(crate) fn heard(&self, inputs: Vec<Input>) {
         let now = self.clock.now();
         self.with(|inner| {
-            let given_up = |order: &LinkOrder| matches!(order, LinkOrder::Connect | LinkOrder::Disconnect);
+            let given_up = |order: &LinkOrder| matches!(order, LinkOrder::Connect(_) | LinkOrder::Disconnect);
             let outdated = inner.orders.iter().any(given_up);
             inner.take_in(now, if outdated { Vec::new() } else { inputs });
         });
@@ -179,9 +179,11 @@ pub(crate) fn tell_persisted(client: &Weak<Shared>, through: PersistId) {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU16;
     use std::sync::Arc;
+    use std::time::Duration;
 
-    use iolite_client::{Client as Core, Config, Limits};
+    use iolite_client::{Client as Core, Config, Gateway, Limits};
     use iolite_values::{ClientId, Schema};
 
     use super::*;
@@ -193,7 +195,8 @@ mod tests {
         let clock = Clock::start();
         let (token, user, limits) = ("token".into(), "ann".into(), Limits::default());
         let schema = Arc::new(Schema::from_json(r#"{"tables":{}}"#).expect("no tables"));
-        let config = Config { schema, fresh_client: ClientId::default(), token, user, seed: 1, limits };
+        let (fresh_client, gateways, batch) = (ClientId::default(), NonZeroU16::MIN, Duration::ZERO);
+        let config = Config { schema, fresh_client, token, user, gateways, batch, seed: 1, limits };
         let core = Core::open(config, [], clock.now()).expect("nothing is stored");
         let inner = Inner::new(core, Mutators::default(), Closures::Once, StorageWriter::Memory);
         Shared::new(inner, clock, Arc::new(Notify::new()))
@@ -203,12 +206,12 @@ mod tests {
     fn a_link_that_came_about_after_it_was_given_up_is_not_greeted() {
         let shared = open();
         shared.happened([]);
-        assert_eq!(shared.take_link_work().orders, [LinkOrder::Connect]);
+        assert_eq!(shared.take_link_work().orders, [LinkOrder::Connect(Gateway(0))]);
         shared.with(|inner| inner.core.go_offline());
         shared.with(|inner| inner.core.go_online(shared.clock.now().instant));
         shared.happened([]);
         shared.heard(vec![Input::Linked]);
-        assert_eq!(shared.take_link_work().orders, [LinkOrder::Disconnect, LinkOrder::Connect]);
+        assert_eq!(shared.take_link_work().orders, [LinkOrder::Disconnect, LinkOrder::Connect(Gateway(0))]);
         shared.heard(vec![Input::Linked]);
         assert!(matches!(shared.take_link_work().orders[..], [LinkOrder::Send(_)]));
     }

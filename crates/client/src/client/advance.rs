@@ -16,17 +16,24 @@ use crate::session::Phase;
 impl Client {
     pub(super) fn on_frame(&mut self, now: Now, frame: &[u8]) {
         let Some(link) = self.session.link_mut() else { return };
-        link.heard = now.instant;
+        link.hear(now.instant);
         let phase = link.phase;
         match (link.decoder.decode(frame), phase) {
-            (Ok(FromGateway::Welcome(welcome)), Phase::Greeting) => self.on_welcome(welcome),
+            (Ok(FromGateway::Welcome(welcome)), Phase::Greeting) => self.on_welcome(now, welcome),
             (Ok(FromGateway::SchemaWanted), Phase::Greeting) => self.send(FromClient::Schema(self.schema.to_json())),
             (Ok(FromGateway::Advance(part)), Phase::Resuming | Phase::Open) => self.on_part(now, part),
-            (Ok(FromGateway::Pong(_)), _) => {}
+            (Ok(FromGateway::Pong(number)), _) => self.on_pong(now, number),
             (Ok(FromGateway::Goodbye(goodbye)), _) => self.on_goodbye(now, &goodbye),
             (Ok(FromGateway::Welcome(_) | FromGateway::SchemaWanted | FromGateway::Advance(_)), _) | (Err(_), _) => {
                 self.leave(now);
             }
+        }
+    }
+
+    fn on_pong(&mut self, now: Now, number: u32) {
+        let after = self.session.link_mut().and_then(|link| link.pong(now.instant, number));
+        if let Some(after) = after {
+            self.session.answered(after);
         }
     }
 
@@ -80,6 +87,9 @@ impl Client {
     }
 
     fn on_advance(&mut self, now: Now, advance: Advance) {
+        if !says_nothing(&advance) {
+            self.note_use();
+        }
         let foreseen = self.queue.foresee(&advance.outcomes, &self.cache);
         let mut rows = self.cache.apply(&advance.changes);
         let loaded = !advance.snapshots.is_empty();
@@ -102,7 +112,7 @@ impl Client {
         }
         self.note_rows(rows);
         advance.declined.into_iter().for_each(|declined| self.on_declined(declined));
-        self.enter(Phase::Open);
+        self.enter(now, Phase::Open);
     }
 
     fn on_outcome(&mut self, now: Now, outcome: &Outcome) {
@@ -135,6 +145,14 @@ impl Client {
             self.report(outcome.counter);
         }
     }
+}
+
+/// Whether it only says how far the feed is.
+fn says_nothing(advance: &Advance) -> bool {
+    advance.changes.is_empty()
+        && advance.snapshots.is_empty()
+        && advance.outcomes.is_empty()
+        && advance.declined.is_empty()
 }
 
 /// Puts a part behind those before it. Rows of one subscription that are spread over parts are one snapshot.

@@ -44,7 +44,7 @@ impl Client {
                 return self.outputs.push_back(Output::Disconnect);
             }
         }
-        self.session.linked(now, self.token.clone());
+        self.session.linked(now.instant, self.token.clone());
         // Also of a cache that holds nothing any more: what was told of this history is not to be taken back.
         let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
         self.acknowledgement.told = self.acknowledgement.noted;
@@ -57,7 +57,7 @@ impl Client {
             schema: SchemaHash(schema),
             resume,
             acknowledged: self.acknowledgement.noted,
-            batch: std::time::Duration::ZERO,
+            batch: self.batch,
         }));
     }
 
@@ -68,7 +68,7 @@ impl Client {
         }
     }
 
-    pub(super) fn on_welcome(&mut self, welcome: Welcome) {
+    pub(super) fn on_welcome(&mut self, now: Now, welcome: Welcome) {
         let resumes = self.store == Some(welcome.store);
         if !resumes {
             // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
@@ -81,20 +81,20 @@ impl Client {
             (self.compare_due, self.disk.interests_changed) = (true, true);
         }
         if !resumes {
-            return self.enter(Phase::Open);
+            return self.enter(now, Phase::Open);
         }
         let interests = self.fit_one_subscribe();
-        self.enter(Phase::Resuming);
+        self.enter(now, Phase::Resuming);
         // Said although it may name nothing: the gateway waits for it.
         self.send(FromClient::Subscribe(Subscribe { held: true, interests }));
     }
 
-    pub(super) fn enter(&mut self, phase: Phase) {
+    pub(super) fn enter(&mut self, now: Now, phase: Phase) {
         if let Some(link) = self.session.link_mut() {
             link.phase = phase;
         }
         if phase == Phase::Open {
-            self.session.opened();
+            self.session.opened(now.instant);
         }
     }
 
@@ -112,18 +112,20 @@ impl Client {
             }
             // Much the same will be said again, so it had better be seldom.
             GoodbyeReason::Protocol | GoodbyeReason::Limit => {
-                self.session.lost(now.instant, goodbye.retry_after.or(Some(Client::REFUSED_PAUSE)));
+                self.session.wait(now.instant, goodbye.retry_after.or(Some(Client::REFUSED_PAUSE)));
             }
-            GoodbyeReason::Slow | GoodbyeReason::Unavailable => self.session.lost(now.instant, goodbye.retry_after),
+            GoodbyeReason::Slow => self.session.wait(now.instant, goodbye.retry_after),
+            GoodbyeReason::Unavailable => self.session.lost(now.instant, goodbye.retry_after),
         }
     }
 
     pub(super) fn on_session_due(&mut self, now: Now) {
         match self.session.due(now.instant) {
             Due::Nothing => {}
-            Due::Connect => self.outputs.push_back(Output::Connect),
+            Due::Connect => self.outputs.push_back(Output::Connect(self.session.gateway())),
             Due::GiveUp => {
                 self.drop_link();
+                self.session.doubt();
                 self.session.lost(now.instant, None);
             }
             Due::Ping => self.ping(now.instant),
@@ -132,9 +134,7 @@ impl Client {
 
     fn ping(&mut self, now: Instant) {
         let Some(link) = self.session.link_mut() else { return };
-        link.pings += 1;
-        link.pinged = now;
-        let number = link.pings;
+        let number = link.ping(now);
         self.send(FromClient::Ping(number));
     }
 
@@ -159,6 +159,7 @@ impl Client {
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
             self.send(FromClient::Subscribe(Subscribe { held: false, interests }));
+            self.note_use();
         }
         !nothing
     }
@@ -191,6 +192,7 @@ impl Client {
         match self.encode(&FromClient::Submit(submit)) {
             Some(Ok(frame)) => {
                 self.outputs.push_back(Output::Send(frame));
+                self.note_use();
                 self.report(counter);
             }
             Some(Err(error)) => {
@@ -227,6 +229,12 @@ impl Client {
 
     fn encode(&mut self, message: &FromClient) -> Option<Result<Vec<u8>, iolite_wire::EncodeError>> {
         self.session.link_mut().map(|link| link.encoder.encode(message))
+    }
+
+    pub(super) fn note_use(&mut self) {
+        if let Some(link) = self.session.link_mut() {
+            link.is_in_use();
+        }
     }
 
     pub(super) fn drop_link(&mut self) {

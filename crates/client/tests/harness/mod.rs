@@ -4,12 +4,13 @@
 pub mod tab;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_client::{
-    Client, Closed, Config, Connection, Input, Limits, MutationKind, MutationStatus, Output, ReactionId, RunError,
-    RunOf, StorageChange, Transaction, View,
+    Client, Closed, Config, Connection, Gateway, Input, Limits, MutationKind, MutationStatus, Output, ReactionId,
+    RunError, RunOf, StorageChange, Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_values::{
@@ -71,6 +72,14 @@ impl Harness {
         let mut harness = Harness::new();
         harness.client =
             Client::open(Config { limits, ..config("ann") }, Vec::new(), harness.now).expect("nothing is there");
+        harness
+    }
+
+    /// A client that knows so many gateways.
+    pub fn among(gateways: u16) -> Harness {
+        let mut harness = Harness::new();
+        let config = Config { gateways: NonZeroU16::new(gateways).expect("one at least"), ..config("ann") };
+        harness.client = Client::open(config, Vec::new(), harness.now).expect("nothing is there");
         harness
     }
 
@@ -140,6 +149,11 @@ impl Harness {
 
     pub fn link(&mut self) {
         self.pass(Duration::from_secs(11));
+        self.link_is_there();
+    }
+
+    /// The link that the client asked for was made.
+    pub fn link_is_there(&mut self) {
         (self.encoder, self.decoder) = (SessionEncoder::new(), SessionDecoder::new());
         self.input(Input::Linked);
     }
@@ -237,6 +251,23 @@ impl Harness {
         self.client.finish(run, closed);
     }
 
+    /// The gateways that the host was asked to link to, since this was last taken.
+    pub fn take_tried(&mut self) -> Vec<Gateway> {
+        let tried = self.other.extract_if(.., |output| matches!(output, Output::Connect(_)));
+        tried.map(|output| if let Output::Connect(gateway) = output { gateway } else { unreachable!() }).collect()
+    }
+
+    /// Answers every ping that was sent. What else was sent stays.
+    pub fn answer_pings(&mut self) -> usize {
+        let is_ping = |message: &mut FromClient| matches!(message, FromClient::Ping(_));
+        let pings: Vec<FromClient> = self.sent.extract_if(.., is_ping).collect();
+        for ping in &pings {
+            let FromClient::Ping(number) = ping else { unreachable!("only pings are taken out") };
+            self.tell(FromGateway::Pong(*number));
+        }
+        pings.len()
+    }
+
     pub fn take_sent(&mut self) -> Vec<FromClient> {
         std::mem::take(&mut self.sent)
     }
@@ -311,6 +342,8 @@ pub fn config(user: &str) -> Config {
         fresh_client: ClientId(Id::from_u128(77)),
         token: "token".into(),
         user: user.into(),
+        gateways: NonZeroU16::MIN,
+        batch: Duration::ZERO,
         seed: 5,
         limits: Limits::default(),
     }

@@ -1,9 +1,11 @@
 //! A client's process: the client core, its storage, and the app that runs in it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU16;
+use std::time::Duration;
 
 use iolite_client::{
-    Broken as BrokenClient, Client, Closed, Config, Connection, Limits, MutationKind, MutationStatus, Output,
+    Broken as BrokenClient, Client, Closed, Config, Connection, Gateway, Limits, MutationKind, MutationStatus, Output,
     ReactionId, RunOf, TabId, Ticket, View,
 };
 use iolite_machine::{Instant, Now};
@@ -27,7 +29,9 @@ pub struct ClientNode {
     pub life: u64,
     /// Of the app. An open tab may be of an older one.
     pub version: SchemaVersion,
-    limits: Limits,
+    settings: ClientSettings,
+    /// The gateway that it had its last link to.
+    pub last_front: Option<usize>,
     /// The app asked for silence.
     pub is_paused: bool,
     /// The history of the store that the client's state is of.
@@ -47,9 +51,18 @@ pub struct ClientNode {
     closures: BTreeMap<Counter, Call>,
 }
 
+/// What a client is opened with in each of its lives.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientSettings {
+    pub limits: Limits,
+    /// How many gateways it knows.
+    pub gateways: NonZeroU16,
+    pub batch: Duration,
+}
+
 /// What leaves a client's process.
 pub enum Leaving {
-    Connect,
+    Connect(Gateway),
     Disconnect,
     Frame(Vec<u8>),
     /// Storage has work to do.
@@ -58,14 +71,21 @@ pub enum Leaving {
 }
 
 impl ClientNode {
-    pub fn start(index: ClientIndex, limits: Limits, now: Now, broken: Broken, random: &mut Random) -> ClientNode {
+    pub fn start(
+        index: ClientIndex,
+        settings: ClientSettings,
+        now: Now,
+        broken: Broken,
+        random: &mut Random,
+    ) -> ClientNode {
         let version = SchemaVersion::First;
         ClientNode {
             index,
-            client: open(&Entries::new(), version, limits, now, broken, random),
+            client: open(&Entries::new(), version, settings, now, broken, random),
             life: 1,
             version,
-            limits,
+            settings,
+            last_front: None,
             is_paused: false,
             store: None,
             device: Device::default(),
@@ -92,7 +112,7 @@ impl ClientNode {
         self.seen.clear();
         self.life += 1;
         self.is_paused = false;
-        self.client = open(&self.device.entries, self.version, self.limits, now, broken, random);
+        self.client = open(&self.device.entries, self.version, self.settings, now, broken, random);
         self.store = self.client.store();
         occasions.add(Occasion::ClosureLost, self.closures.len() as u64);
         self.closures.clear();
@@ -165,7 +185,7 @@ impl ClientNode {
         while let Some(output) = self.client.poll() {
             self.follow_store(history, occasions);
             match output {
-                Output::Connect => leaving.push(Leaving::Connect),
+                Output::Connect(gateway) => leaving.push(Leaving::Connect(gateway)),
                 Output::Disconnect => leaving.push(Leaving::Disconnect),
                 Output::Send(frame) => leaving.push(Leaving::Frame(frame)),
                 Output::Persist { id, changes } => {
@@ -315,7 +335,7 @@ impl ClientNode {
 fn open(
     storage: &Entries,
     version: SchemaVersion,
-    limits: Limits,
+    settings: ClientSettings,
     now: Now,
     broken: Broken,
     random: &mut Random,
@@ -325,8 +345,10 @@ fn open(
         fresh_client: ClientId(Id::from_u128(random.id())),
         token: super::front_node::TOKEN.into(),
         user: "simulated".into(),
+        gateways: settings.gateways,
+        batch: settings.batch,
         seed: random.bits(),
-        limits,
+        limits: settings.limits,
     };
     let stored: Vec<(Vec<u8>, Vec<u8>)> = storage.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     let mut client = Client::open(config, stored, now).expect("what a client stored it can read");

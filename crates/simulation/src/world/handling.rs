@@ -46,7 +46,7 @@ impl World {
 
     fn take_from_client(&mut self, client: ClientIndex, output: Leaving) {
         match output {
-            Leaving::Connect => self.connect(client),
+            Leaving::Connect(gateway) => self.connect(client, gateway),
             Leaving::Disconnect => self.disconnected(client),
             Leaving::Frame(frame) => self.send_up(client, frame),
             Leaving::Store => self.plan_storing(client),

@@ -1,6 +1,6 @@
 //! Links between clients and gateways, and the frames on them.
 
-use iolite_client::Input;
+use iolite_client::{Gateway, Input};
 use iolite_machine::Machine;
 
 use super::events::{Event, SessionEvent};
@@ -41,9 +41,9 @@ impl World {
         }
     }
 
-    pub(super) fn connect(&mut self, client: ClientIndex) {
+    pub(super) fn connect(&mut self, client: ClientIndex, Gateway(front): Gateway) {
         let life = self.clients[client.0].life;
-        let front = self.random.below(self.fronts.len() as u64) as usize;
+        let front = usize::from(front);
         let at = self.session_arrival();
         if let Process::Down(()) = self.fronts[front] {
             return self.events.add(at, Event::Session(SessionEvent::LinkFails { client, life }));
@@ -118,6 +118,8 @@ impl World {
             Process::Up(front) if self.front_lives[link.front] == link.front_life => front.open(now, id.session()),
             Process::Up(_) | Process::Down(()) => return self.break_link(id, true, false),
         }
+        let last = self.clients[link.client.0].last_front.replace(link.front);
+        self.occasions.add(Occasion::Moved, u64::from(last.is_some_and(|last| last != link.front)));
         self.tell_client(link.client, link.client_life, Input::Linked);
     }
 

@@ -119,11 +119,18 @@ impl Local {
 
     /// SIGTERM to one; it has to end well.
     pub fn terminate(&mut self, name: &str) {
+        self.signal(name, "TERM");
         let index = self.index(name);
         let mut child = self.children[index].take().expect("it runs");
-        let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
-        assert!(sent.expect("there is a kill command").success());
         assert!(child.wait().expect("it ends").success());
+    }
+
+    /// A signal to one, such as `STOP`.
+    pub fn signal(&mut self, name: &str, signal: &str) {
+        let index = self.index(name);
+        let child = self.children[index].as_ref().expect("it runs");
+        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(sent.expect("there is a kill command").success());
     }
 }
 

@@ -15,8 +15,13 @@ fn schema() -> Schema {
 }
 
 pub fn open(sync_url: &str, token: &str) -> Client {
+    open_one_of(&[sync_url.to_owned()], token)
+}
+
+pub fn open_one_of(sync_urls: &[String], token: &str) -> Client {
     let mutators = Mutators::new().with("mark", |tx, name: String| tx.insert("marks", &name, []));
-    Client::connect(sync_url, token, schema(), Options::new().mutators(mutators)).expect("in memory")
+    let options = Options::new().mutators(mutators);
+    Client::connect_to_one_of(sync_urls, token, schema(), options).expect("in memory")
 }
 
 pub async fn marks(client: &Client) -> BTreeSet<Value> {

@@ -1,6 +1,8 @@
 //! What only a core that leads has: the link, the disk, its own calls, the tabs that follow it.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::time::Duration;
 
 use iolite_client::{Client, Config, Input, TabId};
 use iolite_machine::Machine;
@@ -16,7 +18,7 @@ use crate::value::ticket_from_js;
 
 #[wasm_bindgen]
 impl Core {
-    /// Opens a client. `stored`: keys and values in turn, as they were handed out to be stored.
+    /// Opens a client, which chooses among so many gateways, and is told of changes every `batch_ms` at most. `stored`: keys and values in turn, as they were handed out to be stored.
     ///
     /// # Errors
     /// Codes `schema` and `storage`.
@@ -25,6 +27,8 @@ impl Core {
         fresh_client: &str,
         token: &str,
         user: &str,
+        gateways: u16,
+        batch_ms: u32,
         stored: &Array,
         cache_bytes: Option<f64>,
         monotonic_ms: f64,
@@ -37,6 +41,8 @@ impl Core {
             fresh_client: ClientId(fresh),
             token: token.to_owned(),
             user: user.to_owned(),
+            gateways: NonZeroU16::new(gateways).ok_or_else(|| Failure::of_transaction("a client needs an address"))?,
+            batch: Duration::from_millis(batch_ms.into()),
             seed: fresh.as_u128() as u64,
             limits: limits(cache_bytes),
         };

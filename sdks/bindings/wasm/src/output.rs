@@ -1,7 +1,8 @@
 //! What the core asks for, as arrays that begin with their kind.
 
 use iolite_client::{
-    CallStatus, Connection, FollowerOutput, MutationStatus, Output, Pending, ReactionId, RunOf, StorageChange, Ticket,
+    CallStatus, Connection, FollowerOutput, Gateway, MutationStatus, Output, Pending, ReactionId, RunOf, StorageChange,
+    Ticket,
 };
 use iolite_machine::{Machine, PersistId};
 use iolite_values::{Attempt, Counter};
@@ -16,6 +17,7 @@ use crate::role::Role;
 #[wasm_bindgen]
 #[derive(Clone, Copy, Debug)]
 pub enum OutputKind {
+    /// The gateway's place among the addresses.
     Connect,
     Disconnect,
     /// The frame.
@@ -60,7 +62,7 @@ impl Core {
 impl Core {
     fn of_leader(&mut self, output: Output) -> Array {
         match output {
-            Output::Connect => array(OutputKind::Connect, []),
+            Output::Connect(Gateway(place)) => array(OutputKind::Connect, [JsValue::from_f64(f64::from(place))]),
             Output::Disconnect => array(OutputKind::Disconnect, []),
             Output::Send(frame) => array(OutputKind::Send, [bytes(&frame)]),
             Output::Persist { id, changes } => persist(id, changes),

@@ -1,5 +1,7 @@
 //! What a server refuses, says why, and nobody else notices.
 
+use std::time::Duration;
+
 use iolite::{Client, Connection};
 use iolite_wire::message::{FromGateway, GoodbyeReason};
 use tokio_tungstenite::tungstenite::Message;
@@ -63,4 +65,17 @@ fn an_address_that_is_none_is_refused_at_once() {
         let error = Client::connect(wrong, "", schema(), options()).expect_err("no scheme, or no path");
         assert!(error.to_string().contains("begins with ws:// and ends with /sync"), "{error}");
     }
+    let two = ["ws://127.0.0.1:7777/sync", "127.0.0.1:7777"];
+    let error = Client::connect_to_one_of(&two, "", schema(), options()).expect_err("one of them is none");
+    assert!(error.to_string().contains("\"127.0.0.1:7777\" is not an address"), "{error}");
+    let error = Client::connect_to_one_of(&[""; 0], "", schema(), options()).expect_err("there is none");
+    assert!(error.to_string().contains("not 0"), "{error}");
+}
+
+#[tokio::test]
+async fn what_no_gateway_grants_is_refused_at_once() {
+    let open = |every| Client::connect("ws://127.0.0.1:7777/sync", "", schema(), options().batch(every));
+    assert!(open(Duration::from_secs(10)).is_ok());
+    let error = open(Duration::from_millis(10_001)).expect_err("too seldom");
+    assert!(error.to_string().contains("at least"), "{error}");
 }

@@ -5,6 +5,7 @@ import { platform } from "#platform";
 import { IoliteError } from "../errors.js";
 import { Mutators } from "../mutators.js";
 import { Schema } from "../schema/schema.js";
+import { addressesOf } from "./addresses.js";
 import { openClient } from "./openClient.js";
 import type { Client, ClientOptions } from "./types.js";
 
@@ -13,11 +14,19 @@ import type { Client, ClientOptions } from "./types.js";
  * one of the same app and user, at once.
  */
 export async function createClient<S extends Schema, M>(options: ClientOptions<S, M>): Promise<Client<S, M>> {
-  checkAddress(options.url);
+  checkAddresses(options.url);
   checkOptions(options);
   const development = options.development ?? isDevelopment();
   const client: unknown = await openClient({ ...options, development }, platform);
   return client as Client<S, M>;
+}
+
+function checkAddresses(url: string | readonly string[]): void {
+  const all = addressesOf(url);
+  if (all.length === 0) {
+    throw new IoliteError("call", "createClient needs the address of a server, or several");
+  }
+  all.forEach(checkAddress);
 }
 
 function checkAddress(url: string): void {
@@ -30,8 +39,11 @@ function checkAddress(url: string): void {
   }
 }
 
+/** No gateway tells of changes more seldom. */
+const BATCH_MS_MAX = 10_000;
+
 /** What the compiler says too, for those who have none. */
-function checkOptions({ token, name, user, schema, mutators, storage, cacheBytes }: ClientOptions<Schema, unknown>): void {
+function checkOptions({ token, name, user, schema, mutators, storage, cacheBytes, batch }: ClientOptions<Schema, unknown>): void {
   const texts = Object.entries({ token, name, user }).filter(([, value]) => typeof value !== "string");
   if (texts.length > 0) {
     throw new IoliteError("call", `createClient needs a string for ${texts.map(([option]) => option).join(", ")}`);
@@ -44,6 +56,10 @@ function checkOptions({ token, name, user, schema, mutators, storage, cacheBytes
   }
   if (mutators.schema.json !== schema.json) {
     throw new IoliteError("call", "the mutators are for another schema: pass the one that defineMutators got");
+  }
+  const ms = batch?.ms ?? 0;
+  if (!Number.isInteger(ms) || ms < 0 || ms > BATCH_MS_MAX) {
+    throw new IoliteError("call", `changes are told every 0 to ${BATCH_MS_MAX} whole milliseconds, not every ${ms}`);
   }
   if (storage !== undefined && storage !== "indexeddb" && storage !== "memory") {
     throw new IoliteError("call", `the storage is indexeddb or memory, not ${JSON.stringify(storage)}`);

@@ -10,7 +10,10 @@ import { CoreHost, type CoreHostEvents, type CoreHostOptions } from "./coreHost.
 import type { OwnOutput } from "./outputs.js";
 
 export interface LeaderHostOptions extends CoreHostOptions {
-  readonly url: string;
+  /** Of the gateways; which is tried is the core's choice. */
+  readonly urls: readonly string[];
+  /** Milliseconds between two times that it is told of changes. */
+  readonly batchMs: number;
   readonly token: string;
   readonly user: string;
   /** Undefined where there are no other tabs. */
@@ -30,10 +33,10 @@ export class LeaderHost extends CoreHost {
 
   /** Opens the core on what is stored. */
   static open(storage: Storage, stored: Uint8Array[], options: LeaderHostOptions, events: CoreHostEvents): LeaderHost {
-    const { schema, token, user, cacheBytes, platform } = options;
+    const { schema, token, user, urls, batchMs, cacheBytes, platform } = options;
     let core;
     try {
-      core = Core.open(schema.json, newId(), token, user, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
+      core = Core.open(schema.json, newId(), token, user, urls.length, batchMs, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
     } catch (thrown) {
       throw errorOf(thrown);
     }
@@ -89,7 +92,7 @@ export class LeaderHost extends CoreHost {
   protected override carryOutOwn(output: OwnOutput): void {
     switch (output.kind) {
       case OutputKind.Connect:
-        return this.#connect();
+        return this.#connect(output.gateway);
       case OutputKind.Disconnect:
         this.#link?.close();
         this.#link = undefined;
@@ -121,9 +124,13 @@ export class LeaderHost extends CoreHost {
     }
   }
 
-  #connect(): void {
+  #connect(gateway: number): void {
+    const url = this.#options.urls[gateway];
+    if (url === undefined) {
+      throw new Error(`the core chose gateway ${gateway} of ${this.#options.urls.length}`);
+    }
     this.#link?.close();
-    const link: Link = this.platform.openLink(this.#options.url, {
+    const link: Link = this.platform.openLink(url, {
       opened: () => this.#receiveFrom(link, () => this.core.linked(...this.now())),
       lost: (reason) => this.#receiveFrom(link, () => this.#forget(reason)),
       frame: (bytes) => this.#receiveFrom(link, () => this.core.frame(bytes, ...this.now())),

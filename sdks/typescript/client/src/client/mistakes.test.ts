@@ -13,6 +13,8 @@ test("createClient names the option that is missing or wrong", async () => {
   const call = (message: RegExp) => ({ code: "call", message });
   await assert.rejects(open({ url: "http://127.0.0.1/sync" }), call(/begins with ws/));
   await assert.rejects(open({ url: "ws://127.0.0.1:7777" }), call(/no path: ws:\/\/127\.0\.0\.1:7777\/sync/));
+  await assert.rejects(open({ url: [] }), call(/the address of a server, or several/));
+  await assert.rejects(open({ url: [options.url, "http://127.0.0.1/sync"] }), call(/begins with ws/));
   await assert.rejects(open({ token: undefined, user: 5 }), call(/a string for token, user$/));
   await assert.rejects(open({ schema: undefined }), call(/defineSchema/));
   await assert.rejects(open({ mutators: {} }), call(/defineMutators/));
@@ -20,6 +22,14 @@ test("createClient names the option that is missing or wrong", async () => {
   await assert.rejects(open({ cacheBytes: -1 }), call(/cacheBytes .* not -1/));
   const others = defineSchema({ others: table({ id: s.id() }) });
   await assert.rejects(open({ mutators: defineMutators(others, {}) }), call(/another schema/));
+});
+
+test("a client asks for batches that a server grants, or not at all", async () => {
+  for (const ms of [-1, 0.5, 10_001, Number.NaN, "50"]) {
+    await assert.rejects(open({ batch: { ms } }), { code: "call", message: /0 to 10000 whole milliseconds/ });
+  }
+  const client = await open({ batch: { ms: 10_000 } });
+  await client.close();
 });
 
 test("a schema and mutators name what was not made by their functions", () => {

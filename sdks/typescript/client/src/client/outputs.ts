@@ -32,7 +32,8 @@ export type News =
 
 /** What only a core that leads, or only one that follows, asks for. */
 export type OwnOutput =
-  | { readonly kind: OutputKind.Connect | OutputKind.Disconnect | OutputKind.ReadOutbox | OutputKind.Adopted }
+  | { readonly kind: OutputKind.Connect; readonly gateway: number }
+  | { readonly kind: OutputKind.Disconnect | OutputKind.ReadOutbox | OutputKind.Adopted }
   | { readonly kind: OutputKind.Send | OutputKind.ToLeader; readonly bytes: Uint8Array }
   | { readonly kind: OutputKind.ToTab; readonly tab: TabId; readonly bytes: Uint8Array };
 
@@ -53,6 +54,7 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
   const [kind, first, second, third] = raw as [OutputKind, never, never, never];
   switch (kind) {
     case OutputKind.Connect:
+      return { kind, gateway: first };
     case OutputKind.Disconnect:
     case OutputKind.ReadOutbox:
     case OutputKind.Adopted:

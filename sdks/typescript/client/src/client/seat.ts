@@ -10,6 +10,7 @@ import { TabChannel, type TabMessage } from "../tabs/tabChannel.js";
 import { Tokens } from "../tabs/tokens.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { OutputKind } from "../wasm/iolite_wasm.js";
+import { addressesOf } from "./addresses.js";
 import { closureOfCall } from "./closureOfCall.js";
 import { ConnectionWatch } from "./connectionWatch.js";
 import type { CoreHostEvents } from "./coreHost.js";
@@ -175,10 +176,10 @@ export class Seat implements CoreHostEvents {
   }
 
   #openLeader(stored: Uint8Array[]): LeaderHost {
-    const { url, schema, user, development, cacheBytes } = this.options;
+    const { url, batch, schema, user, development, cacheBytes } = this.options;
     const { platform, chosen } = this.place;
     const sharedState = () => ({ paused: this.connection.state.paused, persistent: this.connection.state.persistent });
-    const options = { platform, url, token: this.#tokens.current, user, schema, development, cacheBytes, channel: this.#channel, sharedState };
+    const options = { platform, urls: addressesOf(url), batchMs: batch?.ms ?? 0, token: this.#tokens.current, user, schema, development, cacheBytes, channel: this.#channel, sharedState };
     return LeaderHost.open(chosen.storage, stored, options, this);
   }
 

@@ -201,8 +201,11 @@ export interface Client<S extends Schema = Schema, M = unknown> {
 export type ClientOf<A> = A extends Mutators<infer S, infer M> ? Client<S, M> : never;
 
 export interface ClientOptions<S extends Schema, M> {
-  /** The address of the server's `/sync`, such as `ws://127.0.0.1:7777/sync`. */
-  readonly url: string;
+  /**
+   * The address of the server's `/sync`, such as `ws://127.0.0.1:7777/sync`; or those of several gateways of one server. The client stays with one that
+   * works, and goes on at another when that is gone.
+   */
+  readonly url: string | readonly string[];
   readonly token: string;
   readonly schema: S;
   readonly mutators: { readonly schema: S; readonly byName: M };
@@ -216,6 +219,11 @@ export interface ClientOptions<S extends Schema, M> {
    * everything is needed, the observation that asked last fails.
    */
   readonly cacheBytes?: number;
+  /**
+   * Asks the server to tell of others' changes at most once in so many milliseconds, put together: for apps that show what changes faster than anybody looks. Up
+   * to 10,000. The first change after a pause comes at once, and outcomes of own mutations do not wait. What the tab that leads says counts for all.
+   */
+  readonly batch?: { readonly ms: number };
   /** Begins offline, as after `goOffline`. A tab that follows does as the one that leads. */
   readonly paused?: boolean;
   /** Runs every closure twice and compares. On unless `process.env.NODE_ENV` is `production`. */

@@ -1,0 +1,92 @@
+//! Which gateway is tried next.
+//!
+//! Invariants: a client stays with a gateway that works; every other one is tried before it pauses.
+
+use std::num::NonZeroU16;
+
+/// One of the gateways that the host knows the addresses of, by its place among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gateway(pub u16);
+
+#[derive(Debug)]
+pub(crate) struct Route {
+    /// In an order that the seed draws, so that many clients spread over the gateways, and over those that are left when one is gone.
+    order: Vec<Gateway>,
+    at: usize,
+    /// How many in a row did not serve, since the last pause.
+    failed: usize,
+}
+
+impl Route {
+    pub(crate) fn new(gateways: NonZeroU16, seed: u64) -> Route {
+        let mut order: Vec<Gateway> = (0..gateways.get()).map(Gateway).collect();
+        let mut random = seed;
+        for place in (1..order.len()).rev() {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            order.swap(place, (random >> 33) as usize % (place + 1));
+        }
+        Route { order, at: 0, failed: 0 }
+    }
+
+    pub(crate) fn current(&self) -> Gateway {
+        self.order[self.at]
+    }
+
+    /// Whether there is a choice.
+    pub(crate) fn has_others(&self) -> bool {
+        self.order.len() > 1
+    }
+
+    /// The current gateway served its client for a while.
+    pub(crate) fn served(&mut self) {
+        self.failed = 0;
+    }
+
+    /// Turns to the next gateway. False when all have been tried, so that a pause is due.
+    pub(crate) fn move_on(&mut self) -> bool {
+        self.at = (self.at + 1) % self.order.len();
+        self.failed = (self.failed + 1) % self.order.len();
+        self.failed > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(gateways: u16, seed: u64) -> Route {
+        Route::new(NonZeroU16::new(gateways).expect("at least one"), seed)
+    }
+
+    #[test]
+    fn every_gateway_is_tried_before_a_pause() {
+        let mut route = route(3, 5);
+        let mut tried = vec![route.current()];
+        while route.move_on() {
+            tried.push(route.current());
+        }
+        tried.sort();
+        assert_eq!(tried, [Gateway(0), Gateway(1), Gateway(2)]);
+    }
+
+    #[test]
+    fn one_gateway_is_tried_after_a_pause_each_time() {
+        let mut route = route(1, 5);
+        assert!(!route.move_on());
+        assert!(!route.move_on());
+        assert_eq!(route.current(), Gateway(0));
+    }
+
+    #[test]
+    fn many_clients_spread_over_the_gateways_and_over_those_that_are_left() {
+        let mut moves = std::collections::BTreeMap::new();
+        for seed in 0..6_000_u64 {
+            let mut route = route(3, seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let first = route.current();
+            assert!(route.move_on());
+            *moves.entry((first, route.current())).or_insert(0) += 1;
+        }
+        assert_eq!(moves.len(), 6, "{moves:?}");
+        assert!(moves.values().all(|count| (700..1_300).contains(count)), "{moves:?}");
+    }
+}
