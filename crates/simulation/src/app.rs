@@ -26,6 +26,8 @@ pub const ACCOUNTS: i64 = 4;
 pub const OPENING_BALANCE: i64 = 100;
 /// Keys of the other tables.
 pub const KEYS: i64 = 3;
+/// Where the counters of a game are, beside the other keys.
+const GAME: i64 = 100;
 /// Seats in a group.
 pub const SEATS: usize = 3;
 

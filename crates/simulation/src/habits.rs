@@ -14,6 +14,8 @@ pub enum Calls {
     Everything { keys: u64 },
     /// Transfers between accounts, and sums of all of them.
     Bank,
+    /// A move of a game by the player whose turn it is. Clients beyond the players look on.
+    Game { players: usize },
 }
 
 #[derive(Clone, Debug)]

@@ -16,11 +16,15 @@ pub enum Needs {
     Views { replicas: u64 },
     /// One shard of three replicas, with operators of this kind, who do something all the time.
     Operators(Operators),
+    /// Players of a game at three gateways, before three replicas, without faults but those that somebody makes.
+    Game,
     /// Outcomes that reach the replicas late, if at all, while others commit quickly and views change.
     LateOutcomes,
 }
 
 const ONE_KEY: Calls = Calls::Everything { keys: 1 };
+
+const PLAYERS: usize = 2;
 
 /// By how much the clocks of the two gateways are wrong, in microseconds.
 const CLOCKS: [i64; 2] = [2_000_000, -2_000_000];
@@ -29,7 +33,9 @@ impl Needs {
     pub fn topology(self, drawn: Topology) -> Topology {
         match self {
             Needs::Anything => drawn,
-            Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) => Topology { shards: 1, replicas: 3 },
+            Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) | Needs::Game => {
+                Topology { shards: 1, replicas: 3 }
+            }
             Needs::Views { replicas } => Topology { shards: 1, replicas },
         }
     }
@@ -39,7 +45,7 @@ impl Needs {
         match self {
             Needs::Anything => drawn,
             Needs::Operators(kind) => kind,
-            Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } => Operators::None,
+            Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } | Needs::Game => Operators::None,
         }
     }
 
@@ -49,6 +55,7 @@ impl Needs {
             Needs::Operators(_) => {
                 Roughness { operate_every_ms: 300, drop: drawn.drop.max(100), server_delay_ms: 20, ..drawn }
             }
+            Needs::Game => Roughness { session_delay_ms: 40, ..drawn.calmed() },
             // Gateways follow each other, so a difference that stays is soon none.
             Needs::TwoClocks => Roughness { clock_jump_every_ms: 150, ..drawn.calmed() },
             Needs::LateOutcomes => {
@@ -71,6 +78,13 @@ impl Needs {
             Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
             Needs::Views { .. } => Habits { calls: ONE_KEY, ..drawn },
             Needs::LateOutcomes => Habits { calls: Calls::Bank, ..drawn },
+            Needs::Game => Habits {
+                calls: Calls::Game { players: PLAYERS },
+                batched: 0,
+                client_limits: iolite_client::Limits::default(),
+                gateway_limits: iolite_gateway::Limits::default(),
+                ..drawn
+            },
         }
     }
 
@@ -80,6 +94,7 @@ impl Needs {
             Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => {
                 Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
             }
+            Needs::Game => Size { clients: PLAYERS + 1, fronts: 3, calls_each: u32::MAX },
         }
     }
 
@@ -87,6 +102,7 @@ impl Needs {
     pub fn clock_of_front(self, front: usize, drawn: i64) -> i64 {
         match self {
             Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::Game => 0,
             Needs::TwoClocks | Needs::Operators(_) => CLOCKS[front],
         }
     }
@@ -96,7 +112,12 @@ impl Needs {
         match self {
             Needs::TwoClocks if front == 0 => 300,
             Needs::Views { .. } | Needs::LateOutcomes if front == 0 => 400,
-            Needs::Anything | Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => 0,
+            Needs::Anything
+            | Needs::TwoClocks
+            | Needs::Views { .. }
+            | Needs::LateOutcomes
+            | Needs::Operators(_)
+            | Needs::Game => 0,
         }
     }
 
@@ -104,7 +125,7 @@ impl Needs {
     pub fn other_clock(self, drawn: i64) -> i64 {
         match self {
             Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => drawn,
-            Needs::TwoClocks => 0,
+            Needs::TwoClocks | Needs::Game => 0,
         }
     }
 }

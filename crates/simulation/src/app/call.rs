@@ -102,6 +102,11 @@ pub enum Call {
     Visit {
         key: i64,
     },
+    /// Adds to the sum of a game in turn, or aborts if the round is not the next one.
+    Move {
+        round: i64,
+        amount: i64,
+    },
 }
 
 impl Call {
@@ -169,7 +174,8 @@ impl Call {
             | Call::Sit { .. }
             | Call::Leave { .. }
             | Call::Shuffle { .. }
-            | Call::Usher { .. } => true,
+            | Call::Usher { .. }
+            | Call::Move { .. } => true,
         }
     }
 

@@ -6,7 +6,7 @@ use iolite_client::Content;
 use iolite_values::{Cell, CellState, ColumnId, KeyRange, ListOrder, Operation, Row, TableId, Value};
 
 use super::handle::{Handle, Stop, between, cell, row_key};
-use super::{ACCOUNTS, Call, OPENING_BALANCE, SEATS};
+use super::{ACCOUNTS, Call, GAME, OPENING_BALANCE, SEATS};
 
 /// Runs a call's closure.
 ///
@@ -50,6 +50,7 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
             Some(rank) => tx.write(cell("visits", &[*key], "value"), Operation::Add(rank)),
             None => Err(Stop::Abort("not ranked".into())),
         },
+        Call::Move { round, amount } => take_turn(tx, *round, *amount),
     }
 }
 
@@ -119,6 +120,20 @@ fn usher(tx: &mut dyn Handle, group: i64, low: i64, high: i64, reverse: bool) ->
     let moves = int(tx.cell(&seat)?.as_ref()).unwrap_or(0);
     let known = tx.row(TableId::of("seats"), key)?.is_some();
     tx.write(seat, Operation::Add(moves % 2 + i64::from(known)))
+}
+
+fn take_turn(tx: &mut dyn Handle, round: i64, amount: i64) -> Result<(), Stop> {
+    let [turn, sum] = game();
+    if int(tx.cell(&turn)?.as_ref()).unwrap_or(0) != round {
+        return Err(Stop::Abort("not this round".into()));
+    }
+    tx.write(turn, Operation::Add(1))?;
+    tx.write(sum, Operation::Add(amount))
+}
+
+/// The counters of a game: rounds that were played, and the sum.
+pub(super) fn game() -> [Cell; 2] {
+    [GAME, GAME + 1].map(|key| cell("hits", &[key], "value"))
 }
 
 fn thing(key: i64, column: &str) -> Cell {

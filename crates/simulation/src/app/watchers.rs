@@ -3,7 +3,7 @@
 use iolite_values::{KeyRange, TableId, Value};
 
 use super::handle::{Handle, Stop, between, cell, row_key};
-use super::mutators::int;
+use super::mutators::{game, int};
 use crate::random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Watcher {
     Window { group: i64, low: i64, high: i64, limit: Option<usize>, reverse: bool },
     /// Some accounts, one of them by itself, and a balance.
     Ledger { low: i64, high: i64, limit: Option<usize>, reverse: bool },
+    /// A game: its rounds, and its sum.
+    Game,
 }
 
 impl Watcher {
@@ -74,6 +76,11 @@ impl Watcher {
             }
             Watcher::Window { group, low, high, limit, reverse } => {
                 overlapping(tx, ["seats", "moves"], &[group, low], &[group, high], limit, reverse)
+            }
+            Watcher::Game => {
+                let [turn, sum] = game();
+                let [turn, sum] = [tx.cell(&turn)?, tx.cell(&sum)?].map(|state| int(state.as_ref()).unwrap_or(0));
+                Ok(format!("{turn} {sum}"))
             }
             Watcher::Ledger { low, high, limit, reverse } => {
                 overlapping(tx, ["accounts", "balance"], &[low], &[high], limit, reverse)

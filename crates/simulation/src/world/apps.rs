@@ -18,6 +18,10 @@ impl World {
         if self.healing {
             return;
         }
+        if let Calls::Game { players } = self.habits.calls {
+            self.take_turn(client, players);
+            return self.work_later(client);
+        }
         let now = self.now_of_client(client);
         let left = self.calls_left[client.0];
         let node = &mut self.clients[client.0];
@@ -29,6 +33,10 @@ impl World {
             _ if left > 0 && node.client.pending().count() < self.habits.pending_max => self.act(client),
             _ => {}
         }
+        self.work_later(client);
+    }
+
+    fn work_later(&mut self, client: ClientIndex) {
         if self.calls_left[client.0] > 0 {
             let wait = self.random.between(1, self.habits.pause_ms) * MILLISECOND;
             self.events.add(self.moment + wait, Event::Work(client));
@@ -58,6 +66,7 @@ impl World {
         let call = match self.habits.calls {
             Calls::Everything { keys } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
+            Calls::Game { .. } => unreachable!("players take turns"),
         };
         self.calls_left[client.0] -= 1;
         if draw < take_back + dismiss + closure {
