@@ -1,6 +1,7 @@
 //! What waits for a machine.
 //!
-//! Invariant: letters that come from sockets wait outside until there is room for their bytes; the host's own news never waits, and is small.
+//! Invariants: letters that come from sockets wait outside until there is room for their bytes; a sender that has a share has no more than that in the box,
+//! so that however much it sends, others wait behind that share only; the host's own news never waits, and is small.
 
 use std::sync::Arc;
 
@@ -27,8 +28,17 @@ pub struct Inbox<I> {
 #[derive(Debug)]
 struct Letter<I> {
     input: I,
-    /// Given back when the machine has taken the letter.
+    /// Given back when the machine has taken the letter: that of the box, and of a share.
     _room: Option<OwnedSemaphorePermit>,
+    _of_share: Option<OwnedSemaphorePermit>,
+}
+
+/// A mailbox for one of many senders, of which none is to fill it.
+#[derive(Debug)]
+pub struct Share<I> {
+    mailbox: Mailbox<I>,
+    room: Arc<Semaphore>,
+    bytes_max: usize,
 }
 
 /// A mailbox in which letters of up to `bytes_max` bytes wait.
@@ -42,14 +52,20 @@ pub fn mailbox<I>(bytes_max: usize) -> (Mailbox<I>, Inbox<I>) {
 impl<I> Mailbox<I> {
     /// Sends the host's own news. After the machine's end it is nobody's.
     pub fn send(&self, input: I) {
-        let _ = self.sender.send(Letter { input, _room: None });
+        let _ = self.sender.send(Letter { input, _room: None, _of_share: None });
     }
 
     /// Sends what came from outside, once there is room for it. A letter that is larger than the box waits until it is empty.
     pub async fn send_sized(&self, bytes: usize, input: I) {
         let wanted = self.wanted(bytes);
         let room = self.room.clone().acquire_many_owned(wanted).await.expect("the box's room is never closed");
-        let _ = self.sender.send(Letter { input, _room: Some(room) });
+        let _ = self.sender.send(Letter { input, _room: Some(room), _of_share: None });
+    }
+
+    /// A share of `bytes_max` bytes for one sender.
+    pub fn share(&self, bytes_max: usize) -> Share<I> {
+        let bytes_max = bytes_max.min(self.bytes_max);
+        Share { mailbox: self.clone(), room: Arc::new(Semaphore::new(bytes_max)), bytes_max }
     }
 
     /// Sends several letters that came together, if there is room for `bytes` at once: the sum of what each counts for. Tells whether it did;
@@ -72,13 +88,30 @@ impl<I> Mailbox<I> {
             self.send(input);
         }
         if let Some(input) = last {
-            let _ = self.sender.send(Letter { input, _room: Some(room) });
+            let _ = self.sender.send(Letter { input, _room: Some(room), _of_share: None });
         }
     }
 
     fn wanted(&self, bytes: usize) -> u32 {
-        let wanted = bytes.clamp(LETTER_BYTES_MIN.min(self.bytes_max), self.bytes_max);
-        u32::try_from(wanted).expect("the box has no more than u32::MAX bytes")
+        wanted(bytes, self.bytes_max)
+    }
+}
+
+/// What a letter takes of a box, or of a share of it.
+fn wanted(bytes: usize, bytes_max: usize) -> u32 {
+    let wanted = bytes.clamp(LETTER_BYTES_MIN.min(bytes_max), bytes_max);
+    u32::try_from(wanted).expect("a box has no more than u32::MAX bytes")
+}
+
+impl<I> Share<I> {
+    /// Sends what came from outside, once there is room for it in the share and in the box. A letter that is larger than the share waits until nothing
+    /// else of it is in the box.
+    pub async fn send_sized(&self, bytes: usize, input: I) {
+        let own = self.room.clone().acquire_many_owned(wanted(bytes, self.bytes_max)).await;
+        let own = own.expect("a share's room is never closed");
+        let room = self.mailbox.room.clone().acquire_many_owned(self.mailbox.wanted(bytes)).await;
+        let room = room.expect("the box's room is never closed");
+        let _ = self.mailbox.sender.send(Letter { input, _room: Some(room), _of_share: Some(own) });
     }
 }
 
@@ -145,6 +178,26 @@ mod tests {
         later.await.expect("it did not panic");
         assert!(inbox.wait().await);
         assert_eq!(inbox.take().collect::<Vec<_>>(), [301, 302]);
+    }
+
+    #[tokio::test]
+    async fn who_has_filled_its_share_waits_and_nobody_else_does() {
+        let (mailbox, mut inbox) = mailbox(10_000);
+        let (greedy, modest) = (mailbox.share(1000), mailbox.share(1000));
+        greedy.send_sized(600, 1).await;
+        let more = tokio::spawn(async move {
+            greedy.send_sized(600, 2).await;
+            greedy.send_sized(50_000, 3).await;
+        });
+        tokio::task::yield_now().await;
+        modest.send_sized(600, 4).await;
+        let mut taken = Vec::new();
+        while taken.len() < 4 {
+            assert!(inbox.wait().await);
+            taken.extend(inbox.take());
+        }
+        assert_eq!(taken, [1, 4, 2, 3]);
+        more.await.expect("it did not panic");
     }
 
     #[tokio::test]

@@ -13,6 +13,7 @@ use axum::extract::ws::{Message, WebSocket};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::mailbox::Share;
 use crate::{Duplex, DuplexEvent, Mailbox, Metric, Metrics, Stop};
 
 /// Names a session. Never used again in this process.
@@ -105,6 +106,8 @@ const TELL_DRAINED: usize = 64;
 const TELL_DRAINED_BYTES: usize = 64 << 10;
 /// Time after which it is told in any case: what is little on the wire may count for much with the machine, which then waits to hear of it.
 const TELL_DRAINED_WITHIN: Duration = Duration::from_secs(1);
+/// Bytes of one session's messages that wait for the machine, and one message that is larger. However much a client sends, others wait behind no more of it.
+const SESSION_INBOX_BYTES_MAX: usize = 128 << 10;
 /// How long a closing session may take to send its last messages.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -160,6 +163,7 @@ impl<H: SessionHandler> Endpoint<H> {
             endpoint: &self,
             number,
             codec: self.handler.codec(),
+            inbox: self.mailbox.share(SESSION_INBOX_BYTES_MAX),
             reading: Reading::Open,
             duplex: Duplex::new(socket),
             untold_bytes: 0,
@@ -185,6 +189,8 @@ struct Session<'a, H: SessionHandler> {
     endpoint: &'a Endpoint<H>,
     number: SessionNumber,
     codec: H::Codec,
+    /// Where its messages wait for the machine.
+    inbox: Share<H::Input>,
     reading: Reading,
     duplex: Duplex<WebSocket, Message>,
     /// Bytes and messages that the socket took and the machine was not told of.
@@ -275,7 +281,7 @@ impl<H: SessionHandler> Session<'_, H> {
         match self.codec.decode(frame) {
             Ok(message) => {
                 let input = self.input(SessionEvent::Message(message));
-                self.endpoint.mailbox.send_sized(frame.len(), input).await;
+                self.inbox.send_sized(frame.len(), input).await;
             }
             Err(problem) => {
                 self.reading = Reading::Garbled;

@@ -30,6 +30,7 @@ fn the_page_has_the_values_of_hosts_and_sdks() {
         ),
         ("host::WRITE_WITHIN_MAX", "30s", "const WRITE_WITHIN_MAX: Duration = Duration::from_secs(30);", connections),
         ("host::REQUEST_BYTES_MAX", "65536", "const REQUEST_BYTES_MAX: usize = 64 << 10;", connections),
+        ("host::SESSION_INBOX_BYTES_MAX", "131072", "const SESSION_INBOX_BYTES_MAX: usize = 128 << 10;", session),
         ("host::FRAMES_AHEAD", "64", "const FRAMES_AHEAD: usize = 64;", session),
         ("host::CLOSE_WITHIN", "1s", "const CLOSE_WITHIN: Duration = Duration::from_secs(1);", session),
         ("rust::CHECKPOINT_BYTES_MIN", "4194304", "const CHECKPOINT_BYTES_MIN: usize = 4 << 20;", storage),

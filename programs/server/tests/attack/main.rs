@@ -13,5 +13,6 @@ mod raw_session;
 mod connections;
 mod contents;
 mod frames;
+mod greed;
 mod readers;
 mod witness;
