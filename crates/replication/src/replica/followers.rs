@@ -28,8 +28,10 @@ impl Followers {
     /// Something has committed.
     pub fn note(&mut self, at: Timestamp) {
         let proposer = at.coordinator();
-        let told = self.waiting.extract_if(.., |coordinator, _| *coordinator != proposer);
+        let own = self.waiting.remove(&proposer);
+        let told = std::mem::take(&mut self.waiting).into_iter();
         self.due.extend(told.map(|(coordinator, question)| (coordinator, question, at)));
+        self.waiting.extend(own.map(|question| (proposer, question)));
     }
 }
 
