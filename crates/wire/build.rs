@@ -18,16 +18,20 @@ use protox::prost_reflect::prost_types::field_descriptor_proto::Type;
 type Failure = Box<dyn std::error::Error>;
 
 /// Large and rare parts of small and frequent messages: in boxes, so that a hostile frame of empty messages takes less memory.
-const RARE_FIELDS: [&str; 14] = [
+const RARE_FIELDS: [&str; 18] = [
     ".iolite.wire.Write.name",
     ".iolite.wire.Write.operation.set_at",
     ".iolite.wire.Write.operation.put_entry",
     ".iolite.wire.Read.name",
     ".iolite.wire.Read.part.range",
+    ".iolite.wire.Read.part.query",
     ".iolite.wire.Subscription.name",
     ".iolite.wire.Subscription.range",
+    ".iolite.wire.Subscription.query",
     ".iolite.wire.NodeInterest.name",
     ".iolite.wire.NodeInterest.range",
+    ".iolite.wire.NodeInterest.query",
+    ".iolite.wire.Snapshot.reaches",
     ".iolite.wire.RecordedEntry.id",
     ".iolite.wire.RecordedEntry.proposal",
     ".iolite.wire.UndecidedName.id",

@@ -14,7 +14,7 @@ mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Cell, ColumnId, Interest, KeyRange, Row, RowKey, TableId, Timestamp, Write};
+use iolite_values::{Cell, ColumnId, Interest, KeyRange, Query, Row, RowKey, TableId, Timestamp, Write};
 use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
 use held::HeldRows;
@@ -92,7 +92,10 @@ impl Cache {
                     self.rows.put(id.clone(), snapshot.row);
                 }
                 Interest::Cell(cell) if (cell.table, &cell.row) == (id.0, &id.1) => self.put_cell(cell, &snapshot.row),
-                Interest::Range { .. } | Interest::Cell(_) => continue,
+                Interest::Query(query) if query.table == id.0 && query.keys.contains(&id.1) => {
+                    self.rows.put(id.clone(), snapshot.row);
+                }
+                Interest::Range { .. } | Interest::Cell(_) | Interest::Query(_) => continue,
             }
             touched.push(id);
         }
@@ -121,7 +124,20 @@ impl Cache {
                 let row = Row::from_parts(row.exists(), own.into_iter().collect());
                 vec![RowSnapshot { table: cell.table, key: cell.row.clone(), row }]
             }
+            Interest::Query(query) => {
+                let answers = self.answers(query);
+                let whole = |(key, row): (&RowKey, &Row)| RowSnapshot {
+                    table: query.table,
+                    key: key.clone(),
+                    row: row.clone(),
+                };
+                answers.map(whole).collect()
+            }
         }
+    }
+
+    fn answers<'a>(&'a self, query: &'a Query) -> impl Iterator<Item = (&'a RowKey, &'a Row)> {
+        self.range(query.table, &query.keys).filter(|(key, row)| query.selects(key, row))
     }
 
     /// Everything held is now as of `to`.
@@ -182,6 +198,13 @@ impl Cache {
                 self.keep_cells(&id, false, |column| column != cell.column);
                 vec![id]
             }
+            Interest::Query(query) => {
+                let keys: Vec<RowId> = self.answers(query).map(|(key, _)| (query.table, key.clone())).collect();
+                for id in &keys {
+                    self.rows.remove(id);
+                }
+                keys
+            }
         }
     }
 
@@ -191,6 +214,7 @@ impl Cache {
                 self.range(*table, range).map(|(key, _)| (*table, key.clone())).collect()
             }
             Interest::Cell(cell) => vec![(cell.table, cell.row.clone())],
+            Interest::Query(query) => self.answers(query).map(|(key, _)| (query.table, key.clone())).collect(),
         };
         for id in &ids {
             let Some(row) = self.rows.get(id).cloned() else { continue };

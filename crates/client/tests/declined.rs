@@ -23,7 +23,8 @@ fn decline_notes(harness: &mut Harness, to: u64, why: &Declination) -> usize {
         harness.take_subscribed(false).into_iter().partition(|(_, interest)| interest.table() == notes());
     let count = large.len();
     let declined = large.into_iter().map(|(subscription, _)| Declined { subscription, why: why.clone() });
-    let snapshots = small.into_iter().map(|(subscription, _)| Snapshot { subscription, rows: Vec::new() });
+    let snapshots =
+        small.into_iter().map(|(subscription, _)| Snapshot { subscription, rows: Vec::new(), reaches: None });
     harness.advance(Advance {
         to: at(to),
         declined: declined.collect(),

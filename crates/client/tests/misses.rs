@@ -78,7 +78,7 @@ fn a_closure_runs_again_only_when_all_that_it_missed_is_there() {
     assert_eq!(asked.len(), 2);
     for (to, (subscription, _)) in (10..).zip(asked) {
         assert_eq!(harness.runs_of(RunOf::Mutation(both)), 0);
-        let snapshots = vec![Snapshot { subscription, rows: vec![] }];
+        let snapshots = vec![Snapshot { subscription, rows: vec![], reaches: None }];
         harness.advance(Advance { to: at(to), snapshots, ..Advance::default() });
     }
     assert_eq!(harness.runs_of(RunOf::Mutation(both)), 1);

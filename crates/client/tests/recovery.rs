@@ -28,7 +28,7 @@ fn a_held_row_that_was_deleted_beyond_the_history_is_gone() {
     harness.link();
     harness.welcome(1);
     let held = harness.take_subscribed(true);
-    let snapshots = held.iter().map(|(id, _)| Snapshot { subscription: *id, rows: vec![] }).collect();
+    let snapshots = held.iter().map(|(id, _)| Snapshot { subscription: *id, rows: vec![], reaches: None }).collect();
     harness.advance(Advance { to: at(50), snapshots, ..Advance::default() });
     assert_eq!(*seen.borrow(), [true, false]);
 }

@@ -25,7 +25,7 @@ impl Gateway {
         let outcomes = open.take_outcomes(to);
         let News { changes, snapshots, declined } = news;
         let changes = open.batch.take(now.instant, changes);
-        let whole = Advance { to, more: false, changes, snapshots, outcomes, declined };
+        let whole = Advance { to, more: false, changes, snapshots, outcomes, declined, entered: Vec::new() };
         for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
         }
@@ -51,13 +51,19 @@ fn parts(whole: Advance, part_bytes: usize) -> Vec<Advance> {
         let mut rows = snapshot.rows.into_iter();
         let first = rows.next();
         cutter.make_room(8 + first.as_ref().map_or(0, size::row_snapshot));
-        cutter.part.snapshots.push(Snapshot { subscription, rows: first.into_iter().collect() });
+        // Of a snapshot in several parts, each says how far all of it reaches.
+        let part = |rows| Snapshot { subscription, rows, reaches: snapshot.reaches.clone() };
+        cutter.part.snapshots.push(part(first.into_iter().collect()));
         for row in rows {
             if cutter.make_room(size::row_snapshot(&row)) {
-                cutter.part.snapshots.push(Snapshot { subscription, rows: Vec::new() });
+                cutter.part.snapshots.push(part(Vec::new()));
             }
             cutter.part.snapshots.last_mut().expect("one was pushed").rows.push(row);
         }
+    }
+    for row in whole.entered {
+        cutter.make_room(size::row_snapshot(&row));
+        cutter.part.entered.push(row);
     }
     for outcome in whole.outcomes {
         cutter.make_room(size::outcome(&outcome));
@@ -125,8 +131,8 @@ mod tests {
     fn parts_are_bounded_and_together_are_the_whole() {
         let rows: Vec<RowSnapshot> = (0..40).map(|number| row(number, 20_000)).collect();
         let snapshots = vec![
-            Snapshot { subscription: SubscriptionId(1), rows: rows.clone() },
-            Snapshot { subscription: SubscriptionId(2), rows: Vec::new() },
+            Snapshot { subscription: SubscriptionId(1), rows: rows.clone(), reaches: None },
+            Snapshot { subscription: SubscriptionId(2), rows: Vec::new(), reaches: None },
         ];
         let changes: Vec<Write> = (0..40).map(|number| change(number, 20_000)).collect();
         let to = Timestamp::from_u64(5);
@@ -146,7 +152,7 @@ mod tests {
     #[test]
     fn a_row_larger_than_a_part_is_a_part_of_its_own() {
         let rows = vec![row(1, 10), row(2, ADVANCE_PART_BYTES * 2), row(3, 10)];
-        let snapshots = vec![Snapshot { subscription: SubscriptionId(1), rows }];
+        let snapshots = vec![Snapshot { subscription: SubscriptionId(1), rows, reaches: None }];
         let all = parts(Advance { snapshots, ..Advance::default() }, ADVANCE_PART_BYTES);
         let counts: Vec<usize> =
             all.iter().map(|part| part.snapshots.iter().map(|snapshot| snapshot.rows.len()).sum()).collect();

@@ -37,6 +37,7 @@ impl InterestIndex {
             Interest::Range { table, range } => {
                 self.ranges.entry(*table).or_default().insert(range, target);
             }
+            Interest::Query(query) => self.ranges.entry(query.table).or_default().insert(&query.keys, target),
         }
     }
 
@@ -44,6 +45,7 @@ impl InterestIndex {
         match interest {
             Interest::Cell(cell) => self.remove_cell(cell, target),
             Interest::Range { table, range } => self.remove_range(*table, range, target),
+            Interest::Query(query) => self.remove_range(query.table, &query.keys, target),
         }
     }
 
@@ -71,6 +73,9 @@ impl InterestIndex {
             }
             Interest::Range { table, range } => {
                 self.ranges.get(table).is_some_and(|ranges| ranges.contains(range, target))
+            }
+            Interest::Query(query) => {
+                self.ranges.get(&query.table).is_some_and(|ranges| ranges.contains(&query.keys, target))
             }
         }
     }

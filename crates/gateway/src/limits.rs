@@ -120,7 +120,11 @@ impl Default for Limits {
             advance_part_bytes: ADVANCE_PART_BYTES,
             load_buffer_bytes_max: LOAD_BUFFER_BYTES_MAX,
             reads_open_max: READS_OPEN_MAX,
-            read_share: ReadLimit { rows: ANSWER_ROWS_MAX / READS_OPEN_MAX, bytes: ANSWER_BYTES_MAX / READS_OPEN_MAX },
+            read_share: ReadLimit {
+                rows: ANSWER_ROWS_MAX / READS_OPEN_MAX,
+                bytes: ANSWER_BYTES_MAX / READS_OPEN_MAX,
+                ..ReadLimit::NONE
+            },
         }
     }
 }

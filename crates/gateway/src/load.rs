@@ -208,7 +208,7 @@ fn fold(read: BTreeMap<SubscriptionId, Vec<RowAt>>, index: &InterestIndex, chang
     }
     let row = |((table, key), row)| RowSnapshot { table, key, row };
     all.into_iter()
-        .map(|(subscription, rows)| Snapshot { subscription, rows: rows.into_iter().map(row).collect() })
+        .map(|(subscription, rows)| Snapshot { subscription, rows: rows.into_iter().map(row).collect(), reaches: None })
         .collect()
 }
 

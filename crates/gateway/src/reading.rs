@@ -56,7 +56,9 @@ impl Reading {
     pub fn limit(&self, amount: Amount) -> ReadLimit {
         match amount {
             Amount::Share => self.share,
-            Amount::Whole => ReadLimit { rows: limits::ANSWER_ROWS_MAX, bytes: limits::ANSWER_BYTES_MAX },
+            Amount::Whole => {
+                ReadLimit { rows: limits::ANSWER_ROWS_MAX, bytes: limits::ANSWER_BYTES_MAX, ..ReadLimit::NONE }
+            }
         }
     }
 

@@ -20,6 +20,7 @@ pub fn read(read: &Read) -> usize {
     match read {
         Read::Cell { cell: own, element } => cell(own) + 1 + element.size_bytes(),
         Read::Range { table: _, range } => 4 + range.size_bytes(),
+        Read::Query(query) => query.size_bytes(),
     }
 }
 
@@ -73,7 +74,7 @@ pub fn advance(advance: &Advance) -> usize {
     FIXED
         + advance.changes.iter().map(write).sum::<usize>()
         + advance.snapshots.len() * 8
-        + rows.map(row_snapshot).sum::<usize>()
+        + rows.chain(&advance.entered).map(row_snapshot).sum::<usize>()
         + advance.outcomes.iter().map(outcome).sum::<usize>()
         + advance.declined.iter().map(declined).sum::<usize>()
 }

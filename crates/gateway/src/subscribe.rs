@@ -44,6 +44,7 @@ impl Gateway {
         for (name, interest) in &subscribe.interests {
             self.index.insert(interest, target(id, *name));
         }
+        self.decline_queries(id, load, &subscribe);
         match after {
             Some(after) => self.read_changes(id, load, after),
             None => self.read_snapshots(id, load),
@@ -70,6 +71,14 @@ impl Gateway {
             }
         }
         self.finish_loads(now, id);
+    }
+
+    /// Who comes and goes in a query is not told yet.
+    fn decline_queries(&mut self, id: SessionId, load: LoadId, subscribe: &Subscribe) {
+        for (name, _) in subscribe.interests.iter().filter(|(_, interest)| matches!(interest, Interest::Query(_))) {
+            let problem = "this server answers no queries yet: subscribe to a range of keys".to_owned();
+            self.decline(id, load, *name, Declination::TooLarge(problem));
+        }
     }
 
     /// Ends a subscription for which a load reads, and has the client told with the load's answer.

@@ -28,7 +28,9 @@ impl Gateway {
         let is_touched = |cell: &Cell| changes.iter().any(|write| cell.is_changed_with(&write.cell));
         let touched = open.subscriptions.iter().filter(|(_, own)| match &own.interest {
             Interest::Cell(cell) => is_touched(cell),
-            range @ Interest::Range { .. } => changes.iter().any(|write| range.includes(&write.cell)),
+            range @ (Interest::Range { .. } | Interest::Query(_)) => {
+                changes.iter().any(|write| range.includes(&write.cell))
+            }
         });
         let names: Vec<_> = touched.map(|(name, _)| *name).collect();
         for name in &names {

@@ -185,11 +185,14 @@ impl Committer {
     async fn range_change(&self, transaction: &Transaction) -> Result<Option<Timestamp>, Error> {
         let (mut tables, mut lowers, mut uppers) = (Vec::new(), Vec::new(), Vec::new());
         for read in &transaction.reads {
-            if let Read::Range { table, range } = read {
-                tables.push(i64::from(table.0));
-                lowers.push(&range.lower[..]);
-                uppers.push(range.upper.as_deref().unwrap_or(AFTER_ALL));
-            }
+            let (table, range) = match read {
+                Read::Cell { .. } => continue,
+                Read::Range { table, range } => (*table, range),
+                Read::Query(query) => (query.table, &query.keys),
+            };
+            tables.push(i64::from(table.0));
+            lowers.push(&range.lower[..]);
+            uppers.push(range.upper.as_deref().unwrap_or(AFTER_ALL));
         }
         if tables.is_empty() {
             return Ok(None);

@@ -127,8 +127,10 @@ impl Plan {
             want(Resource::Partition(write.cell.table, partition_of(&write.cell.row)), Mode::Shared);
         }
         for read in &transaction.reads {
-            if let Read::Range { table, range } = read {
-                want(extent_of(*table, range), Mode::Exclusive);
+            match read {
+                Read::Cell { .. } => {}
+                Read::Range { table, range } => want(extent_of(*table, range), Mode::Exclusive),
+                Read::Query(query) => want(extent_of(query.table, &query.keys), Mode::Exclusive),
             }
         }
         let mut alone = BTreeSet::new();
@@ -172,7 +174,7 @@ pub fn rows_of(transaction: &Transaction) -> BTreeSet<RowId> {
     let written = transaction.writes().iter().map(|write| &write.cell);
     let read = transaction.reads.iter().filter_map(|read| match read {
         Read::Cell { cell, element: _ } => Some(cell),
-        Read::Range { .. } => None,
+        Read::Range { .. } | Read::Query(_) => None,
     });
     written.chain(read).map(|cell| (cell.table, cell.row.clone())).collect()
 }
@@ -205,7 +207,7 @@ fn reads_of<'a>(
 ) -> impl Iterator<Item = (ColumnId, &'a Element)> {
     transaction.reads.iter().filter_map(move |read| match read {
         Read::Cell { cell, element } if cell.table == *table && cell.row == *key => Some((cell.column, element)),
-        Read::Cell { .. } | Read::Range { .. } => None,
+        Read::Cell { .. } | Read::Range { .. } | Read::Query(_) => None,
     })
 }
 

@@ -3,7 +3,9 @@
 //! Invariant: all statements of one request see one moment (REPEATABLE READ), so nothing is collected between two of them.
 
 use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RowAt, TooOld};
-use iolite_values::{ClientId, ColumnId, Counter, Interest, KeyRange, Row, RowKey, TableId, Timestamp};
+use iolite_values::{
+    ClientId, ColumnId, Counter, Direction, Interest, KeyRange, Query, Row, RowKey, TableId, Timestamp,
+};
 use tokio_postgres::{Client, Error, Row as SqlRow, Statement};
 
 use crate::commit::completion_from_columns;
@@ -84,6 +86,7 @@ impl Reader {
         let rows = match interest {
             Interest::Cell(cell) => self.one(shared, (cell.table, cell.row.clone()), cell.column, at).await?,
             Interest::Range { table, range } => self.range(shared, *table, range, at, limit).await?,
+            Interest::Query(query) => self.query(shared, query, at, limit).await?,
         };
         self.clear().await?;
         Ok(Reply::ReadAt(Ok(ReadReply { at, rows })))
@@ -143,7 +146,6 @@ impl Reader {
         Ok(rows.into_iter().filter_map(|(id, facts)| row_at(id, cell_of(&facts.latest, column))).collect())
     }
 
-    /// Page by page, through the row that passes the limit.
     async fn range(
         &self,
         shared: &Shared,
@@ -151,6 +153,43 @@ impl Reader {
         range: &KeyRange,
         at: Timestamp,
         limit: ReadLimit,
+    ) -> Result<Vec<RowAt>, WorkError> {
+        match limit.direction {
+            Direction::Ascending => self.scan(shared, table, range, at, limit, |_| true).await,
+            Direction::Descending => {
+                let mut rows = self.scan(shared, table, range, at, ReadLimit::NONE, |_| true).await?;
+                rows.reverse();
+                Ok(cut(rows, limit))
+            }
+        }
+    }
+
+    /// Every row of the table is looked at: the database has no indexes of our columns.
+    async fn query(
+        &self,
+        shared: &Shared,
+        query: &Query,
+        at: Timestamp,
+        limit: ReadLimit,
+    ) -> Result<Vec<RowAt>, WorkError> {
+        let selects = |row: &RowAt| query.selects(&row.key, &row.row);
+        let mut rows = self.scan(shared, query.table, &query.keys, at, ReadLimit::NONE, selects).await?;
+        rows.sort_by_cached_key(|row| query.index_key(&row.key, &row.row));
+        if limit.direction == Direction::Descending {
+            rows.reverse();
+        }
+        Ok(cut(rows, limit))
+    }
+
+    /// The rows of a range that are wanted, page by page, through the one that passes the limit.
+    async fn scan(
+        &self,
+        shared: &Shared,
+        table: TableId,
+        range: &KeyRange,
+        at: Timestamp,
+        limit: ReadLimit,
+        is_wanted: impl Fn(&RowAt) -> bool,
     ) -> Result<Vec<RowAt>, WorkError> {
         let (mut found, mut bytes) = (Vec::new(), 0);
         let upper = range.upper.as_deref().unwrap_or(AFTER_ALL);
@@ -163,7 +202,7 @@ impl Reader {
             let wanted: Vec<_> = keys.iter().map(|key| ((table, key.clone()), Timestamp::MAX)).collect();
             let rows = self.rows.fetch(&self.client, &wanted, at).await?;
             shared.note_long(&rows);
-            for row in rows.into_iter().filter_map(|(id, facts)| row_at(id, facts.latest)) {
+            for row in rows.into_iter().filter_map(|(id, facts)| row_at(id, facts.latest)).filter(&is_wanted) {
                 if found.len() > limit.rows || bytes > limit.bytes {
                     return Ok(found);
                 }
@@ -210,7 +249,21 @@ fn extent_of(interest: &Interest) -> (TableId, KeyRange) {
     match interest {
         Interest::Cell(cell) => (cell.table, KeyRange::one(&cell.row)),
         Interest::Range { table, range } => (*table, range.clone()),
+        Interest::Query(query) => (query.table, query.keys.clone()),
     }
+}
+
+/// Through the one that passes the limit.
+fn cut(mut rows: Vec<RowAt>, limit: ReadLimit) -> Vec<RowAt> {
+    let mut bytes = 0;
+    let within = rows.iter().enumerate().take_while(|(before, row)| {
+        let passed = *before > limit.rows || bytes > limit.bytes;
+        bytes += row.row.size_bytes();
+        !passed
+    });
+    let count = within.count();
+    rows.truncate(count);
+    rows
 }
 
 /// The row with that cell only.

@@ -136,7 +136,7 @@ pub(crate) fn wanted_rows(transaction: &Transaction, rows: BTreeSet<RowId>) -> V
         .iter()
         .filter_map(|read| match read {
             Read::Cell { cell, element: _ } => Some((cell.table, cell.row.clone())),
-            Read::Range { .. } => None,
+            Read::Range { .. } | Read::Query(_) => None,
         })
         .collect();
     let guarded = |id: &RowId| read.contains(id) || transaction.level.guards_writes();

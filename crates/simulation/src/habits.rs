@@ -104,6 +104,6 @@ fn gateway_limits(random: &mut Random) -> iolite_gateway::Limits {
         advance_part_bytes: random.between(1, 1_000) as usize,
         load_buffer_bytes_max: random.below(400) as usize,
         reads_open_max: random.between(1, 4) as usize,
-        read_share: ReadLimit { rows: random.below(3) as usize, bytes: random.below(200) as usize },
+        read_share: ReadLimit { rows: random.below(3) as usize, bytes: random.below(200) as usize, ..ReadLimit::NONE },
     }
 }

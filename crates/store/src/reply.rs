@@ -94,7 +94,7 @@ pub enum CompletionDecision {
     Aborted,
 }
 
-/// The rows of an interest that hold anything, in key order. Of a cell interest: only that cell (and whether the row exists).
+/// The rows of an interest that hold anything, in the order that was asked for. Of a cell interest: only that cell (and whether the row exists).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadReply {
     pub at: Timestamp,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_values::{Attempt, ClientId, Counter, Interest, Read, Timestamp, Transaction, TransactionId};
+use iolite_values::{Attempt, ClientId, Counter, Direction, Interest, Read, Timestamp, Transaction, TransactionId};
 
 /// Chosen by the caller; not used again while its request is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -15,10 +15,12 @@ pub struct ReadLimit {
     pub rows: usize,
     /// As [`iolite_values::Row::size_bytes`] counts them.
     pub bytes: usize,
+    /// From which end of the interest.
+    pub direction: Direction,
 }
 
 impl ReadLimit {
-    pub const NONE: ReadLimit = ReadLimit { rows: usize::MAX, bytes: usize::MAX };
+    pub const NONE: ReadLimit = ReadLimit { rows: usize::MAX, bytes: usize::MAX, direction: Direction::Ascending };
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +34,11 @@ pub enum Request {
     /// change it stays undecided, commits it under its name instead, above `floor`, and answers as to [`Request::Commit`]. Reads of one snapshot may be
     /// asked about in parts, each under a name of its own: if each part was valid after the transaction began, so is the whole.
     Validate { transaction: TransactionId, attempt: Attempt, snapshot: Timestamp, reads: Arc<[Read]>, floor: Timestamp },
-    /// The rows of an interest as of `at`, which has to be resolved, in the order of their keys.
+    /// The rows of an interest as of `at`, which has to be resolved: in the order of their keys, and of a query in that of its index. In the direction of
+    /// the limit, so that whoever gets more than it allows knows how far the answer reaches: to the last row.
     ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },
-    /// The commits in (after, through] that touch any of the interests.
+    /// The commits in (after, through] that touch any of the interests: of a query, that write any row which may be an answer by its primary key. Which
+    /// rows come and go takes more than the commits to tell.
     Changes { interests: Vec<Interest>, after: Timestamp, through: Timestamp },
     /// What became of a client's transactions above a counter, as of `at`, which has to be resolved: the first `most` (1 and more) of those that
     /// completed at or below it and are not acknowledged, in the order of their counters.

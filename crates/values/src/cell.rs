@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ColumnId, KeyRange, RowKey, TableId, Value};
+use crate::{ColumnId, KeyRange, Query, RowKey, TableId, Value};
 
 /// One column of one row: the unit of conflict and of change.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -69,6 +69,8 @@ pub enum Read {
         table: TableId,
         range: KeyRange,
     },
+    /// That no row but those that were returned is an answer. Of these, what was read is named by reads of their own.
+    Query(Arc<Query>),
 }
 
 impl Read {
@@ -77,6 +79,7 @@ impl Read {
         match self {
             Read::Cell { cell, element } => cell.row.as_bytes().len() + element.size_bytes(),
             Read::Range { table: _, range } => range.size_bytes(),
+            Read::Query(query) => query.size_bytes(),
         }
     }
 
@@ -84,6 +87,7 @@ impl Read {
         match self {
             Read::Cell { cell, element: _ } => cell.table,
             Read::Range { table, range: _ } => *table,
+            Read::Query(query) => query.table,
         }
     }
 
@@ -92,15 +96,17 @@ impl Read {
         match self {
             Read::Cell { cell, element: _ } => Interest::Cell(cell.clone()),
             Read::Range { table, range } => Interest::Range { table: *table, range: range.clone() },
+            Read::Query(query) => Interest::Query(query.clone()),
         }
     }
 }
 
-/// What a client subscribes to: single cells, or all rows of a range with all their columns.
+/// What a client subscribes to: single cells, all rows of a range with all their columns, or the answers of a query with all theirs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Interest {
     Cell(Cell),
     Range { table: TableId, range: KeyRange },
+    Query(Arc<Query>),
 }
 
 impl Interest {
@@ -109,18 +115,21 @@ impl Interest {
         match self {
             Interest::Cell(cell) => cell.row.as_bytes().len(),
             Interest::Range { table: _, range } => range.size_bytes(),
+            Interest::Query(query) => query.size_bytes(),
         }
     }
 
-    /// A cell's interest includes the life of its row, because a row that is created or deleted is emptied.
+    /// Whether a change of a cell may concern it. A cell's interest includes the life of its row, because a row that is created or deleted is emptied; a
+    /// query's every cell that may belong to an answer, for it takes the row to know.
     pub fn includes(&self, cell: &Cell) -> bool {
         match self {
             Interest::Cell(own) => own.is_changed_with(cell),
             Interest::Range { table, range } => *table == cell.table && range.contains(&cell.row),
+            Interest::Query(query) => query.table == cell.table && query.keys.contains(&cell.row),
         }
     }
 
-    /// Whether everything that `other` includes is included here.
+    /// Whether who has this whole has `other` whole.
     pub fn covers(&self, other: &Interest) -> bool {
         match (self, other) {
             (Interest::Range { table, range }, Interest::Range { table: other_table, range: other_range }) => {
@@ -128,7 +137,12 @@ impl Interest {
             }
             (Interest::Range { .. }, Interest::Cell(cell)) => self.includes(cell),
             (Interest::Cell(own), Interest::Cell(cell)) => own == cell,
-            (Interest::Cell(_), Interest::Range { .. }) => false,
+            (Interest::Range { table, range }, Interest::Query(query)) => {
+                *table == query.table && range.covers(&query.keys)
+            }
+            (Interest::Query(own), Interest::Query(query)) => own.covers(query),
+            (Interest::Cell(_), Interest::Range { .. } | Interest::Query(_))
+            | (Interest::Query(_), Interest::Cell(_) | Interest::Range { .. }) => false,
         }
     }
 
@@ -136,6 +150,7 @@ impl Interest {
         match self {
             Interest::Cell(cell) => cell.table,
             Interest::Range { table, .. } => *table,
+            Interest::Query(query) => query.table,
         }
     }
 }

@@ -4,6 +4,8 @@
 //! operations that it calls commuting give equal states in both orders.
 //! Source: Diamond's validation matrix (Zhang 2017, Table 3.4), refined by type. Lists: docs/protocols/operations.md.
 
+mod entering;
+
 use crate::{Element, Operation, Read, Write};
 
 /// How two operations on one cell, valid in the same state, go together.
@@ -70,9 +72,18 @@ fn unless_equal<T: PartialEq>(a: &T, b: &T) -> Commutativity {
     if a == b { Commutativity::Conflict } else { Commutativity::Always }
 }
 
-/// Whether a write can change what a read returned.
+/// Whether the writes of one transaction can change what a read returned.
+pub fn disturbs(writes: &[Write], read: &Read) -> bool {
+    match read {
+        Read::Query(query) => entering::may_bring_any(query, writes),
+        Read::Cell { .. } | Read::Range { .. } => writes.iter().any(|write| observes(read, write)),
+    }
+}
+
+/// Whether a write can change what a read returned. Of a query: whether it can whatever else its transaction writes.
 pub fn observes(read: &Read, write: &Write) -> bool {
     match read {
+        Read::Query(query) => entering::may_bring_any(query, std::slice::from_ref(write)),
         Read::Range { table, range } => *table == write.cell.table && range.contains(&write.cell.row),
         Read::Cell { cell, element } if *cell == write.cell => touches(element, &write.operation),
         Read::Cell { cell, element: _ } => cell.is_changed_with(&write.cell),

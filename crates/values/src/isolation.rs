@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::{Cell, ColumnId, Element, KeyRange, Read, RowKey, TableId, Write, observes};
 
@@ -100,18 +101,26 @@ fn narrowed(reads: &[Read], writes: &[Write], part: Part) -> Vec<Read> {
             guarded.insert(read.clone());
         }
     }
-    let ranges = || reads.iter().filter(|read| matches!(read, Read::Range { .. }));
     for (table, row) in written.into_keys() {
-        let is_within =
-            |read: &&Read| matches!(read, Read::Range { table: own, range } if *own == table && range.contains(row));
-        if ranges().any(|read| is_within(&read)) {
-            guarded.insert(match part {
-                Part::Own => Read::Range { table, range: KeyRange::one(row) },
-                Part::Life => Read::Cell { cell: Cell::row(table, row.clone()), element: Element::Whole },
-            });
-        }
+        let within = reads.iter().filter_map(|read| part_with(read, table, row));
+        guarded.extend(within.map(|read| match part {
+            Part::Own => read,
+            Part::Life => Read::Cell { cell: Cell::row(table, row.clone()), element: Element::Whole },
+        }));
     }
     guarded.into_iter().collect()
+}
+
+/// The part of a range or a query with this row only, if it lies there.
+fn part_with(read: &Read, table: TableId, row: &RowKey) -> Option<Read> {
+    match read {
+        Read::Cell { .. } => None,
+        Read::Range { table: own, range } => {
+            (*own == table && range.contains(row)).then(|| Read::Range { table, range: KeyRange::one(row) })
+        }
+        Read::Query(query) => (query.table == table && query.keys.contains(row))
+            .then(|| Read::Query(Arc::new(query.within(&KeyRange::one(row))))),
+    }
 }
 
 #[cfg(test)]
@@ -174,8 +183,19 @@ mod tests {
     }
 
     #[test]
+    fn of_a_query_the_rows_that_are_written_are_guarded() {
+        let query = |keys| Read::Query(Arc::new(crate::Query::all(TABLE, false).within(&keys)));
+        let reads = [read(1, 1), query(KeyRange::all())];
+        let one = KeyRange::one(&key(1));
+        assert_eq!(*Level::Snapshot.guarded(&reads, &[put(1, 1)]), [read(1, 1), query(one)]);
+        assert_eq!(*Level::ReadCommitted.guarded(&reads, &[put(1, 1)]), [read(1, 0)]);
+        assert!(Level::Snapshot.guarded(&reads, &[]).is_empty());
+    }
+
+    #[test]
     fn what_is_guarded_is_guarded_once_more_alike() {
-        let reads = [read(1, 0), read(1, 1), range(KeyRange::all())];
+        let query = Read::Query(Arc::new(crate::Query::all(TABLE, false)));
+        let reads = [read(1, 0), read(1, 1), range(KeyRange::all()), query];
         for level in [Level::Strict, Level::Snapshot, Level::ReadCommitted] {
             let once = level.guarded(&reads, &[put(1, 1)]).into_owned();
             assert_eq!(*level.guarded(&once, &[put(1, 1)]), *once, "{level:?}");

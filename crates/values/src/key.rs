@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Id, Value};
+use crate::{Direction, Id, Value};
 
 /// The encoded primary key of a row. At most [`RowKey::MAX_BYTES`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,13 +28,15 @@ pub enum KeyError {
 const FALSE: u8 = 0x02;
 const TRUE: u8 = 0x03;
 /// Integers: the tag tells sign and length, so that longer positive numbers sort later and longer negative ones earlier.
-const INT_ZERO: u8 = 0x14;
-const STRING: u8 = 0x30;
-const BYTES: u8 = 0x31;
-const ID: u8 = 0x32;
+pub(crate) const INT_ZERO: u8 = 0x14;
+pub(crate) const STRING: u8 = 0x30;
+pub(crate) const BYTES: u8 = 0x31;
+pub(crate) const ID: u8 = 0x32;
 /// Ends strings and bytes; a zero byte inside them is followed by `ESCAPE`.
-const END: u8 = 0x00;
-const ESCAPE: u8 = 0xff;
+pub(crate) const END: u8 = 0x00;
+pub(crate) const ESCAPE: u8 = 0xff;
+/// No value begins with it: behind a tuple, it makes a bound that all extensions of the tuple sort below.
+pub(crate) const ABOVE_ALL: u8 = 0xff;
 
 impl RowKey {
     pub const MAX_BYTES: usize = 1024;
@@ -146,13 +148,17 @@ impl KeyRange {
             return Ok(KeyRange::all());
         }
         let key = RowKey::new(values)?;
-        // No tag is 0xff, so every extension of the prefix sorts below this bound.
-        let upper: Vec<u8> = key.0.iter().copied().chain([0xff]).collect();
+        let upper: Vec<u8> = key.0.iter().copied().chain([ABOVE_ALL]).collect();
         Ok(KeyRange { lower: key.0, upper: Some(upper.into()) })
     }
 
     pub fn contains(&self, key: &RowKey) -> bool {
-        *self.lower <= *key.0 && self.upper.as_ref().is_none_or(|upper| *key.0 < **upper)
+        self.contains_bytes(&key.0)
+    }
+
+    /// Whether these bytes lie between the bounds.
+    pub fn contains_bytes(&self, bytes: &[u8]) -> bool {
+        *self.lower <= *bytes && self.upper.as_ref().is_none_or(|upper| *bytes < **upper)
     }
 
     pub fn covers(&self, other: &KeyRange) -> bool {
@@ -164,8 +170,37 @@ impl KeyRange {
         self.lower <= other.lower && upper
     }
 
+    /// What lies in both.
+    #[must_use]
+    pub fn within(&self, other: &KeyRange) -> KeyRange {
+        let upper = match (&self.upper, &other.upper) {
+            (Some(own), Some(theirs)) => Some(own.min(theirs).clone()),
+            (Some(upper), None) | (None, Some(upper)) => Some(upper.clone()),
+            (None, None) => None,
+        };
+        KeyRange { lower: (&self.lower).max(&other.lower).clone(), upper }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.upper.as_ref().is_some_and(|upper| **upper <= *self.lower)
+    }
+
+    /// The part that comes behind these bytes, in a direction.
+    #[must_use]
+    pub fn behind(&self, last: &[u8], direction: Direction) -> KeyRange {
+        match direction {
+            Direction::Ascending => KeyRange { lower: successor(last), upper: self.upper.clone() },
+            Direction::Descending => KeyRange { lower: self.lower.clone(), upper: Some(last.into()) },
+        }
+    }
+
+    /// The part that ends with these bytes, in a direction.
+    #[must_use]
+    pub fn ending_with(&self, last: &[u8], direction: Direction) -> KeyRange {
+        match direction {
+            Direction::Ascending => KeyRange { lower: self.lower.clone(), upper: Some(successor(last)) },
+            Direction::Descending => KeyRange { lower: last.into(), upper: self.upper.clone() },
+        }
     }
 
     /// The part up to and including `key`.
@@ -184,7 +219,8 @@ fn successor(bytes: &[u8]) -> Arc<[u8]> {
     bytes.iter().copied().chain([0]).collect()
 }
 
-fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), KeyError> {
+/// A value that can be in a primary key.
+pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), KeyError> {
     match value {
         Value::Bool(value) => out.push(if *value { TRUE } else { FALSE }),
         Value::Int(value) => encode_int(*value, out),
@@ -211,7 +247,7 @@ fn encode_int(value: i64, out: &mut Vec<u8>) {
     }
 }
 
-fn encode_escaped(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn encode_escaped(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.push(tag);
     for byte in bytes {
         out.push(*byte);

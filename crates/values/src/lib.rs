@@ -7,11 +7,13 @@ mod cell;
 mod conflict;
 mod footprint;
 mod id;
+mod index_key;
 mod isolation;
 mod json;
 mod key;
 mod name;
 mod operation;
+mod query;
 mod row;
 mod schema;
 mod state;
@@ -20,16 +22,19 @@ mod transaction;
 mod value;
 
 pub use cell::{Cell, Element, Interest, Read};
-pub use conflict::{Commutativity, commutativity, observes, writes_commute};
+pub use conflict::{Commutativity, commutativity, disturbs, observes, writes_commute};
 pub use footprint::{footprint_growth, row_footprint};
 pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
+pub use index_key::{IndexKey, IndexRange};
 pub use isolation::{Isolation, Level};
 pub use key::{KeyError, KeyRange, RowKey};
 pub use name::{ColumnId, TableId};
 pub use operation::{ListOrder, Operation};
+pub use query::{Condition, Direction, Field, Query, Test};
 pub use row::Row;
 pub use schema::{
-    Column, ColumnType, Consistency, Offline, OperationError, Scalar, Schema, SchemaError, SchemaHash, Table,
+    Column, ColumnType, Consistency, Offline, OperationError, QueryError, Scalar, Schema, SchemaError, SchemaHash,
+    Table,
 };
 pub use state::{CellState, TypeMismatch};
 pub use timestamp::Timestamp;

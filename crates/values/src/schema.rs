@@ -5,6 +5,7 @@
 //! ignored.
 
 mod check;
+mod index;
 mod json;
 mod merge;
 
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use crate::{ColumnId, Isolation, Level, ListOrder, Read, TableId, Value, ValueType, Write};
 
 pub use check::OperationError;
+pub use index::QueryError;
 
 /// All tables of an app.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -36,6 +38,8 @@ pub struct Table {
     /// The columns of the primary key, in order. Their values are in the row key, not in cells.
     pub key: Vec<String>,
     pub columns: BTreeMap<String, Column>,
+    /// Secondary indexes by name, each an ordered list of columns.
+    pub indexes: BTreeMap<String, Vec<String>>,
     numbers: BTreeMap<ColumnId, String>,
 }
 
@@ -175,6 +179,7 @@ impl Table {
             live: false,
             key,
             columns,
+            indexes: BTreeMap::new(),
             numbers: BTreeMap::new(),
         };
         table.number_columns(name)?;

@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::Id;
@@ -109,6 +110,21 @@ impl PartialEq for Value {
 }
 
 impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.kind() as u8).hash(state);
+        match self {
+            Value::Null => {}
+            Value::Bool(value) => value.hash(state),
+            Value::Int(value) => value.hash(state),
+            Value::Float(value) => value.to_bits().hash(state),
+            Value::String(text) => text.hash(state),
+            Value::Bytes(bytes) => bytes.hash(state),
+            Value::Id(id) => id.hash(state),
+        }
+    }
+}
 
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Column, ColumnType, CoordinatorId, KeyError, RowKey, Scalar, Schema, Table, Timestamp, Value};
+use iolite_values::{
+    Column, ColumnType, CoordinatorId, IndexKey, KeyError, Query, RowKey, Scalar, Schema, Table, Test, Timestamp, Value,
+};
 
 fn named(prefix: &str, count: usize) -> impl Iterator<Item = String> {
     (0..count).map(move |number| format!("{prefix}{number}"))
@@ -32,6 +34,28 @@ fn a_table_has_so_many_columns() {
     assert!(table("t", Table::COLUMNS_MAX).is_ok());
     let error = table("t", Table::COLUMNS_MAX + 1).expect_err("one too many");
     assert!(error.contains(&format!("more than {} columns", Table::COLUMNS_MAX)), "{error}");
+}
+
+#[test]
+fn a_table_has_so_many_indexes() {
+    let indexed = |count| {
+        let all = named("i", count);
+        all.fold(Table::new("t", vec!["c0".into()], columns(1)), |table, name| {
+            table?.indexed("t", &name, vec!["c0".into()])
+        })
+    };
+    assert!(indexed(Table::INDEXES_MAX).is_ok());
+    let error = indexed(Table::INDEXES_MAX + 1).expect_err("one too many").to_string();
+    assert!(error.contains(&format!("at most {} indexes", Table::INDEXES_MAX)), "{error}");
+}
+
+#[test]
+fn an_index_has_so_many_columns() {
+    let table = Table::new("t", vec!["c0".into()], columns(10)).expect("a good table");
+    let indexed = |count| table.clone().indexed("t", "i", named("c", count).collect());
+    assert!(indexed(Table::INDEX_COLUMNS_MAX).is_ok());
+    let error = indexed(Table::INDEX_COLUMNS_MAX + 1).expect_err("one too many").to_string();
+    assert!(error.contains(&format!("1 to {} columns", Table::INDEX_COLUMNS_MAX)), "{error}");
 }
 
 #[test]
@@ -99,6 +123,12 @@ fn the_page_has_these_values() {
         ("RowKey::MAX_BYTES", RowKey::MAX_BYTES as u64),
         ("Schema::TABLES_MAX", Schema::TABLES_MAX as u64),
         ("Table::COLUMNS_MAX", Table::COLUMNS_MAX as u64),
+        ("Table::INDEXES_MAX", Table::INDEXES_MAX as u64),
+        ("Table::INDEX_COLUMNS_MAX", Table::INDEX_COLUMNS_MAX as u64),
+        ("IndexKey::VALUE_BYTES_MAX", IndexKey::VALUE_BYTES_MAX as u64),
+        ("IndexKey::MAX_BYTES", IndexKey::MAX_BYTES as u64),
+        ("Query::CONDITIONS_MAX", Query::CONDITIONS_MAX as u64),
+        ("Test::VALUES_MAX", Test::VALUES_MAX as u64),
         ("Schema::JSON_BYTES_MAX", Schema::JSON_BYTES_MAX as u64),
         ("CoordinatorId::MAX", CoordinatorId::MAX.into()),
         ("Timestamp::MAX", Timestamp::MAX.as_u64()),

@@ -10,6 +10,7 @@ mod level;
 mod name;
 pub(crate) mod node;
 mod operation;
+mod query;
 mod read;
 mod reader;
 pub(crate) mod refusal;
@@ -20,5 +21,6 @@ mod writer;
 
 pub(crate) use cell::{name as cell_name, named as named_cell, row_key};
 pub(crate) use level::{read_level, write_level};
+pub(crate) use query::{read_direction, write_direction};
 pub(crate) use reader::{Reader, identity, only_true, required};
 pub(crate) use writer::Writer;

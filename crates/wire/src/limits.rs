@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use iolite_values::Schema;
+use iolite_values::{IndexKey, Schema};
 
 /// A limit, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub const REASON: Limit = Limit { most: 4 * KIB, of: "bytes of reason" };
 pub const MAP_KEY: Limit = Limit { most: KIB, of: "bytes of map key" };
 /// A bound of a range: a row key and the byte that makes it a bound.
 pub const RANGE_BOUND: Limit = Limit { most: KIB + 1, of: "bytes of range bound" };
+/// A bound of a range of index keys: the longest key and the byte that makes it a bound.
+pub const INDEX_BOUND: Limit = Limit { most: IndexKey::MAX_BYTES + 1, of: "bytes of index bound" };
 /// The interests of one `Subscribe`, the numbers of one `Unsubscribe`, the tickets of one question.
 pub const SUBSCRIPTIONS: Limit = Limit { most: 4 * KIB, of: "subscriptions" };
 /// Cells with a number, in one direction of a session.

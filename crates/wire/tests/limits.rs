@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, Level, Operation, Row, RowKey,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, Level, Operation, Query, Row, RowKey,
     SchemaHash, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
@@ -105,7 +105,17 @@ fn a_ranges_bound_has_a_length() {
     is_met(limits::RANGE_BOUND, |length| {
         let range = KeyRange { lower: vec![2; length].into(), upper: None };
         let interests = vec![(SubscriptionId(1), Interest::Range { table: TableId(1), range })];
-        encode(&FromClient::Subscribe(Subscribe { held: false, interests }))
+        encode(&FromClient::Subscribe(Subscribe { held: false, interests, first: Default::default() }))
+    });
+}
+
+#[test]
+fn an_index_bound_has_a_length() {
+    is_met(limits::INDEX_BOUND, |length| {
+        let range = KeyRange { lower: vec![2; length].into(), upper: None };
+        let query = Query::all(TableId(1), false).with_range(range);
+        let interests = vec![(SubscriptionId(1), Interest::Query(Arc::new(query)))];
+        encode(&FromClient::Subscribe(Subscribe { held: false, interests, first: Default::default() }))
     });
 }
 
@@ -114,7 +124,7 @@ fn subscriptions_of_one_message_have_a_number() {
     is_met(limits::SUBSCRIPTIONS, |count| {
         let interest = || Interest::Range { table: TableId(1), range: KeyRange::all() };
         let interests = (0..count as u32).map(|number| (SubscriptionId(number), interest())).collect();
-        encode(&FromClient::Subscribe(Subscribe { held: false, interests }))
+        encode(&FromClient::Subscribe(Subscribe { held: false, interests, first: Default::default() }))
     });
     is_met(limits::SUBSCRIPTIONS, |count| {
         encode(&FromClient::Unsubscribe((0..count as u32).map(SubscriptionId).collect()))
@@ -191,12 +201,13 @@ const FRAMES: [(&str, FrameLimits); 11] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 8] = [
+const OTHERS: [(&str, Limit); 9] = [
     ("TOKEN", limits::TOKEN),
     ("SCHEMA", limits::SCHEMA),
     ("REASON", limits::REASON),
     ("MAP_KEY", limits::MAP_KEY),
     ("RANGE_BOUND", limits::RANGE_BOUND),
+    ("INDEX_BOUND", limits::INDEX_BOUND),
     ("NAME", limits::NAME),
     ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
     ("NUMBERED_CELLS", limits::NUMBERED_CELLS),

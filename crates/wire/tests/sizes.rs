@@ -79,6 +79,7 @@ fn subscribe() -> FromClient {
     FromClient::Subscribe(Subscribe {
         held: false,
         interests: vec![(SubscriptionId(1), cell), (SubscriptionId(2), all)],
+        first: Default::default(),
     })
 }
 

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use crate::store_requests::{RequestError, ask, unexpected};
 
 /// One page.
-const PAGE: ReadLimit = ReadLimit { rows: 8_192, bytes: 2 << 20 };
+const PAGE: ReadLimit = ReadLimit { rows: 8_192, bytes: 2 << 20, ..ReadLimit::NONE };
 
 /// Well within the time for which replicas keep history without being told again.
 const HELD_EACH: Duration = Duration::from_secs(10);

@@ -294,7 +294,7 @@ impl Interests {
         }
         let mut of_row = self.by_interest.range(interest..).take_while(|(own, _)| match own {
             Interest::Cell(own) => (own.table, &own.row) == (cell.table, &cell.row),
-            Interest::Range { .. } => false,
+            Interest::Range { .. } | Interest::Query(_) => false,
         });
         of_row.find(|(_, subscribed)| subscribed.progress == Progress::Live).map(|(own, _)| own)
     }
@@ -376,7 +376,7 @@ impl Interests {
 fn brings(own: &Interest, interest: &Interest) -> bool {
     match interest {
         Interest::Cell(cell) => own.includes(cell),
-        Interest::Range { .. } => own.covers(interest),
+        Interest::Range { .. } | Interest::Query(_) => own.covers(interest),
     }
 }
 
@@ -388,6 +388,7 @@ fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
             let life = Interest::Cell(Cell::row(cell.table, cell.row.clone()));
             return others.contains(own) || others.contains(&life);
         }
+        Interest::Query(_) => return others.iter().any(|other| own.covers(other)),
     };
     let first_cell = Cell { table: *table, row: RowKey::bound(&range.lower), column: ColumnId(0) };
     let first_range = KeyRange { lower: range.lower.clone(), upper: None };
@@ -397,8 +398,10 @@ fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
         Interest::Range { table: other, range: inner } => {
             other == table && range.upper.as_ref().is_none_or(|upper| inner.lower < *upper)
         }
+        Interest::Query(_) => false,
     };
     let cells = others.range(Interest::Cell(first_cell)..).take_while(begins_in);
     let ranges = others.range(Interest::Range { table: *table, range: first_range }..).take_while(begins_in);
-    others.contains(own) || cells.chain(ranges).any(|other| own.covers(other))
+    let queries = others.iter().rev().take_while(|other| matches!(other, Interest::Query(_)));
+    others.contains(own) || cells.chain(ranges).chain(queries).any(|other| own.covers(other))
 }

@@ -21,6 +21,7 @@ impl LiveRanges {
         let (table, lower) = match interest {
             Interest::Cell(cell) => (cell.table, Arc::from(cell.row.as_bytes())),
             Interest::Range { table, range } => (*table, range.lower.clone()),
+            Interest::Query(query) => (query.table, query.keys.lower.clone()),
         };
         let ((found, lower), upper) = self.by_lower.range(..=(table, lower)).next_back()?;
         let range = KeyRange { lower: lower.clone(), upper: upper.clone() };

@@ -61,7 +61,7 @@ impl Client {
     fn fits_schema(&self, advance: &Advance) -> bool {
         let changes = advance.changes.iter().all(|write| self.write_fits_schema(write));
         let rows = advance.snapshots.iter().flat_map(|snapshot| &snapshot.rows);
-        changes && rows.into_iter().all(|row| self.row_fits_schema(row))
+        changes && rows.chain(&advance.entered).all(|row| self.row_fits_schema(row))
     }
 
     /// A server with a newer schema has columns that this client does not know: they are held, and not looked at.
@@ -73,6 +73,7 @@ impl Client {
                 | OperationError::Type { .. }
                 | OperationError::Key { .. }
                 | OperationError::LifeOfLiveRow { .. }
+                | OperationError::Query(_)
                 | OperationError::Malformed(_),
             ) => false,
         }
@@ -161,6 +162,7 @@ fn joined(mut so_far: Advance, part: Advance) -> Advance {
     so_far.changes.extend(part.changes);
     so_far.outcomes.extend(part.outcomes);
     so_far.declined.extend(part.declined);
+    so_far.entered.extend(part.entered);
     for snapshot in part.snapshots {
         match so_far.snapshots.last_mut() {
             Some(last) if last.subscription == snapshot.subscription => last.rows.extend(snapshot.rows),

@@ -1,5 +1,6 @@
 //! What the client tells its gateway, and the life of the link.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now, PersistId};
@@ -86,7 +87,7 @@ impl Client {
         let interests = self.fit_one_subscribe();
         self.enter(now, Phase::Resuming);
         // Said although it may name nothing: the gateway waits for it.
-        self.send(FromClient::Subscribe(Subscribe { held: true, interests }));
+        self.send(FromClient::Subscribe(Subscribe { held: true, interests, first: BTreeMap::new() }));
     }
 
     pub(super) fn enter(&mut self, now: Now, phase: Phase) {
@@ -158,7 +159,7 @@ impl Client {
             self.refuse_for_want_of_room(subscription);
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
-            self.send(FromClient::Subscribe(Subscribe { held: false, interests }));
+            self.send(FromClient::Subscribe(Subscribe { held: false, interests, first: BTreeMap::new() }));
             self.note_use();
         }
         !nothing

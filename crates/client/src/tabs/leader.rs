@@ -302,6 +302,7 @@ fn touches(interest: &Interest, row: &RowId) -> bool {
     match interest {
         Interest::Range { table, range } => *table == row.0 && range.contains(&row.1),
         Interest::Cell(cell) => (cell.table, &cell.row) == (row.0, &row.1),
+        Interest::Query(query) => query.table == row.0 && query.keys.contains(&row.1),
     }
 }
 

@@ -42,12 +42,12 @@ impl Parts {
     }
 
     pub(crate) fn snapshot(&mut self, subscription: SubscriptionId, rows: Vec<RowSnapshot>) {
-        self.room(0).snapshots.push(Snapshot { subscription, rows: Vec::new() });
+        self.room(0).snapshots.push(Snapshot { subscription, rows: Vec::new(), reaches: None });
         for row in rows {
             let part = self.room(size(&row.row));
             match part.snapshots.last_mut() {
                 Some(last) if last.subscription == subscription => last.rows.push(row),
-                Some(_) | None => part.snapshots.push(Snapshot { subscription, rows: vec![row] }),
+                Some(_) | None => part.snapshots.push(Snapshot { subscription, rows: vec![row], reaches: None }),
             }
         }
     }

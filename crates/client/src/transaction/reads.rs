@@ -192,6 +192,7 @@ impl Transaction<'_> {
         created.any(|Write { cell: Cell { table, row, .. }, .. }| match read {
             Read::Cell { cell, element: _ } => (cell.table, &cell.row) == (*table, row),
             Read::Range { table: own, range } => own == table && *range == KeyRange::one(row),
+            Read::Query(_) => false,
         })
     }
 

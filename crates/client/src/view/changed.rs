@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use iolite_values::{Read, RowKey};
+use iolite_values::{KeyRange, Read, RowKey, TableId};
 
 use crate::cache::RowId;
 
@@ -43,11 +43,13 @@ impl Changed {
         };
         match read {
             Read::Cell { cell, element: _ } => rows.contains(&(cell.table, cell.row.clone())),
-            Read::Range { table, range } => {
-                let lower = (*table, RowKey::bound(&range.lower));
-                let first = rows.range(lower..).next();
-                first.is_some_and(|(own, key)| own == table && range.contains(key))
-            }
+            Read::Range { table, range } => any_in(rows, *table, range),
+            Read::Query(query) => any_in(rows, query.table, &query.keys),
         }
     }
+}
+
+fn any_in(rows: &BTreeSet<RowId>, table: TableId, range: &KeyRange) -> bool {
+    let first = rows.range((table, RowKey::bound(&range.lower))..).next();
+    first.is_some_and(|(own, key)| *own == table && range.contains(key))
 }

@@ -68,6 +68,12 @@ impl<'a> Reader<'a> {
                     digest.row(key, row);
                 }
             }
+            Read::Query(query) => {
+                let answers = self.range(query.table, &query.keys, false).filter(|(key, row)| query.selects(key, row));
+                for (key, row) in answers {
+                    digest.row(key, row);
+                }
+            }
         }
         digest.finish()
     }

@@ -310,7 +310,7 @@ impl Harness {
                 key: key.clone(),
                 row: row.clone(),
             });
-            Snapshot { subscription, rows: rows.collect() }
+            Snapshot { subscription, rows: rows.collect(), reaches: None }
         });
         let snapshots = snapshots.collect();
         self.advance(Advance { to: at(to), snapshots, ..Advance::default() });

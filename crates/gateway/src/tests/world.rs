@@ -251,7 +251,7 @@ pub fn welcome(resumed: bool) -> FromGateway {
 
 pub fn subscribe(held: bool, interests: Vec<(u32, Interest)>) -> FromClient {
     let interests = interests.into_iter().map(|(name, interest)| (SubscriptionId(name), interest)).collect();
-    FromClient::Subscribe(Subscribe { held, interests })
+    FromClient::Subscribe(Subscribe { held, interests, first: Default::default() })
 }
 
 pub fn unsubscribe(names: &[u32]) -> FromClient {
@@ -342,7 +342,7 @@ pub fn snapshot(name: u32, rows: &[(i64, i64)]) -> Snapshot {
         key: key(*number),
         row: row(*amount),
     });
-    Snapshot { subscription: SubscriptionId(name), rows: rows.collect() }
+    Snapshot { subscription: SubscriptionId(name), rows: rows.collect(), reaches: None }
 }
 
 pub fn with_snapshots(to: Timestamp, snapshots: Vec<Snapshot>) -> Advance {

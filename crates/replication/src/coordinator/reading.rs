@@ -3,18 +3,20 @@
 //!
 //! Invariant: a request is answered with what one timestamp shows in all shards.
 
+mod merging;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::Now;
-use iolite_store::{Commit, Completion, ReadLimit, ReadReply, Refusal, Reply, RequestId, RowAt, TooOld};
-use iolite_values::{ClientId, Counter, Interest, KeyRange, Timestamp, TransactionId};
+use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RequestId, RowAt, TooOld};
+use iolite_values::{ClientId, Counter, Direction, Interest, KeyRange, Query, Timestamp};
 
 use super::Coordinator;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
-use crate::completions::{CompletionRow, completions_table, outcomes_after};
+use crate::completions::{completions_table, outcomes_after};
 use crate::node::{Answer, Ask, Changed, ReplicaId, ShardId, Split};
 use crate::shards::ShardMap;
 
@@ -35,6 +37,8 @@ pub(super) struct Readings {
 #[derive(Clone, Debug)]
 struct Reading {
     kind: Kind,
+    /// Whose answers are read.
+    query: Option<Arc<Query>>,
     parts: Vec<Part>,
 }
 
@@ -125,18 +129,14 @@ impl Coordinator {
 
     /// Asks every shard that has rows of an interest for its part.
     fn begin_rows(&mut self, now: Now, request: RequestId, interest: &Interest, kind: Kind, limit: ReadLimit) {
-        let asks = match interest {
-            Interest::Cell(cell) => {
-                vec![(self.settings.shards.of_row(cell.table, &cell.row), interest.clone())]
-            }
-            Interest::Range { table, range } => {
-                let parts = self.settings.shards.of_range(*table, range).into_iter();
-                parts.map(|(shard, range)| (shard, Interest::Range { table: *table, range })).collect()
-            }
+        let asks = parts_of(&self.settings.shards, interest);
+        let query = match interest {
+            Interest::Query(query) => Some(query.clone()),
+            Interest::Cell(_) | Interest::Range { .. } => None,
         };
         let (at, piece) = (kind.at(), piece_of(limit, Size::default()));
         let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit: piece }));
-        self.begin_reading(now, request, kind, parts.collect());
+        self.begin_reading(now, request, kind, query, parts.collect());
     }
 
     pub(super) fn begin_completions(
@@ -164,17 +164,24 @@ impl Coordinator {
         // A commit is told whole, so every shard is asked.
         let ask = Ask::Changes { interests: interests.to_vec(), after, through };
         let parts = self.shards().into_iter().map(|shard| (shard, ask.clone()));
-        self.begin_reading(now, request, Kind::Changes { through }, parts.collect());
+        self.begin_reading(now, request, Kind::Changes { through }, None, parts.collect());
     }
 
-    fn begin_reading(&mut self, now: Now, request: RequestId, kind: Kind, asks: Vec<(ShardId, Ask)>) {
+    fn begin_reading(
+        &mut self,
+        now: Now,
+        request: RequestId,
+        kind: Kind,
+        query: Option<Arc<Query>>,
+        asks: Vec<(ShardId, Ask)>,
+    ) {
         let (asked, resolved) = (kind.at(), self.feed.position());
         if asked > resolved {
             return self.reply(request, Reply::Refused(Refusal::NotResolved { asked, resolved }));
         }
         let parts: Vec<Part> = asks.into_iter().map(|(shard, ask)| Part::asking(shard, ask)).collect();
         let count = parts.len();
-        self.readings.open.insert(request, Reading { kind, parts });
+        self.readings.open.insert(request, Reading { kind, query, parts });
         for part in 0..count {
             self.ask_next(now, request, part);
         }
@@ -184,7 +191,7 @@ impl Coordinator {
     pub(super) fn hold(&mut self, at: Timestamp) {
         let range = KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) };
         let interest = Interest::Range { table: completions_table(), range };
-        let limit = ReadLimit { rows: 0, bytes: 0 };
+        let limit = ReadLimit { rows: 0, bytes: 0, direction: Direction::Ascending };
         for shard in self.shards() {
             for replica in self.replicas(shard) {
                 self.say(Target { shard, replica }, Ask::ReadAt { interest: interest.clone(), at, limit });
@@ -318,17 +325,13 @@ impl Part {
             return None;
         };
         let size = Size::of(&reply.rows);
-        let (is_cut, last) = (size.is_past(*limit), reply.rows.last().map(|row| KeyRange::one(&row.key)));
+        let is_cut = size.is_past(*limit);
+        let last = reply.rows.last().filter(|_| is_cut);
+        let rest = last.and_then(|last| rest_of(interest, last, limit.direction));
         self.begun.add(reply.rows, size);
-        let rest = match (interest, last) {
-            (Interest::Range { table, range }, Some(KeyRange { upper: Some(lower), .. }))
-                if is_cut && !self.begun.size.is_past(whole) =>
-            {
-                let interest = Interest::Range { table: *table, range: KeyRange { lower, upper: range.upper.clone() } };
-                Some(Ask::ReadAt { interest, at, limit: piece_of(whole, self.begun.size) })
-            }
-            (Interest::Range { .. } | Interest::Cell(_), _) => None,
-        };
+        let come = self.begun.size;
+        let rest = rest.filter(|_| !come.is_past(whole));
+        let rest = rest.map(|interest| Ask::ReadAt { interest, at, limit: piece_of(whole, come) });
         if rest.is_none() {
             self.answer = Some(Found::Rows(Ok(ReadReply { at, rows: std::mem::take(&mut self.begun.rows) })));
         }
@@ -348,15 +351,10 @@ impl Part {
     /// What has come of a shard that has ended stays.
     fn cut(mut self, map: &ShardMap, split: &Split) -> Vec<Part> {
         let begun = self.begun_part();
-        let asks = match &self.ask {
-            Ask::ReadAt { interest: Interest::Cell(cell), .. } => {
-                vec![(map.of_row(cell.table, &cell.row), self.ask.clone())]
-            }
-            Ask::ReadAt { interest: Interest::Range { table, range }, at, limit } => {
-                let parts = map.of_range(*table, range).into_iter();
-                let interest = |range| Interest::Range { table: *table, range };
-                let ask = |range| Ask::ReadAt { interest: interest(range), at: *at, limit: *limit };
-                parts.map(|(shard, range)| (shard, ask(range))).collect()
+        let asks: Vec<(ShardId, Ask)> = match &self.ask {
+            Ask::ReadAt { interest, at, limit } => {
+                let parts = parts_of(map, interest).into_iter();
+                parts.map(|(shard, interest)| (shard, Ask::ReadAt { interest, at: *at, limit: *limit })).collect()
             }
             _ => [split.lower(), split.upper()].map(|group| (group.shard, self.ask.clone())).into(),
         };
@@ -378,9 +376,11 @@ impl Reading {
     fn reply(self) -> Reply {
         let found = self.parts.into_iter().filter_map(|part| part.answer);
         match self.kind {
-            Kind::Rows { at, limit } => Reply::ReadAt(rows(at, limit, found)),
-            Kind::Completions { at, limit } => Reply::Completions(rows(at, limit, found).map(completions)),
-            Kind::Changes { through: _ } => Reply::Changes(changes(found)),
+            Kind::Rows { at, limit } => Reply::ReadAt(merging::rows(at, limit, self.query.as_deref(), found)),
+            Kind::Completions { at, limit } => {
+                Reply::Completions(merging::rows(at, limit, None, found).map(merging::completions))
+            }
+            Kind::Changes { through: _ } => Reply::Changes(merging::changes(found)),
         }
     }
 }
@@ -408,47 +408,35 @@ fn piece_of(limit: ReadLimit, come: Size) -> ReadLimit {
     ReadLimit {
         rows: limit.rows.saturating_sub(come.rows).min(READ_ROWS_MAX),
         bytes: limit.bytes.saturating_sub(come.bytes).min(READ_BYTES_MAX),
+        direction: limit.direction,
     }
 }
 
-/// The rows of the parts, which are in the order of keys, through the one that passes the limit.
-fn rows(at: Timestamp, limit: ReadLimit, found: impl Iterator<Item = Found>) -> Result<ReadReply, TooOld> {
-    let mut rows: Vec<RowAt> = Vec::new();
-    let mut bytes = 0;
-    for part in found {
-        let Found::Rows(part) = part else { continue };
-        for row in part?.rows {
-            if rows.len() > limit.rows || bytes > limit.bytes {
-                break;
-            }
-            bytes += row.row.size_bytes();
-            rows.push(row);
+/// The parts of an interest that shards have.
+fn parts_of(map: &ShardMap, interest: &Interest) -> Vec<(ShardId, Interest)> {
+    match interest {
+        Interest::Cell(cell) => vec![(map.of_row(cell.table, &cell.row), interest.clone())],
+        Interest::Range { table, range } => {
+            let parts = map.of_range(*table, range).into_iter();
+            parts.map(|(shard, range)| (shard, Interest::Range { table: *table, range })).collect()
+        }
+        Interest::Query(query) => {
+            let parts = map.of_range(query.table, &query.keys).into_iter();
+            parts.map(|(shard, keys)| (shard, Interest::Query(Arc::new(query.within(&keys))))).collect()
         }
     }
-    Ok(ReadReply { at, rows })
 }
 
-fn completions(reply: ReadReply) -> Vec<(Counter, Completion)> {
-    let outcome = |row: &RowAt| match CompletionRow::of(row) {
-        Some(CompletionRow::Outcome { client: _, counter, completion }) => Some((counter, completion)),
-        Some(CompletionRow::Client { .. }) | None => None,
-    };
-    reply.rows.iter().filter_map(outcome).collect()
-}
-
-/// The commits of all shards, the parts of each put together.
-fn changes(found: impl Iterator<Item = Found>) -> Result<Vec<Commit>, TooOld> {
-    let mut commits: BTreeMap<(Timestamp, TransactionId), Commit> = BTreeMap::new();
-    for part in found {
-        let Found::Changes(part) = part else { continue };
-        for commit in part? {
-            match commits.get_mut(&(commit.at, commit.transaction)) {
-                Some(known) => {
-                    known.writes = known.writes.iter().chain(commit.writes.iter()).cloned().collect::<Arc<[_]>>();
-                }
-                None => drop(commits.insert((commit.at, commit.transaction), commit)),
-            }
+/// What of an interest comes behind a row of it.
+fn rest_of(interest: &Interest, last: &RowAt, direction: Direction) -> Option<Interest> {
+    match interest {
+        Interest::Cell(_) => None,
+        Interest::Range { table, range } => {
+            Some(Interest::Range { table: *table, range: range.behind(last.key.as_bytes(), direction) })
+        }
+        Interest::Query(query) => {
+            let last = query.index_key(&last.key, &last.row);
+            Some(Interest::Query(Arc::new(query.with_range(query.range.behind(last.as_bytes(), direction)))))
         }
     }
-    Ok(commits.into_values().collect())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use iolite_machine::{Instant, Now, PersistId};
 use iolite_store::{ReadLimit, ReadReply, TooOld};
-use iolite_values::{KeyRange, Timestamp};
+use iolite_values::{Direction, KeyRange, Timestamp};
 
 use super::Replica;
 use crate::completions::is_of_one_client;
@@ -63,7 +63,12 @@ impl Replica {
         if at < low_watermark {
             return Err(TooOld { low_watermark });
         }
-        Ok(ReadReply { at, rows: through_limit(self.clients.rows_at(range, at), limit).collect() })
+        let rows = self.clients.rows_at(range, at);
+        let rows = match limit.direction {
+            Direction::Ascending => through_limit(rows, limit).collect(),
+            Direction::Descending => through_limit(rows.collect::<Vec<_>>().into_iter().rev(), limit).collect(),
+        };
+        Ok(ReadReply { at, rows })
     }
 
     /// The end of what may be collected.

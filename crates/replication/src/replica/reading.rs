@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use iolite_machine::{Now, PersistId};
 use iolite_store::{ReadLimit, Refusal, TooOld};
-use iolite_values::{ClientId, Counter, Interest, Read, Timestamp, observes};
+use iolite_values::{ClientId, Counter, Interest, Read, Timestamp, disturbs};
 
 use super::Replica;
 use super::close::Filled;
@@ -76,7 +76,7 @@ impl Replica {
         }
         let disturbs = |proposal: &&Arc<Proposal>| {
             let later = proposal.id.at > snapshot;
-            later && proposal.writes().iter().any(|write| reads.iter().any(|read| observes(read, write)))
+            later && reads.iter().any(|read| disturbs(proposal.writes(), read))
         };
         self.prepared.writing_on(reads).filter(disturbs).map(|proposal| proposal.id.at).max()
     }

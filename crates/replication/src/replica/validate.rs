@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use iolite_machine::Now;
 use iolite_store::{Refusal, TooOld};
-use iolite_values::{Level, Read, Timestamp, Write, observes};
+use iolite_values::{Level, Read, Timestamp, Write, disturbs};
 
 use super::Replica;
 use super::clients::Known;
@@ -214,7 +214,7 @@ impl Replica {
     fn place_among_readers(&self, proposal: &Proposal) -> Place {
         let disturbs = |reader: &&Arc<Proposal>| {
             let later = reader.id.at > proposal.id.at;
-            later && reader.reads.iter().any(|read| proposal.writes().iter().any(|write| observes(read, write)))
+            later && reader.reads.iter().any(|read| disturbs(proposal.writes(), read))
         };
         let readers = self.readers.touching(proposal).filter(disturbs).map(|reader| Place::Above(reader.id.at));
         readers.max().unwrap_or(Place::Free)

@@ -5,7 +5,7 @@
 //! Source: Zhang 2017, Table 3.4, without timestamps; lists after docs/protocols/operations.md. What a level does not guard of a transaction's reads is not in the
 //! proposal (`Level::guarded`), so that only writes are compared by level here.
 
-use iolite_values::{ColumnId, Commutativity, Level, Operation, Write, observes, writes_commute};
+use iolite_values::{ColumnId, Commutativity, Level, Operation, Write, disturbs, writes_commute};
 
 use crate::node::Proposal;
 
@@ -30,7 +30,7 @@ pub fn conflict_as_figure_9(proposal: &Proposal, prepared: &Proposal) -> bool {
 fn reads_what_is_written(reader: &Proposal, writer: &Proposal) -> bool {
     // It stands below the write, whichever is decided first.
     let is_before = reader.level == Level::Serializable && reader.id.at < writer.id.at;
-    !is_before && reader.reads.iter().any(|read| writer.writes().iter().any(|write| observes(read, write)))
+    !is_before && reader.reads.iter().any(|read| disturbs(writer.writes(), read))
 }
 
 fn write_the_same(a: &Proposal, b: &Proposal) -> bool {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{Read, RowKey, TableId, Timestamp, TransactionId};
+use iolite_values::{KeyRange, Read, RowKey, TableId, Timestamp, TransactionId};
 
 use crate::node::{Proposal, ProposalId};
 
@@ -13,7 +13,7 @@ use crate::node::{Proposal, ProposalId};
 pub struct ProposalIndex {
     proposals: BTreeMap<ProposalId, Arc<Proposal>>,
     rows: BTreeSet<(TableId, RowKey, ProposalId)>,
-    /// Those that read ranges: any write may concern them.
+    /// Those that read ranges or queries: any write may concern them.
     ranges: BTreeSet<ProposalId>,
     transactions: BTreeSet<(TransactionId, ProposalId)>,
 }
@@ -22,7 +22,7 @@ impl ProposalIndex {
     pub fn insert(&mut self, proposal: Arc<Proposal>) {
         let id = proposal.id;
         self.rows.extend(rows(&proposal).map(|(table, row)| (table, row.clone(), id)));
-        if reads_a_range(&proposal) {
+        if reads_many_rows(&proposal) {
             self.ranges.insert(id);
         }
         self.transactions.insert((id.transaction, id));
@@ -90,14 +90,16 @@ impl ProposalIndex {
         for read in reads {
             match read {
                 Read::Cell { cell, element: _ } => ids.extend(self.on_row(cell.table, &cell.row)),
-                Read::Range { table, range } => {
-                    let from = self.rows.range((*table, RowKey::bound(&range.lower), first())..);
-                    let within = from.take_while(|(own, key, _)| own == table && range.contains(key));
-                    ids.extend(within.map(|(_, _, id)| *id));
-                }
+                Read::Range { table, range } => ids.extend(self.within(*table, range)),
+                Read::Query(query) => ids.extend(self.within(query.table, &query.keys)),
             }
         }
         ids
+    }
+
+    fn within(&self, table: TableId, range: &KeyRange) -> impl Iterator<Item = ProposalId> {
+        let from = self.rows.range((table, RowKey::bound(&range.lower), first())..);
+        from.take_while(move |(own, key, _)| *own == table && range.contains(key)).map(|(_, _, id)| *id)
     }
 
     fn on_row(&self, table: TableId, row: &RowKey) -> impl Iterator<Item = ProposalId> {
@@ -124,11 +126,11 @@ fn first() -> ProposalId {
 fn rows(proposal: &Proposal) -> impl Iterator<Item = (TableId, &RowKey)> {
     let read = proposal.reads.iter().filter_map(|read| match read {
         Read::Cell { cell, element: _ } => Some((cell.table, &cell.row)),
-        Read::Range { .. } => None,
+        Read::Range { .. } | Read::Query(_) => None,
     });
     read.chain(proposal.writes().iter().map(|write| (write.cell.table, &write.cell.row)))
 }
 
-fn reads_a_range(proposal: &Proposal) -> bool {
-    proposal.reads.iter().any(|read| matches!(read, Read::Range { .. }))
+fn reads_many_rows(proposal: &Proposal) -> bool {
+    proposal.reads.iter().any(|read| matches!(read, Read::Range { .. } | Read::Query(_)))
 }

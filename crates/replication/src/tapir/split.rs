@@ -32,7 +32,7 @@ pub fn split(map: &ShardMap, transaction: &Transaction, at: Timestamp) -> BTreeM
     proposals.collect()
 }
 
-/// What is read of each shard; ranges are cut where shards begin.
+/// What is read of each shard; ranges, and the primary keys of queries, are cut where shards begin.
 pub fn split_reads(map: &ShardMap, reads: &[Read]) -> BTreeMap<ShardId, Vec<Read>> {
     let mut parts: BTreeMap<ShardId, Vec<Read>> = BTreeMap::new();
     for read in reads {
@@ -43,6 +43,11 @@ pub fn split_reads(map: &ShardMap, reads: &[Read]) -> BTreeMap<ShardId, Vec<Read
             Read::Range { table, range } => {
                 for (shard, range) in map.of_range(*table, range) {
                     parts.entry(shard).or_default().push(Read::Range { table: *table, range });
+                }
+            }
+            Read::Query(query) => {
+                for (shard, keys) in map.of_range(query.table, &query.keys) {
+                    parts.entry(shard).or_default().push(Read::Query(Arc::new(query.within(&keys))));
                 }
             }
         }

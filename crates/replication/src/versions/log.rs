@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use iolite_store::{Commit, TooOld};
-use iolite_values::{Interest, Read, Timestamp, observes};
+use iolite_values::{Interest, Read, Timestamp, disturbs, observes};
 
 use super::{Logged, Versions};
 
@@ -70,12 +70,10 @@ impl Versions {
                     .find(|version| version.at < end && observes(read, version.write()))
                     .map(|version| version.at)
             }),
-            Read::Range { .. } => {
+            Read::Range { .. } | Read::Query(_) => {
                 let between = (Bound::Excluded(snapshot), Bound::Excluded(end));
                 let mut newest_first = self.recent.range(between).rev();
-                newest_first
-                    .find(|(_, logged)| logged.commit.writes.iter().any(|write| observes(read, write)))
-                    .map(|(at, _)| *at)
+                newest_first.find(|(_, logged)| disturbs(&logged.commit.writes, read)).map(|(at, _)| *at)
             }
         };
         Ok(change)

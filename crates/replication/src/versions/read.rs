@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use iolite_store::{ReadLimit, ReadReply, RowAt, TooOld};
-use iolite_values::{ColumnId, Interest, Row, RowKey, TableId, Timestamp};
+use iolite_values::{ColumnId, Direction, Interest, KeyRange, Query, Row, RowKey, TableId, Timestamp};
 
 use super::{VersionedRow, Versions};
 
@@ -22,25 +22,49 @@ impl Versions {
                 row.into_iter().filter_map(|row| row_at(cell.table, &cell.row, row)).collect()
             }
             Interest::Range { table, range } => {
-                let rows = self.rows_from(*table, &range.lower).take_while(|(key, _)| range.contains(key));
+                let rows = self.rows_in(*table, range);
                 let rows = rows.filter_map(|(key, row)| row_at(*table, key, row.at(at).into_owned()));
-                through_limit(rows, limit).collect()
+                match limit.direction {
+                    Direction::Ascending => through_limit(rows, limit).collect(),
+                    Direction::Descending => through_limit(rows.rev(), limit).collect(),
+                }
             }
+            Interest::Query(query) => self.answers(query, at, limit),
         };
         Ok(ReadReply { at, rows })
     }
 
-    /// A table's rows from a bound on, in key order. The bound is bytes, and not always those of a key.
-    fn rows_from<'a>(
+    /// A table's rows between two bounds, in key order. Bounds are bytes, and not always those of a key.
+    fn rows_in<'a>(
         &'a self,
         table: TableId,
-        lower: &'a [u8],
-    ) -> impl Iterator<Item = (&'a RowKey, &'a VersionedRow)> {
-        self.tables
-            .get(&table)
-            .into_iter()
-            .flat_map(move |rows| rows.range::<[u8], _>((Bound::Included(lower), Bound::Unbounded)))
+        range: &'a KeyRange,
+    ) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a VersionedRow)> {
+        let rows = self.tables.get(&table).filter(|_| !range.is_empty());
+        rows.into_iter().flat_map(move |rows| rows.range::<[u8], _>(bounds(range)))
     }
+
+    fn answers(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
+        let rows = self.rows_in(query.table, &query.keys).map(|(key, row)| (key, row.at(at)));
+        let answers = rows.filter(|(key, row)| query.selects(key, row));
+        let mut answers: Vec<_> = answers.map(|(key, row)| (query.index_key(key, &row), key, row)).collect();
+        answers.sort_by(|(a, ..), (b, ..)| match limit.direction {
+            Direction::Ascending => a.cmp(b),
+            Direction::Descending => b.cmp(a),
+        });
+        let rows = answers.into_iter().map(|(_, key, row)| RowAt {
+            table: query.table,
+            key: key.clone(),
+            row: row.into_owned(),
+        });
+        through_limit(rows, limit).collect()
+    }
+}
+
+/// As a map of bytes takes them.
+fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    let upper = range.upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    (Bound::Included(&*range.lower), upper)
 }
 
 /// Through the one that passes the limit.

@@ -246,6 +246,12 @@ fn read_of(model: &Model, read: &Read) -> Rows {
                 }
                 row.clone()
             }
+            Interest::Query(query) => {
+                if query.table != *table || !query.selects(key, row) {
+                    return None;
+                }
+                row.clone()
+            }
         };
         (!part.is_empty()).then(|| ((*table, key.clone()), part))
     });

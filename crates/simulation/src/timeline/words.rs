@@ -188,6 +188,7 @@ fn what_is_read(read: &Read) -> String {
     match read {
         Read::Cell { cell, element: _ } => cell_name(cell),
         Read::Range { table, range: _ } => format!("a range of {}", table_name(*table)),
+        Read::Query(query) => format!("a query of {}", table_name(query.table)),
     }
 }
 

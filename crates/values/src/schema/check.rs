@@ -1,6 +1,6 @@
 //! Whether keys, reads and writes fit the schema. Clients check before they send and gateways before they commit: the same rules.
 
-use super::{Column, ColumnType, Scalar, Schema, Table};
+use super::{Column, ColumnType, QueryError, Scalar, Schema, Table};
 use crate::{ColumnId, Element, Interest, KeyError, Operation, Read, RowKey, TableId, Value, Write};
 
 /// Why a read or write does not fit the schema.
@@ -16,6 +16,8 @@ pub enum OperationError {
     Key { table: String, key: RowKey, problem: String },
     #[error("rows of the live table {table:?} are neither created nor deleted")]
     LifeOfLiveRow { table: String },
+    #[error(transparent)]
+    Query(#[from] QueryError),
     #[error(transparent)]
     Malformed(#[from] KeyError),
 }
@@ -74,6 +76,7 @@ impl Schema {
         let (name, table) = self.find(interest.table())?;
         match interest {
             Interest::Range { .. } => Ok(()),
+            Interest::Query(query) => Ok(table.check_query(name, query)?),
             Interest::Cell(cell) => {
                 table.check_key_of(name, &cell.row)?;
                 if cell.column != ColumnId::ROW {
@@ -117,7 +120,7 @@ impl Table {
 }
 
 impl Column {
-    fn holds(&self, scalar: Scalar, value: &Value) -> bool {
+    pub(super) fn holds(&self, scalar: Scalar, value: &Value) -> bool {
         scalar.holds(value) || (self.optional && *value == Value::Null)
     }
 

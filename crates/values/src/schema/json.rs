@@ -21,6 +21,8 @@ struct TableJson {
     columns: BTreeMap<String, ColumnJson>,
     #[serde(default = "strong")]
     consistency: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    indexes: BTreeMap<String, Vec<String>>,
     #[serde(default = "strict_serializable")]
     isolation: String,
     key: Vec<String>,
@@ -109,7 +111,9 @@ impl TableJson {
             "refuse" => Offline::Refuse,
             other => return Err(SchemaError::new(name, "", format!("offline is queue or refuse, not {other:?}"))),
         };
-        if self.live { table.live(name) } else { Ok(table) }
+        let indexed =
+            self.indexes.into_iter().try_fold(table, |table, (index, columns)| table.indexed(name, &index, columns));
+        if self.live { indexed?.live(name) } else { indexed }
     }
 
     /// The isolation. Of the policies of the design, this release has only strong ones.
@@ -137,6 +141,7 @@ impl TableJson {
         TableJson {
             columns: table.columns.iter().map(|(name, column)| (name.clone(), ColumnJson::write(column))).collect(),
             consistency: strong(),
+            indexes: table.indexes.clone(),
             isolation: table.isolation.name().into(),
             key: table.key.clone(),
             live: table.live,

@@ -3,7 +3,7 @@
 use super::{Schema, SchemaError};
 
 impl Schema {
-    /// This schema with the tables and columns that only `newer` has.
+    /// This schema with the tables, columns and indexes that only `newer` has.
     ///
     /// # Errors
     /// [`SchemaError`] when `newer` gives a table or column another meaning, or adds a column that old clients would have to fill.
@@ -38,6 +38,18 @@ impl Schema {
             }
             known.numbers.clear();
             known.number_columns(name)?;
+            for (index, columns) in &table.indexes {
+                match known.indexes.get(index) {
+                    Some(same) if same == columns => {}
+                    Some(_) => {
+                        let problem = format!(
+                            "index {index:?} is of other columns in the server's schema: give the new one another name"
+                        );
+                        return Err(SchemaError::new(name, "", problem));
+                    }
+                    None => drop(known.indexes.insert(index.clone(), columns.clone())),
+                }
+            }
         }
         Schema::new(tables)
     }

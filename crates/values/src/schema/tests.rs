@@ -150,3 +150,5 @@ fn reads_have_to_fit_the_column_and_keys_the_table() {
     let read = Read::Cell { cell: wrong_key, element: Element::Whole };
     assert!(matches!(schema.check_read(&read), Err(OperationError::Key { .. })));
 }
+
+mod indexes;

@@ -47,9 +47,12 @@ impl StoredInterest {
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut writer = Writer::default();
         let stored = match &self.interest {
-            Interest::Cell(cell) => proto::StoredInterest { cell: Some(cell_name(cell)), range: None },
+            Interest::Cell(cell) => proto::StoredInterest { cell: Some(cell_name(cell)), range: None, query: None },
             Interest::Range { table, range } => {
-                proto::StoredInterest { cell: None, range: Some(writer.range(*table, range)) }
+                proto::StoredInterest { cell: None, range: Some(writer.range(*table, range)), query: None }
+            }
+            Interest::Query(query) => {
+                proto::StoredInterest { cell: None, range: None, query: Some(writer.query(query)) }
             }
         };
         writer.check()?;
@@ -60,14 +63,15 @@ impl StoredInterest {
     /// [`DecodeError`]: the storage is damaged.
     pub fn decode(bytes: &[u8]) -> Result<StoredInterest, DecodeError> {
         let stored: proto::StoredInterest = frame::decode(bytes, shapes::STORED_INTEREST, CLIENT_STORAGE)?;
-        let interest = match (stored.cell, stored.range) {
-            (Some(cell), None) => Interest::Cell(named_cell(cell)?),
-            (None, Some(range)) => {
+        let interest = match (stored.cell, stored.range, stored.query) {
+            (Some(cell), None, None) => Interest::Cell(named_cell(cell)?),
+            (None, Some(range), None) => {
                 let (table, range) = Reader::default().range(range)?;
                 Interest::Range { table, range }
             }
-            (Some(_), Some(_)) | (None, None) => {
-                return Err(DecodeError::malformed("an interest is in a cell or in a range"));
+            (None, None, Some(query)) => Interest::Query(Reader::default().query(query)?),
+            (Some(_) | None, Some(_) | None, Some(_) | None) => {
+                return Err(DecodeError::malformed("an interest is in a cell, in a range or in a query"));
             }
         };
         Ok(StoredInterest { interest })

@@ -2,19 +2,26 @@
 
 use std::sync::Arc;
 
-use iolite_values::{Interest, KeyRange, TableId};
+use iolite_values::{Direction, Interest, KeyRange, TableId};
 
 use crate::DecodeError;
 use crate::generated::proto;
 use crate::limits::RANGE_BOUND;
-use crate::message::SubscriptionId;
+use crate::message::{First, SubscriptionId};
 
-use super::{Reader, Writer};
+use super::{Reader, Writer, read_direction};
 
 impl Writer {
-    pub(crate) fn subscription(&mut self, id: SubscriptionId, interest: &Interest) -> proto::Subscription {
-        let proto::NodeInterest { cell, name, range } = self.interest(interest);
-        proto::Subscription { id: id.0, cell, name, range }
+    pub(crate) fn subscription(
+        &mut self,
+        id: SubscriptionId,
+        interest: &Interest,
+        first: Option<First>,
+    ) -> proto::Subscription {
+        let proto::NodeInterest { cell, name, range, query } = self.interest(interest);
+        let descending = first.is_some_and(|first| first.direction == Direction::Descending);
+        let first = first.map(|first| first.rows);
+        proto::Subscription { id: id.0, cell, name, range, query, first, descending }
     }
 
     /// An interest that is no subscription.
@@ -22,10 +29,15 @@ impl Writer {
         match interest {
             Interest::Cell(cell) => {
                 let cell = self.cell(cell);
-                proto::NodeInterest { cell: cell.number, name: cell.name, range: None }
+                proto::NodeInterest { cell: cell.number, name: cell.name, range: None, query: None }
             }
             Interest::Range { table, range } => {
-                proto::NodeInterest { cell: 0, name: None, range: Some(Box::new(self.range(*table, range))) }
+                let range = Some(Box::new(self.range(*table, range)));
+                proto::NodeInterest { cell: 0, name: None, range, query: None }
+            }
+            Interest::Query(query) => {
+                let query = Some(Box::new(self.query(query)));
+                proto::NodeInterest { cell: 0, name: None, range: None, query }
             }
         }
     }
@@ -42,22 +54,29 @@ impl Reader {
     pub(crate) fn subscription(
         &mut self,
         subscription: proto::Subscription,
-    ) -> Result<(SubscriptionId, Interest), DecodeError> {
-        let proto::Subscription { id, cell, name, range } = subscription;
-        Ok((SubscriptionId(id), self.interest(proto::NodeInterest { cell, name, range })?))
+    ) -> Result<(SubscriptionId, Interest, Option<First>), DecodeError> {
+        let proto::Subscription { id, cell, name, range, query, first, descending } = subscription;
+        let direction = read_direction(descending);
+        if descending && first.is_none() {
+            return Err(DecodeError::malformed("an order of all rows of an interest"));
+        }
+        let interest = self.interest(proto::NodeInterest { cell, name, range, query })?;
+        Ok((SubscriptionId(id), interest, first.map(|rows| First { rows, direction })))
     }
 
     pub(crate) fn interest(&mut self, interest: proto::NodeInterest) -> Result<Interest, DecodeError> {
-        let proto::NodeInterest { cell, name, range } = interest;
-        Ok(match range {
-            Some(_) if cell != 0 || name.is_some() => {
-                return Err(DecodeError::malformed("an interest is in a cell or in a range"));
-            }
-            Some(range) => {
+        let proto::NodeInterest { cell, name, range, query } = interest;
+        let names_a_cell = cell != 0 || name.is_some();
+        Ok(match (range, query) {
+            (None, None) => Interest::Cell(self.cell(cell, name)?),
+            (Some(range), None) if !names_a_cell => {
                 let (table, range) = self.range(*range)?;
                 Interest::Range { table, range }
             }
-            None => Interest::Cell(self.cell(cell, name)?),
+            (None, Some(query)) if !names_a_cell => Interest::Query(self.query(*query)?),
+            (Some(_), _) | (_, Some(_)) => {
+                return Err(DecodeError::malformed("an interest is in a cell, in a range or in a query"));
+            }
         })
     }
 

@@ -32,6 +32,9 @@ impl Writer {
             Read::Range { table, range } => {
                 proto::Read { cell: 0, name: None, part: Some(Part::Range(Box::new(self.range(*table, range)))) }
             }
+            Read::Query(query) => {
+                proto::Read { cell: 0, name: None, part: Some(Part::Query(Box::new(self.query(query)))) }
+            }
         }
     }
 }
@@ -52,9 +55,10 @@ impl Reader {
                 let to = from.checked_add(count).ok_or(DecodeError::malformed("a slice past every list"))?;
                 Element::Slice { from, to }
             }
-            Some(Part::Range(_)) if read.cell != 0 || read.name.is_some() => {
-                return Err(DecodeError::malformed("a read is of a cell or of a range"));
+            Some(Part::Range(_) | Part::Query(_)) if read.cell != 0 || read.name.is_some() => {
+                return Err(DecodeError::malformed("a read is of a cell, of a range or of a query"));
             }
+            Some(Part::Query(query)) => return Ok(Read::Query(self.query(*query)?)),
             Some(Part::Range(range)) => {
                 let (table, range) = self.range(*range)?;
                 return Ok(Read::Range { table, range });

@@ -45,6 +45,7 @@ pub(super) fn of_operation(operation: &Operation) -> u32 {
 fn of_reads(reads: &[Read]) -> u32 {
     let of_read = |read: &Read| match read {
         Read::Range { .. } => 1,
+        Read::Query(_) => 3,
         Read::Cell { cell: _, element } => match element {
             Element::Whole | Element::Member(_) | Element::Entry(_) | Element::Index(_) => 1,
             Element::UpTo(_) | Element::Slice { .. } => 3,

@@ -1,8 +1,11 @@
 //! Messages of a client.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iolite_values::{Attempt, ClientId, Counter, Decision, Interest, Read, SchemaHash, StoreIncarnation, Timestamp};
+use iolite_values::{
+    Attempt, ClientId, Counter, Decision, Direction, Interest, Read, SchemaHash, StoreIncarnation, Timestamp,
+};
 
 use super::{ProtocolVersion, SubscriptionId};
 
@@ -50,6 +53,15 @@ pub struct Subscribe {
     /// The client already holds these interests as of its resume token, and wants changes rather than snapshots if they can be had.
     pub held: bool,
     pub interests: Vec<(SubscriptionId, Interest)>,
+    /// Of these queries only so much: the answer says how far it reaches, and the subscription is to the query up to there.
+    pub first: BTreeMap<SubscriptionId, First>,
+}
+
+/// So many rows of a query, from one end of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First {
+    pub rows: u32,
+    pub direction: Direction,
 }
 
 /// An attempt of the mutation `counter`. Sent again unchanged after a reconnection, until its outcome is known.

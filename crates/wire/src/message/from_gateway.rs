@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iolite_values::{Attempt, Counter, Row, RowKey, StoreIncarnation, TableId, Timestamp, Write};
+use iolite_values::{Attempt, Counter, KeyRange, Row, RowKey, StoreIncarnation, TableId, Timestamp, Write};
 
 use super::{ProtocolVersion, SubscriptionId};
 
@@ -41,6 +41,8 @@ pub struct Advance {
     pub outcomes: Vec<Outcome>,
     /// Interests that are not subscribed to. What the client held of them is as of `to` no more.
     pub declined: Vec<Declined>,
+    /// Rows that became answers of queries, whole, as of `to`; they come after `changes`. Those that are answers no more are told by what was changed in them.
+    pub entered: Vec<RowSnapshot>,
 }
 
 /// An interest that is not subscribed to, although it was asked for.
@@ -64,6 +66,8 @@ pub enum Declination {
 pub struct Snapshot {
     pub subscription: SubscriptionId,
     pub rows: Vec<RowSnapshot>,
+    /// Of a query of which not all was asked for: the part of its range to which this reaches, and the subscription with it. None: the whole range.
+    pub reaches: Option<Box<KeyRange>>,
 }
 
 /// One row; of a cell interest, only that cell.

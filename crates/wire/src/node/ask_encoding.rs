@@ -3,7 +3,9 @@
 use iolite_store::ReadLimit;
 use iolite_values::{ClientId, Counter, StoreIncarnation, Timestamp};
 
-use crate::encoding::{Reader, Writer, identity, node as parts, only_true, refusal, required};
+use crate::encoding::{
+    Reader, Writer, identity, node as parts, only_true, read_direction, refusal, required, write_direction,
+};
 use crate::generated::proto::{self, to_replica_frame::Ask as Field};
 use crate::generated::shapes;
 use crate::limits::TO_REPLICA;
@@ -93,6 +95,7 @@ fn write(ask: &Ask, of_frame: View, writer: &mut Writer) -> Field {
             at: at.as_u64(),
             rows_max: write_most(limit.rows),
             bytes_max: write_most(limit.bytes),
+            descending: write_direction(limit.direction),
         }),
         Ask::Changes { interests, after, through } => Field::Changes(proto::AskChanges {
             interests: interests.iter().map(|interest| writer.interest(interest)).collect(),
@@ -212,7 +215,8 @@ fn read_close(close: &proto::AskClose, reader: &mut Reader) -> Result<Ask, Decod
 
 fn read_read_at(own: proto::AskReadAt, reader: &mut Reader) -> Result<Ask, DecodeError> {
     let interest = reader.interest(required(own.interest, "rows are asked for, and not which")?)?;
-    let limit = ReadLimit { rows: read_most(own.rows_max), bytes: read_most(own.bytes_max) };
+    let direction = read_direction(own.descending);
+    let limit = ReadLimit { rows: read_most(own.rows_max), bytes: read_most(own.bytes_max), direction };
     Ok(Ask::ReadAt { interest, at: Timestamp::from_u64(own.at), limit })
 }
 

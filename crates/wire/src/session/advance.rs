@@ -22,6 +22,7 @@ pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
         snapshots: advance.snapshots.iter().map(|snapshot| write_snapshot(snapshot, writer)).collect(),
         outcomes: advance.outcomes.iter().map(|outcome| write_outcome(outcome, writer)).collect(),
         declined: advance.declined.iter().map(|declined| write_declined(declined, writer)).collect(),
+        entered: write_rows(&advance.entered, writer),
     }
 }
 
@@ -34,16 +35,19 @@ pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advan
     let outcomes = outcomes.collect::<Result<_, _>>()?;
     let declined = advance.declined.into_iter().map(|declined| read_declined(declined, reader));
     let declined = declined.collect::<Result<_, _>>()?;
-    Ok(Advance { to, more: advance.more, changes, snapshots, outcomes, declined })
+    let entered = read_rows(advance.entered, reader)?;
+    Ok(Advance { to, more: advance.more, changes, snapshots, outcomes, declined, entered })
 }
 
 pub(crate) fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {
-    proto::Snapshot { subscription: snapshot.subscription.0, rows: write_rows(&snapshot.rows, writer) }
+    let reaches = snapshot.reaches.as_ref().map(|range| Box::new(writer.key_bounds(range)));
+    proto::Snapshot { subscription: snapshot.subscription.0, rows: write_rows(&snapshot.rows, writer), reaches }
 }
 
 pub(crate) fn read_snapshot(snapshot: proto::Snapshot, reader: &Reader) -> Result<Snapshot, DecodeError> {
     let rows = read_rows(snapshot.rows, reader)?;
-    Ok(Snapshot { subscription: SubscriptionId(snapshot.subscription), rows })
+    let reaches = snapshot.reaches.map(|bounds| reader.key_bounds(*bounds).map(Box::new)).transpose()?;
+    Ok(Snapshot { subscription: SubscriptionId(snapshot.subscription), rows, reaches })
 }
 
 pub(crate) fn write_rows(rows: &[RowSnapshot], writer: &mut Writer) -> Vec<proto::RowSnapshot> {

@@ -1,8 +1,9 @@
 //! Frames of a client.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iolite_values::{ClientId, Counter, SchemaHash, StoreIncarnation};
+use iolite_values::{ClientId, Counter, Interest, SchemaHash, StoreIncarnation};
 
 use crate::DecodeError;
 use crate::encoding::{Reader, Writer, identity, required};
@@ -82,12 +83,19 @@ fn read_hello(hello: proto::Hello, reader: &mut Reader) -> Result<Hello, DecodeE
 
 pub(crate) fn write_subscribe(subscribe: &Subscribe, writer: &mut Writer) -> proto::Subscribe {
     writer.count(subscribe.interests.len(), SUBSCRIPTIONS);
-    let subscriptions = subscribe.interests.iter().map(|(id, interest)| writer.subscription(*id, interest)).collect();
-    proto::Subscribe { held: subscribe.held, subscriptions }
+    let one = |(id, interest): &(SubscriptionId, Interest)| {
+        writer.subscription(*id, interest, subscribe.first.get(id).copied())
+    };
+    proto::Subscribe { held: subscribe.held, subscriptions: subscribe.interests.iter().map(one).collect() }
 }
 
 pub(crate) fn read_subscribe(subscribe: proto::Subscribe, reader: &mut Reader) -> Result<Subscribe, DecodeError> {
     reader.count(subscribe.subscriptions.len(), SUBSCRIPTIONS)?;
-    let interests = subscribe.subscriptions.into_iter().map(|each| reader.subscription(each));
-    Ok(Subscribe { held: subscribe.held, interests: interests.collect::<Result<_, _>>()? })
+    let mut read = Subscribe { held: subscribe.held, interests: Vec::new(), first: BTreeMap::new() };
+    for each in subscribe.subscriptions {
+        let (id, interest, first) = reader.subscription(each)?;
+        read.interests.push((id, interest));
+        read.first.extend(first.map(|first| (id, first)));
+    }
+    Ok(read)
 }

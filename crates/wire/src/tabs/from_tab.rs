@@ -1,5 +1,7 @@
 //! Messages of a tab that follows.
 
+use std::collections::BTreeMap;
+
 use iolite_values::{Counter, Id, Interest, SchemaHash};
 
 use super::{JoinNumber, UpdateNumber};
@@ -126,12 +128,17 @@ fn read(request: Request, reader: &mut Reader) -> Result<TabRequest, DecodeError
 }
 
 fn subscribe(interests: &[(SubscriptionId, Interest)], writer: &mut Writer) -> proto::Subscribe {
-    write_subscribe(&Subscribe { held: false, interests: interests.to_vec() }, writer)
+    let subscribe = Subscribe { held: false, interests: interests.to_vec(), first: BTreeMap::new() };
+    write_subscribe(&subscribe, writer)
 }
 
 fn subscriptions(
     subscriptions: Vec<proto::Subscription>,
     reader: &mut Reader,
 ) -> Result<Vec<(SubscriptionId, Interest)>, DecodeError> {
-    read_subscribe(proto::Subscribe { held: false, subscriptions }, reader).map(|subscribe| subscribe.interests)
+    let subscribe = read_subscribe(proto::Subscribe { held: false, subscriptions }, reader)?;
+    match subscribe.first.is_empty() {
+        true => Ok(subscribe.interests),
+        false => Err(DecodeError::malformed("a tab asks for all of an interest")),
+    }
 }

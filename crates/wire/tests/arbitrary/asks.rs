@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::nodes::{self, ballot, coordinator, proposal, view};
 use super::records::client;
 use super::session::counter;
-use super::values::{id, interest, read, timestamp};
+use super::values::{direction, id, interest, read, timestamp};
 
 pub fn message_id() -> impl Strategy<Value = MessageId> {
     (any::<u64>(), any::<u64>()).prop_map(|(life, number)| MessageId { life: Life(life), number })
@@ -76,7 +76,8 @@ fn about_the_feed() -> BoxedStrategy<Ask> {
 
 fn about_data() -> BoxedStrategy<Ask> {
     let most = || prop_oneof![any::<usize>(), Just(usize::MAX), Just(0)];
-    let limit = (most(), most()).prop_map(|(rows, bytes)| ReadLimit { rows, bytes });
+    let limit = (most(), most(), direction());
+    let limit = limit.prop_map(|(rows, bytes, direction)| ReadLimit { rows, bytes, direction });
     prop_oneof![
         (interest(), timestamp(), limit).prop_map(|(interest, at, limit)| Ask::ReadAt { interest, at, limit }),
         (vec(interest(), 0..4), timestamp(), timestamp()).prop_map(|(interests, after, through)| Ask::Changes {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use iolite_values::{Attempt, ClientId, Counter, Decision, SchemaHash, StoreIncarnation};
 use iolite_wire::message::{
-    Advance, Declination, Declined, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion,
-    Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict, Welcome,
+    Advance, Declination, Declined, First, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome,
+    ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict, Welcome,
 };
-use proptest::collection::vec;
+use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
-use super::values::{id, interest, key, read, row, table, timestamp, writes};
+use super::values::{direction, id, interest, key, range, read, row, table, timestamp, writes};
 
 pub fn counter() -> impl Strategy<Value = Counter> {
     prop_oneof![0u64..300, any::<u64>()].prop_map(Counter)
@@ -58,8 +58,13 @@ pub fn submit() -> impl Strategy<Value = Submit> {
 }
 
 pub fn from_client() -> BoxedStrategy<FromClient> {
-    let interests = vec((subscription(), interest()), 0..4);
-    let subscribe = (any::<bool>(), interests).prop_map(|(held, interests)| Subscribe { held, interests });
+    // Each under a name of its own, and of some not all.
+    let interests = btree_map(subscription(), (interest(), proptest::option::of(first())), 0..4);
+    let subscribe = (any::<bool>(), interests).prop_map(|(held, all)| Subscribe {
+        held,
+        first: all.iter().filter_map(|(name, (_, first))| Some((*name, (*first)?))).collect(),
+        interests: all.into_iter().map(|(name, (interest, _))| (name, interest)).collect(),
+    });
     prop_oneof![
         1 => hello().prop_map(FromClient::Hello),
         1 => ".{0,8}".prop_map(FromClient::Schema),
@@ -70,6 +75,10 @@ pub fn from_client() -> BoxedStrategy<FromClient> {
         1 => any::<u32>().prop_map(FromClient::Ping),
     ]
     .boxed()
+}
+
+fn first() -> impl Strategy<Value = First> {
+    (any::<u32>(), direction()).prop_map(|(rows, direction)| First { rows, direction })
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
@@ -89,7 +98,8 @@ pub fn row_snapshot() -> impl Strategy<Value = RowSnapshot> {
 
 pub fn snapshot() -> impl Strategy<Value = Snapshot> {
     let rows = vec(row_snapshot(), 0..4);
-    (subscription(), rows).prop_map(|(subscription, rows)| Snapshot { subscription, rows })
+    let all = (subscription(), rows, proptest::option::of(range().prop_map(Box::new)));
+    all.prop_map(|(subscription, rows, reaches)| Snapshot { subscription, rows, reaches })
 }
 
 pub fn declined() -> impl Strategy<Value = Declined> {
@@ -100,13 +110,15 @@ pub fn declined() -> impl Strategy<Value = Declined> {
 fn advance() -> impl Strategy<Value = Advance> {
     let parts =
         (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3), vec(declined(), 0..3));
-    parts.prop_map(|(to, more, changes, snapshots, outcomes, declined)| Advance {
+    let entered = vec(row_snapshot(), 0..3);
+    (parts, entered).prop_map(|((to, more, changes, snapshots, outcomes, declined), entered)| Advance {
         to,
         more,
         changes,
         snapshots,
         outcomes,
         declined,
+        entered,
     })
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_values::{
-    Cell, CellState, ColumnId, Element, Id, Interest, KeyRange, ListOrder, Operation, Read, Row, RowKey, TableId,
-    Timestamp, Value, Write,
+    Cell, CellState, ColumnId, Condition, Direction, Element, Field, Id, Interest, KeyRange, ListOrder, Operation,
+    Query, Read, Row, RowKey, TableId, Test, Timestamp, Value, Write,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -81,14 +81,14 @@ pub fn writes() -> impl Strategy<Value = Vec<Write>> {
     vec((cell(), operation()).prop_map(|(cell, operation)| Write { cell, operation }), 0..5)
 }
 
-fn range() -> impl Strategy<Value = KeyRange> {
+pub fn range() -> impl Strategy<Value = KeyRange> {
     let bound = || vec(any::<u8>(), 0..5).prop_map(Arc::<[u8]>::from);
     (bound(), proptest::option::of(bound())).prop_map(|(lower, upper)| KeyRange { lower, upper })
 }
 
 pub fn interest() -> BoxedStrategy<Interest> {
     let range = (table(), range()).prop_map(|(table, range)| Interest::Range { table, range });
-    prop_oneof![cell().prop_map(Interest::Cell), range].boxed()
+    prop_oneof![cell().prop_map(Interest::Cell), range, query().prop_map(Interest::Query)].boxed()
 }
 
 pub fn read() -> impl Strategy<Value = Read> {
@@ -101,7 +101,39 @@ pub fn read() -> impl Strategy<Value = Read> {
         (0..u32::MAX / 2, 0..u32::MAX / 2).prop_map(|(from, count)| Element::Slice { from, to: from + count }),
     ];
     let range = (table(), range()).prop_map(|(table, range)| Read::Range { table, range });
-    prop_oneof![(cell(), element).prop_map(|(cell, element)| Read::Cell { cell, element }), range]
+    let cell = (cell(), element).prop_map(|(cell, element)| Read::Cell { cell, element });
+    prop_oneof![3 => cell, 1 => range, 1 => query().prop_map(Read::Query)]
+}
+
+pub fn direction() -> impl Strategy<Value = Direction> {
+    prop_oneof![Just(Direction::Ascending), Just(Direction::Descending)]
+}
+
+fn field() -> impl Strategy<Value = Field> {
+    let cell = (column(), value()).prop_map(|(column, absent)| Field::Cell { column, absent });
+    prop_oneof![any::<u16>().prop_map(Field::Key), cell]
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let test = prop_oneof![
+        value().prop_map(Test::Equal),
+        value().prop_map(Test::NotEqual),
+        value().prop_map(Test::Less),
+        value().prop_map(Test::AtMost),
+        value().prop_map(Test::Greater),
+        value().prop_map(Test::AtLeast),
+        btree_set(value(), 0..4).prop_map(Test::OneOf),
+        text().prop_map(Test::BeginsWith),
+        value().prop_map(Test::Contains),
+    ];
+    (field(), test).prop_map(|(field, test)| Condition { field, test })
+}
+
+pub fn query() -> impl Strategy<Value = Arc<Query>> {
+    let parts = (table(), any::<bool>(), vec(field(), 0..3), range(), range(), vec(condition(), 0..3));
+    parts.prop_map(|(table, live, index, range, keys, conditions)| {
+        Arc::new(Query { table, live, index, range, keys, conditions })
+    })
 }
 
 fn state() -> impl Strategy<Value = CellState> {

@@ -88,7 +88,7 @@ fn about_the_feed() -> Samples {
 fn about_data() -> Samples {
     let range = Interest::Range { table: table(), range: ranges()[2].clone() };
     let chair = Interest::Cell(cell("chair"));
-    let limit = ReadLimit { rows: 100, bytes: 100_000 };
+    let limit = ReadLimit { rows: 100, bytes: 100_000, ..ReadLimit::NONE };
     vec![
         ("ask_read_at", "with limits and without", {
             let read = |limit| Ask::ReadAt { interest: range.clone(), at: time(9), limit };

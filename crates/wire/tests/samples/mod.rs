@@ -4,6 +4,7 @@ mod answers;
 mod asks;
 mod nodes;
 mod peers;
+mod queries;
 mod records;
 mod session;
 mod tabs;
@@ -21,7 +22,7 @@ pub struct Sample {
 
 pub fn all() -> Vec<Sample> {
     let between_nodes = [nodes::all(), asks::all(), answers::all(), peers::all()].concat();
-    let others = [values::all(), session::all(), records::all(), tabs::all()].concat();
+    let others = [values::all(), queries::all(), session::all(), records::all(), tabs::all()].concat();
     let all = others.into_iter().chain(between_nodes);
     all.map(|(name, comment, content)| Sample { name, comment, content }).collect()
 }

@@ -41,7 +41,7 @@ fn hello(resume: Option<Resume>, batch_ms: u64) -> FromClient {
 
 fn subscribe(held: bool, interests: Vec<(u32, Interest)>) -> FromClient {
     let interests = interests.into_iter().map(|(id, interest)| (SubscriptionId(id), interest)).collect();
-    FromClient::Subscribe(Subscribe { held, interests })
+    FromClient::Subscribe(Subscribe { held, interests, first: Default::default() })
 }
 
 fn advance(outcomes: Vec<Outcome>) -> Advance {
@@ -95,7 +95,7 @@ fn table_change() -> FromGateway {
     let tables = [table(), table(), TableId::of("chat")];
     let row = Row::from_parts(true, [(column(), CellState::Counter(1))].into());
     let rows = tables.map(|table| RowSnapshot { table, key: key("chair"), row: row.clone() }).into();
-    let snapshots = vec![Snapshot { subscription: SubscriptionId(1), rows }];
+    let snapshots = vec![Snapshot { subscription: SubscriptionId(1), rows, reaches: None }];
     FromGateway::Advance(Advance { snapshots, ..advance(Vec::new()) })
 }
 

@@ -59,7 +59,7 @@ fn full() -> TabUpdate {
     TabUpdate {
         more: true,
         rows: vec![row(every_state()), row(Row::default())],
-        snapshots: vec![Snapshot { subscription: SubscriptionId(2), rows: vec![row(every_state())] }],
+        snapshots: vec![Snapshot { subscription: SubscriptionId(2), rows: vec![row(every_state())], reaches: None }],
         unavailable: vec![SubscriptionId(9)],
         pending: mutations(),
         ended: ends(),

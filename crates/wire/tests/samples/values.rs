@@ -108,7 +108,7 @@ pub fn every_state() -> Row {
 pub fn rows(rows: Vec<Row>) -> FromGateway {
     let snapshot = |row| RowSnapshot { table: table(), key: key("chair"), row };
     let rows = rows.into_iter().map(snapshot).collect();
-    advance(Vec::new(), vec![Snapshot { subscription: SubscriptionId(3), rows }])
+    advance(Vec::new(), vec![Snapshot { subscription: SubscriptionId(3), rows, reaches: None }])
 }
 
 pub fn ranges() -> Vec<KeyRange> {
@@ -154,7 +154,11 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
             Content::FromGateway(all.map(|some| advance(some.into_iter().map(write).collect(), Vec::new())).into())
         }),
         ("table_range", "subscriptions to a table, a row and a prefix", {
-            Content::FromClient(vec![FromClient::Subscribe(Subscribe { held: false, interests: ranges })])
+            Content::FromClient(vec![FromClient::Subscribe(Subscribe {
+                held: false,
+                interests: ranges,
+                first: Default::default(),
+            })])
         }),
         ("read", "every kind of read, and those of later versions", {
             let all = [every_read(), later_reads()].map(|some| submit(some, Decision::Commit(Vec::new())));

@@ -80,7 +80,7 @@ async fn unknown_tables_and_wrong_types_are_rejected_by_name_and_change_nothing(
     }
     let interest = Interest::Range { table: TableId::of("secrets"), range: KeyRange::all() };
     let interests = vec![(SubscriptionId(1), interest)];
-    session.say(&FromClient::Subscribe(Subscribe { held: false, interests })).await;
+    session.say(&FromClient::Subscribe(Subscribe { held: false, interests, first: Default::default() })).await;
     let said = session.hear().await;
     assert!(matches!(&said, Some(FromGateway::Goodbye(said)) if said.reason == GoodbyeReason::Schema), "{said:?}");
     witness.noticed_nothing().await;

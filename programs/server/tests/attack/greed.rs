@@ -1,6 +1,7 @@
 //! Clients that are let in and want more than their part: all data and no reading of it, a million cells, an endless change of mind, one session after the
 //! other.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use iolite_values::{Cell, ClientId, ColumnId, Id, Interest, Operation, RowKey, TableId, Value, Write};
@@ -32,7 +33,7 @@ async fn enter_as(server: &Dev, client: u128) -> RawSession {
 
 fn cells(numbers: std::ops::Range<usize>) -> FromClient {
     let interests = numbers.map(|number| (SubscriptionId(number as u32), Interest::Cell(cell(number))));
-    FromClient::Subscribe(Subscribe { held: false, interests: interests.collect() })
+    FromClient::Subscribe(Subscribe { held: false, interests: interests.collect(), first: BTreeMap::new() })
 }
 
 async fn goodbye(session: &mut RawSession) -> Goodbye {

@@ -33,7 +33,7 @@ impl RawSession {
     pub async fn subscribe_to_all(&mut self, table: &str) {
         let interest = Interest::Range { table: TableId::of(table), range: KeyRange::all() };
         let interests = vec![(SubscriptionId(1), interest)];
-        self.say(&FromClient::Subscribe(Subscribe { held: false, interests })).await;
+        self.say(&FromClient::Subscribe(Subscribe { held: false, interests, first: Default::default() })).await;
     }
 
     pub async fn say(&mut self, message: &FromClient) {

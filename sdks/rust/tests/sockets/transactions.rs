@@ -109,7 +109,7 @@ fn at(micros: u64) -> Timestamp {
 /// Answers the subscription of a closure that counts hits, of which there are none, and takes its first attempt.
 async fn take_first_attempt(gateway: &mut ScriptedGateway) -> Submit {
     let (subscription, _) = gateway.subscription().await.interests[0];
-    let snapshots = vec![Snapshot { subscription, rows: Vec::new() }];
+    let snapshots = vec![Snapshot { subscription, rows: Vec::new(), reaches: None }];
     gateway.advance(at(10), Advance { snapshots, ..Advance::default() }).await;
     gateway.submission().await
 }

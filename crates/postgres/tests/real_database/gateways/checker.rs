@@ -129,18 +129,19 @@ fn apply(rows: &mut BTreeMap<(TableId, RowKey), Row>, commit: &Commit) -> Result
 }
 
 fn rows_of(rows: &BTreeMap<(TableId, RowKey), Row>, interest: &Interest) -> Vec<RowAt> {
-    let within = |table: TableId, key: &RowKey| match interest {
+    let within = |table: TableId, key: &RowKey, row: &Row| match interest {
         Interest::Cell(cell) => cell.table == table && cell.row == *key,
         Interest::Range { table: own, range } => *own == table && range.contains(key),
+        Interest::Query(query) => query.table == table && query.selects(key, row),
     };
     let part = |row: &Row| match interest {
         Interest::Cell(cell) => {
             let state = row.cell(cell.column).map(|state| (cell.column, state.clone()));
             Row::from_parts(row.exists(), state.into_iter().collect())
         }
-        Interest::Range { .. } => row.clone(),
+        Interest::Range { .. } | Interest::Query(_) => row.clone(),
     };
-    let there = rows.iter().filter(|((table, key), _)| within(*table, key));
+    let there = rows.iter().filter(|((table, key), row)| within(*table, key, row));
     let found = there.map(|((table, key), row)| RowAt { table: *table, key: key.clone(), row: part(row) });
     found.filter(|row| !row.row.is_empty()).collect()
 }

@@ -39,7 +39,7 @@ fn replied(rows: &[RowAt]) -> Said {
 fn many_rows_are_read_in_pieces() {
     let mut bench = Bench::open();
     let rows: Vec<RowAt> = (0..READ_ROWS_MAX as i64 * 2 + 5).map(|number| row(number, 1)).collect();
-    let piece = ReadLimit { rows: READ_ROWS_MAX, bytes: READ_BYTES_MAX };
+    let piece = ReadLimit { rows: READ_ROWS_MAX, bytes: READ_BYTES_MAX, ..ReadLimit::NONE };
     assert_eq!(bench.request(1, request(ReadLimit::NONE)), [Said::Asks(2, read_from(None, piece))]);
     let (first, rest) = rows.split_at(READ_ROWS_MAX + 1);
     assert_eq!(bench.answer(2, read(first)), [Said::Asks(3, read_from(first.last(), piece))]);
@@ -53,10 +53,10 @@ fn large_rows_are_read_in_pieces_as_far_as_the_reader_wants() {
     let mut bench = Bench::open();
     let rows: Vec<RowAt> = (0..5).map(|number| row(number, READ_BYTES_MAX / 2)).collect();
     let size = rows[0].row.size_bytes();
-    let limit = ReadLimit { rows: 4, bytes: size * 3 };
-    let piece = ReadLimit { rows: 4, bytes: READ_BYTES_MAX };
+    let limit = ReadLimit { rows: 4, bytes: size * 3, ..ReadLimit::NONE };
+    let piece = ReadLimit { rows: 4, bytes: READ_BYTES_MAX, ..ReadLimit::NONE };
     assert_eq!(bench.request(1, request(limit)), [Said::Asks(2, read_from(None, piece))]);
-    let rest = ReadLimit { rows: 2, bytes: size };
+    let rest = ReadLimit { rows: 2, bytes: size, ..ReadLimit::NONE };
     assert_eq!(bench.answer(2, read(&rows[..2])), [Said::Asks(3, read_from(rows.get(1), rest))]);
     assert_eq!(bench.answer(3, read(&rows[2..4])), [replied(&rows[..4])], "with the one that passes the limit");
 }

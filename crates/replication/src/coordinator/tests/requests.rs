@@ -41,7 +41,7 @@ fn a_copy_of_the_store_is_told_to_every_replica_and_waits_for_nobody() {
     bench.coordinator.handle(bench.now, CoordinatorInput::Hold(at(5)));
     let range = KeyRange { lower: [].into(), upper: Some([].into()) };
     let interest = Interest::Range { table: completions_table(), range };
-    let ask = Ask::ReadAt { interest, at: at(5), limit: ReadLimit { rows: 0, bytes: 0 } };
+    let ask = Ask::ReadAt { interest, at: at(5), limit: ReadLimit { rows: 0, bytes: 0, ..ReadLimit::NONE } };
     assert_eq!(bench.said(), [Said::Asks(2, ask)]);
     assert_eq!((bench.coordinator.open_requests(), bench.answer(2, Answer::Behind { complete: at(1) })), (0, vec![]));
 }
@@ -120,7 +120,7 @@ fn an_answer_of_another_kind_leaves_the_question_open() {
 fn reads_changes_and_acknowledgements_are_passed_on() {
     let mut bench = Bench::open();
     let (interest, client, resolved) = (read(), transaction(1).id.client, Timestamp::ZERO);
-    let limit = ReadLimit { rows: 10, bytes: 1_000 };
+    let limit = ReadLimit { rows: 10, bytes: 1_000, ..ReadLimit::NONE };
     let asks = [
         (
             Request::ReadAt { interest: interest.clone(), at: resolved, limit },

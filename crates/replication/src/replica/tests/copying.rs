@@ -15,7 +15,7 @@ const CLIENT: ClientId = ClientId(Id::from_u128(1));
 
 fn completions(range: KeyRange, at: Timestamp, rows: usize) -> Ask {
     let interest = Interest::Range { table: completions_table(), range };
-    Ask::ReadAt { interest, at, limit: ReadLimit { rows, bytes: usize::MAX } }
+    Ask::ReadAt { interest, at, limit: ReadLimit { rows, ..ReadLimit::NONE } }
 }
 
 fn hold(at: Timestamp) -> Ask {

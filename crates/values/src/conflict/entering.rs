@@ -1,0 +1,144 @@
+//! Whether a transaction may bring a row into the answers of a query: what queries read beside the rows that they return.
+//!
+//! Rows that were returned are read by their own cells, so only others count here. All writes of the transaction to a row are taken together: it may come
+//! in if everything that they set satisfies the query, and they set something that the query looks at, or create the row. What they do not set counts as
+//! satisfying, for nothing is known of it; and so does what is set by an operation whose effect rests on what was there.
+//! Invariant: a row that was no answer before the writes and is one after them is found, whatever it held.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::index_key::{encode_indexed, fixed_values, has_some_with};
+use crate::query::{Condition, Field, Query, Test};
+use crate::{Cell, ColumnId, Operation, Row, RowKey, Value, Write};
+
+/// Whether any row that these writes of one transaction change may come in by them.
+pub(super) fn may_bring_any(query: &Query, writes: &[Write]) -> bool {
+    let concerns = |cell: &Cell| cell.table == query.table && query.keys.contains(&cell.row);
+    let mut rows: BTreeMap<&RowKey, Known<'_>> = BTreeMap::new();
+    for write in writes.iter().filter(|write| concerns(&write.cell)) {
+        rows.entry(&write.cell.row).or_default().take(write);
+    }
+    rows.into_iter().any(|(key, known)| known.may_enter(query, key))
+}
+
+/// What is known of a row from a transaction's writes to it alone.
+#[derive(Default)]
+struct Known<'a> {
+    /// As far as it is known.
+    row: Row,
+    /// The row was created or deleted, so all of it is known.
+    whole: bool,
+    set: BTreeSet<ColumnId>,
+    /// Changed, and it is not known to what.
+    changed: BTreeSet<ColumnId>,
+    /// Of sets of which not all is known.
+    members: BTreeMap<(ColumnId, &'a Value), bool>,
+}
+
+/// What the writes do to one thing that the query asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    None,
+    MaySatisfy,
+    Fails,
+}
+
+impl<'a> Known<'a> {
+    fn take(&mut self, write: &'a Write) {
+        let (column, operation) = (write.cell.column, &write.operation);
+        match operation {
+            Operation::Create | Operation::Delete if column == ColumnId::ROW => {
+                *self = Known { row: std::mem::take(&mut self.row), whole: true, ..Known::default() };
+                // Whatever it held, it holds nothing now.
+                let _ = self.row.apply(column, operation);
+            }
+            Operation::Put(_) | Operation::Assign(_) | Operation::PutTotal(_) => self.apply(column, operation),
+            _ if self.whole || self.set.contains(&column) => self.apply(column, operation),
+            Operation::Insert(member) => drop(self.members.insert((column, member), true)),
+            Operation::Remove(member) => drop(self.members.insert((column, member), false)),
+            Operation::Create
+            | Operation::Delete
+            | Operation::Add(_)
+            | Operation::Append { .. }
+            | Operation::SetAt { .. }
+            | Operation::PutEntry { .. }
+            | Operation::RemoveEntry { .. } => drop(self.changed.insert(column)),
+        }
+    }
+
+    fn apply(&mut self, column: ColumnId, operation: &Operation) {
+        self.changed.remove(&column);
+        self.set.insert(column);
+        // An operation of another type changes nothing, here as in the store.
+        let _ = self.row.apply(column, operation);
+    }
+
+    fn may_enter(&self, query: &Query, key: &RowKey) -> bool {
+        let exists = !self.whole || self.row.exists() || query.live && !self.row.is_empty();
+        let begins = query.live || self.whole;
+        let conditions = query.conditions.iter().map(|condition| self.effect_on(condition, key));
+        let effects: Vec<Effect> = conditions.chain([self.effect_on_place(query, key)]).collect();
+        exists && !effects.contains(&Effect::Fails) && (begins || effects.contains(&Effect::MaySatisfy))
+    }
+
+    fn effect_on(&self, condition: &Condition, key: &RowKey) -> Effect {
+        let Some(column) = condition.field.column() else {
+            return if condition.holds(key, &self.row) { Effect::None } else { Effect::Fails };
+        };
+        if self.is_known(column) {
+            return match condition.holds(key, &self.row) {
+                true if self.set.contains(&column) => Effect::MaySatisfy,
+                true => Effect::None,
+                false => Effect::Fails,
+            };
+        }
+        let member = match &condition.test {
+            Test::Contains(member) => self.members.get(&(column, member)),
+            Test::Equal(_)
+            | Test::NotEqual(_)
+            | Test::Less(_)
+            | Test::AtMost(_)
+            | Test::Greater(_)
+            | Test::AtLeast(_)
+            | Test::OneOf(_)
+            | Test::BeginsWith(_) => None,
+        };
+        match (member, self.changed.contains(&column)) {
+            (Some(false), _) => Effect::Fails,
+            (Some(true), _) | (None, true) => Effect::MaySatisfy,
+            (None, false) => Effect::None,
+        }
+    }
+
+    /// Where in the index the row may stand: as far as its first fields are known, or all keys of the range agree in them.
+    fn effect_on_place(&self, query: &Query, key: &RowKey) -> Effect {
+        let fixed = fixed_values(&query.range);
+        let mut prefix = Vec::new();
+        let known = query.index.iter().enumerate().take_while(|(place, field)| {
+            if field.column().is_none_or(|column| self.is_known(column)) {
+                encode_indexed(&field.value(key, &self.row), &mut prefix);
+                return true;
+            }
+            fixed.get(*place).inspect(|value| prefix.extend_from_slice(value)).is_some()
+        });
+        let is_inside = match known.count() == query.index.len() {
+            true => query.range.contains_bytes(&[&prefix, key.as_bytes()].concat()),
+            false => has_some_with(&query.range, &prefix),
+        };
+        let is_touched = |field: &Field| {
+            field.column().is_some_and(|column| self.set.contains(&column) || self.changed.contains(&column))
+        };
+        match (is_inside, query.index.iter().any(is_touched)) {
+            (false, _) => Effect::Fails,
+            (true, true) => Effect::MaySatisfy,
+            (true, false) => Effect::None,
+        }
+    }
+
+    fn is_known(&self, column: ColumnId) -> bool {
+        self.whole || self.set.contains(&column)
+    }
+}
+
+#[cfg(test)]
+mod tests;
