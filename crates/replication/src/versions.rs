@@ -3,12 +3,15 @@
 //! Invariants:
 //! - a row's latest state is its base with its history applied in timestamp order, and the history is what the log says of it;
 //! - every commit above the low watermark is in the log, and none at or below it;
-//! - the state at every timestamp from the low watermark on can be read.
+//! - the state at every timestamp from the low watermark on can be read;
+//! - a secondary index says what the rows say.
 //!
 //! Source: multi-version timestamp ordering as in TAPIR (TOCS 2018) 5.1; operations instead of values after Zhang 2017, 3.4.
 
+mod answers;
 mod checkpoint;
 mod collect;
+mod indexes;
 mod landmarks;
 mod log;
 mod logged;
@@ -21,6 +24,8 @@ use std::sync::Arc;
 use iolite_values::{RowKey, TableId, Timestamp, TypeMismatch, Write};
 
 pub use collect::Retention;
+pub use indexes::INDEXES_MAX;
+use indexes::Indexes;
 pub use logged::Logged;
 pub use read::through_limit;
 pub use row::{Version, VersionedRow};
@@ -31,6 +36,7 @@ pub struct Versions {
     tables: BTreeMap<TableId, BTreeMap<RowKey, VersionedRow>>,
     recent: BTreeMap<Timestamp, Logged>,
     low_watermark: Timestamp,
+    indexes: Indexes,
     /// Operations in all histories.
     history_operations: usize,
 }
@@ -80,10 +86,13 @@ impl Versions {
         let cell = &writes[index].cell;
         let table = self.tables.entry(cell.table).or_default();
         let row = table.entry(cell.row.clone()).or_default();
-        if !row.reflects(at, index) {
-            row.insert(Version { at, writes: writes.clone(), index })?;
-            self.history_operations += 1;
+        if row.reflects(at, index) {
+            return Ok(());
         }
+        let moving = self.indexes.before(cell.table, &cell.row, row.latest(), cell.column);
+        row.insert(Version { at, writes: writes.clone(), index })?;
+        self.history_operations += 1;
+        self.indexes.after(cell.table, &cell.row, row.latest(), moving);
         Ok(())
     }
 
@@ -111,6 +120,7 @@ impl Versions {
             }
         }
         assert_eq!(operations, self.history_operations, "the count of operations in histories");
+        self.indexes.validate(&self.tables);
         let logged: usize = self.recent.values().map(|logged| logged.commit.writes.len()).sum();
         assert_eq!(operations, logged, "every write of a recent commit is in its row's history, once");
     }

@@ -14,6 +14,7 @@ mod conflicts;
 mod driver;
 mod feed;
 mod levels;
+mod queries;
 mod reads;
 mod validation;
 mod writes;
@@ -45,6 +46,7 @@ fn behaviours() -> Vec<Behaviour> {
     [
         writes::BEHAVIOURS,
         reads::BEHAVIOURS,
+        queries::BEHAVIOURS,
         conflicts::BEHAVIOURS,
         levels::BEHAVIOURS,
         completions::BEHAVIOURS,

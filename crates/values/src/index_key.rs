@@ -45,9 +45,9 @@ impl IndexKey {
         &self.bytes
     }
 
-    /// The primary key of the row.
-    pub fn row_key(&self) -> RowKey {
-        RowKey::bound(&self.bytes[self.key_at as usize..])
+    /// The primary key of the row, encoded.
+    pub fn row_key_bytes(&self) -> &[u8] {
+        &self.bytes[self.key_at as usize..]
     }
 }
 

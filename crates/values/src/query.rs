@@ -56,9 +56,13 @@ impl Query {
 
     /// Whether a row is among the answers.
     pub fn selects(&self, key: &RowKey, row: &Row) -> bool {
+        self.selects_in_range(key, row) && self.range.contains_bytes(self.index_key(key, row).as_bytes())
+    }
+
+    /// The same of a row whose place in the index is known to lie in the range.
+    pub fn selects_in_range(&self, key: &RowKey, row: &Row) -> bool {
         self.keys.contains(key)
             && (row.exists() || self.live && !row.is_empty())
-            && self.range.contains_bytes(self.index_key(key, row).as_bytes())
             && self.conditions.iter().all(|condition| condition.holds(key, row))
     }
 

@@ -42,6 +42,7 @@ impl Versions {
     /// Takes a row from a checkpoint, before any commit.
     pub fn restore(&mut self, row: CheckpointRow) {
         if !row.base.is_empty() {
+            self.indexes.drop_of(row.table);
             let restored = VersionedRow::new(row.base, row.base_at);
             self.tables.entry(row.table).or_default().insert(row.key, restored);
         }

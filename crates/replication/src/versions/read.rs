@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use iolite_store::{ReadLimit, ReadReply, RowAt, TooOld};
-use iolite_values::{ColumnId, Direction, Interest, KeyRange, Query, Row, RowKey, TableId, Timestamp};
+use iolite_values::{ColumnId, Direction, Interest, KeyRange, Row, RowKey, TableId, Timestamp};
 
 use super::{VersionedRow, Versions};
 
@@ -12,7 +12,7 @@ impl Versions {
     ///
     /// # Errors
     /// [`TooOld`] below the low watermark.
-    pub fn read_at(&self, interest: &Interest, at: Timestamp, limit: ReadLimit) -> Result<ReadReply, TooOld> {
+    pub fn read_at(&mut self, interest: &Interest, at: Timestamp, limit: ReadLimit) -> Result<ReadReply, TooOld> {
         if at < self.low_watermark {
             return Err(TooOld { low_watermark: self.low_watermark });
         }
@@ -35,7 +35,7 @@ impl Versions {
     }
 
     /// A table's rows between two bounds, in key order. Bounds are bytes, and not always those of a key.
-    fn rows_in<'a>(
+    pub(super) fn rows_in<'a>(
         &'a self,
         table: TableId,
         range: &'a KeyRange,
@@ -43,26 +43,10 @@ impl Versions {
         let rows = self.tables.get(&table).filter(|_| !range.is_empty());
         rows.into_iter().flat_map(move |rows| rows.range::<[u8], _>(bounds(range)))
     }
-
-    fn answers(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
-        let rows = self.rows_in(query.table, &query.keys).map(|(key, row)| (key, row.at(at)));
-        let answers = rows.filter(|(key, row)| query.selects(key, row));
-        let mut answers: Vec<_> = answers.map(|(key, row)| (query.index_key(key, &row), key, row)).collect();
-        answers.sort_by(|(a, ..), (b, ..)| match limit.direction {
-            Direction::Ascending => a.cmp(b),
-            Direction::Descending => b.cmp(a),
-        });
-        let rows = answers.into_iter().map(|(_, key, row)| RowAt {
-            table: query.table,
-            key: key.clone(),
-            row: row.into_owned(),
-        });
-        through_limit(rows, limit).collect()
-    }
 }
 
 /// As a map of bytes takes them.
-fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
+pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     let upper = range.upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     (Bound::Included(&*range.lower), upper)
 }
@@ -82,6 +66,6 @@ fn cell_of(row: &Row, column: ColumnId) -> Row {
     Row::from_parts(row.exists(), cell.into_iter().collect())
 }
 
-fn row_at(table: TableId, key: &RowKey, row: Row) -> Option<RowAt> {
+pub(super) fn row_at(table: TableId, key: &RowKey, row: Row) -> Option<RowAt> {
     (!row.is_empty()).then(|| RowAt { table, key: key.clone(), row })
 }

@@ -84,7 +84,7 @@ fn with(commits: &[Commit]) -> Versions {
 proptest! {
     #[test]
     fn every_timestamp_shows_the_commits_up_to_it_whatever_order_they_came_in(commits in commits()) {
-        let versions = with(&commits);
+        let mut versions = with(&commits);
         for micros in (0..130).step_by(5) {
             let read = versions.read_at(&everything(), at(micros), ReadLimit::NONE).unwrap();
             prop_assert_eq!(read.rows, model(&commits, at(micros)));
@@ -186,3 +186,5 @@ fn a_read_of_the_recent_past_of_a_hot_cell_does_not_begin_at_its_beginning() {
         assert_eq!(state, Some(CellState::Counter(100_000 - i64::try_from(behind).unwrap())));
     }
 }
+
+mod answers;

@@ -455,8 +455,9 @@ pub fn check_same_state(mut before: Replica, recovered: &mut Replica) -> Result<
         return Err(Violation::Recovery("other recent commits".into()));
     }
     for at in expected.iter().map(|commit| commit.at).chain([low_watermark, Timestamp::MAX]) {
-        let read =
-            |replica: &Replica| replica.versions().read_at(&everything(), at, iolite_store::ReadLimit::NONE).unwrap();
+        let read = |replica: &Replica| {
+            replica.versions().clone().read_at(&everything(), at, iolite_store::ReadLimit::NONE).unwrap()
+        };
         if read(&before) != read(recovered) {
             let difference = format!("{:?}\ninstead of\n{:?}", read(recovered), read(&before));
             return Err(Violation::Recovery(format!("other rows at {at:?}, above {low_watermark:?}: {difference}")));

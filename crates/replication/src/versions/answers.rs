@@ -1,0 +1,105 @@
+//! The answers of a query at a timestamp.
+//!
+//! An index has the latest state of each row. What was written since the timestamp is judged row by row, and of the index only the others are taken: the
+//! work is in proportion to what is looked at and to the commits since.
+//! Invariant: a row is judged once, by its state at the timestamp.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::iter::Peekable;
+use std::ops::Bound;
+
+use iolite_store::{ReadLimit, RowAt};
+use iolite_values::{Direction, IndexKey, Query, Timestamp};
+
+use super::Versions;
+use super::read::{bounds, row_at, through_limit};
+
+impl Versions {
+    /// Through the one that passes the limit.
+    pub(super) fn answers(&mut self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
+        if query.range.is_empty() || query.keys.is_empty() {
+            return Vec::new();
+        }
+        if query.index.is_empty() {
+            return self.answers_by_key(query, at, limit);
+        }
+        // The index has to be there before anything borrows the rows.
+        self.indexes.ask_for(query.table, &query.index, self.tables.get(&query.table));
+        self.answers_by_index(query, at, limit)
+    }
+
+    fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
+        let keys = query.range.within(&query.keys);
+        let rows = self.rows_in(query.table, &keys).map(|(key, row)| (key, row.at(at)));
+        let answers = rows.filter(|(key, row)| query.selects(key, row));
+        let answers = answers.filter_map(|(key, row)| row_at(query.table, key, row.into_owned()));
+        match limit.direction {
+            Direction::Ascending => through_limit(answers, limit).collect(),
+            Direction::Descending => through_limit(answers.rev(), limit).collect(),
+        }
+    }
+
+    fn answers_by_index(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
+        let (Some(rows), Some(index)) = (self.tables.get(&query.table), self.indexes.keys(query.table, &query.index))
+        else {
+            return Vec::new();
+        };
+        let written = self.written_after(query, at);
+        let mut moved: Vec<(IndexKey, RowAt)> = Vec::new();
+        for (key, row) in written.iter().filter_map(|key| rows.get_key_value(*key)) {
+            let row = row.at(at);
+            if query.selects(key, &row) {
+                let place = query.index_key(key, &row);
+                moved.push((place, RowAt { table: query.table, key: key.clone(), row: row.into_owned() }));
+            }
+        }
+        moved.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let settled = index.range::<[u8], _>(bounds(&query.range));
+        let settled = settled.filter(|place| !written.contains(place.row_key_bytes())).filter_map(|place| {
+            let (key, row) = rows.get_key_value(place.row_key_bytes())?;
+            let row = row.latest();
+            query
+                .selects_in_range(key, row)
+                .then(|| (place.clone(), RowAt { table: query.table, key: key.clone(), row: row.clone() }))
+        });
+        match limit.direction {
+            Direction::Ascending => merged(settled, moved.into_iter(), Ordering::Less, limit),
+            Direction::Descending => merged(settled.rev(), moved.into_iter().rev(), Ordering::Greater, limit),
+        }
+    }
+
+    /// The rows of the query's table that were written since.
+    fn written_after(&self, query: &Query, at: Timestamp) -> BTreeSet<&[u8]> {
+        let later = self.recent.range((Bound::Excluded(at), Bound::Unbounded));
+        let cells = later.flat_map(|(_, logged)| logged.commit.writes.iter()).map(|write| &write.cell);
+        let own = cells.filter(|cell| cell.table == query.table && query.keys.contains(&cell.row));
+        own.map(|cell| cell.row.as_bytes()).collect()
+    }
+}
+
+/// Two series without a place in common, put together in their order: the one whose place compares so comes first.
+fn merged(
+    one: impl Iterator<Item = (IndexKey, RowAt)>,
+    other: impl Iterator<Item = (IndexKey, RowAt)>,
+    first: Ordering,
+    limit: ReadLimit,
+) -> Vec<RowAt> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    let next = std::iter::from_fn(|| next_of(&mut one, &mut other, first));
+    through_limit(next, limit).collect()
+}
+
+fn next_of<A, B>(one: &mut Peekable<A>, other: &mut Peekable<B>, first: Ordering) -> Option<RowAt>
+where
+    A: Iterator<Item = (IndexKey, RowAt)>,
+    B: Iterator<Item = (IndexKey, RowAt)>,
+{
+    let is_one = match (one.peek(), other.peek()) {
+        (Some((a, _)), Some((b, _))) => a.cmp(b) == first,
+        (Some(_), None) => true,
+        (None, _) => false,
+    };
+    let next = if is_one { one.next() } else { other.next() };
+    next.map(|(_, row)| row)
+}
