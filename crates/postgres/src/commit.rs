@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use iolite_store::{CommitReply, Completion, CompletionDecision, Refusal, Reply};
-use iolite_values::{Attempt, ClientId, Counter, Decision, Read, Timestamp, Transaction};
+use iolite_store::{Commit, CommitReply, Completion, CompletionDecision, Refusal, Reply};
+use iolite_values::{Attempt, ClientId, Counter, Decision, KeyRange, Read, TableId, Timestamp, Transaction};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row, Statement};
 
@@ -31,6 +31,12 @@ const RANGES: &str = "
 SELECT max(t.at) FROM unnest($1::int8[], $2::bytea[], $3::bytea[]) AS r(tbl, lower, upper)
 JOIN touches t ON t.tbl = r.tbl AND t.key >= r.lower AND t.key < r.upper AND t.at > $4";
 
+const BESIDE_QUERIES: &str = "
+SELECT at, record FROM commits WHERE at IN (
+  SELECT t.at FROM unnest($1::int8[], $2::bytea[], $3::bytea[]) AS r(tbl, lower, upper)
+  JOIN touches t ON t.tbl = r.tbl AND t.key >= r.lower AND t.key < r.upper AND t.at > $4
+) ORDER BY at";
+
 const STANDING: &str = "
 SELECT GREATEST((SELECT max(at) FROM commits), h.low_watermark), h.low_watermark,
   (extract(epoch FROM clock_timestamp()) * 1000000)::int8,
@@ -54,12 +60,33 @@ const AFTER_ALL: &[u8] = &[0xff];
 /// A value for a column.
 type Value<'a> = &'a (dyn ToSql + Sync);
 
+/// Ranges of keys in columns.
+#[derive(Default)]
+struct Ranges<'a> {
+    tables: Vec<i64>,
+    lowers: Vec<&'a [u8]>,
+    uppers: Vec<&'a [u8]>,
+}
+
+impl<'a> FromIterator<(TableId, &'a KeyRange)> for Ranges<'a> {
+    fn from_iter<I: IntoIterator<Item = (TableId, &'a KeyRange)>>(all: I) -> Ranges<'a> {
+        let mut ranges = Ranges::default();
+        for (table, range) in all {
+            ranges.tables.push(i64::from(table.0));
+            ranges.lowers.push(&range.lower[..]);
+            ranges.uppers.push(range.upper.as_deref().unwrap_or(AFTER_ALL));
+        }
+        ranges
+    }
+}
+
 /// A connection on which transactions are decided.
 pub(crate) struct Committer {
     client: Client,
     rows: Rows,
     lock: Statement,
     ranges: Statement,
+    beside_queries: Statement,
     standing: Statement,
     write: Statement,
     acknowledge: Statement,
@@ -72,6 +99,7 @@ impl Committer {
             rows: Rows::prepare(&client).await?,
             lock: client.prepare(LOCK).await?,
             ranges: client.prepare(RANGES).await?,
+            beside_queries: client.prepare(BESIDE_QUERIES).await?,
             standing: client.prepare(STANDING).await?,
             write: client.prepare(WRITE).await?,
             acknowledge: client.prepare(ACKNOWLEDGE).await?,
@@ -164,18 +192,20 @@ impl Committer {
         let bytes = &bytes[..];
         let client: [Value<'_>; 2] = [&bytes, &counter];
         // What is kept of the past is asked for first, and through where it is kept after that: it can only be collected in between.
-        let (begun, locked, rows, range_change, standing) = tokio::join!(
+        let (begun, locked, rows, range_change, beside_queries, standing) = tokio::join!(
             biased;
             self.client.batch_execute(BEGIN),
             self.lock(&keys, &modes),
             self.rows.fetch(&self.client, &wanted, Timestamp::MAX),
             self.range_change(transaction),
+            self.beside_queries(transaction),
             self.client.query_one(&self.standing, &client),
         );
         begun.and(locked)?;
-        let (rows, range_change, standing) = (rows?, range_change?, standing?);
+        let (rows, range_change, beside_queries, standing) = (rows?, range_change?, beside_queries?, standing?);
         shared.note_long(&rows);
-        Ok(Facts { standing: standing_of(&standing), client: client_of(&standing), rows, range_change })
+        let (standing, client) = (standing_of(&standing), client_of(&standing));
+        Ok(Facts { standing, client, rows, range_change, beside_queries })
     }
 
     async fn lock(&self, keys: &[i64], modes: &[bool]) -> Result<(), Error> {
@@ -183,23 +213,32 @@ impl Committer {
     }
 
     async fn range_change(&self, transaction: &Transaction) -> Result<Option<Timestamp>, Error> {
-        let (mut tables, mut lowers, mut uppers) = (Vec::new(), Vec::new(), Vec::new());
-        for read in &transaction.reads {
-            let (table, range) = match read {
-                Read::Cell { .. } => continue,
-                Read::Range { table, range } => (*table, range),
-                Read::Query(query) => (query.table, &query.keys),
-            };
-            tables.push(i64::from(table.0));
-            lowers.push(&range.lower[..]);
-            uppers.push(range.upper.as_deref().unwrap_or(AFTER_ALL));
-        }
+        let ranges = transaction.reads.iter().filter_map(|read| match read {
+            Read::Range { table, range } => Some((*table, range)),
+            Read::Cell { .. } | Read::Query(_) => None,
+        });
+        let Ranges { tables, lowers, uppers } = ranges.collect();
         if tables.is_empty() {
             return Ok(None);
         }
         let snapshot = timestamp_to_column(transaction.snapshot);
         let row = self.client.query_one(&self.ranges, &[&tables, &lowers, &uppers, &snapshot]).await?;
         Ok(row.get::<_, Option<i64>>(0).map(timestamp_from_column))
+    }
+
+    async fn beside_queries(&self, transaction: &Transaction) -> Result<Vec<Commit>, WorkError> {
+        let keys = transaction.reads.iter().filter_map(|read| match read {
+            Read::Query(query) => Some((query.table, &query.keys)),
+            Read::Cell { .. } | Read::Range { .. } => None,
+        });
+        let Ranges { tables, lowers, uppers } = keys.collect();
+        if tables.is_empty() {
+            return Ok(Vec::new());
+        }
+        let snapshot = timestamp_to_column(transaction.snapshot);
+        let lines = self.client.query(&self.beside_queries, &[&tables, &lowers, &uppers, &snapshot]).await?;
+        let commits = lines.iter().map(|line| records::decode(timestamp_from_column(line.get(0)), line.get(1)));
+        Ok(commits.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
     /// Writes the outcome, its completion record with it, and commits.

@@ -46,6 +46,8 @@ pub struct Facts {
     pub rows: BTreeMap<RowId, RowFacts>,
     /// The last commit after the snapshot that touched a range that was read.
     pub range_change: Option<Timestamp>,
+    /// The commits after the snapshot that touched rows which may be answers of queries that were read, oldest first.
+    pub beside_queries: Vec<Commit>,
 }
 
 /// Why stored bytes are not a store's.

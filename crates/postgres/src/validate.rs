@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_store::size::{ROW_BYTES_MAX, row_bytes};
 use iolite_store::{CommitReply, Refusal, Validity};
 use iolite_values::{
-    CellState, Commutativity, Operation, Read, Row, Timestamp, Transaction, Write, observes, writes_commute,
+    CellState, Commutativity, Operation, Read, Row, Timestamp, Transaction, Write, disturbs, observes, writes_commute,
 };
 
 use crate::facts::{Facts, RowId};
@@ -79,7 +79,15 @@ fn conflict(transaction: &Transaction, facts: &Facts) -> Option<Timestamp> {
     let cells = transaction.reads.iter().filter_map(|read| change_of(read, transaction.snapshot, facts));
     let guarded = if transaction.level.guards_writes() { transaction.writes() } else { &[] };
     let writes = guarded.iter().filter_map(|write| change_beside(write, transaction.snapshot, facts));
-    cells.chain(facts.range_change).chain(writes).max()
+    cells.chain(facts.range_change).chain(writes).chain(change_of_queries(&transaction.reads, facts)).max()
+}
+
+/// The last commit that may have brought a row into a query.
+fn change_of_queries(reads: &[Read], facts: &Facts) -> Option<Timestamp> {
+    let queries: Vec<&Read> = reads.iter().filter(|read| matches!(read, Read::Query(_))).collect();
+    let mut newest_first = facts.beside_queries.iter().rev();
+    let change = newest_first.find(|commit| queries.iter().any(|query| disturbs(&commit.writes, query)));
+    change.map(|commit| commit.at)
 }
 
 fn change_beside(write: &Write, snapshot: Timestamp, facts: &Facts) -> Option<Timestamp> {

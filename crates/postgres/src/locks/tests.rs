@@ -192,3 +192,14 @@ fn stores_in_other_schemas_have_other_locks_and_halves_make_the_whole() {
     let (high, low) = key.halves();
     assert_eq!((u64::from(high) << 32 | u64::from(low)).cast_signed(), key.as_i64());
 }
+
+#[test]
+fn a_query_keeps_writers_off_its_primary_keys() {
+    let query = |keys| Read::Query(std::sync::Arc::new(iolite_values::Query::all(TABLE, false).within(&keys)));
+    let all = plan(&transaction(vec![query(KeyRange::all())], vec![write(1, Operation::Add(1))]));
+    assert_eq!(mode(&all, &Resource::Table(TABLE)), Some(Mode::Exclusive));
+    let first = KeyRange::prefix(&[Value::Int(1)]).expect("short");
+    let some = plan(&transaction(vec![query(first)], vec![write(1, Operation::Add(1))]));
+    assert_eq!(mode(&some, &Resource::Table(TABLE)), Some(Mode::Shared));
+    assert_eq!(mode(&some, &Resource::Partition(TABLE, partition_of(&key(1, 1)))), Some(Mode::Exclusive));
+}

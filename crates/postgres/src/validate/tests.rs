@@ -55,6 +55,25 @@ fn facts(history: &[(u64, Operation)]) -> Facts {
     Facts { standing, rows: [(id, row)].into(), ..Facts::default() }
 }
 
+#[test]
+fn a_query_is_changed_by_what_may_come_in_after_it_was_read() {
+    let state = iolite_values::Field::Cell { column: COLUMN, absent: Value::Null };
+    let open = iolite_values::Condition { field: state, test: iolite_values::Test::Equal(Value::Int(1)) };
+    let query = iolite_values::Query { conditions: vec![open], ..iolite_values::Query::all(TABLE, false) };
+    let reader = transaction(vec![Read::Query(std::sync::Arc::new(query))], vec![]);
+    let beside = |history: &[(u64, i64)]| {
+        let commits = history.iter().map(|(number, value)| Commit {
+            at: at(*number),
+            transaction: TransactionId::default(),
+            writes: [write(Operation::Put(Value::Int(*value)))].into(),
+        });
+        Facts { beside_queries: commits.collect(), ..facts(&[]) }
+    };
+    let conflict = |number| Verdict::Reply(CommitReply::Conflict { at_least: at(number) });
+    assert_eq!(verdict(&reader, &beside(&[(60, 1), (70, 1), (80, 2)])), conflict(70));
+    assert_eq!(verdict(&reader, &beside(&[(60, 2)])), Verdict::Accept);
+}
+
 /// As if everything was had alone.
 fn verdict(transaction: &Transaction, facts: &Facts) -> Verdict {
     let alone = crate::locks::rows_of(transaction);
