@@ -1,6 +1,6 @@
 //! Additive change: what a server's schema may become without harm to the clients that have an older one.
 
-use super::{Schema, SchemaError};
+use super::{Schema, SchemaError, Table};
 
 impl Schema {
     /// This schema with the tables, columns and indexes that only `newer` has.
@@ -38,18 +38,7 @@ impl Schema {
             }
             known.numbers.clear();
             known.number_columns(name)?;
-            for (index, columns) in &table.indexes {
-                match known.indexes.get(index) {
-                    Some(same) if same == columns => {}
-                    Some(_) => {
-                        let problem = format!(
-                            "index {index:?} is of other columns in the server's schema: give the new one another name"
-                        );
-                        return Err(SchemaError::new(name, "", problem));
-                    }
-                    None => drop(known.indexes.insert(index.clone(), columns.clone())),
-                }
-            }
+            known.add_indexes(name, table)?;
         }
         Schema::new(tables)
     }
@@ -57,5 +46,22 @@ impl Schema {
     /// Whether a client with `other` can work with a server that has this schema: every table and column of it is here, and the same.
     pub fn covers(&self, other: &Schema) -> bool {
         self.merged_with(other).is_ok_and(|merged| merged == *self)
+    }
+}
+
+impl Table {
+    fn add_indexes(&mut self, name: &str, newer: &Table) -> Result<(), SchemaError> {
+        for (index, columns) in &newer.indexes {
+            match self.indexes.get(index) {
+                Some(same) if same == columns => {}
+                Some(_) => {
+                    let problem =
+                        format!("index {index:?} is of other columns in the server's schema: rename the new one");
+                    return Err(SchemaError::new(name, "", problem));
+                }
+                None => *self = self.clone().indexed(name, index, columns.clone())?,
+            }
+        }
+        Ok(())
     }
 }
