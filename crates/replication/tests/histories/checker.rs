@@ -13,7 +13,7 @@ use iolite_replication::{Logged, Replica, decisions};
 use iolite_store::{CommitReply, Completion, CompletionDecision, ReadReply};
 use iolite_values::{
     Attempt, ColumnId, Commutativity, Interest, Level, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write,
-    observes, writes_commute,
+    disturbs, writes_commute,
 };
 
 use super::client::Submission;
@@ -261,7 +261,12 @@ fn read_of(model: &Model, read: &Read) -> Rows {
 /// A part of a collection was read: only that part has to be the same.
 fn same_as_read(read: &Read, seen: &Rows, now: &Rows) -> bool {
     use iolite_values::{CellState, Element};
-    let Read::Cell { cell, element } = read else { return seen == now };
+    let (cell, element) = match read {
+        Read::Cell { cell, element } => (cell, element),
+        Read::Range { .. } => return seen == now,
+        // What of the answers was read has reads of its own: no others have come in.
+        Read::Query(_) => return now.iter().all(|(id, _)| seen.iter().any(|(own, _)| own == id)),
+    };
     let state = |rows: &Rows| rows.first().and_then(|(_, row)| row.cell(cell.column).cloned());
     match (element, state(seen), state(now)) {
         (Element::Member(value), seen, now) => {
@@ -398,7 +403,7 @@ fn in_the_past(
 }
 
 fn observe(reads: &[Read], writes: &[Write]) -> bool {
-    reads.iter().any(|read| writes.iter().any(|write| observes(read, write)))
+    reads.iter().any(|read| disturbs(writes, read))
 }
 
 /// Reads that were called valid, behind the commits: after what they show and before what they do not.

@@ -40,6 +40,8 @@ pub struct Client {
     acknowledge: VecDeque<Counter>,
     /// Whether what is under way is to write nothing.
     only_reads: bool,
+    /// Of the read that is under way.
+    limit: ReadLimit,
     /// How long it waits for the outcome that it asks for.
     patience: Option<Duration>,
     kind: Kind,
@@ -92,6 +94,7 @@ impl Client {
             refused: Vec::new(),
             acknowledge: VecDeque::new(),
             only_reads: false,
+            limit: ReadLimit::NONE,
             patience: None,
             kind: Kind::Client,
         }
@@ -171,7 +174,8 @@ impl Client {
     fn go_on(&mut self, random: &mut Random, step: u64) -> Option<Request> {
         let Doing::Reading { snapshot, reads, seen, left } = &mut self.doing else { return None };
         if let Some(read) = left.front() {
-            return Some(Request::ReadAt { interest: read.interest(), at: *snapshot, limit: ReadLimit::NONE });
+            self.limit = workload::limit(random, read);
+            return Some(Request::ReadAt { interest: read.interest(), at: *snapshot, limit: self.limit });
         }
         let decision = match random.below(10) {
             _ if self.only_reads => Decision::Commit(Vec::new()),
@@ -266,7 +270,10 @@ impl Client {
             (Reply::ReadAt(Ok(reply)), _) => {
                 // A gateway that was lost may have been asked before.
                 let Doing::Reading { reads, seen, left, .. } = &mut self.doing else { return None };
-                reads.push(left.pop_front().expect("one read at a time"));
+                let read = left.pop_front().expect("one read at a time");
+                let (read, rows) = workload::read_with(read, self.limit, &reply);
+                rows.into_iter().for_each(|row| left.push_front(row));
+                reads.push(read);
                 seen.push(reply);
                 self.go_on(random, step)
             }

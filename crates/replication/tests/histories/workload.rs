@@ -1,9 +1,13 @@
 //! Random transactions over few rows of all types, so that they meet.
 
 use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
 
+use iolite_store::{ReadLimit, ReadReply, RowAt};
 use iolite_values::{
-    Cell, ColumnId, Element, Interest, KeyRange, ListOrder, Operation, Read, RowKey, TableId, Value, Write,
+    Cell, ColumnId, Condition, Direction, Element, Field, IndexRange, Interest, KeyRange, ListOrder, Operation, Query,
+    Read, RowKey, TableId, Test, Value, Write,
 };
 
 use super::random::Random;
@@ -46,6 +50,9 @@ pub fn read(random: &mut Random) -> Read {
         let range = KeyRange { lower: KeyRange::one(&key(lower)).lower, upper: KeyRange::one(&key(upper)).upper };
         return Read::Range { table: TABLE, range };
     }
+    if random.percent(15) {
+        return Read::Query(Arc::new(query(random)));
+    }
     let column = ColumnId(random.below(8) as u32);
     let element = match (column, random.below(2)) {
         (SET, 0) => Element::Member(small(random)),
@@ -53,6 +60,52 @@ pub fn read(random: &mut Random) -> Read {
         _ => Element::Whole,
     };
     Read::Cell { cell: cell(random, column), element }
+}
+
+fn query(random: &mut Random) -> Query {
+    let absent = |column| if column == COUNTER { Value::Int(0) } else { Value::Null };
+    let field = |column| Field::Cell { column, absent: absent(column) };
+    let index: Vec<Field> =
+        [&[][..], &[SCALAR], &[COUNTER], &[SCALAR, REGISTER]][random.index(4)].iter().copied().map(field).collect();
+    let range = match (index.len(), random.below(3)) {
+        (0, _) | (_, 0) => KeyRange::all(),
+        (_, 1) => IndexRange::new(&[small(random)], Bound::Unbounded, Bound::Unbounded).range,
+        _ => IndexRange::new(&[], Bound::Included(&small(random)), Bound::Unbounded).range,
+    };
+    let condition = match random.below(3) {
+        0 => Condition { field: field(SET), test: Test::Contains(small(random)) },
+        1 => Condition { field: field(REGISTER), test: Test::NotEqual(small(random)) },
+        _ => Condition { field: field(COUNTER), test: Test::AtLeast(Value::Int(random.below(9) as i64 - 4)) },
+    };
+    let conditions = if random.percent(60) { vec![condition] } else { Vec::new() };
+    Query { index, range, conditions, ..Query::all(TABLE, random.percent(50)) }
+}
+
+/// How many answers of a query are read, if not all, and from which end.
+pub fn limit(random: &mut Random, read: &Read) -> ReadLimit {
+    match read {
+        Read::Query(_) if random.percent(40) => {
+            let direction = [Direction::Ascending, Direction::Descending][random.index(2)];
+            ReadLimit { rows: random.index(3), direction, ..ReadLimit::NONE }
+        }
+        Read::Query(_) | Read::Cell { .. } | Read::Range { .. } => ReadLimit::NONE,
+    }
+}
+
+/// What was read, when the answer is known: of a query as far as the answer reaches, and each of its rows.
+pub fn read_with(read: Read, limit: ReadLimit, reply: &ReadReply) -> (Read, Vec<Read>) {
+    let Read::Query(query) = &read else { return (read, Vec::new()) };
+    let row = |row: &RowAt| Read::Range { table: TABLE, range: KeyRange::one(&row.key) };
+    let rows = reply.rows.iter().map(row).collect();
+    let last = reply.rows.last().filter(|_| reply.rows.len() > limit.rows);
+    let read = last.map_or_else(
+        || read.clone(),
+        |last| {
+            let last = query.index_key(&last.key, &last.row);
+            Read::Query(Arc::new(query.with_range(query.range.ending_with(last.as_bytes(), limit.direction))))
+        },
+    );
+    (read, rows)
 }
 
 /// What a transaction that only reads looks at: everything, or some of it.

@@ -1,7 +1,11 @@
 //! What is much is asked for piece by piece.
 
+use std::sync::Arc;
+
 use iolite_store::{Commit, Event, ReadLimit, ReadReply, Reply, Request, RequestId, RowAt};
-use iolite_values::{ColumnId, Interest, KeyRange, ListOrder, Operation, Row, RowKey, TableId, Timestamp, Value};
+use iolite_values::{
+    ColumnId, Direction, Field, Interest, KeyRange, ListOrder, Operation, Query, Row, RowKey, TableId, Timestamp, Value,
+};
 
 use super::bench::{Bench, Said, at, closed, transaction};
 use crate::coordinator::{READ_BYTES_MAX, READ_ROWS_MAX};
@@ -59,6 +63,45 @@ fn large_rows_are_read_in_pieces_as_far_as_the_reader_wants() {
     let rest = ReadLimit { rows: 2, bytes: size, ..ReadLimit::NONE };
     assert_eq!(bench.answer(2, read(&rows[..2])), [Said::Asks(3, read_from(rows.get(1), rest))]);
     assert_eq!(bench.answer(3, read(&rows[2..4])), [replied(&rows[..4])], "with the one that passes the limit");
+}
+
+/// By the index, from its end.
+#[test]
+fn many_answers_of_a_query_are_read_in_pieces_from_either_end() {
+    let index = vec![Field::Cell { column: ColumnId(1), absent: Value::Null }];
+    let query = Query { index, ..Query::all(TableId(1), false) };
+    let ask = |range, limit| Ask::ReadAt {
+        interest: Interest::Query(Arc::new(query.with_range(range))),
+        at: Timestamp::ZERO,
+        limit,
+    };
+    // Longer values are behind shorter ones.
+    let rows: Vec<RowAt> = (0..5).map(|number| row(9 - number, 10 - number as usize)).collect();
+    let place = |row: &RowAt| query.index_key(&row.key, &row.row);
+    assert!(rows.is_sorted_by(|a, b| place(a) > place(b)));
+    for (direction, rows) in
+        [(Direction::Descending, rows.clone()), (Direction::Ascending, rows.iter().rev().cloned().collect::<Vec<_>>())]
+    {
+        let limit = ReadLimit { rows: 3, bytes: usize::MAX, direction };
+        let mut bench = Bench::open();
+        let interest = Interest::Query(Arc::new(query.clone()));
+        let said = bench.request(1, Request::ReadAt { interest, at: Timestamp::ZERO, limit });
+        let piece = ReadLimit { bytes: READ_BYTES_MAX, ..limit };
+        assert_eq!(said, [Said::Asks(2, ask(KeyRange::all(), piece))]);
+        // Few came, and more than was asked for, so there may be others behind them.
+        let large = |rows: &[RowAt]| {
+            let mut rows = rows.to_vec();
+            let bytes = Operation::Put(Value::bytes(vec![7; READ_BYTES_MAX]));
+            rows.last_mut().unwrap().row.apply(ColumnId(2), &bytes).unwrap();
+            rows
+        };
+        let first = large(&rows[..2]);
+        let behind = KeyRange::all().behind(place(&rows[1]).as_bytes(), direction);
+        let rest = ReadLimit { rows: 1, bytes: READ_BYTES_MAX, direction };
+        assert_eq!(bench.answer(2, read(&first)), [Said::Asks(3, ask(behind, rest))]);
+        let all = [first, rows[2..4].to_vec()].concat();
+        assert_eq!(bench.answer(3, read(&rows[2..4])), [replied(&all)], "with the one that passes the limit");
+    }
 }
 
 #[test]
