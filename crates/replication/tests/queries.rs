@@ -1,6 +1,6 @@
 //! What a question to a table costs, by the size of the table.
 
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures")]
+#![expect(clippy::disallowed_macros, clippy::disallowed_types, reason = "it measures and prints")]
 
 use std::ops::Bound;
 use std::sync::Arc;

@@ -94,38 +94,24 @@ impl IndexRange {
         for value in equal {
             is_cut |= encode_indexed(value, &mut prefix);
         }
-        let mut bound = |value: &Value, is_behind: bool| {
+        // What is equal as far as it is in the key may lie on either side: of a cut value, whether it is in does not depend on the bound.
+        let mut bound = |value: &Value, is_behind: fn(bool) -> bool| {
             let mut bytes = prefix.clone();
             let cut = encode_indexed(value, &mut bytes);
             is_cut |= cut;
-            // What is equal as far as it is in the key may lie on either side.
-            if is_behind {
-                bytes.push(ABOVE_ALL);
-            }
-            (bytes, cut)
+            bytes.extend(is_behind(cut).then_some(ABOVE_ALL));
+            bytes
         };
         let lower = match from {
             Bound::Unbounded => prefix.clone(),
-            Bound::Included(value) => bound(value, false).0,
-            Bound::Excluded(value) => match bound(value, true) {
-                (bytes, false) => bytes,
-                (mut bytes, true) => {
-                    bytes.pop();
-                    bytes
-                }
-            },
+            Bound::Included(value) => bound(value, |_| false),
+            Bound::Excluded(value) => bound(value, |cut| !cut),
         };
         let upper = match to {
             Bound::Unbounded if prefix.is_empty() => None,
             Bound::Unbounded => Some(prefix.iter().copied().chain([ABOVE_ALL]).collect()),
-            Bound::Included(value) => Some(bound(value, true).0),
-            Bound::Excluded(value) => Some(match bound(value, false) {
-                (bytes, false) => bytes,
-                (mut bytes, true) => {
-                    bytes.push(ABOVE_ALL);
-                    bytes
-                }
-            }),
+            Bound::Included(value) => Some(bound(value, |_| true)),
+            Bound::Excluded(value) => Some(bound(value, |cut| cut)),
         };
         IndexRange { range: KeyRange { lower: lower.into(), upper: upper.map(Arc::from) }, is_cut }
     }
