@@ -16,7 +16,9 @@ mod runs;
 mod sending;
 mod storing;
 mod tabs;
+mod texts;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +37,7 @@ use crate::reactive::Reactions;
 use crate::session::{Connection, Gateway, Session};
 use crate::storage::{Loaded, OpenError, PendingChanges};
 use crate::tabs::Leader;
+use crate::text::{Documents, author_of};
 use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
 use ending::Ended;
@@ -74,6 +77,8 @@ pub struct Client {
     broken: Broken,
     /// The tabs that follow.
     leader: Leader,
+    /// Texts in order, for readers and writers.
+    documents: RefCell<Documents>,
 }
 
 /// Counters of mutations, handed out in blocks that are reserved on disk.
@@ -146,6 +151,9 @@ impl Client {
         loaded.check_user(&config.user)?;
         let (store, cache, unused) = loaded.take_cache(config.schema.hash());
         let meta = loaded.meta.as_ref();
+        let fresh = config.fresh_client.0.as_u128();
+        let life = meta.map_or(0, |meta| meta.next_counter.0);
+        let author = author_of([fresh as u64, (fresh >> 64) as u64, config.seed, life]);
         let mut client = Client {
             schema: config.schema,
             identity: meta.map_or(config.fresh_client, |meta| meta.client),
@@ -172,6 +180,7 @@ impl Client {
             compare_due: false,
             broken: Broken::Nothing,
             leader: Leader::restored(loaded.ends),
+            documents: RefCell::new(Documents::new(author)),
         };
         client.restore_mutations(loaded.mutations, loaded.refused);
         client.reserve_counters();

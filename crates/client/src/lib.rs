@@ -19,6 +19,7 @@ mod reason;
 mod session;
 mod storage;
 mod tabs;
+mod text;
 mod transaction;
 mod view;
 
@@ -31,5 +32,6 @@ pub use reactive::ReactionId;
 pub use session::{Connection, Gateway};
 pub use storage::{OpenError, StorageChange};
 pub use tabs::{CallStatus, Follower, FollowerConfig, FollowerInput, FollowerOutput, OUTBOX, TabId, Ticket};
+pub use text::{EditError, NoEdit, Splice};
 pub use transaction::{Closed, Content, Run, RunError, RunOf, Transaction};
 pub use view::{Reader, View};

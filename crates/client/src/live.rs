@@ -3,6 +3,8 @@
 //! Invariant: what is stored names tables, columns and values as people do, so it means the same to a later version of the app, and can be shown.
 //! Source: operations outside of transactions (Zhang 2017, section 3.2.3).
 
+mod edits;
+
 use iolite_values::{
     Cell, Column, ColumnId, ColumnType, Operation, OperationError, RowKey, Scalar, Schema, Table, TableId, Value, Write,
 };
@@ -50,6 +52,12 @@ pub(crate) fn run(transaction: &mut Transaction<'_>, arguments: &str) -> Closed 
     Closed::Returned
 }
 
+/// What these arguments write. Nothing of a step that the schema does not have.
+pub(crate) fn writes(schema: &Schema, arguments: &str) -> Vec<Write> {
+    let steps: Vec<Json> = serde_json::from_str(arguments).unwrap_or_default();
+    steps.iter().filter_map(|step| read(schema, step)).collect()
+}
+
 fn named((name, value): (&str, Json)) -> (String, Json) {
     (name.to_owned(), value)
 }
@@ -72,6 +80,7 @@ fn written(column: &Column, operation: &Operation) -> Option<Map<String, Json>> 
             ("setEntry", vec![named(("entry", key.as_ref().into())), named(("to", json(value)))])
         }
         Operation::RemoveEntry { key } => ("deleteEntry", vec![named(("entry", key.as_ref().into()))]),
+        Operation::Edit(edit) => return Some(edits::written(edit)),
         Operation::Create | Operation::Delete => return None,
     };
     Some([named(("do", what.into()))].into_iter().chain(with).collect())
@@ -104,6 +113,7 @@ fn read(schema: &Schema, step: &Json) -> Option<Write> {
         ("setAt", _) => Operation::SetAt { index: u32::try_from(step["index"].as_u64()?).ok()?, value: value("to")? },
         ("setEntry", _) => Operation::PutEntry { key: entry()?, value: value("to")? },
         ("deleteEntry", _) => Operation::RemoveEntry { key: entry()? },
+        ("edit", _) => Operation::Edit(edits::read(step)?.into()),
         _ => return None,
     };
     Some(Write { cell, operation })
@@ -120,24 +130,36 @@ fn element_of(kind: ColumnType) -> Scalar {
         ColumnType::Scalar(of) | ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => of,
         ColumnType::List { of, order: _ } => of,
         ColumnType::Counter => Scalar::Int,
+        ColumnType::Text => Scalar::String,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use iolite_values::ListOrder;
+    use iolite_values::{Author, Edit, Insertion, ListOrder, Unit, UnitRange};
 
     use super::*;
 
     const SCHEMA: &str = r#"{"tables":{"t":{"columns":{"id":{"type":"id"},"place":{"type":"int"},
         "flag":{"type":"bool","default":false},"ratio":{"type":"float","optional":true},"raw":{"type":"bytes","optional":true},
         "owner":{"type":"register","of":"id","optional":true},"votes":{"type":"counter"},"tags":{"type":"set","of":"string"},
-        "log":{"type":"list","of":"int","order":"commit"},"parts":{"type":"map","of":"int"}},"key":["id","place"],"live":true}}}"#;
+        "log":{"type":"list","of":"int","order":"commit"},"parts":{"type":"map","of":"int"},"body":{"type":"text"}},"key":["id","place"],"live":true}}}"#;
 
     fn write(column: &str, operation: Operation) -> Write {
         let id = iolite_values::Id::from_u128(77);
         let row = RowKey::new(&[Value::Id(id), Value::Int(-4)]).expect("short");
         Write { cell: Cell { table: TableId::of("t"), row, column: ColumnId::of(column) }, operation }
+    }
+
+    fn edit(inserted: Option<(&str, Option<Unit>, Option<Unit>)>, removed: &[(u32, u32, u32)]) -> Operation {
+        let first = Unit::new(Author(7), 2);
+        let inserted = inserted.map(|(text, left, right)| Insertion { first, left, right, text: text.into() });
+        let range = |(author, from, length): &(u32, u32, u32)| UnitRange {
+            author: Author(*author),
+            from: *from,
+            length: *length,
+        };
+        Operation::Edit(Edit { inserted, removed: removed.iter().map(range).collect() }.into())
     }
 
     fn all() -> Vec<Write> {
@@ -157,6 +179,9 @@ mod tests {
             write("log", Operation::SetAt { index: 9, value: Value::Int(1 << 60) }),
             write("parts", Operation::PutEntry { key: "k".into(), value: Value::Int(2) }),
             write("parts", Operation::RemoveEntry { key: "k".into() }),
+            write("body", edit(Some(("a\n\u{1fa91}", None, Some(Unit::new(Author(u32::MAX), 4)))), &[])),
+            write("body", edit(Some(("b", Some(Unit::new(Author(2), 0)), None)), &[(2, 0, 1), (3, 7, 9)])),
+            write("body", edit(None, &[(2, 0, 1)])),
         ]
     }
 

@@ -101,6 +101,11 @@ impl Queue {
         self.entries.values()
     }
 
+    /// Those that the overlay does not hold yet.
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.range((Bound::Excluded(self.settled), Bound::Unbounded)).map(|(_, entry)| entry)
+    }
+
     pub(crate) fn overlay(&self) -> &Overlay {
         &self.overlay
     }

@@ -8,23 +8,27 @@ mod error;
 mod random;
 mod reads;
 mod run;
+mod texts;
 mod writes;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use iolite_machine::WallTime;
 use iolite_values::{ColumnId, Id, Operation, Schema};
 
 pub use error::RunError;
-pub(crate) use random::Random;
+pub(crate) use random::{Random, mix};
 pub use run::{Closed, Run, RunOf};
 
+use crate::text::Documents;
 use crate::view::Reader;
 
 /// The handle with which a closure reads and writes. Made by [`crate::Client::transaction`], for one run.
 pub struct Transaction<'a> {
     schema: &'a Schema,
     reader: Reader<'a>,
+    documents: &'a RefCell<Documents>,
     run: &'a mut Run,
 }
 
@@ -32,8 +36,13 @@ pub struct Transaction<'a> {
 pub type Content = BTreeMap<ColumnId, Vec<Operation>>;
 
 impl<'a> Transaction<'a> {
-    pub(crate) fn new(schema: &'a Schema, reader: Reader<'a>, run: &'a mut Run) -> Transaction<'a> {
-        Transaction { schema, reader, run }
+    pub(crate) fn new(
+        schema: &'a Schema,
+        reader: Reader<'a>,
+        documents: &'a RefCell<Documents>,
+        run: &'a mut Run,
+    ) -> Transaction<'a> {
+        Transaction { schema, reader, documents, run }
     }
 
     pub fn schema(&self) -> &'a Schema {

@@ -6,10 +6,13 @@ mod harness;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use harness::{key, notes};
-use iolite_values::{CellState, ColumnId, Row, RowKey, TableId, Value, row_footprint};
+use iolite_values::{
+    Author, CellState, ColumnId, Edit, Insertion, Row, RowKey, TableId, Text, Unit, Value, row_footprint,
+};
 
 struct Counting;
 
@@ -51,10 +54,25 @@ fn text(id: i64, bytes: usize) -> Value {
     Value::from(format!("{id:0bytes$}"))
 }
 
+/// A text that was typed letter by letter, of which some come at its begin.
+fn typed(at_begin: impl Fn(u32) -> bool) -> CellState {
+    let author = Author(1);
+    let mut text = Text::default();
+    let mut last = None;
+    for number in 0..300 {
+        let left = if at_begin(number) { None } else { last };
+        let first = Unit::new(author, number);
+        let inserted = Some(Insertion { first, left, right: None, text: "x".into() });
+        text.apply(&Arc::new(Edit { inserted, removed: Vec::new() }));
+        last = Some(first);
+    }
+    CellState::Text(text)
+}
+
 /// One test, so that no other one allocates meanwhile.
 #[test]
 fn rows_take_no_more_memory_than_they_count() {
-    let shapes: [(&str, Cells); 7] = [
+    let shapes: [(&str, Cells); 9] = [
         ("one counter", |id| vec![CellState::Counter(id)]),
         ("short texts", |id| vec![CellState::Scalar(text(id, 10)), CellState::Scalar(text(id, 3))]),
         ("a long text", |id| vec![CellState::Scalar(text(id, 5000))]),
@@ -62,6 +80,8 @@ fn rows_take_no_more_memory_than_they_count() {
         ("a list", |id| vec![CellState::List((0..100).map(|n| text(id + n, 12)).collect())]),
         ("a set", |id| vec![CellState::Set((0..100).map(|n| text(id * 100 + n, 12)).collect())]),
         ("a map", |id| vec![CellState::Map((0..50).map(|n| (format!("key {n}").into(), text(id + n, 12))).collect())]),
+        ("a text, typed on", |_| vec![typed(|_| false)]),
+        ("a text, typed all over", |_| vec![typed(|number| number % 3 == 0)]),
     ];
     for (name, cells) in shapes {
         let before = ALLOCATED.load(Ordering::Relaxed);

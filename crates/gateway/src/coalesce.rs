@@ -44,7 +44,8 @@ impl Later {
             | Operation::Append { .. }
             | Operation::SetAt { .. }
             | Operation::PutEntry { .. }
-            | Operation::RemoveEntry { .. } => {}
+            | Operation::RemoveEntry { .. }
+            | Operation::Edit(_) => {}
         }
         self.kept.push(write);
     }

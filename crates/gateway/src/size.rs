@@ -44,6 +44,7 @@ fn elements(state: &CellState) -> usize {
         CellState::Set(set) => set.len(),
         CellState::List(list) => list.len(),
         CellState::Map(map) => map.len(),
+        CellState::Text(text) => text.parts(),
     }
 }
 

@@ -225,6 +225,8 @@ fn is_blind(operation: &Operation) -> bool {
         | Operation::Append { .. }
         | Operation::PutEntry { .. }
         | Operation::RemoveEntry { .. } => true,
+        // An author's first number is read, so that two who take one author meet.
+        Operation::Edit(_) => true,
         Operation::Create
         | Operation::Delete
         | Operation::Put(_)
@@ -236,9 +238,12 @@ fn is_blind(operation: &Operation) -> bool {
 /// Whether writers share such a cell, and readers have it alone. The others are shared by readers, and each writer has them alone.
 fn is_merging(state: &CellState) -> bool {
     match state {
-        CellState::Register(_) | CellState::Counter(_) | CellState::Set(_) | CellState::List(_) | CellState::Map(_) => {
-            true
-        }
+        CellState::Register(_)
+        | CellState::Counter(_)
+        | CellState::Set(_)
+        | CellState::List(_)
+        | CellState::Map(_)
+        | CellState::Text(_) => true,
         CellState::Row(_) | CellState::Scalar(_) => false,
     }
 }

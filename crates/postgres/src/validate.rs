@@ -143,7 +143,8 @@ fn check_index(state: Option<&CellState>, index: u32) -> Result<(), Unfit> {
             | CellState::Register(_)
             | CellState::Counter(_)
             | CellState::Set(_)
-            | CellState::Map(_),
+            | CellState::Map(_)
+            | CellState::Text(_),
         ) => return Ok(()),
     };
     if (index as usize) < length { Ok(()) } else { Err(Unfit::NoSuchElement) }

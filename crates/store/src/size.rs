@@ -18,6 +18,7 @@ pub fn row_bytes(row: &Row) -> usize {
         CellState::Set(set) => set.len(),
         CellState::List(list) => list.len(),
         CellState::Map(map) => map.len(),
+        CellState::Text(text) => text.parts(),
     });
     row.size_bytes() + ELEMENT_BYTES * (1 + elements.sum::<usize>())
 }

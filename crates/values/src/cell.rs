@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ColumnId, KeyRange, Query, RowKey, TableId, Value};
+use crate::{Author, ColumnId, KeyRange, Query, RowKey, TableId, Value};
 
 /// One column of one row: the unit of conflict and of change.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -42,6 +42,8 @@ pub enum Element {
         from: u32,
         to: u32,
     },
+    /// How many units of a text are this author's.
+    Author(Author),
 }
 
 impl Element {
@@ -51,7 +53,7 @@ impl Element {
             Element::Whole => 0,
             Element::Member(value) | Element::UpTo(value) => value.size_bytes(),
             Element::Entry(key) => key.len(),
-            Element::Index(_) => 4,
+            Element::Index(_) | Element::Author(_) => 4,
             Element::Slice { .. } => 8,
         }
     }

@@ -32,7 +32,9 @@ pub fn writes_commute(a: &Write, b: &Write) -> Commutativity {
 
 /// Compares two operations on the *same* cell.
 pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
-    use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt};
+    use Operation::{
+        Add, Append, Assign, Create, Delete, Edit, Insert, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt,
+    };
     match (a, b) {
         (Add(_), Add(_))
         | (Insert(_), Insert(_))
@@ -48,6 +50,10 @@ pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
             (crate::ListOrder::Strict, _) | (_, crate::ListOrder::Strict) => Commutativity::Conflict,
         },
         (Assign(_), Assign(_)) => Commutativity::ByTimestamp,
+        (Edit(a), Edit(b)) => match (&a.inserted, &b.inserted) {
+            (Some(a), Some(b)) if a.first.author == b.first.author => Commutativity::Conflict,
+            (Some(_) | None, _) => Commutativity::Always,
+        },
         // The rest conflict: puts, a row's life, and operations of different types, which no schema lets meet.
         (Create | Delete | Put(_) | PutTotal(_), _)
         | (
@@ -63,7 +69,8 @@ pub fn commutativity(a: &Operation, b: &Operation) -> Commutativity {
             | RemoveEntry { .. }
             | SetAt { .. }
             | Append { .. }
-            | Assign(_),
+            | Assign(_)
+            | Edit(_),
         ) => Commutativity::Conflict,
     }
 }
@@ -91,7 +98,9 @@ pub fn observes(read: &Read, write: &Write) -> bool {
 }
 
 fn touches(element: &Element, operation: &Operation) -> bool {
-    use Operation::{Add, Append, Assign, Create, Delete, Insert, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt};
+    use Operation::{
+        Add, Append, Assign, Create, Delete, Edit, Insert, Put, PutEntry, PutTotal, Remove, RemoveEntry, SetAt,
+    };
     match (element, operation) {
         (Element::Whole, _) => true,
         (Element::Member(member), Insert(value) | Remove(value)) => member == value,
@@ -100,9 +109,15 @@ fn touches(element: &Element, operation: &Operation) -> bool {
         (Element::Index(own), SetAt { index, .. }) => own == index,
         (Element::Slice { from, to }, SetAt { index, .. }) => (from..to).contains(&index),
         (Element::Index(_) | Element::Slice { .. }, Append { .. }) => false,
+        (Element::Author(author), Edit(edit)) => edit.inserted.as_ref().is_some_and(|own| own.first.author == *author),
         // A part of a collection and an operation that is not the collection's: watch it, so that nothing is missed.
         (
-            Element::Member(_) | Element::UpTo(_) | Element::Entry(_) | Element::Index(_) | Element::Slice { .. },
+            Element::Member(_)
+            | Element::UpTo(_)
+            | Element::Entry(_)
+            | Element::Index(_)
+            | Element::Slice { .. }
+            | Element::Author(_),
             Create
             | Delete
             | Put(_)
@@ -114,7 +129,8 @@ fn touches(element: &Element, operation: &Operation) -> bool {
             | PutEntry { .. }
             | RemoveEntry { .. }
             | SetAt { .. }
-            | Append { .. },
+            | Append { .. }
+            | Edit(_),
         ) => true,
     }
 }

@@ -4,7 +4,7 @@
 //! adds to a row is the difference of what the row counts after it and before, and costs no more to tell than to apply.
 //! Source: Iolite's own.
 
-use crate::{CellState, ColumnId, Operation, Row, RowKey, Value};
+use crate::{CellState, ColumnId, Operation, Row, RowKey, Text, TypeMismatch, Value};
 
 /// A row in a map of rows: its key, and the nodes of the two maps that it stands in.
 const ROW_BYTES: usize = 768;
@@ -14,6 +14,8 @@ const CELL_BYTES: usize = 96;
 const COLLECTION_BYTES: usize = 512;
 /// The head of what a value points to.
 const HEAD_BYTES: usize = 48;
+/// A run of a text, beside what it says.
+const RUN_BYTES: usize = 192;
 /// The place of a value in a collection, of which half may be free.
 const PLACE_BYTES: usize = 56;
 
@@ -22,8 +24,24 @@ pub fn row_footprint(key: &RowKey, row: &Row) -> usize {
     ROW_BYTES + key.as_bytes().len() + row.cells().map(|(_, state)| cell_footprint(state)).sum::<usize>()
 }
 
-/// What a row counts more, or less, once an operation of its cell's type is applied.
-pub fn footprint_growth(row: &Row, column: ColumnId, operation: &Operation) -> isize {
+/// Applies an operation to a row. Returns what the row counts more then, or less.
+///
+/// # Errors
+/// [`TypeMismatch`], and the row is as before.
+pub fn apply_and_count(row: &mut Row, column: ColumnId, operation: &Operation) -> Result<isize, TypeMismatch> {
+    let (growth, before) = (footprint_growth(row, column, operation), text_of(row, column));
+    row.apply(column, operation)?;
+    Ok(growth + text_of(row, column) - before)
+}
+
+/// What a text counts. How it grows by an edit shows only when it is applied, and costs nothing to tell then.
+fn text_of(row: &Row, column: ColumnId) -> isize {
+    let Some(CellState::Text(text)) = row.cell(column) else { return 0 };
+    signed(text_parts(text))
+}
+
+/// What a row counts more, or less, once an operation of its cell's type is applied; but for what a text counts.
+fn footprint_growth(row: &Row, column: ColumnId, operation: &Operation) -> isize {
     if column == ColumnId::ROW {
         return -signed(row.cells().map(|(_, state)| cell_footprint(state)).sum());
     }
@@ -39,13 +57,14 @@ fn cell_footprint(state: &CellState) -> usize {
             CellState::Scalar(value) | CellState::Register(value) => content(value),
             CellState::Set(set) => COLLECTION_BYTES + set.iter().map(part).sum::<usize>(),
             CellState::List(list) => COLLECTION_BYTES + list.iter().map(part).sum::<usize>(),
+            CellState::Text(text) => COLLECTION_BYTES + text_parts(text),
             CellState::Map(map) => COLLECTION_BYTES + map.iter().map(|(key, value)| entry(key, value)).sum::<usize>(),
         }
 }
 
 fn growth(state: Option<&CellState>, operation: &Operation) -> isize {
     match operation {
-        Operation::Create | Operation::Delete | Operation::Add(_) | Operation::PutTotal(_) => 0,
+        Operation::Create | Operation::Delete | Operation::Add(_) | Operation::PutTotal(_) | Operation::Edit(_) => 0,
         Operation::Put(value) | Operation::Assign(value) => signed(content(value)) - signed(content(single(state))),
         Operation::Insert(value) => signed(part(value)) - member(state, value),
         Operation::Remove(value) => -member(state, value),
@@ -79,6 +98,11 @@ fn entry_of(state: Option<&CellState>, key: &str) -> isize {
     map.get(key).map_or(0, |value| signed(entry(key, value)))
 }
 
+/// Runs, and edits that are not folded in yet.
+fn text_parts(text: &Text) -> usize {
+    2 * text.size_bytes() + RUN_BYTES * text.parts()
+}
+
 fn content(value: &Value) -> usize {
     HEAD_BYTES + value.size_bytes()
 }
@@ -98,10 +122,12 @@ fn signed(bytes: usize) -> isize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ListOrder;
+    use crate::{Author, Edit, Insertion, ListOrder, Unit};
 
     fn value() -> impl Strategy<Value = Value> {
         prop_oneof![(0i64..4).prop_map(Value::Int), "[ab]{0,3}".prop_map(Value::from), Just(Value::Null)]
@@ -123,9 +149,18 @@ mod tests {
             (0u32..3, value()).prop_map(|(index, value)| (5, Operation::SetAt { index, value })),
             ("[kl]", value()).prop_map(|(key, value)| (6, Operation::PutEntry { key: key.into(), value })),
             "[kl]".prop_map(|key| (6, Operation::RemoveEntry { key: key.into() })),
+            (0u32..4).prop_map(|number| (7, Operation::Edit(typed(number)))),
         ];
         operation
             .prop_map(|(column, operation)| (if column == 0 { ColumnId::ROW } else { ColumnId(column) }, operation))
+    }
+
+    /// A letter of one author at the end; it fits if it is that author's next.
+    fn typed(number: u32) -> Arc<Edit> {
+        let unit = |number| Unit::new(Author(1), number);
+        let left = number.checked_sub(1).map(unit);
+        let inserted = Some(Insertion { first: unit(number), left, right: None, text: "x".into() });
+        Arc::new(Edit { inserted, removed: Vec::new() })
     }
 
     proptest! {
@@ -135,8 +170,7 @@ mod tests {
             let mut row = Row::default();
             for (column, operation) in operations {
                 let before = signed(row_footprint(&key, &row));
-                let growth = footprint_growth(&row, column, &operation);
-                row.apply(column, &operation).expect("its type");
+                let growth = apply_and_count(&mut row, column, &operation).expect("its type");
                 prop_assert_eq!(signed(row_footprint(&key, &row)), before + growth, "{:?} on {:?}", operation, row);
             }
         }

@@ -17,13 +17,14 @@ mod query;
 mod row;
 mod schema;
 mod state;
+mod text;
 mod timestamp;
 mod transaction;
 mod value;
 
 pub use cell::{Cell, Element, Interest, Read};
 pub use conflict::{Commutativity, commutativity, disturbs, observes, writes_commute};
-pub use footprint::{footprint_growth, row_footprint};
+pub use footprint::{apply_and_count, row_footprint};
 pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
 pub use index_key::{IndexKey, IndexRange};
 pub use isolation::{Isolation, Level};
@@ -37,6 +38,7 @@ pub use schema::{
     Table,
 };
 pub use state::{CellState, TypeMismatch};
+pub use text::{Author, Edit, Insertion, MalformedEdit, Run as TextRun, Text, Unfit, Unit, UnitRange};
 pub use timestamp::Timestamp;
 pub use transaction::{Decision, Transaction, Write};
 pub use value::{Value, ValueError, ValueType};

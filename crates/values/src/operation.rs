@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::{Cell, Element, Read, Value};
+use crate::{Cell, Edit, Element, Read, Value};
 
 /// Whether appends to a list keep real-time order at the price of conflicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -42,6 +42,8 @@ pub enum Operation {
     PutEntry { key: Arc<str>, value: Value },
     /// A map loses an entry, or goes on without it.
     RemoveEntry { key: Arc<str> },
+    /// A text gets units and loses others. One that does not fit the text changes nothing.
+    Edit(Arc<Edit>),
 }
 
 impl Operation {
@@ -57,6 +59,7 @@ impl Operation {
             Operation::SetAt { index: _, value } => 4 + value.size_bytes(),
             Operation::PutEntry { key, value } => key.len() + value.size_bytes(),
             Operation::RemoveEntry { key } => key.len(),
+            Operation::Edit(edit) => edit.size_bytes(),
         }
     }
 
@@ -66,6 +69,9 @@ impl Operation {
             Operation::Insert(value) | Operation::Remove(value) => Element::Member(value.clone()),
             Operation::PutEntry { key, .. } | Operation::RemoveEntry { key } => Element::Entry(key.clone()),
             Operation::SetAt { index, .. } => Element::Index(*index),
+            Operation::Edit(edit) => {
+                edit.inserted.as_ref().map_or(Element::Whole, |own| Element::Author(own.first.author))
+            }
             Operation::Create
             | Operation::Delete
             | Operation::Put(_)

@@ -113,9 +113,9 @@ impl Field {
                 None => Cow::Borrowed(absent),
                 Some(CellState::Scalar(value) | CellState::Register(value)) => Cow::Borrowed(value),
                 Some(CellState::Counter(total)) => Cow::Owned(Value::Int(*total)),
-                Some(CellState::Row(_) | CellState::Set(_) | CellState::List(_) | CellState::Map(_)) => {
-                    Cow::Owned(Value::Null)
-                }
+                Some(
+                    CellState::Row(_) | CellState::Set(_) | CellState::List(_) | CellState::Map(_) | CellState::Text(_),
+                ) => Cow::Owned(Value::Null),
             },
         }
     }

@@ -66,6 +66,8 @@ pub enum ColumnType {
     },
     /// From strings.
     Map(Scalar),
+    /// Collaborative text.
+    Text,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -277,9 +279,11 @@ impl Column {
             ColumnType::Scalar(_) | ColumnType::Register(_) => {
                 self.default.clone().or(if self.optional { Some(Value::Null) } else { None })
             }
-            ColumnType::Counter | ColumnType::Set(_) | ColumnType::List { .. } | ColumnType::Map(_) => {
-                Some(Value::Null)
-            }
+            ColumnType::Counter
+            | ColumnType::Set(_)
+            | ColumnType::List { .. }
+            | ColumnType::Map(_)
+            | ColumnType::Text => Some(Value::Null),
         }
     }
 
@@ -330,6 +334,7 @@ impl ColumnType {
             ColumnType::Set(_) => "set",
             ColumnType::List { .. } => "list",
             ColumnType::Map(_) => "map",
+            ColumnType::Text => "text",
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Operation, Value};
+use crate::{Operation, Text, Value};
 
 /// The state of one cell.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +18,7 @@ pub enum CellState {
     Set(BTreeSet<Value>),
     List(Vec<Value>),
     Map(BTreeMap<Arc<str>, Value>),
+    Text(Text),
 }
 
 /// An operation of another data type than the cell has.
@@ -39,6 +40,7 @@ impl CellState {
             Operation::Insert(_) | Operation::Remove(_) => CellState::Set(BTreeSet::new()),
             Operation::Append { .. } | Operation::SetAt { .. } => CellState::List(Vec::new()),
             Operation::PutEntry { .. } | Operation::RemoveEntry { .. } => CellState::Map(BTreeMap::new()),
+            Operation::Edit(_) => CellState::Text(Text::default()),
         }
     }
 
@@ -66,6 +68,7 @@ impl CellState {
             }
             (CellState::Map(map), Operation::PutEntry { key, value }) => drop(map.insert(key.clone(), value.clone())),
             (CellState::Map(map), Operation::RemoveEntry { key }) => drop(map.remove(key)),
+            (CellState::Text(text), Operation::Edit(edit)) => text.apply(edit),
             (state, operation) => {
                 return Err(TypeMismatch { is: state.name(), wants: CellState::empty_for(operation).name() });
             }
@@ -82,6 +85,7 @@ impl CellState {
             CellState::Set(_) => "set",
             CellState::List(_) => "list",
             CellState::Map(_) => "map",
+            CellState::Text(_) => "text",
         }
     }
 
@@ -94,6 +98,7 @@ impl CellState {
             CellState::Set(set) => set.iter().map(Value::size_bytes).sum(),
             CellState::List(list) => list.iter().map(Value::size_bytes).sum(),
             CellState::Map(map) => map.iter().map(|(key, value)| key.len() + value.size_bytes()).sum(),
+            CellState::Text(text) => text.size_bytes(),
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use iolite_values::{
-    Column, ColumnType, CoordinatorId, IndexKey, KeyError, Query, RowKey, Scalar, Schema, Table, Test, Timestamp, Value,
+    Column, ColumnType, CoordinatorId, Edit, IndexKey, KeyError, Query, RowKey, Scalar, Schema, Table, Test, Timestamp,
+    Value,
 };
 
 fn named(prefix: &str, count: usize) -> impl Iterator<Item = String> {
@@ -130,6 +131,8 @@ fn the_page_has_these_values() {
         ("Query::CONDITIONS_MAX", Query::CONDITIONS_MAX as u64),
         ("Test::VALUES_MAX", Test::VALUES_MAX as u64),
         ("Schema::JSON_BYTES_MAX", Schema::JSON_BYTES_MAX as u64),
+        ("Edit::TEXT_BYTES_MAX", Edit::TEXT_BYTES_MAX as u64),
+        ("Edit::UNITS_MAX", Edit::UNITS_MAX.into()),
         ("CoordinatorId::MAX", CoordinatorId::MAX.into()),
         ("Timestamp::MAX", Timestamp::MAX.as_u64()),
     ];

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use iolite_values::{
-    Cell, CellState, ColumnId, Element, ListOrder, Operation, Read, RowKey, TableId, Value, Write, commutativity,
-    observes,
+    Author, Cell, CellState, ColumnId, Edit, Element, Insertion, ListOrder, Operation, Read, RowKey, TableId, Unit,
+    Value, Write, commutativity, observes,
 };
 
 const PAGE: &str = include_str!("../../../docs/protocols/operations.md");
@@ -40,7 +40,14 @@ fn operations(part: u32) -> Vec<(&'static str, Operation)> {
         ("`SetAt`", Operation::SetAt { index: part, value: value.clone() }),
         ("`PutEntry`", Operation::PutEntry { key: key.into(), value }),
         ("`RemoveEntry`", Operation::RemoveEntry { key: key.into() }),
+        ("`Edit`", Operation::Edit(edit(part).into())),
     ]
+}
+
+/// The part of a text that an edit concerns is who inserts.
+fn edit(part: u32) -> Edit {
+    let first = Unit::new(Author(part + 1), 0);
+    Edit { inserted: Some(Insertion { first, left: None, right: None, text: "x".into() }), removed: Vec::new() }
 }
 
 /// An operation that is added breaks this until the list above has it.
@@ -58,6 +65,7 @@ fn name_of(operation: &Operation) -> &'static str {
         Operation::SetAt { .. } => "SetAt",
         Operation::PutEntry { .. } => "PutEntry",
         Operation::RemoveEntry { .. } => "RemoveEntry",
+        Operation::Edit(_) => "Edit",
     }
 }
 
@@ -112,6 +120,7 @@ fn what_a_read_watches_is_the_pages() {
         ("`Entry`", Element::Entry("a".into())),
         ("`Index`", Element::Index(0)),
         ("`Slice`", Element::Slice { from: 0, to: 1 }),
+        ("`Author`", Element::Author(Author(1))),
     ];
     let rows = table("Read");
     assert_eq!(rows.len(), elements.len());
@@ -132,6 +141,7 @@ fn is_of(element: &Element, operation: &Operation) -> bool {
         Element::Member(_) | Element::UpTo(_) => "set",
         Element::Entry(_) => "map",
         Element::Index(_) | Element::Slice { .. } => "list",
+        Element::Author(_) => "text",
     };
     kind == own || kind == "row"
 }

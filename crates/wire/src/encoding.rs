@@ -15,6 +15,7 @@ mod read;
 mod reader;
 pub(crate) mod refusal;
 mod row;
+mod text;
 mod timestamp;
 mod value;
 mod writer;

@@ -2,7 +2,9 @@
 //!
 //! Invariant: applied in their order to no row at all, they give the row, cell for cell: a collection that is empty is one still.
 
-use iolite_values::{Cell, CellState, ColumnId, ListOrder, Operation, Row, RowKey, TableId, Value, Write};
+use iolite_values::{
+    Author, Cell, CellState, ColumnId, Edit, ListOrder, Operation, Row, RowKey, TableId, Unit, UnitRange, Value, Write,
+};
 
 /// In the order in which they have to be applied.
 pub fn writes_of<'a>(table: TableId, key: &'a RowKey, row: &'a Row) -> impl Iterator<Item = Write> + 'a {
@@ -39,6 +41,13 @@ fn operations_of(state: &CellState) -> Box<dyn Iterator<Item = Operation> + Send
                 value: value.clone(),
             };
             Box::new(none.into_iter().chain(map.iter().map(entry)))
+        }
+        CellState::Text(text) => {
+            let edits = text.edits();
+            // One that fits no empty text changes nothing.
+            let nothing = || Edit { inserted: None, removed: vec![UnitRange::one(Unit::new(Author(1), 0))] };
+            let none = edits.is_empty().then(|| Operation::Edit(nothing().into()));
+            Box::new(none.into_iter().chain(edits.into_iter().map(Operation::Edit)))
         }
     }
 }

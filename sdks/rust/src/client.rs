@@ -4,14 +4,17 @@ use std::num::NonZeroU16;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use iolite_client::{CallError, Client as Core, Config, Connection, MutationStatus, PendingMutation, Refused, View};
+use iolite_client::{
+    CallError, Client as Core, Config, Connection, MutationStatus, PendingMutation, Refused, Splice, View,
+};
 use iolite_host::{Clock, JournalNews, random_id, random_seed};
-use iolite_values::{ClientId, Counter, Id, Schema, Timestamp};
+use iolite_values::{Cell, ClientId, Counter, Id, Schema, Timestamp};
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::error::{OpenError, Result as ClosureResult};
 use crate::link;
+use crate::live::LiveError;
 use crate::mutation::MutationHandle;
 use crate::options::{Options, Storage};
 use crate::pump::Inner;
@@ -127,6 +130,10 @@ impl Client {
 
     pub(crate) fn call(&self, name: &str, arguments: &str) -> Result<MutationHandle, CallError> {
         self.shared.mutate(name, arguments)
+    }
+
+    pub(crate) fn edit(&self, cell: &Cell, splice: &Splice<'_>) -> Result<MutationHandle, LiveError> {
+        self.shared.edit(cell, splice)
     }
 
     /// The schema that the client was opened with.

@@ -29,7 +29,7 @@
 
 mod range;
 
-use iolite_client::{CallError, LIVE, View, live_arguments};
+use iolite_client::{CallError, EditError, LIVE, Splice, View, live_arguments};
 use iolite_values::{
     Cell, ColumnId, ColumnType, ListOrder, Operation, OperationError, RowKey, Schema, TableId, Value, Write,
 };
@@ -38,7 +38,7 @@ use crate::client::Client;
 use crate::key::IntoKey;
 use crate::mutation::MutationHandle;
 use crate::reaction::Reaction;
-use crate::table::{Column, ColumnKind, Counter, List, Map, Register, Scalar, Set, Table};
+use crate::table::{Column, ColumnKind, Counter, List, Map, Register, Scalar, Set, Table, Text};
 
 pub use range::{LiveRange, LiveRows};
 
@@ -60,6 +60,9 @@ pub enum LiveError {
     /// The key or the value does not fit.
     #[error(transparent)]
     Unfit(#[from] OperationError),
+    /// The text is not here, or has no such position.
+    #[error(transparent)]
+    Edit(#[from] EditError),
     /// It cannot be called now.
     #[error(transparent)]
     Call(#[from] CallError),
@@ -246,6 +249,34 @@ impl<T: Table, S: Scalar> Live<T, Map<S>> {
     }
 }
 
+impl<T: Table> Live<T, Text> {
+    /// Inserts at a position of the text as this client shows it optimistically. The edit stays where it was made, whatever others insert.
+    ///
+    /// # Errors
+    /// [`LiveError::Edit`] when nothing here watches the text, or it has no such position; [`LiveError::Call`].
+    pub fn insert(&self, at: u32, text: &str) -> Result<MutationHandle, LiveError> {
+        self.splice(at, 0, text)
+    }
+
+    /// Removes so many UTF-16 units.
+    ///
+    /// # Errors
+    /// As [`Live::insert`].
+    pub fn remove(&self, at: u32, length: u32) -> Result<MutationHandle, LiveError> {
+        self.splice(at, length, "")
+    }
+
+    /// Removes units and inserts a text in their place.
+    ///
+    /// # Errors
+    /// As [`Live::insert`].
+    pub fn splice(&self, at: u32, removed: u32, inserted: &str) -> Result<MutationHandle, LiveError> {
+        let column = ColumnId::of(self.column.name());
+        let cell = Cell { table: TableId::of(T::NAME), row: self.row.clone(), column };
+        self.client.edit(&cell, &Splice { at, removed, inserted })
+    }
+}
+
 /// The order of the list that the schema has there, if it is one.
 fn check_column<T: Table, C: ColumnKind>(schema: &Schema, column: &str) -> Result<ListOrder, LiveError> {
     match check_kind(schema, T::NAME, column, C::column_type())? {
@@ -254,7 +285,8 @@ fn check_column<T: Table, C: ColumnKind>(schema: &Schema, column: &str) -> Resul
         | ColumnType::Register(_)
         | ColumnType::Counter
         | ColumnType::Set(_)
-        | ColumnType::Map(_) => Ok(ListOrder::Strict),
+        | ColumnType::Map(_)
+        | ColumnType::Text => Ok(ListOrder::Strict),
     }
 }
 
@@ -284,6 +316,7 @@ fn in_words(kind: ColumnType) -> String {
     match kind {
         ColumnType::Scalar(scalar) => scalar.name().to_owned(),
         ColumnType::Counter => "a counter".to_owned(),
+        ColumnType::Text => "a text".to_owned(),
         ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => {
             format!("a {} of {}", kind.name(), of.name())
         }

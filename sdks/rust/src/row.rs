@@ -14,6 +14,8 @@ pub struct Record {
     row: Row,
     /// Of the columns that were never written.
     defaults: BTreeMap<ColumnId, CellState>,
+    /// What texts say, where that is known already.
+    texts: BTreeMap<ColumnId, String>,
 }
 
 /// A type that a scalar or register column reads as.
@@ -31,7 +33,9 @@ pub(crate) fn default_state(column: &Column) -> Option<CellState> {
     match column.kind {
         ColumnType::Scalar(_) => Some(CellState::Scalar(default)),
         ColumnType::Register(_) => Some(CellState::Register(default)),
-        ColumnType::Counter | ColumnType::Set(_) | ColumnType::List { .. } | ColumnType::Map(_) => None,
+        ColumnType::Counter | ColumnType::Set(_) | ColumnType::List { .. } | ColumnType::Map(_) | ColumnType::Text => {
+            None
+        }
     }
 }
 
@@ -41,7 +45,11 @@ impl Record {
             let (id, state) = (ColumnId::of(name), default_state(column)?);
             row.cell(id).is_none().then_some((id, state))
         });
-        Record { key, defaults: defaults.collect(), row }
+        Record { key, defaults: defaults.collect(), row, texts: BTreeMap::new() }
+    }
+
+    pub(crate) fn with_texts(self, texts: BTreeMap<ColumnId, String>) -> Record {
+        Record { texts, ..self }
     }
 
     /// The values of the key columns, in the schema's order.
@@ -108,6 +116,19 @@ impl Record {
             None => Ok(BTreeMap::new()),
             Some(CellState::Map(map)) => Ok(map.clone()),
             Some(other) => Err(mistake(column, other.name(), "map")),
+        }
+    }
+
+    /// What a text says.
+    ///
+    /// # Errors
+    /// As [`Record::get`].
+    pub fn text(&self, column: &str) -> Result<String> {
+        match (self.cell(column), self.texts.get(&ColumnId::of(column))) {
+            (None, _) => Ok(String::new()),
+            (Some(CellState::Text(_)), Some(known)) => Ok(known.clone()),
+            (Some(CellState::Text(text)), None) => Ok(iolite_text::string_of(text)),
+            (Some(other), _) => Err(mistake(column, other.name(), "text")),
         }
     }
 

@@ -6,14 +6,15 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
-use iolite_client::{CallError, Connection, Input, MutationStatus, Pending, ReactionId, View};
+use iolite_client::{CallError, Connection, Input, LIVE, MutationStatus, Pending, ReactionId, Splice, View};
 use iolite_host::Clock;
 use iolite_machine::{Machine, PersistId};
-use iolite_values::Counter;
+use iolite_values::{Cell, Counter};
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::client::Settled;
 use crate::closure::runs_inside;
+use crate::live::LiveError;
 use crate::mutation::MutationHandle;
 use crate::pump::{Inner, LinkOrder, LinkWork};
 use crate::reaction::Reactive;
@@ -53,6 +54,17 @@ impl Shared {
         let wall = self.clock.now().wall;
         self.with(|inner| {
             let counter = inner.core.mutate(wall, name, arguments)?;
+            Ok(inner.follow(counter))
+        })
+    }
+
+    /// Makes the edit and calls it, before anything else happens to the text.
+    pub(crate) fn edit(&self, cell: &Cell, splice: &Splice<'_>) -> Result<MutationHandle, LiveError> {
+        self.check_outside()?;
+        let wall = self.clock.now().wall;
+        self.with(|inner| {
+            let arguments = inner.core.live_edit(cell, splice)?;
+            let counter = inner.core.mutate(wall, LIVE, &arguments)?;
             Ok(inner.follow(counter))
         })
     }

@@ -40,7 +40,7 @@ pub use cell::CellRef;
 pub use column::Column;
 pub use definition::{ColumnDefinition, SchemaBuilder, schema};
 pub use iolite_values::{Isolation, Operation};
-pub use kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set};
+pub use kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, Text};
 
 use iolite_values::{ListOrder, Value};
 

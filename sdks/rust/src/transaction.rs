@@ -1,8 +1,9 @@
 //! What a closure reads and writes with.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use iolite_client::Content;
+use iolite_client::{Content, Splice};
 use iolite_values::{
     Cell, CellState, ColumnId, ColumnType, Id, KeyRange, ListOrder, Operation, OperationError, Row, RowKey, Table,
     TableId, Value,
@@ -47,7 +48,11 @@ impl<'a> Transaction<'a> {
     pub fn row(&mut self, table: &str, key: impl IntoKey) -> Result<Option<Record>> {
         let (id, row_key) = (self.table(table)?, self.key(&key)?);
         let row = self.core.row(id, &row_key)?;
-        row.map(|row| Ok(Record::new(self.definition(table)?, key.values(), row))).transpose()
+        row.map(|row| {
+            let texts = self.texts(id, &row_key, &row);
+            Ok(Record::new(self.definition(table)?, key.values(), row).with_texts(texts))
+        })
+        .transpose()
     }
 
     /// The rows whose key begins with these values, in key order; all rows of the table for no values.
@@ -95,7 +100,8 @@ impl<'a> Transaction<'a> {
         let cell = self.cell_of(table, &key, column)?;
         let state = self.core.cell(&cell)?;
         let row = Row::from_parts(true, state.map(|state| (cell.column, state)).into_iter().collect());
-        Ok(Record::new(self.definition(table)?, key.values(), row))
+        let texts = self.texts(cell.table, &cell.row, &row);
+        Ok(Record::new(self.definition(table)?, key.values(), row).with_texts(texts))
     }
 
     /// One counter of a row, 0 if nothing was ever added to it.
@@ -159,6 +165,33 @@ impl<'a> Transaction<'a> {
     pub fn entry(&mut self, table: &str, key: impl IntoKey, column: &str, entry: &str) -> Result<Option<Value>> {
         let cell = self.cell_of(table, &key, column)?;
         Ok(self.core.entry(&cell, &Arc::from(entry))?)
+    }
+
+    /// What a text says.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn text(&mut self, table: &str, key: impl IntoKey, column: &str) -> Result<String> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.text(&cell)?)
+    }
+
+    /// How long a text is, in UTF-16 units.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn text_length(&mut self, table: &str, key: impl IntoKey, column: &str) -> Result<u32> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.text_length(&cell)?)
+    }
+
+    /// Removes units of a text and inserts others, at a position of the text as this closure sees it. Never conflicts with what others do to the text.
+    ///
+    /// # Errors
+    /// As [`Transaction::set`], and when the text has no such position.
+    pub fn splice(&mut self, table: &str, key: impl IntoKey, column: &str, splice: &Splice<'_>) -> Result<()> {
+        let cell = self.cell_of(table, &key, column)?;
+        Ok(self.core.splice(&cell, splice)?)
     }
 
     /// Creates a row with these scalars and registers. Columns that are not given begin with their default, null or empty.
@@ -330,6 +363,16 @@ impl<'a> Transaction<'a> {
     fn is_null_beside_a_default(&self, table: &str, column: &str) -> bool {
         let column = self.core.schema().table(table).and_then(|table| table.columns.get(column));
         column.is_some_and(|column| column.optional && column.default.is_some())
+    }
+
+    /// What the texts of a row say, from the documents that are held.
+    fn texts(&self, table: TableId, key: &RowKey, row: &Row) -> BTreeMap<ColumnId, String> {
+        let texts = row.cells().filter_map(|(column, state)| match state {
+            CellState::Text(text) => Some((column, text)),
+            _ => None,
+        });
+        let cell = |column| Cell { table, row: key.clone(), column };
+        texts.map(|(column, text)| (column, self.core.text_of(&cell(column), text))).collect()
     }
 
     fn column_type(&self, table: &str, column: &str) -> Option<ColumnType> {

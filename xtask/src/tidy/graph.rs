@@ -25,6 +25,8 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-wire", Only(&["iolite-store", "iolite-values"])),
     ("iolite-machine", Only(&["iolite-values"])),
     ("iolite-store", Only(&["iolite-values"])),
+    // Documents: only clients work out the order of a text.
+    ("iolite-text", Only(&["iolite-values"])),
     ("iolite-replication", Only(STORE_AND_BELOW)),
     ("iolite-postgres", Only(STORE_AND_BELOW)),
     ("iolite-causal", Only(STORE_AND_BELOW)),
@@ -53,7 +55,15 @@ const LAYERS: &[(&str, MayUse)] = &[
     ),
     (
         "iolite-client",
-        Only(&["iolite-causal", "iolite-rowsync", "iolite-logs", "iolite-values", "iolite-wire", "iolite-machine"]),
+        Only(&[
+            "iolite-causal",
+            "iolite-rowsync",
+            "iolite-logs",
+            "iolite-text",
+            "iolite-values",
+            "iolite-wire",
+            "iolite-machine",
+        ]),
     ),
     ("iolite-objects", Only(&["iolite-client", "iolite-values", "iolite-wire", "iolite-machine"])),
     ("iolite-memory", Only(&["iolite-values", "iolite-machine"])),

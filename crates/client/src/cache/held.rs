@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Row, Write, footprint_growth, row_footprint};
+use iolite_values::{Row, Write, apply_and_count, row_footprint};
 
 use super::RowId;
 
@@ -56,8 +56,7 @@ impl HeldRows {
             let _ = row.apply(column, &write.operation);
             return self.put(id.clone(), row);
         };
-        let growth = footprint_growth(row, column, &write.operation);
-        if row.apply(column, &write.operation).is_ok() {
+        if let Ok(growth) = apply_and_count(row, column, &write.operation) {
             self.bytes = self.bytes.checked_add_signed(growth).expect("a row counts no less than what it loses");
         }
         if row.is_empty() {

@@ -181,5 +181,6 @@ fn is_of_type(state: &CellState, kind: ColumnType) -> bool {
         CellState::Set(_) => matches!(kind, ColumnType::Set(_)),
         CellState::List(_) => matches!(kind, ColumnType::List { .. }),
         CellState::Map(_) => matches!(kind, ColumnType::Map(_)),
+        CellState::Text(_) => matches!(kind, ColumnType::Text),
     }
 }

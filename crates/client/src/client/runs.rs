@@ -43,7 +43,7 @@ impl Client {
 
     /// The handle for one or more calls of a run.
     pub fn transaction<'a>(&'a self, run: &'a mut Run) -> Transaction<'a> {
-        Transaction::new(&self.schema, self.reader(run.view), run)
+        Transaction::new(&self.schema, self.reader(run.view), &self.documents, run)
     }
 
     pub(super) fn reader(&self, view: View) -> Reader<'_> {

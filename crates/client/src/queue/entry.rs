@@ -10,6 +10,7 @@ use iolite_wire::message::Submit;
 use crate::cache::RowId;
 use crate::interface::Pending;
 use crate::tabs::Ticket;
+use crate::text::fits;
 use crate::view::{Changed, Digest, Reader};
 
 /// What was called.
@@ -191,7 +192,8 @@ impl Entry {
             RunState::Due => false,
             RunState::Missing(interests) => interests.iter().all(|interest| reader.holds(interest)),
             RunState::Done(ran) => {
-                ran.reads.iter().any(|(read, _)| changed.concerns(read)) && !reader.would_repeat(&ran.reads)
+                let concerned = ran.reads.iter().any(|(read, _)| changed.concerns(read));
+                concerned && !(reader.would_repeat(&ran.reads) && fits(ran.writes(), reader))
             }
         }
     }

@@ -12,11 +12,12 @@ mod calls;
 mod joining;
 mod reactions;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_values::{ClientId, Counter, Schema, Timestamp};
+use iolite_values::{Author, ClientId, Counter, Schema, Timestamp};
 use iolite_wire::message::SubscriptionId;
 use iolite_wire::tabs::{JoinNumber, TabUpdate};
 
@@ -28,6 +29,7 @@ use crate::limits::Limits;
 use crate::reactive::{ReactionId, Reactions};
 use crate::session::Connection;
 use crate::storage::StorageChange;
+use crate::text::Documents;
 use crate::transaction::RunOf;
 use crate::view::Changed;
 
@@ -104,6 +106,9 @@ pub struct Follower {
     changed: Changed,
     compare_due: bool,
     outputs: VecDeque<FollowerOutput>,
+    documents: RefCell<Documents>,
+    /// Who inserts into texts here, since it first did.
+    author: Option<Author>,
 }
 
 impl Follower {
@@ -125,7 +130,9 @@ impl Follower {
             heard: now.instant,
             leaders: Connection::Connecting,
             connection: Connection::Connecting,
+            author: None,
             calls: VecDeque::new(),
+            documents: RefCell::new(Documents::new(Author(1))),
             last_called_micros: 0,
             persists: PersistId::START,
             running: None,

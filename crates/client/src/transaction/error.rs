@@ -2,6 +2,8 @@
 
 use iolite_values::{OperationError, RowKey};
 
+use crate::text::NoEdit;
+
 /// Why a call on a transaction failed. [`RunError::Stopped`] is not an error of the app: the closure should end as soon as it can.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
@@ -21,6 +23,8 @@ pub enum RunError {
     TooLarge { what: &'static str, limit: usize },
     #[error("{what} has at most {limit} bytes: use a shorter one")]
     TooLong { what: &'static str, limit: usize },
+    #[error(transparent)]
+    NoEdit(#[from] NoEdit),
     #[error(transparent)]
     Invalid(#[from] OperationError),
 }

@@ -162,7 +162,7 @@ impl Transaction<'_> {
 
     /// Stops the run if the read cannot be answered here. A run that was stopped already notes what else it misses, so that a closure which
     /// goes on has all of it fetched at once.
-    fn note_held(&mut self, read: &Read) -> Result<(), RunError> {
+    pub(super) fn note_held(&mut self, read: &Read) -> Result<(), RunError> {
         self.schema.check_read(read)?;
         let interest = read.interest();
         if !self.is_own(read) && !self.reader.holds(&interest) {

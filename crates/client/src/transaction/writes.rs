@@ -4,6 +4,7 @@ use iolite_values::{Cell, CellState, ColumnId, Operation, RowKey, Table, TableId
 
 use super::reads::check_map_key;
 use super::{Content, Run, RunError, RunOf, Transaction};
+use crate::text::Splice;
 
 impl Transaction<'_> {
     /// Applies an operation to a column of a row that exists.
@@ -22,6 +23,9 @@ impl Transaction<'_> {
         }
         if let Operation::SetAt { index, value: _ } = write.operation {
             self.check_element(&write.cell, index)?;
+        }
+        if let Operation::Edit(edit) = &write.operation {
+            self.check_edit(&write.cell, edit)?;
         }
         self.push(write)
     }
@@ -43,6 +47,10 @@ impl Transaction<'_> {
         for (column, operations) in content {
             for operation in operations {
                 let cell = Cell { table, row: key.clone(), column };
+                if let Some(first) = first_of(&operation) {
+                    self.splice(&cell, &Splice { at: 0, removed: 0, inserted: first })?;
+                    continue;
+                }
                 self.push_checked(Write { cell, operation })?;
             }
         }
@@ -113,5 +121,24 @@ impl Transaction<'_> {
         applied.expect("the schema's check lets only operations of the column's type pass");
         self.run.writes.push(write);
         Ok(())
+    }
+}
+
+/// What a text begins with, if the operation says that.
+fn first_of(operation: &Operation) -> Option<&str> {
+    match operation {
+        Operation::Edit(edit) => edit.as_first(),
+        Operation::Create
+        | Operation::Delete
+        | Operation::Put(_)
+        | Operation::Assign(_)
+        | Operation::Add(_)
+        | Operation::PutTotal(_)
+        | Operation::Insert(_)
+        | Operation::Remove(_)
+        | Operation::Append { .. }
+        | Operation::SetAt { .. }
+        | Operation::PutEntry { .. }
+        | Operation::RemoveEntry { .. } => None,
     }
 }

@@ -59,6 +59,8 @@ impl DigestBuilder {
         match (state, element) {
             (Some(CellState::Set(set)), Element::Member(value)) => set.contains(value).hash(self),
             (Some(CellState::Set(set)), Element::UpTo(last)) => set.range(..=last).for_each(|value| self.value(value)),
+            (Some(CellState::Text(text)), Element::Author(author)) => text.count(*author).hash(self),
+            (None, Element::Author(_)) => 0u32.hash(self),
             (None, Element::Member(_)) => false.hash(self),
             (None, Element::UpTo(_) | Element::Slice { .. }) => {}
             (Some(CellState::Map(map)), Element::Entry(key)) => self.optional(map.get(key)),
@@ -84,6 +86,7 @@ impl DigestBuilder {
                 key.hash(self);
                 self.value(value);
             }),
+            CellState::Text(text) => text.hash(self),
         }
     }
 

@@ -67,7 +67,8 @@ impl Replica {
                 | CellState::Register(_)
                 | CellState::Counter(_)
                 | CellState::Set(_)
-                | CellState::Map(_),
+                | CellState::Map(_)
+                | CellState::Text(_),
             )
             | None => 0,
         };

@@ -294,6 +294,13 @@ fn same_as_read(read: &Read, seen: &Rows, now: &Rows) -> bool {
             };
             entry(seen) == entry(now)
         }
+        (Element::Author(author), seen, now) => {
+            let units = |state| match state {
+                Some(CellState::Text(text)) => text.count(*author),
+                _ => 0,
+            };
+            units(seen) == units(now)
+        }
         // The row's life belongs to the cell that says it; a cell is empty or not whatever the row does.
         (Element::Whole | Element::Index(_), seen_state, now_state) => {
             let exists = |rows: &Rows| rows.first().is_some_and(|(_, row)| row.exists());

@@ -70,6 +70,7 @@ fn reason(error: &RunError) -> String {
         | RunError::ReadOnly
         | RunError::TooLarge { .. }
         | RunError::TooLong { .. }
+        | RunError::NoEdit(_)
         | RunError::Invalid(_) => error.to_string(),
     }
 }

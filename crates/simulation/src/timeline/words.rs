@@ -207,6 +207,7 @@ fn in_words(write: &Write) -> String {
         Operation::SetAt { index, value } => format!("sets element {index} of {cell} to {value:?}"),
         Operation::PutEntry { key, value } => format!("puts {key:?}: {value:?} into {cell}"),
         Operation::RemoveEntry { key } => format!("removes {key:?} from {cell}"),
+        Operation::Edit(edit) => format!("edits {cell}: {edit:?}"),
     }
 }
 

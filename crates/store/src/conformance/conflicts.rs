@@ -1,9 +1,9 @@
 //! What may commit beside what.
 
-use iolite_values::{CellState, Decision, Element, ListOrder, Operation, Read, Timestamp, Value, Write};
+use iolite_values::{Author, CellState, Decision, Element, ListOrder, Operation, Read, Timestamp, Value, Write};
 
 use super::Behaviour;
-use super::driver::{Driver, TABLE, life, range, read, read_element, write};
+use super::driver::{Driver, TABLE, life, range, read, read_element, typed, write};
 use crate::CommitReply;
 
 pub const BEHAVIOURS: &[Behaviour] = &[
@@ -12,6 +12,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("a cell that was absent and is written is a conflict", absent_cell),
     ("elements of collections are compared one by one", elements),
     ("parts of collections are compared by what they hold", parts),
+    ("two who insert into a text under one author are in conflict, and others are not", authors),
     ("what a counter is given and what is added to it are in conflict", put_totals),
     ("a row that appears in a range that was read is a conflict", phantom),
     ("a row beside a range that was read is none", beside_a_range),
@@ -47,6 +48,14 @@ fn changed_cell(driver: &mut Driver) {
     let conflict = race(driver, read(1), vec![write(1, Operation::Put(Value::Int(2)))]);
     assert_conflict(conflict);
     assert_eq!(driver.cell(100), None, "a conflict has no effect");
+}
+
+fn authors(driver: &mut Driver) {
+    driver.commit(vec![write(1, typed(1, 0, "a"))]);
+    let claim = || read_element(1, Element::Author(Author(1)));
+    assert_conflict(race(driver, claim(), vec![write(1, typed(1, 1, "b"))]));
+    assert_no_conflict(race(driver, claim(), vec![write(1, typed(2, 0, "c"))]));
+    assert_conflict(race(driver, read(1), vec![write(1, typed(2, 1, "d"))]));
 }
 
 fn unchanged_cell(driver: &mut Driver) {

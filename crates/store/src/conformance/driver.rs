@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use iolite_values::{
-    Attempt, Cell, CellState, ClientId, ColumnId, Counter, Decision, Element, Id, Interest, KeyRange, Level, Operation,
-    Read, RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
+    Attempt, Author, Cell, CellState, ClientId, ColumnId, Counter, Decision, Edit, Element, Id, Insertion, Interest,
+    KeyRange, Level, Operation, Read, RowKey, TableId, Timestamp, Transaction, TransactionId, Unit, Value, Write,
 };
 
 use crate::{
@@ -215,6 +215,11 @@ pub fn key(row: i64) -> RowKey {
 
 pub fn cell(row: i64) -> Cell {
     Cell { table: TABLE, row: key(row), column: COLUMN }
+}
+
+pub fn typed(author: u32, number: u32, text: &str) -> Operation {
+    let inserted = Insertion { first: Unit::new(Author(author), number), left: None, right: None, text: text.into() };
+    Operation::Edit(Edit { inserted: Some(inserted), removed: Vec::new() }.into())
 }
 
 pub fn write(row: i64, operation: Operation) -> Write {

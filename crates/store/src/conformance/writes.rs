@@ -3,7 +3,7 @@
 use iolite_values::{CellState, Decision, Interest, ListOrder, Operation, Value};
 
 use super::Behaviour;
-use super::driver::{Driver, TABLE, life, range, write};
+use super::driver::{Driver, TABLE, life, range, typed, write};
 use crate::{Refusal, Reply, Request};
 
 pub const BEHAVIOURS: &[Behaviour] = &[
@@ -13,6 +13,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("a set holds what was inserted and not removed", set),
     ("a list grows at its end and its elements can be replaced", list),
     ("a map holds the entries that were put and not removed", map),
+    ("a text holds what was inserted, and edits that do not fit it change nothing", text),
     ("a row that is deleted and created again is empty", life_of_a_row),
     ("the operations of a transaction take effect together and in order", one_transaction),
     ("an operation of another type than its cell's is refused", other_type),
@@ -55,6 +56,16 @@ fn map(driver: &mut Driver) {
     driver.commit(vec![write(1, put("a", 1)), write(1, put("b", 2))]);
     driver.commit(vec![write(1, put("a", 3)), write(1, Operation::RemoveEntry { key: "b".into() })]);
     assert_eq!(driver.cell(1), Some(CellState::Map([("a".into(), Value::Int(3))].into())));
+}
+
+fn text(driver: &mut Driver) {
+    let edits = [typed(1, 0, "ab"), typed(2, 0, "c"), typed(1, 2, "d"), typed(1, 2, "again"), typed(2, 5, "too far")];
+    for edit in &edits {
+        driver.commit(vec![write(1, edit.clone())]);
+    }
+    let mut fitting = None;
+    edits[..3].iter().for_each(|edit| CellState::apply(&mut fitting, edit).expect("a text"));
+    assert_eq!(driver.cell(1), fitting);
 }
 
 fn life_of_a_row(driver: &mut Driver) {

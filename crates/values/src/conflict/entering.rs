@@ -62,7 +62,8 @@ impl<'a> Known<'a> {
             | Operation::Append { .. }
             | Operation::SetAt { .. }
             | Operation::PutEntry { .. }
-            | Operation::RemoveEntry { .. } => drop(self.changed.insert(column)),
+            | Operation::RemoveEntry { .. }
+            | Operation::Edit(_) => drop(self.changed.insert(column)),
         }
     }
 

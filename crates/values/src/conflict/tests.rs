@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Cell, CellState, ColumnId, ListOrder, RowKey, TableId, Value};
+use crate::{
+    Author, Cell, CellState, ColumnId, Edit, Insertion, ListOrder, RowKey, TableId, Text, Unit, UnitRange, Value,
+};
 
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![(0i64..4).prop_map(Value::Int), "[ab]{1,2}".prop_map(Value::from)]
@@ -25,12 +27,31 @@ fn operations_of(family: u8) -> BoxedStrategy<Operation> {
         4 => prop_oneof![value().prop_map(Operation::Insert), value().prop_map(Operation::Remove)].boxed(),
         5 => list_operations(ListOrder::Strict).boxed(),
         6 => list_operations(ListOrder::Commit).boxed(),
+        7 => edits().boxed(),
         _ => prop_oneof![
             (key(), value()).prop_map(|(key, value)| Operation::PutEntry { key, value }),
             key().prop_map(|key| Operation::RemoveEntry { key }),
         ]
         .boxed(),
     }
+}
+
+/// Of few authors, so that they meet; most fit only some texts.
+fn edits() -> impl Strategy<Value = Operation> {
+    let unit = || (1u32..4, 0u32..4).prop_map(|(author, number)| Unit::new(Author(author), number));
+    let neighbour = || proptest::option::of(unit());
+    let inserted = (unit(), neighbour(), neighbour(), "[ab\u{1fa91}]{1,2}")
+        .prop_map(|(first, left, right, text)| Insertion { first, left, right, text: text.into() });
+    let inserted = inserted.prop_map(|mut own| {
+        own.first.number = own.first.number.saturating_sub(2);
+        own
+    });
+    let range = (unit(), 1u32..3).prop_map(|(unit, length)| UnitRange { length, ..UnitRange::one(unit) });
+    let removed = proptest::collection::vec(range, 0..2);
+    (proptest::option::weighted(0.8, inserted), removed).prop_filter_map("an edit", |(inserted, removed)| {
+        let edit = Edit { inserted, removed };
+        edit.check().ok().map(|()| Operation::Edit(edit.into()))
+    })
 }
 
 fn list_operations(order: ListOrder) -> impl Strategy<Value = Operation> {
@@ -42,7 +63,7 @@ fn list_operations(order: ListOrder) -> impl Strategy<Value = Operation> {
 
 /// A base state and two operations that are valid in it.
 fn cases() -> impl Strategy<Value = (Vec<Operation>, Operation, Operation)> {
-    (0u8..8).prop_flat_map(|family| {
+    (0u8..9).prop_flat_map(|family| {
         let base = proptest::collection::vec(operations_of(family), 0..4);
         (base, operations_of(family), operations_of(family))
     })
@@ -52,6 +73,8 @@ fn valid_in(state: Option<&CellState>, operation: &Operation) -> bool {
     match (operation, state) {
         (Operation::SetAt { index, .. }, Some(CellState::List(list))) => (*index as usize) < list.len(),
         (Operation::SetAt { .. }, _) => false,
+        (Operation::Edit(edit), Some(CellState::Text(text))) => text.check(edit).is_ok(),
+        (Operation::Edit(edit), _) => Text::default().check(edit).is_ok(),
         _ => true,
     }
 }
@@ -65,7 +88,7 @@ fn fold<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Option<CellS
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig { max_global_rejects: 16_000, ..ProptestConfig::with_cases(4000) })]
 
     #[test]
     fn operations_that_always_commute_give_equal_states_in_both_orders((base, a, b) in cases()) {
@@ -125,6 +148,8 @@ fn part(state: Option<&CellState>, element: &Element) -> Option<Value> {
             Some(Value::from(format!("{:?}", &list[*from as usize..*to as usize])))
         }
         (Some(CellState::Map(map)), Element::Entry(key)) => map.get(key).cloned(),
+        (Some(CellState::Text(text)), Element::Author(author)) => Some(Value::Int(text.count(*author).into())),
+        (None, Element::Author(_)) => Some(Value::Int(0)),
         (Some(CellState::List(list)), Element::Index(index)) => list.get(*index as usize).cloned(),
         (state, _) => state.map(|state| Value::from(format!("{state:?}"))),
     }
@@ -137,6 +162,11 @@ fn the_table_is_what_the_documentation_says() {
     let append = |order| Operation::Append { value: Value::from("x"), order };
     let put_entry = |key: &str| Operation::PutEntry { key: key.into(), value: Value::from("x") };
     let set_at = |index| Operation::SetAt { index, value: Value::from("x") };
+    let edit = |author| {
+        let first = Unit::new(Author(author), 0);
+        let inserted = Some(Insertion { first, left: None, right: None, text: "x".into() });
+        Operation::Edit(Edit { inserted, removed: Vec::new() }.into())
+    };
     let rows = [
         (Operation::Put(x.clone()), Operation::Put(y.clone()), Conflict),
         (Operation::Assign(x.clone()), Operation::Assign(y.clone()), ByTimestamp),
@@ -154,6 +184,8 @@ fn the_table_is_what_the_documentation_says() {
         (put_entry("k"), Operation::RemoveEntry { key: "k".into() }, Conflict),
         (Operation::Create, Operation::Create, Conflict),
         (Operation::Create, Operation::Delete, Conflict),
+        (edit(1), edit(1), Conflict),
+        (edit(1), edit(2), Always),
         (Operation::Add(1), Operation::Put(x), Conflict),
     ];
     for (a, b, expected) in rows {

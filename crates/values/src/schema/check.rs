@@ -56,10 +56,16 @@ impl Schema {
         let fits = match (element, column.kind) {
             (Element::Whole, _)
             | (Element::Entry(_), ColumnType::Map(_))
-            | (Element::Index(_) | Element::Slice { .. }, ColumnType::List { .. }) => true,
+            | (Element::Index(_) | Element::Slice { .. }, ColumnType::List { .. })
+            | (Element::Author(_), ColumnType::Text) => true,
             (Element::Member(value) | Element::UpTo(value), ColumnType::Set(of)) => of.holds(value),
             (
-                Element::Member(_) | Element::UpTo(_) | Element::Entry(_) | Element::Index(_) | Element::Slice { .. },
+                Element::Member(_)
+                | Element::UpTo(_)
+                | Element::Entry(_)
+                | Element::Index(_)
+                | Element::Slice { .. }
+                | Element::Author(_),
                 _,
             ) => false,
         };
@@ -136,6 +142,7 @@ impl Column {
             (Operation::SetAt { index: _, value }, ColumnType::List { of, order: _ }) => of.holds(value),
             (Operation::PutEntry { key: _, value }, ColumnType::Map(of)) => of.holds(value),
             (Operation::RemoveEntry { .. }, ColumnType::Map(_)) => true,
+            (Operation::Edit(edit), ColumnType::Text) => edit.check().is_ok(),
             (
                 Operation::Create
                 | Operation::Delete
@@ -148,7 +155,8 @@ impl Column {
                 | Operation::Append { .. }
                 | Operation::SetAt { .. }
                 | Operation::PutEntry { .. }
-                | Operation::RemoveEntry { .. },
+                | Operation::RemoveEntry { .. }
+                | Operation::Edit(_),
                 _,
             ) => false,
         }

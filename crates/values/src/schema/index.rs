@@ -122,7 +122,8 @@ impl Column {
             | ColumnType::Register(_)
             | ColumnType::Set(_)
             | ColumnType::List { .. }
-            | ColumnType::Map(_) => self.initial().unwrap_or(Value::Null),
+            | ColumnType::Map(_)
+            | ColumnType::Text => self.initial().unwrap_or(Value::Null),
         }
     }
 
@@ -131,7 +132,7 @@ impl Column {
         match self.kind {
             ColumnType::Scalar(scalar) | ColumnType::Register(scalar) => Some(scalar),
             ColumnType::Counter => Some(Scalar::Int),
-            ColumnType::Set(_) | ColumnType::List { .. } | ColumnType::Map(_) => None,
+            ColumnType::Set(_) | ColumnType::List { .. } | ColumnType::Map(_) | ColumnType::Text => None,
         }
     }
 

@@ -175,12 +175,13 @@ impl ColumnJson {
         }
         match self.kind.as_str() {
             "counter" if self.of.is_none() => Ok(ColumnType::Counter),
-            "counter" => Err("counter has no element type".into()),
+            "text" if self.of.is_none() => Ok(ColumnType::Text),
+            "counter" | "text" => Err(format!("{} has no element type", self.kind)),
             "register" => Ok(ColumnType::Register(self.element()?)),
             "set" => Ok(ColumnType::Set(self.element()?)),
             "map" => Ok(ColumnType::Map(self.element()?)),
             "list" => Ok(ColumnType::List { of: self.element()?, order: read_order(self.order.as_deref())? }),
-            "text" | "blob" => Err(format!("type {:?} is not built yet", self.kind)),
+            "blob" => Err(format!("type {:?} is not built yet", self.kind)),
             other => Err(format!("unknown type {other:?}")),
         }
     }
@@ -194,6 +195,7 @@ impl ColumnJson {
         let (kind, of, order) = match column.kind {
             ColumnType::Scalar(scalar) => (scalar.name(), None, None),
             ColumnType::Counter => ("counter", None, None),
+            ColumnType::Text => ("text", None, None),
             ColumnType::Register(of) => ("register", Some(of), None),
             ColumnType::Set(of) => ("set", Some(of), None),
             ColumnType::Map(of) => ("map", Some(of), None),

@@ -1,6 +1,6 @@
 //! Reads.
 
-use iolite_values::{Element, Read};
+use iolite_values::{Author, Element, Read};
 
 use crate::DecodeError;
 use crate::generated::proto::{self, read::Part};
@@ -22,6 +22,7 @@ impl Writer {
                     Element::Member(value) => Some(Part::Member(value::write(value))),
                     Element::Entry(key) => Some(Part::Entry(self.text(key, MAP_KEY))),
                     Element::Index(index) => Some(Part::Index(*index)),
+                    Element::Author(author) => Some(Part::Author(author.0)),
                     Element::UpTo(value) => Some(Part::UpTo(value::write(value))),
                     Element::Slice { from, to } => {
                         Some(Part::Slice(proto::ListSlice { from: *from, count: to.saturating_sub(*from) }))
@@ -50,6 +51,7 @@ impl Reader {
             Some(Part::Member(value)) => Element::Member(value::read(value)?),
             Some(Part::Entry(key)) => Element::Entry(self.map_key(key)?),
             Some(Part::Index(index)) => Element::Index(index),
+            Some(Part::Author(author)) => Element::Author(Author(author)),
             Some(Part::UpTo(value)) => Element::UpTo(value::read(value)?),
             Some(Part::Slice(proto::ListSlice { from, count })) => {
                 let to = from.checked_add(count).ok_or(DecodeError::malformed("a slice past every list"))?;

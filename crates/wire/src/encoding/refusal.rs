@@ -12,7 +12,7 @@ use crate::generated::proto::{self, CellType, refusal::Why};
 use super::cell::{name, named, row_key};
 use super::reader::required;
 
-const CELL_TYPES: [(CellType, &str); 7] = [
+const CELL_TYPES: [(CellType, &str); 8] = [
     (CellType::Row, "row"),
     (CellType::Scalar, "scalar"),
     (CellType::Register, "register"),
@@ -20,6 +20,7 @@ const CELL_TYPES: [(CellType, &str); 7] = [
     (CellType::Set, "set"),
     (CellType::List, "list"),
     (CellType::Map, "map"),
+    (CellType::Text, "text"),
 ];
 
 pub(crate) fn write(refusal: &Refusal) -> proto::Refusal {
@@ -106,7 +107,7 @@ fn type_name(number: i32) -> Result<&'static str, DecodeError> {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use iolite_values::{CellState, Value};
+    use iolite_values::{CellState, Text, Value};
 
     use super::*;
 
@@ -120,6 +121,7 @@ mod tests {
             CellState::Set(BTreeSet::new()),
             CellState::List(Vec::new()),
             CellState::Map(BTreeMap::new()),
+            CellState::Text(Text::default()),
         ];
         for state in &states {
             // No other arm: a new type does not compile before it is here.
@@ -130,7 +132,8 @@ mod tests {
                 | CellState::Counter(_)
                 | CellState::Set(_)
                 | CellState::List(_)
-                | CellState::Map(_) => {}
+                | CellState::Map(_)
+                | CellState::Text(_) => {}
             }
             assert_eq!(type_name(cell_type(state.name()).into()), Ok(state.name()));
         }

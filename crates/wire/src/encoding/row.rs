@@ -11,7 +11,7 @@ use crate::generated::proto::{self, row_cell::State};
 use crate::limits::MAP_KEY;
 
 use super::reader::required;
-use super::{Reader, Writer, value};
+use super::{Reader, Writer, text, value};
 
 impl Writer {
     pub(crate) fn row(&mut self, row: &Row) -> proto::Row {
@@ -32,6 +32,7 @@ impl Writer {
             CellState::Map(map) => State::Map(proto::MapEntries {
                 entries: map.iter().map(|(key, value)| self.map_entry(key, value)).collect(),
             }),
+            CellState::Text(own) => State::Text(text::write(own)),
         };
         proto::RowCell { column: column.0, state: Some(state) }
     }
@@ -63,6 +64,7 @@ impl Reader {
             State::Set(members) => CellState::Set(set(members)?),
             State::List(list) => CellState::List(list.values.into_iter().map(value::read).collect::<Result<_, _>>()?),
             State::Map(map) => CellState::Map(self.map(map)?),
+            State::Text(own) => CellState::Text(text::read(own)?),
         })
     }
 

@@ -38,7 +38,7 @@ pub(super) fn of_operation(operation: &Operation) -> u32 {
         | Operation::SetAt { .. }
         | Operation::PutEntry { .. }
         | Operation::RemoveEntry { .. } => 1,
-        Operation::PutTotal(_) => 3,
+        Operation::PutTotal(_) | Operation::Edit(_) => 3,
     }
 }
 
@@ -48,7 +48,7 @@ fn of_reads(reads: &[Read]) -> u32 {
         Read::Query(_) => 3,
         Read::Cell { cell: _, element } => match element {
             Element::Whole | Element::Member(_) | Element::Entry(_) | Element::Index(_) => 1,
-            Element::UpTo(_) | Element::Slice { .. } => 3,
+            Element::UpTo(_) | Element::Slice { .. } | Element::Author(_) => 3,
         },
     };
     reads.iter().map(of_read).max().unwrap_or(1)

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_values::{
-    Cell, CellState, ColumnId, Condition, Direction, Element, Field, Id, Interest, KeyRange, ListOrder, Operation,
-    Query, Read, Row, RowKey, TableId, Test, Timestamp, Value, Write,
+    Author, Cell, CellState, ColumnId, Condition, Direction, Edit, Element, Field, Id, Insertion, Interest, KeyRange,
+    ListOrder, Operation, Query, Read, Row, RowKey, TableId, Test, Text, Timestamp, Unit, UnitRange, Value, Write,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -73,8 +73,49 @@ pub fn operation() -> BoxedStrategy<Operation> {
         (any::<u32>(), value()).prop_map(|(index, value)| Operation::SetAt { index, value }),
         (text(), value()).prop_map(|(key, value)| Operation::PutEntry { key, value }),
         text().prop_map(|key| Operation::RemoveEntry { key }),
+        edit().prop_map(|edit| Operation::Edit(edit.into())),
     ]
     .boxed()
+}
+
+fn unit() -> impl Strategy<Value = Unit> {
+    let few = (1u32..4, 0u32..300);
+    let any = (1u32.., 0..Edit::UNITS_MAX);
+    prop_oneof![few, any].prop_map(|(author, number)| Unit::new(Author(author), number))
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let neighbour = || proptest::option::of(unit());
+    let inserted = (unit(), neighbour(), neighbour(), ".{1,4}").prop_map(|(first, left, right, text)| Insertion {
+        first,
+        left,
+        right,
+        text: text.into(),
+    });
+    let range = (unit(), 1u32..300).prop_map(|(unit, length)| UnitRange { length, ..UnitRange::one(unit) });
+    let ranges = vec(range, 0..4).prop_map(|mut ranges| {
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, last| next.author == last.author && next.from <= last.end());
+        ranges
+    });
+    (proptest::option::of(inserted), ranges).prop_filter_map("an edit", |(inserted, removed)| {
+        let edit = Edit { inserted, removed };
+        edit.check().ok().map(|()| edit)
+    })
+}
+
+/// What random edits lead to, of which few fit: the others change nothing.
+fn written() -> impl Strategy<Value = Text> {
+    let first = |author| {
+        let first = Unit::new(Author(author), 0);
+        let inserted = Insertion { first, left: None, right: None, text: "abcdefg".repeat(40).into() };
+        Edit { inserted: Some(inserted), removed: Vec::new() }
+    };
+    vec(edit(), 0..8).prop_map(move |edits| {
+        let mut text = Text::default();
+        (1..4).map(first).chain(edits).for_each(|edit| text.apply(&edit.into()));
+        text
+    })
 }
 
 pub fn writes() -> impl Strategy<Value = Vec<Write>> {
@@ -98,6 +139,7 @@ pub fn read() -> impl Strategy<Value = Read> {
         text().prop_map(Element::Entry),
         any::<u32>().prop_map(Element::Index),
         value().prop_map(Element::UpTo),
+        any::<u32>().prop_map(|author| Element::Author(Author(author))),
         (0..u32::MAX / 2, 0..u32::MAX / 2).prop_map(|(from, count)| Element::Slice { from, to: from + count }),
     ];
     let range = (table(), range()).prop_map(|(table, range)| Read::Range { table, range });
@@ -145,6 +187,7 @@ fn state() -> impl Strategy<Value = CellState> {
         btree_set(value(), 0..4).prop_map(CellState::Set),
         vec(value(), 0..4).prop_map(CellState::List),
         vec((text(), value()), 0..4).prop_map(|entries| CellState::Map(entries.into_iter().collect())),
+        written().prop_map(CellState::Text),
     ]
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{
-    Attempt, Cell, CellState, ColumnId, Counter, Decision, Element, Id, Interest, KeyRange, ListOrder, Operation, Read,
-    Row, RowKey, TableId, Timestamp, Value, Write,
+    Attempt, Author, Cell, CellState, ColumnId, Counter, Decision, Edit, Element, Id, Insertion, Interest, KeyRange,
+    ListOrder, Operation, Read, Row, RowKey, TableId, Text, TextRun, Timestamp, Unit, UnitRange, Value, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId,
@@ -87,9 +87,37 @@ pub fn every_operation() -> Vec<Operation> {
     ]
 }
 
+/// Units come in behind one of their author and before one of another, and units of both go.
+pub fn edit() -> Edit {
+    let (own, other) = (Author(70_000), Author(3));
+    let (left, right) = (Some(Unit::new(own, 8)), Some(Unit::new(other, 0)));
+    let inserted = Insertion { first: Unit::new(own, 9), left, right, text: "h\u{1fa91}".into() };
+    let range = |author, from, length| UnitRange { author, from, length };
+    Edit { inserted: Some(inserted), removed: vec![range(other, 0, 2), range(own, 3, 1), range(own, 5, 2)] }
+}
+
+/// A text of two authors, of which one has lost units.
+pub fn text() -> Text {
+    let (one, other) = (Author(3), Author(70_000));
+    let run = |from, length, left, text: Option<&str>| TextRun {
+        from,
+        length,
+        left,
+        right: None,
+        text: text.map(str::to_owned),
+    };
+    let first = vec![
+        run(0, 3, None, Some("Stu")),
+        run(3, 2, Some(Unit::new(one, 2)), None),
+        run(5, 2, Some(Unit::new(one, 4)), Some("hl")),
+    ];
+    let second = vec![run(0, 3, Some(Unit::new(one, 6)), Some(" \u{1fa91}"))];
+    Text::from_runs(BTreeMap::from([(one, first), (other, second)])).expect("edits lead to it")
+}
+
 /// Those that came after the first release.
 pub fn later_operations() -> Vec<Operation> {
-    vec![Operation::PutTotal(-4)]
+    vec![Operation::PutTotal(-4), Operation::Edit(edit().into())]
 }
 
 pub fn every_state() -> Row {
@@ -123,7 +151,7 @@ fn every_read() -> Vec<Read> {
 
 /// Those that came after the first release.
 fn later_reads() -> Vec<Read> {
-    vec![read(Element::UpTo(Value::Int(1))), read(Element::Slice { from: 0, to: 3 })]
+    vec![read(Element::UpTo(Value::Int(1))), read(Element::Slice { from: 0, to: 3 }), read(Element::Author(Author(7)))]
 }
 
 fn read(element: Element) -> Read {
@@ -146,6 +174,8 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("map_entries", "a map's state", row(CellState::Map(BTreeMap::from([("k".into(), Value::Int(1))])))),
         ("value_list", "a set's state", row(CellState::Set(BTreeSet::from([Value::Int(1), Value::Int(2)])))),
         ("row_cell", "a counter's state", row(CellState::Counter(12))),
+        ("text_edit", "an edit of a text", one(Operation::Edit(edit().into()))),
+        ("text_state", "a text's state", row(CellState::Text(text()))),
         ("row", "a row with every type of cell, and one that does not exist", {
             Content::FromGateway(vec![rows(vec![every_state(), Row::default()])])
         }),

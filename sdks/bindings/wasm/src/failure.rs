@@ -1,6 +1,6 @@
 //! Errors on their way to JavaScript.
 
-use iolite_client::{CallError, OpenError, RunError};
+use iolite_client::{CallError, EditError, OpenError, RunError};
 use iolite_values::{KeyError, OperationError, SchemaError};
 use wasm_bindgen::JsValue;
 
@@ -47,6 +47,7 @@ impl From<RunError> for Failure {
             | RunError::ReadOnly
             | RunError::TooLarge { .. }
             | RunError::TooLong { .. }
+            | RunError::NoEdit(_)
             | RunError::Invalid(_) => "transaction",
         };
         Failure { code, message: error.to_string() }
@@ -61,6 +62,12 @@ impl From<KeyError> for Failure {
 
 impl From<OperationError> for Failure {
     fn from(error: OperationError) -> Failure {
+        Failure::of_transaction(error.to_string())
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Failure {
         Failure::of_transaction(error.to_string())
     }
 }

@@ -1,7 +1,7 @@
 //! Tables as the package sees them: columns in an order of its own, so that a row is an array.
 
-use iolite_client::Content;
-use iolite_values::{Cell, CellState, ColumnId, ColumnType, Row, RowKey, Scalar, Schema, TableId, Value};
+use iolite_client::{Content, Transaction};
+use iolite_values::{Cell, CellState, ColumnId, ColumnType, Row, RowKey, Scalar, Schema, TableId, Text, Value};
 use js_sys::Array;
 use wasm_bindgen::JsValue;
 
@@ -99,13 +99,18 @@ impl Layout {
     ///
     /// # Errors
     /// An integer that does not fit a number.
-    pub(crate) fn row_to_js(&self, key: &RowKey, row: &Row) -> Result<Array, Failure> {
-        let key = key.values()?;
+    pub(crate) fn row_to_js(
+        &self,
+        transaction: &Transaction<'_>,
+        row_key: &RowKey,
+        row: &Row,
+    ) -> Result<Array, Failure> {
+        let key = row_key.values()?;
         let array = Array::new_with_length(self.slots.len() as u32);
         for (index, slot) in (0u32..).zip(&self.slots) {
             let value = match slot.key_place {
                 Some(place) => to_js(&key[place], slot.wide, &self.place(slot))?,
-                None => self.state_to_js(slot, row.cell(slot.id))?,
+                None => self.state_to_js(transaction, row_key, slot, row.cell(slot.id))?,
             };
             array.set(index, value);
         }
@@ -116,16 +121,25 @@ impl Layout {
     ///
     /// # Errors
     /// An integer that does not fit a number; a required column without a value, which is one of a row that is not there.
-    pub(crate) fn state_to_js(&self, slot: &Slot, state: Option<&CellState>) -> Result<JsValue, Failure> {
+    pub(crate) fn state_to_js(
+        &self,
+        transaction: &Transaction<'_>,
+        key: &RowKey,
+        slot: &Slot,
+        state: Option<&CellState>,
+    ) -> Result<JsValue, Failure> {
         let place = self.place(slot);
+        let cell = || Cell { table: self.table, row: key.clone(), column: slot.id };
+        let read = |text: &Text| transaction.text_of(&cell(), text);
         match (state, &slot.initial) {
-            (Some(state), _) => cell_to_js(state, slot.wide, &place),
+            (Some(state), _) => cell_to_js(state, slot.wide, &place, read),
             (None, Some(initial)) => match slot.kind {
                 ColumnType::Scalar(_) | ColumnType::Register(_) => to_js(initial, slot.wide, &place),
-                ColumnType::Counter => cell_to_js(&CellState::Counter(0), slot.wide, &place),
-                ColumnType::Set(_) => cell_to_js(&CellState::Set([].into()), slot.wide, &place),
-                ColumnType::List { .. } => cell_to_js(&CellState::List(Vec::new()), slot.wide, &place),
-                ColumnType::Map(_) => cell_to_js(&CellState::Map([].into()), slot.wide, &place),
+                ColumnType::Counter => cell_to_js(&CellState::Counter(0), slot.wide, &place, read),
+                ColumnType::Set(_) => cell_to_js(&CellState::Set([].into()), slot.wide, &place, read),
+                ColumnType::List { .. } => cell_to_js(&CellState::List(Vec::new()), slot.wide, &place, read),
+                ColumnType::Map(_) => cell_to_js(&CellState::Map([].into()), slot.wide, &place, read),
+                ColumnType::Text => Ok(JsValue::from_str("")),
             },
             (None, None) => Err(Failure::of_transaction(format!("table {:?} has no such row", self.name))),
         }
@@ -160,6 +174,7 @@ impl Slot {
             ColumnType::Scalar(of) | ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => of,
             ColumnType::List { of, order: _ } => of,
             ColumnType::Counter => Scalar::Int,
+            ColumnType::Text => Scalar::String,
         }
     }
 

@@ -18,6 +18,7 @@ mod reads;
 mod role;
 mod run;
 mod schema;
+mod texts;
 mod value;
 mod writes;
 

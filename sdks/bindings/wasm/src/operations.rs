@@ -16,7 +16,8 @@ pub(crate) fn put(slot: &Slot, place: &Place<'_>, value: &JsValue) -> Result<Ope
         | ColumnType::Counter
         | ColumnType::Set(_)
         | ColumnType::List { .. }
-        | ColumnType::Map(_) => Operation::Put(value),
+        | ColumnType::Map(_)
+        | ColumnType::Text => Operation::Put(value),
     })
 }
 
@@ -49,7 +50,8 @@ pub(crate) fn push(slot: &Slot, place: &Place<'_>, value: &JsValue) -> Result<Op
         | ColumnType::Register(_)
         | ColumnType::Counter
         | ColumnType::Set(_)
-        | ColumnType::Map(_) => ListOrder::Strict,
+        | ColumnType::Map(_)
+        | ColumnType::Text => ListOrder::Strict,
     };
     Ok(Operation::Append { value, order })
 }

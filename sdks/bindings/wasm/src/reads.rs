@@ -18,7 +18,7 @@ impl Core {
             let key = layout.row_key(key)?;
             let row = transaction.row(layout.table, &key)?;
             let row = if layout.is_live() { Some(row.unwrap_or_default()) } else { row };
-            row.map(|row| layout.row_to_js(&key, &row)).transpose()
+            row.map(|row| layout.row_to_js(transaction, &key, &row)).transpose()
         })?)
     }
 
@@ -74,7 +74,7 @@ impl Core {
         Ok(self.on_table(table, |transaction, layout| {
             let (cell, slot) = layout.cell(key, column)?;
             let state = transaction.cell(&cell)?;
-            layout.state_to_js(slot, state.as_ref())
+            layout.state_to_js(transaction, &cell.row, slot, state.as_ref())
         })?)
     }
 
@@ -140,7 +140,7 @@ fn rows(
 ) -> Result<Array, Failure> {
     let rows = Array::new();
     for (key, row) in transaction.range(layout.table, range, limit.map(|limit| limit as usize), reverse)? {
-        rows.push(&JsValue::from(layout.row_to_js(&key, &row)?));
+        rows.push(&JsValue::from(layout.row_to_js(transaction, &key, &row)?));
     }
     Ok(rows)
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use iolite_client::{
-    Client, Closed, Follower, FollowerInput, Input, MutationKind, ReactionId, Run, RunOf, Transaction, View,
+    Client, Closed, EditError, Follower, FollowerInput, Input, MutationKind, ReactionId, Run, RunOf, Splice, Ticket,
+    Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_values::{ClientId, Counter, Schema};
+use iolite_values::{Cell, ClientId, Counter, Schema};
 
 use crate::failure::Failure;
 
@@ -137,6 +138,20 @@ impl Role {
         match self {
             Role::Leads(client) => client.transaction(run),
             Role::Follows(follower) => follower.transaction(run),
+        }
+    }
+
+    pub(crate) fn live_edit(&mut self, ticket: Ticket, cell: &Cell, splice: &Splice<'_>) -> Result<String, EditError> {
+        match self {
+            Role::Leads(client) => client.live_edit(cell, splice),
+            Role::Follows(follower) => follower.live_edit(ticket, cell, splice),
+        }
+    }
+
+    pub(crate) fn live_text(&mut self, cell: &Cell) -> Result<String, EditError> {
+        match self {
+            Role::Leads(client) => client.live_text(cell),
+            Role::Follows(follower) => follower.live_text(cell),
         }
     }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use iolite_client::Ticket;
-use iolite_values::{CellState, ColumnType, Operation, Scalar, Value};
+use iolite_values::{CellState, ColumnType, Edit, Operation, Scalar, Text, Value};
 use js_sys::{Array, Map, Set, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -111,9 +111,16 @@ fn integer_to_js(value: i64, wide: bool, place: &Place<'_>) -> Result<JsValue, F
     Ok(JsValue::from_f64(value as f64))
 }
 
+/// `read` says what a text says.
+///
 /// # Errors
 /// As [`to_js`].
-pub(crate) fn cell_to_js(state: &CellState, wide: bool, place: &Place<'_>) -> Result<JsValue, Failure> {
+pub(crate) fn cell_to_js(
+    state: &CellState,
+    wide: bool,
+    place: &Place<'_>,
+    read: impl FnOnce(&Text) -> String,
+) -> Result<JsValue, Failure> {
     match state {
         CellState::Row(exists) => Ok(JsValue::from_bool(*exists)),
         CellState::Scalar(value) | CellState::Register(value) => to_js(value, wide, place),
@@ -139,6 +146,7 @@ pub(crate) fn cell_to_js(state: &CellState, wide: bool, place: &Place<'_>) -> Re
             }
             Ok(map.into())
         }
+        CellState::Text(text) => Ok(JsValue::from_str(&read(text))),
     }
 }
 
@@ -168,6 +176,10 @@ pub(crate) fn operations_from_js(js: &JsValue, slot: &Slot, place: &Place<'_>) -
                 Ok(Operation::PutEntry { key: text(&entry.get(0), place)?, value })
             })
             .collect(),
+        ColumnType::Text => {
+            let first = js.as_string().ok_or_else(|| place.failure("a text begins with a string"))?;
+            Ok(if first.is_empty() { Vec::new() } else { vec![Operation::Edit(Edit::first(&first).into())] })
+        }
     }
 }
 

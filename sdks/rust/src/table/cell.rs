@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
+use iolite_client::Splice;
 use iolite_values::{CellState, Id, Operation, Value};
 
-use super::kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, value};
+use super::kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, Text, value};
 use crate::error::{Abort, Result};
 use crate::transaction::Transaction;
 
@@ -261,6 +262,48 @@ impl<S: Scalar> CellRef<'_, '_, List<S>> {
     /// As [`Transaction::set_element`].
     pub fn set(self, index: u32, element: impl Into<S>) -> Result<()> {
         self.write(Operation::SetAt { index, value: element.into().to_value() })
+    }
+}
+
+impl CellRef<'_, '_, Text> {
+    /// What it says.
+    ///
+    /// # Errors
+    /// As [`Transaction::cell`].
+    pub fn get(self) -> Result<String> {
+        self.transaction.text(self.table, &self.key, self.column)
+    }
+
+    /// How long it is, in UTF-16 units.
+    ///
+    /// # Errors
+    /// As [`Transaction::cell`].
+    pub fn length(self) -> Result<u32> {
+        self.transaction.text_length(self.table, &self.key, self.column)
+    }
+
+    /// Inserts at a position.
+    ///
+    /// # Errors
+    /// As [`Transaction::splice`].
+    pub fn insert(self, at: u32, text: &str) -> Result<()> {
+        self.splice(at, 0, text)
+    }
+
+    /// Removes so many UTF-16 units.
+    ///
+    /// # Errors
+    /// As [`Transaction::splice`].
+    pub fn remove(self, at: u32, length: u32) -> Result<()> {
+        self.splice(at, length, "")
+    }
+
+    /// Removes units and inserts a text in their place.
+    ///
+    /// # Errors
+    /// As [`Transaction::splice`].
+    pub fn splice(self, at: u32, removed: u32, inserted: &str) -> Result<()> {
+        self.transaction.splice(self.table, &self.key, self.column, &Splice { at, removed, inserted })
     }
 }
 

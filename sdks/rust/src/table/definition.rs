@@ -81,7 +81,8 @@ impl ColumnDefinition {
             | ColumnType::Register(_)
             | ColumnType::Counter
             | ColumnType::Set(_)
-            | ColumnType::Map(_) => ListOrder::Commit,
+            | ColumnType::Map(_)
+            | ColumnType::Text => ListOrder::Commit,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use iolite_values::{ColumnType, Id, ListOrder, Operation, Value};
+use iolite_values::{ColumnType, Edit, Id, ListOrder, Operation, Value};
 
 use crate::error::{Abort, Result};
 use crate::row::{FromValue, Record};
@@ -60,6 +60,10 @@ pub struct List<S>(pub Vec<S>);
 /// Entries by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map<S>(pub BTreeMap<String, S>);
+
+/// What several people write at the same time. Positions and lengths are in UTF-16 units, as in every language of Iolite.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text(pub String);
 
 macro_rules! scalar {
     ($type:ty, $scalar:ident, $own:ident => $value:expr) => {
@@ -125,6 +129,34 @@ impl ColumnKind for Counter {
 
     fn operations(&self, _order: ListOrder) -> Vec<Operation> {
         if self.0 == 0 { Vec::new() } else { vec![Operation::Add(self.0)] }
+    }
+}
+
+impl ColumnKind for Text {
+    fn column_type() -> ColumnType {
+        ColumnType::Text
+    }
+
+    fn read(record: &Record, column: &str) -> Result<Text> {
+        record.text(column).map(Text)
+    }
+
+    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
+        if self.0.is_empty() { Vec::new() } else { vec![Operation::Edit(Edit::first(&self.0).into())] }
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text(text.to_owned())
     }
 }
 

@@ -10,5 +10,6 @@ mod pressure;
 mod raw_session;
 mod refusals;
 mod scripted_gateway;
+mod texts;
 mod transactions;
 mod typed;

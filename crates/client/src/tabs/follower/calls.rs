@@ -4,7 +4,7 @@
 //! it opened the storage, and otherwise asked about, so that none is adopted twice.
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::Counter;
+use iolite_values::{Cell, Counter, Text, Write};
 use iolite_wire::client_storage::StoredMutation;
 use iolite_wire::limits;
 use iolite_wire::tabs::TabRequest;
@@ -14,8 +14,11 @@ use super::{Follower, FollowerOutput};
 use crate::Client;
 use crate::client::CallError;
 use crate::interface::Pending;
+use crate::live::{self, LIVE};
 use crate::tabs::call::{outbox_entry, stored_call};
 use crate::tabs::{CallStatus, Ticket};
+use crate::text::{Documents, EditError, Splice, author_of, text_with};
+use crate::view::View;
 
 #[derive(Debug)]
 pub(super) struct OwnCall {
@@ -95,6 +98,37 @@ impl Follower {
             return Err(CallError::QueueFull { of: "mutations", limit: Client::PENDING_MAX });
         }
         Ok(())
+    }
+
+    /// As [`Client::live_edit`]. The ticket is that of the call: of this tab's first edit its bits name who edits.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn live_edit(&mut self, ticket: Ticket, cell: &Cell, splice: &Splice<'_>) -> Result<String, EditError> {
+        let text = self.written_text(cell)?;
+        let bits = ticket.0.as_u128();
+        let author = *self.author.get_or_insert_with(|| author_of([bits as u64, (bits >> 64) as u64, 0, 0]));
+        let mut documents = self.documents.borrow_mut();
+        if documents.author() != author {
+            *documents = Documents::new(author);
+        }
+        documents.live_edit(&self.schema, cell, &text, splice)
+    }
+
+    /// What the positions of [`Follower::live_edit`] are of: with the calls of this tab that the leader has not run yet.
+    ///
+    /// # Errors
+    /// [`EditError`].
+    pub fn live_text(&mut self, cell: &Cell) -> Result<String, EditError> {
+        let text = self.written_text(cell)?;
+        Ok(self.documents.borrow_mut().string(cell, &text))
+    }
+
+    fn written_text(&self, cell: &Cell) -> Result<Text, EditError> {
+        let own = |own: &OwnCall| own.call.name == LIVE && self.mirror.of_ticket(own.ticket.0).is_none();
+        let calls = self.calls.iter().filter(|call| own(call));
+        let more: Vec<Write> = calls.flat_map(|own| live::writes(&self.schema, &own.call.arguments)).collect();
+        text_with(self.reader(View::Optimistic), &self.schema, cell, &more)
     }
 
     /// The calls of this tab that have not ended, in order.

@@ -45,10 +45,10 @@ impl Follower {
 
     /// The handle for one or more calls of a run.
     pub fn transaction<'a>(&'a self, run: &'a mut Run) -> Transaction<'a> {
-        Transaction::new(&self.schema, self.reader(run.view), run)
+        Transaction::new(&self.schema, self.reader(run.view), &self.documents, run)
     }
 
-    fn reader(&self, view: View) -> Reader<'_> {
+    pub(super) fn reader(&self, view: View) -> Reader<'_> {
         let pending = match view {
             View::Optimistic => Some(self.mirror.optimistic()),
             View::Durable => Some(self.mirror.durable()),

@@ -1,0 +1,113 @@
+//! Texts at a client: the documents that show them and make edits, and whether edits still fit.
+//!
+//! Invariants: an edit is made once, on what the writer sees, and says itself where it stands; what is shown of a text is the document of exactly that
+//! text, made from an earlier one where that is possible, since an edit cannot be taken out of a document again.
+
+mod fit;
+mod writer;
+
+use std::collections::VecDeque;
+
+use iolite_text::{Document, OutOfText, Yata};
+use iolite_values::{Author, Cell, Edit, Text, Unfit};
+
+pub(crate) use fit::fits;
+pub(crate) use writer::text_with;
+pub use writer::{EditError, Splice};
+
+/// Documents in use, the last used first.
+pub(crate) struct Documents {
+    author: Author,
+    held: VecDeque<Held>,
+}
+
+struct Held {
+    cell: Cell,
+    /// What the document shows.
+    text: Text,
+    document: Yata,
+}
+
+/// Why there is no such edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoEdit {
+    #[error(transparent)]
+    Outside(#[from] OutOfText),
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    #[error("an edit inserts at most {} bytes: insert it in parts", Edit::TEXT_BYTES_MAX)]
+    TooLong,
+}
+
+impl Documents {
+    /// Documents that are kept, of which one text may have two: as it is confirmed, and with what is pending.
+    pub(crate) const HELD: usize = 16;
+
+    pub(crate) fn new(author: Author) -> Documents {
+        Documents { author, held: VecDeque::new() }
+    }
+
+    pub(crate) fn author(&self) -> Author {
+        self.author
+    }
+
+    /// What a text says.
+    pub(crate) fn string(&mut self, cell: &Cell, text: &Text) -> String {
+        self.of(cell, text).document.string()
+    }
+
+    /// In UTF-16 units.
+    pub(crate) fn length(&mut self, cell: &Cell, text: &Text) -> u32 {
+        self.of(cell, text).document.length()
+    }
+
+    /// The edit that does this to a text; none if it does nothing.
+    pub(crate) fn splice(&mut self, cell: &Cell, text: &Text, splice: &Splice<'_>) -> Result<Option<Edit>, NoEdit> {
+        if splice.inserted.len() > Edit::TEXT_BYTES_MAX {
+            return Err(NoEdit::TooLong);
+        }
+        let held = self.of(cell, text);
+        let edit = held.document.splice(splice.at, splice.removed, splice.inserted)?;
+        let checked = edit.as_ref().map_or(Ok(()), |edit| text.check(edit));
+        match (&edit, checked) {
+            (Some(edit), Ok(())) => held.text.apply(&edit.clone().into()),
+            // The document shows what no text is.
+            (Some(_), Err(_)) => drop(self.held.pop_front()),
+            (None, _) => {}
+        }
+        checked?;
+        Ok(edit)
+    }
+
+    /// The document of this text, first in the list now.
+    fn of(&mut self, cell: &Cell, text: &Text) -> &mut Held {
+        let own = |held: &Held| held.cell == *cell;
+        let nearest = self.held.iter().enumerate().filter(|(_, held)| own(held));
+        let nearest = nearest.filter_map(|(place, held)| Some((place, text.since(&held.text)?)));
+        let found = nearest.min_by_key(|(_, edits)| edits.len());
+        let mut held = match found.and_then(|(place, edits)| Some((self.held.remove(place)?, edits))) {
+            Some((mut held, edits)) => {
+                held.document.apply(&edits);
+                held
+            }
+            None => {
+                let mut document = Yata::new(self.author);
+                document.apply(&text.edits());
+                Held { cell: cell.clone(), text: Text::default(), document }
+            }
+        };
+        held.text = text.clone();
+        self.held.push_front(held);
+        let last = self.held.iter().enumerate().filter(|(_, held)| own(held)).map(|(place, _)| place).nth(2);
+        last.map(|place| self.held.remove(place));
+        self.held.truncate(Documents::HELD);
+        &mut self.held[0]
+    }
+}
+
+/// Who inserts in one life of a client, from numbers that no two lives have together. If two have one author all the same, and use it in one text, the
+/// store commits only one of their first edits: see [`iolite_values::Element::Author`].
+pub(crate) fn author_of(numbers: [u64; 4]) -> Author {
+    let mixed = numbers.into_iter().fold(0u64, |mixed, number| crate::transaction::mix(mixed ^ number));
+    Author((mixed as u32).max(1))
+}

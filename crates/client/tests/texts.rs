@@ -1,0 +1,170 @@
+//! Edits of texts: made at the call, replayed where they were made.
+
+mod harness;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use harness::{Harness, at, key};
+use iolite_client::{EditError, LIVE, MutationStatus, Splice, View};
+use iolite_values::{
+    Author, Cell, ColumnId, Counter, Decision, Edit, Element, Insertion, Operation, Read, TableId, Unit, Write,
+};
+use iolite_wire::message::{Advance, Submit, Verdict};
+
+fn page() -> Cell {
+    Cell { table: TableId::of("pages"), row: key(1), column: ColumnId::of("value") }
+}
+
+/// What others typed: units of author 9 behind those that it has already.
+fn theirs(number: u32, left: Option<Unit>, right: Option<Unit>, text: &str) -> Write {
+    let first = Unit::new(Author(9), number);
+    let inserted = Some(Insertion { first, left, right, text: text.into() });
+    Write { cell: page(), operation: Operation::Edit(Edit { inserted, removed: Vec::new() }.into()) }
+}
+
+/// What the optimistic text says, each time that it changes.
+fn watch(harness: &mut Harness, view: View) -> Rc<RefCell<Vec<String>>> {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.react(view, move |tx| {
+        let text = tx.text(&page())?;
+        log.borrow_mut().push(text);
+        Ok(())
+    });
+    seen
+}
+
+fn opened() -> (Harness, Rc<RefCell<Vec<String>>>) {
+    let mut harness = Harness::new();
+    harness.connect();
+    let seen = watch(&mut harness, View::Optimistic);
+    harness.load(10, &[]);
+    (harness, seen)
+}
+
+fn edit(harness: &mut Harness, at: u32, removed: u32, inserted: &str) -> Counter {
+    let arguments = harness.client.live_edit(&page(), &Splice { at, removed, inserted }).expect("it fits");
+    harness.client.mutate(harness.now.wall, LIVE, &arguments).expect("there is room")
+}
+
+fn typed(harness: &mut Harness, at: u32, inserted: &str) -> Counter {
+    let counter = edit(harness, at, 0, inserted);
+    harness.settle();
+    counter
+}
+
+fn edits(submit: &Submit) -> Vec<Edit> {
+    let Decision::Commit(writes) = &submit.decision else { panic!("it commits") };
+    let edit = |write: &Write| match &write.operation {
+        Operation::Edit(edit) => (**edit).clone(),
+        other => panic!("an edit, not {other:?}"),
+    };
+    writes.iter().map(edit).collect()
+}
+
+fn last(seen: &Rc<RefCell<Vec<String>>>) -> String {
+    seen.borrow().last().cloned().unwrap_or_default()
+}
+
+#[test]
+fn an_edit_stays_where_it_was_made_when_others_insert_before_it() {
+    let (mut harness, seen) = opened();
+    harness.advance(Advance { to: at(20), changes: vec![theirs(0, None, None, "the end")], ..Advance::default() });
+    harness.disconnect();
+    typed(&mut harness, 4, "happy ");
+    assert_eq!(last(&seen), "the happy end");
+    let first = Unit::new(Author(9), 0);
+    harness.connect();
+    let before = edits(&harness.take_submits()[0]);
+    harness.disconnect();
+    harness.connect();
+    harness.advance(Advance { to: at(30), changes: vec![theirs(7, None, Some(first), "Now: ")], ..Advance::default() });
+    assert_eq!(last(&seen), "Now: the happy end");
+    assert_eq!(edits(&harness.take_submits()[0]), before, "it is the edit that was made at the call");
+}
+
+#[test]
+fn it_claims_its_author_and_watches_nothing_else() {
+    let (mut harness, _seen) = opened();
+    typed(&mut harness, 0, "a");
+    let submit = harness.take_submits().remove(0);
+    let author = edits(&submit)[0].inserted.as_ref().expect("it inserts").first.author;
+    assert_eq!(submit.reads, [Read::Cell { cell: page(), element: Element::Author(author) }]);
+}
+
+#[test]
+fn two_calls_before_either_ran_stand_on_each_other() {
+    let (mut harness, seen) = opened();
+    edit(&mut harness, 0, 0, "a");
+    edit(&mut harness, 1, 0, "b");
+    assert_eq!(harness.client.live_text(&page()), Ok("ab".into()));
+    harness.settle();
+    assert_eq!(last(&seen), "ab");
+}
+
+#[test]
+fn a_restart_replays_it_and_types_on_as_another_author() {
+    let (mut harness, _seen) = opened();
+    harness.disconnect();
+    typed(&mut harness, 0, "ab");
+    let mut harness = harness.reopened();
+    harness.connect();
+    let seen = watch(&mut harness, View::Optimistic);
+    harness.load(20, &[]);
+    assert_eq!(last(&seen), "ab");
+    let first = harness.take_submits().remove(0);
+    typed(&mut harness, 1, "-");
+    assert_eq!(last(&seen), "a-b");
+    let write = Write { cell: page(), operation: Operation::Edit(edits(&first)[0].clone().into()) };
+    harness.decide(first.counter, first.attempt.0, 30, vec![write], Verdict::Committed(at(30)));
+    let second = edits(&harness.take_submits()[0]);
+    let author = |edit: &Edit| edit.inserted.as_ref().map(|own| own.first.author);
+    assert_ne!(author(&second[0]), author(&edits(&first)[0]));
+}
+
+#[test]
+fn one_that_stands_on_what_was_taken_back_is_refused_with_its_text() {
+    let (mut harness, seen) = opened();
+    harness.disconnect();
+    let first = typed(&mut harness, 0, "a");
+    let second = typed(&mut harness, 1, "b");
+    assert!(harness.client.cancel(first));
+    harness.settle();
+    assert_eq!(last(&seen), "");
+    let third = typed(&mut harness, 0, "c");
+    assert_eq!(last(&seen), "c");
+    harness.connect();
+    let submit = harness.take_submits().remove(0);
+    assert_eq!((submit.counter, matches!(submit.decision, Decision::Abort(_))), (second, true));
+    harness.decide(second, submit.attempt.0, 30, vec![], Verdict::Aborted);
+    assert!(
+        matches!(harness.last_status(second), MutationStatus::Rejected { reason } if reason.contains("taken back"))
+    );
+    let kept = harness.client.refused().next().expect("it is kept");
+    assert!(kept.counter == second && kept.arguments.contains(r#""text":"b""#));
+    assert_eq!(harness.take_submits()[0].counter, third);
+}
+
+#[test]
+fn what_a_view_shows_is_the_text_of_that_view() {
+    let (mut harness, optimistic) = opened();
+    let confirmed = watch(&mut harness, View::Confirmed);
+    typed(&mut harness, 0, "mine");
+    harness.advance(Advance { to: at(20), changes: vec![theirs(0, None, None, "theirs")], ..Advance::default() });
+    assert_eq!(last(&confirmed), "theirs");
+    assert!(["minetheirs", "theirsmine"].contains(&last(&optimistic).as_str()));
+}
+
+#[test]
+fn a_text_that_is_not_held_has_no_positions() {
+    let mut harness = Harness::new();
+    harness.connect();
+    let splice = Splice { at: 0, removed: 0, inserted: "x" };
+    assert_eq!(harness.client.live_edit(&page(), &splice), Err(EditError::NotHeld));
+    let (mut harness, _seen) = opened();
+    assert!(harness.client.live_edit(&page(), &Splice { at: 1, removed: 0, inserted: "x" }).is_err());
+    let long = "x".repeat(Edit::TEXT_BYTES_MAX + 1);
+    assert!(harness.client.live_edit(&page(), &Splice { at: 0, removed: 0, inserted: &long }).is_err());
+    assert_eq!(harness.client.live_text(&page()), Ok(String::new()));
+}

@@ -1,0 +1,139 @@
+//! Collaborative text: which units were ever inserted, between which others, and which were removed.
+//!
+//! A unit is one UTF-16 code unit, named for good by who inserted it and as which of theirs. A text only ever learns more: of units, and of removals.
+//! What order the units stand in follows from their neighbours at the time, and only clients work it out (`crates/text`).
+//!
+//! Invariants: the state is the set of its units and of the removed ones, whatever order edits came in, so edits commute; a unit's neighbours are in
+//! the text; an edit that does not fit changes nothing; no edit parts the two units of one character. Source: YATA (Nicolaescu 2016), as Yjs has it. Why so:
+//! docs/decisions/0018-text-is-units-that-servers-understand.md
+
+mod edit;
+mod pair;
+mod runs;
+mod since;
+
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+#[cfg(test)]
+use edit::length_of;
+pub use edit::{Author, Edit, Insertion, MalformedEdit, Unit, UnitRange};
+pub use runs::Run;
+use runs::Runs;
+
+/// What a text cell holds. Cheap to clone: many views of one text share all but its last edits.
+#[derive(Clone, Default)]
+pub struct Text {
+    folded: Arc<Runs>,
+    /// Edits since, in their order. When they are many they are folded in.
+    tail: Vec<Arc<Edit>>,
+}
+
+/// What a text lacks that an edit needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    #[error("it stands on an edit that the text does not have: that was taken back, or refused")]
+    Lacks,
+    #[error("the text has other units under its name")]
+    Taken,
+    #[error("it parts the two halves of one character")]
+    Parts,
+}
+
+impl Text {
+    /// Edits that are kept as they came before they are folded in.
+    const TAIL: usize = 64;
+
+    /// A text that a peer or a disk described.
+    ///
+    /// # Errors
+    /// [`MalformedEdit`]: no edits lead to it.
+    pub fn from_runs(runs: BTreeMap<Author, Vec<Run>>) -> Result<Text, MalformedEdit> {
+        Ok(Text { folded: Arc::new(Runs::from_parts(runs)?), tail: Vec::new() })
+    }
+
+    /// The text in as few runs as can be: equal for equal texts.
+    pub fn runs(&self) -> BTreeMap<Author, Vec<Run>> {
+        self.folded_whole().into_parts()
+    }
+
+    /// Units that an author inserted so far: the next one's number.
+    pub fn count(&self, author: Author) -> u32 {
+        let ends = self.tail.iter().filter_map(|edit| edit.inserted.as_ref()).filter(|own| own.first.author == author);
+        ends.map(Insertion::end).max().unwrap_or_else(|| self.folded.count(author))
+    }
+
+    /// Whether an edit can be applied.
+    ///
+    /// # Errors
+    /// [`Unfit`], and applying it would change nothing.
+    pub fn check(&self, edit: &Edit) -> Result<(), Unfit> {
+        let held = |range: &UnitRange| range.end() <= self.count(range.author);
+        let neighbours = edit.inserted.iter().flat_map(|own| [own.left, own.right]).flatten();
+        if !edit.removed.iter().all(held) || !neighbours.map(UnitRange::one).all(|unit| held(&unit)) {
+            return Err(Unfit::Lacks);
+        }
+        if let Some(own) = &edit.inserted {
+            let count = self.count(own.first.author);
+            if own.first.number != count {
+                return Err(if own.first.number > count { Unfit::Lacks } else { Unfit::Taken });
+            }
+        }
+        if edit.cuts().any(|cut| self.is_within_pair(cut)) { Err(Unfit::Parts) } else { Ok(()) }
+    }
+
+    /// Applies an edit, if it fits.
+    pub fn apply(&mut self, edit: &Arc<Edit>) {
+        if self.check(edit).is_err() {
+            return;
+        }
+        self.tail.push(edit.clone());
+        if self.tail.len() >= Text::TAIL {
+            let mut runs = std::mem::take(&mut self.folded);
+            let folded = Arc::make_mut(&mut runs);
+            self.tail.drain(..).for_each(|edit| folded.apply(&edit));
+            self.folded = runs;
+        }
+    }
+
+    /// Bytes of content, for limits and accounting.
+    pub fn size_bytes(&self) -> usize {
+        self.folded.size_bytes() + self.tail.iter().map(|edit| edit.size_bytes()).sum::<usize>()
+    }
+
+    /// About how many parts a description of it has.
+    pub fn parts(&self) -> usize {
+        self.folded.parts() + self.tail.iter().map(|edit| 1 + 2 * edit.removed.len()).sum::<usize>()
+    }
+
+    fn folded_whole(&self) -> Runs {
+        let mut runs = (*self.folded).clone();
+        self.tail.iter().for_each(|edit| runs.apply(edit));
+        runs
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        (Arc::ptr_eq(&self.folded, &other.folded) && self.tail == other.tail)
+            || self.folded_whole() == other.folded_whole()
+    }
+}
+
+impl Eq for Text {}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if self.tail.is_empty() { self.folded.hash(state) } else { self.folded_whole().hash(state) }
+    }
+}
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.runs()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

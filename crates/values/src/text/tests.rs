@@ -1,0 +1,144 @@
+//! Texts as sets of units.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn typed(author: u32, number: u32, left: Option<(u32, u32)>, text: &str) -> Arc<Edit> {
+    let unit = |(author, number)| Unit::new(Author(author), number);
+    let inserted = Insertion { first: unit((author, number)), left: left.map(unit), right: None, text: text.into() };
+    Arc::new(Edit { inserted: Some(inserted), removed: Vec::new() })
+}
+
+fn removal(author: u32, from: u32, length: u32) -> Arc<Edit> {
+    Arc::new(Edit { inserted: None, removed: vec![UnitRange { author: Author(author), from, length }] })
+}
+
+fn after(edits: &[Arc<Edit>]) -> Text {
+    edits.iter().fold(Text::default(), |mut text, edit| {
+        text.apply(edit);
+        text
+    })
+}
+
+#[test]
+fn what_is_typed_in_a_row_is_one_run_and_what_is_removed_leaves_its_length() {
+    let mut text = Text::default();
+    for number in 0..200 {
+        text.apply(&typed(1, number, number.checked_sub(1).map(|left| (1, left)), "x"));
+    }
+    assert_eq!(text.runs()[&Author(1)].len(), 1);
+    text.apply(&removal(1, 50, 100));
+    text.apply(&removal(1, 10, 40));
+    let runs = &text.runs()[&Author(1)];
+    let lengths: Vec<(u32, bool)> = runs.iter().map(|run| (run.length, run.text.is_some())).collect();
+    assert_eq!(lengths, [(10, true), (140, false), (50, true)]);
+    text.apply(&removal(1, 0, 200));
+    assert_eq!((text.runs()[&Author(1)].len(), text.count(Author(1))), (1, 200));
+}
+
+#[test]
+fn an_edit_that_does_not_fit_changes_nothing() {
+    let mut text = after(&[typed(1, 0, None, "ab\u{1fa91}")]);
+    let before = text.clone();
+    let cases = [
+        (typed(1, 5, None, "x"), Unfit::Lacks),
+        (typed(1, 3, None, "x"), Unfit::Taken),
+        (typed(2, 0, Some((1, 4)), "x"), Unfit::Lacks),
+        (typed(2, 0, Some((3, 0)), "x"), Unfit::Lacks),
+        (typed(2, 0, Some((1, 2)), "x"), Unfit::Parts),
+        (removal(1, 3, 1), Unfit::Parts),
+        (removal(1, 0, 3), Unfit::Parts),
+        (removal(1, 2, 3), Unfit::Lacks),
+    ];
+    for (edit, why) in cases {
+        assert_eq!(text.check(&edit), Err(why), "{edit:?}");
+        text.apply(&edit);
+        assert_eq!(text, before);
+    }
+    text.apply(&removal(1, 2, 2));
+    assert_eq!(text.check(&typed(2, 0, Some((1, 2)), "x")), Ok(()), "what is gone has no halves any more");
+}
+
+#[test]
+fn an_edit_has_one_form() {
+    let range = |author, from, length| UnitRange { author: Author(author), from, length };
+    let ranges = |removed: Vec<UnitRange>| Edit { inserted: None, removed }.check();
+    assert_eq!(ranges(vec![range(1, 0, 1), range(1, 2, 1), range(2, 0, 1)]), Ok(()));
+    assert_eq!(ranges(Vec::new()), Err(MalformedEdit::Nothing));
+    assert_eq!(ranges(vec![range(1, 0, 0)]), Err(MalformedEdit::Ranges));
+    assert_eq!(ranges(vec![range(1, 0, 1), range(1, 1, 1)]), Err(MalformedEdit::Ranges), "they touch");
+    assert_eq!(ranges(vec![range(2, 0, 1), range(1, 0, 1)]), Err(MalformedEdit::Ranges));
+    assert_eq!(ranges(vec![range(0, 0, 1)]), Err(MalformedEdit::Number));
+    assert_eq!(ranges(vec![range(1, Edit::UNITS_MAX, 1)]), Err(MalformedEdit::Number));
+    assert_eq!(ranges(vec![range(1, u32::MAX, u32::MAX)]), Err(MalformedEdit::Number));
+    assert_eq!(typed(1, 0, None, "").check(), Err(MalformedEdit::Nothing));
+    assert_eq!(Edit::first("x").check(), Err(MalformedEdit::Number), "nobody inserts it yet");
+    let most = "x".repeat(Edit::TEXT_BYTES_MAX);
+    assert_eq!(typed(1, 0, None, &most).check(), Ok(()));
+    assert_eq!(typed(1, 0, None, &(most + "x")).check(), Err(MalformedEdit::TooLong));
+}
+
+#[test]
+fn runs_that_no_edits_lead_to_are_no_text() {
+    let run =
+        |from, length, left, text: Option<&str>| Run { from, length, left, right: None, text: text.map(str::to_owned) };
+    let text = |runs: Vec<(u32, Vec<Run>)>| {
+        Text::from_runs(runs.into_iter().map(|(author, runs)| (Author(author), runs)).collect()).map(drop)
+    };
+    let unit = |author, number| Some(Unit::new(Author(author), number));
+    assert_eq!(text(vec![(1, vec![run(0, 2, None, Some("ab")), run(2, 1, unit(1, 0), None)])]), Ok(()));
+    assert_eq!(text(vec![(1, vec![run(0, 1, None, Some("ab"))])]), Err(MalformedEdit::Number));
+    assert_eq!(text(vec![(1, vec![run(1, 1, None, None)])]), Err(MalformedEdit::Number));
+    assert_eq!(text(vec![(0, vec![run(0, 1, None, None)])]), Err(MalformedEdit::Number));
+    assert_eq!(text(vec![(1, vec![run(0, 1, unit(2, 0), None)])]), Err(MalformedEdit::Neighbours));
+    let one = vec![run(0, 1, None, Some("a")), run(1, 1, unit(1, 0), Some("b"))];
+    assert_eq!(text(vec![(1, one)]), Err(MalformedEdit::Neighbours), "they are one run");
+    let circle = vec![(1, vec![run(0, 1, unit(2, 0), None)]), (2, vec![run(0, 1, unit(1, 0), None)])];
+    assert_eq!(text(circle), Err(MalformedEdit::Neighbours), "each stands on the other");
+}
+
+#[test]
+fn a_text_longer_than_an_edit_may_be_is_made_again_in_parts() {
+    let part = "\u{1fa91}y".repeat(Edit::TEXT_BYTES_MAX / 6);
+    let length = length_of(&part);
+    let text = after(&[typed(1, 0, None, &part), typed(1, length, Some((1, length - 1)), &part)]);
+    let edits = text.edits();
+    assert!(edits.len() > 1 && edits.iter().all(|edit| edit.check().is_ok()));
+    assert_eq!(after(&edits), text);
+}
+
+proptest! {
+    /// Random edits, of which those that fit are applied: how many of them are folded in makes no difference.
+    #[test]
+    fn what_a_text_is_does_not_depend_on_what_is_folded(
+        steps in prop::collection::vec((1u32..4, any::<u32>(), any::<u32>(), 0u32..3, "[a\u{1fa91}]{0,2}"), 1..200),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let (mut text, mut log) = (Text::default(), Vec::new());
+        for (author, left, other, removed, inserted) in steps {
+            let from = Author(other % 3 + 1);
+            let length = removed.min(text.count(from));
+            let start = left % (text.count(from) - length + 1);
+            let removed = (length > 0).then_some(UnitRange { author: from, from: start, length });
+            let beside = Author(left % 3 + 1);
+            let left = text.count(beside).checked_sub(1).map(|last| Unit::new(beside, other % (last + 1)));
+            let first = Unit::new(Author(author), text.count(Author(author)));
+            let inserted = (!inserted.is_empty()).then(|| Insertion { first, left, right: None, text: inserted.into() });
+            let edit = Arc::new(Edit { inserted, removed: removed.into_iter().collect() });
+            if edit.check().is_ok() && text.check(&edit).is_ok() {
+                text.apply(&edit);
+                log.push(edit);
+            }
+        }
+        let folded = Text::from_runs(text.runs()).expect("edits lead to it");
+        prop_assert_eq!(&folded, &text);
+        prop_assert_eq!(folded.size_bytes(), folded.runs().values().flatten().map(|run| 24 + run.text.as_ref().map_or(0, String::len)).sum::<usize>());
+        prop_assert_eq!(after(&text.edits()), text.clone());
+        let early = after(&log[..at.index(log.len() + 1)]);
+        let since = text.since(&early).expect("it only grew");
+        let mut caught_up = early;
+        since.iter().for_each(|edit| caught_up.apply(edit));
+        prop_assert_eq!(caught_up, text);
+    }
+}
