@@ -42,6 +42,7 @@ export {
   s,
   ScalarColumn,
   SetColumn,
+  TextColumn,
 } from "./schema/column.js";
 export type * from "./live/types.js";
 export type { ChangesOf, NewRowOf, RowOf } from "./schema/row.js";

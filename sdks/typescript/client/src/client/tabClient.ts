@@ -2,6 +2,7 @@
 
 import { IoliteError } from "../errors.js";
 import { newId } from "../id.js";
+import type { LiveCellName } from "../live/binding.js";
 import { liveOf } from "../live/tables.js";
 import type { LiveTables } from "../live/types.js";
 import type { Mutator } from "../mutators.js";
@@ -48,6 +49,10 @@ export class TabClient implements Client {
     const client = {
       observe: (closure: Closure, options: ReactOptions) => this.observe(closure, options),
       call: (args: string) => this.#callJson(liveName(), args),
+      edit: (cell: LiveCellName, at: number, removed: number, inserted: string) =>
+        this.#callJson(liveName(), this.#editJson(cell, at, removed, inserted)),
+      written: ({ table, key, column }: LiveCellName) =>
+        this.#seat.host?.callOnly((core) => core.liveText(table, [...key], column)),
     };
     return (this.#live ??= liveOf(this.schema, client) as unknown as LiveTables<Schema>);
   }
@@ -191,6 +196,16 @@ export class TabClient implements Client {
     host?.drain();
     this.#seat.changed();
     return handle;
+  }
+
+  /** While the tab takes the lead there is no core, and nobody knows what the text is. */
+  #editJson({ table, key, column }: LiveCellName, at: number, removed: number, inserted: string): string {
+    this.#seat.checkUsable();
+    const host = this.#seat.host;
+    if (host === undefined) {
+      throw new IoliteError("not-ready", "this tab takes the lead of the client just now: edit the text again in a moment");
+    }
+    return host.callOnly((core) => core.liveEdit(table, [...key], column, at, removed, inserted, newId()));
   }
 
   #callLeading(host: LeaderHost, name: string, json: string): MutationHandle {

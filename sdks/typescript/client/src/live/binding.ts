@@ -9,16 +9,24 @@ export interface LiveHost {
   observe(closure: Closure, options: ReactOptions): Observation<unknown>;
   /** Calls one mutation that makes these changes. */
   write(writes: LiveWrites): MutationHandle;
+  /** Calls one that changes a text, as the core shows it now. */
+  edit(cell: LiveCellName, at: number, removed: number, inserted: string): MutationHandle;
+  /** What its positions are of. */
+  written(cell: LiveCellName): string | undefined;
+}
+
+/** Which cell: the numbers of table and column, the key's values. */
+export interface LiveCellName {
+  readonly table: number;
+  readonly key: readonly unknown[];
+  readonly column: number;
 }
 
 /** The writes of one mutation: the core's name for each, the cell, and what the core takes after it. */
 export type LiveWrites = readonly LiveWrite[];
 
-export interface LiveWrite {
+export interface LiveWrite extends LiveCellName {
   readonly call: string;
-  readonly table: number;
-  readonly key: readonly unknown[];
-  readonly column: number;
   readonly rest: readonly unknown[];
 }
 

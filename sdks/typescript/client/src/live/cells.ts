@@ -10,11 +10,13 @@ import {
   MapColumn,
   type ScalarColumn,
   SetColumn,
+  TextColumn,
 } from "../schema/column.js";
 import type { Schema } from "../schema/schema.js";
 import { LIVE_KEY, LiveTable, type Table } from "../schema/table.js";
+import { checkedIndex } from "../transaction/refs.js";
 import type { Closure } from "../transaction/runClosure.js";
-import { type LiveHost, LiveReading } from "./binding.js";
+import { type LiveCellName, type LiveHost, LiveReading } from "./binding.js";
 
 /** Which cell, for reads by name and writes by number. */
 export interface CellPlace {
@@ -170,6 +172,29 @@ function elementTypeOf(schema: Schema, { table, column }: CellPlace): string | u
   return own?.json.of;
 }
 
+class TextBinding extends CellBinding {
+  get written(): string | undefined {
+    return this.options.host.written(this.#cell);
+  }
+
+  insert(at: number, text: string): MutationHandle {
+    return this.splice(at, 0, text);
+  }
+
+  remove(at: number, length: number): MutationHandle {
+    return this.splice(at, length, "");
+  }
+
+  splice(at: number, removed: number, text: string): MutationHandle {
+    return this.options.host.edit(this.#cell, checkedIndex(at), checkedIndex(removed), text);
+  }
+
+  get #cell(): LiveCellName {
+    const { place } = this.options;
+    return { table: place.number, key: place.values, column: place.columnNumber };
+  }
+}
+
 export function bindingOf(column: Column, options: CellOptions): unknown {
   if (column instanceof CounterColumn) {
     return new CounterBinding(options);
@@ -182,6 +207,9 @@ export function bindingOf(column: Column, options: CellOptions): unknown {
   }
   if (column instanceof MapColumn) {
     return new MapBinding(options);
+  }
+  if (column instanceof TextColumn) {
+    return new TextBinding(options);
   }
   return (column as ScalarColumn).json.type === "id" ? new IdBinding(options) : new ScalarBinding(options);
 }

@@ -9,7 +9,7 @@ import { bindTables, LIVE_VALUE_PLACE, type TableBinding } from "../transaction/
 import { withKnownNames } from "../transaction/knownNames.js";
 import { errorOf } from "../transaction/scope.js";
 import { LiveWriter } from "../wasm/iolite_wasm.js";
-import { type LiveHost, LiveReading, type LiveWrites } from "./binding.js";
+import { type LiveCellName, type LiveHost, LiveReading, type LiveWrites } from "./binding.js";
 import { bindingOf } from "./cells.js";
 
 /** What bindings need of a client. */
@@ -17,6 +17,9 @@ export interface LiveClient {
   observe(closure: Closure, options: ReactOptions): Observation<unknown>;
   /** Calls the mutation of live operations, with arguments in JSON. */
   call(args: string): MutationHandle;
+  /** Has the core make the arguments of one that changes a text, and calls it. */
+  edit(cell: LiveCellName, at: number, removed: number, inserted: string): MutationHandle;
+  written(cell: LiveCellName): string | undefined;
 }
 
 interface TableHost extends LiveHost {
@@ -29,7 +32,10 @@ type Bind = (key: unknown, options?: ReactOptions) => unknown;
 export function liveOf(schema: Schema, client: LiveClient): Record<string, Bind> {
   const writer = new LiveWriter(schema.json);
   const write = (writes: LiveWrites): MutationHandle => client.call(checked(() => argumentsOf(writer, writes)));
-  const host: TableHost = { schema, writer, write, observe: (closure, options) => client.observe(closure, options) };
+  const observe: LiveHost["observe"] = (closure, options) => client.observe(closure, options);
+  const edit: LiveHost["edit"] = (...edit) => client.edit(...edit);
+  const written: LiveHost["written"] = (cell) => client.written(cell);
+  const host: TableHost = { schema, writer, write, edit, written, observe };
   const tables = bindTables(writer, schema);
   const bindings = tables.map((table): [string, Bind] => [table.name, (key, options = {}) => bind(host, table, key, options)]);
   return withKnownNames(Object.fromEntries(bindings), (name) => new TransactionError(`the schema has no table ${JSON.stringify(name)}`));

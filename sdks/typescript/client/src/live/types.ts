@@ -10,6 +10,7 @@ import type {
   RegisterColumn,
   ScalarColumn,
   SetColumn,
+  TextColumn,
 } from "../schema/column.js";
 import type { CellOf, ChangesOf, RowOf } from "../schema/row.js";
 import type { Schema } from "../schema/schema.js";
@@ -56,6 +57,16 @@ export interface LiveMap<T> extends Live<ReadonlyMap<string, T>> {
   delete(key: string): MutationHandle;
 }
 
+/** A text that is typed into. Positions are of `written` at the call; an edit keeps its place, whatever others insert. */
+export interface LiveText extends Live<string> {
+  /** The text with all that was typed here; undefined while it is not known. In a tab that follows another, `value` has that some milliseconds later. */
+  readonly written: string | undefined;
+  insert(at: number, text: string): MutationHandle;
+  remove(at: number, length: number): MutationHandle;
+  /** Removes so much, and inserts a text in its place. */
+  splice(at: number, removed: number, text: string): MutationHandle;
+}
+
 /** One cell. */
 export type LiveCell<C> = C extends ScalarColumn<Id>
   ? LiveId<CellOf<C>>
@@ -69,7 +80,9 @@ export type LiveCell<C> = C extends ScalarColumn<Id>
           ? LiveList<T>
           : C extends MapColumn<infer T>
             ? LiveMap<T>
-            : never;
+            : C extends TextColumn
+              ? LiveText
+              : never;
 
 /** A row as an object: its columns are its members. */
 export type LiveRow<T> =

@@ -16,7 +16,7 @@ export interface ColumnJson {
   readonly of?: ScalarName;
   readonly optional?: true;
   readonly order?: "strict" | "commit";
-  readonly type: ScalarName | "register" | "counter" | "set" | "list" | "map";
+  readonly type: ScalarName | "register" | "counter" | "set" | "list" | "map" | "text";
 }
 
 declare const valueOf: unique symbol;
@@ -84,6 +84,11 @@ export class MapColumn<T = unknown> extends Column<T> {
   declare readonly kind: "map";
 }
 
+/** What several people write at once; edits of different places, and of the same, never conflict. */
+export class TextColumn extends Column<string> {
+  declare readonly kind: "text";
+}
+
 /** The type of a column's values. */
 export type ValueOf<C> = C extends Column<infer T> ? T : never;
 
@@ -117,6 +122,8 @@ export const s = {
   list: <T>(of: ScalarColumn<T, "required">, options: ListOptions = {}): ListColumn<T> =>
     new ListColumn({ of: elementOf(of), order: options.order ?? "strict", type: "list" }, of.shape),
   map: <T>(of: ScalarColumn<T, "required">): MapColumn<T> => new MapColumn({ of: elementOf(of), type: "map" }, of.shape),
+  /** Collaborative text. */
+  text: (): TextColumn => new TextColumn({ type: "text" }, "plain"),
 } as const;
 
 function elementOf(column: ScalarColumn<unknown, "required">): ScalarName {

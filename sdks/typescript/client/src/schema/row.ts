@@ -7,6 +7,7 @@ import type {
   RegisterColumn,
   ScalarColumn,
   SetColumn,
+  TextColumn,
   ValueOf,
 } from "./column.js";
 import type { Columns, LiveTable, Table } from "./table.js";
@@ -29,7 +30,9 @@ export type CellOf<C> =
             ? readonly T[]
             : C extends MapColumn<infer T>
               ? ReadonlyMap<string, T>
-              : never;
+              : C extends TextColumn
+                ? string
+                : never;
 
 /** A row with all its columns. A live table's row is its value. */
 export type RowOf<T> =
@@ -48,7 +51,9 @@ type Initial<C> =
         ? Iterable<T>
         : C extends MapColumn<infer T>
           ? ReadonlyMap<string, T> | { readonly [key: string]: T }
-          : never;
+          : C extends TextColumn
+            ? string
+            : never;
 
 type RequiredName<C extends Columns> = {
   [N in keyof C]: C[N] extends ScalarColumn<unknown, "required"> | RegisterColumn<unknown, "required"> ? N : never;

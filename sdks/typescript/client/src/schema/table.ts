@@ -10,6 +10,7 @@ import {
   s,
   type ScalarColumn,
   type SetColumn,
+  type TextColumn,
   type ValueOf,
 } from "./column.js";
 
@@ -86,7 +87,8 @@ type LiveColumn =
   | CounterColumn
   | SetColumn
   | ListColumn
-  | MapColumn;
+  | MapColumn
+  | TextColumn;
 
 /** A bare data type under a key, which is a string unless `options.key` says otherwise. Every key is there from the start. */
 export function live<C extends LiveColumn>(value: C, options?: Partial<TablePolicy>): LiveTable<C, string>;

@@ -8,6 +8,7 @@ import {
   RegisterColumn,
   ScalarColumn,
   SetColumn,
+  TextColumn,
 } from "../schema/column.js";
 import type { Scope } from "./scope.js";
 
@@ -146,6 +147,30 @@ class MapRef {
   }
 }
 
+class TextRef {
+  constructor(readonly scope: Scope, readonly name: CellName) {}
+
+  get(): string {
+    return this.scope.call("cell", ...this.name);
+  }
+
+  get length(): number {
+    return this.scope.call("textLength", ...this.name);
+  }
+
+  insert(at: number, text: string): void {
+    this.splice(at, 0, text);
+  }
+
+  remove(at: number, length: number): void {
+    this.splice(at, length, "");
+  }
+
+  splice(at: number, removed: number, text: string): void {
+    this.scope.call("splice", ...this.name, checkedIndex(at), checkedIndex(removed), text);
+  }
+}
+
 export function refTo(column: Column, scope: Scope, name: CellName): unknown {
   if (column instanceof CounterColumn) {
     return new CounterRef(scope, name);
@@ -159,6 +184,9 @@ export function refTo(column: Column, scope: Scope, name: CellName): unknown {
   if (column instanceof MapColumn) {
     return new MapRef(scope, name);
   }
+  if (column instanceof TextColumn) {
+    return new TextRef(scope, name);
+  }
   if (column instanceof ScalarColumn && column.json.type === "id") {
     return new IdRef(scope, name);
   }
@@ -170,7 +198,7 @@ export function refTo(column: Column, scope: Scope, name: CellName): unknown {
 
 const INDEX_MAX = 2 ** 32 - 1;
 
-function checkedIndex(index: number): number {
+export function checkedIndex(index: number): number {
   if (!Number.isInteger(index) || index < 0 || index > INDEX_MAX) {
     throw new RangeError(`an index is a whole number from 0, not ${index}`);
   }

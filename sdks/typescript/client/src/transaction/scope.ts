@@ -30,7 +30,9 @@ type CallName =
   | "rows"
   | "setElement"
   | "setEntry"
-  | "setMember";
+  | "setMember"
+  | "splice"
+  | "textLength";
 
 /** Thrown through a closure whose data is not here. It is no error: the closure runs again once the data is. */
 class Stopped extends Error {

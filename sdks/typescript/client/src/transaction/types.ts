@@ -9,6 +9,7 @@ import type {
   RegisterColumn,
   ScalarColumn,
   SetColumn,
+  TextColumn,
 } from "../schema/column.js";
 import type { CellOf, ChangesOf, NewRowOf, RowOf } from "../schema/row.js";
 import type { Schema } from "../schema/schema.js";
@@ -87,6 +88,19 @@ export interface WriteMap<T> extends ReadMap<T> {
   delete(key: string): void;
 }
 
+/** A text. Lengths and positions are those of JavaScript's strings. */
+export interface ReadText {
+  get(): string;
+  readonly length: number;
+}
+/** Positions are of the text as this run of the closure sees it. An edit keeps its place, whatever others insert. */
+export interface WriteText extends ReadText {
+  insert(at: number, text: string): void;
+  remove(at: number, length: number): void;
+  /** Removes so much, and inserts a text in its place. */
+  splice(at: number, removed: number, text: string): void;
+}
+
 /** One cell, to read. Reading it conflicts only with changes of this cell. */
 export type ReadRef<C> = C extends ScalarColumn<Id>
   ? ReadScalar<CellOf<C>>
@@ -100,7 +114,9 @@ export type ReadRef<C> = C extends ScalarColumn<Id>
         ? ReadList<T>
         : C extends MapColumn<infer T>
           ? ReadMap<T>
-          : never;
+          : C extends TextColumn
+            ? ReadText
+            : never;
 
 /** One cell, to read and write. */
 export type WriteRef<C> = C extends ScalarColumn<Id>
@@ -115,7 +131,9 @@ export type WriteRef<C> = C extends ScalarColumn<Id>
         ? WriteList<T>
         : C extends MapColumn<infer T>
           ? WriteMap<T>
-          : never;
+          : C extends TextColumn
+            ? WriteText
+            : never;
 
 export type ReadRefs<T> =
   T extends LiveTable<infer C, unknown>
