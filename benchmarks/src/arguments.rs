@@ -3,6 +3,7 @@
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
 
 #[derive(Args, Debug)]
@@ -33,6 +34,8 @@ pub struct Arguments {
     pub json: bool,
     #[command(flatten)]
     pub transactions: TransactionOptions,
+    #[command(flatten)]
+    pub text: TextOptions,
 }
 
 /// Everything that can be measured, by one name.
@@ -42,6 +45,8 @@ pub enum AnyWorkload {
     OfClients(Workload),
     /// Transactions of a store, beside those of other systems.
     Transactions(TransactionWorkload),
+    /// A recording of people who type.
+    Text,
 }
 
 /// What the parent tells a client's process.
@@ -105,6 +110,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfClients(Workload::Propagate),
                 AnyWorkload::Transactions(TransactionWorkload::RetwisTapir),
                 AnyWorkload::Transactions(TransactionWorkload::YcsbT),
+                AnyWorkload::Text,
             ]
         }
     }
@@ -113,6 +119,9 @@ impl ValueEnum for AnyWorkload {
         match self {
             AnyWorkload::OfClients(workload) => workload.to_possible_value(),
             AnyWorkload::Transactions(workload) => workload.to_possible_value(),
+            AnyWorkload::Text => {
+                Some(PossibleValue::new("text").help("A recording of people who type, through real clients"))
+            }
         }
     }
 }

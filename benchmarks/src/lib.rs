@@ -20,6 +20,7 @@ mod run;
 mod schema;
 mod server;
 mod talk;
+mod text;
 mod transactions;
 mod verify;
 mod workloads;
