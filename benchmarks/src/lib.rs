@@ -8,13 +8,16 @@
 //! Transactions of a store are measured beside those of other systems (`transactions`): there all clients are in one process, since what is
 //! compared is servers.
 
+mod accounting;
 mod arguments;
 mod child;
 mod client;
+mod cluster;
 mod latency;
 mod measure;
 mod metrics;
 mod propagate;
+mod redis;
 mod report;
 mod run;
 mod schema;

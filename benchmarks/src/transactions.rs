@@ -4,10 +4,8 @@
 //! loop (`client`), what it costs (`accounting`, `ledger`, `durable`), and whether anything was lost (`history`).
 //! Source: TAPIR (TOCS 2018) 7.
 
-mod accounting;
 mod baselines;
 mod client;
-mod cluster;
 mod durable;
 mod etcd;
 mod history;

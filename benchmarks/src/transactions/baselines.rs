@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use iolite_baseline_client::{Cluster, Control, Session};
 
+use crate::accounting::{Node, Traffic};
 use crate::arguments::Durability;
-use crate::transactions::accounting::Traffic;
-use crate::transactions::cluster::{
+use crate::cluster::{
     BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Links, Runner, ServerProcess, free_ports, nodes,
     program_beside, version,
 };
-use crate::transactions::system::{About, Node, Setup, System};
+use crate::transactions::system::{About, Setup, System};
 
 pub use session::BaselineSession;
 

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::transactions::accounting::SyncCount;
-use crate::transactions::system::{Node, System};
+use crate::accounting::{Node, SyncCount};
+use crate::transactions::system::System;
 use crate::transactions::tally::Progress;
 
 /// What was counted.

@@ -19,11 +19,11 @@ use iolite_node::{Directory, NodeRole, StoreClient, StoreClientSettings};
 use iolite_replication::node::ReplicaId;
 use iolite_values::CoordinatorId;
 
-use super::accounting::{Traffic, TrafficCounts};
-use super::cluster::{BETWEEN_SERVERS, ClusterDirectory, Ending, Links, Runner, ServerProcess};
 use super::options::ClusterShape;
-use super::system::{About, Detours, Node, Setup, System};
+use super::system::{About, Detours, Setup, System};
+use crate::accounting::{Node, Traffic, TrafficCounts};
 use crate::arguments::Durability;
+use crate::cluster::{BETWEEN_SERVERS, ClusterDirectory, Ending, Links, Runner, ServerProcess};
 
 pub use session::IoliteSession;
 

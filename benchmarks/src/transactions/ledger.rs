@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::transactions::accounting::{Pid, Segments, TrafficCounts, own_cpu};
-use crate::transactions::cluster::BETWEEN_SERVERS;
-use crate::transactions::system::{Detours, Node, System};
+use crate::accounting::{Node, Pid, Segments, TrafficCounts, own_cpu};
+use crate::cluster::BETWEEN_SERVERS;
+use crate::transactions::system::{Detours, System};
 use crate::transactions::tally::Progress;
 
 /// All counters at one time.

@@ -8,8 +8,8 @@ use anyhow::Context;
 use tokio::task::JoinSet;
 
 use crate::arguments::Durability;
+use crate::cluster::ClusterDirectory;
 use crate::transactions::client::{Client, Shared};
-use crate::transactions::cluster::ClusterDirectory;
 use crate::transactions::durable::{Verdict, count_syncs};
 use crate::transactions::history::verify;
 use crate::transactions::ledger::{Costs, Snapshot};

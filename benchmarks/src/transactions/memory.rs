@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
 
-use super::accounting::Pid;
-use super::system::{About, Interrupted, Node, Outcome, Session, Setup, System};
+use super::system::{About, Interrupted, Outcome, Session, Setup, System};
 use super::workload::{KeyNumber, Mode, Value};
+use crate::accounting::{Node, Pid};
 
 /// What a wrong store leaves out.
 pub trait Wrong: std::fmt::Debug + Send + Sync + 'static {

@@ -13,12 +13,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use tokio_postgres::{Client, NoTls};
 
+use crate::accounting::{Counted, Node, Traffic};
 use crate::arguments::Durability;
-use crate::transactions::accounting::{Counted, Traffic};
-use crate::transactions::cluster::{
-    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Links, ServerProcess, free_ports, nodes,
-};
-use crate::transactions::system::{About, Node, Setup, System};
+use crate::cluster::{BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Links, ServerProcess, free_ports, nodes};
+use crate::transactions::system::{About, Setup, System};
 
 use servers::Servers;
 pub use session::PostgresSession;

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::time::Instant;
 
-use super::cluster::ClusterDirectory;
 use crate::arguments::Durability;
+use crate::cluster::ClusterDirectory;
 use crate::latency::Latencies;
 
 const SYNCS: usize = 200;

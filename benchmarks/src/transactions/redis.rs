@@ -4,94 +4,43 @@
 //! other clients see a write before a replica has it, and a failover may lose acknowledged ones; none is made here. That a replica answers
 //! WAIT only after its own sync follows from the order of Redis 7's event loop, not from a documented promise.
 
-mod resp;
 mod session;
 
 use std::net::SocketAddr;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use crate::accounting::Node;
+use crate::redis::RedisServers;
+use crate::transactions::system::{About, Setup, System};
 
-use crate::arguments::Durability;
-use crate::transactions::accounting::Traffic;
-use crate::transactions::cluster::{
-    BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Links, Runner, ServerProcess, free_ports, nodes, program,
-    version,
-};
-use crate::transactions::system::{About, Node, Setup, System};
-
-use resp::{Connection, Reply};
 pub use session::RedisSession;
 
 pub struct Redis {
-    // Servers end before their folder is removed.
-    servers: Vec<ServerProcess>,
-    settings: Settings,
-    traffic: [Arc<Traffic>; 3],
-    /// Clients' way to the primary, and replicas'.
-    for_clients: SocketAddr,
-    for_replicas: SocketAddr,
-    _links: Links,
-    directory: ClusterDirectory,
+    servers: RedisServers,
 }
-
-struct Settings {
-    program: std::path::PathBuf,
-    version: String,
-    durability: Durability,
-    ports: [u16; 3],
-}
-
-const NAMES: [&str; 3] = ["primary", "replica-a", "replica-b"];
-const STARTS_WITHIN: Duration = Duration::from_secs(60);
 
 impl System for Redis {
     type Session = RedisSession;
 
     async fn start(setup: Setup) -> anyhow::Result<Redis> {
-        let program = program("redis-server")?;
-        let version = version(&program)?.split_whitespace().find_map(|word| word.strip_prefix("v=")).map(String::from);
-        let version = version.context("redis-server tells no version")?;
-        let settings = Settings { program, version, durability: setup.durability, ports: free_ports()? };
-        let directory = ClusterDirectory::new(setup.durability)?;
-        for name in NAMES {
-            directory.folder(name, None)?;
-        }
-        let mut links = Links::with_delay(setup.delay)?;
-        let primary = settings.ports[0];
-        let for_clients = links.to(SocketAddr::new(CLIENTS, primary)).await?;
-        let for_replicas = links.to(SocketAddr::new(BETWEEN_SERVERS, primary)).await?;
-        let traffic = std::array::from_fn(|_| Arc::default());
-        let mut redis =
-            Redis { servers: Vec::new(), settings, traffic, for_clients, for_replicas, _links: links, directory };
-        redis.start_servers().await?;
-        Ok(redis)
+        Ok(Redis { servers: RedisServers::start(setup.durability, setup.delay).await? })
     }
 
     fn about(&self) -> About {
         About {
             name: "redis",
             copies: 2,
-            version: self.settings.version.clone(),
+            version: self.servers.version().to_owned(),
             isolation: "strict at the primary; not replicated by consensus",
-            setting: match self.settings.durability {
-                Durability::Fsync => {
-                    "appendonly yes, appendfsync always, WAIT 1: synced at the primary and one replica"
-                }
-                Durability::Memory => "no appendonly file, WAIT 1: in memory at the primary and one replica",
-            },
+            setting: self.servers.setting(),
         }
     }
 
     fn nodes(&self) -> Vec<Node> {
-        nodes(NAMES, &self.servers, &self.traffic)
+        self.servers.nodes()
     }
 
     fn between(&self) -> Vec<SocketAddr> {
-        vec![self.for_replicas]
+        vec![self.servers.between()]
     }
 
     async fn settle(&mut self) -> anyhow::Result<()> {
@@ -99,63 +48,10 @@ impl System for Redis {
     }
 
     async fn connect(&self) -> anyhow::Result<RedisSession> {
-        Ok(RedisSession::new(Connection::open(self.for_clients, self.traffic[0].clone()).await?))
+        Ok(RedisSession::new(self.servers.connect().await?))
     }
 
     async fn restart(&mut self) -> anyhow::Result<()> {
-        self.servers.iter_mut().try_for_each(ServerProcess::kill)?;
-        self.servers.clear();
-        self.start_servers().await
-    }
-}
-
-impl Redis {
-    async fn start_servers(&mut self) -> anyhow::Result<()> {
-        for (index, name) in NAMES.into_iter().enumerate() {
-            let log = self.directory.path().join(format!("{name}.log"));
-            let mut command = self.settings.command(&self.directory.path().join(name), self.settings.ports[index]);
-            if index > 0 {
-                let primary = self.for_replicas;
-                command.args(["--replicaof", &primary.ip().to_string(), &primary.port().to_string()]);
-            }
-            self.servers.push(ServerProcess::start(command, Ending::Kill, &log)?);
-        }
-        self.wait_for_replicas().await
-    }
-
-    async fn wait_for_replicas(&mut self) -> anyhow::Result<()> {
-        let begun = Instant::now();
-        while begun.elapsed() < STARTS_WITHIN {
-            self.servers.iter_mut().try_for_each(ServerProcess::is_alive)?;
-            if self.replicas_online().await.is_ok_and(|online| online == 2) {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        bail!("redis's replicas do not come online")
-    }
-
-    async fn replicas_online(&self) -> anyhow::Result<usize> {
-        let primary = SocketAddr::new(CLIENTS, self.settings.ports[0]);
-        let mut connection = Connection::open(primary, Arc::default()).await?;
-        connection.send(&[&[b"INFO", b"replication"]]).await?;
-        let Reply::Bulk(Some(text)) = connection.receive().await? else { bail!("it is loading") };
-        Ok(String::from_utf8_lossy(&text).matches("state=online").count())
-    }
-}
-
-impl Settings {
-    fn command(&self, folder: &Path, port: u16) -> Command {
-        let mut command = Runner::Same.command(&self.program);
-        command.args(["--port", &port.to_string()]);
-        command.args(["--bind", &CLIENTS.to_string(), &BETWEEN_SERVERS.to_string()]);
-        command.arg("--dir").arg(folder);
-        // No snapshots of its own accord; copies for replicas go over the socket, at once.
-        command.args(["--save", "", "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"]);
-        match self.durability {
-            Durability::Fsync => command.args(["--appendonly", "yes", "--appendfsync", "always"]),
-            Durability::Memory => command.args(["--appendonly", "no"]),
-        };
-        command
+        self.servers.restart().await
     }
 }

@@ -1,16 +1,15 @@
 //! A system that transactions are measured on, as the driver sees it.
 //!
 //! To add one: implement [`System`] and [`Session`], and name it in `transactions/peer.rs`. A system whose coordinator runs in the
-//! client's process, as Iolite's does, counts the messages of its sessions to each replica at that replica's [`Traffic`]; its processor
+//! client's process, as Iolite's does, counts the messages of its sessions to each replica at that replica's traffic; its processor
 //! time then is part of the client's, which is reported for all.
 
 use std::fmt::Debug;
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
+use crate::accounting::Node;
 use crate::arguments::Durability;
-use crate::transactions::accounting::{Pid, Traffic};
 use crate::transactions::options::ClusterShape;
 use crate::transactions::workload::{KeyNumber, Mode, Value};
 
@@ -51,14 +50,6 @@ pub struct About {
     pub setting: &'static str,
     /// Nodes that have a write, as durable as the class says, when it is acknowledged.
     pub copies: u64,
-}
-
-/// One server of a system: all processes below one root.
-#[derive(Clone, Debug)]
-pub struct Node {
-    pub name: String,
-    pub root: Pid,
-    pub traffic: Arc<Traffic>,
 }
 
 /// A cluster of real processes, taken down when it is dropped.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use iolite_baseline_client::{Ended, Session as Client, Stopped};
 
-use crate::transactions::accounting::Traffic;
+use crate::accounting::Traffic;
 use crate::transactions::system::{Interrupted, Outcome, Session};
 use crate::transactions::workload::{KeyNumber, Mode, Value};
 

@@ -12,7 +12,7 @@ use h2::client::SendRequest;
 use http::{HeaderMap, Request};
 use prost::Message;
 
-use crate::transactions::accounting::{Counted, Traffic};
+use crate::accounting::{Counted, Traffic};
 
 #[derive(Debug)]
 pub struct Channel {

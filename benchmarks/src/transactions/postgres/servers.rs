@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 use crate::arguments::Durability;
-use crate::transactions::cluster::{
+use crate::cluster::{
     BETWEEN_SERVERS, CLIENTS, ClusterDirectory, Ending, Runner, ServerProcess, ServiceUser, program, version,
 };
 use crate::transactions::system::Setup;

@@ -10,7 +10,7 @@ use futures_util::future::{join, join_all};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, Row, Statement};
 
-use crate::transactions::accounting::Traffic;
+use crate::accounting::Traffic;
 use crate::transactions::system::{Interrupted, Outcome, Session};
 use crate::transactions::workload::{KeyNumber, Mode, Value};
 

@@ -5,7 +5,7 @@
 
 use anyhow::{Context, anyhow, bail};
 
-use super::resp::{Connection, Reply};
+use crate::redis::{Connection, Reply};
 use crate::transactions::system::{Interrupted, Outcome, Session};
 use crate::transactions::workload::{KeyNumber, Mode, Value};
 

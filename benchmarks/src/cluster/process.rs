@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use rustix::process::{Signal, kill_process};
 
-use crate::transactions::accounting::{Pid, Traffic};
-use crate::transactions::system::Node;
+use crate::accounting::{Node, Pid, Traffic};
 
 /// As whom servers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

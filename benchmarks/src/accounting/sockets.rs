@@ -76,7 +76,7 @@ fn owners(line: &str) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    const BETWEEN: IpAddr = crate::transactions::cluster::BETWEEN_SERVERS;
+    const BETWEEN: IpAddr = crate::cluster::BETWEEN_SERVERS;
 
     fn line(ends: &str, pid: u32, name: &str, out: u64, incoming: u64) -> String {
         format!(

@@ -5,7 +5,17 @@ mod sockets;
 mod syncs;
 mod traffic;
 
+use std::sync::Arc;
+
 pub use processes::{Pid, own_cpu};
 pub use sockets::Segments;
 pub use syncs::SyncCount;
 pub use traffic::{Counted, Traffic, TrafficCounts};
+
+/// One server of a system: all processes below one root.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub name: String,
+    pub root: Pid,
+    pub traffic: Arc<Traffic>,
+}

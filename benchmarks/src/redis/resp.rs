@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
 
-use crate::transactions::accounting::{Counted, Traffic};
+use crate::accounting::{Counted, Traffic};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
