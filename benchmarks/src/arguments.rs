@@ -3,6 +3,7 @@
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use crate::game::GameOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
 
@@ -35,6 +36,8 @@ pub struct Arguments {
     #[command(flatten)]
     pub transactions: TransactionOptions,
     #[command(flatten)]
+    pub game: GameOptions,
+    #[command(flatten)]
     pub text: TextOptions,
 }
 
@@ -47,6 +50,14 @@ pub enum AnyWorkload {
     Transactions(TransactionWorkload),
     /// A recording of people who type.
     Text,
+    /// Apps on a cluster, beside the same apps on other systems.
+    OfApps(AppWorkload),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AppWorkload {
+    /// Rounds of the 100 game between two players
+    Game,
 }
 
 /// What the parent tells a client's process.
@@ -111,6 +122,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::Transactions(TransactionWorkload::RetwisTapir),
                 AnyWorkload::Transactions(TransactionWorkload::YcsbT),
                 AnyWorkload::Text,
+                AnyWorkload::OfApps(AppWorkload::Game),
             ]
         }
     }
@@ -122,24 +134,36 @@ impl ValueEnum for AnyWorkload {
             AnyWorkload::Text => {
                 Some(PossibleValue::new("text").help("A recording of people who type, through real clients"))
             }
+            AnyWorkload::OfApps(workload) => workload.to_possible_value(),
         }
     }
 }
 
+/// As it is written on the command line.
+pub fn name_of(value: &impl ValueEnum) -> String {
+    value.to_possible_value().expect("none is hidden").get_name().to_owned()
+}
+
 impl Workload {
     pub fn name(self) -> String {
-        self.to_possible_value().expect("no workload is hidden").get_name().to_owned()
+        name_of(&self)
+    }
+}
+
+impl AppWorkload {
+    pub fn name(self) -> String {
+        name_of(&self)
     }
 }
 
 impl Durability {
     pub fn name(self) -> String {
-        self.to_possible_value().expect("no class is hidden").get_name().to_owned()
+        name_of(&self)
     }
 }
 
 impl Role {
     pub fn name(self) -> String {
-        self.to_possible_value().expect("no role is hidden").get_name().to_owned()
+        name_of(&self)
     }
 }

@@ -1,11 +1,9 @@
 //! A client's process, as its parent sees it.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use crate::arguments::{Role, Workload};
+use crate::part::PartProcess;
 use crate::talk::{FromClient, ToClient};
 
 /// Where clients connect to.
@@ -18,35 +16,23 @@ pub struct Address {
 /// Killed when it is dropped.
 #[derive(Debug)]
 pub struct ClientProcess {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    process: PartProcess,
 }
 
 impl ClientProcess {
     pub fn start(address: &Address, workload: Workload, role: Role, number: u32) -> anyhow::Result<ClientProcess> {
-        let program = std::env::current_exe()?;
-        let mut command = Command::new(program);
-        command.args(["bench-client", "--url", &address.url, "--token", &address.token]);
-        command.args(["--workload", &workload.name(), "--role", &role.name(), "--number", &number.to_string()]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let input = child.stdin.take().expect("its input is a pipe");
-        let output = BufReader::new(child.stdout.take().expect("its output is a pipe"));
-        Ok(ClientProcess { child, input, output })
+        let (workload, role, number) = (workload.name(), role.name(), number.to_string());
+        let words = ["bench-client", "--url", &address.url, "--token", &address.token];
+        let what = ["--workload", &workload, "--role", &role, "--number", &number];
+        Ok(ClientProcess { process: PartProcess::start(&[&words[..], &what].concat())? })
     }
 
     pub fn tell(&mut self, message: &ToClient) -> anyhow::Result<()> {
-        let mut line = serde_json::to_string(message)?;
-        line.push('\n');
-        self.input.write_all(line.as_bytes()).context("a client ended early")
+        self.process.tell(message)
     }
 
     pub fn hear(&mut self) -> anyhow::Result<FromClient> {
-        let mut line = String::new();
-        if self.output.read_line(&mut line)? == 0 {
-            bail!("a client ended early: {}", self.child.wait()?);
-        }
-        Ok(serde_json::from_str(&line)?)
+        self.process.hear()
     }
 
     pub fn expect_ready(&mut self) -> anyhow::Result<()> {
@@ -57,16 +43,7 @@ impl ClientProcess {
     }
 
     /// Waits for an end by itself.
-    pub fn end(mut self) -> anyhow::Result<()> {
-        let status = self.child.wait()?;
-        if status.success() { Ok(()) } else { bail!("a client failed: {status}") }
-    }
-}
-
-impl Drop for ClientProcess {
-    fn drop(&mut self) {
-        // It has ended already, in every case but an error.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub fn end(self) -> anyhow::Result<()> {
+        self.process.end()
     }
 }

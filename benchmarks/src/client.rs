@@ -1,6 +1,5 @@
 //! A client's process.
 
-use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,6 +10,7 @@ use iolite_host::monotonic_nanos;
 
 use crate::arguments::{ClientArguments, Role, Workload};
 use crate::latency::Latencies;
+use crate::part::{hear, hear_now, say};
 use crate::schema::schema;
 use crate::talk::{Append, Called, FromClient, RunResult, ToClient};
 use crate::workloads::{self, Transfer};
@@ -173,7 +173,7 @@ async fn read(client: &Client) -> anyhow::Result<()> {
     say(&FromClient::Ready)?;
     let before = client.traffic();
     let (end, mut ended) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || drop(end.send(hear_now())));
+    std::thread::spawn(move || drop(end.send(hear_now::<ToClient>())));
     loop {
         tokio::select! {
             value = reaction.next() => {
@@ -191,25 +191,6 @@ fn finish(client: &Client, before: iolite::Traffic, mut result: RunResult) -> an
     result.bytes_down = after.bytes_down - before.bytes_down;
     result.attempts = client.attempts();
     say(&FromClient::Result(Box::new(result)))
-}
-
-fn say(message: &FromClient) -> anyhow::Result<()> {
-    let mut output = std::io::stdout().lock();
-    serde_json::to_writer(&mut output, message)?;
-    output.write_all(b"\n")?;
-    output.flush()?;
-    Ok(())
-}
-
-/// Waits for the parent, while the client's own task goes on.
-async fn hear() -> anyhow::Result<ToClient> {
-    tokio::task::spawn_blocking(hear_now).await?
-}
-
-fn hear_now() -> anyhow::Result<ToClient> {
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    serde_json::from_str(&line).context("the parent is gone")
 }
 
 /// SplitMix64, seeded by the client's number: runs are alike.

@@ -30,6 +30,13 @@ impl Default for Latencies {
     }
 }
 
+impl LatencyCounts {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+}
+
 impl Latencies {
     pub fn record(&mut self, nanos: u64) {
         self.histogram.saturating_record(nanos.max(1));

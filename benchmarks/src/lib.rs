@@ -10,18 +10,27 @@
 
 mod accounting;
 mod arguments;
+mod beside;
 mod child;
 mod client;
 mod cluster;
+mod draws;
+mod front;
+mod game;
 mod latency;
 mod measure;
 mod metrics;
+mod part;
+mod parts;
+mod peer;
+mod probe;
 mod propagate;
 mod redis;
 mod report;
 mod run;
 mod schema;
 mod server;
+mod system_run;
 mod talk;
 mod text;
 mod transactions;
@@ -30,4 +39,5 @@ mod workloads;
 
 pub use arguments::{Arguments, ClientArguments};
 pub use client::run_client;
+pub use parts::{PartArguments, run_part};
 pub use run::run;

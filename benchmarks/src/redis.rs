@@ -28,8 +28,15 @@ pub struct RedisServers {
     /// Clients' way to the primary, and replicas'.
     for_clients: SocketAddr,
     for_replicas: SocketAddr,
-    _links: Links,
+    _links: [Links; 2],
     directory: ClusterDirectory,
+}
+
+/// Round trips that links get in addition.
+#[derive(Clone, Copy, Debug)]
+pub struct Delays {
+    pub of_clients: Duration,
+    pub between_servers: Duration,
 }
 
 struct Settings {
@@ -43,8 +50,8 @@ const NAMES: [&str; 3] = ["primary", "replica-a", "replica-b"];
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 
 impl RedisServers {
-    /// Starts them, empty, each link with this round trip in addition. Servers die with the thread that calls this.
-    pub async fn start(durability: Durability, delay: Duration) -> anyhow::Result<RedisServers> {
+    /// Starts them, empty. Servers die with the thread that calls this.
+    pub async fn start(durability: Durability, delays: Delays) -> anyhow::Result<RedisServers> {
         let program = program("redis-server")?;
         let version = version(&program)?.split_whitespace().find_map(|word| word.strip_prefix("v=")).map(String::from);
         let version = version.context("redis-server tells no version")?;
@@ -53,10 +60,10 @@ impl RedisServers {
         for name in NAMES {
             directory.folder(name, None)?;
         }
-        let mut links = Links::with_delay(delay)?;
         let primary = settings.ports[0];
-        let for_clients = links.to(SocketAddr::new(CLIENTS, primary)).await?;
-        let for_replicas = links.to(SocketAddr::new(BETWEEN_SERVERS, primary)).await?;
+        let mut links = [Links::with_delay(delays.of_clients)?, Links::with_delay(delays.between_servers)?];
+        let for_clients = links[0].to(SocketAddr::new(CLIENTS, primary)).await?;
+        let for_replicas = links[1].to(SocketAddr::new(BETWEEN_SERVERS, primary)).await?;
         let traffic = std::array::from_fn(|_| Arc::default());
         let mut servers = RedisServers {
             servers: Vec::new(),
@@ -90,6 +97,11 @@ impl RedisServers {
 
     pub fn nodes(&self) -> Vec<Node> {
         nodes(NAMES, &self.servers, &self.traffic)
+    }
+
+    /// Where clients connect to.
+    pub fn clients_address(&self) -> SocketAddr {
+        self.for_clients
     }
 
     /// A client's connection to the primary, which counts what it carries.

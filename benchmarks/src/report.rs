@@ -78,10 +78,10 @@ pub const KEYS: [&str; 15] = [
 ];
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn report() -> Report {
+    pub fn report() -> Report {
         Report {
             workload: "counter".into(),
             seconds: 1.0,

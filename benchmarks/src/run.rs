@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-use crate::arguments::{AnyWorkload, Arguments};
-use crate::{measure, text, transactions};
+use crate::arguments::{AnyWorkload, AppWorkload, Arguments};
+use crate::{game, measure, text, transactions};
 
 /// Measures a workload and prints the report.
 ///
 /// # Errors
 /// When options do not fit together, or servers or clients do not start or fail. What the run found wrong is in the exit code.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    if let (Some(_), AnyWorkload::OfClients(_) | AnyWorkload::Transactions(_)) =
+    if let (Some(_), AnyWorkload::OfClients(_) | AnyWorkload::Transactions(_) | AnyWorkload::OfApps(_)) =
         (&arguments.text.trace, arguments.workload)
     {
         bail!("only text has a --trace");
@@ -22,9 +22,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             Some(trace) => text::run(&arguments.text, trace, arguments.json),
             None => bail!("nothing to replay: text needs --trace FILE"),
         },
-        AnyWorkload::Transactions(workload) => transactions::run(arguments, workload),
+        AnyWorkload::Transactions(workload) => {
+            if let Some(option) = of_any_app(arguments) {
+                bail!("{} has no {option}: it has no reactive data", workload.name());
+            }
+            transactions::run(arguments, workload)
+        }
+        AnyWorkload::OfApps(workload) => {
+            if let Some(option) = of_another_app(arguments, workload) {
+                bail!("{} has no {option}", workload.name());
+            }
+            match workload {
+                AppWorkload::Game => game::run(arguments),
+            }
+        }
         AnyWorkload::OfClients(workload) => {
-            if let Some(option) = arguments.transactions.name_of_any() {
+            if let Some(option) = arguments.transactions.name_of_any().or(of_any_app(arguments)) {
                 bail!("{} has no {option}: it measures clients of one server", workload.name());
             }
             if !arguments.embedded && arguments.target.is_none() {
@@ -33,4 +46,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             measure::run(arguments, workload)
         }
     }
+}
+
+/// What was asked for that only apps have.
+fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
+    arguments.game.name_of_any()
+}
+
+/// What was asked for that this app does not have.
+fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
+    let of_servers = [("--embedded", arguments.embedded), ("--target", arguments.target.is_some())];
+    let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
+    of_servers.or(match workload {
+        AppWorkload::Game => arguments.transactions.name_of_any_but(&["--beside"]),
+    })
 }

@@ -17,7 +17,6 @@ mod memory;
 mod options;
 mod peer;
 mod postgres;
-mod probe;
 mod redis;
 mod report;
 mod system;
@@ -29,10 +28,8 @@ pub use workload::TransactionWorkload;
 
 use std::process::ExitCode;
 
-use anyhow::bail;
-use iolite_host::{Shutdown, stop_on_signals};
-
 use crate::arguments::Arguments;
+use crate::{probe, system_run};
 use report::{Report, Table};
 
 /// Measures a workload on every system that is asked for, one after the other, and prints one table.
@@ -41,17 +38,7 @@ use report::{Report, Table};
 /// When a system is not installed, does not start, or breaks. What a run found wrong is in the exit code.
 pub fn run(arguments: &Arguments, workload: TransactionWorkload) -> anyhow::Result<ExitCode> {
     let course = arguments.transactions.course(arguments, workload)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    // Servers die with the thread that starts them, so it is this one.
-    let table = runtime.block_on(async {
-        let shutdown = Shutdown::new();
-        let mut stop = shutdown.listen();
-        stop_on_signals(shutdown)?;
-        tokio::select! {
-            () = stop.wait() => bail!("stopped before the end"),
-            table = measure_all(arguments, &course) => table,
-        }
-    })?;
+    let table = system_run::block_on(measure_all(arguments, &course))?;
     iolite_host::print(&table.text(arguments.json)?)?;
     Ok(if table.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -65,9 +52,9 @@ async fn measure_all(arguments: &Arguments, course: &measure::Course) -> anyhow:
         }
     };
     let mut beside = Vec::new();
-    for peer in &arguments.transactions.beside {
+    for peer in arguments.transactions.beside.iter().copied() {
         let sync_ms = probe::sync_ms(course.setup.durability)?;
-        let measured = peer.measure(course).await?;
+        let measured = peer::measure_peer(peer, course).await?;
         if let Some(reason) = &measured.tally.first_unknown {
             iolite_host::warn(&format!("note: {}: an outcome is unknown: {reason}", measured.about.name));
         }

@@ -55,6 +55,18 @@ impl Connection {
         self.stream.write_all(&bytes).await
     }
 
+    /// The next reply, whose elements may be arrays themselves: what EXEC answers when it has read sets or lists.
+    pub async fn receive_nested(&mut self) -> anyhow::Result<Reply> {
+        let line = self.line().await?;
+        let Some(count) = line.strip_prefix('*') else { return self.element(line).await };
+        let Some(count) = length(count)? else { return Ok(Reply::Array(None)) };
+        let mut elements = Vec::new();
+        for _ in 0..count {
+            elements.push(self.receive().await?);
+        }
+        Ok(Reply::Array(Some(elements)))
+    }
+
     /// The next reply; an array's elements are never arrays here.
     pub async fn receive(&mut self) -> anyhow::Result<Reply> {
         let line = self.line().await?;

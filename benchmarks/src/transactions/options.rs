@@ -8,10 +8,10 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::measure::Course;
-use super::peer::Peer;
 use super::system::Setup;
 use super::workload::{KEYS_OF_TRANSACTION, TransactionWorkload, Zipf};
 use crate::arguments::Arguments;
+use crate::peer::Peer;
 
 #[derive(Args, Debug)]
 pub struct TransactionOptions {
@@ -61,6 +61,11 @@ impl Default for ClusterShape {
 impl TransactionOptions {
     /// What was asked for that only transactions have.
     pub fn name_of_any(&self) -> Option<&'static str> {
+        self.name_of_any_but(&[])
+    }
+
+    /// The same, of those that others do not have too.
+    pub fn name_of_any_but(&self, shared: &[&str]) -> Option<&'static str> {
         let asked = [
             ("--cluster", self.cluster.is_some()),
             ("--beside", !self.beside.is_empty()),
@@ -70,7 +75,7 @@ impl TransactionOptions {
             ("--coordinators", self.coordinators > 1),
             ("--skew-ms", self.skew_ms > 0),
         ];
-        asked.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name))
+        asked.into_iter().find_map(|(name, is_asked)| (is_asked && !shared.contains(&name)).then_some(name))
     }
 
     /// # Errors

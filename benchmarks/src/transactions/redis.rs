@@ -9,7 +9,7 @@ mod session;
 use std::net::SocketAddr;
 
 use crate::accounting::Node;
-use crate::redis::RedisServers;
+use crate::redis::{Delays, RedisServers};
 use crate::transactions::system::{About, Setup, System};
 
 pub use session::RedisSession;
@@ -22,7 +22,8 @@ impl System for Redis {
     type Session = RedisSession;
 
     async fn start(setup: Setup) -> anyhow::Result<Redis> {
-        Ok(Redis { servers: RedisServers::start(setup.durability, setup.delay).await? })
+        let delays = Delays { of_clients: setup.delay, between_servers: setup.delay };
+        Ok(Redis { servers: RedisServers::start(setup.durability, delays).await? })
     }
 
     fn about(&self) -> About {

@@ -3,23 +3,18 @@
 //! Invariant: the plans of a client follow from the seed and its number alone, so every system gets the same ones.
 //! Source: TAPIR (TOCS 2018) 7.1.3 and 7.5.
 
-mod key;
 mod plan;
-mod random;
 mod retwis;
 mod value;
-mod zipf;
 
 use std::sync::Arc;
 
 use clap::ValueEnum;
 
-pub use key::KeyNumber;
+pub use crate::draws::{KeyNumber, Random, Zipf};
 pub use plan::{Mode, Plan, Step};
-pub use random::Random;
 pub use retwis::KEYS_OF_TRANSACTION;
 pub use value::{Value, Writer};
-pub use zipf::Zipf;
 
 /// What `iolite bench` knows of transactions by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -20,7 +20,7 @@ pub use error::{ConfigError, ConfigProblem};
 pub use etcd::{EtcdFile, EtcdIdentity, EtcdLogin, EtcdPlace, EtcdProblem, EtcdTable};
 pub use node::{
     DELAY_MS_MAX, DurabilityWord, Faults, FaultsTable, GatewayConfig, GatewayTable, NodeConfig, NodeFile, RoleConfig,
-    Schemas, StoreConfig, StoreTable,
+    Schemas, StoreConfig, StoreTable, WithoutWord,
 };
 #[cfg(feature = "postgres")]
 pub use postgres::{

@@ -59,6 +59,9 @@ enum Command {
     Torture(torture::Arguments),
     #[command(hide = true, name = "bench-client")]
     BenchClient(iolite_benchmarks::ClientArguments),
+    /// Another process of `bench`
+    #[command(hide = true, name = "bench-part")]
+    BenchPart(iolite_benchmarks::PartArguments),
 }
 
 fn main() -> ExitCode {
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Torture(arguments) => torture::run(&arguments),
         Command::BenchClient(arguments) => iolite_benchmarks::run_client(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::BenchPart(arguments) => iolite_benchmarks::run_part(&arguments).map(|()| ExitCode::SUCCESS),
     };
     ended.unwrap_or_else(|error| {
         iolite_host::warn(&format!("error: {}", explained(&error)));

@@ -117,6 +117,22 @@ fn iolite_is_measured_without_a_replica_and_with_clocks_apart() {
 }
 
 #[test]
+fn rounds_of_the_game_are_measured_with_and_without_push_and_on_redis() {
+    let options = ["--no-push", "--beside", "redis,redis-script", "--delay-ms", "20", "--seconds", "2"];
+    let (good, report, said) = bench(&[&["game", "--durability", "memory", "--json"][..], &options].concat());
+    assert!(good, "{report}{said}");
+    let own: Value = serde_json::from_str(&report).expect("it is JSON");
+    let others = own["beside"].as_array().expect("there are others").iter();
+    // A move is half a round trip to the server and half of one to the other player; whoever is only told of it, or has to watch, asks once more.
+    let round_trips = [("iolite", 2.0), ("iolite --no-push", 4.0), ("redis", 4.0), ("redis-script", 2.0)];
+    for (record, (system, least)) in [&own].into_iter().chain(others).zip(round_trips) {
+        assert_eq!(record["system"], system, "{record}");
+        assert!(record["rounds"].as_u64() > Some(0) && record["committed"].as_u64() > Some(0), "{record}");
+        assert!(record["latency_ms"]["p50"].as_f64() >= Some(least * 20.0), "{record}");
+    }
+}
+
+#[test]
 fn options_that_do_not_fit_are_refused_with_what_would() {
     for (arguments, words) in [
         (&["ycsb-t"][..], "--beside"),
@@ -126,6 +142,10 @@ fn options_that_do_not_fit_are_refused_with_what_would() {
         (&["counter", "--embedded", "--coordinators", "2"], "--cluster"),
         (&["counter", "--embedded", "--beside", "etcd"], "--beside"),
         (&["ycsb-t", "--beside", "mysql"], "etcd"),
+        (&["ycsb-t", "--beside", "redis-script"], "game"),
+        (&["game", "--beside", "etcd"], "--beside redis"),
+        (&["game", "--embedded"], "--embedded"),
+        (&["counter", "--embedded", "--no-push"], "--no-push"),
         (&["ycsb-t", "--beside", "etcd", "--keys", "9"], "--keys"),
         (&["ycsb-t", "--beside", "etcd", "--zipf", "NaN"], "between 0 and 5"),
     ] {

@@ -1,0 +1,27 @@
+//! The processes that benchmarks consist of beside their servers: hidden subcommands of this program.
+
+use clap::{Args, Subcommand};
+
+use crate::game;
+
+#[derive(Args, Debug)]
+pub struct PartArguments {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Subcommand, Debug)]
+enum Part {
+    /// A player of `game`
+    Player(game::PlayerArguments),
+}
+
+/// Runs one part to its end.
+///
+/// # Errors
+/// When its server or its parent does not do what it should.
+pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
+    match &arguments.part {
+        Part::Player(player) => game::run_player(player),
+    }
+}

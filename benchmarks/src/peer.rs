@@ -1,0 +1,43 @@
+//! The systems that are measured beside Iolite, by name.
+
+use clap::ValueEnum;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Peer {
+    /// Three nodes; compare-and-swap on revisions
+    Etcd,
+    /// SERIALIZABLE; a primary and two synchronous standbys, of which one has to answer
+    Postgres,
+    /// WATCH, MULTI, EXEC and WAIT 1; a primary and two replicas
+    Redis,
+    /// Of the 100 game: moves are scripts that Redis runs
+    RedisScript,
+    /// Two-phase commit with optimistic concurrency control over Raft, as in the TAPIR paper; three nodes
+    OccStore,
+    /// Two-phase commit with two-phase locking over Raft, as in the TAPIR paper; three nodes
+    LockStore,
+    /// OCC-Store whose log sends and writes each entry by itself
+    OccStoreUnbatched,
+    /// Lock-Store likewise
+    LockStoreUnbatched,
+}
+
+impl Peer {
+    pub fn name(self) -> String {
+        crate::arguments::name_of(&self)
+    }
+
+    /// The workloads that it is measured on.
+    pub fn beside(self) -> &'static str {
+        match self {
+            Peer::Redis => "retwis-tapir, ycsb-t and game",
+            Peer::RedisScript => "game",
+            Peer::Etcd
+            | Peer::Postgres
+            | Peer::OccStore
+            | Peer::LockStore
+            | Peer::OccStoreUnbatched
+            | Peer::LockStoreUnbatched => "retwis-tapir and ycsb-t",
+        }
+    }
+}
