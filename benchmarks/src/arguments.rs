@@ -3,6 +3,7 @@
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use crate::diamond::DiamondOptions;
 use crate::game::GameOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
@@ -38,6 +39,8 @@ pub struct Arguments {
     #[command(flatten)]
     pub game: GameOptions,
     #[command(flatten)]
+    pub diamond: DiamondOptions,
+    #[command(flatten)]
     pub text: TextOptions,
 }
 
@@ -58,6 +61,8 @@ pub enum AnyWorkload {
 pub enum AppWorkload {
     /// Rounds of the 100 game between two players
     Game,
+    /// A Twitter clone at each isolation, as the Diamond paper has it
+    RetwisDiamond,
 }
 
 /// What the parent tells a client's process.
@@ -123,6 +128,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::Transactions(TransactionWorkload::YcsbT),
                 AnyWorkload::Text,
                 AnyWorkload::OfApps(AppWorkload::Game),
+                AnyWorkload::OfApps(AppWorkload::RetwisDiamond),
             ]
         }
     }

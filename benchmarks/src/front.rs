@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use iolite_cluster::{ClusterShape as Shape, LocalCluster, Ports};
+use iolite_node::NodeRole;
 use iolite_node::config::{DurabilityWord, WithoutWord};
 
+use crate::accounting::Pid;
 use crate::arguments::Durability;
 use crate::child::Address;
 use crate::cluster::{ClusterDirectory, Ending, Links, Runner, ServerProcess};
@@ -15,8 +17,10 @@ use crate::cluster::{ClusterDirectory, Ending, Links, Runner, ServerProcess};
 /// Taken down when it is dropped.
 pub struct FrontCluster {
     // Servers end before their folder is removed.
-    servers: Vec<ServerProcess>,
+    servers: Vec<(NodeRole, ServerProcess)>,
     address: Address,
+    /// The same without a delay.
+    near: Address,
     durability: Durability,
     _links: Links,
     _directory: ClusterDirectory,
@@ -57,9 +61,10 @@ impl FrontCluster {
         let servers = start_servers(&cluster)?;
         let mut links = Links::with_delay(setup.delay)?;
         let token = cluster.token()?;
+        let near = Address { url: format!("ws://{listens}/sync"), token: token.clone() };
         let address = Address { url: format!("ws://{}/sync", links.to(listens).await?), token };
         let durability = setup.durability;
-        let mut started = FrontCluster { servers, address, durability, _links: links, _directory: directory };
+        let mut started = FrontCluster { servers, address, near, durability, _links: links, _directory: directory };
         started.wait_until_ready(&cluster).await?;
         Ok(started)
     }
@@ -67,6 +72,23 @@ impl FrontCluster {
     /// Where clients connect to.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Where those connect to who are next to it, and are not measured.
+    pub fn near(&self) -> &Address {
+        &self.near
+    }
+
+    /// What keeps the data.
+    pub fn stores(&self) -> Vec<Pid> {
+        let stores = self.servers.iter().filter(|(role, _)| matches!(role, NodeRole::Store(_)));
+        stores.map(|(_, server)| server.pid()).collect()
+    }
+
+    /// What clients talk to.
+    pub fn gateway(&self) -> Pid {
+        let gateway = self.servers.iter().find(|(role, _)| matches!(role, NodeRole::Gateway(_)));
+        gateway.expect("a cluster has a gateway").1.pid()
     }
 
     /// The setting that makes acknowledged writes durable.
@@ -84,7 +106,7 @@ impl FrontCluster {
             if waiting.is_empty() {
                 return Ok(());
             }
-            self.servers.iter_mut().try_for_each(ServerProcess::is_alive)?;
+            self.servers.iter_mut().try_for_each(|(_, server)| server.is_alive())?;
             if begun.elapsed() > STARTS_WITHIN {
                 bail!("Iolite does not get ready: {} is not", waiting.join(", "));
             }
@@ -93,12 +115,12 @@ impl FrontCluster {
     }
 }
 
-fn start_servers(cluster: &LocalCluster) -> anyhow::Result<Vec<ServerProcess>> {
+fn start_servers(cluster: &LocalCluster) -> anyhow::Result<Vec<(NodeRole, ServerProcess)>> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let start = |node: &iolite_cluster::LocalNode| {
         let mut command = Runner::Same.command(&program);
         command.args(["serve", "--config"]).arg(node.config());
-        ServerProcess::start(command, Ending::Kill, &node.log())
+        Ok((node.role, ServerProcess::start(command, Ending::Kill, &node.log())?))
     };
     cluster.nodes().iter().map(start).collect()
 }

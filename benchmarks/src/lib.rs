@@ -14,6 +14,7 @@ mod beside;
 mod child;
 mod client;
 mod cluster;
+mod diamond;
 mod draws;
 mod front;
 mod game;

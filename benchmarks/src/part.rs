@@ -7,6 +7,8 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::accounting::Pid;
+
 /// This program again, with other arguments; killed when it is dropped.
 #[derive(Debug)]
 pub struct PartProcess {
@@ -22,6 +24,10 @@ impl PartProcess {
         let input = child.stdin.take().expect("its input is a pipe");
         let output = BufReader::new(child.stdout.take().expect("its output is a pipe"));
         Ok(PartProcess { child, input, output })
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::of(&self.child)
     }
 
     pub fn tell<T: Serialize>(&mut self, message: &T) -> anyhow::Result<()> {

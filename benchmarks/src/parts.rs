@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::game;
+use crate::{diamond, game};
 
 #[derive(Args, Debug)]
 pub struct PartArguments {
@@ -14,6 +14,10 @@ pub struct PartArguments {
 enum Part {
     /// A player of `game`
     Player(game::PlayerArguments),
+    /// People of `retwis-diamond`
+    Retwis,
+    /// The front end of Redis in `retwis-diamond`
+    RetwisWeb(diamond::WebArguments),
 }
 
 /// Runs one part to its end.
@@ -23,5 +27,7 @@ enum Part {
 pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
     match &arguments.part {
         Part::Player(player) => game::run_player(player),
+        Part::Retwis => diamond::run_crowd(),
+        Part::RetwisWeb(web) => diamond::run_web(web),
     }
 }

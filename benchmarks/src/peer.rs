@@ -30,7 +30,7 @@ impl Peer {
     /// The workloads that it is measured on.
     pub fn beside(self) -> &'static str {
         match self {
-            Peer::Redis => "retwis-tapir, ycsb-t and game",
+            Peer::Redis => "retwis-tapir, ycsb-t, game and retwis-diamond",
             Peer::RedisScript => "game",
             Peer::Etcd
             | Peer::Postgres

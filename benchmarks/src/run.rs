@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments};
-use crate::{game, measure, text, transactions};
+use crate::{diamond, game, measure, text, transactions};
 
 /// Measures a workload and prints the report.
 ///
@@ -34,6 +34,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             }
             match workload {
                 AppWorkload::Game => game::run(arguments),
+                AppWorkload::RetwisDiamond => diamond::run(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
@@ -50,14 +51,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// What was asked for that only apps have.
 fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
-    arguments.game.name_of_any()
+    let Arguments { game, diamond, .. } = arguments;
+    game.name_of_any().or(diamond.name_of_any())
 }
 
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
+    let Arguments { game, diamond, transactions, .. } = arguments;
     let of_servers = [("--embedded", arguments.embedded), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     of_servers.or(match workload {
-        AppWorkload::Game => arguments.transactions.name_of_any_but(&["--beside"]),
+        AppWorkload::Game => diamond.name_of_any().or(transactions.name_of_any_but(&["--beside"])),
+        AppWorkload::RetwisDiamond => {
+            let own = transactions.name_of_any_but(&["--beside", "--keys", "--zipf"]);
+            game.name_of_any().or(own)
+        }
     })
 }

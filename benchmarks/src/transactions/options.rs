@@ -30,10 +30,10 @@ pub struct TransactionOptions {
     /// A system to measure in the same run, with servers of its own; several with commas or again
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub beside: Vec<Peer>,
-    /// How many keys there are [default: 100000 for retwis-tapir, 1000000 for ycsb-t]
+    /// How many keys there are [default: 100000 for retwis-tapir and retwis-diamond, where they are users, 1000000 for ycsb-t]
     #[arg(long, value_parser = clap::value_parser!(u64).range(KEYS_OF_TRANSACTION..=100_000_000))]
     pub keys: Option<u64>,
-    /// How uneven keys are chosen, 0 being even [default: 0.75 for retwis-tapir, 0 for ycsb-t]
+    /// How uneven keys are chosen, 0 being even [default: 0.75 for retwis-tapir, 0 for ycsb-t, 0.8 for retwis-diamond]
     #[arg(long, value_name = "EXPONENT", value_parser = exponent)]
     pub zipf: Option<f64>,
     /// Which transactions are run: equal seeds run equal ones, on every system

@@ -133,6 +133,36 @@ fn rounds_of_the_game_are_measured_with_and_without_push_and_on_redis() {
 }
 
 #[test]
+fn the_twitter_clone_loses_nothing_at_any_isolation_and_on_redis() {
+    let small =
+        ["--keys", "200", "--clients", "4", "--seconds", "1", "--warm-up", "0", "--durability", "memory", "--json"];
+    let all = ["retwis-diamond", "--no-docc", "--strict-lists", "--beside", "redis"];
+    let (good, report, said) = bench(&[&all[..], &small].concat());
+    assert!(good, "{report}{said}");
+    let own: Value = serde_json::from_str(&report).expect("it is JSON");
+    let others = own["beside"].as_array().expect("there are others").iter();
+    let records: Vec<&Value> = [&own].into_iter().chain(others).collect();
+    let systems: Vec<&str> = records.iter().filter_map(|record| record["system"].as_str()).collect();
+    let of_levels = ["iolite rc", "iolite rc strict", "iolite si", "iolite si strict", "iolite si no-docc"];
+    assert_eq!(systems, [&of_levels[..], &["iolite ss", "iolite ss strict", "iolite ss no-docc", "redis"]].concat());
+    for record in records {
+        for part in ["stores", "front", "clients"] {
+            assert!(record["cpu_us_per_op"][part].as_f64() > Some(0.0), "{part}: {record}");
+        }
+        for kind in ["get-timeline", "post-tweet", "like"] {
+            assert!(record["transactions"][kind]["committed"].as_u64() > Some(0), "{kind}: {record}");
+        }
+    }
+    // Everybody posts as one of twenty: whoever reads what he appends to meets others who do.
+    let contended = ["--isolation", "ss", "--no-docc", "--only", "post-tweet", "--keys", "20", "--zipf", "1"];
+    let (good, report, said) = bench(&[&["retwis-diamond"], &small[2..], &contended[..]].concat());
+    assert!(good, "{report}{said}");
+    let own: Value = serde_json::from_str(&report).expect("it is JSON");
+    let aborts = |record: &Value| record["aborts"].as_u64().expect("they are counted");
+    assert!(aborts(&own) < aborts(&own["beside"][0]), "appends commute where their types count: {report}");
+}
+
+#[test]
 fn options_that_do_not_fit_are_refused_with_what_would() {
     for (arguments, words) in [
         (&["ycsb-t"][..], "--beside"),
@@ -146,6 +176,9 @@ fn options_that_do_not_fit_are_refused_with_what_would() {
         (&["game", "--beside", "etcd"], "--beside redis"),
         (&["game", "--embedded"], "--embedded"),
         (&["counter", "--embedded", "--no-push"], "--no-push"),
+        (&["game", "--no-docc"], "--no-docc"),
+        (&["retwis-diamond", "--no-push"], "--no-push"),
+        (&["retwis-diamond", "--beside", "etcd"], "--beside redis"),
         (&["ycsb-t", "--beside", "etcd", "--keys", "9"], "--keys"),
         (&["ycsb-t", "--beside", "etcd", "--zipf", "NaN"], "between 0 and 5"),
     ] {

@@ -1,0 +1,114 @@
+//! What a run of the Twitter clone reports of one system.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::person::{KindTally, Tally};
+use crate::accounting::Pid;
+use crate::arguments::Arguments;
+use crate::beside::{Line, Record};
+use crate::latency::Latencies;
+use crate::probe;
+use crate::report::Report;
+use crate::verify::Findings;
+
+pub struct Measured {
+    pub system: String,
+    pub version: String,
+    pub durability_setting: String,
+    pub tally: Tally,
+    pub findings: Findings,
+    pub cpu: Cpu,
+}
+
+/// Processor time, by who used it.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpu {
+    pub stores: Duration,
+    /// The gateway, or the HTTP server.
+    pub front: Duration,
+    pub clients: Duration,
+}
+
+/// Of this workload alone.
+pub const LINES: &[Line] = &[
+    ("get-timeline a second", "/transactions/get-timeline/throughput_per_s"),
+    ("  latency_ms p50", "/transactions/get-timeline/latency_ms/p50"),
+    ("post-tweet a second", "/transactions/post-tweet/throughput_per_s"),
+    ("  latency_ms p50", "/transactions/post-tweet/latency_ms/p50"),
+    ("  aborts", "/transactions/post-tweet/aborts"),
+    ("follow a second", "/transactions/follow/throughput_per_s"),
+    ("  aborts", "/transactions/follow/aborts"),
+    ("add-user a second", "/transactions/add-user/throughput_per_s"),
+    ("  aborts", "/transactions/add-user/aborts"),
+    ("like a second", "/transactions/like/throughput_per_s"),
+    ("  latency_ms p50", "/transactions/like/latency_ms/p50"),
+    ("  aborts", "/transactions/like/aborts"),
+    ("stores cpu_us_per_op", "/cpu_us_per_op/stores"),
+    ("front cpu_us_per_op", "/cpu_us_per_op/front"),
+    ("clients cpu_us_per_op", "/cpu_us_per_op/clients"),
+];
+
+impl Measured {
+    pub fn record(self, arguments: &Arguments) -> anyhow::Result<Record> {
+        let Measured { system, version, durability_setting, tally, findings, cpu } = self;
+        let seconds = f64::from(arguments.seconds);
+        let mut latencies = Latencies::default();
+        tally.kinds.values().for_each(|kind| latencies.add(&kind.latency));
+        let committed = tally.sum(|kind| kind.committed);
+        let aborts = tally.sum(KindTally::aborts);
+        let per_op = |count: f64| if committed == 0 { 0.0 } else { count / committed as f64 };
+        let micros = |time: Duration| per_op(time.as_secs_f64() * 1e6);
+        let report = Report {
+            workload: "retwis-diamond".to_owned(),
+            seconds,
+            throughput_per_s: committed as f64 / seconds,
+            latency_ms: latencies.percentiles(),
+            commit_latency_ms: latencies.percentiles(),
+            committed,
+            aborts,
+            retries: aborts,
+            unknown: tally.sum(|kind| kind.unknown),
+            lost_updates: findings.lost_updates,
+            violations: findings.violations,
+            bytes_up_per_op: per_op(tally.bytes_up as f64),
+            bytes_down_per_op: per_op(tally.bytes_down as f64),
+            durability: arguments.durability.name(),
+            fsync_ms: probe::sync_ms(arguments.durability)?.into(),
+        };
+        let kinds = tally.kinds.iter().map(|(kind, tally)| (kind.name(), of_kind(tally, seconds)));
+        let cpu = json!({"stores": micros(cpu.stores), "front": micros(cpu.front), "clients": micros(cpu.clients)});
+        let more = Map::from_iter([
+            ("transactions".to_owned(), Value::Object(kinds.collect())),
+            ("cpu_us_per_op".to_owned(), cpu),
+        ]);
+        Ok(Record { system, version, durability_setting, report, more })
+    }
+}
+
+fn of_kind(tally: &KindTally, seconds: f64) -> Value {
+    let mut latencies = Latencies::default();
+    latencies.add(&tally.latency);
+    json!({
+        "committed": tally.committed,
+        "throughput_per_s": tally.committed as f64 / seconds,
+        "aborts": tally.aborts(),
+        "latency_ms": latencies.percentiles(),
+    })
+}
+
+impl Cpu {
+    pub fn now(stores: &[Pid], front: Pid, clients: &[Pid]) -> Cpu {
+        let of = |pids: &[Pid]| pids.iter().map(|pid| pid.tree_cpu()).sum();
+        Cpu { stores: of(stores), front: front.tree_cpu(), clients: of(clients) }
+    }
+
+    pub fn since(&self, before: &Cpu) -> Cpu {
+        Cpu {
+            stores: self.stores.saturating_sub(before.stores),
+            front: self.front.saturating_sub(before.front),
+            clients: self.clients.saturating_sub(before.clients),
+        }
+    }
+}
