@@ -4,6 +4,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use crate::diamond::DiamondOptions;
+use crate::fanout::FanoutOptions;
 use crate::game::GameOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
@@ -41,6 +42,8 @@ pub struct Arguments {
     #[command(flatten)]
     pub diamond: DiamondOptions,
     #[command(flatten)]
+    pub fanout: FanoutOptions,
+    #[command(flatten)]
     pub text: TextOptions,
 }
 
@@ -63,6 +66,8 @@ pub enum AppWorkload {
     Game,
     /// A Twitter clone at each isolation, as the Diamond paper has it
     RetwisDiamond,
+    /// Calls that many sessions of one gateway see
+    Fanout,
 }
 
 /// What the parent tells a client's process.
@@ -129,6 +134,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::Text,
                 AnyWorkload::OfApps(AppWorkload::Game),
                 AnyWorkload::OfApps(AppWorkload::RetwisDiamond),
+                AnyWorkload::OfApps(AppWorkload::Fanout),
             ]
         }
     }

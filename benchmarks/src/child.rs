@@ -27,6 +27,11 @@ impl ClientProcess {
         Ok(ClientProcess { process: PartProcess::start(&[&words[..], &what].concat())? })
     }
 
+    /// One of another system, which speaks the same way.
+    pub fn of(process: PartProcess) -> ClientProcess {
+        ClientProcess { process }
+    }
+
     pub fn tell(&mut self, message: &ToClient) -> anyhow::Result<()> {
         self.process.tell(message)
     }

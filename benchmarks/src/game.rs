@@ -123,7 +123,8 @@ fn kept(peer: Peer) -> Option<Kept> {
     match peer {
         Peer::Redis => Some(Kept::Redis),
         Peer::RedisScript => Some(Kept::RedisScript),
-        Peer::Etcd
+        Peer::Hocuspocus
+        | Peer::Etcd
         | Peer::Postgres
         | Peer::OccStore
         | Peer::LockStore

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
+use serde_json::json;
 
 use crate::arguments::{Arguments, Role, Workload};
+use crate::beside::{Beside, Record};
 use crate::child::ClientProcess;
 use crate::latency::Latencies;
 use crate::metrics;
@@ -47,9 +49,29 @@ pub fn run(arguments: &Arguments, workload: Workload) -> anyhow::Result<ExitCode
     server.restart()?;
     let after = read_state(&server, workload)?;
     let findings = verify(workload, &measured.results, &before, &after);
-    let report = report(workload, &measured, findings, &text);
-    iolite_host::print(&report.text(arguments.json)?)?;
-    Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let report = report_of(workload, &measured, findings, &text);
+    let (text, good) = match arguments.transactions.beside.is_empty() {
+        true => (report.text(arguments.json)?, report.is_good()),
+        false => {
+            let beside = beside(arguments, report)?;
+            (beside.text(arguments.json)?, beside.is_good())
+        }
+    };
+    iolite_host::print(&text)?;
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// With Hocuspocus in the same run.
+fn beside(arguments: &Arguments, report: Report) -> anyhow::Result<Beside> {
+    let own = Record {
+        system: "iolite".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        durability_setting: format!("class {}, one replica", report.durability),
+        report,
+        more: serde_json::Map::new(),
+    };
+    let settings = vec![("workload", json!("propagate")), ("delay_ms", json!(arguments.delay_ms))];
+    Ok(Beside { settings, records: vec![own, propagate::beside(arguments)?], lines: &[] })
 }
 
 fn prepare(server: &Server, workload: Workload) -> anyhow::Result<()> {
@@ -88,28 +110,39 @@ fn run_load(server: &Server, arguments: &Arguments, workload: Workload) -> anyho
     Ok(measured)
 }
 
-fn report(workload: Workload, measured: &Measured, findings: Findings, text: &str) -> Report {
-    let total = |of: fn(&RunResult) -> u64| measured.results.iter().map(of).sum::<u64>();
-    let committed = total(|result| result.committed);
-    let (attempts, rejected) = (total(|result| result.attempts), total(|result| result.rejected));
-    let per_op = |bytes: u64| if committed == 0 { 0.0 } else { bytes as f64 / committed as f64 };
+impl Measured {
+    /// What the run came to; durability and syncs are the server's to say.
+    pub fn report(&self, workload: Workload, findings: Findings) -> Report {
+        let total = |of: fn(&RunResult) -> u64| self.results.iter().map(of).sum::<u64>();
+        let committed = total(|result| result.committed);
+        let (attempts, rejected) = (total(|result| result.attempts), total(|result| result.rejected));
+        let per_op = |bytes: u64| if committed == 0 { 0.0 } else { bytes as f64 / committed as f64 };
+        Report {
+            workload: workload.name(),
+            seconds: self.seconds,
+            throughput_per_s: if self.seconds > 0.0 { committed as f64 / self.seconds } else { 0.0 },
+            latency_ms: self.latency.percentiles(),
+            commit_latency_ms: self.commit_latency.percentiles(),
+            committed,
+            aborts: attempts.saturating_sub(committed),
+            retries: attempts.saturating_sub(committed + rejected),
+            unknown: total(|result| result.unknown),
+            lost_updates: findings.lost_updates,
+            violations: findings.violations + total(|result| result.violations),
+            bytes_up_per_op: per_op(total(|result| result.bytes_up)),
+            bytes_down_per_op: per_op(total(|result| result.bytes_down)),
+            durability: "unknown".to_owned(),
+            fsync_ms: None.into(),
+        }
+    }
+}
+
+/// With what the server's metrics say.
+fn report_of(workload: Workload, measured: &Measured, findings: Findings, text: &str) -> Report {
+    let sync_seconds = metrics::number(text, "iolite_journal_sync_seconds{quantile=\"0.5\"}");
     Report {
-        workload: workload.name(),
-        seconds: measured.seconds,
-        throughput_per_s: if measured.seconds > 0.0 { committed as f64 / measured.seconds } else { 0.0 },
-        latency_ms: measured.latency.percentiles(),
-        commit_latency_ms: measured.commit_latency.percentiles(),
-        committed,
-        aborts: attempts.saturating_sub(committed),
-        retries: attempts.saturating_sub(committed + rejected),
-        unknown: total(|result| result.unknown),
-        lost_updates: findings.lost_updates,
-        violations: findings.violations + total(|result| result.violations),
-        bytes_up_per_op: per_op(total(|result| result.bytes_up)),
-        bytes_down_per_op: per_op(total(|result| result.bytes_down)),
         durability: metrics::durability(text).unwrap_or("unknown").to_owned(),
-        fsync_ms: metrics::number(text, "iolite_journal_sync_seconds{quantile=\"0.5\"}")
-            .map(|seconds| seconds * 1000.0)
-            .into(),
+        fsync_ms: sync_seconds.map(|seconds| seconds * 1000.0).into(),
+        ..measured.report(workload, findings)
     }
 }

@@ -20,7 +20,13 @@ pub struct PartProcess {
 impl PartProcess {
     pub fn start(arguments: &[&str]) -> anyhow::Result<PartProcess> {
         let mut command = Command::new(std::env::current_exe()?);
-        let mut child = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        command.args(arguments);
+        PartProcess::start_by(command)
+    }
+
+    /// Another program that speaks the same way.
+    pub fn start_by(mut command: Command) -> anyhow::Result<PartProcess> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take().expect("its input is a pipe");
         let output = BufReader::new(child.stdout.take().expect("its output is a pipe"));
         Ok(PartProcess { child, input, output })

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::{diamond, game};
+use crate::{diamond, fanout, game};
 
 #[derive(Args, Debug)]
 pub struct PartArguments {
@@ -16,6 +16,8 @@ enum Part {
     Player(game::PlayerArguments),
     /// People of `retwis-diamond`
     Retwis,
+    /// Sessions of `fanout`
+    Fans(fanout::FanArguments),
     /// The front end of Redis in `retwis-diamond`
     RetwisWeb(diamond::WebArguments),
 }
@@ -28,6 +30,7 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
     match &arguments.part {
         Part::Player(player) => game::run_player(player),
         Part::Retwis => diamond::run_crowd(),
+        Part::Fans(fans) => fanout::run_fans(fans),
         Part::RetwisWeb(web) => diamond::run_web(web),
     }
 }

@@ -12,6 +12,8 @@ pub enum Peer {
     Redis,
     /// Of the 100 game: moves are scripts that Redis runs
     RedisScript,
+    /// Of propagate and fanout: the server and the clients of Yjs
+    Hocuspocus,
     /// Two-phase commit with optimistic concurrency control over Raft, as in the TAPIR paper; three nodes
     OccStore,
     /// Two-phase commit with two-phase locking over Raft, as in the TAPIR paper; three nodes
@@ -32,6 +34,7 @@ impl Peer {
         match self {
             Peer::Redis => "retwis-tapir, ycsb-t, game and retwis-diamond",
             Peer::RedisScript => "game",
+            Peer::Hocuspocus => "propagate and fanout",
             Peer::Etcd
             | Peer::Postgres
             | Peer::OccStore

@@ -7,18 +7,55 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::arguments::{Arguments, Role, Workload};
+use crate::beside::Record;
 use crate::child::ClientProcess;
+use crate::hocuspocus::Hocuspocus;
 use crate::measure::Measured;
+use crate::peer::Peer;
+use crate::probe;
 use crate::server::Server;
-use crate::talk::{Called, FromClient, RunResult, ToClient};
+use crate::talk::{Called, FromClient, RunResult, State, ToClient};
+use crate::verify::verify;
 
 /// Calls before the first that counts.
 const WARM_UP: u32 = 20;
 
 pub fn run(server: &Server, arguments: &Arguments, workload: Workload) -> anyhow::Result<Measured> {
     let address = server.clients_address();
-    let mut writer = ClientProcess::start(&address, workload, Role::Writer, 1)?;
-    let mut reader = ClientProcess::start(&address, workload, Role::Reader, 2)?;
+    let writer = ClientProcess::start(&address, workload, Role::Writer, 1)?;
+    let reader = ClientProcess::start(&address, workload, Role::Reader, 2)?;
+    between(writer, reader, arguments, || Ok(()))
+}
+
+/// The same between two clients of Hocuspocus.
+pub fn beside(arguments: &Arguments) -> anyhow::Result<Record> {
+    let delay = Duration::from_millis(u64::from(arguments.delay_ms));
+    let server = Hocuspocus::start(arguments.durability, delay)?;
+    let mut found = State::default();
+    let (writer, reader) = (server.client(Role::Writer, 1)?, server.client(Role::Reader, 1)?);
+    // While clients are connected: without a persistence extension, a document ends with the last of them.
+    let look = || server.read_state().map(|state| found = state);
+    let measured = between(writer, reader, arguments, look)?;
+    let findings = verify(Workload::Propagate, &measured.results, &State::default(), &found);
+    let mut report = measured.report(Workload::Propagate, findings);
+    report.durability = arguments.durability.name();
+    report.fsync_ms = probe::sync_ms(arguments.durability)?.into();
+    Ok(Record {
+        system: Peer::Hocuspocus.name(),
+        version: server.version().to_owned(),
+        durability_setting: server.setting().to_owned(),
+        report,
+        more: serde_json::Map::new(),
+    })
+}
+
+/// Calls as long as was asked for; `look` is run when both have been heard for the last time, and are still connected.
+fn between(
+    mut writer: ClientProcess,
+    mut reader: ClientProcess,
+    arguments: &Arguments,
+    look: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<Measured> {
     writer.expect_ready()?;
     reader.expect_ready()?;
     let mut measured = Measured::default();
@@ -32,6 +69,7 @@ pub fn run(server: &Server, arguments: &Arguments, workload: Workload) -> anyhow
         measured.commit_latency.record(called.confirmed_nanos - called.called_nanos);
     }
     measured.seconds = begun.elapsed().as_secs_f64();
+    look()?;
     for client in [&mut writer, &mut reader] {
         client.tell(&ToClient::End)?;
         measured.results.push(result(client)?);

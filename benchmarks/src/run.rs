@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-use crate::arguments::{AnyWorkload, AppWorkload, Arguments};
-use crate::{diamond, game, measure, text, transactions};
+use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
+use crate::peer::Peer;
+use crate::{diamond, fanout, game, measure, text, transactions};
 
 /// Measures a workload and prints the report.
 ///
@@ -35,11 +36,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             match workload {
                 AppWorkload::Game => game::run(arguments),
                 AppWorkload::RetwisDiamond => diamond::run(arguments),
+                AppWorkload::Fanout => fanout::run(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
-            if let Some(option) = arguments.transactions.name_of_any().or(of_any_app(arguments)) {
+            if let Some(option) = arguments.transactions.name_of_any_but(beside(workload)).or(of_any_app(arguments)) {
                 bail!("{} has no {option}: it measures clients of one server", workload.name());
+            }
+            if let Some(other) = arguments.transactions.beside.iter().find(|peer| **peer != Peer::Hocuspocus) {
+                bail!("{} is beside {}, not beside {}", other.name(), other.beside(), workload.name());
             }
             if !arguments.embedded && arguments.target.is_none() {
                 bail!("nothing to measure: {} needs --embedded or --target URL", workload.name());
@@ -49,22 +54,35 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// Which options of transactions a workload of clients has.
+fn beside(workload: Workload) -> &'static [&'static str] {
+    match workload {
+        Workload::Propagate => &["--beside"],
+        Workload::Counter | Workload::Rmw | Workload::Bank | Workload::Append => &[],
+    }
+}
+
 /// What was asked for that only apps have.
 fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
-    let Arguments { game, diamond, .. } = arguments;
-    game.name_of_any().or(diamond.name_of_any())
+    let Arguments { game, diamond, fanout, .. } = arguments;
+    game.name_of_any().or(diamond.name_of_any()).or(fanout.name_of_any())
 }
 
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
-    let Arguments { game, diamond, transactions, .. } = arguments;
+    let Arguments { game, diamond, fanout, transactions, .. } = arguments;
     let of_servers = [("--embedded", arguments.embedded), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     of_servers.or(match workload {
-        AppWorkload::Game => diamond.name_of_any().or(transactions.name_of_any_but(&["--beside"])),
+        AppWorkload::Game => {
+            diamond.name_of_any().or(fanout.name_of_any()).or(transactions.name_of_any_but(&["--beside"]))
+        }
         AppWorkload::RetwisDiamond => {
             let own = transactions.name_of_any_but(&["--beside", "--keys", "--zipf"]);
-            game.name_of_any().or(own)
+            game.name_of_any().or(fanout.name_of_any()).or(own)
+        }
+        AppWorkload::Fanout => {
+            game.name_of_any().or(diamond.name_of_any()).or(transactions.name_of_any_but(&["--beside"]))
         }
     })
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use iolite_host::{DelayProxy, random_id};
 use tokio::runtime::Runtime;
 
+use crate::accounting::Pid;
 use crate::arguments::{Arguments, Durability};
 use crate::child::Address;
 use crate::metrics;
@@ -61,6 +62,14 @@ impl Server {
     pub fn clients_address(&self) -> Address {
         let address = self.proxy.as_ref().map_or(self.address, DelayProxy::address);
         Address { url: format!("ws://{address}/sync"), token: self.token.clone() }
+    }
+
+    /// Of a server that this run has started.
+    pub fn pid(&self) -> Option<Pid> {
+        match &self.kind {
+            Kind::Running => None,
+            Kind::Started(started) => Some(Pid::of(&started.child)),
+        }
     }
 
     pub fn metrics(&self) -> anyhow::Result<String> {

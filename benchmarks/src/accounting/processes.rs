@@ -65,6 +65,14 @@ impl Pid {
         living + tick * u32::try_from(ended).unwrap_or(u32::MAX)
     }
 
+    /// Of its memory, what is in RAM; 0 when it has ended.
+    pub fn resident_bytes(self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0)).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kibibytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        kibibytes.unwrap_or(0) * 1024
+    }
+
     /// Of all its threads, in nanoseconds.
     fn cpu(self) -> Duration {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.0)).into_iter().flatten().flatten();
@@ -126,6 +134,15 @@ mod tests {
         let stat = parse_stat(text).expect("it is one");
         assert!(stat.life == Life::Running);
         assert_eq!((stat.parent, stat.children_ticks), (7, 34));
+    }
+
+    #[test]
+    fn memory_that_is_written_is_resident() {
+        let own = Pid(std::process::id());
+        let before = own.resident_bytes();
+        let written = vec![1u8; 64 << 20];
+        assert!(own.resident_bytes() > before + (32 << 20), "{before}");
+        assert_eq!(written[written.len() / 2], 1);
     }
 
     /// Burns the processor in a child, waits for it, then sleeps until it is killed.

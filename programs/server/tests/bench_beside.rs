@@ -1,6 +1,6 @@
 //! `iolite bench --beside` brings up real clusters of other systems, measures them, and checks that they lost nothing.
 //!
-//! Needs what `make setup` installs from Debian, and `iolite-baseline`, which a `cargo test` of all default packages builds.
+//! Needs what `make setup` installs, from Debian and from npm, and `iolite-baseline`, which a `cargo test` of all default packages builds.
 
 use std::process::Command;
 
@@ -163,6 +163,29 @@ fn the_twitter_clone_loses_nothing_at_any_isolation_and_on_redis() {
 }
 
 #[test]
+fn updates_are_pushed_to_every_session_as_hocuspocus_does() {
+    for class in ["memory", "fsync"] {
+        let options = ["--embedded", "--beside", "hocuspocus", "--seconds", "1", "--durability", class, "--json"];
+        let (good, report, said) = bench(&[&["propagate"], &options[..]].concat());
+        assert!(good, "{report}{said}");
+        let own: Value = serde_json::from_str(&report).expect("it is JSON");
+        for record in [&own, &own["beside"][0]] {
+            assert!(record["committed"].as_u64() > Some(0), "{record}");
+            assert!(record["bytes_up_per_op"].as_f64() > Some(1.0), "{record}");
+            assert_eq!(record["durability"], class, "{record}");
+        }
+    }
+    let options = ["--sessions", "7", "--beside", "hocuspocus", "--seconds", "1", "--durability", "memory", "--json"];
+    let (good, report, said) = bench(&[&["fanout"], &options[..]].concat());
+    assert!(good, "{report}{said}");
+    let own: Value = serde_json::from_str(&report).expect("it is JSON");
+    for record in [&own, &own["beside"][0]] {
+        assert!(record["throughput_per_s"].as_f64() > Some(0.0), "{record}");
+        assert!(record["bytes_down_per_session"].as_f64() > Some(1.0), "each is told of each update: {record}");
+    }
+}
+
+#[test]
 fn options_that_do_not_fit_are_refused_with_what_would() {
     for (arguments, words) in [
         (&["ycsb-t"][..], "--beside"),
@@ -179,6 +202,8 @@ fn options_that_do_not_fit_are_refused_with_what_would() {
         (&["game", "--no-docc"], "--no-docc"),
         (&["retwis-diamond", "--no-push"], "--no-push"),
         (&["retwis-diamond", "--beside", "etcd"], "--beside redis"),
+        (&["fanout", "--beside", "redis"], "game"),
+        (&["propagate", "--embedded", "--beside", "redis"], "propagate"),
         (&["ycsb-t", "--beside", "etcd", "--keys", "9"], "--keys"),
         (&["ycsb-t", "--beside", "etcd", "--zipf", "NaN"], "between 0 and 5"),
     ] {
