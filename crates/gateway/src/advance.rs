@@ -23,9 +23,9 @@ impl Gateway {
         let to = position.max(open.seen);
         open.seen = to;
         let outcomes = open.take_outcomes(to);
-        let News { changes, snapshots, declined } = news;
+        let News { changes, snapshots, declined, entered } = news;
         let changes = open.batch.take(now.instant, changes);
-        let whole = Advance { to, more: false, changes, snapshots, outcomes, declined, entered: Vec::new() };
+        let whole = Advance { to, more: false, changes, snapshots, outcomes, declined, entered };
         for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
         }

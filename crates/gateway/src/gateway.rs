@@ -9,11 +9,13 @@ use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
 use crate::due::Due;
 use crate::farewell::Farewell;
+use crate::feed::Feed;
 use crate::idle::Idle;
 use crate::index::{InterestIndex, Target};
 use crate::interface::{Input, Output, SessionId, Settings};
 use crate::lane::Lane;
 use crate::load::News;
+use crate::queries::Queries;
 use crate::schema_growth::Growing;
 use crate::session::{Open, Phase, Session};
 use crate::store::{Home, Requests};
@@ -36,6 +38,8 @@ pub struct Gateway {
     pub(crate) clients: BTreeMap<ClientId, SessionId>,
     pub(crate) lanes: BTreeMap<ClientId, Lane>,
     pub(crate) index: InterestIndex,
+    pub(crate) queries: Queries,
+    pub(crate) feed: Feed,
     pub(crate) due: Due,
     pub(crate) timers: Timers,
     pub(crate) idle: Idle,
@@ -60,6 +64,8 @@ impl Gateway {
             clients: BTreeMap::new(),
             lanes: BTreeMap::new(),
             index: InterestIndex::default(),
+            queries: Queries::default(),
+            feed: Feed::default(),
             due: Due::default(),
             timers: Timers::default(),
             idle: Idle::default(),
@@ -78,7 +84,7 @@ impl Gateway {
         self.sessions.len()
     }
 
-    /// How far the feed is.
+    /// How far the feed is taken.
     pub fn position(&self) -> Timestamp {
         self.home.position()
     }
@@ -205,7 +211,7 @@ impl Gateway {
         self.clear_lane(open.client);
     }
 
-    /// Puts all interests of a session into the index.
+    /// Puts all interests of a session into the index. It follows no queries, for it was behind.
     pub(crate) fn list(&mut self, id: SessionId) {
         let Some(open) = self.open(id) else { return };
         let own: Vec<_> = open.subscriptions.iter().map(|(name, own)| (*name, own.interest.clone())).collect();
@@ -216,7 +222,10 @@ impl Gateway {
 
     pub(crate) fn unlist(&mut self, id: SessionId, open: &Open) {
         for (name, subscription) in &open.subscriptions {
-            self.index.remove(&subscription.interest, target(id, *name));
+            match &subscription.follows {
+                Some(query) => self.queries.unfollow(query, target(id, *name)),
+                None => self.index.remove(&subscription.interest, target(id, *name)),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a target is found for a cell exactly when its interest includes the cell. The work is in proportion to the matches, and not to
 //! the sessions.
 
-mod ranges;
+pub mod ranges;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,11 +20,12 @@ pub struct Target {
     pub subscription: SubscriptionId,
 }
 
-/// All interests of all sessions that are told of changes.
+/// All interests of all sessions that are told of changes, but for the queries whose answers are known (`queries.rs`). Queries of which they are not count
+/// here as all rows that may be answers.
 #[derive(Debug, Default)]
 pub struct InterestIndex {
     cells: BTreeMap<(TableId, RowKey), BTreeSet<(Cell, Target)>>,
-    ranges: BTreeMap<TableId, RangeIndex>,
+    ranges: BTreeMap<TableId, RangeIndex<Target>>,
 }
 
 impl InterestIndex {
@@ -54,7 +55,7 @@ impl InterestIndex {
         let row = self.cells.get(&(cell.table, cell.row.clone())).into_iter().flatten();
         row.filter(|(own, _)| own.is_changed_with(cell)).for_each(|(_, target)| found(*target));
         if let Some(ranges) = self.ranges.get(&cell.table) {
-            ranges.matches(&cell.row, found);
+            ranges.matches(cell.row.as_bytes(), found);
         }
     }
 

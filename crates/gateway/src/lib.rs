@@ -11,11 +11,13 @@
 //! - whatever one client sends, the others do not notice.
 
 mod advance;
+mod answer;
 mod batch;
 mod coalesce;
 mod due;
 mod farewell;
 mod feed;
+mod following;
 mod gateway;
 mod greeting;
 mod idle;
@@ -27,7 +29,9 @@ mod load;
 mod loading;
 mod own_outcomes;
 mod pressure;
+mod queries;
 mod reading;
+mod routing;
 mod schema_growth;
 mod session;
 mod size;

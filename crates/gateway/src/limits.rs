@@ -41,6 +41,12 @@ pub const INTERESTS_MAX: usize = wire::SUBSCRIPTIONS.most;
 /// Bytes of a range's bound.
 pub const RANGE_BOUND_BYTES_MAX: usize = wire::RANGE_BOUND.most;
 
+/// Bytes of all queries that a session is subscribed to.
+pub const QUERIES_BYTES_MAX: usize = 1 << 20;
+
+/// Rows of which it has to be known whether they came into queries, and that are read at one time. The feed waits for them.
+pub const ROWS_OPEN_MAX: usize = 64;
+
 /// Rows that were read for a session and are not sent yet, so also the rows that answer one `Subscribe`.
 pub const ANSWER_ROWS_MAX: usize = 100_000;
 

@@ -6,13 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::{Commit, RequestId, RowAt};
-use iolite_values::{Row, RowKey, TableId, Write};
+use iolite_values::{Interest, Query, Row, RowKey, TableId, Write};
 use iolite_wire::message::{Declination, Declined, RowSnapshot, Snapshot, SubscriptionId};
 
 use crate::SessionId;
+use crate::answer::Answer;
 use crate::coalesce::coalesce;
 use crate::index::{InterestIndex, Target};
 use crate::limits;
+use crate::queries::Place;
 use crate::reading::Reading;
 use crate::session::Subscription;
 use crate::size;
@@ -34,6 +36,10 @@ pub struct Load {
     /// What was left out because it is too large, to be told with the answer.
     declined: Vec<Declined>,
     buffer: Vec<Write>,
+    /// Rows that became answers of queries that the client holds, as they are now.
+    entered: BTreeMap<Place, Row>,
+    /// Of which of these queries rows were answers that have changed since.
+    changed: BTreeSet<(SubscriptionId, Place)>,
     buffer_bytes: usize,
 }
 
@@ -41,12 +47,30 @@ pub struct Load {
 pub enum Stage {
     /// Not asked for: the session is behind.
     Idle,
-    /// All rows are read.
-    Snapshots(Reading),
-    /// Only what changed since the client was told is read.
-    Changes { request: RequestId },
-    /// It has been.
-    Changed(Vec<Write>),
+    /// Some interests by what changed since the client was told, the others whole. (And queries that the client holds, and is told of, not at all.)
+    Reading { missed: Missed, rows: Box<Reading> },
+}
+
+/// What changed of some interests since the client was told.
+#[derive(Debug, Default)]
+pub struct Missed {
+    pub of: BTreeSet<SubscriptionId>,
+    pub request: Option<RequestId>,
+    changes: Vec<Write>,
+}
+
+/// What a segment brings to a load.
+#[derive(Debug, Default)]
+pub struct LoadNews {
+    pub buffer: Vec<Write>,
+    /// Of rows that were read as answers.
+    pub of_answers: Vec<(SubscriptionId, Write)>,
+    /// Of rows that wait to be told because they entered.
+    pub of_entered: Vec<Write>,
+    pub changed: Vec<(SubscriptionId, Place)>,
+    pub entered: Vec<(SubscriptionId, RowSnapshot)>,
+    /// Rows that are lacked no longer.
+    pub found: Vec<(SubscriptionId, RowKey)>,
 }
 
 /// How large the answer is so far.
@@ -62,6 +86,7 @@ pub struct News {
     pub changes: Vec<Write>,
     pub snapshots: Vec<Snapshot>,
     pub declined: Vec<Declined>,
+    pub entered: Vec<RowSnapshot>,
 }
 
 type Rows = BTreeMap<(TableId, RowKey), Row>;
@@ -81,42 +106,103 @@ impl AnswerSize {
     }
 }
 
+impl Missed {
+    pub fn new(of: BTreeSet<SubscriptionId>, request: Option<RequestId>) -> Missed {
+        Missed { of, request, changes: Vec::new() }
+    }
+}
+
 impl Load {
     pub fn new(subscriptions: BTreeSet<SubscriptionId>) -> Load {
-        Load { subscriptions, stage: Stage::Idle, declined: Vec::new(), buffer: Vec::new(), buffer_bytes: 0 }
+        Load {
+            subscriptions,
+            stage: Stage::Idle,
+            declined: Vec::new(),
+            buffer: Vec::new(),
+            entered: BTreeMap::new(),
+            changed: BTreeSet::new(),
+            buffer_bytes: 0,
+        }
     }
 
     /// Begins anew: whatever was read or buffered is dropped.
     pub fn restart(&mut self, stage: Stage) {
-        self.stage = stage;
-        self.buffer = Vec::new();
-        self.buffer_bytes = 0;
+        let (subscriptions, declined) = (std::mem::take(&mut self.subscriptions), std::mem::take(&mut self.declined));
+        *self = Load { stage, declined, ..Load::new(subscriptions) };
     }
 
-    /// Adds changes of its interests.
-    pub fn push(&mut self, changes: Vec<Write>) {
-        self.buffer_bytes += changes.iter().map(size::write).sum::<usize>();
-        self.buffer.extend(changes);
+    /// Takes what a segment brings.
+    pub fn push(&mut self, news: LoadNews) {
+        self.buffer_bytes += news.buffer.iter().map(size::write).sum::<usize>();
+        self.buffer.extend(news.buffer);
+        for write in &news.of_entered {
+            let place = (write.cell.table, write.cell.row.clone());
+            self.entered.get_mut(&place).map(|row| row.apply(write.cell.column, &write.operation));
+        }
+        for (name, write) in &news.of_answers {
+            if let Some(answer) = self.answer_mut(*name) {
+                answer.change(write);
+            }
+        }
+        for (name, row) in news.entered {
+            if let Some(answer) = self.answer_mut(name) {
+                answer.enter(row);
+            } else {
+                self.buffer_bytes += size::row_snapshot(&row);
+                self.entered.insert((row.table, row.key), row.row);
+            }
+        }
+        for (name, key) in &news.found {
+            if let Some(answer) = self.answer_mut(*name) {
+                answer.found(key);
+            }
+        }
+        for (name, place) in news.changed {
+            if !self.has_answer_to(name) {
+                self.changed.insert((name, place));
+            }
+        }
     }
 
     pub fn buffer_bytes(&self) -> usize {
         self.buffer_bytes
     }
 
+    pub fn buffer(&self) -> &[Write] {
+        &self.buffer
+    }
+
     /// What has been read so far.
     pub fn answer_size(&self) -> AnswerSize {
         match &self.stage {
-            Stage::Idle | Stage::Changes { .. } | Stage::Changed(_) => AnswerSize::default(),
-            Stage::Snapshots(reading) => reading.size(),
+            Stage::Idle => AnswerSize::default(),
+            Stage::Reading { missed: _, rows } => rows.size(),
         }
     }
 
     /// Its rows, while they are read.
     pub fn reading(&mut self) -> Option<&mut Reading> {
         match &mut self.stage {
-            Stage::Idle | Stage::Changes { .. } | Stage::Changed(_) => None,
-            Stage::Snapshots(reading) => Some(reading),
+            Stage::Idle => None,
+            Stage::Reading { missed: _, rows } => Some(rows),
         }
+    }
+
+    /// Whether the answers of a query were read.
+    pub fn has_answer_to(&self, name: SubscriptionId) -> bool {
+        match &self.stage {
+            Stage::Idle => false,
+            Stage::Reading { missed: _, rows } => rows.answers.contains_key(&name),
+        }
+    }
+
+    /// Whether a row waits to be told because it entered.
+    pub fn has_entered(&self, place: &Place) -> bool {
+        self.entered.contains_key(place)
+    }
+
+    fn answer_mut(&mut self, name: SubscriptionId) -> Option<&mut Answer> {
+        self.reading()?.answers.get_mut(&name)
     }
 
     /// Takes the commits since the client was told. Returns false if their changes are past `bytes_max`: snapshots are better then.
@@ -126,35 +212,39 @@ impl Load {
         subscriptions: &BTreeMap<SubscriptionId, Subscription>,
         bytes_max: usize,
     ) -> bool {
-        let index = self.index(subscriptions);
+        let Stage::Reading { missed, rows: _ } = &mut self.stage else { return true };
+        let index = index(&missed.of, subscriptions);
         let all = commits.iter().flat_map(|commit| commit.writes.iter());
         let changes = all.filter(|write| index.has_match(&write.cell)).cloned().collect();
-        let changes = coalesce(changes);
-        let fits = changes.iter().map(size::write).sum::<usize>() <= bytes_max;
-        self.stage = Stage::Changed(changes);
-        fits
+        missed.changes = coalesce(changes);
+        missed.request = None;
+        missed.changes.iter().map(size::write).sum::<usize>() <= bytes_max
     }
 
     pub fn waits_for_changes(&self, request: RequestId) -> bool {
         match &self.stage {
-            Stage::Idle | Stage::Changed(_) | Stage::Snapshots(_) => false,
-            Stage::Changes { request: own } => *own == request,
+            Stage::Idle => false,
+            Stage::Reading { missed, rows: _ } => missed.request == Some(request),
         }
     }
 
     pub fn is_answered(&self) -> bool {
         match &self.stage {
-            Stage::Idle | Stage::Changes { .. } => false,
-            Stage::Snapshots(reading) => reading.is_answered(),
-            Stage::Changed(_) => true,
+            Stage::Idle => false,
+            Stage::Reading { missed, rows } => missed.request.is_none() && rows.is_answered(),
         }
     }
 
     /// Leaves an interest out. Its rows need not be waited for.
     pub fn leave_out(&mut self, subscription: SubscriptionId) {
         self.subscriptions.remove(&subscription);
-        if let Some(reading) = self.reading() {
-            reading.leave_out(subscription);
+        self.changed.retain(|(own, _)| *own != subscription);
+        match &mut self.stage {
+            Stage::Idle => {}
+            Stage::Reading { missed, rows } => {
+                missed.of.remove(&subscription);
+                rows.leave_out(subscription);
+            }
         }
     }
 
@@ -171,32 +261,51 @@ impl Load {
 
     /// What makes the client's state that of the feed's position.
     pub fn answer(self, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> News {
-        let index = self.index(subscriptions);
-        match self.stage {
-            Stage::Idle | Stage::Changes { .. } => unreachable!("only answered loads are asked for their answer"),
-            Stage::Changed(changes) => {
-                let all = changes.into_iter().chain(self.buffer);
-                // Interests may have been left out since the changes were taken.
-                let wanted = all.filter(|write| index.has_match(&write.cell));
-                News { changes: coalesce(wanted.collect()), snapshots: Vec::new(), declined: self.declined }
-            }
-            Stage::Snapshots(reading) => News {
-                changes: Vec::new(),
-                snapshots: fold(reading.into_rows(), &index, &self.buffer),
-                declined: self.declined,
-            },
-        }
+        let Stage::Reading { missed, rows } = self.stage else {
+            unreachable!("only answered loads are asked for their answer")
+        };
+        let by_changes = index(&missed.of, subscriptions);
+        let of_answers: BTreeSet<&Place> = self.changed.iter().map(|(_, place)| place).collect();
+        // Interests may have been left out since the changes were taken.
+        let is_wanted = |write: &Write| {
+            by_changes.has_match(&write.cell) || of_answers.contains(&(write.cell.table, write.cell.row.clone()))
+        };
+        let changes = missed.changes.into_iter().chain(self.buffer.iter().cloned()).filter(is_wanted);
+        let queries: Vec<&Query> = queries_of(&self.subscriptions, subscriptions).collect();
+        let is_answer = |(table, key): &Place, row: &Row| {
+            queries.iter().any(|query| query.table == *table && query.selects(key, row))
+        };
+        let entered = self.entered.into_iter().filter(|(place, row)| is_answer(place, row));
+        let entered = entered.map(|((table, key), row)| RowSnapshot { table, key, row }).collect();
+        let whole: BTreeSet<SubscriptionId> = self.subscriptions.difference(&missed.of).copied().collect();
+        let (read, answers) = rows.into_parts();
+        let mut snapshots = fold(read, &index(&whole, subscriptions), &self.buffer);
+        snapshots.extend(answers.into_iter().map(|(name, answer)| answer.snapshot(name)));
+        snapshots.sort_unstable_by_key(|own| own.subscription);
+        News { changes: coalesce(changes.collect()), snapshots, declined: self.declined, entered }
     }
+}
 
-    /// Which of its subscriptions a change concerns.
-    fn index(&self, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> InterestIndex {
-        let mut index = InterestIndex::default();
-        for name in &self.subscriptions {
-            let own = subscriptions.get(name).expect("a load is made of subscriptions");
-            index.insert(&own.interest, Target { session: SessionId(0), subscription: *name });
+/// Which of these subscriptions a change concerns. (Of queries it takes their answers to tell.)
+fn index(names: &BTreeSet<SubscriptionId>, subscriptions: &BTreeMap<SubscriptionId, Subscription>) -> InterestIndex {
+    let mut index = InterestIndex::default();
+    for name in names {
+        let own = subscriptions.get(name).expect("a load is made of subscriptions");
+        match &own.interest {
+            Interest::Cell(_) | Interest::Range { .. } => {
+                index.insert(&own.interest, Target { session: SessionId(0), subscription: *name });
+            }
+            Interest::Query(_) => {}
         }
-        index
     }
+    index
+}
+
+fn queries_of<'a>(
+    names: &'a BTreeSet<SubscriptionId>,
+    subscriptions: &'a BTreeMap<SubscriptionId, Subscription>,
+) -> impl Iterator<Item = &'a Query> {
+    names.iter().filter_map(|name| subscriptions.get(name)?.follows.as_deref())
 }
 
 /// The rows after the changes that concern them.

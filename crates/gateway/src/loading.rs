@@ -7,11 +7,11 @@
 
 use iolite_machine::Now;
 use iolite_store::{Commit, ReadReply, Request, RequestId, RowAt, TooOld};
-use iolite_values::Timestamp;
+use iolite_values::{Interest, Timestamp};
 use iolite_wire::message::{Declination, SubscriptionId};
 
 use crate::limits;
-use crate::load::{AnswerSize, Load, LoadId, News, Stage};
+use crate::load::{AnswerSize, Load, LoadId, Missed, News, Stage};
 use crate::reading::{Amount, Reading};
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, size};
@@ -20,9 +20,10 @@ impl Gateway {
     /// Reads all rows of a load's interests as of now.
     pub(crate) fn read_snapshots(&mut self, id: SessionId, load: LoadId) {
         let at = self.position();
+        self.unfollow_load(id, load);
         let Some(own) = self.open(id).and_then(|open| open.loads.get(&load)) else { return };
-        let stage = Stage::Snapshots(Reading::new(at, self.settings.limits.read_share, own.subscriptions.clone()));
-        self.restart_load(id, load, stage);
+        let rows = Box::new(Reading::new(at, self.settings.limits.read_share, own.subscriptions.clone()));
+        self.restart_load(id, load, Stage::Reading { missed: Missed::default(), rows });
         self.ask_for_rows(id);
     }
 
@@ -37,27 +38,37 @@ impl Gateway {
 
     fn ask_for(&mut self, id: SessionId, load: LoadId, name: SubscriptionId, amount: Amount) {
         let Some(open) = self.open_mut(id) else { return };
-        let interest = open.subscriptions.get(&name).expect("a load is made of subscriptions").interest.clone();
+        let own = open.subscriptions.get(&name).expect("a load is made of subscriptions");
+        let (interest, first) = (own.interest.clone(), own.first);
         let Some(reading) = open.loads.get_mut(&load).and_then(Load::reading) else { return };
-        let read = Request::ReadAt { interest, at: reading.at(), limit: reading.limit(amount) };
+        let read = Request::ReadAt { interest, at: reading.at(), limit: reading.limit(amount, first) };
         let request = self.ask(Purpose::Load { session: id, load }, read);
         if let Some(reading) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)).and_then(Load::reading) {
-            reading.asked(request, name, amount);
+            reading.asked(request, name, amount, first);
         }
     }
 
-    /// Asks for what happened to a load's interests since `after`.
+    /// Asks for what happened to a load's interests since `after`. Changes do not tell who came into a query: unless all that is told of one is known anyway, its
+    /// answers are read, as of the same moment.
     pub(crate) fn read_changes(&mut self, id: SessionId, load: LoadId, after: Timestamp) {
         let through = self.position();
+        if after < through {
+            self.unfollow_load(id, load);
+        }
         let Some(open) = self.open(id) else { return };
         let Some(own) = open.loads.get(&load) else { return };
-        let known = own.subscriptions.iter().filter_map(|name| open.subscriptions.get(name));
-        let interests: Vec<_> = known.map(|own| own.interest.clone()).collect();
-        if after >= through || interests.is_empty() {
-            return self.restart_load(id, load, Stage::Changed(Vec::new()));
-        }
-        let request = self.ask(Purpose::Load { session: id, load }, Request::Changes { interests, after, through });
-        self.restart_load(id, load, Stage::Changes { request });
+        let known = own.subscriptions.iter().filter_map(|name| Some((*name, open.subscriptions.get(name)?)));
+        let (queries, others): (Vec<_>, Vec<_>) =
+            known.partition(|(_, own)| matches!(own.interest, Interest::Query(_)));
+        let interests: Vec<_> = others.iter().map(|(_, own)| own.interest.clone()).collect();
+        let others = others.into_iter().map(|(name, _)| name).collect();
+        let unknown = queries.into_iter().filter(|(_, own)| own.follows.is_none()).map(|(name, _)| name).collect();
+        let rows = Box::new(Reading::new(through, self.settings.limits.read_share, unknown));
+        let is_asked = after < through && !interests.is_empty();
+        let request = is_asked
+            .then(|| self.ask(Purpose::Load { session: id, load }, Request::Changes { interests, after, through }));
+        self.restart_load(id, load, Stage::Reading { missed: Missed::new(others, request), rows });
+        self.ask_for_rows(id);
     }
 
     pub(crate) fn on_rows(
@@ -75,13 +86,14 @@ impl Gateway {
         let Ok(reply) = reply else {
             return self.read_snapshots(id, load);
         };
-        if let Some(subscription) = reading.take(request, &reply) {
-            match why_declined(&reply.rows, so_far) {
-                None => reading.keep(subscription, reply.rows),
-                Some(why) => self.decline(id, load, subscription, why),
+        if let Some(wanted) = reading.take(request, reply.rows) {
+            match why_declined(&wanted.rows, so_far) {
+                None => self.keep_rows(id, load, wanted),
+                Some(why) => self.decline(id, load, wanted.subscription, why),
             }
         }
         self.finish_loads(now, id);
+        self.follow_feed(now);
     }
 
     pub(crate) fn on_commits(

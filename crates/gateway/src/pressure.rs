@@ -33,11 +33,8 @@ impl Gateway {
         }
         let deadline = session.deadline(&self.settings.limits);
         self.timers.set(id, deadline);
-        let names: Vec<_> = self.open(id).into_iter().flat_map(|open| &open.subscriptions).collect();
-        let listed: Vec<_> = names.into_iter().map(|(name, own)| (*name, own.interest.clone())).collect();
-        for (name, interest) in listed {
-            self.index.remove(&interest, crate::gateway::target(id, name));
-        }
+        let names: Vec<_> = self.open(id).into_iter().flat_map(|open| open.subscriptions.keys().copied()).collect();
+        names.into_iter().for_each(|name| self.unlist_one(id, name));
     }
 
     /// Reads what the session has missed, and what it asked for meanwhile.

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_store::{ReadLimit, ReadReply, RequestId, RowAt};
+use iolite_store::{ReadLimit, RequestId, RowAt};
 use iolite_values::Timestamp;
-use iolite_wire::message::SubscriptionId;
+use iolite_wire::message::{First, SubscriptionId};
 
+use crate::answer::Answer;
 use crate::limits;
 use crate::load::AnswerSize;
 
@@ -28,11 +29,23 @@ pub struct Reading {
     share: ReadLimit,
     /// Not asked for yet.
     waiting: BTreeSet<SubscriptionId>,
-    open: BTreeMap<RequestId, (SubscriptionId, Amount)>,
+    open: BTreeMap<RequestId, (SubscriptionId, Amount, Option<First>)>,
     /// More than a share.
     large: BTreeSet<SubscriptionId>,
+    /// Of cells and ranges.
     read: BTreeMap<SubscriptionId, Vec<RowAt>>,
+    /// Of queries: kept up to date from then on.
+    pub answers: BTreeMap<SubscriptionId, Answer>,
     size: AnswerSize,
+}
+
+/// All rows of an interest that are wanted.
+#[derive(Debug)]
+pub struct Wanted {
+    pub subscription: SubscriptionId,
+    pub rows: Vec<RowAt>,
+    /// There are more, and only the first ones are wanted.
+    pub is_cut: Option<First>,
 }
 
 impl Reading {
@@ -44,6 +57,7 @@ impl Reading {
             open: BTreeMap::new(),
             large: BTreeSet::new(),
             read: BTreeMap::new(),
+            answers: BTreeMap::new(),
             size: AnswerSize::default(),
         }
     }
@@ -53,18 +67,22 @@ impl Reading {
         self.at
     }
 
-    pub fn limit(&self, amount: Amount) -> ReadLimit {
-        match amount {
+    pub fn limit(&self, amount: Amount, first: Option<First>) -> ReadLimit {
+        let most = match amount {
             Amount::Share => self.share,
             Amount::Whole => {
                 ReadLimit { rows: limits::ANSWER_ROWS_MAX, bytes: limits::ANSWER_BYTES_MAX, ..ReadLimit::NONE }
             }
+        };
+        match first {
+            None => most,
+            Some(own) => ReadLimit { rows: most.rows.min(rows_of(own)), direction: own.direction, ..most },
         }
     }
 
     /// How many reads of an amount are open.
     pub fn open(&self, amount: Amount) -> usize {
-        self.open.values().filter(|(_, own)| *own == amount).count()
+        self.open.values().filter(|(_, own, _)| *own == amount).count()
     }
 
     /// What is to be read next by this amount.
@@ -77,18 +95,25 @@ impl Reading {
         }
     }
 
-    pub fn asked(&mut self, request: RequestId, subscription: SubscriptionId, amount: Amount) {
-        self.open.insert(request, (subscription, amount));
+    pub fn asked(&mut self, request: RequestId, subscription: SubscriptionId, amount: Amount, first: Option<First>) {
+        self.open.insert(request, (subscription, amount, first));
     }
 
-    /// The interest whose rows these are, if they are all; one that needs more than its share is read again later.
-    pub fn take(&mut self, request: RequestId, reply: &ReadReply) -> Option<SubscriptionId> {
-        let (subscription, amount) = self.open.remove(&request)?;
-        if amount == Amount::Share && passes(self.share, &reply.rows) {
+    /// The rows of an interest, if they are all that are wanted; one that needs more than its share is read again later.
+    pub fn take(&mut self, request: RequestId, mut rows: Vec<RowAt>) -> Option<Wanted> {
+        let (subscription, amount, first) = self.open.remove(&request)?;
+        let is_cut = first.filter(|own| rows.len() > rows_of(*own));
+        rows.truncate(first.map_or(usize::MAX, rows_of));
+        if amount == Amount::Share && passes(self.share, &rows) {
             self.large.insert(subscription);
             return None;
         }
-        Some(subscription)
+        Some(Wanted { subscription, rows, is_cut })
+    }
+
+    pub fn answer(&mut self, subscription: SubscriptionId, size: AnswerSize, answer: Answer) {
+        self.size = self.size.plus(size);
+        self.answers.insert(subscription, answer);
     }
 
     pub fn keep(&mut self, subscription: SubscriptionId, rows: Vec<RowAt>) {
@@ -101,7 +126,10 @@ impl Reading {
     }
 
     pub fn is_answered(&self) -> bool {
-        self.waiting.is_empty() && self.open.is_empty() && self.large.is_empty()
+        self.waiting.is_empty()
+            && self.open.is_empty()
+            && self.large.is_empty()
+            && self.answers.values().all(Answer::is_whole)
     }
 
     pub fn size(&self) -> AnswerSize {
@@ -111,13 +139,18 @@ impl Reading {
     pub fn leave_out(&mut self, subscription: SubscriptionId) {
         self.waiting.remove(&subscription);
         self.large.remove(&subscription);
-        self.open.retain(|_, (own, _)| *own != subscription);
+        self.open.retain(|_, (own, _, _)| *own != subscription);
         self.read.remove(&subscription);
+        self.answers.remove(&subscription);
     }
 
-    pub fn into_rows(self) -> BTreeMap<SubscriptionId, Vec<RowAt>> {
-        self.read
+    pub fn into_parts(self) -> (BTreeMap<SubscriptionId, Vec<RowAt>>, BTreeMap<SubscriptionId, Answer>) {
+        (self.read, self.answers)
     }
+}
+
+fn rows_of(first: First) -> usize {
+    usize::try_from(first.rows).unwrap_or(usize::MAX)
 }
 
 /// Whether there may be more than these rows.

@@ -1,10 +1,11 @@
 //! What a gateway keeps of one session.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use iolite_machine::Instant;
-use iolite_values::{ClientId, Counter, Interest, Schema, Timestamp};
-use iolite_wire::message::{FromGateway, Hello, Outcome, SubscriptionId};
+use iolite_values::{ClientId, Counter, Interest, Query, Schema, Timestamp};
+use iolite_wire::message::{First, FromGateway, Hello, Outcome, SubscriptionId};
 
 use crate::batch::Batch;
 use crate::limits::{GREETING_TIME_MAX, Limits};
@@ -74,8 +75,13 @@ pub enum Flow {
 
 #[derive(Clone, Debug)]
 pub struct Subscription {
+    /// Of a query of which not all was asked for: as it was asked for until it is answered, and then as far as the answer reached.
     pub interest: Interest,
+    /// Only so much of it is wanted, and was not answered yet.
+    pub first: Option<First>,
     pub standing: Standing,
+    /// The query, as far as the answer reaches, once its answers are known.
+    pub follows: Option<Arc<Query>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,6 +167,10 @@ impl Open {
         for subscription in &load.subscriptions {
             let own = self.subscriptions.get_mut(subscription).expect("a load is made of subscriptions");
             own.standing = Standing::Live;
+            own.first = None;
+            if let Some(query) = &own.follows {
+                own.interest = Interest::Query(query.clone());
+            }
         }
         Some(load)
     }

@@ -48,6 +48,8 @@ pub enum Purpose {
         load: LoadId,
     },
     OwnOutcomes(SessionId),
+    /// A row that may have come into queries.
+    Row,
     /// The reply says nothing.
     Acknowledge,
 }
@@ -140,6 +142,7 @@ impl Gateway {
             self.end(id, &Farewell::Unavailable("the store has started again: come back".into()));
         }
         self.requests.open.clear();
+        self.feed.clear();
         self.lanes.clear();
         self.due.clear();
         self.published.clear();
@@ -150,7 +153,7 @@ impl Gateway {
     }
 
     /// The store cannot serve a request, whoever is at fault.
-    fn on_refused(&mut self, now: Now, purpose: Purpose, refusal: &Refusal) {
+    fn on_refused(&mut self, now: Now, id: RequestId, purpose: Purpose, refusal: &Refusal) {
         match purpose {
             Purpose::Schemas => self.on_unreadable(refusal.to_string()),
             Purpose::Growth => self.on_growth_refused(now, refusal),
@@ -158,6 +161,7 @@ impl Gateway {
             Purpose::Load { session, load: _ } | Purpose::OwnOutcomes(session) => {
                 self.end(session, &Farewell::Unavailable(refusal.to_string()))
             }
+            Purpose::Row => self.on_row_refused(now, id, &refusal.to_string()),
             Purpose::Acknowledge => {}
         }
     }
@@ -172,8 +176,9 @@ impl Gateway {
             (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
             (Purpose::OwnOutcomes(session), Reply::Completions(reply)) => self.on_completions(now, session, id, reply),
+            (Purpose::Row, Reply::ReadAt(reply)) => self.on_row(now, id, reply),
             (Purpose::Acknowledge, Reply::Acknowledged) => {}
-            (purpose, Reply::Refused(refusal)) => self.on_refused(now, purpose, &refusal),
+            (purpose, Reply::Refused(refusal)) => self.on_refused(now, id, purpose, &refusal),
             (purpose, reply) => panic!("the store answered {purpose:?} with {reply:?}"),
         }
     }

@@ -19,14 +19,15 @@ use crate::{Gateway, SessionId};
 impl Gateway {
     pub(crate) fn on_subscribe(&mut self, now: Now, id: SessionId, subscribe: Subscribe) {
         let Some(open) = self.open(id) else { return };
-        if let Err(farewell) = check(open, &subscribe.interests, self.catalog.schema()) {
+        if let Err(farewell) = check(open, &subscribe, self.catalog.schema()) {
             return self.end(id, &farewell);
         }
         let Some(open) = self.open_mut(id) else { return };
         let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();
         for (name, interest) in &subscribe.interests {
             // Its load comes next.
-            let own = Subscription { interest: interest.clone(), standing: Standing::Live };
+            let (interest, first) = (interest.clone(), subscribe.first.get(name).copied());
+            let own = Subscription { interest, first, standing: Standing::Live, follows: None };
             open.subscriptions.insert(*name, own);
         }
         let load = open.add_load(Load::new(names));
@@ -44,7 +45,6 @@ impl Gateway {
         for (name, interest) in &subscribe.interests {
             self.index.insert(interest, target(id, *name));
         }
-        self.decline_queries(id, load, &subscribe);
         match after {
             Some(after) => self.read_changes(id, load, after),
             None => self.read_snapshots(id, load),
@@ -73,14 +73,6 @@ impl Gateway {
         self.finish_loads(now, id);
     }
 
-    /// Who comes and goes in a query is not told yet.
-    fn decline_queries(&mut self, id: SessionId, load: LoadId, subscribe: &Subscribe) {
-        for (name, _) in subscribe.interests.iter().filter(|(_, interest)| matches!(interest, Interest::Query(_))) {
-            let problem = "this server answers no queries yet: subscribe to a range of keys".to_owned();
-            self.decline(id, load, *name, Declination::TooLarge(problem));
-        }
-    }
-
     /// Ends a subscription for which a load reads, and has the client told with the load's answer.
     pub(crate) fn decline(&mut self, id: SessionId, load: LoadId, name: SubscriptionId, why: Declination) {
         self.remove_subscription(id, name);
@@ -91,12 +83,10 @@ impl Gateway {
 
     pub(crate) fn remove_subscription(&mut self, id: SessionId, name: SubscriptionId) -> Option<Standing> {
         let open = self.open_mut(id)?;
-        let listed = !open.is_behind();
-        let subscription = open.subscriptions.remove(&name)?;
-        if listed {
-            self.index.remove(&subscription.interest, target(id, name));
+        if !open.is_behind() {
+            self.unlist_one(id, name);
         }
-        Some(subscription.standing)
+        Some(self.open_mut(id)?.subscriptions.remove(&name)?.standing)
     }
 }
 
@@ -115,20 +105,46 @@ impl Open {
     }
 }
 
-fn check(open: &Open, interests: &[(SubscriptionId, Interest)], schema: &Schema) -> Result<(), Farewell> {
+fn check(open: &Open, subscribe: &Subscribe, schema: &Schema) -> Result<(), Farewell> {
+    let Subscribe { held: _, interests, first } = subscribe;
     if open.subscriptions.len() + interests.len() > limits::INTERESTS_MAX {
         let max = limits::INTERESTS_MAX;
         return Err(Farewell::Limit(format!("a session has at most {max} interests: unsubscribe from some")));
     }
+    check_queries(open, interests)?;
     let mut names = BTreeSet::new();
     for (name, interest) in interests {
         if open.subscriptions.contains_key(name) || !names.insert(*name) {
             return Err(Farewell::Protocol(format!("subscription {} is in use", name.0)));
         }
-        if let Interest::Range { table: _, range } = interest {
-            check_bounds(range)?;
+        match interest {
+            Interest::Cell(_) => {}
+            Interest::Range { table: _, range } => check_bounds(range)?,
+            // The schema's check has bounds for its bounds.
+            Interest::Query(_) => continue,
         }
-        schema.check_interest(interest).map_err(|error| Farewell::Schema(error.to_string()))?;
+        if first.contains_key(name) {
+            return Err(Farewell::Protocol(format!("subscription {} is no query: all of it is sent", name.0)));
+        }
+    }
+    if let Some(name) = first.keys().find(|name| !names.contains(name)) {
+        return Err(Farewell::Protocol(format!("there is no subscription {} of which to send the first rows", name.0)));
+    }
+    let checked = interests.iter().try_for_each(|(_, interest)| schema.check_interest(interest));
+    checked.map_err(|error| Farewell::Schema(error.to_string()))
+}
+
+/// All queries of a session together take so much at most.
+fn check_queries(open: &Open, interests: &[(SubscriptionId, Interest)]) -> Result<(), Farewell> {
+    let size = |interest: &Interest| match interest {
+        Interest::Query(query) => query.size_bytes(),
+        Interest::Cell(_) | Interest::Range { .. } => 0,
+    };
+    let new: usize = interests.iter().map(|(_, interest)| size(interest)).sum();
+    let bytes = new + open.subscriptions.values().map(|own| size(&own.interest)).sum::<usize>();
+    if new > 0 && bytes > limits::QUERIES_BYTES_MAX {
+        let max = limits::QUERIES_BYTES_MAX;
+        return Err(Farewell::Limit(format!("a session's queries take at most {max} bytes: unsubscribe from some")));
     }
     Ok(())
 }

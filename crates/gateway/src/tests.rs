@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod batches;
+mod client_view;
 mod fake_store;
 mod frames;
 mod greeting;
@@ -10,6 +11,9 @@ mod mutations;
 mod order;
 mod page;
 mod pressure;
+mod queries;
+mod query_answers;
+mod query_histories;
 mod quiescence;
 mod reader;
 mod reading;

@@ -1,5 +1,7 @@
 //! The invariants of a gateway's state, checked after every simulated step.
 
+use iolite_values::Interest;
+
 use crate::Gateway;
 use crate::SessionId;
 use crate::gateway::target;
@@ -10,14 +12,19 @@ use crate::store::Purpose;
 
 impl Gateway {
     pub(crate) fn check_invariants(&self) {
-        let mut listed = 0;
+        let (mut listed, mut following) = (0, 0);
         for (id, session) in &self.sessions {
             session.outbound.validate();
             let held = matches!(session.phase, Phase::Held(_));
             assert_eq!(held, self.held.contains(id), "held sessions are looked at again");
-            listed += self.check_session(*id, session);
+            let (own_listed, own_following) = self.check_session(*id, session);
+            listed += own_listed;
+            following += own_following;
         }
         assert_eq!(listed, self.index.len(), "the index names no one else");
+        assert_eq!(following, self.queries.followers(), "no one else follows queries");
+        self.queries.validate();
+        self.feed.validate(self.position());
         assert_eq!(self.timers.len(), self.sessions.len(), "every session is looked after");
         let open = self.sessions.values().filter(|session| matches!(session.phase, Phase::Open(_))).count();
         assert_eq!(open, self.clients.len(), "a client has one session");
@@ -28,9 +35,9 @@ impl Gateway {
         }
     }
 
-    /// How many of its interests are in the index.
-    fn check_session(&self, id: SessionId, session: &Session) -> usize {
-        let Phase::Open(open) = &session.phase else { return 0 };
+    /// How many of its interests are in the index, and how many are queries whose answers are known.
+    fn check_session(&self, id: SessionId, session: &Session) -> (usize, usize) {
+        let Phase::Open(open) = &session.phase else { return (0, 0) };
         assert_eq!(self.clients.get(&open.client), Some(&id), "a client's session is its open one");
         assert!(open.subscriptions.len() <= limits::INTERESTS_MAX);
         assert!(open.outcomes.len() <= limits::SUBMITS_OPEN_MAX + limits::OWN_OUTCOMES_MAX);
@@ -44,13 +51,22 @@ impl Gateway {
         }
         check_loads(open);
         open.batch.validate();
+        let following = open.subscriptions.values().filter(|own| own.follows.is_some()).count();
         if open.is_behind() {
-            return 0;
+            assert_eq!(following, 0, "nothing is known for a session that is behind");
+            return (0, 0);
         }
         for (name, own) in &open.subscriptions {
-            assert!(self.index.contains(&own.interest, target(id, *name)), "an interest is in the index");
+            match &own.follows {
+                Some(query) => assert!(self.queries.has_follower(query, target(id, *name)), "a query is followed"),
+                None => {
+                    let is_query = matches!(own.interest, Interest::Query(_));
+                    assert!(!is_query || own.standing != Standing::Live, "the answers of a live query are known");
+                    assert!(self.index.contains(&own.interest, target(id, *name)), "an interest is in the index");
+                }
+            }
         }
-        open.subscriptions.len()
+        (open.subscriptions.len() - following, following)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use iolite_machine::Now;
 use iolite_values::{Cell, ColumnId, Element, Interest, Operation, Read, Write};
-use iolite_wire::message::{Declination, Declined};
+use iolite_wire::message::{Declination, Declined, SubscriptionId};
 
 use crate::load::News;
 use crate::{Gateway, SessionId};
@@ -22,15 +22,20 @@ pub enum Without {
 }
 
 impl Gateway {
-    /// Tells a live session only that what these changes touch is to be asked for again.
-    pub(crate) fn send_notice(&mut self, now: Now, id: SessionId, changes: &[Write]) {
+    /// Tells a live session only that what these changes touch is to be asked for again, and of these queries the answers.
+    pub(crate) fn send_notice(
+        &mut self,
+        now: Now,
+        id: SessionId,
+        changes: &[Write],
+        queries: BTreeSet<SubscriptionId>,
+    ) {
         let Some(open) = self.open(id) else { return };
         let is_touched = |cell: &Cell| changes.iter().any(|write| cell.is_changed_with(&write.cell));
-        let touched = open.subscriptions.iter().filter(|(_, own)| match &own.interest {
+        let touched = open.subscriptions.iter().filter(|(name, own)| match &own.interest {
             Interest::Cell(cell) => is_touched(cell),
-            range @ (Interest::Range { .. } | Interest::Query(_)) => {
-                changes.iter().any(|write| range.includes(&write.cell))
-            }
+            range @ Interest::Range { .. } => changes.iter().any(|write| range.includes(&write.cell)),
+            Interest::Query(_) => queries.contains(name),
         });
         let names: Vec<_> = touched.map(|(name, _)| *name).collect();
         for name in &names {

@@ -1,4 +1,4 @@
-//! The ranges of one table that sessions are subscribed to.
+//! Ranges of keys that something is interested in, found by a key: of one table, or of one index of a table.
 //!
 //! Invariant: ranges of one layer do not overlap, so a layer is asked with one look-up. A range is in the first layer that had room for it,
 //! so there are about as many layers as ranges that overlap in one place: two, if some sessions watch a whole table and many others a part each.
@@ -7,26 +7,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use iolite_values::{KeyRange, RowKey};
+use iolite_values::KeyRange;
 
-use super::Target;
-
-#[derive(Debug, Default)]
-pub struct RangeIndex {
-    entries: BTreeMap<KeyRange, Entry>,
+#[derive(Debug)]
+pub struct RangeIndex<T> {
+    entries: BTreeMap<KeyRange, Entry<T>>,
     /// By lower bound.
     layers: Vec<BTreeMap<Arc<[u8]>, KeyRange>>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Entry<T> {
     /// An empty range is in none.
     layer: Option<usize>,
-    targets: BTreeSet<Target>,
+    targets: BTreeSet<T>,
 }
 
-impl RangeIndex {
-    pub fn insert(&mut self, range: &KeyRange, target: Target) {
+impl<T> Default for RangeIndex<T> {
+    fn default() -> RangeIndex<T> {
+        RangeIndex { entries: BTreeMap::new(), layers: Vec::new() }
+    }
+}
+
+impl<T: Copy + Ord> RangeIndex<T> {
+    pub fn insert(&mut self, range: &KeyRange, target: T) {
         if let Some(entry) = self.entries.get_mut(range) {
             entry.targets.insert(target);
             return;
@@ -35,7 +39,7 @@ impl RangeIndex {
         self.entries.insert(range.clone(), Entry { layer, targets: [target].into() });
     }
 
-    pub fn remove(&mut self, range: &KeyRange, target: Target) {
+    pub fn remove(&mut self, range: &KeyRange, target: T) {
         let Some(entry) = self.entries.get_mut(range) else { return };
         entry.targets.remove(&target);
         if !entry.targets.is_empty() {
@@ -50,17 +54,17 @@ impl RangeIndex {
         }
     }
 
-    /// Calls `found` for every target whose range contains the row.
-    pub fn matches(&self, row: &RowKey, mut found: impl FnMut(Target)) {
+    /// Calls `found` for every target whose range contains the key.
+    pub fn matches(&self, key: &[u8], mut found: impl FnMut(T)) {
         for layer in &self.layers {
-            let Some((_, range)) = layer.range::<[u8], _>(up_to(row.as_bytes())).next_back() else { continue };
-            if range.contains(row) {
+            let Some((_, range)) = layer.range::<[u8], _>(up_to(key)).next_back() else { continue };
+            if range.contains_bytes(key) {
                 self.targets(range).for_each(&mut found);
             }
         }
     }
 
-    pub fn contains(&self, range: &KeyRange, target: Target) -> bool {
+    pub fn contains(&self, range: &KeyRange, target: T) -> bool {
         self.entries.get(range).is_some_and(|entry| entry.targets.contains(&target))
     }
 
@@ -72,7 +76,7 @@ impl RangeIndex {
         self.entries.is_empty()
     }
 
-    fn targets(&self, range: &KeyRange) -> impl Iterator<Item = Target> {
+    fn targets(&self, range: &KeyRange) -> impl Iterator<Item = T> {
         self.entries.get(range).into_iter().flat_map(|entry| entry.targets.iter().copied())
     }
 
@@ -102,12 +106,13 @@ fn up_to(bytes: &[u8]) -> (Bound<&[u8]>, Bound<&[u8]>) {
 
 #[cfg(test)]
 mod tests {
-    use iolite_values::Value;
+    use iolite_values::{RowKey, Value};
     use iolite_wire::message::SubscriptionId;
     use proptest::prelude::*;
 
     use super::*;
     use crate::SessionId;
+    use crate::index::Target;
 
     fn key(number: i64) -> RowKey {
         RowKey::new(&[Value::Int(number)]).expect("short")
@@ -141,7 +146,7 @@ mod tests {
             }
             for row in 0..13 {
                 let mut found = BTreeSet::new();
-                index.matches(&key(row), |target| assert!(found.insert(target), "found once"));
+                index.matches(key(row).as_bytes(), |target| assert!(found.insert(target), "found once"));
                 let staying = (0..).zip(&ranges).filter(|(_, (range, stays))| *stays && range.contains(&key(row)));
                 let expected: BTreeSet<Target> = staying.map(|(name, _)| target(name)).collect();
                 prop_assert_eq!(found, expected);

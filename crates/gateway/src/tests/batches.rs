@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use iolite_values::{Timestamp, Write};
-use iolite_wire::message::{FromClient, GoodbyeReason, Hello, Resume};
+use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello, Resume};
 
 use super::fake_store::STORE;
+use super::queries::{create_task, in_state};
 use super::resumption::commit_elsewhere;
 use super::world::*;
 use crate::limits::BATCH_PERIOD_MAX;
@@ -155,4 +156,17 @@ fn who_wants_to_hear_of_changes_too_seldom_is_refused() {
             true => assert_eq!(world.goodbye(session).0, GoodbyeReason::Limit),
         }
     }
+}
+
+#[test]
+fn a_row_that_enters_a_query_does_not_wait_and_takes_along_what_does() {
+    let mut world = joined(1, PERIOD);
+    world.subscribe(1, vec![(2, iolite_values::Interest::Query(in_state("open").into()))]);
+    world.answer_all();
+    commits(&mut world, [add(1, 1), add(1, 2)]);
+    world.take();
+    let to = world.commit(create_task(1, "open", 1));
+    let said = world.take();
+    let [Said::To(1, FromGateway::Advance(advance))] = &said[..] else { panic!("{said:?}") };
+    assert_eq!((advance.to, &advance.changes, advance.entered.len()), (to, &vec![add(1, 2)], 1));
 }

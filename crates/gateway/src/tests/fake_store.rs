@@ -7,8 +7,8 @@ use iolite_store::{
     Commit, CommitReply, Completion, CompletionDecision, Event, ReadReply, Reply, Request, RowAt, Segment, TooOld,
 };
 use iolite_values::{
-    ClientId, Counter, Decision, Id, Interest, Row, RowKey, StoreIncarnation, TableId, Timestamp, Transaction,
-    TransactionId, Write,
+    ClientId, Counter, Decision, Direction, Id, Interest, Row, RowKey, StoreIncarnation, TableId, Timestamp,
+    Transaction, TransactionId, Write,
 };
 
 pub const STORE: StoreIncarnation = StoreIncarnation(Id::from_u128(0x5707e));
@@ -32,9 +32,13 @@ impl FakeStore {
             Request::Commit { transaction, floor, within: _ } => Reply::Commit(self.commit(transaction, floor)),
             Request::Validate { .. } => unreachable!("gateways validate nothing"),
             // It reads everything, as a store that knows no limit may.
-            Request::ReadAt { interest, at, limit: _ } => {
+            Request::ReadAt { interest, at, limit } => {
                 assert!(at <= self.resolved, "reads are at resolved timestamps");
-                Reply::ReadAt(self.if_kept(at).map(|()| ReadReply { at, rows: self.rows(&interest, at) }))
+                let mut rows = self.rows(&interest, at);
+                if limit.direction == Direction::Descending {
+                    rows.reverse();
+                }
+                Reply::ReadAt(self.if_kept(at).map(|()| ReadReply { at, rows }))
             }
             Request::Changes { interests, after, through } => {
                 assert!(through <= self.resolved && after <= through);
@@ -85,7 +89,12 @@ impl FakeStore {
             }
         }
         let kept = rows.into_iter().filter(|(_, row)| !row.is_empty());
-        kept.map(|((table, key), row)| RowAt { table, key, row }).collect()
+        let mut kept: Vec<RowAt> = kept.map(|((table, key), row)| RowAt { table, key, row }).collect();
+        if let Interest::Query(query) = interest {
+            kept.retain(|own| query.selects(&own.key, &own.row));
+            kept.sort_by_cached_key(|own| query.index_key(&own.key, &own.row));
+        }
+        kept
     }
 
     /// Somebody else commits. Returns when.

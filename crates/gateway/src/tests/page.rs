@@ -143,6 +143,8 @@ fn values() -> Vec<(&'static str, String)> {
         ADVANCE_PART_BYTES,
         INTERESTS_MAX,
         RANGE_BOUND_BYTES_MAX,
+        QUERIES_BYTES_MAX,
+        ROWS_OPEN_MAX,
         ANSWER_ROWS_MAX,
         ANSWER_BYTES_MAX,
         READS_OPEN_MAX,

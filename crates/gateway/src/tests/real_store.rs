@@ -1,9 +1,15 @@
 //! The gateway over the store of one replica, with its own validation, feed and history.
 
-use iolite_values::{ColumnId, Element, Operation, Read, Row, Timestamp};
-use iolite_wire::message::{FromClient, FromGateway, Hello, Resume, Submit, Verdict};
+use std::sync::Arc;
 
+use iolite_values::{ColumnId, Direction, Element, Interest, Operation, Query, Read, Row, Timestamp, Write};
+use iolite_wire::message::{
+    First, FromClient, FromGateway, Hello, Rejection, Resume, Submit, Subscribe, SubscriptionId, Verdict,
+};
+
+use super::client_view::ClientView;
 use super::fake_store::STORE;
+use super::queries::{create_task, delete, in_state, state, vote};
 use super::real_world::{RealWorld, verdicts};
 use super::world::*;
 use crate::{Input, SessionId};
@@ -92,4 +98,63 @@ fn a_mutation_sent_twice_takes_effect_once() {
     assert_eq!(verdicts(&second), [&first[..], &first].concat(), "as read, and as the answer");
     world.say(2, subscribe(false, vec![(1, one_cell(7))]));
     assert_eq!(world.advances(2)[0].snapshots, vec![snapshot(1, &[(7, 3)])]);
+}
+
+#[test]
+fn who_comes_and_goes_in_a_query_is_told() {
+    let mut world = RealWorld::new();
+    world.say(1, submit(1, [create_task(1, "open", 3), create_task(2, "done", 1), create_task(3, "open", 1)].concat()));
+    world.join(2, hello(2));
+    let open = in_state("open");
+    let interests = vec![(SubscriptionId(1), Interest::Query(Arc::new(open.clone())))];
+    let first = [(SubscriptionId(1), First { rows: 1, direction: Direction::Descending })].into();
+    world.say(2, FromClient::Subscribe(Subscribe { held: false, interests, first }));
+    let mut view = ClientView::default();
+    view.subscribe(1, Interest::Query(Arc::new(open)));
+    let mut held = |world: &mut RealWorld| {
+        for advance in world.advances(2) {
+            view.take(advance);
+        }
+        let interest = view.interests[&SubscriptionId(1)].clone().expect("answered");
+        view.answers(&interest).into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(held(&mut world), [key(1)]);
+    world.say(1, submit(2, vec![state(2, "open"), vote(3, 1)]));
+    assert_eq!(held(&mut world), [key(1)], "2 and 3 have too few votes");
+    world.say(1, submit(3, vec![vote(2, 3)]));
+    assert_eq!(held(&mut world), [key(1), key(2)]);
+    world.say(1, submit(4, [vec![state(1, "done")], create_task(4, "open", 9)].concat()));
+    assert_eq!(held(&mut world), [key(2), key(4)]);
+    world.say(1, submit(5, vec![delete(4), vote(2, -2)]));
+    assert_eq!(held(&mut world), []);
+}
+
+/// What becomes of a mutation that read who is open, after another one.
+fn after_reading_who_is_open(meanwhile: Vec<Write>) -> Verdict {
+    let mut world = RealWorld::new();
+    world.say(1, submit(1, [create_task(1, "open", 3), create_task(2, "done", 1)].concat()));
+    let snapshot = world.gateway.position();
+    world.say(1, submit(2, meanwhile));
+    world.take();
+    let reads = vec![Read::Query(Arc::new(in_state("open")))];
+    world.say(1, FromClient::Submit(Submit { snapshot, reads, ..blind(3, vec![add(1, 1)]) }));
+    verdicts_of(&mut world)[0].1.clone()
+}
+
+#[test]
+fn a_mutation_that_read_a_query_runs_again_if_a_row_came_in() {
+    for comes_in in [create_task(3, "open", 1), vec![state(2, "open")]] {
+        assert!(matches!(after_reading_who_is_open(comes_in), Verdict::Conflict(_)));
+    }
+    for stays_out in [create_task(3, "done", 1), vec![state(2, "later")]] {
+        assert!(matches!(after_reading_who_is_open(stays_out), Verdict::Committed(_)));
+    }
+}
+
+#[test]
+fn a_mutation_whose_query_does_not_fit_the_schema_is_rejected() {
+    let mut world = RealWorld::new();
+    let reads = vec![Read::Query(Arc::new(Query { live: true, ..in_state("open") }))];
+    world.say(1, FromClient::Submit(Submit { reads, ..blind(1, vec![add(1, 1)]) }));
+    assert!(matches!(&verdicts_of(&mut world)[..], [(1, Verdict::Rejected(Rejection::Invalid(_)))]));
 }

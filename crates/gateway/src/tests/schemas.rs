@@ -136,7 +136,7 @@ fn a_schema_that_is_too_large_for_the_store_is_an_end_and_others_go_on() {
 #[test]
 fn a_schema_that_contradicts_the_servers_is_an_end_that_names_the_column() {
     let mut world = World::new();
-    let json = SCHEMA.replace(r#"{"type":"counter"}"#, r#"{"type":"set","of":"int"}"#);
+    let json = SCHEMA.replacen(r#"{"type":"counter"}"#, r#"{"type":"set","of":"int"}"#, 1);
     greet(&mut world, 1, &json);
     world.take();
     world.say(1, FromClient::Schema(json));

@@ -1,8 +1,9 @@
 //! What gateways do when they are made to do without data push or data types, to be measured.
 
-use iolite_values::{Element, Operation, Read, Write};
+use iolite_values::{Element, Interest, Operation, Read, Write};
 use iolite_wire::message::{Declination, Declined, FromClient, Submit, SubscriptionId, Verdict};
 
+use super::queries::{create_task, in_state, state};
 use super::real_world::{RealWorld, verdicts};
 use super::world::*;
 use crate::Without;
@@ -69,4 +70,26 @@ fn only_cells_of_merging_operations_are_read() {
     let written = [add(1, 1), Write { cell: cell(2, "n"), operation: Operation::PutTotal(3) }, put(3, "x")];
     let reads: Vec<_> = crate::without::plain_reads(&written).collect();
     assert_eq!(reads, [Read::Cell { cell: written[0].cell.clone(), element: Element::Whole }]);
+}
+
+#[test]
+fn a_session_is_told_to_ask_a_query_again_of_which_a_row_came_or_went_without_data_push() {
+    for (meanwhile, expected) in [
+        (create_task(2, "open", 1), vec![1]),
+        (create_task(2, "done", 1), vec![2]),
+        (vec![state(1, "done")], vec![1, 2]),
+        (vec![add(1, 1)], vec![]),
+    ] {
+        let mut world = RealWorld::without(Without::DataPush, SCHEMA);
+        world.join(2, hello(2));
+        world.say(1, submit(1, create_task(1, "open", 1)));
+        let queries = (1..).zip(["open", "done"]).map(|(name, own)| (name, Interest::Query(in_state(own).into())));
+        world.say(2, subscribe(false, queries.collect()));
+        world.take();
+        world.say(1, submit(2, meanwhile));
+        let told = world.advances(2);
+        let declined: Vec<_> = told.iter().flat_map(|own| own.declined.iter().map(|own| own.subscription.0)).collect();
+        assert_eq!(declined, expected);
+        assert!(told.iter().all(|own| own.changes.is_empty() && own.entered.is_empty()), "{told:?}");
+    }
 }

@@ -12,8 +12,8 @@ use iolite_values::{
     TableId, Timestamp, Value, Write,
 };
 use iolite_wire::message::{
-    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion, RowSnapshot, Snapshot,
-    Submit, Subscribe, SubscriptionId, Verdict, Welcome,
+    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion, Resume, RowSnapshot,
+    Snapshot, Submit, Subscribe, SubscriptionId, Verdict, Welcome,
 };
 
 use super::fake_store::{FakeStore, STORE};
@@ -21,7 +21,9 @@ use crate::{Broken, Gateway, Input, Limits, Output, SessionId, Settings, Without
 
 pub const TOKEN: &str = "let me in";
 pub const SCHEMA: &str = r#"{"tables":{"t":{"columns":{"id":{"type":"int"},"n":{"type":"counter"},
-    "text":{"type":"string","optional":true}},"key":["id"],"live":true}}}"#;
+    "text":{"type":"string","optional":true}},"key":["id"],"live":true,"indexes":{"byText":["text"]}},
+    "tasks":{"columns":{"id":{"type":"int"},"state":{"type":"string","optional":true},"votes":{"type":"counter"},
+    "title":{"type":"string","optional":true}},"key":["id"],"indexes":{"byState":["state","votes"],"byVotes":["votes"]}}}}"#;
 
 /// What left the gateway for sessions, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +131,12 @@ impl World {
 
     pub fn subscribe(&mut self, session: u64, interests: Vec<(u32, Interest)>) {
         self.say(session, subscribe(false, interests));
+    }
+
+    /// Comes back, holding what was told up to `at`.
+    pub fn rejoin(&mut self, session: u64, client: u64, at: Timestamp) {
+        self.open(session);
+        self.say(session, FromClient::Hello(Hello { resume: Some(Resume { store: STORE, at }), ..hello(client) }));
     }
 
     /// Subscribed to all rows as subscription 1, and told what they hold.

@@ -1,0 +1,115 @@
+//! What a client makes of its advances: rows that are held because something that it is subscribed to selects them. It evaluates queries itself.
+//!
+//! Invariant, asserted: a change is told only of a row that the client holds whole, or that lies in a range to which it is subscribed.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{Interest, Row, RowKey, TableId, Timestamp};
+use iolite_wire::message::{Advance, SubscriptionId};
+
+type Named = Vec<(u32, Interest)>;
+
+#[derive(Default)]
+pub struct ClientView {
+    pub to: Timestamp,
+    /// As far as the answers reached; None: not answered yet.
+    pub interests: BTreeMap<SubscriptionId, Option<Interest>>,
+    asked: BTreeMap<SubscriptionId, Interest>,
+    rows: BTreeMap<(TableId, RowKey), Row>,
+    parts: Vec<Advance>,
+}
+
+impl ClientView {
+    pub fn subscribe(&mut self, name: u32, interest: Interest) {
+        self.interests.insert(SubscriptionId(name), None);
+        self.asked.insert(SubscriptionId(name), interest);
+    }
+
+    pub fn unsubscribe(&mut self, name: u32) {
+        self.interests.remove(&SubscriptionId(name));
+        self.asked.remove(&SubscriptionId(name));
+        self.forget_rows();
+    }
+
+    /// The connection is lost between two parts.
+    pub fn drop_parts(&mut self) {
+        self.parts.clear();
+    }
+
+    /// What is held, as far as it reaches, and what was not answered.
+    pub fn held(&mut self) -> (Named, Named) {
+        for (name, interest) in &self.interests {
+            if let Some(interest) = interest {
+                self.asked.insert(*name, interest.clone());
+            }
+        }
+        let (held, others): (Vec<_>, Vec<_>) = self.asked.iter().partition(|(name, _)| self.interests[name].is_some());
+        let named = |all: Vec<(&SubscriptionId, &Interest)>| {
+            all.into_iter().map(|(name, interest)| (name.0, interest.clone())).collect()
+        };
+        (named(held), named(others))
+    }
+
+    /// Returns whether the advance was whole.
+    pub fn take(&mut self, advance: Advance) -> bool {
+        let more = advance.more;
+        self.parts.push(advance);
+        if !more {
+            let parts = std::mem::take(&mut self.parts);
+            self.apply(&parts);
+        }
+        !more
+    }
+
+    fn apply(&mut self, parts: &[Advance]) {
+        self.to = parts[0].to;
+        for write in parts.iter().flat_map(|part| &part.changes) {
+            let place = (write.cell.table, write.cell.row.clone());
+            let in_range = self.interests.values().flatten().any(|own| match own {
+                Interest::Range { .. } => own.includes(&write.cell),
+                Interest::Cell(_) | Interest::Query(_) => false,
+            });
+            assert!(in_range || self.rows.contains_key(&place), "a change of a row that is not held: {write:?}");
+            let row = self.rows.entry(place).or_default();
+            row.apply(write.cell.column, &write.operation).expect("one type a column");
+        }
+        for row in parts.iter().flat_map(|part| &part.entered) {
+            self.rows.insert((row.table, row.key.clone()), row.row.clone());
+        }
+        for snapshot in parts.iter().flat_map(|part| &part.snapshots) {
+            // One that was left meanwhile may still be answered.
+            let Some(asked) = self.asked.get(&snapshot.subscription) else { continue };
+            let interest = match (asked, &snapshot.reaches) {
+                (Interest::Query(query), Some(range)) => Interest::Query(query.with_range((**range).clone()).into()),
+                (asked, _) => asked.clone(),
+            };
+            self.interests.insert(snapshot.subscription, Some(interest.clone()));
+            let names =
+                parts.iter().flat_map(|part| &part.snapshots).filter(|own| own.subscription == snapshot.subscription);
+            let new: BTreeMap<_, _> =
+                names.flat_map(|own| &own.rows).map(|own| ((own.table, own.key.clone()), own.row.clone())).collect();
+            self.rows.retain(|place, row| new.contains_key(place) || !selects(&interest, place, row));
+            self.rows.extend(new);
+        }
+        self.forget_rows();
+    }
+
+    fn forget_rows(&mut self) {
+        let interests: Vec<&Interest> = self.interests.values().flatten().collect();
+        self.rows.retain(|place, row| interests.iter().any(|own| selects(own, place, row)));
+    }
+
+    /// What an interest holds, by key.
+    pub fn answers(&self, interest: &Interest) -> BTreeMap<RowKey, Row> {
+        let own = self.rows.iter().filter(|(place, row)| selects(interest, place, row));
+        own.map(|((_, key), row)| (key.clone(), row.clone())).collect()
+    }
+}
+
+fn selects(interest: &Interest, (table, key): &(TableId, RowKey), row: &Row) -> bool {
+    match interest {
+        Interest::Cell(_) => panic!("views are of whole rows"),
+        Interest::Range { table: own, range } => own == table && range.contains(key) && !row.is_empty(),
+        Interest::Query(query) => query.table == *table && query.selects(key, row),
+    }
+}
