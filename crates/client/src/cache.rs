@@ -2,24 +2,29 @@
 //!
 //! Invariants:
 //! - everything that a live interest includes is held, as of `at`; an `Advance` moves all of it at once, or nothing;
-//! - nothing is held that no live interest includes.
+//! - nothing is held that no live interest includes;
+//! - a row is known whole if a live range or the answer of a live query has it, and every row that is known whole is an answer of those live queries which
+//!   select it. A gateway tells of every row that becomes one.
 //!
 //! Source: Diamond's client cache (Zhang 2017, section 3.4.2). Deviation: docs/decisions/0002-one-timestamp-cache.md.
 
 mod held;
 mod interests;
+mod live_queries;
 mod live_ranges;
 mod portions;
+mod queries;
 mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Cell, ColumnId, Interest, KeyRange, Query, Row, RowKey, TableId, Timestamp, Write};
-use iolite_wire::message::{RowSnapshot, SubscriptionId};
+use iolite_values::{Cell, ColumnId, Interest, KeyRange, Row, RowKey, TableId, Timestamp, Write};
+use iolite_wire::message::{RowSnapshot, Snapshot, SubscriptionId};
 
 use held::HeldRows;
 pub use interests::{Demand, Interests, TooManyInterests};
 pub(crate) use portions::{SUBSCRIBE_PART, fitting_one, portions};
+pub(crate) use queries::Answer;
 pub(crate) use room::Room;
 
 /// A row of a table.
@@ -33,9 +38,12 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// What was held when the client last ran. The interests count as live, as of `at`, until a gateway says otherwise.
-    pub fn restored(at: Timestamp, rows: BTreeMap<RowId, Row>, interests: Vec<Interest>) -> Cache {
-        Cache { at, rows: HeldRows::new(rows), interests: Interests::restored(interests) }
+    /// What was held when the client last ran. The interests count as live, as of `at`, until a gateway says otherwise. Returns also the rows of which less
+    /// is held now.
+    pub fn restored(at: Timestamp, rows: BTreeMap<RowId, Row>, interests: Vec<Interest>) -> (Cache, BTreeSet<RowId>) {
+        let mut cache = Cache { at, rows: HeldRows::new(rows), interests: Interests::restored(interests) };
+        let lost = cache.restore_answers();
+        (cache, lost)
     }
 
     /// The timestamp of everything that is held.
@@ -52,8 +60,8 @@ impl Cache {
     pub fn range<'a>(
         &'a self,
         table: TableId,
-        range: &'a KeyRange,
-    ) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> {
+        range: &KeyRange,
+    ) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> + use<'a> {
         range_of(self.rows.rows(), table, range)
     }
 
@@ -78,12 +86,17 @@ impl Cache {
             self.rows.apply(&id, write);
             touched.push(id);
         }
+        self.judge(touched.iter());
         touched
     }
 
-    /// Replaces everything that an interest includes.
-    pub(crate) fn replace(&mut self, subscription: SubscriptionId, rows: Vec<RowSnapshot>) -> Vec<RowId> {
-        let Some(interest) = self.interests.mark_live(subscription) else { return Vec::new() };
+    /// Replaces everything that an interest includes, as far as the snapshot reaches.
+    pub(crate) fn replace(&mut self, snapshot: Snapshot) -> Vec<RowId> {
+        let Snapshot { subscription, rows, reaches } = snapshot;
+        let Some(interest) = self.interests.mark_live(subscription, reaches.as_deref()) else { return Vec::new() };
+        if let Interest::Query(query) = &interest {
+            return self.replace_answers(subscription, query, rows);
+        }
         let mut touched = self.forget_content(&interest);
         for snapshot in rows {
             let id = (snapshot.table, snapshot.key);
@@ -92,18 +105,20 @@ impl Cache {
                     self.rows.put(id.clone(), snapshot.row);
                 }
                 Interest::Cell(cell) if (cell.table, &cell.row) == (id.0, &id.1) => self.put_cell(cell, &snapshot.row),
-                Interest::Query(query) if query.table == id.0 && query.keys.contains(&id.1) => {
-                    self.rows.put(id.clone(), snapshot.row);
-                }
                 Interest::Range { .. } | Interest::Cell(_) | Interest::Query(_) => continue,
             }
             touched.push(id);
         }
+        self.judge(touched.iter());
         touched
     }
 
-    /// A row is this now, as far as it is held here.
+    /// A row is this now, as far as it is held here. It is told whole if any query is to have it.
     pub(crate) fn put(&mut self, id: RowId, row: &Row) {
+        if self.interests.holds_row(&id) || self.interests.live_queries.would_have(&id, row) {
+            self.put_whole(id, row.clone());
+            return;
+        }
         let held = |column| self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column });
         let cells: BTreeMap<_, _> =
             row.cells().filter(|(column, _)| held(*column)).map(|(column, state)| (column, state.clone())).collect();
@@ -126,18 +141,11 @@ impl Cache {
             }
             Interest::Query(query) => {
                 let answers = self.answers(query);
-                let whole = |(key, row): (&RowKey, &Row)| RowSnapshot {
-                    table: query.table,
-                    key: key.clone(),
-                    row: row.clone(),
-                };
-                answers.map(whole).collect()
+                answers
+                    .map(|(_, key, row)| RowSnapshot { table: query.table, key: key.clone(), row: row.clone() })
+                    .collect()
             }
         }
-    }
-
-    fn answers<'a>(&'a self, query: &'a Query) -> impl Iterator<Item = (&'a RowKey, &'a Row)> {
-        self.range(query.table, &query.keys).filter(|(key, row)| query.selects(key, row))
     }
 
     /// Everything held is now as of `to`.
@@ -198,13 +206,7 @@ impl Cache {
                 self.keep_cells(&id, false, |column| column != cell.column);
                 vec![id]
             }
-            Interest::Query(query) => {
-                let keys: Vec<RowId> = self.answers(query).map(|(key, _)| (query.table, key.clone())).collect();
-                for id in &keys {
-                    self.rows.remove(id);
-                }
-                keys
-            }
+            Interest::Query(_) => Vec::new(),
         }
     }
 
@@ -214,22 +216,29 @@ impl Cache {
                 self.range(*table, range).map(|(key, _)| (*table, key.clone())).collect()
             }
             Interest::Cell(cell) => vec![(cell.table, cell.row.clone())],
-            Interest::Query(query) => self.answers(query).map(|(key, _)| (query.table, key.clone())).collect(),
+            Interest::Query(_) => self.interests.live_queries.take_left().into_iter().collect(),
         };
         for id in &ids {
-            let Some(row) = self.rows.get(id).cloned() else { continue };
-            let columns: Vec<ColumnId> = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]).collect();
-            let held = |column: &ColumnId| {
-                self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column: *column })
-            };
-            let kept: Vec<ColumnId> = columns.into_iter().filter(held).collect();
-            let life = kept.contains(&ColumnId::ROW) || !kept.is_empty();
-            self.keep_cells(id, row.exists(), |column| kept.contains(&column));
-            if !life {
-                self.rows.remove(id);
-            }
+            self.keep_held(id);
         }
         ids
+    }
+
+    /// Keeps of a row what live interests include.
+    fn keep_held(&mut self, id: &RowId) {
+        if self.interests.holds_row(id) {
+            return;
+        }
+        let Some(row) = self.rows.get(id).cloned() else { return };
+        let columns: Vec<ColumnId> = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]).collect();
+        let held =
+            |column: &ColumnId| self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column: *column });
+        let kept: Vec<ColumnId> = columns.into_iter().filter(held).collect();
+        let life = kept.contains(&ColumnId::ROW) || !kept.is_empty();
+        self.keep_cells(id, row.exists(), |column| kept.contains(&column));
+        if !life {
+            self.rows.remove(id);
+        }
     }
 
     fn keep_cells(&mut self, id: &RowId, exists: bool, keep: impl Fn(ColumnId) -> bool) {
@@ -248,6 +257,8 @@ impl Cache {
                 columns.any(|column| self.interests.live_holds(&Cell { table: *table, row: key.clone(), column }));
             assert!(held, "row {key:?} is held without an interest");
         }
+        let rows = self.rows.rows().iter().map(|(id, row)| (id, row, self.interests.holds_row(id)));
+        self.interests.live_queries.validate(rows);
     }
 }
 
@@ -255,8 +266,8 @@ impl Cache {
 pub(crate) fn range_of<'a>(
     rows: &'a BTreeMap<RowId, Row>,
     table: TableId,
-    range: &'a KeyRange,
-) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> {
+    range: &KeyRange,
+) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> + use<'a> {
     let lower = (table, RowKey::bound(&range.lower));
     let upper = match &range.upper {
         Some(upper) => std::ops::Bound::Excluded((table, RowKey::bound(upper))),

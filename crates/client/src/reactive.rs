@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use iolite_values::{Interest, Read};
 
 use crate::cache::TooManyInterests;
-use crate::transaction::{Closed, Run};
+use crate::transaction::{Closed, Missed, Run};
 use crate::view::{Changed, Digest, Reader, View};
 
 /// A registered reactive transaction.
@@ -28,7 +28,7 @@ pub(crate) struct Reaction {
 pub(crate) enum ReactionState {
     Due,
     /// It cannot run before these are held.
-    Missing(Vec<Interest>),
+    Missing(Vec<Missed>),
     Done(Vec<(Read, Digest)>),
     /// It failed, and is left alone until it is registered again.
     Failed,
@@ -82,7 +82,7 @@ impl Reactions {
         id: ReactionId,
         run: Run,
         closed: Closed,
-        missed: Result<Vec<Interest>, TooManyInterests>,
+        missed: Result<Vec<Missed>, TooManyInterests>,
     ) -> Finished {
         let Some(reaction) = self.reactions.get_mut(&id) else { return Finished::Gone };
         reaction.misses = if run.is_stopped() { reaction.misses + 1 } else { 0 };
@@ -105,7 +105,7 @@ impl Reactions {
     /// The reactions that wait for an interest.
     pub(crate) fn waiting_for(&self, interest: &Interest) -> Vec<ReactionId> {
         let waits = |reaction: &Reaction| match &reaction.state {
-            ReactionState::Missing(missed) => missed.iter().any(|missed| interest.covers(missed)),
+            ReactionState::Missing(missed) => missed.iter().any(|missed| interest.covers(&missed.interest)),
             ReactionState::Due | ReactionState::Done(_) | ReactionState::Failed => false,
         };
         self.reactions.iter().filter(|(_, reaction)| waits(reaction)).map(|(id, _)| *id).collect()
@@ -139,7 +139,7 @@ impl Reactions {
             let reader = reader(reaction.view);
             let due = match &reaction.state {
                 ReactionState::Due | ReactionState::Failed => false,
-                ReactionState::Missing(interests) => interests.iter().all(|interest| reader.holds(interest)),
+                ReactionState::Missing(missed) => missed.iter().all(|missed| reader.has_come(missed)),
                 ReactionState::Done(reads) => {
                     reads.iter().any(|(read, _)| changed.concerns(read)) && !reader.would_repeat(reads)
                 }

@@ -5,6 +5,7 @@
 //! Source: Diamond's interactive transactions (Zhang 2017, section 3.3.3).
 
 mod error;
+mod queries;
 mod random;
 mod reads;
 mod run;
@@ -19,6 +20,7 @@ use iolite_values::{ColumnId, Id, Operation, Schema};
 
 pub use error::RunError;
 pub(crate) use random::{Random, mix};
+pub(crate) use run::Missed;
 pub use run::{Closed, Run, RunOf};
 
 use crate::text::Documents;

@@ -2,6 +2,7 @@
 //!
 //! Source: Hercules (Lebeck 2020), whose Submitted, Durable and Authoritative are optimistic, durable and confirmed here.
 
+mod answers;
 mod changed;
 mod digest;
 mod overlay;

@@ -1,16 +1,21 @@
 //! What the client subscribes to, who needs it, and how far along it is.
 //!
 //! Invariants: an interest that somebody needs is never given up; one that nobody needs stays for a while, so that a screen that comes back
-//! finds its data, and the least recently used goes first; the sets `wanted`, `idle` and `by_demand` say of each interest what it says itself.
+//! finds its data, and the least recently used goes first; the sets `wanted`, `idle` and `by_demand` say of each interest what it says itself. A query of which
+//! the first rows were asked for is, once they are there, the query up to where they reach.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Cell, ColumnId, Interest, KeyRange, Read, RowKey};
-use iolite_wire::limits;
-use iolite_wire::message::SubscriptionId;
+use std::sync::Arc;
 
+use iolite_values::{Cell, ColumnId, Direction, Interest, KeyRange, Query, Read, RowKey};
+use iolite_wire::limits;
+use iolite_wire::message::{First, SubscriptionId};
+
+use super::RowId;
+use super::live_queries::LiveQueries;
 use super::live_ranges::LiveRanges;
-use crate::transaction::Run;
+use crate::transaction::{Missed, Run};
 
 /// Who needs an interest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -23,7 +28,7 @@ pub enum Demand {
 /// A client cannot subscribe to more at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "a client subscribes to at most {} cells and ranges at once: read a range instead of many single rows",
+    "a client subscribes to at most {} cells, ranges and queries at once: read a range instead of many single rows",
     Interests::TOTAL_MAX
 )]
 pub struct TooManyInterests;
@@ -32,6 +37,8 @@ pub struct TooManyInterests;
 struct Subscribed {
     id: SubscriptionId,
     progress: Progress,
+    /// Only so much of a query is asked for.
+    first: Option<First>,
     demands: BTreeSet<Demand>,
     used: u64,
 }
@@ -55,6 +62,9 @@ pub struct Interests {
     /// Those that nobody needs, the least recently used first.
     idle: BTreeMap<(u64, SubscriptionId), Interest>,
     live_ranges: LiveRanges,
+    pub(super) live_queries: LiveQueries,
+    /// Subscriptions in whose place others came.
+    superseded: Vec<SubscriptionId>,
     next_id: u32,
     uses: u64,
 }
@@ -68,40 +78,50 @@ impl Interests {
     pub(super) fn restored(interests: Vec<Interest>) -> Interests {
         let mut own = Interests::default();
         for interest in interests {
-            own.insert(interest.clone());
+            own.insert(interest.clone(), None);
             own.set_progress(&interest, Progress::Live);
         }
         own
     }
 
-    /// Notes that `demand` needs `interest`, if nothing that it has covers it.
-    pub(crate) fn require(&mut self, interest: &Interest, demand: Demand) {
-        let covering = self.covering(interest).unwrap_or_else(|| interest.clone());
-        if !self.by_interest.contains_key(&covering) {
-            self.insert(covering.clone());
+    /// Notes that `demand` needs `interest`, if nothing that it has covers it, or so much of it. Returns what it needs for it.
+    pub(crate) fn require(&mut self, interest: &Interest, first: Option<First>, demand: Demand) -> Interest {
+        let covering = self.covering(interest, Some(demand)).unwrap_or_else(|| interest.clone());
+        match self.by_interest.get_mut(&covering) {
+            None => self.insert(covering.clone(), first),
+            Some(own) if own.progress == Progress::Wanted => own.first = more(own.first, first),
+            // If what is on its way is not enough, it is asked for again once it is there.
+            Some(_) => {}
         }
         self.uses += 1;
         let subscribed = self.by_interest.get_mut(&covering).expect("it is there or was just put there");
         self.idle.remove(&(subscribed.used, subscribed.id));
         subscribed.demands.insert(demand);
         subscribed.used = self.uses;
-        self.by_demand.entry(demand).or_default().insert(covering);
+        self.by_demand.entry(demand).or_default().insert(covering.clone());
+        covering
     }
 
     /// Keeps subscribed what a run read, and asks for what it missed, which is returned.
     ///
     /// # Errors
     /// [`TooManyInterests`], and nothing has changed.
-    pub(crate) fn demand(&mut self, demand: Demand, run: &Run) -> Result<Vec<Interest>, TooManyInterests> {
-        let missed: Vec<Interest> = run.missed.iter().cloned().collect();
-        let needed: BTreeSet<Interest> = run.reads.keys().map(Read::interest).chain(missed.iter().cloned()).collect();
+    pub(crate) fn demand(&mut self, demand: Demand, run: &Run) -> Result<Vec<Missed>, TooManyInterests> {
+        let missed: Vec<Missed> = run.missed.iter().cloned().collect();
+        let missing = missed.iter().map(|missed| missed.interest.clone());
+        let mut needed: BTreeSet<Interest> = run.reads.keys().map(Read::interest).chain(missing).collect();
         // Far below the limit there is no need to look which of them are there already.
         let near = self.by_interest.len() + needed.len() > Self::TOTAL_MAX;
         if near && !self.has_room_for(needed.iter()) {
             return Err(TooManyInterests);
         }
-        for interest in &needed {
-            self.require(interest, demand);
+        for missed in &missed {
+            self.require(&missed.interest, missed.first, demand);
+        }
+        // Queries first: rows that they hold need nothing else.
+        let read: Vec<Interest> = run.reads.keys().map(Read::interest).rev().collect();
+        for interest in read {
+            needed.insert(self.require(&interest, None, demand));
         }
         if !run.is_stopped() {
             self.settle(demand, &needed);
@@ -112,7 +132,7 @@ impl Interests {
     /// Whether all of these can be subscribed to beside what somebody needs already.
     pub(crate) fn has_room_for<'a>(&self, needed: impl Iterator<Item = &'a Interest>) -> bool {
         let is_idle = |interest: &Interest| self.by_interest.get(interest).is_none_or(|own| own.demands.is_empty());
-        let new = needed.filter(|interest| self.covering(interest).is_none_or(|covering| is_idle(&covering)));
+        let new = needed.filter(|interest| self.covering(interest, None).is_none_or(|covering| is_idle(&covering)));
         self.by_interest.len() - self.idle.len() + new.count() <= Self::TOTAL_MAX
     }
 
@@ -200,6 +220,21 @@ impl Interests {
         }
     }
 
+    /// How much is to be asked for of a query, if not all.
+    pub(crate) fn first_rows(&self, id: SubscriptionId) -> Option<First> {
+        self.by_id.get(&id).and_then(|interest| self.by_interest.get(interest)?.first)
+    }
+
+    /// Whether this was asked for, or is to be, and is not there.
+    pub(crate) fn is_on_its_way(&self, interest: &Interest) -> bool {
+        self.by_interest.get(interest).is_some_and(|own| own.progress != Progress::Live)
+    }
+
+    /// The subscriptions that are of no use any more, because another one brings the same.
+    pub(super) fn take_superseded(&mut self) -> Vec<SubscriptionId> {
+        std::mem::take(&mut self.superseded)
+    }
+
     pub(crate) fn interest(&self, id: SubscriptionId) -> Option<&Interest> {
         self.by_id.get(&id)
     }
@@ -224,6 +259,7 @@ impl Interests {
 
     pub(crate) fn all_wanted_again(&mut self) {
         self.live_ranges.clear();
+        self.live_queries.clear();
         for subscribed in self.by_interest.values_mut() {
             subscribed.progress = Progress::Wanted;
         }
@@ -231,11 +267,46 @@ impl Interests {
         self.drop_idle_wanted();
     }
 
-    /// The interest that has this number, which is live from now on.
-    pub(crate) fn mark_live(&mut self, id: SubscriptionId) -> Option<Interest> {
-        let interest = self.by_id.get(&id)?.clone();
+    /// The interest that has this number, which is live from now on, as far as it reaches.
+    pub(crate) fn mark_live(&mut self, id: SubscriptionId, reaches: Option<&KeyRange>) -> Option<Interest> {
+        let mut interest = self.by_id.get(&id)?.clone();
+        if let (Interest::Query(query), Some(reaches)) = (&interest, reaches) {
+            let part = Interest::Query(Arc::new(query.with_range(reaches.within(&query.range))));
+            self.rename(&interest, &part);
+            interest = part;
+        }
         self.set_progress(&interest, Progress::Live);
         Some(interest)
+    }
+
+    /// A subscription is to another interest than was asked for. If there was one to that already, this one takes its place.
+    fn rename(&mut self, from: &Interest, to: &Interest) {
+        if from == to {
+            return;
+        }
+        let Some(mut own) = self.by_interest.remove(from) else { return };
+        if own.progress == Progress::Live {
+            self.forget_live(from, own.id);
+            own.progress = Progress::Requested;
+        }
+        let mut renamed = own.demands.clone();
+        if let Some(other) = self.by_interest.get(to).map(|other| other.demands.clone()) {
+            let id = self.remove(to);
+            self.superseded.push(id);
+            own.demands.extend(other);
+        }
+        for demand in std::mem::take(&mut renamed) {
+            let needs = self.by_demand.entry(demand).or_default();
+            needs.remove(from);
+            needs.insert(to.clone());
+        }
+        self.idle.remove(&(own.used, own.id));
+        if own.demands.is_empty() {
+            self.idle.insert((own.used, own.id), to.clone());
+        }
+        own.first = None;
+        self.by_id.insert(own.id, to.clone());
+        self.by_interest.insert(to.clone(), own);
     }
 
     /// It is to be asked for again; nothing of it is held until then.
@@ -264,7 +335,20 @@ impl Interests {
     /// Whether everything of `interest` is held.
     pub(crate) fn holds(&self, interest: &Interest) -> bool {
         let exact = self.by_interest.get(interest).is_some_and(|subscribed| subscribed.progress == Progress::Live);
-        exact || self.live_ranges.covering(interest).is_some() || self.holder_of_life(interest).is_some()
+        exact
+            || self.live_ranges.covering(interest).is_some()
+            || self.live_queries.covering(interest).next().is_some()
+            || self.holder_of_life(interest).is_some()
+    }
+
+    /// Whether all of a row is held.
+    pub(crate) fn holds_row(&self, id: &RowId) -> bool {
+        self.live_queries.has_row(id) || self.live_ranges.covers_row(id)
+    }
+
+    /// As far as the answer to a query is held from one end on.
+    pub(crate) fn part_of(&self, query: &Query, direction: Direction) -> Option<Query> {
+        self.live_queries.part_of(query, direction)
     }
 
     /// Whether a cell changes with what is live here. (The life of a row does, for each live cell of the row.)
@@ -283,7 +367,17 @@ impl Interests {
     /// Whether `interest` is held for as long as `demand` needs it.
     pub(crate) fn holds_for(&self, demand: Demand, interest: &Interest) -> bool {
         let mut own = self.by_demand.get(&demand).into_iter().flatten();
-        own.any(|own| brings(own, interest) && self.by_interest[own].progress == Progress::Live)
+        own.any(|own| self.brings(own, interest) && self.by_interest[own].progress == Progress::Live)
+    }
+
+    /// Whether all of `interest` comes with `own`: with any cell, the life of its row; with a query, its answers.
+    fn brings(&self, own: &Interest, interest: &Interest) -> bool {
+        let by_itself = match interest {
+            Interest::Cell(cell) => !matches!(own, Interest::Query(_)) && own.includes(cell),
+            Interest::Range { .. } | Interest::Query(_) => own.covers(interest),
+        };
+        by_itself
+            || matches!(own, Interest::Query(query) if self.live_queries.covering(interest).any(|live| live == query))
     }
 
     /// Any live cell of a row brings the row's life with it.
@@ -299,23 +393,40 @@ impl Interests {
         of_row.find(|(_, subscribed)| subscribed.progress == Progress::Live).map(|(own, _)| own)
     }
 
-    /// What has this interest asked for, or held, already. What is held comes before what is on its way.
-    fn covering(&self, interest: &Interest) -> Option<Interest> {
+    /// What has this interest asked for, or held, already. What is held comes before what is on its way, and what `demand` needs anyway before what it does
+    /// not.
+    fn covering(&self, interest: &Interest, demand: Option<Demand>) -> Option<Interest> {
         let own = self.by_interest.get(interest);
         if own.is_some_and(|subscribed| subscribed.progress == Progress::Live) {
             return Some(interest.clone());
         }
-        let held = self.live_ranges.covering(interest).or_else(|| self.holder_of_life(interest).cloned());
+        let held = self.live_ranges.covering(interest);
+        let held = held.or_else(|| self.query_with(interest, demand));
+        let held = held.or_else(|| self.holder_of_life(interest).cloned());
         held.or_else(|| own.map(|_| interest.clone()))
     }
 
-    fn insert(&mut self, interest: Interest) {
+    fn query_with(&self, interest: &Interest, demand: Option<Demand>) -> Option<Interest> {
+        let own = demand.and_then(|demand| self.by_demand.get(&demand));
+        let mut first = None;
+        for query in self.live_queries.covering(interest) {
+            let found = Interest::Query(query.clone());
+            if own.is_some_and(|own| own.contains(&found)) {
+                return Some(found);
+            }
+            first = first.or(Some(found));
+        }
+        first
+    }
+
+    fn insert(&mut self, interest: Interest, first: Option<First>) {
         self.next_id += 1;
         let id = SubscriptionId(self.next_id);
         self.by_id.insert(id, interest.clone());
         self.wanted.insert(id);
         self.idle.insert((self.uses, id), interest.clone());
-        let subscribed = Subscribed { id, progress: Progress::Wanted, demands: BTreeSet::new(), used: self.uses };
+        let subscribed =
+            Subscribed { id, progress: Progress::Wanted, first, demands: BTreeSet::new(), used: self.uses };
         self.by_interest.insert(interest, subscribed);
     }
 
@@ -329,14 +440,23 @@ impl Interests {
         }
         match (before, progress) {
             (Progress::Live, Progress::Live) => {}
-            (Progress::Live, Progress::Wanted | Progress::Requested) => self.forget_live(interest),
-            (Progress::Wanted | Progress::Requested, Progress::Live) => self.live_ranges.insert(interest),
+            (Progress::Live, Progress::Wanted | Progress::Requested) => self.forget_live(interest, id),
+            (Progress::Wanted | Progress::Requested, Progress::Live) => match interest {
+                Interest::Range { .. } => self.live_ranges.insert(interest),
+                Interest::Query(query) => self.live_queries.insert(id, query),
+                Interest::Cell(_) => {}
+            },
             (Progress::Wanted | Progress::Requested, Progress::Wanted | Progress::Requested) => {}
         }
     }
 
     /// Call it when `interest` is live no more, or gone.
-    fn forget_live(&mut self, interest: &Interest) {
+    fn forget_live(&mut self, interest: &Interest, id: SubscriptionId) {
+        match interest {
+            Interest::Range { .. } => {}
+            Interest::Query(_) => return self.live_queries.remove(id),
+            Interest::Cell(_) => return,
+        }
         let live = self.by_interest.iter().filter(|(_, own)| own.progress == Progress::Live);
         self.live_ranges.remove(interest, live.map(|(interest, _)| interest));
     }
@@ -347,7 +467,7 @@ impl Interests {
         self.wanted.remove(&subscribed.id);
         self.idle.remove(&(subscribed.used, subscribed.id));
         if subscribed.progress == Progress::Live {
-            self.forget_live(interest);
+            self.forget_live(interest, subscribed.id);
         }
         subscribed.id
     }
@@ -372,12 +492,10 @@ impl Interests {
     }
 }
 
-/// Whether all of `interest` comes with `own`: with any cell, the life of its row.
-fn brings(own: &Interest, interest: &Interest) -> bool {
-    match interest {
-        Interest::Cell(cell) => own.includes(cell),
-        Interest::Range { .. } | Interest::Query(_) => own.covers(interest),
-    }
+/// The more of two wishes for a query's first rows. From both ends: what was wished first, for the other one asks again when this is there.
+fn more(one: Option<First>, other: Option<First>) -> Option<First> {
+    let (one, other) = (one?, other?);
+    Some(if one.direction == other.direction { one.max(other) } else { one })
 }
 
 fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
@@ -388,7 +506,10 @@ fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
             let life = Interest::Cell(Cell::row(cell.table, cell.row.clone()));
             return others.contains(own) || others.contains(&life);
         }
-        Interest::Query(_) => return others.iter().any(|other| own.covers(other)),
+        Interest::Query(_) => {
+            let mut queries = others.iter().rev().take_while(|other| matches!(other, Interest::Query(_)));
+            return queries.any(|other| own.covers(other));
+        }
     };
     let first_cell = Cell { table: *table, row: RowKey::bound(&range.lower), column: ColumnId(0) };
     let first_range = KeyRange { lower: range.lower.clone(), upper: None };

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use iolite_values::{Interest, KeyRange, TableId};
 
+use super::RowId;
+
 type Lower = Arc<[u8]>;
 type Upper = Option<Arc<[u8]>>;
 
@@ -27,6 +29,14 @@ impl LiveRanges {
         let range = KeyRange { lower: lower.clone(), upper: upper.clone() };
         let candidate = Interest::Range { table: *found, range };
         candidate.covers(interest).then_some(candidate)
+    }
+
+    /// Whether one of them has this row.
+    pub(super) fn covers_row(&self, (table, key): &RowId) -> bool {
+        let before = self.by_lower.range(..=(*table, Arc::from(key.as_bytes()))).next_back();
+        before.is_some_and(|((own, _), upper)| {
+            own == table && upper.as_ref().is_none_or(|upper| *key.as_bytes() < **upper)
+        })
     }
 
     pub(super) fn insert(&mut self, interest: &Interest) {

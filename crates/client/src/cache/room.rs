@@ -29,7 +29,7 @@ impl Cache {
 
     /// Gives up what nobody needs, past the room that there is. Returns the subscriptions that ended, and the rows of which less is held now.
     pub(crate) fn give_up_idle(&mut self, room: Room) -> (Vec<SubscriptionId>, Vec<RowId>) {
-        let (mut ended, mut rows) = (Vec::new(), Vec::new());
+        let (mut ended, mut rows) = (self.interests.take_superseded(), Vec::new());
         let dropped = self.interests.drop_idle(room.idle_interests_max);
         let (ids, interests): (Vec<_>, Vec<Interest>) = dropped.into_iter().unzip();
         ended.extend(ids);

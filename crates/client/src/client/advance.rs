@@ -93,9 +93,10 @@ impl Client {
         }
         let foreseen = self.queue.foresee(&advance.outcomes, &self.cache);
         let mut rows = self.cache.apply(&advance.changes);
+        rows.extend(self.cache.enter(advance.entered));
         let loaded = !advance.snapshots.is_empty();
         for snapshot in advance.snapshots {
-            rows.extend(self.cache.replace(snapshot.subscription, snapshot.rows));
+            rows.extend(self.cache.replace(snapshot));
         }
         self.disk.interests_changed |= loaded;
         self.cache.advance(advance.to);

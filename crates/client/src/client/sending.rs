@@ -159,7 +159,9 @@ impl Client {
             self.refuse_for_want_of_room(subscription);
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
-            self.send(FromClient::Subscribe(Subscribe { held: false, interests, first: BTreeMap::new() }));
+            let first = |id: &SubscriptionId| Some((*id, self.cache.interests.first_rows(*id)?));
+            let first = interests.iter().filter_map(|(id, _)| first(id)).collect();
+            self.send(FromClient::Subscribe(Subscribe { held: false, interests, first }));
             self.note_use();
         }
         !nothing

@@ -138,7 +138,7 @@ impl Client {
                 known.decline(id, Declination::TooLarge(TooManyInterests.to_string()));
                 continue;
             }
-            self.cache.interests.require(&interest, Demand::Tab(tab));
+            self.cache.interests.require(&interest, None, Demand::Tab(tab));
             known.granted.remove(&id);
             known.wanted.insert(id, interest);
         }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, Counter, Decision, Interest, Read, Timestamp, Write};
+use iolite_values::{Attempt, Counter, Decision, Read, Timestamp, Write};
 use iolite_wire::message::Submit;
 
 use crate::cache::RowId;
 use crate::interface::Pending;
 use crate::tabs::Ticket;
 use crate::text::fits;
+use crate::transaction::Missed;
 use crate::view::{Changed, Digest, Reader};
 
 /// What was called.
@@ -90,7 +91,7 @@ pub(crate) enum RunState {
     /// It has to run (again).
     Due,
     /// It missed these, and has no effect until they are there.
-    Missing(Vec<Interest>),
+    Missing(Vec<Missed>),
     Done(Ran),
 }
 
@@ -190,7 +191,7 @@ impl Entry {
     pub(crate) fn is_stale(&self, reader: Reader<'_>, changed: &Changed) -> bool {
         match &self.state {
             RunState::Due => false,
-            RunState::Missing(interests) => interests.iter().all(|interest| reader.holds(interest)),
+            RunState::Missing(missed) => missed.iter().all(|missed| reader.has_come(missed)),
             RunState::Done(ran) => {
                 let concerned = ran.reads.iter().any(|(read, _)| changed.concerns(read));
                 concerned && !(reader.would_repeat(&ran.reads) && fits(ran.writes(), reader))

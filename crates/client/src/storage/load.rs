@@ -56,7 +56,7 @@ impl Loaded {
     }
 
     /// The stored cache and the history that it is of, if it was kept whole. Under another schema than the app has now its content is of no use:
-    /// then the cache is empty, and knows only how far it was. Returns also the rows that are stored in vain.
+    /// then the cache is empty, and knows only how far it was. Returns also the rows that are stored in vain, whole or in part.
     pub(crate) fn take_cache(&mut self, schema: SchemaHash) -> (Option<StoreIncarnation>, Cache, BTreeSet<RowId>) {
         let rows = std::mem::take(&mut self.rows);
         let Some((store, at, of)) = self.meta.as_ref().and_then(|meta| Some((meta.store?, meta.at, meta.schema)))
@@ -64,9 +64,11 @@ impl Loaded {
             return (None, Cache::default(), rows.into_keys().collect());
         };
         if of == schema {
-            return (Some(store), Cache::restored(at, rows, self.interests.clone()), BTreeSet::new());
+            let (cache, lost) = Cache::restored(at, rows, self.interests.clone());
+            return (Some(store), cache, lost);
         }
-        (Some(store), Cache::restored(at, BTreeMap::new(), Vec::new()), rows.into_keys().collect())
+        let (cache, _) = Cache::restored(at, BTreeMap::new(), Vec::new());
+        (Some(store), cache, rows.into_keys().collect())
     }
 
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), OpenError> {

@@ -2,6 +2,7 @@
 
 use iolite_values::{OperationError, RowKey};
 
+use crate::query::QuestionError;
 use crate::text::NoEdit;
 
 /// Why a call on a transaction failed. [`RunError::Stopped`] is not an error of the app: the closure should end as soon as it can.
@@ -25,6 +26,8 @@ pub enum RunError {
     TooLong { what: &'static str, limit: usize },
     #[error(transparent)]
     NoEdit(#[from] NoEdit),
+    #[error(transparent)]
+    Question(#[from] QuestionError),
     #[error(transparent)]
     Invalid(#[from] OperationError),
 }

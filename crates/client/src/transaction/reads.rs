@@ -7,7 +7,7 @@ use std::sync::Arc;
 use iolite_values::{Cell, CellState, Element, KeyRange, Operation, Read, Row, RowKey, TableId, Value, Write};
 use iolite_wire::limits;
 
-use super::{Run, RunError, Transaction};
+use super::{Missed, Run, RunError, Transaction};
 use crate::view::Reader;
 
 impl Transaction<'_> {
@@ -166,7 +166,7 @@ impl Transaction<'_> {
         self.schema.check_read(read)?;
         let interest = read.interest();
         if !self.is_own(read) && !self.reader.holds(&interest) {
-            self.run.note_missed(interest)?;
+            self.run.note_missed(Missed { interest, first: None })?;
         }
         self.run.check_going()
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
 use iolite_values::{Counter, Interest, Read, Write};
+use iolite_wire::message::First;
 
 use super::{Random, RunError};
 use crate::ReactionId;
@@ -27,7 +28,14 @@ pub struct Run {
     pub(crate) writes: Vec<Write>,
     pub(crate) bytes: usize,
     pub(crate) own: Overlay,
-    pub(crate) missed: BTreeSet<Interest>,
+    pub(crate) missed: BTreeSet<Missed>,
+}
+
+/// Something that a run needs and that is not held: all of an interest, or the first rows of a query.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Missed {
+    pub(crate) interest: Interest,
+    pub(crate) first: Option<First>,
 }
 
 /// How the closure ended.
@@ -79,11 +87,11 @@ impl Run {
     }
 
     /// What a stopped run misses is bounded like what it reads.
-    pub(crate) fn note_missed(&mut self, interest: Interest) -> Result<(), RunError> {
+    pub(crate) fn note_missed(&mut self, missed: Missed) -> Result<(), RunError> {
         if self.missed.len() >= Run::READS_MAX {
             return Err(RunError::TooLarge { what: "reads", limit: Run::READS_MAX });
         }
-        self.missed.insert(interest);
+        self.missed.insert(missed);
         Ok(())
     }
 

@@ -4,13 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{KeyRange, Row, RowKey, TableId, TypeMismatch, Write};
+use iolite_values::{KeyRange, Operation, Row, RowKey, TableId, TypeMismatch, Write};
 
 use crate::cache::{Cache, RowId, range_of};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
     rows: BTreeMap<RowId, Row>,
+    /// Rows that were created or deleted here, so that all of them is known.
+    made: BTreeSet<RowId>,
     /// How many mutations that were put here whole wrote each row.
     writers: BTreeMap<RowId, usize>,
 }
@@ -26,6 +28,9 @@ impl Overlay {
         below: impl FnOnce() -> Option<&'a Row>,
     ) -> Result<(), TypeMismatch> {
         let id = (write.cell.table, write.cell.row.clone());
+        if matches!(write.operation, Operation::Create | Operation::Delete) {
+            self.made.insert(id.clone());
+        }
         let row = self.rows.entry(id).or_insert_with(|| below().cloned().unwrap_or_default());
         row.apply(write.cell.column, &write.operation)
     }
@@ -47,11 +52,16 @@ impl Overlay {
         self.rows.get(&id)
     }
 
+    /// Whether all of a row is known from what was done to it here.
+    pub(crate) fn made(&self, id: &RowId) -> bool {
+        self.made.contains(id)
+    }
+
     pub(crate) fn range<'a>(
         &'a self,
         table: TableId,
-        range: &'a KeyRange,
-    ) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> {
+        range: &KeyRange,
+    ) -> impl DoubleEndedIterator<Item = (&'a RowKey, &'a Row)> + use<'a> {
         range_of(&self.rows, table, range)
     }
 
@@ -63,12 +73,14 @@ impl Overlay {
             if *writers == 0 {
                 self.writers.remove(&id);
                 self.rows.remove(&id);
+                self.made.remove(&id);
             }
         }
     }
 
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
+        self.made.clear();
         self.writers.clear();
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! Invariant: all layers stand on the cache at one timestamp, so whatever is read together belongs together.
 
-use iolite_values::{Cell, CellState, Interest, KeyRange, Read, Row, RowKey, TableId};
+use iolite_values::{Cell, CellState, Direction, Interest, KeyRange, Read, Row, RowKey, TableId};
 
 use super::{Digest, Overlay};
 use crate::cache::Cache;
+use crate::transaction::Missed;
 
 /// Looks at the data through a stack of layers.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
-    cache: &'a Cache,
+    pub(super) cache: &'a Cache,
     pending: Option<&'a Overlay>,
     own: Option<&'a Overlay>,
 }
@@ -28,6 +29,11 @@ impl<'a> Reader<'a> {
     /// Whether the cache can answer for all of this interest.
     pub fn holds(&self, interest: &Interest) -> bool {
         self.cache.interests.holds(interest)
+    }
+
+    /// Whether what a run missed is held, or at least not on its way any more: then the run asks for what it still misses.
+    pub(crate) fn has_come(&self, missed: &Missed) -> bool {
+        self.holds(&missed.interest) || !self.cache.interests.is_on_its_way(&missed.interest)
     }
 
     /// The row as far as it is held; `None` if it holds nothing.
@@ -69,8 +75,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Read::Query(query) => {
-                let answers = self.range(query.table, &query.keys, false).filter(|(key, row)| query.selects(key, row));
-                for (key, row) in answers {
+                for (_, key, row) in self.answers(query, Direction::Ascending, usize::MAX) {
                     digest.row(key, row);
                 }
             }
@@ -88,7 +93,7 @@ impl<'a> Reader<'a> {
         self.row(table, key).is_some_and(Row::exists)
     }
 
-    fn layers(&self) -> impl Iterator<Item = &'a Overlay> {
+    pub(super) fn layers(&self) -> impl Iterator<Item = &'a Overlay> {
         self.own.into_iter().chain(self.pending)
     }
 }

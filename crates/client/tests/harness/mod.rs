@@ -25,6 +25,7 @@ use iolite_wire::{SessionDecoder, SessionEncoder};
 
 pub const SCHEMA: &str = r#"{"tables":{
   "notes":{"columns":{"id":{"type":"int"},"title":{"type":"string"},"votes":{"type":"counter"},"tags":{"type":"set","of":"string"},"marks":{"type":"map","of":"int"}},"key":["id"]},
+  "tasks":{"columns":{"id":{"type":"int"},"owner":{"type":"string"},"stars":{"type":"int","default":0},"votes":{"type":"counter"}},"key":["id"],"indexes":{"byOwner":["owner","stars"],"byStars":["stars"]}},
   "hits":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true},
   "pages":{"columns":{"id":{"type":"int"},"value":{"type":"text"}},"key":["id"],"live":true},
   "online":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true,"offline":"refuse"},

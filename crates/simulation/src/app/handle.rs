@@ -71,6 +71,7 @@ fn reason(error: &RunError) -> String {
         | RunError::TooLarge { .. }
         | RunError::TooLong { .. }
         | RunError::NoEdit(_)
+        | RunError::Question(_)
         | RunError::Invalid(_) => error.to_string(),
     }
 }

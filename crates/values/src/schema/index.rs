@@ -136,7 +136,8 @@ impl Column {
         }
     }
 
-    fn has_one_value(&self) -> bool {
+    /// Whether rows can be ordered by it.
+    pub fn has_one_value(&self) -> bool {
         self.scalar().is_some()
     }
 

@@ -58,7 +58,7 @@ pub struct Subscribe {
 }
 
 /// So many rows of a query, from one end of its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct First {
     pub rows: u32,
     pub direction: Direction,

@@ -48,6 +48,7 @@ impl From<RunError> for Failure {
             | RunError::TooLarge { .. }
             | RunError::TooLong { .. }
             | RunError::NoEdit(_)
+            | RunError::Question(_)
             | RunError::Invalid(_) => "transaction",
         };
         Failure { code, message: error.to_string() }

@@ -52,12 +52,17 @@ impl Client {
         let Some(known) = self.leader.tab_mut(tab) else { return };
         for (table, key) in std::mem::take(&mut known.rows) {
             let row = self.cache.row(table, &key).cloned().unwrap_or_default();
+            let id = (table, key);
+            if !self.cache.interests.holds_row(&id) {
+                known.decline_unsure(&id, &row, |interest| self.cache.interests.holds(interest));
+            }
+            let (table, key) = id;
             parts.row(RowSnapshot { table, key, row });
         }
         for (id, interest) in std::mem::take(&mut known.wanted) {
             if self.cache.interests.holds(&interest) {
                 // Perhaps by another interest than the one that was asked for: that one has to stay, too.
-                self.cache.interests.require(&interest, Demand::Tab(tab));
+                self.cache.interests.require(&interest, None, Demand::Tab(tab));
                 parts.snapshot(id, self.cache.snapshot(&interest));
                 known.unavailable.remove(&id);
                 known.granted.insert(id, interest);

@@ -54,7 +54,7 @@ impl Follower {
             self.changed.add([id]);
         }
         for snapshot in update.snapshots {
-            self.changed.add(self.cache.replace(snapshot.subscription, snapshot.rows));
+            self.changed.add(self.cache.replace(snapshot));
         }
         self.cache.advance(update.at);
         for counter in update.withdrawn {

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::Instant;
-use iolite_values::Counter;
+use iolite_values::{Counter, Interest, Row};
 use iolite_wire::client_storage::StoredEnd;
 use iolite_wire::message::{Declination, Declined, SubscriptionId};
 use iolite_wire::tabs::{JoinNumber, UpdateNumber};
 
-use super::{Rows, Wanted};
+use super::{Rows, Wanted, touches};
+use crate::cache::RowId;
 
 /// What the tab holds, and what it is to be told with the next update.
 #[derive(Debug)]
@@ -94,6 +95,19 @@ impl Tab {
         self.wanted.remove(&id);
         self.granted.remove(&id);
         self.declined.push(Declined { subscription: id, why });
+    }
+
+    /// Of a row that left an answer only a part may be held any more, or nothing. The tab asks again for what it had of it, and for a query that
+    /// the part seems to be an answer of.
+    pub(crate) fn decline_unsure(&mut self, id: &RowId, row: &Row, holds: impl Fn(&Interest) -> bool) {
+        let is_unsure = |interest: &Interest| match interest {
+            Interest::Query(query) => query.table == id.0 && query.selects(&id.1, row),
+            Interest::Range { .. } | Interest::Cell(_) => touches(interest, id) && !holds(interest),
+        };
+        let unsure = self.granted.iter().filter(|(_, interest)| is_unsure(interest));
+        for subscription in unsure.map(|(subscription, _)| *subscription).collect::<Vec<_>>() {
+            self.decline(subscription, Declination::Later);
+        }
     }
 
     /// Whether there is something to tell, apart from what is wanted.

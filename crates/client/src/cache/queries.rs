@@ -1,0 +1,123 @@
+//! Answers of queries, as a cache holds them.
+//!
+//! Invariant: what is an answer is judged on rows that are known whole, when all that one `Advance` writes to them is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use iolite_values::{IndexKey, Interest, Query, Row, RowKey};
+use iolite_wire::message::{RowSnapshot, SubscriptionId};
+
+use super::{Cache, RowId};
+
+/// A row that is an answer, and where it stands.
+pub(crate) type Answer<'a> = (IndexKey, &'a RowKey, &'a Row);
+
+impl Cache {
+    /// The answers of a query that is held whole, in its order: from the query that holds it, or else from the rows of the range that does.
+    pub(crate) fn answers<'a>(&'a self, query: &Query) -> Box<dyn DoubleEndedIterator<Item = Answer<'a>> + 'a> {
+        let Some((held, places)) = self.interests.live_queries.members(query) else {
+            let rows = self.range(query.table, &query.keys).filter(|(key, row)| query.selects(key, row));
+            let sorted: BTreeMap<IndexKey, (&RowKey, &Row)> =
+                rows.map(|(key, row)| (query.index_key(key, row), (key, row))).collect();
+            return Box::new(sorted.into_iter().map(|(place, (key, row))| (place, key, row)));
+        };
+        let asks_more = (held.conditions != query.conditions || held.keys != query.keys).then(|| query.clone());
+        let rows = places.filter_map(|place| {
+            let ((_, key), row) =
+                self.rows.rows().get_key_value(&(held.table, RowKey::bound(place.row_key_bytes())))?;
+            Some((place.clone(), key, row))
+        });
+        Box::new(rows.filter(move |(_, key, row)| asks_more.as_ref().is_none_or(|query| query.selects(key, row))))
+    }
+
+    /// These rows are whole, and answers of queries from now on.
+    pub(crate) fn enter(&mut self, rows: Vec<RowSnapshot>) -> Vec<RowId> {
+        let enter = |snapshot: RowSnapshot| {
+            let id = (snapshot.table, snapshot.key);
+            self.put_whole(id.clone(), snapshot.row);
+            id
+        };
+        rows.into_iter().map(enter).collect()
+    }
+
+    /// A row is this now, and that is all of it. It stays only if somebody has it whole; otherwise as far as it is held.
+    pub(super) fn put_whole(&mut self, id: RowId, row: Row) {
+        self.interests.live_queries.judge(&id, &row);
+        self.rows.put(id.clone(), row);
+        self.keep_held(&id);
+    }
+
+    /// These rows are the answers of a query now.
+    pub(super) fn replace_answers(
+        &mut self,
+        subscription: SubscriptionId,
+        query: &Query,
+        rows: Vec<RowSnapshot>,
+    ) -> Vec<RowId> {
+        self.interests.live_queries.clear_members(subscription);
+        let rows = rows.into_iter().filter(|row| row.table == query.table && query.selects(&row.key, &row.row));
+        let mut touched = self.enter(rows.collect());
+        for id in self.interests.live_queries.take_left() {
+            self.keep_held(&id);
+            touched.push(id);
+        }
+        touched
+    }
+
+    /// Rows changed: those that are known whole come, go and move in the answers, and what nobody holds any more is not held.
+    pub(super) fn judge<'a>(&mut self, ids: impl Iterator<Item = &'a RowId>) {
+        let nothing = Row::default();
+        for id in ids.collect::<BTreeSet<_>>() {
+            if self.interests.holds_row(id) {
+                self.interests.live_queries.judge(id, self.rows.get(id).unwrap_or(&nothing));
+                self.keep_held(id);
+            }
+        }
+    }
+
+    /// Finds the answers among rows that were stored together with the queries. A row of which single cells are held may be stored in part, and nothing
+    /// tells whether it is: a query that it seems to be an answer of, and that no range brings, is not held.
+    pub(super) fn restore_answers(&mut self) -> BTreeSet<RowId> {
+        let queries = self.interests.live().filter_map(|(id, interest)| match interest {
+            Interest::Query(query) => Some((id, query.clone())),
+            Interest::Cell(_) | Interest::Range { .. } => None,
+        });
+        let mut queries: Vec<(SubscriptionId, Arc<Query>)> = queries.collect();
+        if queries.is_empty() {
+            return BTreeSet::new();
+        }
+        let partial: BTreeSet<RowId> = self
+            .interests
+            .live()
+            .filter_map(|(_, interest)| match interest {
+                Interest::Cell(cell) => Some((cell.table, cell.row.clone())),
+                Interest::Range { .. } | Interest::Query(_) => None,
+            })
+            .filter(|id| !self.interests.holds_row(id))
+            .collect();
+        let is_doubtful = |query: &Query| {
+            let rows = partial.iter().filter(|id| id.0 == query.table);
+            rows.filter_map(|id| Some((id, self.rows.get(id)?))).any(|(id, row)| query.selects(&id.1, row))
+        };
+        let (doubtful, sure): (Vec<_>, Vec<_>) = queries.drain(..).partition(|(_, query)| is_doubtful(query));
+        let all_sure = doubtful.is_empty();
+        for (id, _) in doubtful {
+            self.interests.want_again(id);
+        }
+        let tables: BTreeSet<_> = sure.iter().map(|(_, query)| query.table).collect();
+        let rows: Vec<RowId> = self.rows.rows().keys().cloned().collect();
+        for id in rows.iter().filter(|id| tables.contains(&id.0) && !partial.contains(id)) {
+            self.interests.live_queries.judge(id, &self.rows.rows()[id]);
+        }
+        if all_sure {
+            return BTreeSet::new();
+        }
+        let lost = |id: &&RowId| {
+            let before = self.rows.get(id).cloned();
+            self.keep_held(id);
+            before.as_ref() != self.rows.get(id)
+        };
+        rows.iter().filter(lost).cloned().collect()
+    }
+}

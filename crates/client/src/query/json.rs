@@ -1,0 +1,92 @@
+//! Questions in JSON, as languages hand them over that have no types of ours.
+//!
+//! `{"where": {"owner": "ann", "price": {"gte": 1, "lt": 5}}, "orderBy": [["createdAt", "desc"]], "limit": 20}`
+
+use std::collections::BTreeSet;
+
+use iolite_values::{ColumnType, Direction, Scalar, Table, Test, Value};
+use serde_json::Value as Json;
+
+use super::{Question, QuestionError};
+
+impl Question {
+    /// Reads a question to a table.
+    ///
+    /// # Errors
+    /// [`QuestionError`].
+    pub fn from_json(name: &str, table: &Table, json: &str) -> Result<Question, QuestionError> {
+        let malformed = |what| QuestionError::NoQuestion { table: name.into(), what };
+        let json: Json = serde_json::from_str(json).map_err(|_| malformed("no JSON"))?;
+        let Json::Object(parts) = json else { return Err(malformed("no object")) };
+        let mut question = Question::default();
+        for (part, value) in parts {
+            match (part.as_str(), value) {
+                ("where", Json::Object(columns)) => {
+                    for (column, asked) in columns {
+                        question.conditions.extend(conditions(name, table, &column, &asked)?);
+                    }
+                }
+                ("orderBy", Json::Array(columns)) => {
+                    let order = columns.iter().map(ordered).collect::<Option<Vec<_>>>();
+                    question.order = order.ok_or_else(|| malformed("orderBy"))?;
+                }
+                ("limit", Json::Null) => {}
+                ("limit", Json::Number(limit)) => {
+                    let limit = limit.as_u64().and_then(|limit| usize::try_from(limit).ok());
+                    question.limit = Some(limit.ok_or_else(|| malformed("limit"))?);
+                }
+                _ => return Err(malformed("a part that is none")),
+            }
+        }
+        Ok(question)
+    }
+}
+
+fn ordered(json: &Json) -> Option<(String, Direction)> {
+    let [Json::String(column), Json::String(direction)] = json.as_array()?.as_slice() else { return None };
+    let direction = match direction.as_str() {
+        "asc" => Direction::Ascending,
+        "desc" => Direction::Descending,
+        _ => return None,
+    };
+    Some((column.clone(), direction))
+}
+
+fn conditions(name: &str, table: &Table, column: &str, asked: &Json) -> Result<Vec<(String, Test)>, QuestionError> {
+    let Some(definition) = table.columns.get(column) else {
+        return Err(QuestionError::NoColumn { table: name.into(), column: column.into() });
+    };
+    let of = match definition.kind {
+        ColumnType::Scalar(of) | ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => of,
+        ColumnType::List { of, order: _ } => of,
+        ColumnType::Counter => Scalar::Int,
+        // No query compares texts, and it will be told so.
+        ColumnType::Text => Scalar::String,
+    };
+    let value = |json: &Json| if json.is_null() { Some(Value::Null) } else { of.from_json(json) };
+    let tests = match asked {
+        Json::Object(tests) => {
+            let tests = tests.iter().map(|(test, operand)| compared(test, operand, value));
+            tests.collect::<Option<Vec<Test>>>().filter(|tests| !tests.is_empty())
+        }
+        equal => value(equal).map(|value| vec![Test::Equal(value)]),
+    };
+    let malformed = || QuestionError::Malformed { table: name.into(), column: column.into(), asked: asked.to_string() };
+    let tests = tests.ok_or_else(malformed)?;
+    Ok(tests.into_iter().map(|test| (column.to_owned(), test)).collect())
+}
+
+fn compared(test: &str, operand: &Json, value: impl Fn(&Json) -> Option<Value>) -> Option<Test> {
+    Some(match test {
+        "eq" => Test::Equal(value(operand)?),
+        "not" => Test::NotEqual(value(operand)?),
+        "lt" => Test::Less(value(operand)?),
+        "lte" => Test::AtMost(value(operand)?),
+        "gt" => Test::Greater(value(operand)?),
+        "gte" => Test::AtLeast(value(operand)?),
+        "in" => Test::OneOf(operand.as_array()?.iter().map(value).collect::<Option<BTreeSet<_>>>()?),
+        "startsWith" => Test::BeginsWith(operand.as_str()?.into()),
+        "contains" => Test::Contains(value(operand)?),
+        _ => return None,
+    })
+}

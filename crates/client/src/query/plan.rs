@@ -1,0 +1,246 @@
+//! Which index answers a question: the one with most of the columns that are asked to be equal at its front, then with a column of which a range is asked,
+//! then with the order.
+//!
+//! Invariant: whatever index is taken, the answer is the same rows; with an order, in the same order.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use iolite_values::{
+    Condition, Direction, Field, IndexRange, KeyRange, Query, Read, Row, RowKey, Schema, Table, TableId, Test, Value,
+};
+
+use super::{Question, QuestionError};
+use crate::transaction::RunError;
+
+/// How a question is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub query: Query,
+    pub direction: Direction,
+    pub limit: Option<usize>,
+    /// By what the answer is to be sorted, if it does not come in the order that was asked for.
+    pub(super) sort: Vec<(Field, Direction)>,
+}
+
+/// An index and how much of a question it answers.
+struct Candidate {
+    fields: Vec<Field>,
+    range: KeyRange,
+    /// Conditions that the range says, by their place in the question.
+    said: Vec<usize>,
+    equal: usize,
+    has_range: bool,
+    is_ordered: bool,
+}
+
+impl Question {
+    /// # Errors
+    /// [`RunError::Question`]; [`RunError::Invalid`] for a condition that the column's type has not.
+    pub fn plan(&self, schema: &Schema, id: TableId) -> Result<Plan, RunError> {
+        let (name, table) = schema.find(id)?;
+        let conditions = self.conditions(name, table)?;
+        let whole = Query { conditions: conditions.clone(), ..Query::all(id, table.live) };
+        schema.check_read(&Read::Query(Arc::new(whole.clone())))?;
+        let order = self.open_order(name, table)?;
+        let indexes = table.indexes.iter().filter_map(|(index, columns)| {
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            Some((table.index_fields(index)?, columns))
+        });
+        let primary = (Vec::new(), Vec::new());
+        let candidates = std::iter::once(primary).chain(indexes);
+        let candidates = candidates.map(|(fields, columns)| self.candidate(table, fields, columns, &order));
+        let usable = candidates.filter(|own| own.is_ordered || self.limit.is_none());
+        // Of equals the first: the primary key, then the indexes by name.
+        let best = usable.reduce(|best, own| if own.worth() > best.worth() { own } else { best });
+        let Some(best) = best else { return Err(self.no_index(name, &order).into()) };
+        let kept = conditions.into_iter().enumerate().filter(|(place, _)| !best.said.contains(place));
+        let sort = if best.is_ordered { Vec::new() } else { fields_of(table, &order) };
+        let query = Query {
+            index: best.fields,
+            range: best.range,
+            conditions: kept.map(|(_, condition)| condition).collect(),
+            ..whole
+        };
+        let direction = order.first().filter(|_| sort.is_empty()).map_or(Direction::Ascending, |(_, own)| *own);
+        Ok(Plan { query, direction, limit: self.limit, sort })
+    }
+
+    fn conditions(&self, name: &str, table: &Table) -> Result<Vec<Condition>, QuestionError> {
+        let condition = |(column, test): &(String, Test)| {
+            let unknown = || QuestionError::NoColumn { table: name.into(), column: column.clone() };
+            Ok(Condition { field: table.field(column).ok_or_else(unknown)?, test: test.clone() })
+        };
+        self.conditions.iter().map(condition).collect()
+    }
+
+    /// The order, without columns that are equal in all answers.
+    fn open_order(&self, name: &str, table: &Table) -> Result<Vec<(&str, Direction)>, QuestionError> {
+        for (column, _) in &self.order {
+            let own = table.columns.get(column);
+            let own = own.ok_or_else(|| QuestionError::NoColumn { table: name.into(), column: column.clone() })?;
+            if !own.has_one_value() {
+                let (table, column, is) = (name.into(), column.clone(), own.kind.name());
+                return Err(QuestionError::NoOrder { table, column, is });
+            }
+        }
+        let open = self.order.iter().filter(|(column, _)| self.equal(column).is_none());
+        Ok(open.map(|(column, direction)| (column.as_str(), *direction)).collect())
+    }
+
+    fn candidate<'a>(
+        &self,
+        table: &'a Table,
+        fields: Vec<Field>,
+        mut columns: Vec<&'a str>,
+        order: &[(&str, Direction)],
+    ) -> Candidate {
+        let is_primary = fields.is_empty();
+        // Rows stand by the columns of the index, and then by those of the primary key.
+        let ranged = if is_primary { table.key.len() } else { columns.len() };
+        let key = table.key.iter().map(String::as_str).filter(|own| !columns.contains(own)).collect::<Vec<_>>();
+        columns.extend(key);
+        let front = columns[..ranged].iter().map_while(|column| self.equal(column));
+        let (mut said, equal): (Vec<usize>, Vec<Value>) = front.unzip();
+        let (from, to) = columns[..ranged].get(equal.len()).map_or_else(unbounded, |column| self.bounds(column));
+        said.extend(from.iter().chain(&to).map(|(place, _)| *place));
+        let has_range = from.is_some() || to.is_some();
+        let open = columns[equal.len()..].iter().filter(|column| self.equal(column).is_none());
+        let one_direction = order.iter().all(|(_, direction)| *direction == order[0].1);
+        let is_ordered = one_direction && order.iter().zip(open).all(|((asked, _), own)| asked == own);
+        let (from, to) = (from.map(|(_, bound)| bound), to.map(|(_, bound)| bound));
+        let found = if is_primary { of_keys(&equal, from, to) } else { Some(of_index(&equal, from, to)) };
+        let (range, is_exact) = found.unwrap_or((KeyRange::all(), false));
+        if !is_exact {
+            said.clear();
+        }
+        Candidate { fields, range, said, equal: equal.len(), has_range, is_ordered }
+    }
+
+    fn equal(&self, column: &str) -> Option<(usize, Value)> {
+        let of_column = self.conditions.iter().enumerate().filter(|(_, (own, _))| own == column);
+        let mut values = of_column.filter_map(|(place, (_, test))| match test {
+            Test::Equal(value) => Some((place, value.clone())),
+            Test::NotEqual(_)
+            | Test::Less(_)
+            | Test::AtMost(_)
+            | Test::Greater(_)
+            | Test::AtLeast(_)
+            | Test::OneOf(_)
+            | Test::BeginsWith(_)
+            | Test::Contains(_) => None,
+        });
+        values.next()
+    }
+
+    /// The first lower and the first upper bound of a column; what else is asked of it stays a condition.
+    fn bounds(&self, column: &str) -> (Option<Limit>, Option<Limit>) {
+        let (mut from, mut to) = (None, None);
+        for (place, (_, test)) in self.conditions.iter().enumerate().filter(|(_, (own, _))| own == column) {
+            let (lower, upper) = match test {
+                Test::Less(value) => (None, Some(Bound::Excluded(value.clone()))),
+                Test::AtMost(value) => (None, Some(Bound::Included(value.clone()))),
+                Test::Greater(value) => (Some(Bound::Excluded(value.clone())), None),
+                Test::AtLeast(value) => (Some(Bound::Included(value.clone())), None),
+                Test::BeginsWith(text) if from.is_none() && to.is_none() => {
+                    let end = end_of_beginning(text).map(Value::from);
+                    (Some(Bound::Included(Value::from(&**text))), Some(end.map_or(Bound::Unbounded, Bound::Excluded)))
+                }
+                Test::Equal(_) | Test::NotEqual(_) | Test::OneOf(_) | Test::BeginsWith(_) | Test::Contains(_) => {
+                    (None, None)
+                }
+            };
+            from = from.or(lower.map(|bound| (place, bound)));
+            to = to.or(upper.map(|bound| (place, bound)));
+        }
+        (from, to)
+    }
+
+    fn no_index(&self, name: &str, order: &[(&str, Direction)]) -> QuestionError {
+        if order.iter().any(|(_, direction)| *direction != order[0].1) {
+            return QuestionError::TwoDirections { table: name.into() };
+        }
+        let mut columns: Vec<String> = Vec::new();
+        let equal = self.conditions.iter().filter(|(_, test)| matches!(test, Test::Equal(_)));
+        for column in equal.map(|(column, _)| column.as_str()).chain(order.iter().map(|(column, _)| *column)) {
+            if !columns.iter().any(|own| own == column) {
+                columns.push(column.into());
+            }
+        }
+        QuestionError::NoIndex { table: name.into(), columns }
+    }
+}
+
+type Limit = (usize, Bound<Value>);
+
+fn unbounded() -> (Option<Limit>, Option<Limit>) {
+    (None, None)
+}
+
+impl Candidate {
+    /// The more, the fewer rows it reads, and then the less it sorts.
+    fn worth(&self) -> (usize, bool, bool) {
+        (self.equal, self.has_range, self.is_ordered)
+    }
+}
+
+impl Plan {
+    /// Puts the answer in the order that was asked for. Rows that are equal in it stay in that of the index.
+    pub(crate) fn sort(&self, rows: &mut [(RowKey, Row)]) {
+        rows.sort_by(|(key, row), (other_key, other)| {
+            let compared = self.sort.iter().map(|(field, direction)| {
+                let order = field.value(key, row).cmp(&field.value(other_key, other));
+                match direction {
+                    Direction::Ascending => order,
+                    Direction::Descending => order.reverse(),
+                }
+            });
+            compared.into_iter().find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+        });
+    }
+}
+
+fn fields_of(table: &Table, order: &[(&str, Direction)]) -> Vec<(Field, Direction)> {
+    order.iter().filter_map(|(column, direction)| Some((table.field(column)?, *direction))).collect()
+}
+
+/// The range, and whether it says all that its bounds do. No comparison by order holds for null.
+fn of_index(equal: &[Value], from: Option<Bound<Value>>, to: Option<Bound<Value>>) -> (KeyRange, bool) {
+    let from = match (from, &to) {
+        (Some(from), _) => from,
+        (None, Some(_)) => Bound::Excluded(Value::Null),
+        (None, None) => Bound::Unbounded,
+    };
+    let found = IndexRange::new(equal, from.as_ref(), to.as_ref().map_or(Bound::Unbounded, Bound::as_ref));
+    (found.range, !found.is_cut)
+}
+
+/// Of primary keys. None: a value is too long for a key.
+fn of_keys(equal: &[Value], from: Option<Bound<Value>>, to: Option<Bound<Value>>) -> Option<(KeyRange, bool)> {
+    let with = |value: &Value| KeyRange::prefix(&[equal, std::slice::from_ref(value)].concat()).ok();
+    let all = KeyRange::prefix(equal).ok()?;
+    let lower = match from {
+        None | Some(Bound::Unbounded) => all.lower.clone(),
+        Some(Bound::Included(value)) => with(&value)?.lower,
+        Some(Bound::Excluded(value)) => with(&value)?.upper?,
+    };
+    let upper = match to {
+        None | Some(Bound::Unbounded) => all.upper,
+        Some(Bound::Included(value)) => with(&value)?.upper,
+        Some(Bound::Excluded(value)) => Some(with(&value)?.lower),
+    };
+    Some((KeyRange { lower, upper }, true))
+}
+
+/// What all strings that begin so sort below, and no other string that sorts behind them does.
+fn end_of_beginning(text: &str) -> Option<String> {
+    let mut letters: Vec<char> = text.chars().collect();
+    while let Some(last) = letters.pop() {
+        let next = (u32::from(last) + 1..=u32::from(char::MAX)).find_map(char::from_u32);
+        if let Some(next) = next {
+            letters.push(next);
+            return Some(letters.into_iter().collect());
+        }
+    }
+    None
+}

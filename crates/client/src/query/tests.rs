@@ -1,0 +1,147 @@
+//! What is asked for, and which index answers.
+
+use std::ops::Bound;
+
+use iolite_values::{Direction, Field, IndexRange, KeyRange, OperationError, QueryError, Schema, TableId, Test, Value};
+
+use super::*;
+use crate::transaction::RunError;
+
+const NOTES: &str = r#"{"tables":{"notes":{"columns":{"id":{"type":"string"},"part":{"type":"int"},
+    "owner":{"type":"string","optional":true},"createdAt":{"type":"int"},"done":{"type":"bool","default":false},
+    "title":{"type":"string"},"votes":{"type":"counter"},"tags":{"type":"set","of":"string"}},"key":["id","part"],
+    "indexes":{"byOwner":["owner","createdAt"],"byTitle":["title"],"byDone":["done"]}}}}"#;
+
+fn schema() -> Schema {
+    Schema::from_json(NOTES).expect("a good schema")
+}
+
+fn planned(json: &str) -> Result<Plan, RunError> {
+    let schema = schema();
+    let question = Question::from_json("notes", schema.table("notes").expect("it is there"), json)?;
+    question.plan(&schema, TableId::of("notes"))
+}
+
+fn plan(json: &str) -> Plan {
+    planned(json).expect("a good question")
+}
+
+fn index(name: &str) -> Vec<Field> {
+    schema().table("notes").and_then(|table| table.index_fields(name)).expect("declared")
+}
+
+fn between(equal: &[Value], from: Bound<&Value>, to: Bound<&Value>) -> KeyRange {
+    IndexRange::new(equal, from, to).range
+}
+
+#[test]
+fn equal_columns_in_front_then_a_range_then_the_order() {
+    let found = plan(
+        r#"{"where":{"owner":"ann","createdAt":{"gte":5,"lt":9},"done":false},"orderBy":[["createdAt","desc"]],"limit":20}"#,
+    );
+    assert_eq!(found.query.index, index("byOwner"));
+    let (five, nine) = (Value::Int(5), Value::Int(9));
+    assert_eq!(found.query.range, between(&[Value::from("ann")], Bound::Included(&five), Bound::Excluded(&nine)));
+    assert_eq!((found.direction, found.limit), (Direction::Descending, Some(20)));
+    let left: Vec<&Test> = found.query.conditions.iter().map(|condition| &condition.test).collect();
+    assert_eq!(left, [&Test::Equal(Value::Bool(false))], "the range says the rest");
+}
+
+#[test]
+fn the_primary_key_is_an_index() {
+    let found = plan(r#"{"where":{"id":"a","part":{"gt":3}}}"#);
+    let behind = |part| KeyRange::prefix(&[Value::from("a"), Value::Int(part)]).expect("short").upper.expect("one");
+    let all = KeyRange::prefix(&[Value::from("a")]).expect("short");
+    assert_eq!(found.query.range, KeyRange { lower: behind(3), upper: all.upper });
+    assert_eq!((found.query.index, found.query.conditions), (vec![], vec![]));
+    let ordered = plan(r#"{"orderBy":[["id","desc"],["part","desc"]],"limit":1}"#);
+    assert_eq!((ordered.query.index, ordered.direction), (vec![], Direction::Descending));
+}
+
+#[test]
+fn a_beginning_is_a_range() {
+    let found = plan(r#"{"where":{"title":{"startsWith":"ab"}},"orderBy":[["title","asc"]],"limit":5}"#);
+    let (from, to) = (Value::from("ab"), Value::from("ac"));
+    assert_eq!(found.query.range, between(&[], Bound::Included(&from), Bound::Excluded(&to)));
+    let last = plan(&format!(r#"{{"where":{{"title":{{"startsWith":"a{}"}}}}}}"#, char::MAX));
+    let (from, to) = (Value::from(format!("a{}", char::MAX)), Value::from("b"));
+    assert_eq!(last.query.range, between(&[], Bound::Included(&from), Bound::Excluded(&to)));
+}
+
+#[test]
+fn what_is_less_than_something_is_not_null() {
+    let found = plan(r#"{"where":{"owner":{"lt":"b"}}}"#);
+    let (null, b) = (Value::Null, Value::from("b"));
+    assert_eq!(found.query.range, between(&[], Bound::Excluded(&null), Bound::Excluded(&b)));
+    assert!(found.query.conditions.is_empty());
+}
+
+#[test]
+fn a_long_string_stays_a_condition() {
+    let long = "x".repeat(300);
+    let found = plan(&format!(r#"{{"where":{{"owner":"{long}"}}}}"#));
+    assert_eq!((found.query.index, found.query.conditions.len()), (index("byOwner"), 1));
+    let key = plan(&format!(r#"{{"where":{{"id":"{long}"}}}}"#));
+    assert!(key.query.conditions.is_empty(), "a key has all of it");
+    let longer = plan(&format!(r#"{{"where":{{"id":"{}"}}}}"#, "x".repeat(2_000)));
+    assert_eq!((longer.query.range, longer.query.conditions.len()), (KeyRange::all(), 1), "there is no such key");
+}
+
+#[test]
+fn without_a_fitting_index_the_table_is_looked_through() {
+    let found = plan(r#"{"where":{"votes":{"gte":3},"tags":{"contains":"x"},"createdAt":{"in":[1,2]}}}"#);
+    assert_eq!((&found.query.index, &found.query.range), (&vec![], &KeyRange::all()));
+    assert_eq!(found.query.conditions.len(), 3);
+}
+
+#[test]
+fn an_order_without_a_limit_is_sorted_in_the_answer() {
+    let found = plan(r#"{"where":{"done":true},"orderBy":[["owner","asc"],["createdAt","desc"]]}"#);
+    assert_eq!((found.query.index, found.sort.len()), (index("byDone"), 2));
+    let indexed = plan(r#"{"orderBy":[["owner","desc"]]}"#);
+    assert_eq!(
+        (indexed.query.index, indexed.direction, indexed.sort.len()),
+        (index("byOwner"), Direction::Descending, 0)
+    );
+}
+
+#[test]
+fn a_limited_order_without_an_index_names_the_one_to_declare() {
+    let error = planned(r#"{"where":{"done":true,"votes":{"gt":1}},"orderBy":[["createdAt","asc"]],"limit":3}"#);
+    let columns = vec!["done".to_owned(), "createdAt".to_owned()];
+    assert_eq!(error, Err(QuestionError::NoIndex { table: "notes".into(), columns }.into()));
+    let error = planned(r#"{"orderBy":[["owner","asc"],["createdAt","desc"]],"limit":3}"#);
+    assert_eq!(error, Err(QuestionError::TwoDirections { table: "notes".into() }.into()));
+}
+
+#[test]
+fn columns_that_are_equal_in_all_answers_are_no_part_of_the_order() {
+    let found =
+        plan(r#"{"where":{"owner":"ann"},"orderBy":[["owner","desc"],["createdAt","asc"],["id","asc"]],"limit":3}"#);
+    assert_eq!((found.query.index, found.direction), (index("byOwner"), Direction::Ascending));
+}
+
+#[test]
+fn mistakes_are_errors_that_name_the_column() {
+    for (json, column) in [
+        (r#"{"where":{"ownr":"ann"}}"#, "ownr"),
+        (r#"{"orderBy":[["ownr","asc"]]}"#, "ownr"),
+        (r#"{"orderBy":[["tags","asc"]]}"#, "tags"),
+        (r#"{"where":{"createdAt":"x"}}"#, "createdAt"),
+        (r#"{"where":{"createdAt":{"near":3}}}"#, "createdAt"),
+        (r#"{"where":{"createdAt":{}}}"#, "createdAt"),
+        (r#"{"where":{"createdAt":{"startsWith":"3"}}}"#, "createdAt"),
+        (r#"{"where":{"title":null}}"#, "title"),
+        (r#"{"where":{"tags":"x"}}"#, "tags"),
+    ] {
+        let error = planned(json).expect_err(json).to_string();
+        assert!(error.contains(column), "{json}: {error}");
+    }
+    assert!(matches!(
+        planned(r#"{"where":{"title":null}}"#),
+        Err(RunError::Invalid(OperationError::Query(QueryError::Type { .. })))
+    ));
+    for json in ["", "[]", r#"{"limit":-1}"#, r#"{"limit":1.5}"#, r#"{"orderBy":[["owner"]]}"#, r#"{"having":{}}"#] {
+        assert!(matches!(planned(json), Err(RunError::Question(QuestionError::NoQuestion { .. }))), "{json}");
+    }
+}

@@ -1,0 +1,83 @@
+//! Queries inside a transaction.
+//!
+//! Invariants: an answer is complete: of a query with a limit, the rows are the first ones that there are, and what is noted as read ends with the last of
+//! them. A mutation notes each row that it was given by a read of its own, as what a query reads says only which rows come in.
+
+use std::sync::Arc;
+
+use iolite_values::{Direction, Interest, KeyRange, Query, Read, Row, RowKey, TableId};
+use iolite_wire::message::First;
+
+use super::{Missed, RunError, RunOf, Transaction};
+use crate::cache::Answer;
+use crate::query::Question;
+
+impl Transaction<'_> {
+    /// Beside the rows that a query with a limit needs, half as many and these are asked for: so a row that leaves does not cost a round trip.
+    pub const SPARE_ROWS: usize = 8;
+
+    /// The rows that a question asks for, in its order.
+    ///
+    /// # Errors
+    /// [`RunError::Question`]; otherwise as [`Transaction::row`].
+    pub fn ask(&mut self, table: TableId, question: &Question) -> Result<Vec<(RowKey, Row)>, RunError> {
+        let plan = question.plan(self.schema, table)?;
+        let mut rows = self.query(&plan.query, plan.direction, plan.limit)?;
+        plan.sort(&mut rows);
+        Ok(rows)
+    }
+
+    /// The answers of a query in the order of its index or against it: all, or the first ones.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn query(
+        &mut self,
+        query: &Query,
+        direction: Direction,
+        limit: Option<usize>,
+    ) -> Result<Vec<(RowKey, Row)>, RunError> {
+        self.schema.check_read(&Read::Query(Arc::new(query.clone())))?;
+        let limit = limit.unwrap_or(usize::MAX);
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let Some((seen, rows)) = self.answered(query, direction, limit) else {
+            let missed = self.missed(query, direction, limit);
+            self.run.note_missed(missed)?;
+            return Err(RunError::Stopped);
+        };
+        if let RunOf::Mutation(_) = self.run.of {
+            for (key, _) in &rows {
+                self.note(Read::Range { table: query.table, range: KeyRange::one(key) })?;
+            }
+        }
+        self.note(Read::Query(Arc::new(query.with_range(seen))))?;
+        Ok(rows)
+    }
+
+    /// The rows, and the range that they are all answers of; none if there may be others.
+    fn answered(&self, query: &Query, direction: Direction, limit: usize) -> Option<(KeyRange, Vec<(RowKey, Row)>)> {
+        let part = self.reader.part_of(query, direction)?;
+        let answers = self.layered().answers(&part, direction, limit);
+        if answers.len() < limit && part.range != query.range {
+            return None;
+        }
+        let last = answers.last().filter(|_| answers.len() == limit);
+        let seen = last.map_or(query.range.clone(), |(place, ..)| query.range.ending_with(place.as_bytes(), direction));
+        let owned = |(_, key, row): Answer<'_>| (key.clone(), row.clone());
+        Some((seen, answers.into_iter().map(owned).collect()))
+    }
+
+    fn missed(&self, query: &Query, direction: Direction, limit: usize) -> Missed {
+        let interest = Interest::Query(Arc::new(query.clone()));
+        if limit == usize::MAX {
+            return Missed { interest, first: None };
+        }
+        // What pending writes take out of the answer is in it for the gateway still.
+        let hidden = self.layered().hidden_answers(query);
+        let rows = limit.saturating_add(limit / 2).saturating_add(Self::SPARE_ROWS + hidden);
+        let first = First { rows: u32::try_from(rows).unwrap_or(u32::MAX), direction };
+        Missed { interest, first: Some(first) }
+    }
+}

@@ -1,0 +1,124 @@
+//! Pending mutations on top of answers.
+
+use iolite_wire::message::Verdict;
+
+use super::*;
+
+const ASCENDING: Direction = Direction::Ascending;
+
+fn showing(rows: &[(i64, &str, i64)], limit: Option<usize>) -> (Harness, Gateway, Seen) {
+    let (mut harness, mut gateway) = (connected(), Gateway::with(rows));
+    let (_, seen) = watch(&mut harness, View::Optimistic, of_owner("ann"), ASCENDING, limit);
+    gateway.answer(&mut harness);
+    (harness, gateway, seen)
+}
+
+fn writer(harness: &mut Harness, name: &str, writes: Vec<Write>) {
+    harness.mutator(name, move |tx| {
+        writes.iter().try_for_each(|write| match write.operation {
+            Operation::Delete => tx.delete(tasks(), &write.cell.row).map_err(stopped),
+            _ => tx.write(write.cell.clone(), write.operation.clone()).map_err(stopped),
+        })
+    });
+}
+
+#[test]
+fn a_pending_change_moves_a_row_takes_it_out_and_brings_it_in() {
+    let (mut harness, mut gateway, seen) = showing(&[(1, "ann", 1), (2, "ann", 2), (3, "ben", 3)], None);
+    watch(&mut harness, View::Optimistic, of_owner("ben"), ASCENDING, None);
+    gateway.answer(&mut harness);
+    let (_, confirmed) = watch(&mut harness, View::Confirmed, of_owner("ann"), ASCENDING, None);
+    writer(&mut harness, "move", vec![put(1, "stars", Value::Int(9))]);
+    writer(&mut harness, "leave", vec![put(2, "owner", "ben")]);
+    writer(&mut harness, "come", vec![put(3, "owner", "ann")]);
+    harness.mutate("move");
+    assert_eq!(last(&seen), [2, 1]);
+    harness.mutate("leave");
+    assert_eq!(last(&seen), [1]);
+    harness.mutate("come");
+    assert_eq!(last(&seen), [3, 1], "it is known whole, as an answer of another query");
+    assert_eq!(last(&confirmed), [1, 2], "nothing of this is confirmed");
+}
+
+#[test]
+fn a_row_that_was_just_created_is_an_answer_at_once_and_stays_one_when_it_is_confirmed() {
+    let (mut harness, mut gateway, seen) = showing(&[(1, "ann", 1)], None);
+    harness.mutator("create", |tx| {
+        let content = [
+            (ColumnId::of("owner"), vec![Operation::Put(Value::from("ann"))]),
+            (ColumnId::of("stars"), vec![Operation::Put(Value::Int(0))]),
+        ];
+        tx.insert(tasks(), &key(7), content.into()).map_err(stopped)
+    });
+    let counter = harness.mutate("create");
+    gateway.answer(&mut harness);
+    assert_eq!(last(&seen), [7, 1]);
+    let shown = seen.borrow().len();
+    let mut advance = gateway.written(create(7, "ann", 0));
+    gateway.now += 1;
+    advance.to = at(gateway.now);
+    let verdict = Verdict::Committed(at(gateway.now));
+    let attempt = harness.take_submits()[0].attempt;
+    advance.outcomes = vec![iolite_wire::message::Outcome { counter, attempt, verdict }];
+    harness.advance(advance);
+    assert_eq!((last(&seen), seen.borrow().len()), (vec![7, 1], shown), "there was nothing new to show");
+    assert_eq!(harness.client.pending().count(), 0);
+}
+
+#[test]
+fn a_row_that_is_known_in_part_is_no_answer_before_it_is_confirmed() {
+    let (mut harness, mut gateway, seen) = showing(&[(1, "ann", 1), (5, "ben", 2)], None);
+    writer(&mut harness, "come", vec![put(5, "owner", "ann")]);
+    harness.mutate("come");
+    gateway.answer(&mut harness);
+    assert_eq!(last(&seen), [1], "its stars are not known here");
+    gateway.commit(&mut harness, vec![put(5, "owner", "ann")]);
+    assert_eq!(last(&seen), [1, 5]);
+}
+
+#[test]
+fn what_a_pending_change_takes_out_is_made_up_for() {
+    let rows: Vec<(i64, &str, i64)> = (0..60).map(|id| (id, "ann", id)).collect();
+    let (mut harness, mut gateway, seen) = showing(&rows, Some(4));
+    writer(&mut harness, "clear", (0..20).map(delete).collect());
+    harness.mutate("clear");
+    while !gateway.answer(&mut harness).is_empty() {}
+    assert_eq!(last(&seen), [20, 21, 22, 23], "although the gateway still has those that were deleted");
+}
+
+#[test]
+fn a_transaction_sees_its_own_writes_in_a_query() {
+    let (mut harness, mut gateway, _) = showing(&[(1, "ann", 1), (2, "ann", 2), (3, "ben", 0)], None);
+    let seen = Seen::default();
+    let log = seen.clone();
+    harness.mutator("shuffle", move |tx| {
+        tx.write(cell(1, "stars"), Operation::Put(Value::Int(9))).map_err(stopped)?;
+        tx.delete(tasks(), &key(2)).map_err(stopped)?;
+        tx.insert(tasks(), &key(8), [(ColumnId::of("owner"), vec![Operation::Put(Value::from("ann"))])].into())
+            .map_err(stopped)?;
+        log.borrow_mut().push(ids(tx, &of_owner("ann"), None)?);
+        Ok(())
+    });
+    harness.mutate("shuffle");
+    gateway.answer(&mut harness);
+    assert_eq!(last(&seen), [8, 1]);
+}
+
+#[test]
+fn a_mutation_runs_again_when_a_row_comes_into_what_it_queried() {
+    let (mut harness, mut gateway, _) = showing(&[(1, "ann", 1)], None);
+    let seen = Seen::default();
+    let log = seen.clone();
+    harness.mutator("count", move |tx| {
+        let found = ids(tx, &of_owner("ann"), None)?;
+        tx.write(cell(1, "stars"), Operation::Put(Value::Int(found.len() as i64))).map_err(stopped)?;
+        log.borrow_mut().push(found);
+        Ok(())
+    });
+    harness.mutate("count");
+    assert_eq!(last(&seen), [1]);
+    gateway.commit(&mut harness, create(4, "ann", 4));
+    assert_eq!(last(&seen), [1, 4]);
+    gateway.commit(&mut harness, create(5, "ben", 4));
+    assert_eq!(seen.borrow().len(), 2, "that one is none of its business");
+}
