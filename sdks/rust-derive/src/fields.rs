@@ -1,6 +1,9 @@
 //! Reads the struct and its attributes.
 
+use syn::meta::ParseNestedMeta;
+use syn::punctuated::Punctuated;
 use syn::{Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, Type, Visibility};
+use syn::{Token, bracketed};
 
 /// The struct of a table.
 pub struct TableInput {
@@ -10,6 +13,13 @@ pub struct TableInput {
     pub life: Life,
     pub isolation: Isolation,
     pub columns: Vec<ColumnInput>,
+    pub indexes: Vec<IndexInput>,
+}
+
+/// A secondary index.
+pub struct IndexInput {
+    pub name: String,
+    pub columns: Vec<String>,
 }
 
 /// Whether rows are inserted and deleted.
@@ -49,6 +59,8 @@ pub struct ColumnInput {
     pub default: Option<Expr>,
     /// `order = "commit"` of a list, or "strict".
     pub order: Option<LitStr>,
+    /// Whether it has an index of its own.
+    pub has_index: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,6 +87,8 @@ impl TableInput {
         if !columns.iter().any(|column| column.place == Place::Key) {
             return Err(Error::new_spanned(&input.ident, "a table needs a key: mark one or more fields with #[key]"));
         }
+        let mut indexes: Vec<IndexInput> =
+            columns.iter().filter(|column| column.has_index).map(IndexInput::of).collect();
         let (mut name, mut life) = (snake_case(&input.ident.to_string()), Life::Inserted);
         let mut isolation = Isolation::StrictSerializable;
         for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("table")) {
@@ -88,17 +102,45 @@ impl TableInput {
                 } else if meta.path.is_ident("isolation") {
                     isolation = Isolation::read(&meta.value()?.parse::<LitStr>()?)?;
                     Ok(())
+                } else if meta.path.is_ident("index") {
+                    meta.parse_nested_meta(|index| {
+                        indexes.push(IndexInput::read(&index, &columns)?);
+                        Ok(())
+                    })
                 } else {
-                    Err(meta.error("a table has `name = \"...\"`, `isolation = \"...\"` and `live`"))
+                    Err(meta.error(
+                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])` and `live`",
+                    ))
                 }
             })?;
         }
         let (ident, visibility) = (input.ident.clone(), input.vis.clone());
-        Ok(TableInput { ident, visibility, name, life, isolation, columns })
+        Ok(TableInput { ident, visibility, name, life, isolation, columns, indexes })
     }
 
     pub fn of(&self, place: Place) -> impl Iterator<Item = &ColumnInput> {
         self.columns.iter().filter(move |column| column.place == place)
+    }
+}
+
+impl IndexInput {
+    /// `name = [column, ..]`
+    fn read(meta: &ParseNestedMeta<'_>, columns: &[ColumnInput]) -> Result<IndexInput> {
+        let name = meta.path.require_ident()?.to_string();
+        let value = meta.value()?;
+        let list;
+        bracketed!(list in value);
+        let idents = Punctuated::<Ident, Token![,]>::parse_terminated(&list)?;
+        let column = |ident: &Ident| {
+            let found = columns.iter().find(|column| column.ident == *ident).map(|column| column.name.clone());
+            found.ok_or_else(|| Error::new_spanned(ident, "the table has no such column"))
+        };
+        Ok(IndexInput { name, columns: idents.iter().map(column).collect::<Result<_>>()? })
+    }
+
+    /// `#[index]` on the column.
+    fn of(column: &ColumnInput) -> IndexInput {
+        IndexInput { name: format!("by_{}", column.name), columns: vec![column.name.clone()] }
     }
 }
 
@@ -126,7 +168,8 @@ impl ColumnInput {
             return Err(Error::new_spanned(other, "the order of a list is \"strict\" or \"commit\""));
         }
         let name = ident.to_string().trim_start_matches("r#").to_owned();
-        Ok(ColumnInput { ident, name, kind: field.ty.clone(), place, default, order })
+        let has_index = field.attrs.iter().any(|attribute| attribute.path().is_ident("index"));
+        Ok(ColumnInput { ident, name, kind: field.ty.clone(), place, default, order, has_index })
     }
 
     /// The name of the column's constant.
@@ -155,14 +198,17 @@ mod tests {
     #[test]
     fn a_struct_reads_as_a_table() {
         let input: DeriveInput = parse_quote! {
-            #[table(name = "entries", live, isolation = "snapshot")]
-            struct LogEntry { #[key] id: Id, #[column(default = 3)] rank: i64, #[column(order = "strict")] lines: List<String> }
+            #[table(name = "entries", live, isolation = "snapshot", index(newest = [rank, id]))]
+            struct LogEntry { #[key] id: Id, #[index] #[column(default = 3)] rank: i64, #[column(order = "strict")] lines: List<String> }
         };
         let table = TableInput::read(&input).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((table.name.as_str(), table.columns.len()), ("entries", 3));
         assert!(table.life == Life::Live && table.of(Place::Key).count() == 1);
         assert_eq!(table.isolation, Isolation::Snapshot);
         assert!(table.columns[1].default.is_some() && table.columns[2].order.is_some());
+        let indexes: Vec<_> =
+            table.indexes.iter().map(|index| (index.name.as_str(), index.columns.join(" "))).collect();
+        assert_eq!(indexes, [("by_rank", "rank".to_owned()), ("newest", "rank id".to_owned())]);
         assert_eq!(snake_case("LogEntry"), "log_entry");
     }
 
@@ -177,6 +223,8 @@ mod tests {
         let isolated = problem(parse_quote! { #[table(isolation = "none")] struct A { #[key] id: i64 } });
         assert!(isolated.contains("read-committed"));
         assert!(problem(parse_quote! { #[table(lively)] struct A { #[key] id: i64 } }).contains("`live`"));
+        let unknown = problem(parse_quote! { #[table(index(by_owner = [owner]))] struct A { #[key] id: i64 } });
+        assert!(unknown.contains("no such column"));
         assert!(
             problem(parse_quote! { struct A { #[key] id: i64, #[column(order = "x")] l: L } }).contains("\"strict\"")
         );

@@ -8,7 +8,7 @@ use syn::{DeriveInput, parse_macro_input};
 
 use crate::fields::TableInput;
 
-#[proc_macro_derive(Table, attributes(table, key, column))]
+#[proc_macro_derive(Table, attributes(table, key, column, index))]
 pub fn derive_table(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     let table = TableInput::read(&input).map(|table| output::implementation(&table));

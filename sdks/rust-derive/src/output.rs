@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::fields::{ColumnInput, Isolation, Life, Place, TableInput};
+use crate::fields::{ColumnInput, IndexInput, Isolation, Life, Place, TableInput};
 
 pub fn implementation(table: &TableInput) -> TokenStream {
     let (ident, name) = (&table.ident, &table.name);
@@ -13,7 +13,7 @@ pub fn implementation(table: &TableInput) -> TokenStream {
         Isolation::Snapshot => quote! { Snapshot },
         Isolation::ReadCommitted => quote! { ReadCommitted },
     };
-    let constants = table.of(Place::Data).map(|column| constant(table, column));
+    let constants = table.columns.iter().map(|column| constant(table, column));
     let key_types = table.of(Place::Key).map(|column| &column.kind);
     let (declared, reading, writing) = (declaration(table), reader(table), writer(table));
     quote! {
@@ -37,6 +37,8 @@ pub fn implementation(table: &TableInput) -> TokenStream {
 fn declaration(table: &TableInput) -> TokenStream {
     let key_names = table.of(Place::Key).map(|column| &column.name);
     let columns = table.columns.iter().map(definition);
+    let indexes =
+        table.indexes.iter().map(|IndexInput { name, columns }| quote! { (#name, ::std::vec![#(#columns),*]) });
     quote! {
         fn key_columns() -> ::std::vec::Vec<&'static str> {
             ::std::vec![#(#key_names),*]
@@ -44,6 +46,10 @@ fn declaration(table: &TableInput) -> TokenStream {
 
         fn columns() -> ::std::vec::Vec<(&'static str, ::iolite::table::ColumnDefinition)> {
             ::std::vec![#(#columns),*]
+        }
+
+        fn indexes() -> ::std::vec::Vec<(&'static str, ::std::vec::Vec<&'static str>)> {
+            ::std::vec![#(#indexes),*]
         }
     }
 }
@@ -83,7 +89,11 @@ fn writer(table: &TableInput) -> TokenStream {
 }
 
 fn constant(table: &TableInput, column: &ColumnInput) -> TokenStream {
-    let (visibility, constant, kind, name) = (&table.visibility, column.constant(), &column.kind, &column.name);
+    let (visibility, constant, name) = (&table.visibility, column.constant(), &column.name);
+    let kind = match (column.place, &column.kind) {
+        (Place::Data, kind) => quote! { #kind },
+        (Place::Key, kind) => quote! { ::iolite::table::InKey<#kind> },
+    };
     let documentation = format!("The column `{name}`.");
     quote! {
         #[doc = #documentation]

@@ -9,6 +9,7 @@
 //! struct Note {
 //!     #[key]
 //!     id: String,
+//!     #[index]
 //!     title: String,
 //!     body: Register<String>,
 //!     likes: Counter,
@@ -26,6 +27,10 @@
 //!     let notes = tx.all::<Note>()?;
 //!     Ok::<_, iolite::Abort>(notes.into_iter().map(|note| note.title).collect::<Vec<_>>())
 //! };
+//! let top = |tx: &mut iolite::Transaction<'_>| {
+//!     tx.query::<Note>().filter(Note::TITLE.begins_with("To do")).order_by_descending(Note::TITLE).limit(20).all()
+//! };
+//! # let _ = top;
 //! # let _ = iolite::Mutators::new().with("like", like);
 //! # let _ = titles;
 //! # Ok::<(), iolite::SchemaError>(())
@@ -35,12 +40,14 @@ mod cell;
 mod column;
 mod definition;
 mod kinds;
+mod query;
 
 pub use cell::CellRef;
 pub use column::Column;
 pub use definition::{ColumnDefinition, SchemaBuilder, schema};
 pub use iolite_values::{Isolation, Operation};
 pub use kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, Text};
+pub use query::{Comparable, Filter, InKey, QueryBuilder};
 
 use iolite_values::{ListOrder, Value};
 
@@ -55,7 +62,10 @@ use crate::transaction::Transaction;
 ///
 /// On the struct: `#[table(name = "...")]`, by default the struct's name in snake case; `#[table(live)]` for rows that exist without being
 /// inserted; `#[table(isolation = "snapshot")]` or `"read-committed"` where strict serializability is more than is needed. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "commit")]` for
-/// lists, by default `"strict"`. For every column that is not of the key there is a constant of its name in capitals.
+/// lists, by default `"strict"`. For every column there is a constant of its name in capitals.
+///
+/// Secondary indexes, by which queries find rows and put them in order: `#[index]` on a field, or `#[table(index(by_owner = [owner, created]))]` for one of several
+/// columns.
 pub trait Table: Sized {
     /// The table's name.
     const NAME: &'static str;
@@ -70,6 +80,10 @@ pub trait Table: Sized {
     fn key_columns() -> Vec<&'static str>;
     /// All columns.
     fn columns() -> Vec<(&'static str, ColumnDefinition)>;
+    /// Secondary indexes by name, with their columns in order.
+    fn indexes() -> Vec<(&'static str, Vec<&'static str>)> {
+        Vec::new()
+    }
     /// Reads a row.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use iolite_client::{Content, Splice};
+use iolite_client::{Content, Question, Splice};
 use iolite_values::{
     Cell, CellState, ColumnId, ColumnType, Id, KeyRange, ListOrder, Operation, OperationError, Row, RowKey, Table,
     TableId, Value,
@@ -73,6 +73,12 @@ impl<'a> Transaction<'a> {
     pub fn some_rows(&mut self, table: &str, prefix: &[Value], limit: usize, from_end: bool) -> Result<Vec<Record>> {
         let range = KeyRange::prefix(prefix).map_err(invalid_key)?;
         let rows = self.core.range(self.table(table)?, &range, Some(limit), from_end)?;
+        self.records(table, rows)
+    }
+
+    /// The rows that a question by column names asks for.
+    pub(crate) fn ask(&mut self, table: &str, question: &Question) -> Result<Vec<Record>> {
+        let rows = self.core.ask(self.table(table)?, question)?;
         self.records(table, rows)
     }
 

@@ -32,6 +32,12 @@ impl SchemaBuilder {
             T::columns().into_iter().map(|(name, definition)| (name.to_owned(), definition.column)).collect();
         let table = iolite_values::Table::new(T::NAME, key, columns);
         let table = table.map(|table| table.isolated(T::ISOLATION));
+        let indexed = |table: iolite_values::Table| {
+            T::indexes().into_iter().try_fold(table, |table, (index, columns)| {
+                table.indexed(T::NAME, index, columns.into_iter().map(str::to_owned).collect())
+            })
+        };
+        let table = table.and_then(indexed);
         let table = table.and_then(|table| if T::LIVE { table.live(T::NAME) } else { Ok(table) });
         self.tables.push(table.map(|table| (T::NAME.to_owned(), table)));
         self

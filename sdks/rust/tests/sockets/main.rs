@@ -7,6 +7,7 @@ mod live;
 mod notes;
 mod offline;
 mod pressure;
+mod queries;
 mod raw_session;
 mod refusals;
 mod scripted_gateway;

@@ -1,0 +1,182 @@
+//! Queries by columns: `tx.query::<Note>().filter(Note::OWNER.eq("ann")).order_by(Note::CREATED).limit(20).all()`.
+
+use std::marker::PhantomData;
+
+use iolite_client::Question;
+use iolite_values::{Direction, Test, Value};
+
+use super::kinds::{Counter, Register, Scalar, Set};
+use super::{Column, Table};
+use crate::error::Result;
+use crate::transaction::Transaction;
+
+/// A type of columns that have one value in each row, which can be compared and put in order.
+pub trait Comparable {
+    /// The type of the values.
+    type Of: Scalar;
+}
+
+/// A column of the key, of values of this type: it can be queried by, and not written.
+pub struct InKey<S>(PhantomData<S>);
+
+impl<S: Scalar> Comparable for InKey<S> {
+    type Of = S;
+}
+
+impl<S: Scalar> Comparable for S {
+    type Of = S;
+}
+
+impl<S: Scalar> Comparable for Option<S> {
+    type Of = S;
+}
+
+impl<S: Scalar> Comparable for Register<S> {
+    type Of = S;
+}
+
+impl Comparable for Counter {
+    type Of = i64;
+}
+
+/// What a query asks of a row of table `T`.
+pub struct Filter<T> {
+    column: &'static str,
+    test: Test,
+    table: PhantomData<fn(T)>,
+}
+
+impl<T, C: Comparable> Column<T, C> {
+    fn test(self, test: Test) -> Filter<T> {
+        Filter { column: self.name(), test, table: PhantomData }
+    }
+
+    /// It has this value.
+    #[allow(clippy::should_implement_trait, reason = "it makes a filter, as all its siblings do")]
+    pub fn eq(self, value: impl Into<C::Of>) -> Filter<T> {
+        self.test(Test::Equal(value.into().to_value()))
+    }
+
+    /// It has another value, or is null.
+    #[allow(clippy::should_implement_trait, reason = "it makes a filter, as all its siblings do")]
+    pub fn ne(self, value: impl Into<C::Of>) -> Filter<T> {
+        self.test(Test::NotEqual(value.into().to_value()))
+    }
+
+    /// It is less. Null is not.
+    pub fn less(self, value: impl Into<C::Of>) -> Filter<T> {
+        self.test(Test::Less(value.into().to_value()))
+    }
+
+    /// It is less or equal. Null is not.
+    pub fn at_most(self, value: impl Into<C::Of>) -> Filter<T> {
+        self.test(Test::AtMost(value.into().to_value()))
+    }
+
+    /// It is greater. Null is not.
+    pub fn greater(self, value: impl Into<C::Of>) -> Filter<T> {
+        self.test(Test::Greater(value.into().to_value()))
+    }
+
+    /// It is greater or equal. Null is not.
+    pub fn at_least(self, value: impl Into<C::Of>) -> Filter<T> {
+        self.test(Test::AtLeast(value.into().to_value()))
+    }
+
+    /// It has one of these values.
+    pub fn one_of<V: Into<C::Of>>(self, values: impl IntoIterator<Item = V>) -> Filter<T> {
+        self.test(Test::OneOf(values.into_iter().map(|value| value.into().to_value()).collect()))
+    }
+}
+
+impl<T, C: Comparable<Of = String>> Column<T, C> {
+    /// It begins with this text.
+    pub fn begins_with(self, text: &str) -> Filter<T> {
+        self.test(Test::BeginsWith(text.into()))
+    }
+}
+
+impl<T, S: Scalar> Column<T, Option<S>> {
+    /// It is null.
+    pub fn is_null(self) -> Filter<T> {
+        self.test(Test::Equal(Value::Null))
+    }
+
+    /// It is not null.
+    pub fn is_some(self) -> Filter<T> {
+        self.test(Test::NotEqual(Value::Null))
+    }
+}
+
+impl<T, S: Scalar> Column<T, Set<S>> {
+    /// The set has this member.
+    pub fn has(self, member: impl Into<S>) -> Filter<T> {
+        Filter { column: self.name(), test: Test::Contains(member.into().to_value()), table: PhantomData }
+    }
+}
+
+/// A query that is being put together. Nothing is read before [`QueryBuilder::all`], [`QueryBuilder::first`] or [`QueryBuilder::count`].
+#[must_use]
+pub struct QueryBuilder<'t, 'a, T> {
+    transaction: &'t mut Transaction<'a>,
+    question: Question,
+    table: PhantomData<fn(T)>,
+}
+
+impl<'a> Transaction<'a> {
+    /// Begins a query of a table. Which index answers it is found out: an order with a limit needs one.
+    pub fn query<T: Table>(&mut self) -> QueryBuilder<'_, 'a, T> {
+        QueryBuilder { transaction: self, question: Question::default(), table: PhantomData }
+    }
+}
+
+impl<T: Table> QueryBuilder<'_, '_, T> {
+    /// Only rows that satisfy this, and what else is asked.
+    pub fn filter(mut self, filter: Filter<T>) -> Self {
+        self.question.conditions.push((filter.column.to_owned(), filter.test));
+        self
+    }
+
+    /// In the order of a column, the least first; then of the next one.
+    pub fn order_by<C: Comparable>(mut self, column: Column<T, C>) -> Self {
+        self.question.order.push((column.name().to_owned(), Direction::Ascending));
+        self
+    }
+
+    /// In the order of a column, the greatest first; then of the next one.
+    pub fn order_by_descending<C: Comparable>(mut self, column: Column<T, C>) -> Self {
+        self.question.order.push((column.name().to_owned(), Direction::Descending));
+        self
+    }
+
+    /// So many rows at most.
+    pub fn limit(mut self, rows: usize) -> Self {
+        self.question.limit = Some(rows);
+        self
+    }
+
+    /// The rows.
+    ///
+    /// # Errors
+    /// [`Abort::Run`](crate::Abort::Run): as [`Transaction::row`], and a limited order that no index has.
+    pub fn all(self) -> Result<Vec<T>> {
+        let records = self.transaction.ask(T::NAME, &self.question)?;
+        records.iter().map(T::from_record).collect()
+    }
+
+    /// The first row.
+    ///
+    /// # Errors
+    /// As [`QueryBuilder::all`].
+    pub fn first(self) -> Result<Option<T>> {
+        Ok(self.limit(1).all()?.pop())
+    }
+
+    /// How many rows there are. All of them are fetched to be counted.
+    ///
+    /// # Errors
+    /// As [`QueryBuilder::all`].
+    pub fn count(self) -> Result<usize> {
+        Ok(self.transaction.ask(T::NAME, &self.question)?.len())
+    }
+}
