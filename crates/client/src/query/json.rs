@@ -26,6 +26,14 @@ impl Question {
                         question.conditions.extend(conditions(name, table, &column, &asked)?);
                     }
                 }
+                // Several of one column, as programs put them together.
+                ("where", Json::Array(listed)) => {
+                    for one in &listed {
+                        let named = one.as_array().map(Vec::as_slice);
+                        let Some([Json::String(column), asked]) = named else { return Err(malformed("where")) };
+                        question.conditions.extend(conditions(name, table, column, asked)?);
+                    }
+                }
                 ("orderBy", Json::Array(columns)) => {
                     let order = columns.iter().map(ordered).collect::<Option<Vec<_>>>();
                     question.order = order.ok_or_else(|| malformed("orderBy"))?;

@@ -122,6 +122,14 @@ fn columns_that_are_equal_in_all_answers_are_no_part_of_the_order() {
 }
 
 #[test]
+fn conditions_of_one_column_may_be_listed() {
+    let listed =
+        plan(r#"{"where":[["createdAt",{"gt":3}],["createdAt",{"not":5}],["createdAt",{"not":6}],["done",true]]}"#);
+    assert_eq!(listed.query.index, index("byDone"));
+    assert_eq!(listed.query.conditions.len(), 3);
+}
+
+#[test]
 fn mistakes_are_errors_that_name_the_column() {
     for (json, column) in [
         (r#"{"where":{"ownr":"ann"}}"#, "ownr"),

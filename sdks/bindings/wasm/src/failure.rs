@@ -1,6 +1,6 @@
 //! Errors on their way to JavaScript.
 
-use iolite_client::{CallError, EditError, OpenError, RunError};
+use iolite_client::{CallError, EditError, OpenError, QuestionError, RunError};
 use iolite_values::{KeyError, OperationError, SchemaError};
 use wasm_bindgen::JsValue;
 
@@ -52,6 +52,12 @@ impl From<RunError> for Failure {
             | RunError::Invalid(_) => "transaction",
         };
         Failure { code, message: error.to_string() }
+    }
+}
+
+impl From<QuestionError> for Failure {
+    fn from(error: QuestionError) -> Failure {
+        Failure::of_transaction(error.to_string())
     }
 }
 

@@ -22,6 +22,7 @@ impl Core {
     ///
     /// # Errors
     /// Codes `schema` and `storage`.
+    #[allow(clippy::too_many_arguments, reason = "JavaScript hands over no structs without making an object each time")]
     pub fn open(
         schema_json: &str,
         fresh_client: &str,

@@ -1,6 +1,6 @@
 //! Reads of a running closure. Keys are arrays of their values; rows are arrays in the order of the table's columns.
 
-use iolite_client::Transaction;
+use iolite_client::{Question, Transaction};
 use iolite_values::KeyRange;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -66,6 +66,19 @@ impl Core {
                 Some(upper) if upper <= lower => Ok(Array::new()),
                 upper => rows(transaction, layout, &KeyRange { lower, upper }, limit, reverse),
             }
+        })?)
+    }
+
+    /// The rows that a question asks for, by column names: conditions, order and limit, in JSON.
+    pub fn ask(&mut self, table: u32, question: &str) -> Result<Array, JsValue> {
+        Ok(self.on_table(table, |transaction, layout| {
+            let (name, definition) = transaction.schema().find(layout.table)?;
+            let question = Question::from_json(name, definition, question)?;
+            let rows = Array::new();
+            for (key, row) in transaction.ask(layout.table, &question)? {
+                rows.push(&JsValue::from(layout.row_to_js(transaction, &key, &row)?));
+            }
+            Ok(rows)
         })?)
     }
 

@@ -17,11 +17,16 @@ const schema = defineSchema({
     log: s.list(s.int(), { order: "commit" }),
     meta: s.map(s.string()),
     owner: s.register(s.string()).optional(),
-  }),
+  }).index("byTitle", ["title", "votes"]),
   messages: table({ room: s.string(), at: s.int(), text: s.string() }).key("room", "at"),
   hits: live(s.counter()),
   badges: live(s.id().optional(), { isolation: "snapshot" }),
 });
+
+// @ts-expect-error there is no such column
+table({ id: s.id(), title: s.string() }).index("byOwner", ["owner"]);
+// @ts-expect-error a set has no order
+table({ id: s.id(), tags: s.set(s.string()) }).index("byTags", ["tags"]);
 
 const parser: Parser<{ id: Id; by: number }> = { parse: (input) => input as { id: Id; by: number } };
 
@@ -52,6 +57,32 @@ const mutators = defineMutators(schema, {
     tx.messages.range({ prefix: ["kitchen"], limit: 5, reverse: true });
     // @ts-expect-error the key's second column is an int
     tx.messages.range({ prefix: ["kitchen", "x"] });
+    const asked = tx.notes.where({ title: "a", done: false, size: null, tags: { contains: "x" }, votes: { gte: 3, lt: 9 } });
+    const titles: readonly string[] = asked.orderBy("title", "desc").limit(20).all().map(({ title }) => title);
+    const one: string | undefined = tx.notes.where({ title: { startsWith: "a" }, big: { in: [1n, null] } }).first()?.title;
+    const many: number = tx.messages.orderBy("at").count();
+    // @ts-expect-error there is no such column
+    tx.notes.where({ titel: "a" });
+    // @ts-expect-error a title is a string
+    tx.notes.where({ title: 1 });
+    // @ts-expect-error and compared with strings
+    tx.notes.where({ title: { lt: 1 } });
+    // @ts-expect-error a number has no beginning
+    tx.notes.where({ size: { startsWith: "1" } });
+    // @ts-expect-error a title is never null
+    tx.notes.where({ title: null });
+    // @ts-expect-error a set is asked for a member
+    tx.notes.where({ tags: "x" });
+    // @ts-expect-error its members are strings
+    tx.notes.where({ tags: { contains: 1 } });
+    // @ts-expect-error a map is not asked for
+    tx.notes.where({ meta: "x" });
+    // @ts-expect-error a set has no order
+    tx.notes.orderBy("tags");
+    // @ts-expect-error there are two directions
+    tx.notes.orderBy("title", "down");
+    // @ts-expect-error rows of a live table are read by their keys
+    tx.hits.where({ value: 1 });
     tx.messages.delete(["kitchen", 3]);
     tx.hits.ref("home").increment();
     tx.hits.ref("home").set(7);
@@ -62,7 +93,7 @@ const mutators = defineMutators(schema, {
     const made: Id = tx.badges.ref("ada").generate();
     // @ts-expect-error only ids are generated
     tx.notes.ref(args.id).title.generate();
-    return void [first, some, made];
+    return void [first, some, made, titles, one, many];
   }),
   clear: mutator((tx) => {
     for (const { room, at } of tx.messages.range()) {

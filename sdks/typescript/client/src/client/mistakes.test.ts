@@ -5,6 +5,7 @@ import { mock, test } from "node:test";
 
 import { asId, createClient, defineMutators, defineSchema, mutator, s, table } from "../index.js";
 import { schema, mutators } from "../testing/notesApp.js";
+import { until } from "../testing/until.js";
 
 const options = { url: "ws://127.0.0.1:1/sync", token: "", name: "mistakes", user: "ada", schema, mutators, paused: true };
 const open = (wrong: object) => createClient({ ...options, ...wrong } as typeof options);
@@ -81,5 +82,19 @@ test("react without a callback is refused at once", async () => {
   const client = await open({});
   // @ts-expect-error the callback is missing
   assert.throws(() => client.react(() => 1, {}), /needs a callback/);
+  await client.close();
+});
+
+test("a query that has no answer as it is asked is an error at once, also offline", async () => {
+  mock.method(console, "error", () => undefined);
+  const client = await createClient({ ...options, name: "questions" });
+  const fails = (ask: Parameters<typeof client.read>[0], message: RegExp) => assert.rejects(client.read(ask), { code: "transaction", message });
+  await fails((tx) => tx.notes.orderBy("title").limit(3).all(), /declare one of the columns \["title"\]/);
+  await fails((tx) => tx.notes.where({ title: 5 as never }).all(), /column "title" .* is asked for/);
+  await fails((tx) => tx.notes.where({ size: { startsWith: "5" } as never }).count(), /column "size" .*int/);
+  const seen: string[] = [];
+  const question = { title: { startsWith: "a", not: "ab" }, size: { gte: 1, lt: 9 }, tags: { contains: "x" }, big: { in: [1n, null] } } as const;
+  client.react((tx) => tx.notes.where(question).orderBy("title").all(), {}, ({ status }) => seen.push(status));
+  await until("the core to have read all of the question", () => seen.at(-1) === "unavailable");
   await client.close();
 });

@@ -31,11 +31,16 @@ test("defaults of every type that has some are canonical too", () => {
     v: live(s.set(s.id()), { key: s.int() }),
     w: live(s.counter(), { isolation: "read-committed", offline: "refuse" }),
     x: table({ id: s.id() }).isolation("snapshot"),
+    y: table({ id: s.id(), owner: s.string(), at: s.int(), votes: s.counter() })
+      .index("newest", ["at"])
+      .index("byOwner", ["owner", "votes", "id"])
+      .offline("refuse"),
   });
   assert.equal(json, canonicalSchema(json));
 });
 
 test("a table without a key, and one with a transaction's own name, are refused", () => {
   assert.throws(() => defineSchema({ t: table({ a: s.int() }) }), SchemaError);
+  assert.throws(() => table({ id: s.id() }).index("a", ["id"]).index("a", ["id"]), SchemaError);
   assert.throws(() => defineSchema({ now: live(s.counter()) }), SchemaError);
 });

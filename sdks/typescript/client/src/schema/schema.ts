@@ -46,11 +46,17 @@ function tableJson(name: string, definition: AnyTable): unknown {
   return {
     columns: Object.fromEntries(sorted(columns).map(([column, each]) => [column, columnJson(name, column, each)])),
     consistency: "strong",
+    ...indexesJson(definition),
     isolation: definition.policy.isolation,
     key,
     live,
     offline: definition.policy.offline,
   };
+}
+
+function indexesJson(definition: AnyTable): { readonly indexes?: Readonly<Record<string, readonly string[]>> } {
+  const indexes = definition instanceof LiveTable ? [] : sorted(definition.indexes);
+  return indexes.length === 0 ? {} : { indexes: Object.fromEntries(indexes) };
 }
 
 function columnJson(table: string, name: string, definition: Column): Record<string, unknown> {

@@ -1,5 +1,6 @@
 /** Tables: columns under a primary key. */
 
+import { SchemaError } from "../errors.js";
 import type { Id } from "../id.js";
 import {
   type Column,
@@ -28,6 +29,14 @@ export type DefaultKey<C extends Columns> = "id" extends KeyColumnName<C> ? read
 /** How transactions on a table are kept apart; docs/protocols/operations.md says what each promises. */
 export type Isolation = "strict-serializable" | "snapshot" | "read-committed";
 
+type IndexColumnName<C extends Columns> = {
+  [N in keyof C]: C[N] extends ScalarColumn | RegisterColumn | CounterColumn ? N : never;
+}[keyof C] &
+  string;
+
+/** Secondary indexes by name, each with its columns in order. */
+export type Indexes = { readonly [name: string]: readonly string[] };
+
 export interface TablePolicy {
   readonly isolation: Isolation;
   /** What a mutation does while there is no connection. */
@@ -44,21 +53,30 @@ export class Table<C extends Columns = Columns, K extends readonly string[] = re
     readonly columns: C,
     readonly keyColumns: K,
     readonly policy: TablePolicy,
+    readonly indexes: Indexes = {},
   ) {}
 
   /** The columns of the primary key, in order. Without this it is the column `id`. */
   key<const N extends readonly KeyColumnName<C>[]>(...names: N): Table<C, N> {
-    return new Table(this.columns, names, this.policy);
+    return new Table(this.columns, names, this.policy, this.indexes);
   }
 
   /** How transactions are kept apart: strictly serializable unless this says less. One that touches several tables is kept apart as the strictest of them asks. */
   isolation(isolation: Isolation): Table<C, K> {
-    return new Table(this.columns, this.keyColumns, { ...this.policy, isolation });
+    return new Table(this.columns, this.keyColumns, { ...this.policy, isolation }, this.indexes);
   }
 
   /** Whether mutations wait for a connection in the durable queue (the default) or are refused without one. */
   offline(offline: "queue" | "refuse"): Table<C, K> {
-    return new Table(this.columns, this.keyColumns, { ...this.policy, offline });
+    return new Table(this.columns, this.keyColumns, { ...this.policy, offline }, this.indexes);
+  }
+
+  /** A secondary index, by which queries find rows and put them in order: by the first of these columns, then by the next. */
+  index<const N extends readonly [IndexColumnName<C>, ...IndexColumnName<C>[]]>(name: string, columns: N): Table<C, K> {
+    if (Object.hasOwn(this.indexes, name)) {
+      throw new SchemaError(`there are two indexes ${JSON.stringify(name)}: give one of them another name`);
+    }
+    return new Table(this.columns, this.keyColumns, this.policy, { ...this.indexes, [name]: columns });
   }
 }
 

@@ -10,6 +10,7 @@ import type { Core } from "../wasm/iolite_wasm.js";
 /** The calls of the core that are part of a transaction. */
 type CallName =
   | "add"
+  | "ask"
   | "callTime"
   | "cell"
   | "contains"

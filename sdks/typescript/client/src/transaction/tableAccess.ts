@@ -6,6 +6,7 @@ import { LIVE_KEY_PLACE, LIVE_VALUE_PLACE, type TableBinding } from "./binding.j
 import { withKnownNames } from "./knownNames.js";
 import { refTo } from "./refs.js";
 import type { Scope } from "./scope.js";
+import { TableQuery } from "./tableQuery.js";
 import type { RangeOptions } from "./types.js";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -49,6 +50,23 @@ export class TableAccess {
     }
     const rows = this.#scope.call("range", this.#table.number, prefix, from, after, to, limit, reverse);
     return rows.map((row: unknown[]) => (this.#table.live ? { key: row[LIVE_KEY_PLACE], value: row[LIVE_VALUE_PLACE] } : this.#row(row)));
+  }
+
+  /** A query with conditions. */
+  where(conditions: Row): TableQuery {
+    return this.#query().where(conditions);
+  }
+
+  /** A query in an order. */
+  orderBy(column: string, direction?: "asc" | "desc"): TableQuery {
+    return this.#query().orderBy(column, direction);
+  }
+
+  #query(): TableQuery {
+    if (this.#table.live) {
+      throw new TransactionError(`table ${JSON.stringify(this.#table.name)} is live: its rows are read by their keys`);
+    }
+    return new TableQuery(this.#scope, this.#table, (values) => this.#row(values));
   }
 
   ref(key: unknown): unknown {

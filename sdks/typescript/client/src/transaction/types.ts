@@ -14,6 +14,7 @@ import type {
 import type { CellOf, ChangesOf, NewRowOf, RowOf } from "../schema/row.js";
 import type { Schema } from "../schema/schema.js";
 import type { KeyOf, KeyPrefixOf, LiveTable, Table } from "../schema/table.js";
+import type { Query } from "./query.js";
 
 /** Which rows to read, in the order of their keys: those that are within all bounds. A bound is the first values of a key, in an array. */
 export interface RangeOptions<T> {
@@ -165,11 +166,14 @@ export interface ReadTable<T> {
 /** What a range gives: rows; for a live table, keys with values. */
 export type RangeRowOf<T> = T extends LiveTable<Column, infer K> ? { readonly key: K; readonly value: RowOf<T> } : RowOf<T>;
 
+/** Queries of a table of rows. */
+export type Queries<T> = Pick<Query<T>, "where" | "orderBy">;
+
 export interface WriteLiveTable<T> extends ReadTable<T> {
   ref(key: KeyOf<T>): WriteRefs<T>;
 }
 
-export interface WriteTable<T> extends ReadTable<T> {
+export interface WriteTable<T> extends ReadTable<T>, Queries<T> {
   /** Makes a row; it is an error if it is there. */
   insert(row: NewRowOf<T>): void;
   /** Puts some of the scalars and registers of a row that is there. Columns that are undefined stay as they are. */
@@ -181,7 +185,7 @@ export interface WriteTable<T> extends ReadTable<T> {
 
 /** Only reads. A closure that gets it runs again whenever something that it read has changed. */
 export type ReadTransaction<S> =
-  S extends Schema<infer T> ? { readonly [N in keyof T]: ReadTable<T[N]> } : never;
+  S extends Schema<infer T> ? { readonly [N in keyof T]: T[N] extends LiveTable ? ReadTable<T[N]> : ReadTable<T[N]> & Queries<T[N]> } : never;
 
 /** What a mutation knows about its call. */
 export interface CallContext {

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { s, TransactionError } from "../index.js";
+import type { Core } from "../wasm/iolite_wasm.js";
+import type { TableBinding } from "./binding.js";
+import { Scope } from "./scope.js";
+import { TableAccess } from "./tableAccess.js";
+
+const columns = { id: s.id(), title: s.string(), big: s.int64(), ratio: s.float(), raw: s.bytes(), tags: s.set(s.string()) };
+const table: TableBinding = {
+  name: "notes",
+  number: 3,
+  live: false,
+  columns: Object.keys(columns),
+  definitions: Object.values(columns),
+  key: ["id"],
+};
+
+function asking(rows: unknown[][] = []): { notes: TableAccess; asked: unknown[] } {
+  const asked: unknown[] = [];
+  const core = {
+    ask: (number: number, question: string) => {
+      asked.push([number, JSON.parse(question)]);
+      return rows;
+    },
+  };
+  return { notes: new TableAccess(new Scope(core as unknown as Core, { traced: false }), table), asked };
+}
+
+test("a query says what is asked, and gives rows by column names", () => {
+  const { notes, asked } = asking([["1", "a", 5n, 0.5, Uint8Array.of(), new Set()]]);
+  const query = notes.where({ title: { startsWith: "a", not: "ab" }, tags: { contains: "x" } }).where({ title: { not: "ac" } });
+  const [row] = query.orderBy("title", "desc").orderBy("id").limit(20).all() as Record<string, unknown>[];
+  assert.deepEqual([row?.["title"], row?.["big"]], ["a", 5n]);
+  const where = [
+    ["title", { startsWith: "a" }],
+    ["title", { not: "ab" }],
+    ["tags", { contains: "x" }],
+    ["title", { not: "ac" }],
+  ];
+  const orderBy = [["title", "desc"], ["id", "asc"]];
+  assert.deepEqual(asked, [[3, { where, orderBy, limit: 20 }]]);
+});
+
+test("values of every type go as the core reads them, and undefined asks for nothing", () => {
+  const { notes, asked } = asking();
+  notes.where({ big: 1n << 62n, ratio: { lt: Infinity }, raw: Uint8Array.of(1, 255), title: undefined, id: { eq: undefined, in: ["a"] } }).all();
+  const where = [
+    ["big", { eq: "4611686018427387904" }],
+    ["ratio", { lt: "inf" }],
+    ["raw", { eq: "01ff" }],
+    ["id", { in: ["a"] }],
+  ];
+  assert.deepEqual(asked, [[3, { where, orderBy: [] }]]);
+});
+
+test("the first row asks for one, a count for all that are within the limit, and a query can be used twice", () => {
+  const { notes, asked } = asking([["1"], ["2"]]);
+  const query = notes.orderBy("title");
+  assert.equal((query.first() as { id: string }).id, "1");
+  assert.equal(query.count(), 2);
+  query.limit(0).first();
+  const limits = asked.map((each) => (each as [number, { limit?: number }])[1].limit);
+  assert.deepEqual(limits, [1, undefined, 0]);
+});
+
+test("mistakes are errors at once", () => {
+  const { notes } = asking();
+  assert.throws(() => notes.where({ titel: "a" }), TransactionError);
+  assert.throws(() => notes.orderBy("titel"), TransactionError);
+  assert.throws(() => notes.orderBy("title", "down" as "desc"), TransactionError);
+  assert.throws(() => notes.where({ title: { like: "a" } }), TransactionError);
+  assert.throws(() => notes.orderBy("title").limit(-1), RangeError);
+  assert.throws(() => new TableAccess({} as Scope, { ...table, live: true }).where({}), TransactionError);
+});

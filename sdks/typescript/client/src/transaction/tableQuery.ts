@@ -1,0 +1,118 @@
+/**
+ * A query of one table within one run. Which index answers it is found out by the core, which is told what is asked in JSON.
+ *
+ * Invariant: a query is not changed by its methods, so a part of one can be used twice.
+ */
+
+import { TransactionError } from "../errors.js";
+import type { TableBinding } from "./binding.js";
+import type { Scope } from "./scope.js";
+
+type Condition = readonly [column: string, test: string, value: unknown];
+
+interface Question {
+  readonly conditions: readonly Condition[];
+  readonly orderBy: readonly (readonly [string, string])[];
+  readonly limit?: number;
+}
+
+const TESTS = new Set(["eq", "not", "lt", "lte", "gt", "gte", "in", "startsWith", "contains"]);
+
+export class TableQuery {
+  readonly #scope: Scope;
+  readonly #table: TableBinding;
+  readonly #rowOf: (values: readonly unknown[]) => unknown;
+  readonly #question: Question;
+
+  constructor(
+    scope: Scope,
+    table: TableBinding,
+    rowOf: (values: readonly unknown[]) => unknown,
+    question: Question = { conditions: [], orderBy: [] },
+  ) {
+    this.#scope = scope;
+    this.#table = table;
+    this.#rowOf = rowOf;
+    this.#question = question;
+  }
+
+  where(conditions: Readonly<Record<string, unknown>>): TableQuery {
+    const more = Object.entries(conditions).flatMap(([column, asked]) => this.#conditions(column, asked));
+    return this.#with({ conditions: [...this.#question.conditions, ...more] });
+  }
+
+  orderBy(column: string, direction: "asc" | "desc" = "asc"): TableQuery {
+    this.#check(column);
+    if (direction !== "asc" && direction !== "desc") {
+      throw new TransactionError(`an order is "asc" or "desc", not ${String(direction)}`);
+    }
+    return this.#with({ orderBy: [...this.#question.orderBy, [column, direction]] });
+  }
+
+  limit(rows: number): TableQuery {
+    if (!Number.isSafeInteger(rows) || rows < 0) {
+      throw new RangeError(`a limit is a whole number from 0, not ${rows}`);
+    }
+    return this.#with({ limit: rows });
+  }
+
+  all(): readonly unknown[] {
+    return this.#rows().map((row) => this.#rowOf(row as readonly unknown[]));
+  }
+
+  first(): unknown {
+    return this.limit(Math.min(1, this.#question.limit ?? 1)).all()[0];
+  }
+
+  count(): number {
+    return this.#rows().length;
+  }
+
+  #rows(): readonly unknown[] {
+    return this.#scope.call("ask", this.#table.number, json(this.#question));
+  }
+
+  #with(part: Partial<Question>): TableQuery {
+    return new TableQuery(this.#scope, this.#table, this.#rowOf, { ...this.#question, ...part });
+  }
+
+  #conditions(column: string, asked: unknown): Condition[] {
+    if (asked === undefined) {
+      return [];
+    }
+    this.#check(column);
+    if (!isComparison(asked)) {
+      return [[column, "eq", asked]];
+    }
+    const tests = Object.entries(asked).filter(([, value]) => value !== undefined);
+    const unknown = tests.find(([test]) => !TESTS.has(test));
+    if (unknown !== undefined) {
+      throw new TransactionError(`column ${JSON.stringify(column)}: there is no comparison ${JSON.stringify(unknown[0])}`);
+    }
+    return tests.map(([test, value]) => [column, test, value]);
+  }
+
+  #check(column: string): void {
+    if (!this.#table.columns.includes(column)) {
+      throw new TransactionError(`table ${JSON.stringify(this.#table.name)} has no column ${JSON.stringify(column)}`);
+    }
+  }
+}
+
+function isComparison(asked: unknown): asked is Readonly<Record<string, unknown>> {
+  return typeof asked === "object" && asked !== null && !(asked instanceof Uint8Array);
+}
+
+/** Each condition by itself, so that a column can have several of one kind. */
+function json({ conditions, orderBy, limit }: Question): string {
+  const where = conditions.map(([column, test, value]) => [column, { [test]: value }]);
+  return JSON.stringify({ where, orderBy, limit }, (_key, value: unknown) => {
+    if (typeof value === "bigint") {
+      return value.toString();
+    }
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      return value > 0 ? "inf" : value < 0 ? "-inf" : "NaN";
+    }
+    return value instanceof Uint8Array ? Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("") : value;
+  });
+}
