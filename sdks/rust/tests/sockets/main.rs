@@ -8,6 +8,7 @@ mod notes;
 mod offline;
 mod pressure;
 mod queries;
+mod queries_served;
 mod raw_session;
 mod refusals;
 mod scripted_gateway;
