@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { type ClientOf, defineMutators, defineSchema, mutator, s, table } from "../index.js";
+import { type DevServer, startDevServer } from "../testing/devServer.js";
+import { FakeDevice } from "../testing/fakeDevice.js";
+import { until } from "../testing/until.js";
+
+const schema = defineSchema({
+  tasks: table({ id: s.int(), owner: s.string(), created: s.int(), done: s.bool().default(false), votes: s.counter() }).index("byOwner", [
+    "owner",
+    "created",
+  ]),
+});
+
+const mutators = defineMutators(schema, {
+  add: mutator((tx, args: { id: number; owner: string; created: number }) => tx.tasks.insert(args)),
+  finish: mutator((tx, { id }: { id: number }) => tx.tasks.update(id, { done: true })),
+  give: mutator((tx, { id, owner }: { id: number; owner: string }) => tx.tasks.update(id, { owner })),
+});
+
+type App = ClientOf<typeof mutators>;
+
+describe("queries that a server answers", () => {
+  let server: DevServer;
+  const apps: App[] = [];
+
+  async function open(device = new FakeDevice()): Promise<App> {
+    const { url, token } = server;
+    const app = await device.openTab({ url, token, name: "queries", user: "ann", schema, mutators });
+    apps.push(app);
+    await until("the connection", () => app.connection.status === "online");
+    return app;
+  }
+
+  before(async () => {
+    server = await startDevServer();
+  });
+  after(async () => {
+    await Promise.all(apps.map((app) => app.close()));
+    await server.stop();
+  });
+
+  test("follow what others do to their rows, in a tab that follows too", async () => {
+    const writer = await open();
+    for (const id of [1, 2, 3, 4]) {
+      await writer.mutate.add({ id, owner: "ann", created: id * 10 }).until("confirmed");
+    }
+    const device = new FakeDevice();
+    const tabs = [await open(device), await open(device)];
+    const observations = tabs.map((tab) =>
+      tab.observe((tx) =>
+        tx.tasks
+          .where({ owner: "ann", done: false })
+          .orderBy("created", "desc")
+          .limit(2)
+          .all()
+          .map((task) => task.id),
+      ),
+    );
+    const become = async (expected: number[]): Promise<void> => {
+      for (const observation of observations) {
+        await until(`${expected}`, () => JSON.stringify(observation.state.data) === JSON.stringify(expected));
+      }
+    };
+    await become([4, 3]);
+    await writer.mutate.finish({ id: 4 }).until("confirmed");
+    await become([3, 2]);
+    await writer.mutate.add({ id: 5, owner: "ben", created: 50 }).until("confirmed");
+    await writer.mutate.give({ id: 5, owner: "ann" }).until("confirmed");
+    await become([5, 3]);
+    // A change of one's own shows before the server knows of it.
+    tabs[0]?.goOffline();
+    tabs[0]?.mutate.finish({ id: 5 });
+    await become([3, 2]);
+    tabs[0]?.goOnline();
+    assert.equal(await writer.read((tx) => tx.tasks.where({ created: { gt: 15, lte: 40 } }).count()), 3);
+    observations.forEach((observation) => observation.stop());
+  });
+});
