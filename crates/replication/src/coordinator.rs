@@ -376,6 +376,13 @@ impl Machine for Coordinator {
         for closer in self.closers.values() {
             closer.validate(position);
         }
+        for (shard, view) in &self.views {
+            let known = self.settings.shards.group(*shard);
+            assert!(
+                known.is_none_or(|group| view.epoch <= group.epoch),
+                "questions carry a view of a group that is not asked"
+            );
+        }
         assert!(self.decided.keys().all(|id| id.at > position), "what the feed has passed is remembered");
         if matches!(self.session, Session::Open { .. }) {
             assert!(self.waiting.is_empty(), "a request waits although the store is open");

@@ -1,11 +1,14 @@
 //! The replicas' messages.
+//!
+//! Invariant: the view that questions carry is one of the group that they are asked of: a replica of a later group would take a question for one of its own,
+//! and its answer would count in a quorum of the group before.
 
 use iolite_machine::Now;
 use iolite_values::Timestamp;
 
 use super::questions::{Purpose, Target};
 use super::{Coordinator, Session};
-use crate::node::{Answer, FromReplica, ShardId, View};
+use crate::node::{Answer, Ask, FromReplica, ShardId, View};
 
 impl Coordinator {
     pub(super) fn on_message(&mut self, now: Now, message: FromReplica) {
@@ -25,6 +28,10 @@ impl Coordinator {
         self.members.set_limit(from, limit);
         self.proposals.set_limit(now.instant, self.members.limit(&self.settings.shards));
         let from = Target { shard, replica: from };
+        if self.is_of_later_group(shard, view) {
+            // A hint: it has gone over since it was asked. What needs no answer makes it say to which group.
+            return self.say(from, Ask::Open);
+        }
         if view > self.view(shard) {
             self.views.insert(shard, view);
             self.on_new_view(now, shard, view);
@@ -53,6 +60,10 @@ impl Coordinator {
                 self.send(number);
             }
         }
+    }
+
+    fn is_of_later_group(&self, shard: ShardId, view: View) -> bool {
+        self.settings.shards.group(shard).is_some_and(|known| view.epoch > known.epoch)
     }
 
     /// Something committed that this coordinator has not proposed.

@@ -143,6 +143,12 @@ impl FrontNode {
         self.coordinator.handle(now, CoordinatorInput::FromReplica(message));
     }
 
+    /// As a node's host does: it tells the coordinator of all that the directory has.
+    pub fn read_directory(&mut self, now: Now, map: &ShardMap) {
+        map.splits().for_each(|split| self.coordinator.handle(now, CoordinatorInput::Ended(split.clone())));
+        map.groups().for_each(|group| self.coordinator.handle(now, CoordinatorInput::Configured(group.clone())));
+    }
+
     pub fn deadline(&self) -> Option<Instant> {
         [self.gateway.deadline(), self.coordinator.deadline()].into_iter().flatten().min()
     }

@@ -4,7 +4,8 @@
 //! Invariants:
 //! - a replica that lost its disk never comes back under its number; of the group that keeps a shard at most f are lost at a time;
 //! - gateways that start are told of a group once a majority of it takes part;
-//! - a replica that was replaced is there until all that are there of the group after it take part, and every gateway knows that group.
+//! - a replica that was replaced is there until all that are there of the group after it take part, and every gateway knows that group; unless its disk is
+//!   lost, so the directory may be the only one that tells a gateway which group came after those that it knows.
 //!
 //! Source: docs/decisions/0009-sealed-epochs.md.
 
@@ -96,9 +97,24 @@ impl World {
     /// Operators look at what became of what they did.
     pub(super) fn follow_operators(&mut self) {
         match self.operating.kind {
-            Operators::None => {}
+            Operators::None => return,
             Operators::Replace | Operators::Resize => self.turn_off_replaced(),
             Operators::Split => self.follow_splits(),
+        }
+        self.read_directory();
+    }
+
+    /// Gateways read the directory of the cluster again: seldom while things happen, for replicas can tell them sooner.
+    fn read_directory(&mut self) {
+        for front in 0..self.fronts.len() {
+            let is_time = self.random.chance(if self.healing { 50 } else { 3 });
+            let (now, is_still) = (self.now_of_front(front), self.is_still(End::Front(front)));
+            if let Process::Up(node) = &mut self.fronts[front]
+                && is_time
+                && !is_still
+            {
+                node.read_directory(now, &self.map);
+            }
         }
     }
 

@@ -12,8 +12,8 @@ fn group(epoch: u32) -> Group {
     Group::new(ShardId(0), Epoch(epoch), &[0, 1, 2].map(ReplicaId)).expect("three")
 }
 
-/// What a replica says of its group, and what it is told then.
-fn told(bench: &mut Bench, replica: u64, store: StoreIncarnation, epoch: u32) -> Vec<ToReplica> {
+/// A replica answers what it was asked last.
+fn says(bench: &mut Bench, replica: u64, store: StoreIncarnation, epoch: u32, answer: Answer) {
     bench.listen();
     let (_, asked) = bench.told.iter().rev().find(|(to, _)| *to == ReplicaId(replica)).expect("it was asked");
     let message = FromReplica {
@@ -26,11 +26,17 @@ fn told(bench: &mut Bench, replica: u64, store: StoreIncarnation, epoch: u32) ->
         view: View { epoch: Epoch(epoch), number: 0 },
         highest: Default::default(),
         limit: Default::default(),
-        answer: Answer::WrongEpoch(Some(group(epoch))),
+        answer,
     };
-    let before = bench.told.len();
     bench.coordinator.handle(bench.now, CoordinatorInput::FromReplica(message));
     bench.listen();
+}
+
+/// What a replica says of its group, and what it is told then.
+fn told(bench: &mut Bench, replica: u64, store: StoreIncarnation, epoch: u32) -> Vec<ToReplica> {
+    bench.listen();
+    let before = bench.told.len();
+    says(bench, replica, store, epoch, Answer::WrongEpoch(Some(group(epoch))));
     let told = bench.told[before..].iter().filter(|(_, message)| matches!(message.ask, Ask::Configured { .. }));
     told.map(|(to, message)| {
         assert_eq!(*to, ReplicaId(replica), "who said it is told");
@@ -52,6 +58,21 @@ fn a_replica_that_is_behind_is_told_of_the_later_group_and_no_other_is() {
         let said = told.iter().map(|message| (&message.ask, message.store, message.view.epoch));
         assert_eq!(said.collect::<Vec<_>>(), [(&Ask::Configured { group: group(2) }, Some(STORE), Epoch(2))]);
     }
+}
+
+/// A hint says in which view its replica is. One of a later group would accept what is meant for the group that is known here, whose quorums are other ones.
+#[test]
+fn a_hint_from_a_later_group_is_no_word_of_that_group() {
+    let mut bench = Bench::new();
+    bench.open([(5, 100), (1, 100)]);
+    let before = bench.told.len();
+    says(&mut bench, 0, STORE, 2, Answer::Stirred { at: Timestamp::ZERO });
+    bench.pass(1_000_000);
+    let epochs: Vec<Epoch> = bench.told[before..].iter().map(|(_, message)| message.view.epoch).collect();
+    assert!(epochs.len() > 3 && epochs.iter().all(|epoch| *epoch == Epoch(0)), "{epochs:?}");
+    assert_eq!(sounded(&mut bench, before), [ReplicaId(0)], "who is further is asked which group it is in");
+    says(&mut bench, 0, STORE, 2, Answer::WrongEpoch(Some(group(2))));
+    assert_eq!(bench.coordinator.map().group(ShardId(0)), Some(&group(2)));
 }
 
 /// While it opens it does not know the history, and a majority may have to be told before it can.
