@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use iolite::{Client, Value};
 use local::{Folder, Local, PATIENCE, fails, succeeds};
-use marks::{Marking, marks, settles};
+use marks::{Marking, settles};
 
 fn open(cluster: &Local, gateway: usize) -> Client {
     marks::open(&cluster.sync_url(gateway), &cluster.token())
@@ -38,12 +38,11 @@ async fn nothing_acknowledged_is_lost_when_nodes_are_killed_under_load() {
     for marking in marking {
         acknowledged.extend(marking.end().await);
     }
+    assert!(acknowledged.len() > 120, "{} were marked", acknowledged.len());
     cluster.kill(&[]);
     cluster.start_all();
     for gateway in [0, 1] {
-        let found = marks(&open(&cluster, gateway)).await;
-        assert_eq!(found, acknowledged);
-        assert!(found.len() > 120, "{} were marked", found.len());
+        marks::come_to(&open(&cluster, gateway), &acknowledged).await;
     }
 }
 
@@ -59,7 +58,7 @@ async fn nodes_are_restarted_one_after_the_other_while_clients_go_on() {
         cluster.start_all();
     }
     let acknowledged = marking.end().await;
-    assert_eq!(marks(&open(&cluster, 0)).await, acknowledged);
+    marks::come_to(&open(&cluster, 0), &acknowledged).await;
     let metrics = cluster.metrics("store-1");
     for told in ["iolite_replica_takes_part 1", "iolite_replica_fetches 0", "iolite_replica_epoch 0", "class=\"fsync\""]
     {
@@ -88,7 +87,7 @@ async fn less_than_half_of_the_replicas_is_enough_to_lose_and_no_more() {
     assert!(waits.is_err(), "one of three must not be enough");
     cluster.start_all();
     tokio::time::timeout(PATIENCE, one.confirmed()).await.expect("it goes on").expect("confirmed");
-    assert_eq!(marks(&client).await, ["one", "two", "three"].map(Value::from).into());
+    marks::come_to(&client, &["one", "two", "three"].map(Value::from).into()).await;
 }
 
 #[test]

@@ -18,7 +18,7 @@ use folder::PATIENCE;
 use iolite::Client;
 use iolite_cluster::LocalNode;
 use iolite_node::config::{ClusterFile, SplitPlace};
-use marks::{Marking, marks, open};
+use marks::{Marking, open};
 use up::Up;
 
 /// What one sees of how far the tool is, in order.
@@ -153,6 +153,6 @@ async fn a_split_whose_tool_is_killed_at_any_step_is_completed_by_the_same_comma
     up.kill_all();
     up.run(&["up"]);
     for url in &urls {
-        assert_eq!(marks(&open(url, &token)).await, acknowledged);
+        marks::come_to(&open(url, &token), &acknowledged).await;
     }
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use folder::{PATIENCE, PROGRAM};
 use iolite_cluster::Signal;
-use marks::{Marking, marks, open};
+use marks::{Marking, open};
 use up::Up;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,7 +67,7 @@ async fn replicas_are_replaced_added_removed_and_moved_and_shards_split_while_cl
     up.kill_all();
     up.run(&["up"]);
     for gateway in [0, 1] {
-        assert_eq!(marks(&open(&url(gateway), &token)).await, acknowledged);
+        marks::come_to(&open(&url(gateway), &token), &acknowledged).await;
     }
 }
 

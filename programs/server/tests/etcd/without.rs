@@ -8,7 +8,7 @@ use tokio::time::{Duration, sleep};
 use crate::PATIENCE;
 use crate::described::Described;
 use crate::folder::Folder;
-use crate::marks::{self, Marking, marks, open};
+use crate::marks::{self, Marking, open};
 use crate::server::Etcd;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,7 +49,7 @@ async fn a_cluster_goes_on_and_starts_again_while_etcd_is_away_and_learns_of_cha
     learns(&described, "gateway-0").await;
     marks::settles(&client, 20).await;
     let acknowledged = marking.end().await;
-    assert_eq!(marks(&open(&url, &token)).await, acknowledged);
+    marks::come_to(&open(&url, &token), &acknowledged).await;
 }
 
 const CHANGE: [&str; 6] = ["change", "--plain", "--shard", "0", "--replicas", "0,2,3"];

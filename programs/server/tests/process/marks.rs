@@ -24,12 +24,23 @@ pub fn open_one_of(sync_urls: &[String], token: &str) -> Client {
     Client::connect_to_one_of(sync_urls, token, schema(), options).expect("in memory")
 }
 
-pub async fn marks(client: &Client) -> BTreeSet<Value> {
-    let read = client.read(View::Confirmed, |tx| {
+/// That there is what was acknowledged, and no more. The snapshot of a gateway may be older than what another one acknowledged, so this waits
+/// until nothing is missing, which what was lost would be for ever.
+pub async fn come_to(client: &Client, acknowledged: &BTreeSet<Value>) {
+    let mut held = client.react(View::Confirmed, |tx| {
         let rows = tx.rows("marks", &[])?;
         Ok(rows.iter().flat_map(|row| row.key().to_vec()).collect::<BTreeSet<Value>>())
     });
-    (*tokio::time::timeout(PATIENCE, read).await.expect("a gateway answers").expect("it can be read")).clone()
+    let mut found = BTreeSet::new();
+    let all_are_there = async {
+        while !acknowledged.is_subset(&found) {
+            found = (*held.next().await.expect("a gateway answers")).clone();
+        }
+    };
+    let in_time = tokio::time::timeout(PATIENCE, all_are_there).await;
+    let lost: BTreeSet<&Value> = acknowledged.difference(&found).collect();
+    assert!(in_time.is_ok(), "not there after {PATIENCE:?}: {lost:?}");
+    assert_eq!(found, *acknowledged, "there is what nobody marked");
 }
 
 /// A client that marks one after the other until it is told that it is enough.
