@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use crate::diamond::DiamondOptions;
 use crate::fanout::FanoutOptions;
 use crate::game::GameOptions;
+use crate::queries::QueryOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
 
@@ -44,6 +45,8 @@ pub struct Arguments {
     #[command(flatten)]
     pub fanout: FanoutOptions,
     #[command(flatten)]
+    pub queries: QueryOptions,
+    #[command(flatten)]
     pub text: TextOptions,
 }
 
@@ -68,6 +71,8 @@ pub enum AppWorkload {
     RetwisDiamond,
     /// Calls that many sessions of one gateway see
     Fanout,
+    /// One changed row, and who watches a query over a table
+    Query,
 }
 
 /// What the parent tells a client's process.
@@ -135,6 +140,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfApps(AppWorkload::Game),
                 AnyWorkload::OfApps(AppWorkload::RetwisDiamond),
                 AnyWorkload::OfApps(AppWorkload::Fanout),
+                AnyWorkload::OfApps(AppWorkload::Query),
             ]
         }
     }

@@ -28,6 +28,7 @@ mod parts;
 mod peer;
 mod probe;
 mod propagate;
+mod queries;
 mod redis;
 mod report;
 mod run;

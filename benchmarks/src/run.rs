@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
 use crate::peer::Peer;
-use crate::{diamond, fanout, game, measure, text, transactions};
+use crate::{diamond, fanout, game, measure, queries, text, transactions};
 
 /// Measures a workload and prints the report.
 ///
@@ -37,6 +37,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 AppWorkload::Game => game::run(arguments),
                 AppWorkload::RetwisDiamond => diamond::run(arguments),
                 AppWorkload::Fanout => fanout::run(arguments),
+                AppWorkload::Query => queries::run(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
@@ -64,25 +65,30 @@ fn beside(workload: Workload) -> &'static [&'static str] {
 
 /// What was asked for that only apps have.
 fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
-    let Arguments { game, diamond, fanout, .. } = arguments;
-    game.name_of_any().or(diamond.name_of_any()).or(fanout.name_of_any())
+    of_apps_but(arguments, None)
+}
+
+/// What was asked for that only other apps have.
+fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
+    let Arguments { game, diamond, fanout, queries, .. } = arguments;
+    let all = [
+        (AppWorkload::Game, game.name_of_any()),
+        (AppWorkload::RetwisDiamond, diamond.name_of_any()),
+        (AppWorkload::Fanout, fanout.name_of_any()),
+        (AppWorkload::Query, queries.name_of_any()),
+    ];
+    all.into_iter().find_map(|(app, name)| name.filter(|_| Some(app) != own))
 }
 
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
-    let Arguments { game, diamond, fanout, transactions, .. } = arguments;
     let of_servers = [("--embedded", arguments.embedded), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
-    of_servers.or(match workload {
-        AppWorkload::Game => {
-            diamond.name_of_any().or(fanout.name_of_any()).or(transactions.name_of_any_but(&["--beside"]))
-        }
-        AppWorkload::RetwisDiamond => {
-            let own = transactions.name_of_any_but(&["--beside", "--keys", "--zipf"]);
-            game.name_of_any().or(fanout.name_of_any()).or(own)
-        }
-        AppWorkload::Fanout => {
-            game.name_of_any().or(diamond.name_of_any()).or(transactions.name_of_any_but(&["--beside"]))
-        }
-    })
+    let of_transactions: &[&str] = match workload {
+        AppWorkload::Game | AppWorkload::Fanout => &["--beside"],
+        AppWorkload::RetwisDiamond => &["--beside", "--keys", "--zipf"],
+        AppWorkload::Query => &[],
+    };
+    let of_apps = of_servers.or(of_apps_but(arguments, Some(workload)));
+    of_apps.or(arguments.transactions.name_of_any_but(of_transactions))
 }

@@ -58,3 +58,23 @@ fn a_bench_needs_something_to_measure() {
     let (good, said) = bench(&["counter", "--target", "http://127.0.0.1:1"]);
     assert!(!good && said.contains("error"), "{said}");
 }
+
+#[test]
+fn a_changed_row_under_a_query_is_seen_in_tables_of_every_size_that_was_asked_for() {
+    let (good, report) = bench(&["query", "--rows", "10,1200", "--seconds", "1", "--durability", "memory", "--json"]);
+    assert!(good && number(&report, "violations") == 0.0, "{report}");
+    for rows in [10, 1200] {
+        let point =
+            report.split(&format!("\"rows\":{rows},")).nth(1).unwrap_or_else(|| panic!("no {rows} in {report}"));
+        for kind in ["changed", "moved"] {
+            let changes = point.split(&format!("\"{kind}\":")).nth(1).unwrap_or_default();
+            for counted in ["count", "server_cpu_us_per_op", "bytes_down_per_op"] {
+                assert!(number(changes, counted) > 0.0, "{kind} {counted}: {report}");
+            }
+        }
+    }
+    for (option, value) in [("--rows", "9"), ("--sessions", "4"), ("--keys", "4")] {
+        let (good, said) = bench(&["query", option, value]);
+        assert!(!good && said.contains(option), "{said}");
+    }
+}
