@@ -1,11 +1,12 @@
-//! Iolite as clients meet it: a cluster of real processes on loopback behind one gateway, with a delay on the way to it.
+//! Iolite as clients meet it: a cluster of real processes on loopback behind its gateways, with a delay on the way to them.
 //!
 //! As in the Diamond papers clients are far from the servers, and servers near each other: only clients' links are delayed.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use iolite_cluster::{ClusterShape as Shape, LocalCluster, Ports};
+use iolite_cluster::{ClusterShape as Shape, LocalCluster, LocalNode, Ports};
 use iolite_node::NodeRole;
 use iolite_node::config::{DurabilityWord, WithoutWord};
 
@@ -18,12 +19,14 @@ use crate::cluster::{ClusterDirectory, Ending, Links, Runner, ServerProcess};
 pub struct FrontCluster {
     // Servers end before their folder is removed.
     servers: Vec<(NodeRole, ServerProcess)>,
-    address: Address,
-    /// The same without a delay.
+    cluster: LocalCluster,
+    /// Of each gateway; there is one at least.
+    addresses: Vec<Address>,
+    /// Of the first one, without a delay.
     near: Address,
     durability: Durability,
     _links: Links,
-    _directory: ClusterDirectory,
+    directory: ClusterDirectory,
 }
 
 /// What a cluster is started with.
@@ -43,9 +46,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 impl FrontCluster {
     /// Starts one shard and one gateway. Servers die with the thread that calls this.
     pub async fn start(setup: FrontSetup) -> anyhow::Result<FrontCluster> {
+        FrontCluster::with_gateways(setup, 1).await
+    }
+
+    /// Starts one shard and so many gateways.
+    pub async fn with_gateways(setup: FrontSetup, gateways: u16) -> anyhow::Result<FrontCluster> {
         let directory = ClusterDirectory::new(setup.durability)?;
         let shape = Shape {
             replicas: setup.replicas.into(),
+            gateways,
             ports: Ports::Free,
             plain: true,
             durability: match setup.durability {
@@ -55,23 +64,57 @@ impl FrontCluster {
             ..Shape::default()
         };
         let cluster = LocalCluster::create(&directory.path().join("cluster"), &shape)?;
-        let gateway = cluster.gateways().next().context("a cluster has a gateway")?;
-        gateway.edit(|file| file.faults.without = setup.without)?;
-        let listens = gateway.address.context("a gateway listens")?;
-        let servers = start_servers(&cluster)?;
         let mut links = Links::with_delay(setup.delay)?;
         let token = cluster.token()?;
-        let near = Address { url: format!("ws://{listens}/sync"), token: token.clone() };
-        let address = Address { url: format!("ws://{}/sync", links.to(listens).await?), token };
+        let (mut nears, mut addresses) = (Vec::new(), Vec::new());
+        for gateway in cluster.gateways() {
+            gateway.edit(|file| file.faults.without = setup.without)?;
+            let listens = gateway.address.context("a gateway listens")?;
+            let at = |address| Address { url: format!("ws://{address}/sync"), token: token.clone() };
+            nears.push(at(listens));
+            addresses.push(at(links.to(listens).await?));
+        }
+        let near = nears.into_iter().next().context("a cluster has a gateway")?;
+        let servers = cluster.nodes().iter().map(start_server).collect::<anyhow::Result<_>>()?;
         let durability = setup.durability;
-        let mut started = FrontCluster { servers, address, near, durability, _links: links, _directory: directory };
-        started.wait_until_ready(&cluster).await?;
+        let mut started = FrontCluster { servers, cluster, addresses, near, durability, _links: links, directory };
+        started.wait_until_ready().await?;
         Ok(started)
     }
 
     /// Where clients connect to.
     pub fn address(&self) -> &Address {
-        &self.address
+        &self.addresses[0]
+    }
+
+    /// The same of each gateway.
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// All nodes.
+    pub fn roles(&self) -> impl Iterator<Item = NodeRole> {
+        self.servers.iter().map(|(role, _)| *role)
+    }
+
+    /// A folder beside those of the servers, on the same disk, that is removed with them.
+    pub fn folder(&self, name: &str) -> anyhow::Result<PathBuf> {
+        self.directory.folder(name, None)
+    }
+
+    /// SIGKILL.
+    pub fn kill(&mut self, role: NodeRole) -> anyhow::Result<()> {
+        let server = self.servers.iter_mut().find(|(other, _)| *other == role);
+        server.context("the cluster has such a node")?.1.kill()
+    }
+
+    /// Starts one that was killed, on its data, and waits until all are ready. To be called by the thread that started the cluster.
+    pub async fn bring_back(&mut self, role: NodeRole) -> anyhow::Result<()> {
+        let node = self.cluster.nodes().iter().find(|node| node.role == role);
+        let started = start_server(node.context("the cluster has such a node")?)?;
+        let server = self.servers.iter_mut().find(|(other, _)| *other == role);
+        *server.context("it was started once")? = started;
+        self.wait_until_ready().await
     }
 
     /// Where those connect to who are next to it, and are not measured.
@@ -99,10 +142,10 @@ impl FrontCluster {
         }
     }
 
-    async fn wait_until_ready(&mut self, cluster: &LocalCluster) -> anyhow::Result<()> {
+    async fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         let begun = Instant::now();
         loop {
-            let waiting = cluster.unready()?;
+            let waiting = self.cluster.unready()?;
             if waiting.is_empty() {
                 return Ok(());
             }
@@ -115,12 +158,9 @@ impl FrontCluster {
     }
 }
 
-fn start_servers(cluster: &LocalCluster) -> anyhow::Result<Vec<(NodeRole, ServerProcess)>> {
+fn start_server(node: &LocalNode) -> anyhow::Result<(NodeRole, ServerProcess)> {
     let program = std::env::current_exe().context("cannot find this program")?;
-    let start = |node: &iolite_cluster::LocalNode| {
-        let mut command = Runner::Same.command(&program);
-        command.args(["serve", "--config"]).arg(node.config());
-        Ok((node.role, ServerProcess::start(command, Ending::Kill, &node.log())?))
-    };
-    cluster.nodes().iter().map(start).collect()
+    let mut command = Runner::Same.command(&program);
+    command.args(["serve", "--config"]).arg(node.config());
+    Ok((node.role, ServerProcess::start(command, Ending::Kill, &node.log())?))
 }

@@ -1,10 +1,12 @@
 //! How long a round of the 100 game takes: `iolite bench game`.
 //!
 //! A round is one move by each of two players. It is measured at one of them, from the call of its move until it has seen the other's answer, in
-//! a game in which both move as soon as it is their turn. Source: Zhang 2017, 3.5.3 and Figure 3.9.
+//! a game in which both move as soon as it is their turn. With `--kill`, how long no round is made when something is killed (`kills`).
+//! Source: Zhang 2017, 3.5.3 and Figure 3.9.
 
 mod check;
 mod iolite;
+mod kills;
 mod play;
 mod redis;
 
@@ -27,6 +29,7 @@ use crate::redis::{Delays, RedisServers};
 use crate::report::Report;
 use crate::{probe, system_run};
 
+pub use kills::{SurvivorArguments, run_survivor};
 pub use play::run_player;
 
 #[derive(Args, Debug)]
@@ -34,12 +37,26 @@ pub struct GameOptions {
     /// Of game: measure it also with a gateway that only tells what has changed, so that clients ask for it
     #[arg(long)]
     pub no_push: bool,
+    /// Of game: play without an end before two gateways, kill these in turn, and measure how long no round is made
+    #[arg(long, value_delimiter = ',')]
+    pub kill: Vec<Kill>,
+}
+
+/// What can be killed under a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kill {
+    /// One of the two gateways
+    Gateway,
+    /// One of the three replicas
+    Replica,
+    /// One of the three players, whose store is on disk
+    Client,
 }
 
 impl GameOptions {
     /// What was asked for that only this workload has.
     pub fn name_of_any(&self) -> Option<&'static str> {
-        self.no_push.then_some("--no-push")
+        self.no_push.then_some("--no-push").or((!self.kill.is_empty()).then_some("--kill"))
     }
 }
 
@@ -113,6 +130,9 @@ struct Measured {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(other) = arguments.transactions.beside.iter().find(|peer| kept(**peer).is_none()) {
         bail!("game is not kept in {}, which is beside {}: --beside redis,redis-script", other.name(), other.beside());
+    }
+    if !arguments.game.kill.is_empty() {
+        return kills::run(arguments);
     }
     let beside = system_run::block_on(measure_all(arguments))?;
     iolite_host::print(&beside.text(arguments.json)?)?;

@@ -14,6 +14,8 @@ pub struct PartArguments {
 enum Part {
     /// A player of `game`
     Player(game::PlayerArguments),
+    /// A player of `game --kill`
+    Survivor(game::SurvivorArguments),
     /// People of `retwis-diamond`
     Retwis,
     /// Sessions of `fanout`
@@ -29,6 +31,7 @@ enum Part {
 pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
     match &arguments.part {
         Part::Player(player) => game::run_player(player),
+        Part::Survivor(survivor) => game::run_survivor(survivor),
         Part::Retwis => diamond::run_crowd(),
         Part::Fans(fans) => fanout::run_fans(fans),
         Part::RetwisWeb(web) => diamond::run_web(web),

@@ -17,7 +17,7 @@ use crate::child::Address;
 
 #[derive(Table)]
 #[table(live)]
-struct Players {
+pub struct Players {
     #[key]
     key: String,
     value: Set<String>,
@@ -25,7 +25,7 @@ struct Players {
 
 #[derive(Table)]
 #[table(live)]
-struct Sum {
+pub struct Sum {
     #[key]
     key: String,
     value: Counter,
@@ -33,7 +33,7 @@ struct Sum {
 
 #[derive(Table)]
 #[table(live)]
-struct Turn {
+pub struct Turn {
     #[key]
     key: String,
     value: Counter,

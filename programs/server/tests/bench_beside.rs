@@ -200,6 +200,8 @@ fn options_that_do_not_fit_are_refused_with_what_would() {
         (&["game", "--embedded"], "--embedded"),
         (&["counter", "--embedded", "--no-push"], "--no-push"),
         (&["game", "--no-docc"], "--no-docc"),
+        (&["game", "--kill", "gateway", "--no-push"], "without --no-push"),
+        (&["fanout", "--kill", "gateway"], "--kill"),
         (&["retwis-diamond", "--no-push"], "--no-push"),
         (&["retwis-diamond", "--beside", "etcd"], "--beside redis"),
         (&["fanout", "--beside", "redis"], "game"),
