@@ -24,12 +24,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// A new client, of one of the gateways.
-    pub fn connect(&self, number: usize) -> anyhow::Result<Client> {
+    /// A new client, which knows all gateways and goes round.
+    pub fn connect(&self) -> anyhow::Result<Client> {
         let mutators = Mutators::new().with("transact", |tx, plan: Plan| transact(tx, &plan));
         let schema = Schema::from_json(SCHEMA).context("the schema is valid")?;
-        let url = &self.urls[number % self.urls.len()];
-        Ok(Client::connect(url, &self.token, schema, Options::new().mutators(mutators))?)
+        Ok(Client::connect_to_one_of(&self.urls, &self.token, schema, Options::new().mutators(mutators))?)
     }
 }
 
@@ -127,8 +126,6 @@ impl End {
 struct OneClient {
     number: u32,
     target: Target,
-    /// Which gateway is next.
-    place: usize,
     client: Client,
     planner: Planner,
     random: Random,
@@ -137,10 +134,9 @@ struct OneClient {
 
 impl OneClient {
     fn new(number: u32, target: Target, seed: u64, book: Book) -> anyhow::Result<OneClient> {
-        let place = number as usize;
-        let client = target.connect(place)?;
+        let client = target.connect()?;
         let (planner, random) = (Planner::new(seed, number), Random::new(seed, 1_000_000 + u64::from(number)));
-        Ok(OneClient { number, target, place, client, planner, random, book })
+        Ok(OneClient { number, target, client, planner, random, book })
     }
 
     /// Runs transactions, until one that began after the faults has its answer.
@@ -177,9 +173,8 @@ impl OneClient {
             End::Rejected => {}
             End::NeverBegan => tokio::time::sleep(OFFLINE_PAUSE).await,
             End::GivenUp => {
-                // As a process that is killed: nobody asks for this one again. The next client may be another gateway's.
-                self.place += 1;
-                self.client = self.target.connect(self.place)?;
+                // As a process that is killed: nobody asks for this one again. The next client may begin at another gateway.
+                self.client = self.target.connect()?;
             }
         }
         Ok(end)

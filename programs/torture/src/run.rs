@@ -134,7 +134,7 @@ async fn torture(options: &TortureOptions, folder: &Path) -> anyhow::Result<Ende
     clients.end().await;
     let asked = book.take();
     let within = if problems.is_empty() { STEP_WITHIN } else { STEP_WITHIN_OF_BROKEN };
-    let (state, unread) = match target.connect(0) {
+    let (state, unread) = match target.connect() {
         Ok(client) => Reader::new(client, options.clients, within).read(&asked).await,
         Err(error) => (LastState::default(), vec![format!("the last state was not read: {error:#}")]),
     };

@@ -1,4 +1,4 @@
-//! The 100 game: players add 1 to 10 in turn, and whoever brings the sum to 100 wins. `hundred-game URL TOKEN NAME [GAME]`
+//! The 100 game: players add 1 to 10 in turn, and whoever brings the sum to 100 wins. `hundred-game URL[,URL...] TOKEN NAME [GAME]`
 
 use iolite::table::{Counter, Set};
 use iolite::{Client, Mutators, Options, Result, Table, Transaction, View, abort, schema};
@@ -55,10 +55,10 @@ fn make_move(tx: &mut Transaction<'_>, Move { game, player, by }: Move) -> Resul
 async fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let mut next = || arguments.next().unwrap_or_default();
-    let (url, token, me, game) = (next(), next(), next(), arguments.next().unwrap_or("first".into()));
+    let (urls, token, me, game) = (next(), next(), next(), arguments.next().unwrap_or("first".into()));
     let tables = schema().with::<Players>().with::<Sum>().with::<Turn>().build()?;
-    let client =
-        Client::connect(&url, &token, tables, Options::new().mutators(Mutators::new().with("move", make_move)))?;
+    let options = Options::new().mutators(Mutators::new().with("move", make_move));
+    let client = Client::connect_to_one_of(&urls.split(',').collect::<Vec<_>>(), &token, tables, options)?;
 
     client.online().await.map_err(|refused| anyhow::anyhow!("the server refuses: {refused:?}"))?;
     client.live(Players::VALUE, &game)?.insert(me.clone())?;

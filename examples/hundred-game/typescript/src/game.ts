@@ -1,10 +1,10 @@
-/** The 100 game: players add 1 to 10 in turn, and whoever brings the sum to 100 wins. `node dist/game.js URL TOKEN NAME [GAME]` */
+/** The 100 game: players add 1 to 10 in turn, and whoever brings the sum to 100 wins. `node dist/game.js URL[,URL...] TOKEN NAME [GAME]` */
 
 import { createInterface } from "node:readline";
 
 import { Abort, createClient, defineMutators, defineSchema, live, mutator, type ReadTransaction, s } from "@iolite/client";
 
-const [url = "", token = "", me = "", game = "first"] = process.argv.slice(2);
+const [urls = "", token = "", me = "", game = "first"] = process.argv.slice(2);
 const schema = defineSchema({ players: live(s.set(s.string())), sum: live(s.counter()), turn: live(s.counter()) });
 
 function playerOf(tx: ReadTransaction<typeof schema>, name: string): string | undefined {
@@ -26,7 +26,7 @@ const mutators = defineMutators(schema, {
   }),
 });
 
-const db = await createClient({ url, token, name: `100 game of ${me}`, user: me, schema, mutators });
+const db = await createClient({ url: urls.split(","), token, name: `100 game of ${me}`, user: me, schema, mutators });
 db.onConnectionChange(({ status, message }) => status === "refused" && console.log(message));
 db.mutate.join({ game, player: me });
 db.onMutationSettled(({ status }) => status.state === "rejected" && console.log(status.reason));
