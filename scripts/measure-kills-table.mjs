@@ -7,7 +7,7 @@ const kinds = [
   ["nothing", () => false],
   ["a gateway", (victim) => victim.startsWith("gateway-")],
   ["a replica", (victim) => victim.startsWith("store-")],
-  ["a client", (victim) => !victim.includes("-")],
+  ["a client", (victim) => !/[- ]/.test(victim)],
 ];
 
 function pauses(delay, isKind, kind) {

@@ -108,12 +108,14 @@ impl FrontCluster {
         server.context("the cluster has such a node")?.1.kill()
     }
 
-    /// Starts one that was killed, on its data, and waits until all are ready. To be called by the thread that started the cluster.
-    pub async fn bring_back(&mut self, role: NodeRole) -> anyhow::Result<()> {
-        let node = self.cluster.nodes().iter().find(|node| node.role == role);
-        let started = start_server(node.context("the cluster has such a node")?)?;
-        let server = self.servers.iter_mut().find(|(other, _)| *other == role);
-        *server.context("it was started once")? = started;
+    /// Starts those that were killed, on their data, and waits until all are ready. To be called by the thread that started the cluster.
+    pub async fn bring_back(&mut self, roles: &[NodeRole]) -> anyhow::Result<()> {
+        for role in roles {
+            let node = self.cluster.nodes().iter().find(|node| node.role == *role);
+            let started = start_server(node.context("the cluster has such a node")?)?;
+            let server = self.servers.iter_mut().find(|(other, _)| other == role);
+            *server.context("it was started once")? = started;
+        }
         self.wait_until_ready().await
     }
 

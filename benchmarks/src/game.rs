@@ -51,6 +51,8 @@ pub enum Kill {
     Replica,
     /// One of the three players, whose store is on disk
     Client,
+    /// Such a player, in a round that no gateway has seen, and both gateways with it
+    ClientCutOff,
 }
 
 impl GameOptions {

@@ -17,6 +17,7 @@ use anyhow::{Context, bail};
 use iolite::Options;
 use iolite_node::NodeRole;
 use iolite_node::config::WithoutWord;
+use rustix::process::Signal;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
@@ -73,6 +74,9 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<KillsReport> {
     })
 }
 
+/// What one player was told is with the others, at whichever gateway, long before this.
+const PUSHED_WITHIN: Duration = Duration::from_secs(3);
+
 /// The cluster, the players, and what was heard of them.
 struct Table {
     // Players end before their servers.
@@ -116,6 +120,7 @@ impl Table {
             Kill::Gateway => self.kill_node(|role| matches!(role, NodeRole::Gateway(_)), earlier, window).await?,
             Kill::Replica => self.kill_node(|role| matches!(role, NodeRole::Store(_)), earlier, window).await?,
             Kill::Client => self.kill_player(earlier, window).await?,
+            Kill::ClientCutOff => self.kill_player_cut_off(earlier, window).await?,
         };
         let rounds = (self.told.made.len() - before) as u64;
         Ok(AfterKill { victim, pause: self.longest, rounds })
@@ -132,7 +137,7 @@ impl Table {
         self.cluster.kill(role)?;
         self.play(window / 2).await?;
         self.hear_more(&format!("no round is made without {role}")).await?;
-        self.cluster.bring_back(role).await?;
+        self.cluster.bring_back(&[role]).await?;
         self.play(window / 2).await?;
         self.hear_more(&format!("no round is made after {role} is back")).await?;
         Ok(role.to_string())
@@ -148,6 +153,31 @@ impl Table {
         self.play(window).await?;
         self.hear_more(&format!("no round is made after {player} was killed")).await?;
         Ok(player.to_owned())
+    }
+
+    /// It hears that it is its turn, and stores its round, when no gateway is there to take it: only its disk has it.
+    async fn kill_player_cut_off(&mut self, earlier: usize, window: Duration) -> anyhow::Result<String> {
+        let place = earlier % PLAYERS.len();
+        let [player, before, after] = [0, PLAYERS.len() - 1, 1].map(|step| PLAYERS[(place + step) % PLAYERS.len()]);
+        let calls = |whose: &'static str| move |table: &Table| table.calls.as_deref() == Some(whose);
+        self.hear_until(&format!("{after} calls no round"), calls(after)).await?;
+        self.seats[place].signal(Signal::STOP)?;
+        self.hear_until(&format!("{before} calls no round"), calls(before)).await?;
+        self.hear_until(&format!("{before} makes no round"), |table| table.calls.is_none()).await?;
+        self.play(PUSHED_WITHIN).await?;
+        let gateways: Vec<NodeRole> =
+            self.cluster.roles().filter(|role| matches!(role, NodeRole::Gateway(_))).collect();
+        // The pause before was made here.
+        (self.last, self.longest) = (Instant::now(), Duration::ZERO);
+        gateways.iter().try_for_each(|role| self.cluster.kill(*role))?;
+        self.seats[place].signal(Signal::CONT)?;
+        self.hear_until(&format!("{player} calls no round"), calls(player)).await?;
+        self.seats[place].kill()?;
+        self.cluster.bring_back(&gateways).await?;
+        self.seats[place].start()?;
+        self.play(window).await?;
+        self.hear_more(&format!("no round is made after {player} was killed with all gateways")).await?;
+        Ok(format!("{player} and all gateways"))
     }
 
     /// Lets them play for so long.

@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::Context;
+use rustix::process::Signal;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::survivor::{FromSurvivor, ToSurvivor};
@@ -69,6 +70,13 @@ impl Seat {
         let (mut child, _) = self.running.take().context("a player was started")?;
         child.kill()?;
         child.wait()?;
+        Ok(())
+    }
+
+    /// SIGSTOP or SIGCONT.
+    pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        let (child, _) = self.running.as_ref().context("a player was started")?;
+        rustix::process::kill_process(rustix::process::Pid::from_child(child), signal)?;
         Ok(())
     }
 
