@@ -46,6 +46,11 @@ impl Cache {
         (cache, lost)
     }
 
+    /// Nothing of what was held when the client last ran, with these interests.
+    pub fn emptied(at: Timestamp, interests: Vec<Interest>) -> Cache {
+        Cache { at, rows: HeldRows::default(), interests: Interests::stored_in_vain(interests) }
+    }
+
     /// The timestamp of everything that is held.
     pub fn at(&self) -> Timestamp {
         self.at

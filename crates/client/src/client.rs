@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_values::{Attempt, ClientId, Counter, Interest, Schema, StoreIncarnation, Timestamp};
+use iolite_values::{Attempt, ClientId, Counter, Interest, Schema, SchemaHash, StoreIncarnation, Timestamp};
 use iolite_wire::message::Advance;
 
 pub use mutations::CallError;
@@ -45,6 +45,8 @@ use resting::Rest;
 
 pub struct Client {
     schema: Arc<Schema>,
+    /// Its own: to make it is much work.
+    schema_hash: SchemaHash,
     identity: ClientId,
     user: String,
     token: String,
@@ -132,7 +134,6 @@ struct Disk {
     /// Rows that changed since they were last stored, and the interests as they were stored.
     changed_rows: BTreeSet<RowId>,
     stored_interests: BTreeSet<Interest>,
-    interests_changed: bool,
     /// False once a row was too large to store: the stored cache is not used again then.
     cache_is_storable: bool,
 }
@@ -149,13 +150,16 @@ impl Client {
     ) -> Result<Client, OpenError> {
         let mut loaded = Loaded::read(stored)?;
         loaded.check_user(&config.user)?;
-        let (store, cache, unused) = loaded.take_cache(config.schema.hash());
+        let schema_hash = config.schema.hash();
+        let stored_interests = loaded.interests.iter().cloned().collect();
+        let (store, cache, unused) = loaded.take_cache(schema_hash);
         let meta = loaded.meta.as_ref();
         let fresh = config.fresh_client.0.as_u128();
         let life = meta.map_or(0, |meta| meta.next_counter.0);
         let author = author_of([fresh as u64, (fresh >> 64) as u64, config.seed, life]);
         let mut client = Client {
             schema: config.schema,
+            schema_hash,
             identity: meta.map_or(config.fresh_client, |meta| meta.client),
             user: config.user,
             token: config.token,
@@ -174,7 +178,7 @@ impl Client {
             changed: Changed::default(),
             counters: Counters::after(meta.map_or(Counter(0), |meta| meta.next_counter)),
             acknowledgement: Acknowledgement::noted(meta.map_or(Counter(0), |meta| meta.acknowledged)),
-            disk: Disk::opened(loaded.interests, unused),
+            disk: Disk::opened(stored_interests, unused),
             outputs: VecDeque::new(),
             durable: None,
             compare_due: false,
@@ -292,6 +296,7 @@ impl Machine for Client {
         self.cache.validate();
         self.queue.validate(&self.cache);
         self.leader.validate();
+        self.validate_stored();
         assert!(self.counters.last <= self.counters.reserved, "a counter is used only when reserved");
         assert!(
             self.acknowledgement.told <= self.acknowledgement.noted,

@@ -2,17 +2,19 @@
 //!
 //! Invariants: an interest that somebody needs is never given up; one that nobody needs stays for a while, so that a screen that comes back
 //! finds its data, and the least recently used goes first; the sets `wanted`, `idle` and `by_demand` say of each interest what it says itself. A query of which
-//! the first rows were asked for is, once they are there, the query up to where they reach.
+//! the first rows were asked for is, once they are there, the query up to where they reach; `turned` are those which either are stored as live, or are
+//! live, not both.
+
+mod holding;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use std::sync::Arc;
 
-use iolite_values::{Cell, ColumnId, Direction, Interest, KeyRange, Query, Read, RowKey};
+use iolite_values::{Cell, ColumnId, Interest, KeyRange, Read, RowKey};
 use iolite_wire::limits;
 use iolite_wire::message::{First, SubscriptionId};
 
-use super::RowId;
 use super::live_queries::LiveQueries;
 use super::live_ranges::LiveRanges;
 use crate::transaction::{Missed, Run};
@@ -65,6 +67,8 @@ pub struct Interests {
     pub(super) live_queries: LiveQueries,
     /// Subscriptions in whose place others came.
     superseded: Vec<SubscriptionId>,
+    /// Those that began or ended to be live since they were last stored, an even number of times taken as never.
+    turned: BTreeSet<Interest>,
     next_id: u32,
     uses: u64,
 }
@@ -81,7 +85,23 @@ impl Interests {
             own.insert(interest.clone(), None);
             own.set_progress(&interest, Progress::Live);
         }
+        own.turned.clear();
         own
+    }
+
+    /// Of an empty cache, beside which these are stored as live.
+    pub(crate) fn stored_in_vain(interests: Vec<Interest>) -> Interests {
+        Interests { turned: interests.into_iter().collect(), ..Interests::default() }
+    }
+
+    /// What has to be stored as live that is not, or the other way round.
+    pub(crate) fn turned(&self) -> &BTreeSet<Interest> {
+        &self.turned
+    }
+
+    /// The same, which is stored now.
+    pub(crate) fn take_turned(&mut self) -> BTreeSet<Interest> {
+        std::mem::take(&mut self.turned)
     }
 
     /// Notes that `demand` needs `interest`, if nothing that it has covers it, or so much of it. Returns what it needs for it.
@@ -260,8 +280,10 @@ impl Interests {
     pub(crate) fn all_wanted_again(&mut self) {
         self.live_ranges.clear();
         self.live_queries.clear();
-        for subscribed in self.by_interest.values_mut() {
-            subscribed.progress = Progress::Wanted;
+        for (interest, subscribed) in &mut self.by_interest {
+            if std::mem::replace(&mut subscribed.progress, Progress::Wanted) == Progress::Live {
+                turn(&mut self.turned, interest);
+            }
         }
         self.wanted = self.by_id.keys().copied().collect();
         self.drop_idle_wanted();
@@ -332,93 +354,6 @@ impl Interests {
         Some((interest, demands))
     }
 
-    /// Whether everything of `interest` is held.
-    pub(crate) fn holds(&self, interest: &Interest) -> bool {
-        let exact = self.by_interest.get(interest).is_some_and(|subscribed| subscribed.progress == Progress::Live);
-        exact
-            || self.live_ranges.covering(interest).is_some()
-            || self.live_queries.covering(interest).next().is_some()
-            || self.holder_of_life(interest).is_some()
-    }
-
-    /// Whether all of a row is held.
-    pub(crate) fn holds_row(&self, id: &RowId) -> bool {
-        self.live_queries.has_row(id) || self.live_ranges.covers_row(id)
-    }
-
-    /// As far as the answer to a query is held from one end on.
-    pub(crate) fn part_of(&self, query: &Query, direction: Direction) -> Option<Query> {
-        self.live_queries.part_of(query, direction)
-    }
-
-    /// Whether a cell changes with what is live here. (The life of a row does, for each live cell of the row.)
-    pub(crate) fn live_includes(&self, cell: &Cell) -> bool {
-        if cell.column == ColumnId::ROW {
-            return self.holds(&Interest::Cell(cell.clone()));
-        }
-        self.live_holds(cell)
-    }
-
-    /// Whether this very cell is held.
-    pub(crate) fn live_holds(&self, cell: &Cell) -> bool {
-        self.holds(&Interest::Cell(cell.clone()))
-    }
-
-    /// Whether `interest` is held for as long as `demand` needs it.
-    pub(crate) fn holds_for(&self, demand: Demand, interest: &Interest) -> bool {
-        let mut own = self.by_demand.get(&demand).into_iter().flatten();
-        own.any(|own| self.brings(own, interest) && self.by_interest[own].progress == Progress::Live)
-    }
-
-    /// Whether all of `interest` comes with `own`: with any cell, the life of its row; with a query, its answers.
-    fn brings(&self, own: &Interest, interest: &Interest) -> bool {
-        let by_itself = match interest {
-            Interest::Cell(cell) => !matches!(own, Interest::Query(_)) && own.includes(cell),
-            Interest::Range { .. } | Interest::Query(_) => own.covers(interest),
-        };
-        by_itself
-            || matches!(own, Interest::Query(query) if self.live_queries.covering(interest).any(|live| live == query))
-    }
-
-    /// Any live cell of a row brings the row's life with it.
-    fn holder_of_life(&self, interest: &Interest) -> Option<&Interest> {
-        let Interest::Cell(cell) = interest else { return None };
-        if cell.column != ColumnId::ROW {
-            return None;
-        }
-        let mut of_row = self.by_interest.range(interest..).take_while(|(own, _)| match own {
-            Interest::Cell(own) => (own.table, &own.row) == (cell.table, &cell.row),
-            Interest::Range { .. } | Interest::Query(_) => false,
-        });
-        of_row.find(|(_, subscribed)| subscribed.progress == Progress::Live).map(|(own, _)| own)
-    }
-
-    /// What has this interest asked for, or held, already. What is held comes before what is on its way, and what `demand` needs anyway before what it does
-    /// not.
-    fn covering(&self, interest: &Interest, demand: Option<Demand>) -> Option<Interest> {
-        let own = self.by_interest.get(interest);
-        if own.is_some_and(|subscribed| subscribed.progress == Progress::Live) {
-            return Some(interest.clone());
-        }
-        let held = self.live_ranges.covering(interest);
-        let held = held.or_else(|| self.query_with(interest, demand));
-        let held = held.or_else(|| self.holder_of_life(interest).cloned());
-        held.or_else(|| own.map(|_| interest.clone()))
-    }
-
-    fn query_with(&self, interest: &Interest, demand: Option<Demand>) -> Option<Interest> {
-        let own = demand.and_then(|demand| self.by_demand.get(&demand));
-        let mut first = None;
-        for query in self.live_queries.covering(interest) {
-            let found = Interest::Query(query.clone());
-            if own.is_some_and(|own| own.contains(&found)) {
-                return Some(found);
-            }
-            first = first.or(Some(found));
-        }
-        first
-    }
-
     fn insert(&mut self, interest: Interest, first: Option<First>) {
         self.next_id += 1;
         let id = SubscriptionId(self.next_id);
@@ -441,17 +376,23 @@ impl Interests {
         match (before, progress) {
             (Progress::Live, Progress::Live) => {}
             (Progress::Live, Progress::Wanted | Progress::Requested) => self.forget_live(interest, id),
-            (Progress::Wanted | Progress::Requested, Progress::Live) => match interest {
-                Interest::Range { .. } => self.live_ranges.insert(interest),
-                Interest::Query(query) => self.live_queries.insert(id, query),
-                Interest::Cell(_) => {}
-            },
+            (Progress::Wanted | Progress::Requested, Progress::Live) => self.note_live(interest, id),
             (Progress::Wanted | Progress::Requested, Progress::Wanted | Progress::Requested) => {}
+        }
+    }
+
+    fn note_live(&mut self, interest: &Interest, id: SubscriptionId) {
+        turn(&mut self.turned, interest);
+        match interest {
+            Interest::Range { .. } => self.live_ranges.insert(interest),
+            Interest::Query(query) => self.live_queries.insert(id, query),
+            Interest::Cell(_) => {}
         }
     }
 
     /// Call it when `interest` is live no more, or gone.
     fn forget_live(&mut self, interest: &Interest, id: SubscriptionId) {
+        turn(&mut self.turned, interest);
         match interest {
             Interest::Range { .. } => {}
             Interest::Query(_) => return self.live_queries.remove(id),
@@ -489,6 +430,12 @@ impl Interests {
             self.by_demand.values().map(BTreeSet::len).sum::<usize>(),
             "an interest knows its demands"
         );
+    }
+}
+
+fn turn(turned: &mut BTreeSet<Interest>, interest: &Interest) {
+    if !turned.remove(interest) {
+        turned.insert(interest.clone());
     }
 }
 

@@ -98,7 +98,6 @@ impl Client {
         for snapshot in advance.snapshots {
             rows.extend(self.cache.replace(snapshot));
         }
-        self.disk.interests_changed |= loaded;
         self.cache.advance(advance.to);
         self.compare_due = true;
         for outcome in &advance.outcomes {

@@ -67,7 +67,6 @@ impl Client {
         let interests = &self.cache.interests;
         self.leader.take_back(|interest| interests.holds(interest));
         self.note_rows(rows);
-        self.disk.interests_changed = true;
         self.changed = Changed::Everything;
         self.queue.unsettle_all();
     }

@@ -49,7 +49,7 @@ impl Client {
         // Also of a cache that holds nothing any more: what was told of this history is not to be taken back.
         let resume = self.store.map(|store| Resume { store, at: self.cache.at() });
         self.acknowledgement.told = self.acknowledgement.noted;
-        let SchemaHash(schema) = self.schema.hash();
+        let SchemaHash(schema) = self.schema_hash;
         self.send(FromClient::Hello(Hello {
             oldest_version: ProtocolVersion::OLDEST_SUPPORTED,
             newest_version: ProtocolVersion::CURRENT,
@@ -79,7 +79,7 @@ impl Client {
             self.queue.history_lost();
             self.restart_tabs();
             self.store = Some(welcome.store);
-            (self.compare_due, self.disk.interests_changed) = (true, true);
+            self.compare_due = true;
         }
         if !resumes {
             return self.enter(now, Phase::Open);
@@ -150,7 +150,6 @@ impl Client {
         let nothing = ended.is_empty() && wanted.is_empty() && surplus.is_none();
         if !ended.is_empty() {
             self.note_rows(rows);
-            self.disk.interests_changed = true;
             for part in ended.chunks(self.limits.subscribe_part) {
                 self.send(FromClient::Unsubscribe(part.to_vec()));
             }

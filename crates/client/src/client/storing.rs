@@ -18,7 +18,7 @@ use crate::storage::PendingChanges;
 
 impl Disk {
     /// Of a storage that has these interests, and these rows in vain.
-    pub(super) fn opened(interests: Vec<Interest>, unused: BTreeSet<RowId>) -> Disk {
+    pub(super) fn opened(stored_interests: BTreeSet<Interest>, unused: BTreeSet<RowId>) -> Disk {
         Disk {
             changes: PendingChanges::default(),
             last: PersistId::START,
@@ -27,8 +27,7 @@ impl Disk {
             ended: VecDeque::new(),
             untold: VecDeque::new(),
             changed_rows: unused,
-            stored_interests: interests.into_iter().collect(),
-            interests_changed: true,
+            stored_interests,
             cache_is_storable: true,
         }
     }
@@ -54,7 +53,9 @@ impl Client {
     /// Hands the host what is to be stored, unless only rows are and a batch is on its way already.
     pub(super) fn store_changes(&mut self) -> bool {
         let idle = self.disk.done == self.disk.last;
-        let rows = !self.disk.changed_rows.is_empty() || self.disk.interests_changed || !self.disk.changes.is_empty();
+        let rows = !self.disk.changed_rows.is_empty()
+            || !self.cache.interests.turned().is_empty()
+            || !self.disk.changes.is_empty();
         let due = self.disk.due || (rows && idle);
         if !due {
             return false;
@@ -73,16 +74,30 @@ impl Client {
             let stored = self.disk.changes.row(&id, self.cache.row(id.0, &id.1));
             self.disk.cache_is_storable &= stored.is_ok();
         }
-        if std::mem::take(&mut self.disk.interests_changed) {
-            let live = self.cache.interests.live().map(|(_, interest)| interest.clone()).collect();
-            let stored = std::mem::replace(&mut self.disk.stored_interests, live);
-            for gone in stored.difference(&self.disk.stored_interests) {
-                self.disk.changes.interest(gone, false);
-            }
-            for new in self.disk.stored_interests.difference(&stored) {
-                self.disk.changes.interest(new, true);
+        for interest in self.cache.interests.take_turned() {
+            let held = self.cache.interests.holds_itself(&interest);
+            self.disk.changes.interest(&interest, held);
+            if held {
+                self.disk.stored_interests.insert(interest);
+            } else {
+                self.disk.stored_interests.remove(&interest);
             }
         }
+    }
+
+    /// Whatever is held otherwise than it is stored is known to be stored yet.
+    pub(super) fn validate_stored(&self) {
+        let interests = &self.cache.interests;
+        let turned = interests.turned();
+        let stored = |interest: &Interest| self.disk.stored_interests.contains(interest);
+        let live: BTreeSet<&Interest> = interests.live().map(|(_, interest)| interest).collect();
+        let new = live.iter().filter(|interest| !stored(interest)).count();
+        let gone = self.disk.stored_interests.iter().filter(|interest| !live.contains(interest)).count();
+        let known = turned.iter().filter(|interest| live.contains(interest) != stored(interest)).count();
+        assert!(
+            known == turned.len() && new + gone == known,
+            "the interests that are stored, but for those that are known to have turned, are those that are held"
+        );
     }
 
     fn meta(&self) -> StoredMeta {
@@ -93,7 +108,7 @@ impl Client {
             at: self.cache.at(),
             acknowledged: self.ended_through(),
             user: self.user.clone(),
-            schema: self.schema.hash(),
+            schema: self.schema_hash,
         }
     }
 

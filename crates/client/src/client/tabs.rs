@@ -112,7 +112,7 @@ impl Client {
         self.forget_tab(tab);
         let refused = if asked.version != TAB_PROTOCOL_VERSION {
             Some((GoodbyeReason::Version, "another version of the app leads: reload this tab"))
-        } else if asked.schema != self.schema.hash() {
+        } else if asked.schema != self.schema_hash {
             Some((GoodbyeReason::Schema, "an app with another schema leads: reload this tab"))
         } else {
             None

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Interest, Row, SchemaHash, StoreIncarnation};
+use iolite_values::{Interest, Row, SchemaHash, StoreIncarnation, Timestamp};
 use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::limits;
 
@@ -58,17 +58,16 @@ impl Loaded {
     /// The stored cache and the history that it is of, if it was kept whole. Under another schema than the app has now its content is of no use:
     /// then the cache is empty, and knows only how far it was. Returns also the rows that are stored in vain, whole or in part.
     pub(crate) fn take_cache(&mut self, schema: SchemaHash) -> (Option<StoreIncarnation>, Cache, BTreeSet<RowId>) {
-        let rows = std::mem::take(&mut self.rows);
+        let (rows, interests) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.interests));
         let Some((store, at, of)) = self.meta.as_ref().and_then(|meta| Some((meta.store?, meta.at, meta.schema)))
         else {
-            return (None, Cache::default(), rows.into_keys().collect());
+            return (None, Cache::emptied(Timestamp::ZERO, interests), rows.into_keys().collect());
         };
         if of == schema {
-            let (cache, lost) = Cache::restored(at, rows, self.interests.clone());
+            let (cache, lost) = Cache::restored(at, rows, interests);
             return (Some(store), cache, lost);
         }
-        let (cache, _) = Cache::restored(at, BTreeMap::new(), Vec::new());
-        (Some(store), cache, rows.into_keys().collect())
+        (Some(store), Cache::emptied(at, interests), rows.into_keys().collect())
     }
 
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), OpenError> {
