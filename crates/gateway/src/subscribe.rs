@@ -141,8 +141,11 @@ fn check_queries(open: &Open, interests: &[(SubscriptionId, Interest)]) -> Resul
         Interest::Cell(_) | Interest::Range { .. } => 0,
     };
     let new: usize = interests.iter().map(|(_, interest)| size(interest)).sum();
+    if new == 0 {
+        return Ok(());
+    }
     let bytes = new + open.subscriptions.values().map(|own| size(&own.interest)).sum::<usize>();
-    if new > 0 && bytes > limits::QUERIES_BYTES_MAX {
+    if bytes > limits::QUERIES_BYTES_MAX {
         let max = limits::QUERIES_BYTES_MAX;
         return Err(Farewell::Limit(format!("a session's queries take at most {max} bytes: unsubscribe from some")));
     }

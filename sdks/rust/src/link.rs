@@ -29,6 +29,8 @@ enum Link {
 
 /// Frames that are handed in together at most.
 const FRAMES_AT_ONCE: usize = 256;
+/// What is read at once. The socket zeroes so much before each read; most frames are far smaller, and a larger one is read in pieces of what it takes.
+const READ_BUFFER_BYTES: usize = 8 << 10;
 
 /// Runs until the client is dropped.
 pub(crate) async fn run(client: Weak<Shared>, urls: Vec<String>, clock: Clock, wake: Arc<Notify>) {
@@ -131,6 +133,7 @@ fn connect(url: String) -> Connecting {
     Box::pin(async move {
         let bytes_max = iolite_wire::limits::FROM_GATEWAY.bytes.most;
         let config = WebSocketConfig::default().max_message_size(Some(bytes_max)).max_frame_size(Some(bytes_max));
+        let config = config.read_buffer_size(READ_BUFFER_BYTES);
         let nodelay = true;
         let connected = tokio_tungstenite::connect_async_with_config(url, Some(config), nodelay).await;
         connected.map(|(socket, _)| Box::new(socket)).map_err(Box::new)
