@@ -21,7 +21,7 @@ pub const SYNC_WITHIN: Duration = Duration::from_millis(100);
 /// Sends to the thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct JournalWriter {
-    commands: Sender<Command>,
+    commands: Sender<Vec<Command>>,
 }
 
 /// The thread, which ends when it is told to.
@@ -32,7 +32,7 @@ pub struct JournalThread {
 }
 
 #[derive(Debug)]
-enum Command {
+pub(crate) enum Command {
     Append(Vec<u8>),
     Sync,
     BeginCheckpoint,
@@ -55,7 +55,7 @@ pub enum JournalNews {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Append(#[from] AppendError),
     #[error(transparent)]
@@ -75,7 +75,7 @@ impl JournalThread {
         tell: impl FnMut(JournalNews) + Send + 'static,
     ) -> std::io::Result<JournalThread> {
         let (commands, inbox) = channel();
-        let mut worker = Worker { journal, syncs, tell, unsynced_since: None };
+        let mut worker = Worker::new(journal, syncs, tell);
         let thread = std::thread::Builder::new().name("journal".into()).spawn(move || worker.run(&inbox))?;
         Ok(JournalThread { writer: JournalWriter { commands }, thread: Some(thread) })
     }
@@ -127,13 +127,18 @@ impl JournalWriter {
         self.send(Command::FinishCheckpoint);
     }
 
-    /// After the thread's end, which was told, there is nobody to take it.
     fn send(&self, command: Command) {
-        let _ = self.commands.send(command);
+        self.send_all(vec![command]);
+    }
+
+    /// Wakes the thread once for all of them. After the thread's end, which was told, there is nobody to take it.
+    pub(crate) fn send_all(&self, commands: Vec<Command>) {
+        let _ = self.commands.send(commands);
     }
 }
 
-struct Worker<D: Disk, T: FnMut(JournalNews)> {
+/// Does with a journal what it is told to.
+pub(crate) struct Worker<D: Disk, T: FnMut(JournalNews)> {
     journal: Journal<D>,
     syncs: Summary,
     tell: T,
@@ -151,36 +156,44 @@ impl<D: Disk, T: FnMut(JournalNews)> Drop for Worker<D, T> {
 }
 
 /// What a batch of commands leaves to do.
-enum After {
+pub(crate) enum After {
     GoOn,
     End,
 }
 
 impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
-    fn run(&mut self, inbox: &Receiver<Command>) {
+    pub fn new(journal: Journal<D>, syncs: Summary, tell: T) -> Worker<D, T> {
+        Worker { journal, syncs, tell, unsynced_since: None }
+    }
+
+    fn run(&mut self, inbox: &Receiver<Vec<Command>>) {
         loop {
             let done = match self.next(inbox) {
-                Ok(first) => self.take(std::iter::once(first).chain(inbox.try_iter())),
+                Ok(first) => self.take(first.into_iter().chain(inbox.try_iter().flatten())),
                 Err(RecvTimeoutError::Timeout) => self.sync().map(|()| After::GoOn),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             match done {
                 Ok(After::GoOn) => {}
                 Ok(After::End) => return,
-                Err(failure) => return (self.tell)(JournalNews::Failed(failure.to_string())),
+                Err(failure) => return self.fail(&failure),
             }
         }
     }
 
-    /// Waits for the next command, or until a record has waited for its sync long enough.
-    fn next(&self, inbox: &Receiver<Command>) -> Result<Command, RecvTimeoutError> {
+    pub fn fail(&mut self, failure: &Failure) {
+        (self.tell)(JournalNews::Failed(failure.to_string()));
+    }
+
+    /// Waits for the next commands, or until a record has waited for its sync long enough.
+    fn next(&self, inbox: &Receiver<Vec<Command>>) -> Result<Vec<Command>, RecvTimeoutError> {
         match self.unsynced_since {
             None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(since) => inbox.recv_timeout(SYNC_WITHIN.saturating_sub(since.elapsed())),
         }
     }
 
-    fn take(&mut self, batch: impl Iterator<Item = Command>) -> Result<After, Failure> {
+    pub fn take(&mut self, batch: impl Iterator<Item = Command>) -> Result<After, Failure> {
         let mut after = After::GoOn;
         let mut somebody_waits = false;
         for command in batch {
@@ -215,7 +228,7 @@ impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
         Ok(after)
     }
 
-    fn sync(&mut self) -> Result<(), Failure> {
+    pub fn sync(&mut self) -> Result<(), Failure> {
         self.unsynced_since = None;
         if self.journal.durable() == self.journal.appended() {
             return Ok(());
@@ -280,7 +293,7 @@ mod tests {
     fn records_that_a_checkpoint_made_durable_are_told_of() {
         let (told, news) = channel();
         let tell = |piece| drop(told.send(piece));
-        let mut worker = Worker { journal: journal(), syncs: Summary::default(), tell, unsynced_since: None };
+        let mut worker = Worker::new(journal(), Summary::default(), tell);
         let mut synced_by = |commands: Vec<Command>| {
             assert!(matches!(worker.take(commands.into_iter()), Ok(After::GoOn)));
             let through = |piece| match piece {
@@ -297,7 +310,7 @@ mod tests {
     fn a_record_that_nobody_waits_for_is_synced_with_the_next_that_somebody_waits_for() {
         let (told, news) = channel();
         let tell = |piece| drop(told.send(piece));
-        let mut worker = Worker { journal: journal(), syncs: Summary::default(), tell, unsynced_since: None };
+        let mut worker = Worker::new(journal(), Summary::default(), tell);
         let mut take = |commands: Vec<Command>| {
             assert!(matches!(worker.take(commands.into_iter()), Ok(After::GoOn)));
             worker.journal.durable()

@@ -16,6 +16,7 @@ mod durable_files;
 mod event_loop;
 mod journal_thread;
 mod links;
+mod machine_journal;
 mod mailbox;
 mod metrics;
 mod open_files;
@@ -39,6 +40,7 @@ pub use links::{
     LinkEvent, LinkHandler, LinkLimits, LinkNumber, LinkPeer, LinkSecurity, LinkSettings, LinkSide, Links, LinksError,
     NodeName, NodeNameError,
 };
+pub use machine_journal::MachineJournal;
 pub use mailbox::{Inbox, Mailbox, mailbox};
 pub use metrics::{Histogram, Metric, Metrics, Summary};
 pub use open_files::allow_all_open_files;

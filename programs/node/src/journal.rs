@@ -1,6 +1,6 @@
-//! Between a store and the thread of its journal.
+//! Between a store and its journal.
 
-use iolite_host::{JournalNews, JournalWriter, Mailbox};
+use iolite_host::{JournalNews, MachineJournal, Mailbox};
 use tokio::sync::watch;
 
 use crate::{JournalInput, JournalOutput};
@@ -33,13 +33,13 @@ pub(crate) fn tell<I: Send + 'static>(
     (tell, failure)
 }
 
-pub(crate) fn perform(writer: &JournalWriter, output: JournalOutput) {
+pub(crate) fn perform(journal: &mut MachineJournal, output: JournalOutput) {
     match output {
-        JournalOutput::Append(record) => writer.append(record),
-        JournalOutput::Sync => writer.sync(),
-        JournalOutput::BeginCheckpoint => writer.begin_checkpoint(),
-        JournalOutput::CheckpointChunk(chunk) => writer.checkpoint_chunk(chunk),
-        JournalOutput::FinishCheckpoint => writer.finish_checkpoint(),
+        JournalOutput::Append(record) => journal.append(record),
+        JournalOutput::Sync => journal.sync(),
+        JournalOutput::BeginCheckpoint => journal.begin_checkpoint(),
+        JournalOutput::CheckpointChunk(chunk) => journal.checkpoint_chunk(chunk),
+        JournalOutput::FinishCheckpoint => journal.finish_checkpoint(),
     }
 }
 

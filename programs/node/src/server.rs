@@ -9,8 +9,8 @@ use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
 use iolite_gateway::Without;
 use iolite_host::{
-    BindError, Clock, Endpoint, Inbox, JournalThread, JournalWriter, Mailbox, Metrics, Performer, Shutdown, bind,
-    drive, mailbox, random_seed,
+    BindError, Clock, Endpoint, Inbox, MachineJournal, Mailbox, Metrics, Performer, Shutdown, bind, drive, mailbox,
+    random_seed,
 };
 use iolite_machine::Now;
 use iolite_replication::node::Life;
@@ -85,7 +85,7 @@ pub enum RunError {
 /// A server that has its data and its port, and is about to serve.
 pub struct Server {
     node: Node,
-    journal: JournalThread,
+    journal: MachineJournal,
     listener: TcpListener,
     address: SocketAddr,
     token: String,
@@ -130,7 +130,7 @@ impl Server {
         let syncs = metrics.summary("iolite_journal_sync_seconds", "Syncs of the journal's disk.");
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let (tell, failure) = journal::tell(mailbox.clone(), NodeInput::Journal);
-        let journal = JournalThread::start(data.journal, syncs, tell).map_err(ServerError::Thread)?;
+        let journal = MachineJournal::start(data.journal, syncs, tell).map_err(ServerError::Thread)?;
         let (token, app) = (data.token, settings.app);
         Ok(Server { node, journal, listener, address, token, app, metrics, clock, mailbox, inbox, failure })
     }
@@ -170,14 +170,14 @@ impl Server {
         let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), Some(&self.token), self.app.as_deref());
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
         let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));
-        let mut world = World { endpoint, writer: self.journal.writer(), ready, gateway, store };
+        let mut world = World { endpoint, journal: self.journal, ready, gateway, store };
         let ended = shutdown.listen();
         let failed = tokio::select! {
             () = drive(&mut self.node, self.clock, &mut self.inbox, ended, &mut world) => None,
             reason = journal::failed(&mut self.failure) => Some(reason),
         };
         shutdown.begin();
-        self.journal.end();
+        world.journal.end();
         // A request that takes longer is cut off: its sender sees a lost connection either way.
         let _ = tokio::time::timeout(LAST_REQUESTS_WITHIN, http).await;
         failed.map_or(Ok(()), |reason| Err(RunError::Journal(reason)))
@@ -192,7 +192,7 @@ fn coordinator(now: Now) -> Coordinator {
 /// What the node's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<NodeInput>>,
-    writer: JournalWriter,
+    journal: MachineJournal,
     ready: Arc<Ready>,
     gateway: GatewayMetrics,
     store: StoreMetrics,
@@ -203,11 +203,12 @@ impl Performer<Node> for World {
         match output {
             NodeOutput::Message(session, message) => self.endpoint.send(session.0, message),
             NodeOutput::Close(session) => self.endpoint.close(session.0),
-            NodeOutput::Journal(output) => journal::perform(&self.writer, output),
+            NodeOutput::Journal(output) => journal::perform(&mut self.journal, output),
         }
     }
 
     fn settled(&mut self, node: &Node) {
+        self.journal.settled();
         self.ready.set(node.is_ready());
         self.gateway.set(node.front().coordinator());
         self.store.set(node.store().figures());

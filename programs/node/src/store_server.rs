@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_host::{
-    Clock, Inbox, JournalThread, JournalWriter, LinkSettings, Links, LinksError, Mailbox, Metrics, Performer, Shutdown,
-    Site, drive, mailbox, random_seed,
+    Clock, Inbox, LinkSettings, Links, LinksError, MachineJournal, Mailbox, Metrics, Performer, Shutdown, Site, drive,
+    mailbox, random_seed,
 };
 use iolite_replication::node::{Boot, Group, ReplicaId, Split};
 use iolite_replication::{Broken, Extent, RecoverError, Replica, ReplicaSettings, Retention};
@@ -67,7 +67,7 @@ pub enum StoreServerError {
 /// A replica that has its data and its ports, and is about to serve.
 pub struct StoreServer {
     store: Store,
-    journal: JournalThread,
+    journal: MachineJournal,
     listeners: Vec<TcpListener>,
     observe: Option<TcpListener>,
     links: Links<StoreLinks>,
@@ -117,7 +117,7 @@ impl StoreServer {
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let links = links(config.id, cluster, (security, delay), mailbox.clone(), &metrics, &shutdown)?;
         let (tell, failure) = journal::tell(mailbox, StoreInput::Journal);
-        let journal = JournalThread::start(journal, syncs, tell).map_err(StoreServerError::Thread)?;
+        let journal = MachineJournal::start(journal, syncs, tell).map_err(StoreServerError::Thread)?;
         let store = Store::new(replica, checkpoint_bytes_min);
         Ok(StoreServer {
             store,
@@ -153,15 +153,14 @@ impl StoreServer {
             let site = Site::new(self.metrics.clone(), ready.clone());
             tokio::spawn(site.serve(listener, self.shutdown.listen()))
         });
-        let mut world =
-            World { links: self.links, names: NodeNames::default(), writer: self.journal.writer(), ready, metrics };
+        let mut world = World { links: self.links, names: NodeNames::default(), journal: self.journal, ready, metrics };
         let ended = self.shutdown.listen();
         let failed = tokio::select! {
             () = drive(&mut self.store, self.clock, &mut self.inbox, ended, &mut world) => None,
             reason = journal::failed(&mut self.failure) => Some(reason),
         };
         self.shutdown.begin();
-        self.journal.end();
+        world.journal.end();
         // They end by themselves; each closes what it has open.
         for listening in listening {
             let _ = listening.await;
@@ -228,7 +227,7 @@ fn dial_peers(links: &Links<StoreLinks>, own: ReplicaId, was: &Cluster, is: &Clu
 struct World {
     links: Links<StoreLinks>,
     names: NodeNames,
-    writer: JournalWriter,
+    journal: MachineJournal,
     ready: Arc<Ready>,
     metrics: StoreMetrics,
 }
@@ -244,11 +243,12 @@ impl Performer<Store> for World {
                 let peer = self.names.of(NodeRole::Store(message.to));
                 self.links.send_to(peer, &FromStore::ToPeer(message));
             }
-            StoreOutput::Journal(output) => journal::perform(&self.writer, output),
+            StoreOutput::Journal(output) => journal::perform(&mut self.journal, output),
         }
     }
 
     fn settled(&mut self, store: &Store) {
+        self.journal.settled();
         self.ready.set(store.is_ready());
         self.metrics.set(store.figures());
     }

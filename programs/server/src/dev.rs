@@ -11,6 +11,7 @@ use iolite_node::{Server, ServerSettings};
 
 use crate::durability::Class;
 use crate::logs;
+use crate::serve::as_task;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -32,7 +33,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     allow_all_open_files();
     logs::to_stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(arguments))
+    as_task(&runtime, serve(arguments))
 }
 
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {

@@ -33,20 +33,26 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let _running = config.pid_file().map(PidFile::take).transpose()?;
     let runtime = runtime(&config)?;
     match config {
-        Served::Node(config) => runtime.block_on(serve(*config, arguments.first)),
+        Served::Node(config) => as_task(&runtime, serve(*config, arguments.first)),
         Served::PostgresGateway(_) if arguments.first => bail!(NO_FIRST_GATEWAY),
-        Served::PostgresGateway(config) => runtime.block_on(serve_postgres(*config)),
+        Served::PostgresGateway(config) => as_task(&runtime, serve_postgres(*config)),
     }
 }
 
-/// A replica's links and its machine share one thread: each message is little work, and handing it from one thread to another costs more than the
-/// work. The disk has a thread of its own. A gateway runs its clients' TLS and queries beside each other.
+/// Runs a program as a task beside those of its links and sessions. What they hand each other wakes the other on the same thread then; what is no task is
+/// woken through the operating system, at every message.
+pub fn as_task<T: Send + 'static>(runtime: &Runtime, work: impl Future<Output = T> + Send + 'static) -> T {
+    match runtime.block_on(runtime.spawn(work)) {
+        Ok(ended) => ended,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+/// A node's links, its sessions and its machine share one thread: each message is little work, and handing it from one thread to another costs more than the
+/// work (docs/decisions/0020). What has to be synced has a thread of its own. A gateway in front of a database runs its connections beside each other.
 fn runtime(config: &Served) -> std::io::Result<Runtime> {
     let mut builder = match config {
-        Served::Node(node) => match node.role {
-            RoleConfig::Store(_) => Builder::new_current_thread(),
-            RoleConfig::Gateway(_) => Builder::new_multi_thread(),
-        },
+        Served::Node(_) => Builder::new_current_thread(),
         Served::PostgresGateway(_) => Builder::new_multi_thread(),
     };
     builder.enable_all().build()
