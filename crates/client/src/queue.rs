@@ -15,7 +15,7 @@ use std::ops::Bound;
 
 use iolite_values::{Counter, Read, Row};
 
-use iolite_wire::message::Outcome;
+use iolite_wire::message::{Outcome, SubscriptionId};
 
 use crate::cache::{Cache, Demand, RowId};
 use crate::tabs::Ticket;
@@ -45,10 +45,17 @@ pub(crate) struct Queue {
 pub(crate) struct Foreseen {
     pub(crate) of: Counter,
     rows: BTreeMap<RowId, Row>,
+    /// The queries that brought them: entries behind it may hold them by nothing else.
+    queries: BTreeMap<RowId, BTreeSet<SubscriptionId>>,
 }
 
 impl Foreseen {
+    /// Whether it is the row that entries behind it saw, and they hold it still.
     pub(crate) fn is_as_foreseen(&self, id: &RowId, cache: &Cache) -> bool {
+        let queries = cache.interests.queries_with(id);
+        if self.queries.get(id).is_some_and(|own| !own.is_subset(&queries)) {
+            return false;
+        }
         let held = cache.row(id.0, &id.1);
         // An empty row is held as none.
         self.rows.get(id).is_some_and(|row| held.map_or(row.is_empty(), |held| held == row))
@@ -168,7 +175,8 @@ impl Queue {
         let mut alone = Overlay::default();
         put_on(&mut alone, first, cache);
         let rows = first.rows().filter_map(|id| alone.row(id.0, &id.1).cloned().map(|row| (id, row)));
-        Some(Foreseen { of: first.counter(), rows: rows.collect() })
+        let queries = first.rows().map(|id| (id.clone(), cache.interests.queries_with(&id)));
+        Some(Foreseen { of: first.counter(), rows: rows.collect(), queries: queries.collect() })
     }
 
     /// Takes out the first entry, which the confirmed state contains. If its rows are as they were foreseen, nothing is different for the

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use iolite_values::{Interest, Read};
 
-use crate::cache::TooManyInterests;
+use crate::cache::{Demand, TooManyInterests};
 use crate::transaction::{Closed, Missed, Run};
 use crate::view::{Changed, Digest, Reader, View};
 
@@ -135,13 +135,14 @@ impl Reactions {
 
     /// Marks those as due that read something which changed and would get another answer now, and those whose data has come.
     pub(crate) fn note_changes<'a>(&mut self, changed: &Changed, reader: impl Fn(View) -> Reader<'a>) {
-        for reaction in self.reactions.values_mut() {
+        for (id, reaction) in &mut self.reactions {
             let reader = reader(reaction.view);
             let due = match &reaction.state {
                 ReactionState::Due | ReactionState::Failed => false,
                 ReactionState::Missing(missed) => missed.iter().all(|missed| reader.has_come(missed)),
                 ReactionState::Done(reads) => {
-                    reads.iter().any(|(read, _)| changed.concerns(read)) && !reader.would_repeat(reads)
+                    let concerned = reads.iter().any(|(read, _)| changed.concerns(read));
+                    concerned && !reader.would_repeat(Demand::Reaction(*id), reads)
                 }
             };
             if due {

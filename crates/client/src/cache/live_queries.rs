@@ -96,6 +96,11 @@ impl LiveQueries {
         self.of_row.contains_key(id)
     }
 
+    /// The queries that have this row, if any has.
+    pub(super) fn with_row(&self, id: &RowId) -> Option<&BTreeSet<SubscriptionId>> {
+        self.of_row.get(id)
+    }
+
     /// Whether any query would have this row.
     pub(super) fn would_have(&self, id: &RowId, row: &Row) -> bool {
         let of_table = self.by_table.get(&id.0).into_iter().flatten();

@@ -7,7 +7,7 @@ use iolite_machine::{PersistId, WallTime};
 use iolite_values::{Attempt, Counter, Decision, Read, Timestamp, Write};
 use iolite_wire::message::Submit;
 
-use crate::cache::RowId;
+use crate::cache::{Demand, RowId};
 use crate::interface::Pending;
 use crate::tabs::Ticket;
 use crate::text::fits;
@@ -193,8 +193,9 @@ impl Entry {
             RunState::Due => false,
             RunState::Missing(missed) => missed.iter().all(|missed| reader.has_come(missed)),
             RunState::Done(ran) => {
+                let demand = Demand::Mutation(self.counter());
                 let concerned = ran.reads.iter().any(|(read, _)| changed.concerns(read));
-                concerned && !(reader.would_repeat(&ran.reads) && fits(ran.writes(), reader))
+                concerned && !(reader.would_repeat(demand, &ran.reads) && fits(ran.writes(), reader))
             }
         }
     }

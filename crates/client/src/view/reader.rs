@@ -5,7 +5,7 @@
 use iolite_values::{Cell, CellState, Direction, Interest, KeyRange, Read, Row, RowKey, TableId};
 
 use super::{Digest, Overlay};
-use crate::cache::Cache;
+use crate::cache::{Cache, Demand};
 use crate::transaction::Missed;
 
 /// Looks at the data through a stack of layers.
@@ -83,9 +83,11 @@ impl<'a> Reader<'a> {
         digest.finish()
     }
 
-    /// Whether reads would be answered as they were: all of them can be, and equally.
-    pub(crate) fn would_repeat(&self, reads: &[(Read, Digest)]) -> bool {
-        reads.iter().all(|(read, digest)| self.holds(&read.interest()) && self.digest(read) == *digest)
+    /// Whether reads would be answered as they were: all of them can be, for as long as `demand` needs them, and equally. (A row that left the query which
+    /// brought it may be held for somebody else, who can give it up.)
+    pub(crate) fn would_repeat(&self, demand: Demand, reads: &[(Read, Digest)]) -> bool {
+        let held = |read: &Read| self.cache.interests.holds_for(demand, &read.interest());
+        reads.iter().all(|(read, digest)| held(read) && self.digest(read) == *digest)
     }
 
     /// Whether the row was created and not deleted since.

@@ -122,3 +122,49 @@ fn a_mutation_runs_again_when_a_row_comes_into_what_it_queried() {
     gateway.commit(&mut harness, create(5, "ben", 4));
     assert_eq!(seen.borrow().len(), 2, "that one is none of its business");
 }
+
+/// A mutator that only looks whether row 1 is there.
+fn looker(harness: &mut Harness) -> Rc<RefCell<Vec<bool>>> {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.mutator("look", move |tx| {
+        let found = tx.exists(tasks(), &key(1)).map_err(stopped)?;
+        log.borrow_mut().push(found);
+        Ok(())
+    });
+    seen
+}
+
+#[test]
+fn a_mutation_behind_one_that_takes_a_row_out_of_its_query_hears_when_the_row_is_back() {
+    let (mut harness, mut gateway, _) = showing(&[(1, "ann", 1)], None);
+    writer(&mut harness, "clear", vec![delete(1)]);
+    let seen = looker(&mut harness);
+    let counter = harness.mutate("clear");
+    harness.mutate("look");
+    assert_eq!(*seen.borrow(), [false]);
+    let mut advance = gateway.written(vec![delete(1)]);
+    gateway.now += 1;
+    advance.to = at(gateway.now);
+    let verdict = Verdict::Committed(at(gateway.now));
+    let attempt = harness.take_submits()[0].attempt;
+    advance.outcomes = vec![iolite_wire::message::Outcome { counter, attempt, verdict }];
+    harness.advance(advance);
+    while !gateway.answer(&mut harness).is_empty() {}
+    gateway.commit(&mut harness, create(1, "ben", 1));
+    assert_eq!(seen.borrow().last(), Some(&true), "no query brings it any more");
+}
+
+#[test]
+fn a_row_that_left_the_query_of_a_mutation_is_held_for_it_beside_somebody_elses_query() {
+    let (mut harness, mut gateway, _) = showing(&[(1, "ann", 1)], None);
+    let seen = looker(&mut harness);
+    harness.mutate("look");
+    let (other, _) = watch(&mut harness, View::Confirmed, of_owner("ben"), ASCENDING, None);
+    gateway.answer(&mut harness);
+    gateway.commit(&mut harness, vec![put(1, "owner", "ben")]);
+    harness.client.stop(other);
+    gateway.commit(&mut harness, vec![delete(1)]);
+    gateway.answer(&mut harness);
+    assert_eq!(seen.borrow().last(), Some(&false), "it holds the row by that query, and then by itself");
+}

@@ -2,7 +2,10 @@
 //!
 //! Invariant: what is held is held by a live interest: itself, a range or a query that covers it; the life of a row also by any live cell of the row.
 
+use std::collections::BTreeSet;
+
 use iolite_values::{Cell, ColumnId, Direction, Interest, Query};
+use iolite_wire::message::SubscriptionId;
 
 use super::{Demand, Interests, Progress};
 use crate::cache::RowId;
@@ -24,6 +27,11 @@ impl Interests {
     /// Whether all of a row is held.
     pub(crate) fn holds_row(&self, id: &RowId) -> bool {
         self.live_queries.has_row(id) || self.live_ranges.covers_row(id)
+    }
+
+    /// The queries that bring all of a row.
+    pub(crate) fn queries_with(&self, id: &RowId) -> BTreeSet<SubscriptionId> {
+        self.live_queries.with_row(id).cloned().unwrap_or_default()
     }
 
     /// As far as the answer to a query is held from one end on.
