@@ -20,6 +20,8 @@ pub struct Answer {
     reaches: Option<KeyRange>,
     rows: BTreeMap<RowKey, Row>,
     lacking: BTreeSet<RowKey>,
+    /// Since it was read.
+    is_changed: bool,
 }
 
 impl Answer {
@@ -28,7 +30,7 @@ impl Answer {
         let reaches = reaches(asked, &wanted);
         let query = reaches.as_ref().map_or_else(|| asked.clone(), |range| Arc::new(asked.with_range(range.clone())));
         let rows = wanted.rows.into_iter().map(|RowAt { key, row, .. }| (key, row)).collect();
-        let mut own = Answer { query, reaches, rows, lacking: BTreeSet::new() };
+        let mut own = Answer { query, reaches, rows, lacking: BTreeSet::new(), is_changed: false };
         own.fold(changes);
         own
     }
@@ -39,6 +41,7 @@ impl Answer {
         for write in changes.iter().filter(|own| own.cell.table == table && keys.contains(&own.cell.row)) {
             by_row.entry(write.cell.row.clone()).or_default().push(write.clone());
         }
+        self.is_changed = !by_row.is_empty();
         let read = Read::Query(self.query.clone());
         for (key, writes) in by_row {
             if let Some(row) = self.rows.get_mut(&key) {
@@ -68,14 +71,21 @@ impl Answer {
         self.lacking.is_empty()
     }
 
+    /// Whether any row changed that may be one of its answers, since it was read.
+    pub fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+
     /// Of a row that is, or was, an answer.
     pub fn change(&mut self, write: &Write) {
+        self.is_changed = true;
         if let Some(row) = self.rows.get_mut(&write.cell.row) {
             apply_all(row, [write]);
         }
     }
 
     pub fn enter(&mut self, row: RowSnapshot) {
+        self.is_changed = true;
         self.rows.insert(row.key, row.row);
     }
 
@@ -85,7 +95,7 @@ impl Answer {
 
     /// Without what is no answer any more.
     pub fn snapshot(self, subscription: SubscriptionId) -> Snapshot {
-        let Answer { query, reaches, rows, lacking: _ } = self;
+        let Answer { query, reaches, rows, lacking: _, is_changed: _ } = self;
         let rows = rows.into_iter().filter(|(key, row)| query.selects(key, row));
         let row = |(key, row)| RowSnapshot { table: query.table, key, row };
         Snapshot { subscription, rows: rows.map(row).collect(), reaches: reaches.map(Box::new) }

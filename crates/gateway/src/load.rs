@@ -55,6 +55,8 @@ pub enum Stage {
 #[derive(Debug, Default)]
 pub struct Missed {
     pub of: BTreeSet<SubscriptionId>,
+    /// Queries that the client holds, of which no row has changed since: they are read to be followed, and not told again.
+    pub unchanged: BTreeSet<SubscriptionId>,
     pub request: Option<RequestId>,
     changes: Vec<Write>,
 }
@@ -107,8 +109,12 @@ impl AnswerSize {
 }
 
 impl Missed {
-    pub fn new(of: BTreeSet<SubscriptionId>, request: Option<RequestId>) -> Missed {
-        Missed { of, request, changes: Vec::new() }
+    pub fn new(
+        of: BTreeSet<SubscriptionId>,
+        unchanged: BTreeSet<SubscriptionId>,
+        request: Option<RequestId>,
+    ) -> Missed {
+        Missed { of, unchanged, request, changes: Vec::new() }
     }
 }
 
@@ -215,6 +221,13 @@ impl Load {
         let Stage::Reading { missed, rows: _ } = &mut self.stage else { return true };
         let index = index(&missed.of, subscriptions);
         let all = commits.iter().flat_map(|commit| commit.writes.iter());
+        let is_changed = |query: &Query| {
+            all.clone().any(|write| write.cell.table == query.table && query.keys.contains(&write.cell.row))
+        };
+        missed.unchanged.retain(|name| match subscriptions.get(name).map(|own| &own.interest) {
+            Some(Interest::Query(query)) => !is_changed(query),
+            Some(Interest::Cell(_) | Interest::Range { .. }) | None => false,
+        });
         let changes = all.filter(|write| index.has_match(&write.cell)).cloned().collect();
         missed.changes = coalesce(changes);
         missed.request = None;
@@ -243,6 +256,7 @@ impl Load {
             Stage::Idle => {}
             Stage::Reading { missed, rows } => {
                 missed.of.remove(&subscription);
+                missed.unchanged.remove(&subscription);
                 rows.leave_out(subscription);
             }
         }
@@ -280,7 +294,8 @@ impl Load {
         let whole: BTreeSet<SubscriptionId> = self.subscriptions.difference(&missed.of).copied().collect();
         let (read, answers) = rows.into_parts();
         let mut snapshots = fold(read, &index(&whole, subscriptions), &self.buffer);
-        snapshots.extend(answers.into_iter().map(|(name, answer)| answer.snapshot(name)));
+        let news = answers.into_iter().filter(|(name, own)| own.is_changed() || !missed.unchanged.contains(name));
+        snapshots.extend(news.map(|(name, answer)| answer.snapshot(name)));
         snapshots.sort_unstable_by_key(|own| own.subscription);
         News { changes: coalesce(changes.collect()), snapshots, declined: self.declined, entered }
     }

@@ -5,6 +5,8 @@
 //! - while a session catches up, nothing else is sent to it: answers and outcomes that are ready wait;
 //! - one `Subscribe` has one answer.
 
+use std::collections::BTreeSet;
+
 use iolite_machine::Now;
 use iolite_store::{Commit, ReadReply, Request, RequestId, RowAt, TooOld};
 use iolite_values::{Interest, Timestamp};
@@ -49,7 +51,8 @@ impl Gateway {
     }
 
     /// Asks for what happened to a load's interests since `after`. Changes do not tell who came into a query: unless all that is told of one is known anyway, its
-    /// answers are read, as of the same moment.
+    /// answers are read, as of the same moment. They are told again only if anything changed that they may rest on: otherwise a session whose queries are more than
+    /// it may be sent at one time would be behind again with each answer, and never be told anything else.
     pub(crate) fn read_changes(&mut self, id: SessionId, load: LoadId, after: Timestamp) {
         let through = self.position();
         if after < through {
@@ -60,14 +63,15 @@ impl Gateway {
         let known = own.subscriptions.iter().filter_map(|name| Some((*name, open.subscriptions.get(name)?)));
         let (queries, others): (Vec<_>, Vec<_>) =
             known.partition(|(_, own)| matches!(own.interest, Interest::Query(_)));
-        let interests: Vec<_> = others.iter().map(|(_, own)| own.interest.clone()).collect();
+        let queries: Vec<_> = queries.into_iter().filter(|(_, own)| own.follows.is_none()).collect();
+        let interests: Vec<_> = others.iter().chain(&queries).map(|(_, own)| own.interest.clone()).collect();
         let others = others.into_iter().map(|(name, _)| name).collect();
-        let unknown = queries.into_iter().filter(|(_, own)| own.follows.is_none()).map(|(name, _)| name).collect();
-        let rows = Box::new(Reading::new(through, self.settings.limits.read_share, unknown));
+        let unknown: BTreeSet<SubscriptionId> = queries.into_iter().map(|(name, _)| name).collect();
+        let rows = Box::new(Reading::new(through, self.settings.limits.read_share, unknown.clone()));
         let is_asked = after < through && !interests.is_empty();
         let request = is_asked
             .then(|| self.ask(Purpose::Load { session: id, load }, Request::Changes { interests, after, through }));
-        self.restart_load(id, load, Stage::Reading { missed: Missed::new(others, request), rows });
+        self.restart_load(id, load, Stage::Reading { missed: Missed::new(others, unknown, request), rows });
         self.ask_for_rows(id);
     }
 

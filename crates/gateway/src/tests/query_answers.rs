@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iolite_store::{Event, Reply, Request};
-use iolite_values::{Condition, Direction, Interest, Query, Test, Value};
+use iolite_values::{Condition, Direction, Interest, Query, Test, Value, Write};
 use iolite_wire::message::{
     Advance, Declination, First, FromClient, FromGateway, GoodbyeReason, Subscribe, SubscriptionId,
 };
@@ -167,6 +167,42 @@ fn a_session_that_is_behind_follows_nothing_and_is_caught_up_with_an_answer() {
     world.input(Input::Drained { session: SessionId(1), messages: 100 });
     world.answer_all();
     let rows = vec![row(2, &[create_task(2, "done", 5), vec![state(2, "open")]].concat())];
+    assert_eq!(world.take(), vec![told(1, with_snapshots(world.position(), vec![answer(1, rows)]))]);
+}
+
+/// Session 1 was told so much that it is behind, and has taken it.
+fn caught_up_after(missed: Vec<Write>) -> World {
+    let mut world = watched();
+    world.gateway.settings.limits.undrained_bytes_max = 1000;
+    world.gateway.settings.limits.catch_up_undrained_bytes = 100;
+    world.sockets_take = false;
+    world.commit(vec![title(1, &"x".repeat(2000))]);
+    assert!(world.gateway.open(SessionId(1)).expect("open").is_behind());
+    world.take();
+    if !missed.is_empty() {
+        world.commit(missed);
+    }
+    world.input(Input::Drained { session: SessionId(1), messages: 100 });
+    world.answer_all();
+    world
+}
+
+#[test]
+fn an_answer_that_is_more_than_may_wait_is_not_told_again_to_who_took_it() {
+    for missed in [vec![], vec![add(1, 1)]] {
+        let mut world = caught_up_after(missed);
+        assert_eq!(world.take(), vec![told(1, advance(world.position(), vec![]))]);
+        assert!(!world.gateway.open(SessionId(1)).expect("open").is_behind());
+        let to = world.commit(create_task(3, "open", 1));
+        let new = row(3, &create_task(3, "open", 1));
+        assert_eq!(world.take(), vec![told(1, entered(to, vec![new]))], "and yet it is followed again");
+    }
+}
+
+#[test]
+fn an_answer_is_told_again_if_anything_of_its_table_was_written() {
+    let mut world = caught_up_after(vec![vote(2, 1)]);
+    let rows = vec![row(1, &[create_task(1, "open", 3), vec![title(1, &"x".repeat(2000))]].concat())];
     assert_eq!(world.take(), vec![told(1, with_snapshots(world.position(), vec![answer(1, rows)]))]);
 }
 
