@@ -113,14 +113,16 @@ impl Pair {
                 let moved = self.writer.transact(move |tx| tx.at(Item::RANK, MOVED).set(rank));
                 let seen = self.seen.wait_for(|seen| (seen[0].0 == top) == is_in);
                 let (moved, seen) = tokio::join!(moved, seen);
-                (moved?, seen?);
+                moved?;
+                seen?;
             }
             Kind::Changed => {
                 let label = format!("item {number}");
                 let text = label.clone();
                 let named = self.writer.transact(move |tx| tx.at(Item::LABEL, MOVED).set(text.clone()));
                 let (named, seen) = tokio::join!(named, self.seen.wait_for(|seen| seen[0].1 == label));
-                (named?, seen?);
+                named?;
+                seen?;
             }
         }
         Ok(())
