@@ -95,17 +95,33 @@ impl Cache {
         touched
     }
 
-    /// Replaces everything that an interest includes, as far as the snapshot reaches.
-    pub(crate) fn replace(&mut self, snapshot: Snapshot) -> Vec<RowId> {
-        let Snapshot { subscription, rows, reaches } = snapshot;
-        let Some(interest) = self.interests.mark_live(subscription, reaches.as_deref()) else { return Vec::new() };
-        if let Interest::Query(query) = &interest {
-            return self.replace_answers(subscription, query, rows);
+    /// Replaces everything that these interests include, as far as the snapshots reach. First all of it goes, and then comes what it is now: a row that is
+    /// held for one of them as it was must not be looked at when another one is replaced.
+    pub(crate) fn replace(&mut self, snapshots: Vec<Snapshot>) -> Vec<RowId> {
+        let (mut touched, mut replaced) = (Vec::new(), Vec::new());
+        for Snapshot { subscription, rows, reaches } in snapshots {
+            let Some(interest) = self.interests.mark_live(subscription, reaches.as_deref()) else { continue };
+            touched.extend(self.forget_content(subscription, &interest));
+            replaced.push((interest, rows));
         }
-        let mut touched = self.forget_content(&interest);
+        touched.extend(self.keep_left());
+        for (interest, rows) in replaced {
+            touched.extend(self.put_content(&interest, rows));
+        }
+        self.judge(touched.iter());
+        touched
+    }
+
+    /// What a snapshot brings. A row that the interest does not include is none of its business.
+    fn put_content(&mut self, interest: &Interest, rows: Vec<RowSnapshot>) -> Vec<RowId> {
+        if let Interest::Query(query) = interest {
+            let answers = rows.into_iter().filter(|row| row.table == query.table && query.selects(&row.key, &row.row));
+            return self.enter(answers.collect());
+        }
+        let mut touched = Vec::new();
         for snapshot in rows {
             let id = (snapshot.table, snapshot.key);
-            match &interest {
+            match interest {
                 Interest::Range { table, range } if *table == id.0 && range.contains(&id.1) => {
                     self.rows.put(id.clone(), snapshot.row);
                 }
@@ -114,7 +130,6 @@ impl Cache {
             }
             touched.push(id);
         }
-        self.judge(touched.iter());
         touched
     }
 
@@ -197,7 +212,7 @@ impl Cache {
     }
 
     /// Removes an interest's content before it is replaced. Of a cell: that cell, and the life of its row, which comes with every cell.
-    fn forget_content(&mut self, interest: &Interest) -> Vec<RowId> {
+    fn forget_content(&mut self, subscription: SubscriptionId, interest: &Interest) -> Vec<RowId> {
         match interest {
             Interest::Range { table, range } => {
                 let keys: Vec<RowId> = self.range(*table, range).map(|(key, _)| (*table, key.clone())).collect();
@@ -211,7 +226,10 @@ impl Cache {
                 self.keep_cells(&id, false, |column| column != cell.column);
                 vec![id]
             }
-            Interest::Query(_) => Vec::new(),
+            Interest::Query(_) => {
+                self.interests.live_queries.clear_members(subscription);
+                Vec::new()
+            }
         }
     }
 

@@ -48,21 +48,13 @@ impl Cache {
         self.keep_held(&id);
     }
 
-    /// These rows are the answers of a query now.
-    pub(super) fn replace_answers(
-        &mut self,
-        subscription: SubscriptionId,
-        query: &Query,
-        rows: Vec<RowSnapshot>,
-    ) -> Vec<RowId> {
-        self.interests.live_queries.clear_members(subscription);
-        let rows = rows.into_iter().filter(|row| row.table == query.table && query.selects(&row.key, &row.row));
-        let mut touched = self.enter(rows.collect());
-        for id in self.interests.live_queries.take_left() {
-            self.keep_held(&id);
-            touched.push(id);
+    /// Of the rows that queries have no more, what is held by others.
+    pub(super) fn keep_left(&mut self) -> Vec<RowId> {
+        let left: Vec<RowId> = self.interests.live_queries.take_left().into_iter().collect();
+        for id in &left {
+            self.keep_held(id);
         }
-        touched
+        left
     }
 
     /// Rows changed: those that are known whole come, go and move in the answers, and what nobody holds any more is not held.

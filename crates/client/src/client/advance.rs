@@ -95,9 +95,7 @@ impl Client {
         let mut rows = self.cache.apply(&advance.changes);
         rows.extend(self.cache.enter(advance.entered));
         let loaded = !advance.snapshots.is_empty();
-        for snapshot in advance.snapshots {
-            rows.extend(self.cache.replace(snapshot));
-        }
+        rows.extend(self.cache.replace(advance.snapshots));
         self.cache.advance(advance.to);
         self.compare_due = true;
         for outcome in &advance.outcomes {

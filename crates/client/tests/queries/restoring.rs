@@ -62,6 +62,33 @@ fn a_gateway_that_cannot_resume_replaces_the_answer() {
     assert_eq!((last(&ann), last(&stars)), (vec![3], vec![1, 3]));
 }
 
+/// While the answers come one after the other, a row that the last one does not have any more is still held for it.
+#[test]
+fn answers_that_are_replaced_together_take_no_row_from_each_other_as_it_was() {
+    let (mut harness, mut gateway) = (connected(), Gateway::with(&[(1, "cid", 20), (2, "ann", 2)]));
+    let (_, ann) = watch(&mut harness, View::Confirmed, of_owner("ann"), ASCENDING, None);
+    gateway.answer(&mut harness);
+    harness.react(View::Confirmed, |tx| tx.cell(&cell(1, "votes")).map(drop).map_err(stopped));
+    gateway.answer(&mut harness);
+    let (_, stars) = watch(&mut harness, View::Confirmed, by_stars(0, 9), ASCENDING, None);
+    gateway.answer(&mut harness);
+    gateway.commit(&mut harness, vec![put(1, "owner", "ann"), put(1, "stars", Value::Int(5))]);
+    assert_eq!((last(&ann), last(&stars)), (vec![2, 1], vec![2, 1]));
+    harness.disconnect();
+    gateway.written(vec![put(1, "owner", "ben"), put(1, "stars", Value::Int(20))]);
+    harness.link();
+    harness.welcome(1);
+    let asked: BTreeMap<SubscriptionId, Interest> = harness.take_subscribed(true).into_iter().collect();
+    let asked: Vec<_> = asked.into_iter().collect();
+    assert!(
+        matches!(asked[..], [(_, Interest::Query(_)), (_, Interest::Cell(_)), (_, Interest::Query(_))]),
+        "{asked:?}"
+    );
+    let snapshots = asked.iter().map(|(id, interest)| gateway.snapshot(*id, interest, None)).collect();
+    gateway.tell(&mut harness, Advance { snapshots, ..Advance::default() });
+    assert_eq!((last(&ann), last(&stars)), (vec![2], vec![2]));
+}
+
 #[test]
 fn what_was_asked_for_when_the_session_was_lost_is_asked_for_again_with_its_limit() {
     let rows: Vec<(i64, &str, i64)> = (0..60).map(|id| (id, "ann", id)).collect();

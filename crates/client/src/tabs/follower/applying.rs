@@ -53,9 +53,7 @@ impl Follower {
             self.cache.put(id.clone(), &row.row);
             self.changed.add([id]);
         }
-        for snapshot in update.snapshots {
-            self.changed.add(self.cache.replace(snapshot));
-        }
+        self.changed.add(self.cache.replace(update.snapshots));
         self.cache.advance(update.at);
         for counter in update.withdrawn {
             self.changed.add(self.mirror.remove(counter));
