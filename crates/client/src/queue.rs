@@ -47,6 +47,8 @@ pub(crate) struct Foreseen {
     rows: BTreeMap<RowId, Row>,
     /// The queries that brought them: entries behind it may hold them by nothing else.
     queries: BTreeMap<RowId, BTreeSet<SubscriptionId>>,
+    /// Those of which all was known: only such a row is an answer of what entries behind it query.
+    whole: BTreeSet<RowId>,
 }
 
 impl Foreseen {
@@ -54,6 +56,9 @@ impl Foreseen {
     pub(crate) fn is_as_foreseen(&self, id: &RowId, cache: &Cache) -> bool {
         let queries = cache.interests.queries_with(id);
         if self.queries.get(id).is_some_and(|own| !own.is_subset(&queries)) {
+            return false;
+        }
+        if cache.interests.holds_row(id) && !self.whole.contains(id) {
             return false;
         }
         let held = cache.row(id.0, &id.1);
@@ -176,7 +181,8 @@ impl Queue {
         put_on(&mut alone, first, cache);
         let rows = first.rows().filter_map(|id| alone.row(id.0, &id.1).cloned().map(|row| (id, row)));
         let queries = first.rows().map(|id| (id.clone(), cache.interests.queries_with(&id)));
-        Some(Foreseen { of: first.counter(), rows: rows.collect(), queries: queries.collect() })
+        let whole = first.rows().filter(|id| cache.interests.holds_row(id) || alone.made(id));
+        Some(Foreseen { of: first.counter(), rows: rows.collect(), queries: queries.collect(), whole: whole.collect() })
     }
 
     /// Takes out the first entry, which the confirmed state contains. If its rows are as they were foreseen, nothing is different for the

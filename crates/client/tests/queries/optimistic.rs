@@ -168,3 +168,30 @@ fn a_row_that_left_the_query_of_a_mutation_is_held_for_it_beside_somebody_elses_
     gateway.answer(&mut harness);
     assert_eq!(seen.borrow().last(), Some(&false), "it holds the row by that query, and then by itself");
 }
+
+/// What it wrote to a row of which it knew no more is what the row is, and yet the row is an answer only now that all of it is known.
+#[test]
+fn a_mutation_that_queried_runs_again_when_a_row_that_one_before_it_changed_turns_out_to_be_an_answer() {
+    let (mut harness, mut gateway, _) = showing(&[], None);
+    let row = |owner: &str| [(ColumnId::of("owner"), CellState::Scalar(Value::from(owner)))];
+    gateway.rows.insert(key(1), Row::from_parts(true, row("cid").into()));
+    writer(&mut harness, "give", vec![put(1, "owner", "ann")]);
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.mutator("look", move |tx| {
+        log.borrow_mut().push(ids(tx, &of_owner("ann"), None)?);
+        Ok(())
+    });
+    let counter = harness.mutate("give");
+    gateway.answer(&mut harness);
+    harness.mutate("look");
+    assert_eq!(*seen.borrow(), [Vec::<i64>::new()], "what else is in row 1, nobody here knows");
+    let mut advance = gateway.written(vec![put(1, "owner", "ann")]);
+    gateway.now += 1;
+    advance.to = at(gateway.now);
+    let verdict = Verdict::Committed(at(gateway.now));
+    let attempt = harness.take_submits()[0].attempt;
+    advance.outcomes = vec![iolite_wire::message::Outcome { counter, attempt, verdict }];
+    harness.advance(advance);
+    assert_eq!(seen.borrow().last(), Some(&vec![1]));
+}
