@@ -7,6 +7,7 @@ mod call;
 mod handle;
 mod model;
 mod mutators;
+mod questions;
 mod watchers;
 
 use std::sync::{Arc, LazyLock};
@@ -30,14 +31,21 @@ pub const KEYS: i64 = 3;
 const GAME: i64 = 100;
 /// Seats in a group.
 pub const SEATS: usize = 3;
+/// Keys of jobs, the states that they go through, the ranks that they have, and how many may be in one when another one comes to it.
+const JOBS: u64 = 8;
+const STATES: i64 = 3;
+const RANKS: u64 = 6;
+const JOBS_IN_STATE: usize = 2;
 
 const SCHEMA: &str = r#"{"tables":{
-  "hits":{"columns":{"key":{"type":"int"},"value":{"type":"counter"}},"key":["key"],"live":true},
+  "hits":{"columns":{"key":{"type":"int"},"value":{"type":"counter"}},"key":["key"],"indexes":{"byValue":["value"]},"live":true},
   "accounts":{"columns":{"key":{"type":"int"},"balance":{"type":"int"}},"key":["key"]},
   "numbers":{"columns":{"key":{"type":"int"},"value":{"type":"int"}},"key":["key"]},
   "things":{"columns":{"key":{"type":"int"},"tags":{"type":"set","of":"int"},"parts":{"type":"map","of":"int"},
     "owner":{"type":"register","of":"int","optional":true},"log":{"type":"list","of":"int"},
-    "notes":{"type":"list","of":"int","order":"commit"},"weight":{"type":"float","default":0.5}},"key":["key"],"live":true},
+    "notes":{"type":"list","of":"int","order":"commit"},"weight":{"type":"float","default":0.5}},"key":["key"],"indexes":{"byOwner":["owner"]},"live":true},
+  "jobs":{"columns":{"key":{"type":"int"},"state":{"type":"int"},"rank":{"type":"int"},"tries":{"type":"counter"}},"key":["key"],
+    "indexes":{"byState":["state","rank"],"byRank":["rank"]}},
   "seats":{"columns":{"group":{"type":"int"},"guest":{"type":"int"},"name":{"type":"string"},"moves":{"type":"counter"}},"key":["group","guest"]}
 }}"#;
 
@@ -96,7 +104,7 @@ mod tests {
 
     #[test]
     fn versions_differ_by_a_table_and_a_column() {
-        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [5, 6, 6]);
+        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [6, 7, 7]);
         let columns = |version: SchemaVersion| {
             let schema = version.schema();
             let things = schema.table_by_id(iolite_values::TableId::of("things")).expect("it has things");

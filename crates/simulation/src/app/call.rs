@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ACCOUNTS, SchemaVersion};
+use super::{ACCOUNTS, JOBS, RANKS, STATES, SchemaVersion};
 use crate::random::Random;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +102,54 @@ pub enum Call {
     Visit {
         key: i64,
     },
+    /// Adds a job to a state that has few: counts the answers of a query, and brings one more in.
+    Enqueue {
+        key: i64,
+        state: i64,
+        rank: i64,
+    },
+    /// Moves the first or last job of a state to the next state, by a write of that column alone; or aborts if there is none.
+    Take {
+        state: i64,
+        reverse: bool,
+    },
+    /// Moves a job in two indexes, whatever else is in its row.
+    Promote {
+        key: i64,
+        rank: i64,
+    },
+    /// Adds to a counter of a job, which no query looks at.
+    Try {
+        key: i64,
+    },
+    Unqueue {
+        key: i64,
+    },
+    /// Deletes the jobs from one rank to before another that are not in a state.
+    Sweep {
+        low: i64,
+        high: i64,
+        state: i64,
+    },
+    /// Writes into a number how many jobs are in a state.
+    Tally {
+        key: i64,
+        state: i64,
+    },
+    /// Gives a thing an owner who has none yet.
+    Crown {
+        key: i64,
+        owner: i64,
+    },
+    /// Takes a tag from all things that have it and are somebody's.
+    Cull {
+        tag: i64,
+    },
+    /// Writes the largest counter into a number, if it has come so far.
+    Charge {
+        key: i64,
+        least: i64,
+    },
     /// Adds to the sum of a game in turn, or aborts if the round is not the next one.
     Move {
         round: i64,
@@ -115,7 +163,7 @@ impl Call {
         let key = random.below(keys) as i64;
         let small = random.below(4) as i64;
         let part = ["left", "right"][random.below(2) as usize].to_owned();
-        match random.below(23) {
+        match random.below(35) {
             0..=2 => Call::Hit { key, amount: 1 + small },
             3..=5 => Call::transfer(random),
             6 => Call::Audit { key },
@@ -135,10 +183,29 @@ impl Call {
                 let (low, high) = (small, small + random.between(1, 4) as i64);
                 Call::Usher { group: key, low, high, reverse: random.chance(500) }
             }
+            23..=34 => Call::of_queries(random, key),
             21 if version != SchemaVersion::First => Call::Rank { key },
             22 if version != SchemaVersion::First => Call::Visit { key },
             _ if version == SchemaVersion::Pruned => Call::Hit { key, amount: small },
             _ => Call::Weigh { key, weight: small },
+        }
+    }
+
+    /// One that queries before it writes, or moves what others query.
+    fn of_queries(random: &mut Random, key: i64) -> Call {
+        let job = random.below(JOBS) as i64;
+        let (state, rank) = (random.below(STATES as u64) as i64, random.below(RANKS) as i64);
+        match random.below(12) {
+            0..=2 => Call::Enqueue { key: job, state, rank },
+            3 | 4 => Call::Take { state, reverse: random.chance(500) },
+            5 => Call::Promote { key: job, rank },
+            6 => Call::Try { key: job },
+            7 => Call::Unqueue { key: job },
+            8 => Call::Sweep { low: rank, high: rank + random.between(1, 3) as i64, state },
+            9 => Call::Tally { key, state },
+            10 if random.chance(500) => Call::Cull { tag: rank },
+            10 => Call::Charge { key, least: random.below(40) as i64 },
+            _ => Call::Crown { key, owner: state },
         }
     }
 
@@ -151,6 +218,20 @@ impl Call {
         let from = random.below(ACCOUNTS as u64) as i64;
         let to = (from + 1 + random.below(ACCOUNTS as u64 - 1) as i64) % ACCOUNTS;
         Call::Transfer { from, to, amount: 1 + random.below(60) as i64 }
+    }
+
+    /// Whether its closure rests on the answer of a query.
+    pub fn asks(&self) -> bool {
+        matches!(
+            self,
+            Call::Enqueue { .. }
+                | Call::Take { .. }
+                | Call::Sweep { .. }
+                | Call::Tally { .. }
+                | Call::Crown { .. }
+                | Call::Cull { .. }
+                | Call::Charge { .. }
+        )
     }
 
     /// Whether its closure can run in a version of the app.
@@ -175,6 +256,16 @@ impl Call {
             | Call::Leave { .. }
             | Call::Shuffle { .. }
             | Call::Usher { .. }
+            | Call::Enqueue { .. }
+            | Call::Take { .. }
+            | Call::Promote { .. }
+            | Call::Try { .. }
+            | Call::Unqueue { .. }
+            | Call::Sweep { .. }
+            | Call::Tally { .. }
+            | Call::Crown { .. }
+            | Call::Cull { .. }
+            | Call::Charge { .. }
             | Call::Move { .. } => true,
         }
     }

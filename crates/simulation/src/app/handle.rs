@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iolite_client::{Content, RunError, Transaction};
+use iolite_client::{Content, Question, RunError, Transaction};
 use iolite_values::{Cell, CellState, ColumnId, KeyRange, Operation, Row, RowKey, TableId, Value};
 
 /// Why a closure ends early.
@@ -29,6 +29,7 @@ pub trait Handle {
         limit: Option<usize>,
         reverse: bool,
     ) -> Result<Vec<(RowKey, Row)>, Stop>;
+    fn ask(&mut self, table: TableId, question: &Question) -> Result<Vec<(RowKey, Row)>, Stop>;
     fn write(&mut self, cell: Cell, operation: Operation) -> Result<(), Stop>;
     fn insert(&mut self, table: TableId, key: &RowKey, content: Content) -> Result<(), Stop>;
     fn delete(&mut self, table: TableId, key: &RowKey) -> Result<(), Stop>;
@@ -109,6 +110,10 @@ impl Handle for InClient<'_> {
         reverse: bool,
     ) -> Result<Vec<(RowKey, Row)>, Stop> {
         self.0.range(table, range, limit, reverse).map_err(stop)
+    }
+
+    fn ask(&mut self, table: TableId, question: &Question) -> Result<Vec<(RowKey, Row)>, Stop> {
+        self.0.ask(table, question).map_err(stop)
     }
 
     fn write(&mut self, cell: Cell, operation: Operation) -> Result<(), Stop> {

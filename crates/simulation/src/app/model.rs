@@ -2,20 +2,28 @@
 //!
 //! It shares with the product only what an operation does to a row; everything about versions, conflicts, caches and rebasing is absent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_client::Content;
+use iolite_client::{Content, Question};
 use iolite_values::{Cell, CellState, KeyRange, Operation, Row, RowKey, TableId, Value, Write};
 
 use super::handle::{Handle, Stop};
+use super::questions;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
-    rows: BTreeMap<(TableId, RowKey), Row>,
+    rows: BTreeMap<RowId, Row>,
     /// What the closure that runs at the moment has written.
     written: Vec<Write>,
+    /// Rows of which closures changed something, and those that they created or deleted: the latter are known whole to whoever ran them.
+    changed: BTreeSet<RowId>,
+    made: BTreeSet<RowId>,
+    /// Rows that are no answer of a question once a closure has changed something in them.
+    unknown: BTreeSet<RowId>,
 }
+
+pub type RowId = (TableId, RowKey);
 
 impl Model {
     /// Applies committed writes.
@@ -35,6 +43,23 @@ impl Model {
         std::mem::take(&mut self.written)
     }
 
+    /// The rows of the tables that are asked, jobs first, and what closures changed.
+    pub fn rows_asked(&self) -> Vec<RowId> {
+        let all: BTreeSet<&RowId> = self.rows.keys().chain(&self.changed).collect();
+        let of = |table| all.iter().filter(move |id| id.0 == TableId::of(table)).map(|id| (*id).clone());
+        of("jobs").chain(of("things")).chain(of("hits")).collect()
+    }
+
+    /// Leaves these rows out of answers once closures have changed them.
+    #[must_use]
+    pub fn without_knowing(&self, unknown: BTreeSet<RowId>) -> Model {
+        Model { unknown, ..self.clone() }
+    }
+
+    fn is_known(&self, id: &RowId) -> bool {
+        !self.unknown.contains(id) || !self.changed.contains(id) || self.made.contains(id)
+    }
+
     fn get(&self, table: TableId, key: &RowKey) -> Option<&Row> {
         self.rows.get(&(table, key.clone()))
     }
@@ -45,6 +70,11 @@ impl Model {
 
     fn push(&mut self, write: Write) {
         self.apply(std::slice::from_ref(&write));
+        let id = (write.cell.table, write.cell.row.clone());
+        if matches!(write.operation, Operation::Create | Operation::Delete) {
+            self.made.insert(id.clone());
+        }
+        self.changed.insert(id);
         self.written.push(write);
     }
 
@@ -97,6 +127,13 @@ impl Handle for Model {
         }
         rows.truncate(limit.unwrap_or(usize::MAX));
         Ok(rows)
+    }
+
+    fn ask(&mut self, table: TableId, question: &Question) -> Result<Vec<(RowKey, Row)>, Stop> {
+        let there =
+            |(id, row): &(&RowId, &Row)| id.0 == table && (Model::is_live(table) || row.exists()) && self.is_known(id);
+        let rows = self.rows.iter().filter(there).map(|(id, row)| (id.1.clone(), row.clone()));
+        Ok(questions::answer(question, rows))
     }
 
     fn write(&mut self, cell: Cell, operation: Operation) -> Result<(), Stop> {

@@ -6,7 +6,8 @@ use iolite_client::Content;
 use iolite_values::{Cell, CellState, ColumnId, KeyRange, ListOrder, Operation, Row, TableId, Value};
 
 use super::handle::{Handle, Stop, between, cell, row_key};
-use super::{ACCOUNTS, Call, GAME, OPENING_BALANCE, SEATS};
+use super::questions::{come_to, in_state, of_ranks, ordered, owned_by, owned_with_tag};
+use super::{ACCOUNTS, Call, GAME, JOBS_IN_STATE, OPENING_BALANCE, SEATS, STATES};
 
 /// Runs a call's closure.
 ///
@@ -50,6 +51,19 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
             Some(rank) => tx.write(cell("visits", &[*key], "value"), Operation::Add(rank)),
             None => Err(Stop::Abort("not ranked".into())),
         },
+        Call::Enqueue { key, state, rank } => enqueue(tx, *key, *state, *rank),
+        Call::Take { state, reverse } => take(tx, *state, *reverse),
+        Call::Promote { key, rank } => tx.write(job(*key, "rank"), Operation::Put(Value::Int(*rank))),
+        Call::Try { key } => tx.write(job(*key, "tries"), Operation::Add(1)),
+        Call::Unqueue { key } => tx.delete(TableId::of("jobs"), &row_key(&[*key])),
+        Call::Sweep { low, high, state } => sweep(tx, *low, *high, *state),
+        Call::Tally { key, state } => {
+            let jobs = tx.ask(TableId::of("jobs"), &in_state(*state))?;
+            put_number(tx, *key, jobs.len() as i64)
+        }
+        Call::Crown { key, owner } => crown(tx, *key, *owner),
+        Call::Cull { tag } => cull(tx, *tag),
+        Call::Charge { key, least } => charge(tx, *key, *least),
         Call::Move { round, amount } => take_turn(tx, *round, *amount),
     }
 }
@@ -122,6 +136,51 @@ fn usher(tx: &mut dyn Handle, group: i64, low: i64, high: i64, reverse: bool) ->
     tx.write(seat, Operation::Add(moves % 2 + i64::from(known)))
 }
 
+fn enqueue(tx: &mut dyn Handle, key: i64, state: i64, rank: i64) -> Result<(), Stop> {
+    if tx.ask(TableId::of("jobs"), &in_state(state))?.len() >= JOBS_IN_STATE {
+        return Err(Stop::Abort("full".into()));
+    }
+    let put = |column, value| (ColumnId::of(column), vec![Operation::Put(Value::Int(value))]);
+    tx.insert(TableId::of("jobs"), &row_key(&[key]), [put("state", state), put("rank", rank)].into())
+}
+
+fn take(tx: &mut dyn Handle, state: i64, reverse: bool) -> Result<(), Stop> {
+    let first = ordered(in_state(state), "rank", reverse, Some(1));
+    let found = tx.ask(TableId::of("jobs"), &first)?;
+    let Some((key, _)) = found.first() else { return Err(Stop::Abort("no job".into())) };
+    let next = Operation::Put(Value::Int((state + 1) % STATES));
+    tx.write(Cell { table: TableId::of("jobs"), row: key.clone(), column: ColumnId::of("state") }, next)
+}
+
+fn sweep(tx: &mut dyn Handle, low: i64, high: i64, state: i64) -> Result<(), Stop> {
+    for (key, _) in tx.ask(TableId::of("jobs"), &of_ranks(low, high, state))? {
+        tx.delete(TableId::of("jobs"), &key)?;
+    }
+    Ok(())
+}
+
+fn crown(tx: &mut dyn Handle, key: i64, owner: i64) -> Result<(), Stop> {
+    if !tx.ask(TableId::of("things"), &owned_by(owner))?.is_empty() {
+        return Err(Stop::Abort("taken".into()));
+    }
+    tx.write(thing(key, "owner"), Operation::Assign(Value::Int(owner)))
+}
+
+fn cull(tx: &mut dyn Handle, tag: i64) -> Result<(), Stop> {
+    for (key, _) in tx.ask(TableId::of("things"), &owned_with_tag(tag))? {
+        let tags = Cell { table: TableId::of("things"), row: key, column: ColumnId::of("tags") };
+        tx.write(tags, Operation::Remove(Value::Int(tag)))?;
+    }
+    Ok(())
+}
+
+fn charge(tx: &mut dyn Handle, key: i64, least: i64) -> Result<(), Stop> {
+    let largest = ordered(come_to(least), "value", true, Some(1));
+    let found = tx.ask(TableId::of("hits"), &largest)?;
+    let value = found.first().and_then(|(_, row)| int(row.cell(ColumnId::of("value"))));
+    put_number(tx, key, value.ok_or(Stop::Abort("not so far".into()))?)
+}
+
 fn take_turn(tx: &mut dyn Handle, round: i64, amount: i64) -> Result<(), Stop> {
     let [turn, sum] = game();
     if int(tx.cell(&turn)?.as_ref()).unwrap_or(0) != round {
@@ -138,6 +197,10 @@ pub(super) fn game() -> [Cell; 2] {
 
 fn thing(key: i64, column: &str) -> Cell {
     cell("things", &[key], column)
+}
+
+fn job(key: i64, column: &str) -> Cell {
+    cell("jobs", &[key], column)
 }
 
 fn balance_of(row: &Row) -> i64 {

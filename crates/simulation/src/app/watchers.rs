@@ -4,6 +4,7 @@ use iolite_values::{KeyRange, TableId, Value};
 
 use super::handle::{Handle, Stop, between, cell, row_key};
 use super::mutators::{game, int};
+use super::questions::{come_to, in_state_from, of_few, of_ranks, ordered, owned_with_tag};
 use crate::random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,14 @@ pub enum Watcher {
     Window { group: i64, low: i64, high: i64, limit: Option<usize>, reverse: bool },
     /// Some accounts, one of them by itself, and a balance.
     Ledger { low: i64, high: i64, limit: Option<usize>, reverse: bool },
+    /// Jobs of a state with at least a rank: an index of two columns.
+    Queue { state: i64, least: i64, limit: Option<usize>, reverse: bool },
+    /// Jobs from one rank to before another that are not in a state: an index, and a condition that it has not.
+    Ranks { low: i64, high: i64, but: i64, limit: Option<usize>, reverse: bool },
+    /// Things of a few owners or of nobody, and those with a tag that are somebody's: rows that are there without being created, and no index.
+    Owners { owner: i64, tag: i64, limit: Option<usize>, reverse: bool },
+    /// Counters that have come so far: what moves in the index is only added to.
+    Busy { least: i64, limit: Option<usize>, reverse: bool },
     /// A game: its rounds, and its sum.
     Game,
 }
@@ -33,13 +42,17 @@ impl Watcher {
         let (low, high) = (one.min(other), one.max(other) + 1);
         let limit = if random.chance(500) { Some(random.between(1, 3) as usize) } else { None };
         let reverse = random.chance(500);
-        match random.below(9) {
+        match random.below(16) {
             0 => Watcher::Bank,
             1 => Watcher::Pair { key },
             2 => Watcher::Thing { key },
             3 => Watcher::Pointer { key },
             4 => Watcher::Seats { group: key },
             5..=7 => Watcher::Window { group: key, low, high, limit, reverse },
+            8..=10 => Watcher::Queue { state: low % super::STATES, least: other % 4, limit, reverse },
+            11 | 12 => Watcher::Ranks { low, high, but: one % super::STATES, limit, reverse },
+            13 => Watcher::Owners { owner: low % 3, tag: other % 4, limit, reverse },
+            14 => Watcher::Busy { least: one * one, limit, reverse },
             _ => Watcher::Ledger { low: low / 2, high: high / 2, limit, reverse },
         }
     }
@@ -76,6 +89,23 @@ impl Watcher {
             }
             Watcher::Window { group, low, high, limit, reverse } => {
                 overlapping(tx, ["seats", "moves"], &[group, low], &[group, high], limit, reverse)
+            }
+            Watcher::Queue { state, least, limit, reverse } => {
+                let question = ordered(in_state_from(state, least), "rank", reverse, limit);
+                Ok(format!("{:?}", tx.ask(TableId::of("jobs"), &question)?))
+            }
+            Watcher::Ranks { low, high, but, limit, reverse } => {
+                let question = ordered(of_ranks(low, high, but), "rank", reverse, limit);
+                Ok(format!("{:?}", tx.ask(TableId::of("jobs"), &question)?))
+            }
+            Watcher::Owners { owner, tag, limit, reverse } => {
+                let few = tx.ask(TableId::of("things"), &ordered(of_few(owner), "owner", reverse, limit))?;
+                let tagged = tx.ask(TableId::of("things"), &owned_with_tag(tag))?;
+                Ok(format!("{few:?} {tagged:?}"))
+            }
+            Watcher::Busy { least, limit, reverse } => {
+                let question = ordered(come_to(least), "value", reverse, limit);
+                Ok(format!("{:?}", tx.ask(TableId::of("hits"), &question)?))
             }
             Watcher::Game => {
                 let [turn, sum] = game();

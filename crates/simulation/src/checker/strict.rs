@@ -4,7 +4,8 @@
 //! Clients are told later than gateways, when the feed is there, so they cannot see all of it. (The client of the paper is a gateway here.)
 
 use iolite_values::{
-    Attempt, Cell, Commutativity, Read, StoreIncarnation, Timestamp, TransactionId, Write, observes, writes_commute,
+    Attempt, Cell, Commutativity, Read, StoreIncarnation, Timestamp, TransactionId, Write, disturbs, observes,
+    writes_commute,
 };
 
 use super::{Commits, Invariant, Violation};
@@ -115,12 +116,18 @@ fn before(own: &Node, other: &Node) -> Option<Before> {
         .writes
         .iter()
         .find(|write| other.writes.iter().any(|later| writes_commute(write, later) == Commutativity::Conflict));
-    let written = || own.writes.iter().find(|write| other.reads.iter().any(|read| observes(read, write)));
-    let read = || other.writes.iter().find(|write| own.reads.iter().any(|read| observes(read, write)));
+    let written = || disturbing(own.writes, other.reads);
+    let read = || disturbing(other.writes, own.reads);
     let clash = |write: &Write, how| Before::Timestamps { cell: write.cell.clone(), how };
     let both = both.map(|write| clash(write, Clash::BothWrite));
     let written = || written().map(|write| clash(write, Clash::WritesWhatIsRead));
     both.or_else(written).or_else(|| read().map(|write| clash(write, Clash::ReadsWhatIsWritten)))
+}
+
+/// A write of one transaction by which it changes what another one read. Of a query all its writes to a row are judged together.
+fn disturbing<'a>(writes: &'a [Write], reads: &[Read]) -> Option<&'a Write> {
+    let mut disturbed = reads.iter().filter(|read| disturbs(writes, read));
+    disturbed.find_map(|read| writes.iter().find(|write| observes(read, write)))
 }
 
 fn shortest_cycle(after: &[Vec<usize>]) -> Option<Vec<usize>> {

@@ -6,7 +6,7 @@ use iolite_client::{CallStatus, MutationStatus, Ticket, View};
 use iolite_engine::{Position, RecoveredRecord};
 use iolite_store::{Completion, CompletionDecision};
 use iolite_values::{
-    Attempt, ClientId, Counter, Decision, Id, Level, Operation, StoreIncarnation, Timestamp, Transaction,
+    Attempt, ClientId, Counter, Decision, Id, Level, Operation, Read, StoreIncarnation, Timestamp, Transaction,
     TransactionId, Value, Write,
 };
 use iolite_wire::journal::{Completed, CompletedDecision, JournalRecord};
@@ -68,7 +68,17 @@ fn add_record(
     write: Option<Write>,
     micros: u64,
 ) {
-    let decision = write.map_or(CompletedDecision::Aborted, |write| CompletedDecision::Committed(vec![write]));
+    add_records(history, of, transaction, write.map(|write| vec![write]), micros);
+}
+
+fn add_records(
+    history: &mut History,
+    of: StoreIncarnation,
+    transaction: TransactionId,
+    writes: Option<Vec<Write>>,
+    micros: u64,
+) {
+    let decision = writes.map_or(CompletedDecision::Aborted, CompletedDecision::Committed);
     let completed = Completed {
         transaction,
         attempt: iolite_values::Attempt(1),
@@ -379,17 +389,26 @@ fn a_journal_that_comes_back_with_another_record_is_found() {
 
 /// A gateway gives the store a transaction that is told, and commits at `micros`.
 fn at_gateway(history: &mut History, counter: u64, write: Write, submitted: Moment, micros: u64) {
+    at_gateway_with(history, counter, (Vec::new(), vec![write]), submitted, micros);
+}
+
+fn at_gateway_with(
+    history: &mut History,
+    counter: u64,
+    (reads, writes): (Vec<Read>, Vec<Write>),
+    submitted: Moment,
+    micros: u64,
+) {
     let (id, attempt) = (issued(counter), Attempt(1));
-    let writes = vec![write.clone()];
     let calls = history.calls_of_stores.entry(store(1)).or_default();
-    let decision = Decision::Commit(writes);
+    let decision = Decision::Commit(writes.clone());
     calls.note_submission(
         submitted,
-        &Transaction { id, attempt, snapshot: Timestamp::ZERO, reads: Vec::new(), level: Level::Strict, decision },
+        &Transaction { id, attempt, snapshot: Timestamp::ZERO, reads, level: Level::Strict, decision },
     );
     let completion = Completion { attempt, at: at(micros), decision: CompletionDecision::Committed };
     calls.note_report(submitted + 1, id, &completion);
-    add_record(history, store(1), id, Some(write), micros);
+    add_records(history, store(1), id, Some(writes), micros);
 }
 
 fn put(value: i64) -> Write {
@@ -431,3 +450,5 @@ fn an_end_that_only_a_gateway_was_told_has_to_be_recorded() {
     history.stores.get_mut(&store(1)).expect("it is there").replicas.clear();
     assert_eq!(violated(&history), Some(Invariant::Durability));
 }
+
+mod queries;
