@@ -18,7 +18,7 @@ fn equal_seeds_give_equal_runs() {
 
 #[test]
 fn the_anomaly_of_figure_9_is_told_as_a_timeline() {
-    let found = (1..=30).map(|seed| run(seed, Broken::ValidateAsFigure9)).find(|outcome| outcome.violation.is_some());
+    let found = (25..=60).map(|seed| run(seed, Broken::ValidateAsFigure9)).find(|outcome| outcome.violation.is_some());
     let outcome = found.expect("one of the seeds finds it");
     let violation = outcome.violation.expect("it is the one that was found");
     assert_eq!(violation.invariant, Invariant::Strictness, "{violation}");

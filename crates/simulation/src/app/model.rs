@@ -50,6 +50,11 @@ impl Model {
         of("jobs").chain(of("things")).chain(of("hits")).collect()
     }
 
+    /// Whether closures changed a row that they did not make, of which whoever ran them may know no more.
+    pub fn changed_in_part(&self) -> bool {
+        self.changed.difference(&self.made).next().is_some()
+    }
+
     /// Leaves these rows out of answers once closures have changed them.
     #[must_use]
     pub fn without_knowing(&self, unknown: BTreeSet<RowId>) -> Model {

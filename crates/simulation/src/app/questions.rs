@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn what_was_never_written_is_null_or_the_counter_s_zero() {
         let (tagged, own) = (("tags", Operation::Insert(Value::Int(1))), ("owner", Operation::Assign(Value::Int(1))));
-        let things = [row(&[tagged.clone()]), row(&[tagged, own.clone()]), row(&[own])];
+        let things = [row(std::slice::from_ref(&tagged)), row(&[tagged, own.clone()]), row(&[own])];
         assert_eq!(keys(&owned_with_tag(1), &things), are(&[1]));
         assert_eq!(keys(&of_few(0), &things), are(&[0, 1, 2]));
         assert_eq!(keys(&of_few(2), &things), are(&[0]));

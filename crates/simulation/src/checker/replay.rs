@@ -117,6 +117,9 @@ fn is_seen_in_part(history: &History, model: &Model, sighting: &Sighting, expect
     let asks = |pending: &PendingThen| {
         history.calls.get(&(sighting.client, pending.counter)).is_some_and(|called| called.call.asks())
     };
+    if !expected.changed_in_part() {
+        return false;
+    }
     if sighting.view != View::Confirmed && sighting.pending.iter().any(asks) {
         return true;
     }
