@@ -1,6 +1,7 @@
 //! Pending mutations on top of answers.
 
-use iolite_wire::message::Verdict;
+use iolite_values::Counter;
+use iolite_wire::message::{Outcome, Verdict};
 
 use super::*;
 
@@ -20,6 +21,17 @@ fn writer(harness: &mut Harness, name: &str, writes: Vec<Write>) {
             _ => tx.write(write.cell.clone(), write.operation.clone()).map_err(stopped),
         })
     });
+}
+
+/// The only mutation that was submitted is committed, with these writes, and told in one advance.
+fn confirm(harness: &mut Harness, gateway: &mut Gateway, counter: Counter, writes: Vec<Write>) {
+    let mut advance = gateway.written(writes);
+    gateway.now += 1;
+    advance.to = at(gateway.now);
+    let verdict = Verdict::Committed(at(gateway.now));
+    let attempt = harness.take_submits()[0].attempt;
+    advance.outcomes = vec![Outcome { counter, attempt, verdict }];
+    harness.advance(advance);
 }
 
 #[test]
@@ -54,13 +66,7 @@ fn a_row_that_was_just_created_is_an_answer_at_once_and_stays_one_when_it_is_con
     gateway.answer(&mut harness);
     assert_eq!(last(&seen), [7, 1]);
     let shown = seen.borrow().len();
-    let mut advance = gateway.written(create(7, "ann", 0));
-    gateway.now += 1;
-    advance.to = at(gateway.now);
-    let verdict = Verdict::Committed(at(gateway.now));
-    let attempt = harness.take_submits()[0].attempt;
-    advance.outcomes = vec![iolite_wire::message::Outcome { counter, attempt, verdict }];
-    harness.advance(advance);
+    confirm(&mut harness, &mut gateway, counter, create(7, "ann", 0));
     assert_eq!((last(&seen), seen.borrow().len()), (vec![7, 1], shown), "there was nothing new to show");
     assert_eq!(harness.client.pending().count(), 0);
 }
@@ -143,13 +149,7 @@ fn a_mutation_behind_one_that_takes_a_row_out_of_its_query_hears_when_the_row_is
     let counter = harness.mutate("clear");
     harness.mutate("look");
     assert_eq!(*seen.borrow(), [false]);
-    let mut advance = gateway.written(vec![delete(1)]);
-    gateway.now += 1;
-    advance.to = at(gateway.now);
-    let verdict = Verdict::Committed(at(gateway.now));
-    let attempt = harness.take_submits()[0].attempt;
-    advance.outcomes = vec![iolite_wire::message::Outcome { counter, attempt, verdict }];
-    harness.advance(advance);
+    confirm(&mut harness, &mut gateway, counter, vec![delete(1)]);
     while !gateway.answer(&mut harness).is_empty() {}
     gateway.commit(&mut harness, create(1, "ben", 1));
     assert_eq!(seen.borrow().last(), Some(&true), "no query brings it any more");
@@ -186,12 +186,6 @@ fn a_mutation_that_queried_runs_again_when_a_row_that_one_before_it_changed_turn
     gateway.answer(&mut harness);
     harness.mutate("look");
     assert_eq!(*seen.borrow(), [Vec::<i64>::new()], "what else is in row 1, nobody here knows");
-    let mut advance = gateway.written(vec![put(1, "owner", "ann")]);
-    gateway.now += 1;
-    advance.to = at(gateway.now);
-    let verdict = Verdict::Committed(at(gateway.now));
-    let attempt = harness.take_submits()[0].attempt;
-    advance.outcomes = vec![iolite_wire::message::Outcome { counter, attempt, verdict }];
-    harness.advance(advance);
+    confirm(&mut harness, &mut gateway, counter, vec![put(1, "owner", "ann")]);
     assert_eq!(seen.borrow().last(), Some(&vec![1]));
 }

@@ -151,14 +151,20 @@ fn who_waits_for_its_own_outcomes_is_told_then_who_came_and_went() {
     world.input(Input::Store(Event::Reply(id, late)));
 }
 
-#[test]
-fn a_session_that_is_behind_follows_nothing_and_is_caught_up_with_an_answer() {
+/// Session 1 was told so much that it is behind.
+fn behind() -> World {
     let mut world = watched();
     world.gateway.settings.limits.undrained_bytes_max = 1000;
     world.gateway.settings.limits.catch_up_undrained_bytes = 100;
     world.sockets_take = false;
     world.commit(vec![title(1, &"x".repeat(2000))]);
     assert!(world.gateway.open(SessionId(1)).expect("open").is_behind());
+    world
+}
+
+#[test]
+fn a_session_that_is_behind_follows_nothing_and_is_caught_up_with_an_answer() {
+    let mut world = behind();
     assert_eq!(world.gateway.queries.followers(), 0);
     world.take();
     world.commit(vec![state(1, "done"), state(2, "open")]);
@@ -170,14 +176,9 @@ fn a_session_that_is_behind_follows_nothing_and_is_caught_up_with_an_answer() {
     assert_eq!(world.take(), vec![told(1, with_snapshots(world.position(), vec![answer(1, rows)]))]);
 }
 
-/// Session 1 was told so much that it is behind, and has taken it.
+/// The session that is behind misses this, and has taken what it was told.
 fn caught_up_after(missed: Vec<Write>) -> World {
-    let mut world = watched();
-    world.gateway.settings.limits.undrained_bytes_max = 1000;
-    world.gateway.settings.limits.catch_up_undrained_bytes = 100;
-    world.sockets_take = false;
-    world.commit(vec![title(1, &"x".repeat(2000))]);
-    assert!(world.gateway.open(SessionId(1)).expect("open").is_behind());
+    let mut world = behind();
     world.take();
     if !missed.is_empty() {
         world.commit(missed);
