@@ -120,7 +120,7 @@ fn is_seen_in_part(history: &History, model: &Model, sighting: &Sighting, expect
     if !expected.changed_in_part() {
         return false;
     }
-    if sighting.view != View::Confirmed && sighting.pending.iter().any(asks) {
+    if sighting.pending.iter().any(asks) {
         return true;
     }
     let candidates = expected.rows_asked();
