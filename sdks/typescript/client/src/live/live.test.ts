@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { type ClientOf, defineMutators, defineSchema, live, MutationError, mutator, newId, s, table } from "../index.js";
-import { type DevServer, startDevServer } from "../testing/devServer.js";
+import { defineMutators, defineSchema, live, MutationError, mutator, newId, s, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
+import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
 import type { Live } from "./types.js";
 
@@ -33,8 +33,6 @@ const mutators = defineMutators(schema, {
   }),
 });
 
-type App = ClientOf<typeof mutators>;
-
 async function becomes<T>(binding: Live<T>, wanted: T): Promise<void> {
   const stop = binding.onChange(() => undefined);
   await until(`${JSON.stringify(wanted)}, not ${JSON.stringify(binding.value)}`, () => {
@@ -49,24 +47,7 @@ async function becomes<T>(binding: Live<T>, wanted: T): Promise<void> {
 }
 
 describe("live bindings", () => {
-  let server: DevServer;
-  const apps: App[] = [];
-
-  async function open(device = new FakeDevice()): Promise<App> {
-    const { url, token } = server;
-    const app = await device.openTab({ url, token, name: "live", user: "ann", schema, mutators });
-    apps.push(app);
-    await until("the connection", () => app.connection.status === "online");
-    return app;
-  }
-
-  before(async () => {
-    server = await startDevServer();
-  });
-  after(async () => {
-    await Promise.all(apps.map((app) => app.close()));
-    await server.stop();
-  });
+  const open = servedApps({ name: "live", schema, mutators });
 
   test("of one value are variables that two clients share", async () => {
     const [ann, ben] = [await open(), await open()];

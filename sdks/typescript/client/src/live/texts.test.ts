@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { type ClientOf, defineMutators, defineSchema, live, MutationError, mutator, newId, s, table } from "../index.js";
-import { type DevServer, startDevServer } from "../testing/devServer.js";
+import { defineMutators, defineSchema, live, MutationError, mutator, newId, s, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
+import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
 
 const schema = defineSchema({
@@ -24,31 +24,12 @@ const mutators = defineMutators(schema, {
   }),
 });
 
-type App = ClientOf<typeof mutators>;
-
 describe("texts", () => {
-  let server: DevServer;
-  const apps: App[] = [];
-
-  async function open(device = new FakeDevice()): Promise<App> {
-    const { url, token } = server;
-    const app = await device.openTab({ url, token, name: "texts", user: "ann", schema, mutators });
-    apps.push(app);
-    await until("the connection", () => app.connection.status === "online");
-    return app;
-  }
+  const open = servedApps({ name: "texts", schema, mutators });
 
   async function says(page: { value: string | undefined }, wanted: string): Promise<void> {
     await until(`${JSON.stringify(wanted)}, not ${JSON.stringify(page.value)}`, () => page.value === wanted);
   }
-
-  before(async () => {
-    server = await startDevServer();
-  });
-  after(async () => {
-    await Promise.all(apps.map((app) => app.close()));
-    await server.stop();
-  });
 
   test("begin with a string, are read as one, and are changed by position in mutators", async () => {
     const app = await open();

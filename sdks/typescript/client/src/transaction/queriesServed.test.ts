@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { type ClientOf, defineMutators, defineSchema, mutator, s, table } from "../index.js";
-import { type DevServer, startDevServer } from "../testing/devServer.js";
+import { defineMutators, defineSchema, mutator, s, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
+import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
 
 const schema = defineSchema({
@@ -19,27 +19,8 @@ const mutators = defineMutators(schema, {
   give: mutator((tx, { id, owner }: { id: number; owner: string }) => tx.tasks.update(id, { owner })),
 });
 
-type App = ClientOf<typeof mutators>;
-
 describe("queries that a server answers", () => {
-  let server: DevServer;
-  const apps: App[] = [];
-
-  async function open(device = new FakeDevice()): Promise<App> {
-    const { url, token } = server;
-    const app = await device.openTab({ url, token, name: "queries", user: "ann", schema, mutators });
-    apps.push(app);
-    await until("the connection", () => app.connection.status === "online");
-    return app;
-  }
-
-  before(async () => {
-    server = await startDevServer();
-  });
-  after(async () => {
-    await Promise.all(apps.map((app) => app.close()));
-    await server.stop();
-  });
+  const open = servedApps({ name: "queries", schema, mutators });
 
   test("follow what others do to their rows, in a tab that follows too", async () => {
     const writer = await open();
