@@ -48,7 +48,9 @@ pub fn validate(transaction: &Transaction, facts: &Facts, plan: &Plan, broken: B
     }
     match check_effects(transaction.writes(), facts) {
         Ok(()) => Verdict::Accept,
-        Err(Unfit::NoSuchElement) => Verdict::Reply(CommitReply::Conflict { at_least: facts.standing.highest }),
+        Err(Unfit::NoSuchElement | Unfit::RowIsThere) => {
+            Verdict::Reply(CommitReply::Conflict { at_least: facts.standing.highest })
+        }
         Err(Unfit::Refused(refusal)) => Verdict::Refuse(refusal),
     }
 }
@@ -109,6 +111,8 @@ enum Unfit {
     Refused(Refusal),
     /// A list is not as long as the transaction takes it to be.
     NoSuchElement,
+    /// It creates a row, and there is one.
+    RowIsThere,
 }
 
 /// Applies the writes to what the rows hold now, and sees whether they can be.
@@ -120,6 +124,9 @@ fn check_effects(writes: &[Write], facts: &Facts) -> Result<(), Unfit> {
         let row = rows.entry(id.clone()).or_insert_with(latest);
         if let Operation::SetAt { index, .. } = write.operation {
             check_index(row.cell(write.cell.column), index)?;
+        }
+        if write.operation == Operation::Create && row.exists() {
+            return Err(Unfit::RowIsThere);
         }
         row.apply(write.cell.column, &write.operation)
             .map_err(|mismatch| Unfit::Refused(Refusal::Type { cell: write.cell.clone(), mismatch }))?;

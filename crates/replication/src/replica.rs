@@ -27,6 +27,7 @@ mod finalise;
 mod first_group;
 mod followers;
 mod lists;
+mod lives;
 mod origin;
 mod outcome;
 mod outgoing;

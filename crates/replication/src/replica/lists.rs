@@ -79,8 +79,7 @@ impl Replica {
     /// The element has to be there, and at the proposed timestamp already.
     fn place_of_set_at(&self, cell: &Cell, index: usize, length: Length, at: Timestamp) -> Place {
         if index >= length.latest {
-            let last = self.versions.row(cell.table, &cell.row).and_then(|row| row.history().last());
-            return Place::Nowhere { at_least: last.map_or(self.barrier, |version| version.at.max(self.barrier)) };
+            return self.below_last_of(cell.table, &cell.row);
         }
         if index < length.proposed {
             return Place::Free;

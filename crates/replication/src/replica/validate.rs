@@ -181,7 +181,7 @@ impl Replica {
         if self.settings.broken != Broken::ValidateAsFigure9 {
             place = place.max(self.place_among_readers(proposal));
         }
-        place = place.max(self.place_in_lists(proposal.writes(), at));
+        place = place.max(self.place_in_lists(proposal.writes(), at)).max(self.place_in_lives(proposal.writes()));
         match place {
             Place::Free => Ok(()),
             Place::Above(above) => Err(Objection::Retry { above }),

@@ -12,8 +12,8 @@ use iolite_replication::node::{Configuration, Epoch, ProposalId, ShardId};
 use iolite_replication::{Logged, Replica, decisions};
 use iolite_store::{CommitReply, Completion, CompletionDecision, ReadReply};
 use iolite_values::{
-    Attempt, ColumnId, Commutativity, Interest, Level, Read, Row, RowKey, TableId, Timestamp, TransactionId, Write,
-    disturbs, writes_commute,
+    Attempt, ColumnId, Commutativity, Interest, Level, Operation, Read, Row, RowKey, TableId, Timestamp, TransactionId,
+    Write, disturbs, writes_commute,
 };
 
 use super::client::Submission;
@@ -28,6 +28,7 @@ pub enum Violation {
     StaleRead(String),
     NotStrict(String),
     LostUpdate(String),
+    CreatedTwice(String),
     Feed(String),
     Recovery(String),
     Stuck(String),
@@ -42,6 +43,7 @@ impl fmt::Display for Violation {
             Violation::StaleRead(what) => write!(f, "committed on what was not true: {what}"),
             Violation::NotStrict(what) => write!(f, "no order agrees with timestamps and real time: {what}"),
             Violation::LostUpdate(what) => write!(f, "overwrote what its snapshot did not have: {what}"),
+            Violation::CreatedTwice(what) => write!(f, "created a row that was there: {what}"),
             Violation::Feed(what) => write!(f, "the feed is not what committed: {what}"),
             Violation::Recovery(what) => write!(f, "recovered another state: {what}"),
             Violation::TwoConfigurations(what) => write!(f, "an epoch has two configurations: {what}"),
@@ -193,7 +195,7 @@ fn submissions(cluster: &Cluster) -> BTreeMap<(TransactionId, Attempt), &Submiss
 
 type Model = BTreeMap<(TableId, RowKey), Row>;
 
-/// What each transaction saw is the state just below its timestamp, and what was called valid is the state at its snapshot.
+/// What each transaction saw is the state just below its timestamp, what was called valid is the state at its snapshot, and no row was created that was there.
 fn check_reads(
     committed: &[Committed],
     submissions: &BTreeMap<(TransactionId, Attempt), &Submission>,
@@ -211,6 +213,9 @@ fn check_reads(
         check_seen(&model, &submission.transaction.reads, &submission.seen, &(commit.transaction, commit.at))?;
         for write in &commit.writes {
             let row = model.entry((write.cell.table, write.cell.row.clone())).or_default();
+            if write.operation == Operation::Create && row.exists() {
+                return Err(Violation::CreatedTwice(format!("{:?} at {:?}", write.cell.row, commit.at)));
+            }
             row.apply(write.cell.column, &write.operation).expect("types were checked");
         }
     }

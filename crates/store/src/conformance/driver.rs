@@ -129,6 +129,12 @@ impl Driver {
         at
     }
 
+    /// Submits a transaction that may not be able to commit.
+    pub fn try_commit(&mut self, writes: Vec<Write>) -> CommitReply {
+        let transaction = self.transaction(Vec::new(), Decision::Commit(writes));
+        self.submit(&transaction)
+    }
+
     pub fn commit_of(&mut self, transaction: &Transaction) -> Timestamp {
         match self.submit(transaction) {
             CommitReply::Completed(Completion { at, decision: CompletionDecision::Committed, .. }) => {

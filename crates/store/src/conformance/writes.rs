@@ -4,7 +4,7 @@ use iolite_values::{CellState, Decision, Interest, ListOrder, Operation, Value};
 
 use super::Behaviour;
 use super::driver::{Driver, TABLE, life, range, typed, write};
-use crate::{Refusal, Reply, Request};
+use crate::{CommitReply, Refusal, Reply, Request};
 
 pub const BEHAVIOURS: &[Behaviour] = &[
     ("a scalar holds what was put last", scalar),
@@ -15,6 +15,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("a map holds the entries that were put and not removed", map),
     ("a text holds what was inserted, and edits that do not fit it change nothing", text),
     ("a row that is deleted and created again is empty", life_of_a_row),
+    ("a row is created only where none is", one_life_at_a_time),
     ("the operations of a transaction take effect together and in order", one_transaction),
     ("an operation of another type than its cell's is refused", other_type),
 ];
@@ -79,6 +80,22 @@ fn life_of_a_row(driver: &mut Driver) {
     let rows = driver.read_at(interest, at).rows;
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0].row.exists(), rows[0].row.cells().count()), (true, 0));
+}
+
+/// Whoever creates a row need not have read that there is none: a phone without a connection cannot (docs/decisions/0021).
+fn one_life_at_a_time(driver: &mut Driver) {
+    let create = || life(1, Operation::Create);
+    driver.commit(vec![create(), write(1, Operation::Put(Value::Int(1)))]);
+    for writes in [vec![create()], vec![life(2, Operation::Create), create()]] {
+        let reply = driver.try_commit(writes);
+        assert!(matches!(reply, CommitReply::Conflict { .. }), "{reply:?}");
+    }
+    assert_eq!(driver.cell(1), Some(CellState::Scalar(Value::Int(1))), "what was there is left alone");
+    let anew = vec![life(1, Operation::Delete), create(), write(1, Operation::Put(Value::Int(2)))];
+    driver.commit(anew);
+    assert_eq!(driver.cell(1), Some(CellState::Scalar(Value::Int(2))), "it ended the old one itself");
+    let reply = driver.try_commit(vec![life(3, Operation::Create), life(3, Operation::Create)]);
+    assert!(matches!(reply, CommitReply::Conflict { .. }), "nor twice in one transaction: {reply:?}");
 }
 
 fn one_transaction(driver: &mut Driver) {

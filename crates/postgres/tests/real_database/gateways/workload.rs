@@ -213,7 +213,9 @@ async fn claim(view: &View<'_>, room: i64, token: i64) -> (Vec<Read>, Decision) 
     if tokens.len() >= TOKENS_MAX {
         return (vec![read], Decision::Abort("full".into()));
     }
-    (vec![read], Decision::Commit(vec![life(TOKENS, (room, token), Operation::Create)]))
+    let is_claimed = tokens.iter().any(|own| own.key == key((room, token)));
+    let create = (!is_claimed).then(|| life(TOKENS, (room, token), Operation::Create));
+    (vec![read], Decision::Commit(create.into_iter().collect()))
 }
 
 fn room_of(room: i64) -> KeyRange {
