@@ -26,7 +26,6 @@ const APPS: &[App] = &[
         files: &[
             "examples/page/src/startPage.tsx",
             "examples/page/src/openClient.ts",
-            "examples/page/src/ownIds.ts",
             "examples/page/src/useMarks.ts",
             "examples/page/src/SyncChip.tsx",
             "examples/page/src/connectionWords.ts",

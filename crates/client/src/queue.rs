@@ -13,7 +13,7 @@ mod lane;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use iolite_values::{Counter, Read, Row};
+use iolite_values::{Cell, Counter, Read, Row};
 
 use iolite_wire::message::{Outcome, SubscriptionId};
 
@@ -190,13 +190,36 @@ impl Queue {
     pub(crate) fn sink(&mut self, foreseen: &Foreseen, cache: &Cache) -> Option<Entry> {
         let entry = self.take(foreseen.of)?;
         self.overlay.sink(entry.writes());
-        let other = foreseen.rows.keys().filter(|id| !foreseen.is_as_foreseen(id, cache));
-        let other: Vec<RowId> = other.cloned().collect();
+        let is_other =
+            |id: &&RowId| !foreseen.is_as_foreseen(id, cache) || self.rested_on_the_making_of(&entry, id, cache);
+        let other: Vec<RowId> = foreseen.rows.keys().filter(is_other).cloned().collect();
         if !other.is_empty() {
             self.touched.extend(other.iter().cloned());
-            self.unsettle(other);
+            // Of thousands that were made offline, each leaves the others as they are.
+            if self.any_stands_on(&other) {
+                self.unsettle(other);
+            }
         }
         Some(entry)
+    }
+
+    /// Whether an entry behind one that is gone knew a row only because that one made it.
+    fn rested_on_the_making_of(&self, gone: &Entry, id: &RowId, cache: &Cache) -> bool {
+        let life = Cell::row(id.0, id.1.clone());
+        if gone.writes().iter().all(|write| write.cell != life) {
+            return false;
+        }
+        let row = Changed::Rows([id.clone()].into());
+        let held =
+            |entry: &Entry, read: &Read| cache.interests.holds_for(Demand::Mutation(entry.counter()), &read.interest());
+        self.entries.values().any(|entry| entry.reads().any(|read| row.concerns(read) && !held(entry, read)))
+    }
+
+    /// Whether any entry writes or has read one of these rows.
+    fn any_stands_on(&self, rows: &[RowId]) -> bool {
+        let changed = Changed::Rows(rows.iter().cloned().collect());
+        rows.iter().any(|(table, key)| self.overlay.row(*table, key).is_some())
+            || self.entries.values().any(|entry| entry.reads().any(|read| changed.concerns(read)))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -252,9 +275,11 @@ impl Queue {
         assert_eq!(self.bytes, bytes, "the bytes of the calls");
         for (counter, entry) in &self.entries {
             assert_eq!(*counter, entry.counter());
-            let held = |read: &Read| cache.interests.holds_for(Demand::Mutation(*counter), &read.interest());
-            let stands = *counter > self.settled || entry.reads().all(held);
-            assert!(stands, "what a settled mutation read is held, or nobody would tell that it changed");
+            let demand = Demand::Mutation(*counter);
+            let reader = Reader::new(cache, Some(&self.overlay), None);
+            let told = |read: &Read| cache.interests.holds_for(demand, &read.interest()) || reader.is_made_below(read);
+            let stands = *counter > self.settled || entry.reads().all(told);
+            assert!(stands, "what a settled mutation read is held or made here, or nobody would tell that it changed");
         }
         let sent = |entry: &&Entry| entry.open_attempt().is_some();
         assert!(self.entries.values().filter(sent).count() <= 1, "a lane submits one mutation at a time");

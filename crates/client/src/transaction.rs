@@ -20,8 +20,8 @@ use iolite_values::{ColumnId, Id, Operation, Schema};
 
 pub use error::RunError;
 pub(crate) use random::{Random, mix};
-pub(crate) use run::Missed;
 pub use run::{Closed, Run, RunOf};
+pub(crate) use run::{Lives, Missed};
 
 use crate::text::Documents;
 use crate::view::Reader;

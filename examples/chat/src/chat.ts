@@ -1,7 +1,8 @@
 /** The chat's data as hooks: all that its page knows of Iolite. `../redis/src/page/chat.ts` is the same on Redis. */
 
+import { newId } from "@iolite/client";
 import { useClient, useLive, useMutation, useReactive } from "@iolite/react";
-import { type Mark, type Me, ownId, ownNewest, startPage, useMarks, useMe } from "examples-page";
+import { type Mark, type Me, startPage, useMarks, useMe } from "examples-page";
 import { type ComponentType, useEffect, useState } from "react";
 
 import { type Line, mutators, type Room, schema } from "./model";
@@ -32,9 +33,7 @@ export function useOpen(): (room: string, name: string) => void {
 
 export function useSay(room: string, { id, name }: Me): (text: string) => void {
   const say = useMutation("say");
-  // What one says without a network has its place then.
-  useReactive((tx) => tx.lines.range(ownNewest(id)), [id]);
-  return (text) => say({ room, line: { id: ownId(id), by: id, author: name, text } });
+  return (text) => say({ room, line: { id: newId(), by: id, author: name, text } });
 }
 
 const LOOK_EVERY_MS = 20_000;

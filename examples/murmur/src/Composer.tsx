@@ -1,20 +1,18 @@
 /** Where one writes. */
 
-import { useMutation, useReactive } from "@iolite/react";
-import { ownId, ownNewest } from "examples-page";
+import { newId } from "@iolite/client";
+import { useMutation } from "@iolite/react";
 import { useState } from "react";
 
 export function Composer({ user }: { user: string }) {
   const post = useMutation("post");
-  // What one writes without a network has its place then.
-  useReactive((tx) => tx.posts.range(ownNewest(user)), [user]);
   const [text, setText] = useState("");
   return (
     <form
       className="composer card"
       onSubmit={(event) => {
         event.preventDefault();
-        post({ id: ownId(user), by: user, text: text.trim() });
+        post({ id: newId(), by: user, text: text.trim() });
         setText("");
       }}
     >

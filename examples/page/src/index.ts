@@ -4,7 +4,6 @@ export { type ConnectionWords, connectionWords } from "./connectionWords";
 export { type Me, useMe } from "./me";
 export { Notice } from "./Notice";
 export { openClient } from "./openClient";
-export { ownId, ownNewest } from "./ownIds";
 export { Refusals } from "./Refusals";
 export { registerServiceWorker } from "./registerServiceWorker";
 export { startPage } from "./startPage";

@@ -12,7 +12,7 @@ use crate::live::{self, LIVE};
 use crate::queue::{GivenUp, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
 use crate::reason::shortened;
-use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
+use crate::transaction::{Closed, Lives, Random, Run, RunOf, Transaction};
 use crate::view::{Reader, View};
 
 impl Client {
@@ -27,18 +27,20 @@ impl Client {
     /// When it was not asked for: the host's mistake.
     pub fn begin(&mut self, of: RunOf) -> Run {
         assert_eq!(self.running, Some(of), "a host begins the run that it was asked for");
-        let (view, called_at, counter) = match of {
+        let random = |counter| Random::of(TransactionId { client: self.identity, counter });
+        match of {
             RunOf::Mutation(counter) => {
-                let called_at = self.queue.entry(counter).map(|entry| entry.mutation.called_at);
-                (View::Optimistic, called_at.unwrap_or_default(), counter)
+                let (called_at, lives) = match self.queue.entry(counter) {
+                    Some(entry) => (entry.mutation.called_at, entry.lives),
+                    None => (WallTime::default(), Lives::ForSure),
+                };
+                Run { lives, ..Run::new(of, View::Optimistic, called_at, random(counter)) }
             }
             RunOf::Reaction(id) => {
                 let view = self.reactions.get(id).map(|reaction| reaction.view).unwrap_or_default();
-                (view, WallTime::default(), Counter(0))
+                Run::new(of, view, WallTime::default(), random(Counter(0)))
             }
-        };
-        let random = Random::of(TransactionId { client: self.identity, counter });
-        Run::new(of, view, called_at, random)
+        }
     }
 
     /// The handle for one or more calls of a run.
@@ -121,7 +123,8 @@ impl Client {
             (_, Trail::None) => self.end(counter, MutationStatus::Quarantined { reason }),
             (_, Trail::MaybeSent) => {
                 let result = RunResult::GivenUp(GivenUp::ByClient(reason));
-                self.queue.ran(counter, RunState::Done(Ran { reads: Vec::new(), result }));
+                let ran = Ran { reads: Vec::new(), assumed: BTreeSet::new(), result };
+                self.queue.ran(counter, RunState::Done(ran));
                 self.report(counter);
             }
         }
@@ -184,5 +187,5 @@ fn ran(run: Run, abort: Option<String>) -> RunState {
         None => RunResult::Writes(run.writes),
         Some(reason) => RunResult::GivenUp(GivenUp::ByApp(shortened(reason))),
     };
-    RunState::Done(Ran { reads, result })
+    RunState::Done(Ran { reads, assumed: run.assumed, result })
 }

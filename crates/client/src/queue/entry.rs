@@ -1,6 +1,6 @@
 //! One pending mutation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
@@ -11,7 +11,7 @@ use crate::cache::{Demand, RowId};
 use crate::interface::Pending;
 use crate::tabs::Ticket;
 use crate::text::fits;
-use crate::transaction::Missed;
+use crate::transaction::{Lives, Missed};
 use crate::view::{Changed, Digest, Reader};
 
 /// What was called.
@@ -59,6 +59,8 @@ pub(crate) struct Entry {
     pub(crate) given_up: BTreeMap<Attempt, GivenUp>,
     /// Runs in a row that missed something.
     pub(crate) misses: u32,
+    /// For its next runs.
+    pub(crate) lives: Lives,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,8 @@ pub(crate) enum RunState {
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) reads: Vec<(Read, Digest)>,
+    /// Rows of which it was known neither that they are there nor that they are not, and that it created.
+    pub(crate) assumed: BTreeSet<RowId>,
     pub(crate) result: RunResult,
 }
 
@@ -155,7 +159,8 @@ impl Entry {
     pub(crate) fn new(mutation: Mutation, stage: Stage) -> Entry {
         let (attempts, wait_for, given_up) = (Attempt(0), Timestamp::ZERO, BTreeMap::new());
         let (state, trail, offline_check) = (RunState::Due, Trail::None, OfflineCheck::Due);
-        Entry { mutation, state, stage, trail, offline_check, attempts, wait_for, given_up, misses: 0 }
+        let (misses, lives) = (0, Lives::AsFarAsKnown);
+        Entry { mutation, state, stage, trail, offline_check, attempts, wait_for, given_up, misses, lives }
     }
 
     /// One that an earlier life of the app stored, and may have sent. Attempts of this life are numbered from above `attempts`.
@@ -194,10 +199,24 @@ impl Entry {
             RunState::Missing(missed) => missed.iter().all(|missed| reader.has_come(missed)),
             RunState::Done(ran) => {
                 let demand = Demand::Mutation(self.counter());
+                let has_come = |(table, key): &RowId| reader.exists(*table, key);
+                if ran.assumed.iter().any(|id| changed.concerns_row(id) && has_come(id)) {
+                    return true;
+                }
                 let concerned = ran.reads.iter().any(|(read, _)| changed.concerns(read));
                 concerned && !(reader.would_repeat(demand, &ran.reads) && fits(ran.writes(), reader))
             }
         }
+    }
+
+    /// After an attempt that the store refused: whether what it assumed may be why, so that its next run is not to assume it.
+    pub(super) fn doubts_lives(&mut self) -> bool {
+        let RunState::Done(ran) = &self.state else { return false };
+        let doubts = !ran.assumed.is_empty();
+        if doubts {
+            (self.lives, self.state) = (Lives::ForSure, RunState::Due);
+        }
+        doubts
     }
 
     pub(crate) fn writes(&self) -> &[Write] {

@@ -6,6 +6,8 @@
 use iolite_values::{Attempt, Counter, Read, Schema, Timestamp};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
+use crate::cache::RowId;
+
 use super::{Entry, GivenUp, Queue, Ran, RunResult, RunState, Stage, Trail};
 
 /// What an outcome means for its mutation.
@@ -55,6 +57,11 @@ impl Queue {
             (Verdict::Conflict(at_least), Some(attempt)) if outcome.attempt == attempt => {
                 entry.stage = Stage::Saved;
                 entry.wait_for = *at_least;
+                let rows: Vec<RowId> = entry.rows().collect();
+                if entry.doubts_lives() {
+                    self.touched.extend(rows.iter().cloned());
+                    self.unsettle(rows);
+                }
                 Some(Decided::Again)
             }
             (Verdict::Rejected(rejection), Some(_)) => Some(Decided::Rejected(rejection.clone())),

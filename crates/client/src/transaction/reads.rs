@@ -164,11 +164,15 @@ impl Transaction<'_> {
     /// goes on has all of it fetched at once.
     pub(super) fn note_held(&mut self, read: &Read) -> Result<(), RunError> {
         self.schema.check_read(read)?;
-        let interest = read.interest();
-        if !self.is_own(read) && !self.reader.holds(&interest) {
-            self.run.note_missed(Missed { interest, first: None })?;
+        if !self.knows(read) {
+            self.run.note_missed(Missed { interest: read.interest(), first: None })?;
         }
         self.run.check_going()
+    }
+
+    /// Whether the answer is known here.
+    pub(super) fn knows(&self, read: &Read) -> bool {
+        self.is_own(read) || self.reader.holds(&read.interest()) || self.reader.is_made_below(read)
     }
 
     /// Notes the read with what it returns *below* the transaction's own writes.

@@ -8,6 +8,7 @@ use iolite_wire::message::First;
 
 use super::{Random, RunError};
 use crate::ReactionId;
+use crate::cache::RowId;
 use crate::view::{Digest, Overlay, View};
 
 /// Whose closure runs.
@@ -29,6 +30,18 @@ pub struct Run {
     pub(crate) bytes: usize,
     pub(crate) own: Overlay,
     pub(crate) missed: BTreeSet<Missed>,
+    pub(crate) lives: Lives,
+    /// Rows that were created because nothing is known of them.
+    pub(crate) assumed: BTreeSet<RowId>,
+}
+
+/// What has to be known of a row before it is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lives {
+    /// That there is none as far as is known here: nothing holds up who has no connection.
+    AsFarAsKnown,
+    /// That there is none. The store has refused an attempt that assumed it.
+    ForSure,
 }
 
 /// Something that a run needs and that is not held: all of an interest, or the first rows of a query.
@@ -68,6 +81,8 @@ impl Run {
             bytes: 0,
             own: Overlay::default(),
             missed: BTreeSet::new(),
+            lives: Lives::AsFarAsKnown,
+            assumed: BTreeSet::new(),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Writing inside a transaction. Writes are visible to its own later reads, and to nobody else until it ends.
 
-use iolite_values::{Cell, CellState, ColumnId, Operation, RowKey, Table, TableId, Write};
+use iolite_values::{Cell, CellState, ColumnId, Element, Operation, Read, RowKey, Table, TableId, Write};
 
 use super::reads::check_map_key;
-use super::{Content, Run, RunError, RunOf, Transaction};
+use super::{Content, Lives, Run, RunError, RunOf, Transaction};
 use crate::text::Splice;
 
 impl Transaction<'_> {
@@ -30,16 +30,18 @@ impl Transaction<'_> {
         self.push(write)
     }
 
-    /// Creates a row. Columns that are not given begin with their default, null or empty.
+    /// Creates a row. Columns that are not given begin with their default, null or empty. Where it is not known here whether there is one, there is none for
+    /// all that is known: the store takes it only if that is true, and otherwise it runs again where it is known.
     ///
     /// # Errors
-    /// [`RunError::RowExists`]; [`RunError::ColumnMissing`]; otherwise as [`Transaction::write`].
+    /// [`RunError::RowExists`]; [`RunError::ColumnMissing`]; otherwise as [`Transaction::write`], but for [`RunError::Stopped`] only in an attempt after one
+    /// that was refused.
     pub fn insert(&mut self, table: TableId, key: &RowKey, content: Content) -> Result<(), RunError> {
         self.check_writable()?;
         let (name, definition) = self.schema.find(table)?;
         if !definition.live {
             self.check_complete(name, definition, &content)?;
-            if self.exists(table, key)? {
+            if self.may_exist(table, key)? {
                 return Err(RunError::RowExists { table: name.into(), key: key.clone() });
             }
             self.push_checked(Write { cell: Cell::row(table, key.clone()), operation: Operation::Create })?;
@@ -70,6 +72,18 @@ impl Transaction<'_> {
             return Err(RunError::RowMissing { table: name.into(), key: key.clone() });
         }
         self.push(write)
+    }
+
+    /// Whether a row is there as far as is known here.
+    fn may_exist(&mut self, table: TableId, key: &RowKey) -> Result<bool, RunError> {
+        let life = Read::Cell { cell: Cell::row(table, key.clone()), element: Element::Whole };
+        if self.run.lives == Lives::AsFarAsKnown && !self.knows(&life) {
+            self.schema.check_read(&life)?;
+            self.run.check_going()?;
+            self.run.assumed.insert((table, key.clone()));
+            return Ok(false);
+        }
+        self.exists(table, key)
     }
 
     fn check_writable(&self) -> Result<(), RunError> {

@@ -35,6 +35,13 @@ impl Changed {
         }
     }
 
+    pub(crate) fn concerns_row(&self, id: &RowId) -> bool {
+        match self {
+            Changed::Rows(rows) => rows.contains(id),
+            Changed::Everything => true,
+        }
+    }
+
     /// Whether a read may be answered otherwise, or not at all.
     pub(crate) fn concerns(&self, read: &Read) -> bool {
         let rows = match self {

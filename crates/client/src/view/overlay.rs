@@ -4,15 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{KeyRange, Operation, Row, RowKey, TableId, TypeMismatch, Write};
+use iolite_values::{KeyRange, Operation, Read, Row, RowKey, TableId, TypeMismatch, Write};
 
 use crate::cache::{Cache, RowId, range_of};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
     rows: BTreeMap<RowId, Row>,
-    /// Rows that were created or deleted here, so that all of them is known.
-    made: BTreeSet<RowId>,
+    /// How often rows were created or deleted here, so that all of them is known.
+    made: BTreeMap<RowId, usize>,
     /// How many mutations that were put here whole wrote each row.
     writers: BTreeMap<RowId, usize>,
 }
@@ -28,8 +28,8 @@ impl Overlay {
         below: impl FnOnce() -> Option<&'a Row>,
     ) -> Result<(), TypeMismatch> {
         let id = (write.cell.table, write.cell.row.clone());
-        if matches!(write.operation, Operation::Create | Operation::Delete) {
-            self.made.insert(id.clone());
+        if is_of_life(write) {
+            *self.made.entry(id.clone()).or_default() += 1;
         }
         let row = self.rows.entry(id).or_insert_with(|| below().cloned().unwrap_or_default());
         row.apply(write.cell.column, &write.operation)
@@ -54,7 +54,19 @@ impl Overlay {
 
     /// Whether all of a row is known from what was done to it here.
     pub(crate) fn made(&self, id: &RowId) -> bool {
-        self.made.contains(id)
+        self.made.contains_key(id)
+    }
+
+    /// Whether a read is of one such row.
+    pub(crate) fn makes(&self, read: &Read) -> bool {
+        match read {
+            Read::Cell { cell, element: _ } => self.made.contains_key(&(cell.table, cell.row.clone())),
+            Read::Range { table, range } => {
+                let first = self.made.range((*table, RowKey::bound(&range.lower))..).next();
+                first.is_some_and(|((own, key), _)| own == table && KeyRange::one(key) == *range)
+            }
+            Read::Query(_) => false,
+        }
     }
 
     pub(crate) fn range<'a>(
@@ -68,13 +80,12 @@ impl Overlay {
     /// What lies below holds these writes of the lowest mutation now: it is no layer of its own any more.
     pub(crate) fn sink(&mut self, writes: &[Write]) {
         for id in rows_of(writes) {
-            let Some(writers) = self.writers.get_mut(&id) else { continue };
-            *writers -= 1;
-            if *writers == 0 {
-                self.writers.remove(&id);
+            if take_one(&mut self.writers, &id) {
                 self.rows.remove(&id);
-                self.made.remove(&id);
             }
+        }
+        for write in writes.iter().filter(|write| is_of_life(write)) {
+            take_one(&mut self.made, &(write.cell.table, write.cell.row.clone()));
         }
     }
 
@@ -85,6 +96,46 @@ impl Overlay {
     }
 }
 
+fn is_of_life(write: &Write) -> bool {
+    matches!(write.operation, Operation::Create | Operation::Delete)
+}
+
+/// Counts one less. Says whether that was the last.
+fn take_one(counts: &mut BTreeMap<RowId, usize>, id: &RowId) -> bool {
+    let Some(count) = counts.get_mut(id) else { return false };
+    *count -= 1;
+    let is_last = *count == 0;
+    if is_last {
+        counts.remove(id);
+    }
+    is_last
+}
+
 fn rows_of(writes: &[Write]) -> BTreeSet<RowId> {
     writes.iter().map(|write| (write.cell.table, write.cell.row.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::{Cell, ColumnId, Value};
+
+    use super::*;
+
+    /// Whoever reads it later has to hold it, or nobody would tell that it changed.
+    #[test]
+    fn a_row_is_made_here_for_as_long_as_the_mutation_that_made_it_is_above() {
+        let (table, key) = (TableId(1), RowKey::new(&[Value::Int(1)]).expect("short"));
+        let life = Write { cell: Cell::row(table, key.clone()), operation: Operation::Create };
+        let column = ColumnId(7);
+        let put = Write { cell: Cell { column, ..life.cell.clone() }, operation: Operation::Put(Value::Int(2)) };
+        let (cache, mut overlay) = (Cache::default(), Overlay::default());
+        let (made, changed) = ([life], [put]);
+        overlay.apply_all(&made, &cache).expect("it fits");
+        overlay.apply_all(&changed, &cache).expect("it fits");
+        assert!(overlay.made(&(table, key.clone())));
+        overlay.sink(&made);
+        assert!(!overlay.made(&(table, key.clone())) && overlay.row(table, &key).is_some());
+        overlay.sink(&changed);
+        assert!(overlay.row(table, &key).is_none());
+    }
 }

@@ -31,6 +31,11 @@ impl<'a> Reader<'a> {
         self.cache.interests.holds(interest)
     }
 
+    /// Whether the answer rests on one row that a pending mutation created or deleted, so that all of it is known though nothing of it need be held.
+    pub(crate) fn is_made_below(&self, read: &Read) -> bool {
+        self.pending.is_some_and(|pending| pending.makes(read))
+    }
+
     /// Whether what a run missed is held, or at least not on its way any more: then the run asks for what it still misses.
     pub(crate) fn has_come(&self, missed: &Missed) -> bool {
         self.holds(&missed.interest) || !self.cache.interests.is_on_its_way(&missed.interest)
@@ -83,11 +88,11 @@ impl<'a> Reader<'a> {
         digest.finish()
     }
 
-    /// Whether reads would be answered as they were: all of them can be, for as long as `demand` needs them, and equally. (A row that left the query which
+    /// Whether reads would be answered as they were: all of them can be, for as long as `demand` needs them or a pending mutation makes the row, and equally. (A row that left the query which
     /// brought it may be held for somebody else, who can give it up.)
     pub(crate) fn would_repeat(&self, demand: Demand, reads: &[(Read, Digest)]) -> bool {
-        let held = |read: &Read| self.cache.interests.holds_for(demand, &read.interest());
-        reads.iter().all(|(read, digest)| held(read) && self.digest(read) == *digest)
+        let known = |read: &Read| self.cache.interests.holds_for(demand, &read.interest()) || self.is_made_below(read);
+        reads.iter().all(|(read, digest)| known(read) && self.digest(read) == *digest)
     }
 
     /// Whether the row was created and not deleted since.

@@ -21,6 +21,10 @@ pub struct Model {
     made: BTreeSet<RowId>,
     /// Rows that are no answer of a question once a closure has changed something in them.
     unknown: BTreeSet<RowId>,
+    /// Rows that closures did not create because they are there.
+    found_there: BTreeSet<RowId>,
+    /// Of these, rows of which whoever runs closures knows nothing: they are created all the same.
+    unheard_of: BTreeSet<RowId>,
 }
 
 pub type RowId = (TableId, RowKey);
@@ -59,6 +63,22 @@ impl Model {
     #[must_use]
     pub fn without_knowing(&self, unknown: BTreeSet<RowId>) -> Model {
         Model { unknown, ..self.clone() }
+    }
+
+    /// Rows that closures would have created if they had not known that they are there.
+    pub fn found_there(&self) -> impl Iterator<Item = &RowId> {
+        self.found_there.iter()
+    }
+
+    /// Of a closure that was run on this model's rows and came to nothing.
+    pub fn note_found_there(&mut self, attempt: &Model) {
+        self.found_there.extend(attempt.found_there.iter().cloned());
+    }
+
+    /// Creates these rows although they are there.
+    #[must_use]
+    pub fn without_having_heard_of(&self, unheard_of: BTreeSet<RowId>) -> Model {
+        Model { unheard_of, ..self.clone() }
     }
 
     fn is_known(&self, id: &RowId) -> bool {
@@ -159,7 +179,10 @@ impl Handle for Model {
     }
 
     fn insert(&mut self, table: TableId, key: &RowKey, content: Content) -> Result<(), Stop> {
-        if self.exists(table, key)? {
+        let id = (table, key.clone());
+        let is_heard_of = self.made.contains(&id) || !self.unheard_of.contains(&id);
+        if self.exists(table, key)? && is_heard_of {
+            self.found_there.insert(id);
             return Err(Stop::Abort("the row exists".into()));
         }
         self.push(Write { cell: Cell::row(table, key.clone()), operation: Operation::Create });
