@@ -200,7 +200,8 @@ impl<'a> Transaction<'a> {
         Ok(self.core.splice(&cell, splice)?)
     }
 
-    /// Creates a row with these scalars and registers. Columns that are not given begin with their default, null or empty.
+    /// Creates a row with these scalars and registers. Columns that are not given begin with their default, null or empty. Where nothing is known of the key here,
+    /// it is taken to be free; if it turns out not to be when the mutation is sent, the closure runs again where that is known.
     ///
     /// # Errors
     /// [`Abort::Run`]: as [`Transaction::row`], the row exists, or a column is missing or of another type.

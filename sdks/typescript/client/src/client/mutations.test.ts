@@ -246,6 +246,36 @@ describe("a client of a real server", () => {
     await until("the data", () => states.at(-1) === "ready");
   });
 
+  test("makes rows without a connection, and what follows reads and changes them, in every tab", async () => {
+    const device = new FakeDevice();
+    const [ann, other] = [await open(device), await open(device)];
+    device.cut = true;
+    const id = newId();
+    ann.mutate.addNote({ id, title: "made offline" });
+    const changed = other.mutate.setSize({ id, size: 7 });
+    await until("both, in both tabs", () => [ann, other].every((tab) => tab.pending.length === 2));
+    const shown = (tab: App) => tab.read((tx) => tx.notes.get(id));
+    for (const tab of [ann, other]) {
+      assert.deepEqual(await shown(tab).then((note) => [note?.title, note?.size]), ["made offline", 7]);
+    }
+    device.cut = false;
+    ann.goOnline();
+    await changed.until("confirmed");
+    const bob = await open();
+    assert.equal((await bob.read((tx) => tx.notes.get(id), { view: "confirmed" }))?.size, 7);
+  });
+
+  test("is told of a row that somebody else made first once it is online", async () => {
+    const [ann, bob] = [await open(), await open()];
+    const id = newId();
+    ann.goOffline();
+    const late = ann.mutate.addNote({ id, title: "late" });
+    await bob.mutate.addNote({ id, title: "first" }).until("confirmed");
+    ann.goOnline();
+    await assert.rejects(late.until("confirmed"), { message: /already has a row/ });
+    assert.equal((await ann.read((tx) => tx.notes.get(id)))?.title, "first");
+  });
+
   test("holds mutations while the token is refused, and sends them with another token", async () => {
     const ann: App = await new FakeDevice().openTab({ ...options, token: "0".repeat(32) });
     clients.push(ann);

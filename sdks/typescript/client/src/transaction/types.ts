@@ -174,7 +174,7 @@ export interface WriteLiveTable<T> extends ReadTable<T> {
 }
 
 export interface WriteTable<T> extends ReadTable<T>, Queries<T> {
-  /** Makes a row; it is an error if it is there. */
+  /** Makes a row; it is an error if it is there. Where nothing is known of the key here, it is taken to be free, and that is seen to when the mutation is sent. */
   insert(row: NewRowOf<T>): void;
   /** Puts some of the scalars and registers of a row that is there. Columns that are undefined stay as they are. */
   update(key: KeyOf<T>, changes: ChangesOf<T>): void;
