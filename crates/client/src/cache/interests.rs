@@ -198,6 +198,11 @@ impl Interests {
         Some((self.remove(&interest), interest))
     }
 
+    /// Whether there are any that nobody needs.
+    pub(super) fn has_idle(&self) -> bool {
+        !self.idle.is_empty()
+    }
+
     /// The last one that was asked for, of those that are live and needed by such only.
     pub(super) fn last_live(&self, such: impl Fn(&Demand) -> bool) -> Option<SubscriptionId> {
         let live = self.by_interest.values().filter(|own| own.progress == Progress::Live && !own.demands.is_empty());

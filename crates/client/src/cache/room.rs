@@ -49,6 +49,7 @@ impl Cache {
         if self.rows.bytes() <= room.bytes_max {
             return None;
         }
+        assert!(!self.interests.has_idle(), "what somebody needs goes only when there is nothing else");
         let mutation = |demand: &Demand| match demand {
             Demand::Mutation(counter) => Some(*counter),
             Demand::Reaction(_) | Demand::Tab(_) => None,
