@@ -15,6 +15,7 @@ mod order;
 mod real_time;
 mod replay;
 mod rest;
+mod room;
 mod strict;
 #[cfg(test)]
 mod tests;
@@ -56,6 +57,7 @@ pub enum Invariant {
     /// Nothing is pending that the confirmed state contains: it would be seen twice.
     PendingOnce,
     MonotonicReads,
+    Room,
     Liveness,
     LastState,
     Rest,

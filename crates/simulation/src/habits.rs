@@ -77,7 +77,12 @@ fn client_limits(random: &mut Random) -> iolite_client::Limits {
     if random.chance(400) {
         return iolite_client::Limits::default();
     }
+    let default = iolite_client::Limits::default();
+    // Of most rows a few fit in, and of some one.
+    let cache_bytes_max =
+        if random.chance(500) { random.between(2_000, 20_000) as usize } else { default.cache_bytes_max };
     iolite_client::Limits {
+        cache_bytes_max,
         idle_interests_max: random.below(6) as usize,
         subscribe_part: random.between(1, 6) as usize,
         tab_part_bytes: random.between(1, 2_000) as usize,
@@ -85,7 +90,7 @@ fn client_limits(random: &mut Random) -> iolite_client::Limits {
         answer_within: Duration::from_millis(random.between(500, 15_000)),
         probe_after: Duration::from_millis(random.between(100, 1_000)),
         probe_within: Duration::from_millis(random.between(50, 1_000)),
-        ..iolite_client::Limits::default()
+        ..default
     }
 }
 

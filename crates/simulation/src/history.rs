@@ -36,6 +36,7 @@ pub struct History {
     /// The calls of tabs that did not lead.
     pub tickets: BTreeMap<Ticket, TicketCall>,
     pub sightings: Vec<Sighting>,
+    pub refusals: Vec<Refusal>,
     /// The histories of the store, in the order in which they began. The last one goes on.
     pub stores: BTreeMap<StoreIncarnation, StoreHistory>,
     /// Which version of the app each client was started with last.
@@ -88,6 +89,8 @@ pub struct Called {
     pub life: u64,
     /// A client said that it will be sent.
     pub durable: bool,
+    /// A client said that it will not take effect, as what it needs has no room in the cache.
+    pub has_no_room: bool,
     /// The tab's name for it, if it came from one that did not lead.
     pub ticket: Option<Ticket>,
     /// One at most for each history of the store that the client knew; nothing is the one before the first.
@@ -105,7 +108,7 @@ pub enum CalledAs {
 impl Called {
     pub fn new(call: Call, called_as: CalledAs, at: Moment, life: u64) -> Called {
         let ends = BTreeMap::new();
-        Called { call, called_as, at, life, durable: false, ticket: None, ends }
+        Called { call, called_as, at, life, durable: false, has_no_room: false, ticket: None, ends }
     }
 
     /// Ended, and was no closure.
@@ -188,6 +191,18 @@ pub struct Sighting {
     pub text: String,
     /// The mutations of this client that had been called and had not ended without effect.
     pub alive: BTreeSet<Counter>,
+}
+
+/// A reactive transaction failed, because what it needs had no room in its client's cache.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    pub client: ClientIndex,
+    pub store: Option<StoreIncarnation>,
+    /// The timestamp of the confirmed state.
+    pub at: Timestamp,
+    /// All that needed something of the cache: of clients with pending mutations or with tabs nobody else knows it.
+    pub needed_by: Option<Vec<Watcher>>,
+    pub cache_bytes_max: usize,
 }
 
 #[derive(Clone, Debug)]

@@ -20,6 +20,8 @@ pub enum Occasion {
     HalfOpenLeft,
     /// A client learned that the store's history is another one.
     HistoryLeft,
+    /// What a reactive transaction or a mutation needs had no room in a client's cache.
+    NoRoom,
     /// A pending mutation was taken back.
     TakenBack,
     /// The app forgot a mutation that had ended without effect.
@@ -41,7 +43,7 @@ pub enum Occasion {
 }
 
 impl Occasion {
-    pub const ALL: [Occasion; 16] = [
+    pub const ALL: [Occasion; 17] = [
         Occasion::AdvanceInParts,
         Occasion::Unsubscribed,
         Occasion::Resumed,
@@ -49,6 +51,7 @@ impl Occasion {
         Occasion::SaidSlow,
         Occasion::HalfOpenLeft,
         Occasion::HistoryLeft,
+        Occasion::NoRoom,
         Occasion::TakenBack,
         Occasion::Dismissed,
         Occasion::ClosureConfirmed,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_client::{Content, Question};
-use iolite_values::{Cell, CellState, KeyRange, Operation, Row, RowKey, TableId, Value, Write};
+use iolite_values::{Cell, CellState, KeyRange, Operation, Row, RowKey, TableId, Value, Write, row_footprint};
 
 use super::handle::{Handle, Stop};
 use super::questions;
@@ -40,6 +40,12 @@ impl Model {
                 self.rows.remove(&id);
             }
         }
+    }
+
+    /// As much as a client's cache counts for all rows of a table.
+    pub fn footprint(&self, table: TableId) -> usize {
+        let own = self.rows.iter().filter(|((of, _), _)| *of == table);
+        own.map(|((_, key), row)| row_footprint(key, row)).sum()
     }
 
     /// What was written since this was last asked.

@@ -57,6 +57,21 @@ impl Watcher {
         }
     }
 
+    /// The tables that it reads.
+    pub fn tables(self) -> impl Iterator<Item = TableId> {
+        let names: &[&str] = match self {
+            Watcher::Bank | Watcher::Ledger { .. } => &["accounts"],
+            Watcher::Pair { .. } => &["hits", "numbers"],
+            Watcher::Thing { .. } | Watcher::Owners { .. } => &["things"],
+            Watcher::Pointer { .. } => &["numbers", "things"],
+            Watcher::Seats { .. } => &["seats", "things"],
+            Watcher::Window { .. } => &["seats"],
+            Watcher::Queue { .. } | Watcher::Ranks { .. } => &["jobs"],
+            Watcher::Busy { .. } | Watcher::Game => &["hits"],
+        };
+        names.iter().map(|name| TableId::of(name))
+    }
+
     /// # Errors
     /// [`Stop::Missing`].
     pub fn run(self, tx: &mut dyn Handle) -> Result<String, Stop> {

@@ -74,7 +74,10 @@ impl Commits {
                 (EndedAs::Confirmed(_), _) => false,
                 (EndedAs::Rejected(_), Some((_, committed))) => !committed,
                 (EndedAs::Rejected(_), None) => false,
-                (EndedAs::Quarantined(_) | EndedAs::Cancelled(_), recorded) => recorded.is_none(),
+                // One that an earlier life may have sent is given up by an attempt that aborts it.
+                (EndedAs::Quarantined(_), Some((_, committed))) => !committed && called.has_no_room,
+                (EndedAs::Quarantined(_), None) => true,
+                (EndedAs::Cancelled(_), recorded) => recorded.is_none(),
             };
             if !fits {
                 let what = format!("{mutation:?} {:?} ended as {end:?}, but the store has {recorded:?}", called.call);

@@ -6,9 +6,9 @@ use iolite_client::View;
 use iolite_values::{StoreIncarnation, Timestamp, Write};
 
 use super::commits::Completed;
-use super::{Commits, Invariant, Violation};
+use super::{Commits, Invariant, Violation, room};
 use crate::app::{Model, Stop, run_call};
-use crate::history::{ClientIndex, End, EndedAs, History, PendingThen, Sighting};
+use crate::history::{ClientIndex, End, EndedAs, History, PendingThen, Refusal, Sighting};
 
 /// Of so many rows it is tried which ones a client does not know whole.
 const PARTLY_KNOWN_MAX: usize = 12;
@@ -23,14 +23,22 @@ pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> R
     let mut sightings: Vec<&Sighting> = own.collect();
     sightings.sort_by_key(|sighting| sighting.at);
     let mut sightings = sightings.into_iter().peekable();
+    let own = history.refusals.iter().filter(|refusal| refusal.store == Some(store));
+    let mut refusals: Vec<&Refusal> = own.collect();
+    refusals.sort_by_key(|refusal| refusal.at);
+    let mut refusals = refusals.into_iter().peekable();
     let mut model = Model::default();
     for (at, completed) in &commits.by_time {
         while let Some(sighting) = sightings.next_if(|sighting| sighting.at < *at) {
             check_sighting(history, commits, &model, sighting)?;
         }
+        while let Some(refusal) = refusals.next_if(|refusal| refusal.at < *at) {
+            room::check(&model, refusal)?;
+        }
         replay(history, store, &mut model, *at, completed)?;
     }
     sightings.try_for_each(|sighting| check_sighting(history, commits, &model, sighting))?;
+    refusals.try_for_each(|refusal| room::check(&model, refusal))?;
     Ok(model)
 }
 
@@ -54,6 +62,8 @@ fn replay(
         (Ok(()), Some(writes)) => by_row(&written) == by_row(writes),
         // Its client was started again with a version of the app in which it cannot run.
         (_, None) if !called.call.runs_in(history.versions[&client]) => true,
+        // Its client gave it up.
+        (_, None) if called.has_no_room => true,
         (Err(Stop::Abort(reason)), None) => match called.ends.get(&Some(store)) {
             // A client that was started again counts its attempts anew, and knows the reasons of the new ones only.
             Some(End { how: EndedAs::Rejected(told), life, .. }) => told == reason || *life > called.life,

@@ -452,3 +452,4 @@ fn an_end_that_only_a_gateway_was_told_has_to_be_recorded() {
 }
 
 mod queries;
+mod room;

@@ -28,7 +28,10 @@ impl World {
         match self.random.below(100) {
             0 => node.go_offline(),
             1..=8 => node.go_online(now.instant),
-            9 => node.stop_one_watcher(&mut self.random),
+            9 => {
+                node.stop_one_watcher(&mut self.random);
+                node.renew_failed();
+            }
             10 => add_watchers(&mut |watcher, view| node.watch(watcher, view), &mut self.random),
             _ if left > 0 && node.client.pending().count() < self.habits.pending_max => self.act(client),
             _ => {}

@@ -18,7 +18,7 @@ use super::tab_node::TabNode;
 use crate::app::{Call, InClient, SchemaVersion, Stop, Watcher, run_call};
 use crate::broken::Broken;
 use crate::counts::Counts;
-use crate::history::{Called, CalledAs, ClientIndex, End, EndedAs, History, Moment, PendingThen, Sighting};
+use crate::history::{Called, CalledAs, ClientIndex, End, EndedAs, History, Moment, PendingThen, Refusal, Sighting};
 use crate::occasions::Occasion;
 use crate::random::Random;
 
@@ -43,6 +43,8 @@ pub struct ClientNode {
     /// The tabs that follow.
     pub tabs: BTreeMap<TabId, TabNode>,
     watchers: BTreeMap<ReactionId, (Watcher, View)>,
+    /// Those that failed for want of room, until they are renewed.
+    failed: BTreeSet<ReactionId>,
     /// What each watcher saw last.
     seen: BTreeMap<ReactionId, String>,
     /// Mutations that were called and did not end without effect.
@@ -92,6 +94,7 @@ impl ClientNode {
             has_tabs: random.chance(500),
             tabs: BTreeMap::new(),
             watchers: BTreeMap::new(),
+            failed: BTreeSet::new(),
             seen: BTreeMap::new(),
             alive: BTreeSet::new(),
             closures: BTreeMap::new(),
@@ -109,6 +112,7 @@ impl ClientNode {
     ) {
         self.device.lose(Writer::Leader(self.life), random);
         self.watchers.clear();
+        self.failed.clear();
         self.seen.clear();
         self.life += 1;
         self.is_paused = false;
@@ -175,6 +179,7 @@ impl ClientNode {
         let ids: Vec<ReactionId> = self.watchers.keys().copied().collect();
         let id = ids[random.below(ids.len() as u64) as usize];
         self.watchers.remove(&id);
+        self.failed.remove(&id);
         self.seen.remove(&id);
         assert!(self.client.stop(id));
     }
@@ -207,7 +212,11 @@ impl ClientNode {
                     leaving.push(Leaving::Store);
                 }
                 Output::Adopted { ticket, counter } => self.note_adopted(ticket, counter, history),
-                Output::ReactionFailed { reaction, message } => panic!("watcher {reaction:?} failed: {message}"),
+                Output::ReactionFailed { reaction, message } => {
+                    assert!(is_for_want_of_room(&message), "watcher {reaction:?} failed: {message}");
+                    occasions.add(Occasion::NoRoom, 1);
+                    self.note_no_room(reaction, history);
+                }
             }
         }
         leaving
@@ -244,9 +253,29 @@ impl ClientNode {
         let Ok(text) = seen else { return };
         self.seen.insert(id, text.clone());
         let (client, life, at) = (self.index, self.life, self.client.at());
-        let alive = self.alive.clone();
+        // Whose end is on its way to the disk is refused already, and told later.
+        let refused: BTreeSet<Counter> = self.client.refused().map(|refused| refused.counter).collect();
+        let alive = self.alive.difference(&refused).copied().collect();
         let (store, version) = (self.store, self.version);
         history.sightings.push(Sighting { client, life, store, version, watcher, view, at, pending, text, alive });
+    }
+
+    fn note_no_room(&mut self, id: ReactionId, history: &mut History) {
+        let needs = self.watchers.iter().filter(|(id, _)| !self.failed.contains(id)).map(|(_, (watcher, _))| *watcher);
+        let is_known = !self.has_tabs && self.client.pending().next().is_none();
+        let needed_by = is_known.then(|| needs.collect());
+        let (client, store, at) = (self.index, self.store, self.client.at());
+        let cache_bytes_max = self.settings.limits.cache_bytes_max;
+        history.refusals.push(Refusal { client, store, at, needed_by, cache_bytes_max });
+        self.failed.insert(id);
+        self.seen.remove(&id);
+    }
+
+    /// The app tries what failed for want of room again.
+    pub fn renew_failed(&mut self) {
+        for id in std::mem::take(&mut self.failed) {
+            self.client.renew(id);
+        }
     }
 
     fn note_adopted(&mut self, ticket: Ticket, counter: Counter, history: &mut History) {
@@ -283,11 +312,15 @@ impl ClientNode {
         let how = match status {
             MutationStatus::Pending(pending) => {
                 called.durable |= pending.durable;
+                called.has_no_room |= pending.would_reject.as_deref().is_some_and(is_for_want_of_room);
                 return;
             }
             MutationStatus::Confirmed { at } => EndedAs::Confirmed(at),
             MutationStatus::Rejected { reason } => EndedAs::Rejected(reason),
-            MutationStatus::Quarantined { reason } => EndedAs::Quarantined(reason),
+            MutationStatus::Quarantined { reason } => {
+                occasions.add(Occasion::NoRoom, u64::from(is_for_want_of_room(&reason)));
+                EndedAs::Quarantined(reason)
+            }
             MutationStatus::Cancelled { reason } => EndedAs::Cancelled(reason),
         };
         if !matches!(how, EndedAs::Confirmed(_)) {
@@ -303,9 +336,10 @@ impl ClientNode {
         assert!(first.is_as(&how, life), "a mutation ended in two ways: {first:?}, and then {how:?}");
     }
 
-    /// What each watcher saw last.
+    /// What each watcher that has not failed saw last.
     pub fn last_seen(&self) -> impl Iterator<Item = (Watcher, Option<&String>)> {
-        self.watchers.iter().map(|(id, (watcher, _))| (*watcher, self.seen.get(id)))
+        let going = self.watchers.iter().filter(|(id, _)| !self.failed.contains(id));
+        going.map(|(id, (watcher, _))| (*watcher, self.seen.get(id)))
     }
 
     pub fn is_online(&self) -> bool {
@@ -330,6 +364,11 @@ impl ClientNode {
         let tabs = self.tabs.values().all(TabNode::is_quiet);
         tabs && self.client.pending().next().is_none() && self.device.is_idle()
     }
+}
+
+/// Whether this is why something failed: all that its client's cache is to hold at once does not fit in.
+pub fn is_for_want_of_room(reason: &str) -> bool {
+    reason.starts_with("what is needed at once takes ")
 }
 
 fn open(

@@ -10,6 +10,7 @@ use iolite_machine::{Machine, Now, PersistId};
 use iolite_values::{Counter, Id, StoreIncarnation, Timestamp};
 
 use super::checked::Checked;
+use super::client_node::is_for_want_of_room;
 use super::events::LeaderThen;
 use crate::app::{Call, InClient, SchemaVersion, Watcher};
 use crate::history::{ClientIndex, History, Moment, PendingThen, Sighting, TicketCall};
@@ -35,6 +36,8 @@ pub struct TabNode {
     /// Of the app.
     pub version: SchemaVersion,
     pub watchers: BTreeMap<ReactionId, (Watcher, View)>,
+    /// Those that failed for want of room at the leader.
+    failed: BTreeSet<ReactionId>,
     seen: BTreeMap<ReactionId, String>,
     /// Mutations that it saw pending and that did not end without effect.
     alive: BTreeSet<Counter>,
@@ -62,6 +65,7 @@ impl TabNode {
             store: None,
             version,
             watchers: BTreeMap::new(),
+            failed: BTreeSet::new(),
             seen: BTreeMap::new(),
             alive: BTreeSet::new(),
         }
@@ -135,7 +139,9 @@ impl TabNode {
                 FollowerOutput::Mutation { counter, status } => self.note_mutation(counter, &status),
                 FollowerOutput::Connection(_) | FollowerOutput::Unavailable(_) => {}
                 FollowerOutput::ReactionFailed { reaction, message } => {
-                    panic!("watcher {reaction:?} failed: {message}");
+                    assert!(is_for_want_of_room(&message), "watcher {reaction:?} failed: {message}");
+                    self.failed.insert(reaction);
+                    self.seen.remove(&reaction);
                 }
             }
         }
@@ -168,7 +174,8 @@ impl TabNode {
         let Ok(text) = seen else { return };
         self.seen.insert(id, text.clone());
         let (client, life, at): (_, _, Timestamp) = (self.client, self.life(), self.follower.at());
-        let alive = self.alive.clone();
+        let refused: BTreeSet<Counter> = self.follower.refused().map(|refused| refused.counter).collect();
+        let alive = self.alive.difference(&refused).copied().collect();
         let (store, version) = (self.store, self.version);
         history.sightings.push(Sighting { client, life, store, version, watcher, view, at, pending, text, alive });
     }
@@ -179,7 +186,8 @@ impl TabNode {
     }
 
     pub fn last_seen(&self) -> impl Iterator<Item = (Watcher, Option<&String>)> {
-        self.watchers.iter().map(|(id, (watcher, _))| (*watcher, self.seen.get(id)))
+        let going = self.watchers.iter().filter(|(id, _)| !self.failed.contains(id));
+        going.map(|(id, (watcher, _))| (*watcher, self.seen.get(id)))
     }
 
     pub fn is_quiet(&self) -> bool {
