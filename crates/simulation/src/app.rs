@@ -5,6 +5,7 @@
 
 mod call;
 mod handle;
+mod levels;
 mod model;
 mod mutators;
 mod questions;
@@ -18,6 +19,7 @@ pub use call::Call;
 #[cfg(test)]
 pub use handle::cell;
 pub use handle::{InClient, Stop};
+pub use levels::{OfLevel, Weak};
 pub use model::Model;
 pub use mutators::run_call;
 pub use watchers::Watcher;
@@ -46,7 +48,9 @@ const SCHEMA: &str = r#"{"tables":{
     "notes":{"type":"list","of":"int","order":"commit"},"weight":{"type":"float","default":0.5}},"key":["key"],"indexes":{"byOwner":["owner"]},"live":true},
   "jobs":{"columns":{"key":{"type":"int"},"state":{"type":"int"},"rank":{"type":"int"},"tries":{"type":"counter"}},"key":["key"],
     "indexes":{"byState":["state","rank"],"byRank":["rank"]}},
-  "seats":{"columns":{"group":{"type":"int"},"guest":{"type":"int"},"name":{"type":"string"},"moves":{"type":"counter"}},"key":["group","guest"]}
+  "seats":{"columns":{"group":{"type":"int"},"guest":{"type":"int"},"name":{"type":"string"},"moves":{"type":"counter"}},"key":["group","guest"]},
+  "shelves":{"columns":{"key":{"type":"int"},"label":{"type":"int","default":0},"left":{"type":"counter"}},"key":["key"],"isolation":"snapshot","live":true},
+  "scores":{"columns":{"key":{"type":"int"},"label":{"type":"int","default":0},"left":{"type":"counter"}},"key":["key"],"isolation":"read-committed","live":true}
 }}"#;
 
 /// What the second version adds, and the third one does without.
@@ -104,7 +108,7 @@ mod tests {
 
     #[test]
     fn versions_differ_by_a_table_and_a_column() {
-        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [6, 7, 7]);
+        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [8, 9, 9]);
         let columns = |version: SchemaVersion| {
             let schema = version.schema();
             let things = schema.table_by_id(iolite_values::TableId::of("things")).expect("it has things");

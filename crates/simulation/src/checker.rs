@@ -11,6 +11,7 @@
 
 mod commits;
 mod last;
+mod levels;
 mod order;
 mod real_time;
 mod replay;

@@ -1,8 +1,9 @@
 //! The mutations of the app, with their arguments.
 
+use iolite_values::Level;
 use serde::{Deserialize, Serialize};
 
-use super::{ACCOUNTS, JOBS, RANKS, STATES, SchemaVersion};
+use super::{ACCOUNTS, JOBS, OfLevel, RANKS, STATES, SchemaVersion, Weak};
 use crate::random::Random;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +151,12 @@ pub enum Call {
         key: i64,
         least: i64,
     },
+    /// Of a table whose isolation is weaker than strict.
+    Weak {
+        table: Weak,
+        key: i64,
+        what: OfLevel,
+    },
     /// Adds to the sum of a game in turn, or aborts if the round is not the next one.
     Move {
         round: i64,
@@ -163,7 +170,7 @@ impl Call {
         let key = random.below(keys) as i64;
         let small = random.below(4) as i64;
         let part = ["left", "right"][random.below(2) as usize].to_owned();
-        match random.below(35) {
+        match random.below(41) {
             0..=2 => Call::Hit { key, amount: 1 + small },
             3..=5 => Call::transfer(random),
             6 => Call::Audit { key },
@@ -184,6 +191,10 @@ impl Call {
                 Call::Usher { group: key, low, high, reverse: random.chance(500) }
             }
             23..=34 => Call::of_queries(random, key),
+            35..=40 => {
+                let table = Weak::ALL[random.below(2) as usize];
+                Call::Weak { table, key, what: OfLevel::random(random) }
+            }
             21 if version != SchemaVersion::First => Call::Rank { key },
             22 if version != SchemaVersion::First => Call::Visit { key },
             _ if version == SchemaVersion::Pruned => Call::Hit { key, amount: small },
@@ -218,6 +229,14 @@ impl Call {
         let from = random.below(ACCOUNTS as u64) as i64;
         let to = (from + 1 + random.below(ACCOUNTS as u64 - 1) as i64) % ACCOUNTS;
         Call::Transfer { from, to, amount: 1 + random.below(60) as i64 }
+    }
+
+    /// What it is promised by the tables that it touches.
+    pub fn level(&self) -> Level {
+        match self {
+            Call::Weak { table, key: _, what } => what.level(*table),
+            _ => Level::Strict,
+        }
     }
 
     /// Whether its closure rests on the answer of a query.
@@ -266,6 +285,7 @@ impl Call {
             | Call::Crown { .. }
             | Call::Cull { .. }
             | Call::Charge { .. }
+            | Call::Weak { .. }
             | Call::Move { .. } => true,
         }
     }

@@ -30,6 +30,12 @@ pub struct Model {
 pub type RowId = (TableId, RowKey);
 
 impl Model {
+    /// The rows of these tables alone.
+    pub fn of_tables(&self, tables: &[TableId]) -> Model {
+        let own = self.rows.iter().filter(|((table, _), _)| tables.contains(table));
+        Model { rows: own.map(|(id, row)| (id.clone(), row.clone())).collect(), ..Model::default() }
+    }
+
     /// Applies committed writes.
     pub fn apply(&mut self, writes: &[Write]) {
         for write in writes {
@@ -110,7 +116,8 @@ impl Model {
     }
 
     fn is_live(table: TableId) -> bool {
-        [TableId::of("hits"), TableId::of("things"), TableId::of("visits")].contains(&table)
+        let names = ["hits", "things", "visits", "shelves", "scores"];
+        names.into_iter().any(|name| TableId::of(name) == table)
     }
 }
 

@@ -6,6 +6,7 @@ use iolite_client::Content;
 use iolite_values::{Cell, CellState, ColumnId, KeyRange, ListOrder, Operation, Row, TableId, Value};
 
 use super::handle::{Handle, Stop, between, cell, row_key};
+use super::levels;
 use super::questions::{come_to, in_state, of_ranks, ordered, owned_by, owned_with_tag};
 use super::{ACCOUNTS, Call, GAME, JOBS_IN_STATE, OPENING_BALANCE, SEATS, STATES};
 
@@ -64,6 +65,7 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
         Call::Crown { key, owner } => crown(tx, *key, *owner),
         Call::Cull { tag } => cull(tx, *tag),
         Call::Charge { key, least } => charge(tx, *key, *least),
+        Call::Weak { table, key, what } => levels::run(tx, *table, *key, *what),
         Call::Move { round, amount } => take_turn(tx, *round, *amount),
     }
 }
@@ -90,7 +92,7 @@ fn transfer(tx: &mut dyn Handle, from: i64, to: i64, amount: i64) -> Result<(), 
     tx.write(payee, Operation::Put(Value::Int(gets + amount)))
 }
 
-fn put_number(tx: &mut dyn Handle, key: i64, value: i64) -> Result<(), Stop> {
+pub(super) fn put_number(tx: &mut dyn Handle, key: i64, value: i64) -> Result<(), Stop> {
     let (table, row) = (TableId::of("numbers"), row_key(&[key]));
     let put = Operation::Put(Value::Int(value));
     if tx.exists(table, &row)? {

@@ -3,6 +3,7 @@
 use iolite_values::{KeyRange, TableId, Value};
 
 use super::handle::{Handle, Stop, between, cell, row_key};
+use super::levels::Weak;
 use super::mutators::{game, int};
 use super::questions::{come_to, in_state_from, of_few, of_ranks, ordered, owned_with_tag};
 use crate::random::Random;
@@ -31,6 +32,8 @@ pub enum Watcher {
     Owners { owner: i64, tag: i64, limit: Option<usize>, reverse: bool },
     /// Counters that have come so far: what moves in the index is only added to.
     Busy { least: i64, limit: Option<usize>, reverse: bool },
+    /// All of the tables whose isolation is weaker, and a cell of one: what is seen is of one moment all the same.
+    Weak { key: i64 },
     /// A game: its rounds, and its sum.
     Game,
 }
@@ -42,7 +45,7 @@ impl Watcher {
         let (low, high) = (one.min(other), one.max(other) + 1);
         let limit = if random.chance(500) { Some(random.between(1, 3) as usize) } else { None };
         let reverse = random.chance(500);
-        match random.below(16) {
+        match random.below(18) {
             0 => Watcher::Bank,
             1 => Watcher::Pair { key },
             2 => Watcher::Thing { key },
@@ -53,6 +56,7 @@ impl Watcher {
             11 | 12 => Watcher::Ranks { low, high, but: one % super::STATES, limit, reverse },
             13 => Watcher::Owners { owner: low % 3, tag: other % 4, limit, reverse },
             14 => Watcher::Busy { least: one * one, limit, reverse },
+            15 => Watcher::Weak { key },
             _ => Watcher::Ledger { low: low / 2, high: high / 2, limit, reverse },
         }
     }
@@ -67,6 +71,7 @@ impl Watcher {
             Watcher::Seats { .. } => &["seats", "things"],
             Watcher::Window { .. } => &["seats"],
             Watcher::Queue { .. } | Watcher::Ranks { .. } => &["jobs"],
+            Watcher::Weak { .. } => &["shelves", "scores"],
             Watcher::Busy { .. } | Watcher::Game => &["hits"],
         };
         names.iter().map(|name| TableId::of(name))
@@ -121,6 +126,11 @@ impl Watcher {
             Watcher::Busy { least, limit, reverse } => {
                 let question = ordered(come_to(least), "value", reverse, limit);
                 Ok(format!("{:?}", tx.ask(TableId::of("hits"), &question)?))
+            }
+            Watcher::Weak { key } => {
+                let first = tx.cell(&cell("scores", &[key], "label"))?;
+                let [shelves, scores] = Weak::ALL.map(|weak| tx.range(weak.table(), &KeyRange::all(), None, false));
+                Ok(format!("{first:?} {:?} {:?}", shelves?, scores?))
             }
             Watcher::Game => {
                 let [turn, sum] = game();

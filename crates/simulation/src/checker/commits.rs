@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_replication::node::{ProposalId, ShardId};
 use iolite_replication::{Logged, decisions};
-use iolite_values::{Attempt, ClientId, StoreIncarnation, Timestamp, TransactionId, Write};
+use iolite_values::{Attempt, ClientId, Level, StoreIncarnation, Timestamp, TransactionId, Write};
 
 use super::{Invariant, Violation};
 use crate::history::{ClientIndex, EndedAs, History, Issued, StoreCalls, StoreHistory};
@@ -24,6 +24,8 @@ pub struct Completed {
     pub mutation: Option<Issued>,
     /// Those of one row in order. Nothing, for the app's own abort.
     pub writes: Option<Vec<Write>>,
+    /// What it is promised by the tables that it touches.
+    pub level: Level,
 }
 
 impl Commits {
@@ -34,7 +36,9 @@ impl Commits {
         for (id, writes) in decided(store)? {
             let transaction = id.transaction;
             let mutation = history.issued(transaction);
-            let completed = Completed { transaction, attempt: id.attempt, mutation, writes };
+            let called = mutation.and_then(|mutation| history.calls.get(&mutation));
+            let level = called.map_or(Level::Strict, |called| called.call.level());
+            let completed = Completed { transaction, attempt: id.attempt, mutation, writes, level };
             if let Some(earlier) = commits.by_time.insert(id.at, completed) {
                 let what = format!("{:?}: {earlier:?} and {id:?}", id.at);
                 return Err(Violation::new(Invariant::ExactlyOnce, what));

@@ -1,6 +1,7 @@
-//! Real time: who was told of an end before another call was made comes before it in timestamp order.
+//! Real time: who was told of an end before another call was made comes before it in timestamp order, if that is strict. (What is promised below that is held in
+//! `strict`, at the gateways, which are told before clients are.)
 
-use iolite_values::StoreIncarnation;
+use iolite_values::{Level, StoreIncarnation};
 
 use super::{Commits, Invariant, Violation};
 use crate::history::{History, Issued, Moment};
@@ -18,7 +19,7 @@ pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> R
                 format!("{mutation:?} at {at:?} had ended before {earlier:?} was called, which has a lower timestamp");
             return Err(Violation::new(Invariant::RealTime, what));
         }
-        if latest_call.is_none_or(|(call, _)| called.at > call) {
+        if completed.level == Level::Strict && latest_call.is_none_or(|(call, _)| called.at > call) {
             latest_call = Some((called.at, mutation));
         }
     }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_client::View;
-use iolite_values::{StoreIncarnation, Timestamp, Write};
+use iolite_values::{Level, StoreIncarnation, Timestamp, Write};
 
 use super::commits::Completed;
+use super::levels::States;
 use super::{Commits, Invariant, Violation, room};
 use crate::app::{Model, Stop, run_call};
 use crate::history::{ClientIndex, End, EndedAs, History, PendingThen, Refusal, Sighting};
@@ -27,7 +28,7 @@ pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> R
     let mut refusals: Vec<&Refusal> = own.collect();
     refusals.sort_by_key(|refusal| refusal.at);
     let mut refusals = refusals.into_iter().peekable();
-    let mut model = Model::default();
+    let (mut model, mut states) = (Model::default(), States::new());
     for (at, completed) in &commits.by_time {
         while let Some(sighting) = sightings.next_if(|sighting| sighting.at < *at) {
             check_sighting(history, commits, &model, sighting)?;
@@ -35,7 +36,10 @@ pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> R
         while let Some(refusal) = refusals.next_if(|refusal| refusal.at < *at) {
             room::check(&model, refusal)?;
         }
-        replay(history, store, &mut model, *at, completed)?;
+        replay(history, store, &mut model, &states, *at, completed)?;
+        // A closure that its process left behind may come late, and its client does not know of it.
+        let called = completed.mutation.and_then(|mutation| history.calls.get(&mutation));
+        states.note(*at, completed, called.is_none_or(|called| called.is_lost()), &model);
     }
     sightings.try_for_each(|sighting| check_sighting(history, commits, &model, sighting))?;
     refusals.try_for_each(|refusal| room::check(&model, refusal))?;
@@ -46,6 +50,7 @@ fn replay(
     history: &History,
     store: StoreIncarnation,
     model: &mut Model,
+    states: &States,
     at: Timestamp,
     completed: &Completed,
 ) -> Result<(), Violation> {
@@ -59,11 +64,12 @@ fn replay(
     let result = run_call(&called.call, &mut attempt);
     let written = attempt.take_written();
     let fits = match (&result, &completed.writes) {
+        // Its client gave it up.
+        (_, None) if called.has_no_room => true,
+        (_, _) if completed.level != Level::Strict => states.explain(&called.call, completed),
         (Ok(()), Some(writes)) => by_row(&written) == by_row(writes),
         // Its client was started again with a version of the app in which it cannot run.
         (_, None) if !called.call.runs_in(history.versions[&client]) => true,
-        // Its client gave it up.
-        (_, None) if called.has_no_room => true,
         (Err(Stop::Abort(reason)), None) => match called.ends.get(&Some(store)) {
             // A client that was started again counts its attempts anew, and knows the reasons of the new ones only.
             Some(End { how: EndedAs::Rejected(told), life, .. }) => told == reason || *life > called.life,

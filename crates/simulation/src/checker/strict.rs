@@ -4,7 +4,7 @@
 //! Clients are told later than gateways, when the feed is there, so they cannot see all of it. (The client of the paper is a gateway here.)
 
 use iolite_values::{
-    Attempt, Cell, Commutativity, Read, StoreIncarnation, Timestamp, TransactionId, Write, disturbs, observes,
+    Attempt, Cell, Commutativity, Level, Read, StoreIncarnation, Timestamp, TransactionId, Write, disturbs, observes,
     writes_commute,
 };
 
@@ -46,6 +46,7 @@ struct Node<'a> {
     transaction: TransactionId,
     attempt: Attempt,
     at: Timestamp,
+    level: Level,
     writes: &'a [Write],
     reads: &'a [Read],
     submitted: Option<Moment>,
@@ -79,7 +80,8 @@ fn nodes<'a>(calls: &'a StoreCalls, commits: &'a Commits) -> Vec<Node<'a>> {
         let told = calls.reported(transaction, *at);
         let submitted = calls.submitted_at(transaction, attempt);
         let (writes, reads) = (completed.writes.as_deref().unwrap_or_default(), calls.reads(transaction, attempt));
-        Node { transaction, attempt, at: *at, writes, reads, submitted, told }
+        let level = completed.level;
+        Node { transaction, attempt, at: *at, level, writes, reads, submitted, told }
     };
     commits.by_time.iter().map(node).collect()
 }
@@ -102,26 +104,36 @@ fn edges(nodes: &[Node]) -> Vec<Vec<usize>> {
     (0..nodes.len()).map(after).collect()
 }
 
-/// Why one comes before the other, if it has to.
+/// Why one comes before the other, if it has to. What was told before comes before what is strict; what is of a snapshot only if both write the same, and what is
+/// read committed only if one client called both. Two puts that are read committed are in no order but that of their timestamps.
 fn before(own: &Node, other: &Node) -> Option<Before> {
+    let clashing = || {
+        let write = own.writes.iter().find(|own| other.writes.iter().any(|other| clash(own, other)));
+        write.filter(|_| (own.level, other.level) != (Level::ReadCommitted, Level::ReadCommitted))
+    };
     if let (Some(told), Some(submitted)) = (own.told, other.submitted)
         && told < submitted
+        && match other.level {
+            Level::Strict | Level::Serializable => true,
+            Level::Snapshot => clashing().is_some(),
+            Level::ReadCommitted => own.transaction.client == other.transaction.client,
+        }
     {
         return Some(Before::RealTime { told, submitted });
     }
     if own.at > other.at {
         return None;
     }
-    let both = own
-        .writes
-        .iter()
-        .find(|write| other.writes.iter().any(|later| writes_commute(write, later) == Commutativity::Conflict));
     let written = || disturbing(own.writes, other.reads);
     let read = || disturbing(other.writes, own.reads);
     let clash = |write: &Write, how| Before::Timestamps { cell: write.cell.clone(), how };
-    let both = both.map(|write| clash(write, Clash::BothWrite));
+    let both = clashing().map(|write| clash(write, Clash::BothWrite));
     let written = || written().map(|write| clash(write, Clash::WritesWhatIsRead));
     both.or_else(written).or_else(|| read().map(|write| clash(write, Clash::ReadsWhatIsWritten)))
+}
+
+fn clash(own: &Write, other: &Write) -> bool {
+    writes_commute(own, other) == Commutativity::Conflict
 }
 
 /// A write of one transaction by which it changes what another one read. Of a query all its writes to a row are judged together.

@@ -451,5 +451,6 @@ fn an_end_that_only_a_gateway_was_told_has_to_be_recorded() {
     assert_eq!(violated(&history), Some(Invariant::Durability));
 }
 
+mod levels;
 mod queries;
 mod room;
