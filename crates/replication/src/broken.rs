@@ -7,6 +7,8 @@ pub enum Broken {
     Nothing,
     /// Reads are not validated: a transaction commits on what is no longer true.
     SkipReadValidation,
+    /// What comes in where a query was asked is not looked at: it watches the rows that it returned, and nothing else.
+    LetRowsIn,
     /// No outcome is recorded: a transaction that is sent again takes effect again.
     NoCompletionRecords,
     /// The barrier does not bind: something may commit at or below a timestamp that was called resolved.

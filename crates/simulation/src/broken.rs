@@ -15,6 +15,8 @@ pub enum Broken {
     #[default]
     Nothing,
     SkipReadValidation,
+    /// Phantoms.
+    LetRowsIn,
     AcknowledgeBeforeFsync,
     NoCompletionRecords,
     RemoveAtReply,
@@ -35,8 +37,9 @@ pub enum Broken {
 }
 
 impl Broken {
-    pub const ALL: [Broken; 17] = [
+    pub const ALL: [Broken; 18] = [
         Broken::SkipReadValidation,
+        Broken::LetRowsIn,
         Broken::AcknowledgeBeforeFsync,
         Broken::NoCompletionRecords,
         Broken::RemoveAtReply,
@@ -60,6 +63,7 @@ impl Broken {
         match self {
             Broken::Nothing => "nothing",
             Broken::SkipReadValidation => "skip-read-validation",
+            Broken::LetRowsIn => "let-rows-in",
             Broken::AcknowledgeBeforeFsync => "acknowledge-before-fsync",
             Broken::NoCompletionRecords => "no-completion-records",
             Broken::RemoveAtReply => "remove-at-reply",
@@ -88,6 +92,7 @@ impl Broken {
         match self {
             Broken::Nothing => "nothing",
             Broken::SkipReadValidation => "what a transaction read is not checked any more when it commits",
+            Broken::LetRowsIn => "rows that come in where a query was asked are not looked at when it commits",
             Broken::AcknowledgeBeforeFsync => "replicas do not wait for their disks before they answer",
             Broken::NoCompletionRecords => "no outcome is recorded with the commit",
             Broken::RemoveAtReply => "a mutation is not pending any more as soon as its outcome is told",
@@ -119,6 +124,7 @@ impl Broken {
         match self {
             Broken::Nothing
             | Broken::SkipReadValidation
+            | Broken::LetRowsIn
             | Broken::AcknowledgeBeforeFsync
             | Broken::NoCompletionRecords
             | Broken::RemoveAtReply
@@ -141,6 +147,7 @@ impl Broken {
     pub fn of_replica(self) -> BrokenReplica {
         match self {
             Broken::SkipReadValidation => BrokenReplica::SkipReadValidation,
+            Broken::LetRowsIn => BrokenReplica::LetRowsIn,
             Broken::NoCompletionRecords => BrokenReplica::NoCompletionRecords,
             Broken::ValidateAsFigure9 => BrokenReplica::ValidateAsFigure9,
             Broken::AcceptAboveReaders => BrokenReplica::AcceptAboveReaders,
@@ -168,6 +175,7 @@ impl Broken {
             Broken::TellOwnLater => BrokenGateway::TellOwnLater,
             Broken::Nothing
             | Broken::SkipReadValidation
+            | Broken::LetRowsIn
             | Broken::AcknowledgeBeforeFsync
             | Broken::NoCompletionRecords
             | Broken::RemoveAtReply

@@ -124,7 +124,7 @@ impl Replica {
         if self.settings.broken == Broken::SkipReadValidation {
             return None;
         }
-        let changes = reads.iter().map(|read| {
+        let changes = reads.iter().filter(|read| self.watches(read)).map(|read| {
             match self.versions.last_change_of(read, snapshot, end) {
                 Ok(change) => change,
                 // Nobody can tell any more: run again on a snapshot of which it can be told.
@@ -134,7 +134,14 @@ impl Replica {
         changes.max().flatten()
     }
 
+    fn watches(&self, read: &Read) -> bool {
+        self.settings.broken != Broken::LetRowsIn || !matches!(read, Read::Query(_))
+    }
+
     fn is_in_the_way(&self, proposal: &Proposal, other: &Proposal) -> bool {
+        if self.settings.broken == Broken::LetRowsIn {
+            return conflict(&without_queries(proposal), &without_queries(other));
+        }
         if self.settings.broken == Broken::AcceptAboveReaders && other.id.at < proposal.id.at {
             return conflict(proposal, &Proposal { reads: Vec::new(), ..other.clone() });
         }
@@ -149,6 +156,7 @@ impl Replica {
             Broken::PublishPastResolved => self.versions.low_watermark(),
             Broken::Nothing
             | Broken::SkipReadValidation
+            | Broken::LetRowsIn
             | Broken::NoCompletionRecords
             | Broken::AcceptBelowWrites
             | Broken::ValidateAsFigure9
@@ -224,4 +232,9 @@ impl Replica {
 /// Whether it can be told only with the history since its snapshot whether it may commit.
 fn rests_on_its_snapshot(proposal: &Proposal) -> bool {
     !proposal.reads.is_empty() || (proposal.level.guards_writes() && !proposal.writes().is_empty())
+}
+
+fn without_queries(proposal: &Proposal) -> Proposal {
+    let reads = proposal.reads.iter().filter(|read| !matches!(read, Read::Query(_))).cloned().collect();
+    Proposal { reads, ..proposal.clone() }
 }
