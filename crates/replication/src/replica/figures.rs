@@ -76,6 +76,12 @@ impl Replica {
         }
     }
 
+    /// Of the recorded proposals those at or below a timestamp. What came to nothing at one that is far ahead, because a coordinator's clock was, stays until
+    /// clocks are there.
+    pub fn recorded_through(&self, through: Timestamp) -> usize {
+        self.record.through(through).count()
+    }
+
     pub fn figures(&self) -> Figures {
         Figures {
             view: self.standing.view(),

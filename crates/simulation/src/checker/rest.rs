@@ -4,13 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::time::Duration;
 
 use iolite_replication::Replica;
 use iolite_replication::node::{Epoch, ShardId};
-use iolite_values::{Row, RowKey, TableId};
+use iolite_values::{Row, RowKey, TableId, Timestamp};
 
 use super::{Invariant, Violation};
 use crate::world::World;
+
+/// No proposal further ahead of the complete point than this, which follows the clocks, is ever voted for.
+const TAKEN_AHEAD: Duration = Duration::from_secs(60);
 
 /// # Errors
 /// A replica that takes part holds what is undecided, remembers votes that nobody needs, lacks what committed, or has other rows than the rest of its group.
@@ -41,8 +45,9 @@ fn check_group(replicas: &[&Replica]) -> Result<(), Violation> {
     let mut rows: Option<BTreeMap<(TableId, RowKey), &Row>> = None;
     for replica in replicas {
         let figures = replica.figures();
-        if figures.undecided > 0 || figures.recorded > 0 {
-            return broken(replica, format!("has {} undecided and {} recorded", figures.undecided, figures.recorded));
+        let recorded = replica.recorded_through(later(figures.complete, TAKEN_AHEAD));
+        if figures.undecided > 0 || recorded > 0 {
+            return broken(replica, format!("has {} undecided and {recorded} recorded", figures.undecided));
         }
         if figures.complete < last_commit {
             return broken(replica, format!("is complete through {:?}, below {last_commit:?}", figures.complete));
@@ -54,6 +59,10 @@ fn check_group(replicas: &[&Replica]) -> Result<(), Violation> {
         rows = Some(own);
     }
     Ok(())
+}
+
+fn later(at: Timestamp, by: Duration) -> Timestamp {
+    Timestamp::end_of(at.micros().saturating_add(u64::try_from(by.as_micros()).unwrap_or(u64::MAX)))
 }
 
 fn rows_of(replica: &Replica) -> BTreeMap<(TableId, RowKey), &Row> {
@@ -73,8 +82,7 @@ mod tests {
     };
     use iolite_replication::{Broken, Extent, ReplicaSettings, Retention};
     use iolite_values::{
-        Attempt, Cell, ClientId, ColumnId, Counter, Level, Operation, StoreIncarnation, Timestamp, TransactionId,
-        Value, Write,
+        Attempt, Cell, ClientId, ColumnId, Counter, Level, Operation, StoreIncarnation, TransactionId, Value, Write,
     };
 
     use super::*;
