@@ -277,8 +277,7 @@ impl Queue {
             assert_eq!(*counter, entry.counter());
             let demand = Demand::Mutation(*counter);
             let reader = Reader::new(cache, Some(&self.overlay), None);
-            let told = |read: &Read| cache.interests.holds_for(demand, &read.interest()) || reader.is_made_below(read);
-            let stands = *counter > self.settled || entry.reads().all(told);
+            let stands = *counter > self.settled || entry.reads().all(|read| reader.tells_of(demand, read));
             assert!(stands, "what a settled mutation read is held or made here, or nobody would tell that it changed");
         }
         let sent = |entry: &&Entry| entry.open_attempt().is_some();

@@ -35,6 +35,17 @@ fn adding() -> Harness {
     harness
 }
 
+/// The row was created at once, sent, and refused; the pause after that is over.
+fn refused() -> (Harness, Counter) {
+    let mut harness = adding();
+    let add = harness.mutate("add");
+    harness.connect();
+    harness.take_submits();
+    harness.decide(add, 1, 10, Vec::new(), Verdict::Conflict(at(9)));
+    harness.pass(Duration::from_secs(1));
+    (harness, add)
+}
+
 fn life() -> Cell {
     Cell::row(notes(), key(1))
 }
@@ -144,12 +155,7 @@ fn where_the_row_has_not_come_yet_what_stands_on_it_waits() {
 
 #[test]
 fn if_there_was_one_it_runs_again_where_that_is_known() {
-    let mut harness = adding();
-    let add = harness.mutate("add");
-    harness.connect();
-    harness.take_submits();
-    harness.decide(add, 1, 10, Vec::new(), Verdict::Conflict(at(9)));
-    harness.pass(Duration::from_secs(1));
+    let (mut harness, add) = refused();
     let status = harness.last_status(add);
     assert!(matches!(status, MutationStatus::Pending(Pending { waits_for_data: true, .. })), "{status:?}");
     assert!(harness.take_submits().is_empty(), "it is not sent again as it was");
@@ -161,12 +167,7 @@ fn if_there_was_one_it_runs_again_where_that_is_known() {
 
 #[test]
 fn if_there_is_none_any_more_it_is_sent_again_and_may_commit() {
-    let mut harness = adding();
-    let add = harness.mutate("add");
-    harness.connect();
-    harness.take_submits();
-    harness.decide(add, 1, 10, Vec::new(), Verdict::Conflict(at(9)));
-    harness.pass(Duration::from_secs(1));
+    let (mut harness, _) = refused();
     harness.load(10, &[]);
     assert_eq!(harness.take_submits()[0].decision, Decision::Commit(created("mine")));
 }

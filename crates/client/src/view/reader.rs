@@ -91,8 +91,12 @@ impl<'a> Reader<'a> {
     /// Whether reads would be answered as they were: all of them can be, for as long as `demand` needs them or a pending mutation makes the row, and equally. (A row that left the query which
     /// brought it may be held for somebody else, who can give it up.)
     pub(crate) fn would_repeat(&self, demand: Demand, reads: &[(Read, Digest)]) -> bool {
-        let known = |read: &Read| self.cache.interests.holds_for(demand, &read.interest()) || self.is_made_below(read);
-        reads.iter().all(|(read, digest)| known(read) && self.digest(read) == *digest)
+        reads.iter().all(|(read, digest)| self.tells_of(demand, read) && self.digest(read) == *digest)
+    }
+
+    /// Whether `demand` would be told if the answer changed: by what is held for it, or by the pending mutation that makes the row.
+    pub(crate) fn tells_of(&self, demand: Demand, read: &Read) -> bool {
+        self.cache.interests.holds_for(demand, &read.interest()) || self.is_made_below(read)
     }
 
     /// Whether the row was created and not deleted since.

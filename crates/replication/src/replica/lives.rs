@@ -14,27 +14,12 @@ impl Replica {
     pub(super) fn place_in_lives(&self, writes: &[Write]) -> Place {
         // As the transaction's own operations leave them.
         let mut there: BTreeMap<(TableId, &RowKey), bool> = BTreeMap::new();
-        for write in writes {
+        for write in writes.iter().filter(|write| matches!(write.operation, Operation::Create | Operation::Delete)) {
             let (table, key) = (write.cell.table, &write.cell.row);
-            match write.operation {
-                Operation::Create => {
-                    let is_there = there.entry((table, key)).or_insert_with(|| self.has_row(table, key));
-                    if std::mem::replace(is_there, true) {
-                        return self.below_last_of(table, key);
-                    }
-                }
-                Operation::Delete => drop(there.insert((table, key), false)),
-                Operation::Put(_)
-                | Operation::Assign(_)
-                | Operation::Add(_)
-                | Operation::PutTotal(_)
-                | Operation::Insert(_)
-                | Operation::Remove(_)
-                | Operation::Append { .. }
-                | Operation::SetAt { .. }
-                | Operation::PutEntry { .. }
-                | Operation::RemoveEntry { .. }
-                | Operation::Edit(_) => {}
+            let creates = write.operation == Operation::Create;
+            let was_there = there.insert((table, key), creates);
+            if creates && was_there.unwrap_or_else(|| self.has_row(table, key)) {
+                return self.below_last_of(table, key);
             }
         }
         Place::Free
