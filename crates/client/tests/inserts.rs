@@ -7,17 +7,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use harness::{Harness, Stop, at, hits, key, note, note_row, notes, title_put};
+use harness::{Harness, Stop, at, hits, key, note, note_row, notes, title_put, titled};
 use iolite_client::{Content, MutationStatus, Pending, Question, RunError, RunOf, Transaction, View};
 use iolite_values::{
     Attempt, Cell, CellState, ColumnId, Counter, Decision, Element, KeyRange, Operation, Read, Row, TableId, Test,
     Value, Write,
 };
 use iolite_wire::message::{Advance, Outcome, RowSnapshot, Verdict};
-
-fn titled(title: &str) -> Content {
-    [(ColumnId::of("title"), vec![Operation::Put(Value::from(title))])].into()
-}
 
 fn add(tx: &mut Transaction<'_>) -> Result<(), Stop> {
     match tx.insert(notes(), &key(1), titled("mine")) {
@@ -90,6 +86,15 @@ fn a_row_is_created_without_a_connection_and_read_changed_and_deleted_by_what_fo
     assert!(is_pending(&harness, delete) && seen.borrow().last() == Some(&None));
     let again = harness.mutate("add");
     assert!(is_pending(&harness, again) && shown(&seen, "mine"), "it was deleted here");
+}
+
+#[test]
+fn what_waited_for_the_row_without_a_connection_has_it_once_it_is_created() {
+    let mut harness = adding();
+    let seen = watch(&mut harness);
+    assert!(seen.borrow().is_empty(), "nothing is known of it");
+    harness.mutate("add");
+    assert!(shown(&seen, "mine"), "{:?}", seen.borrow());
 }
 
 #[test]

@@ -172,7 +172,8 @@ impl Transaction<'_> {
 
     /// Whether the answer is known here.
     pub(super) fn knows(&self, read: &Read) -> bool {
-        self.is_own(read) || self.reader.holds(&read.interest()) || self.reader.is_made_below(read)
+        let interest = read.interest();
+        self.is_own(read) || self.reader.holds(&interest) || self.reader.is_made_below(&interest)
     }
 
     /// Notes the read with what it returns *below* the transaction's own writes.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{KeyRange, Operation, Read, Row, RowKey, TableId, TypeMismatch, Write};
+use iolite_values::{Interest, KeyRange, Operation, Row, RowKey, TableId, TypeMismatch, Write};
 
 use crate::cache::{Cache, RowId, range_of};
 
@@ -57,15 +57,15 @@ impl Overlay {
         self.made.contains_key(id)
     }
 
-    /// Whether a read is of one such row.
-    pub(crate) fn makes(&self, read: &Read) -> bool {
-        match read {
-            Read::Cell { cell, element: _ } => self.made.contains_key(&(cell.table, cell.row.clone())),
-            Read::Range { table, range } => {
+    /// Whether one such row answers for all of an interest.
+    pub(crate) fn makes(&self, interest: &Interest) -> bool {
+        match interest {
+            Interest::Cell(cell) => self.made.contains_key(&(cell.table, cell.row.clone())),
+            Interest::Range { table, range } => {
                 let first = self.made.range((*table, RowKey::bound(&range.lower))..).next();
                 first.is_some_and(|((own, key), _)| own == table && KeyRange::one(key) == *range)
             }
-            Read::Query(_) => false,
+            Interest::Query(_) => false,
         }
     }
 

@@ -32,13 +32,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the answer rests on one row that a pending mutation created or deleted, so that all of it is known though nothing of it need be held.
-    pub(crate) fn is_made_below(&self, read: &Read) -> bool {
-        self.pending.is_some_and(|pending| pending.makes(read))
+    pub(crate) fn is_made_below(&self, interest: &Interest) -> bool {
+        self.pending.is_some_and(|pending| pending.makes(interest))
     }
 
-    /// Whether what a run missed is held, or at least not on its way any more: then the run asks for what it still misses.
-    pub(crate) fn has_come(&self, missed: &Missed) -> bool {
-        self.holds(&missed.interest) || !self.cache.interests.is_on_its_way(&missed.interest)
+    /// Whether what a run missed is known, or at least not on its way any more: then the run asks for what it still misses.
+    pub(crate) fn has_come(&self, Missed { interest, first: _ }: &Missed) -> bool {
+        self.holds(interest) || self.is_made_below(interest) || !self.cache.interests.is_on_its_way(interest)
     }
 
     /// The row as far as it is held; `None` if it holds nothing.
@@ -96,7 +96,8 @@ impl<'a> Reader<'a> {
 
     /// Whether `demand` would be told if the answer changed: by what is held for it, or by the pending mutation that makes the row.
     pub(crate) fn tells_of(&self, demand: Demand, read: &Read) -> bool {
-        self.cache.interests.holds_for(demand, &read.interest()) || self.is_made_below(read)
+        let interest = read.interest();
+        self.cache.interests.holds_for(demand, &interest) || self.is_made_below(&interest)
     }
 
     /// Whether the row was created and not deleted since.

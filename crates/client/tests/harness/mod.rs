@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_client::{
-    Client, Closed, Config, Connection, Gateway, Input, Limits, MutationKind, MutationStatus, Output, ReactionId,
-    RunError, RunOf, StorageChange, Transaction, View,
+    Client, Closed, Config, Connection, Content, Gateway, Input, Limits, MutationKind, MutationStatus, Output,
+    ReactionId, RunError, RunOf, StorageChange, Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_values::{
@@ -381,6 +381,11 @@ pub fn note_row(title: &str, votes: i64) -> Row {
         (ColumnId::of("votes"), CellState::Counter(votes)),
     ];
     Row::from_parts(true, cells.into())
+}
+
+/// What a note is inserted with.
+pub fn titled(title: &str) -> Content {
+    [(ColumnId::of("title"), vec![Operation::Put(Value::from(title))])].into()
 }
 
 pub fn title_put(id: i64, title: &str) -> Write {

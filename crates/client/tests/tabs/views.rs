@@ -3,7 +3,7 @@
 use iolite_client::{Client, Config, Limits};
 use iolite_values::{ColumnId, KeyRange};
 
-use super::harness::config;
+use super::harness::{config, titled};
 use super::*;
 
 #[test]
@@ -39,6 +39,20 @@ fn offline_a_follower_says_at_once_that_data_is_missing() {
     let id = tabs[0].react(View::Optimistic, |tx| count(tx).map(drop));
     exchange(&mut leader, &mut tabs);
     assert_eq!(tabs[0].other.last(), Some(&FollowerOutput::Unavailable(id)));
+}
+
+#[test]
+fn offline_a_follower_shows_a_row_that_it_waited_for_once_a_pending_mutation_makes_it() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.client.go_offline();
+    exchange(&mut leader, &mut tabs);
+    let seen = tabs[0].watch(View::Optimistic, first_note);
+    exchange(&mut leader, &mut tabs);
+    assert!(seen.borrow().is_empty(), "nothing is known of it");
+    leader.mutator("add", |tx| Ok(tx.insert(notes(), &key(1), titled("mine"))?));
+    leader.mutate("add");
+    exchange(&mut leader, &mut tabs);
+    assert!(seen.borrow().last().is_some_and(Option::is_some), "{:?}", seen.borrow());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 
 import { Abort, asId, type ClientOf, type ClientOptions, IoliteError, MutationError, newId } from "../index.js";
 import { type DevServer, startDevServer } from "../testing/devServer.js";
@@ -253,11 +254,15 @@ describe("a client of a real server", () => {
     const id = newId();
     ann.mutate.addNote({ id, title: "made offline" });
     const changed = other.mutate.setSize({ id, size: 7 });
-    await until("both, in both tabs", () => [ann, other].every((tab) => tab.pending.length === 2));
-    const shown = (tab: App) => tab.read((tx) => tx.notes.get(id));
-    for (const tab of [ann, other]) {
-      assert.deepEqual(await shown(tab).then((note) => [note?.title, note?.size]), ["made offline", 7]);
-    }
+    const shown = [ann, other].map((tab) =>
+      tab.observe((tx) => {
+        const note = tx.notes.get(id);
+        return [note?.title, note?.size];
+      }),
+    );
+    // Of its own call a tab that follows says at once that it is pending, and shows it when the leader has run it.
+    await until("both, in both tabs", () => shown.every(({ state }) => isDeepStrictEqual(state.data, ["made offline", 7])));
+    assert.deepEqual([ann.pending.length, other.pending.length], [2, 2]);
     device.cut = false;
     ann.goOnline();
     await changed.until("confirmed");
