@@ -11,7 +11,7 @@ mod turnover;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{ColumnId, Operation, Query, Row, RowKey, TableId, Write};
+use iolite_values::{ColumnId, Query, Row, RowKey, TableId, Write};
 
 use crate::index::Target;
 use candidates::Candidates;
@@ -158,9 +158,7 @@ impl Followed {
 
 /// The row after these writes, if they tell all of it: it was created or deleted.
 pub fn whole_after(writes: &[Write]) -> Option<Row> {
-    let is_life = |write: &Write| {
-        write.cell.column == ColumnId::ROW && matches!(write.operation, Operation::Create | Operation::Delete)
-    };
+    let is_life = |write: &Write| write.cell.column == ColumnId::ROW && write.operation.is_of_life();
     let begins = writes.iter().rposition(is_life)?;
     let mut row = Row::default();
     apply_all(&mut row, &writes[begins..]);

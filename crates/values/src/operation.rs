@@ -47,6 +47,11 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Whether its row comes into being or goes, with all that it held before.
+    pub fn is_of_life(&self) -> bool {
+        matches!(self, Operation::Create | Operation::Delete)
+    }
+
     /// Bytes of content, for limits and accounting.
     pub fn size_bytes(&self) -> usize {
         match self {

@@ -104,7 +104,7 @@ fn what_a_read_watches_is_the_pages() {
     let row = RowKey::new(&[Value::Int(1)]).expect("short");
     let cell = Cell { table: TableId(1), row: row.clone(), column: ColumnId(2) };
     let write = |operation: &Operation| {
-        let life = matches!(operation, Operation::Create | Operation::Delete);
+        let life = operation.is_of_life();
         let cell = if life { Cell::row(TableId(1), row.clone()) } else { cell.clone() };
         Write { cell, operation: operation.clone() }
     };

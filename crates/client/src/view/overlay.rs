@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Interest, KeyRange, Operation, Row, RowKey, TableId, TypeMismatch, Write};
+use iolite_values::{Interest, KeyRange, Row, RowKey, TableId, TypeMismatch, Write};
 
 use crate::cache::{Cache, RowId, range_of};
 
@@ -28,7 +28,7 @@ impl Overlay {
         below: impl FnOnce() -> Option<&'a Row>,
     ) -> Result<(), TypeMismatch> {
         let id = (write.cell.table, write.cell.row.clone());
-        if is_of_life(write) {
+        if write.operation.is_of_life() {
             *self.made.entry(id.clone()).or_default() += 1;
         }
         let row = self.rows.entry(id).or_insert_with(|| below().cloned().unwrap_or_default());
@@ -84,7 +84,7 @@ impl Overlay {
                 self.rows.remove(&id);
             }
         }
-        for write in writes.iter().filter(|write| is_of_life(write)) {
+        for write in writes.iter().filter(|write| write.operation.is_of_life()) {
             take_one(&mut self.made, &(write.cell.table, write.cell.row.clone()));
         }
     }
@@ -94,10 +94,6 @@ impl Overlay {
         self.made.clear();
         self.writers.clear();
     }
-}
-
-fn is_of_life(write: &Write) -> bool {
-    matches!(write.operation, Operation::Create | Operation::Delete)
 }
 
 /// Counts one less. Says whether that was the last.
@@ -117,7 +113,7 @@ fn rows_of(writes: &[Write]) -> BTreeSet<RowId> {
 
 #[cfg(test)]
 mod tests {
-    use iolite_values::{Cell, ColumnId, Value};
+    use iolite_values::{Cell, ColumnId, Operation, Value};
 
     use super::*;
 

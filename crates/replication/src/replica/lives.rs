@@ -14,7 +14,7 @@ impl Replica {
     pub(super) fn place_in_lives(&self, writes: &[Write]) -> Place {
         // As the transaction's own operations leave them.
         let mut there: BTreeMap<(TableId, &RowKey), bool> = BTreeMap::new();
-        for write in writes.iter().filter(|write| matches!(write.operation, Operation::Create | Operation::Delete)) {
+        for write in writes.iter().filter(|write| write.operation.is_of_life()) {
             let (table, key) = (write.cell.table, &write.cell.row);
             let creates = write.operation == Operation::Create;
             let was_there = there.insert((table, key), creates);

@@ -108,7 +108,7 @@ impl Model {
     fn push(&mut self, write: Write) {
         self.apply(std::slice::from_ref(&write));
         let id = (write.cell.table, write.cell.row.clone());
-        if matches!(write.operation, Operation::Create | Operation::Delete) {
+        if write.operation.is_of_life() {
             self.made.insert(id.clone());
         }
         self.changed.insert(id);

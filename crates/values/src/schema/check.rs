@@ -28,7 +28,7 @@ impl Schema {
     pub fn check_write(&self, write: &Write) -> Result<(), OperationError> {
         let (name, table) = self.find(write.cell.table)?;
         table.check_key_of(name, &write.cell.row)?;
-        let life = matches!(write.operation, Operation::Create | Operation::Delete);
+        let life = write.operation.is_of_life();
         if write.cell.column == ColumnId::ROW && life && table.live {
             return Err(OperationError::LifeOfLiveRow { table: name.into() });
         }
