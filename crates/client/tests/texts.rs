@@ -168,3 +168,35 @@ fn a_text_that_is_not_held_has_no_positions() {
     assert!(harness.client.live_edit(&page(), &Splice { at: 0, removed: 0, inserted: &long }).is_err());
     assert_eq!(harness.client.live_text(&page()), Ok(String::new()));
 }
+
+#[test]
+fn a_removal_of_what_was_taken_back_is_refused_with_all_that_it_does() {
+    let (mut harness, seen) = opened();
+    harness.advance(Advance { to: at(20), changes: vec![theirs(0, None, None, "x")], ..Advance::default() });
+    harness.disconnect();
+    let first = typed(&mut harness, 1, "a");
+    let second = edit(&mut harness, 0, 2, "");
+    harness.settle();
+    assert!(harness.client.cancel(first));
+    harness.settle();
+    assert_eq!(last(&seen), "x");
+    harness.connect();
+    let submit = harness.take_submits().remove(0);
+    assert_eq!((submit.counter, matches!(submit.decision, Decision::Abort(_))), (second, true));
+    let whole = Read::Cell { cell: page(), element: Element::Whole };
+    assert_eq!(submit.reads, [whole], "that it does not fit is for the store to validate");
+}
+
+#[test]
+fn an_edit_that_did_not_fit_is_made_once_what_it_stands_on_is_there() {
+    let (mut harness, seen) = opened();
+    harness.advance(Advance { to: at(20), changes: vec![theirs(0, None, None, "x")], ..Advance::default() });
+    harness.disconnect();
+    typed(&mut harness, 1, "y");
+    harness.link();
+    harness.welcome(2);
+    harness.load(30, &[]);
+    assert_eq!(last(&seen), "", "its left neighbour is of the other history");
+    harness.advance(Advance { to: at(40), changes: vec![theirs(0, None, None, "x")], ..Advance::default() });
+    assert_eq!(last(&seen), "xy", "its author sent it again");
+}

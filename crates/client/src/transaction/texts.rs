@@ -49,7 +49,11 @@ impl Transaction<'_> {
     /// The edit has to fit, and its author to be nobody else's.
     pub(super) fn check_edit(&mut self, cell: &Cell, edit: &iolite_values::Edit) -> Result<(), RunError> {
         self.note_held(&Read::Cell { cell: cell.clone(), element: Element::Whole })?;
-        self.layered_text(cell).check(edit).map_err(NoEdit::from)?;
+        if let Err(unfit) = self.layered_text(cell).check(edit) {
+            // To be looked at again when the text is another one.
+            self.note(Read::Cell { cell: cell.clone(), element: Element::Whole })?;
+            return Err(NoEdit::from(unfit).into());
+        }
         match &edit.inserted {
             Some(own) => self.note(Read::Cell { cell: cell.clone(), element: Element::Author(own.first.author) }),
             None => Ok(()),
