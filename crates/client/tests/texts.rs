@@ -8,7 +8,7 @@ use std::rc::Rc;
 use harness::{Harness, at, key};
 use iolite_client::{EditError, LIVE, MutationStatus, Splice, View};
 use iolite_values::{
-    Author, Cell, ColumnId, Counter, Decision, Edit, Element, Insertion, Operation, Read, TableId, Unit, Write,
+    Author, Cell, ColumnId, Counter, Decision, Edit, Element, Insertion, Operation, Read, Row, TableId, Unit, Write,
 };
 use iolite_wire::message::{Advance, Submit, Verdict};
 
@@ -199,4 +199,18 @@ fn an_edit_that_did_not_fit_is_made_once_what_it_stands_on_is_there() {
     assert_eq!(last(&seen), "", "its left neighbour is of the other history");
     harness.advance(Advance { to: at(40), changes: vec![theirs(0, None, None, "x")], ..Advance::default() });
     assert_eq!(last(&seen), "xy", "its author sent it again");
+}
+
+#[test]
+fn another_history_shows_its_own_units_where_they_have_the_same_names() {
+    let (mut harness, seen) = opened();
+    harness.advance(Advance { to: at(20), changes: vec![theirs(0, None, None, "old")], ..Advance::default() });
+    assert_eq!(last(&seen), "old");
+    harness.disconnect();
+    harness.link();
+    harness.welcome(2);
+    let mut row = Row::default();
+    row.apply(page().column, &theirs(0, None, None, "new").operation).expect("it is a text");
+    harness.load(30, &[(page().table, page().row, row)]);
+    assert_eq!(last(&seen), "new");
 }
