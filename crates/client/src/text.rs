@@ -1,7 +1,7 @@
 //! Texts at a client: the documents that show them and make edits, and whether edits still fit.
 //!
 //! Invariants: an edit is made once, on what the writer sees, and says itself where it stands; what is shown of a text is the document of exactly that
-//! text, made from an earlier one where that is possible, since an edit cannot be taken out of a document again; none is made from one of another history.
+//! text, made from an earlier one where that is possible, since an edit cannot be taken out of a document again.
 
 mod fit;
 mod writer;
@@ -49,11 +49,6 @@ impl Documents {
 
     pub(crate) fn author(&self) -> Author {
         self.author
-    }
-
-    /// The units of texts are others from now on, whatever they are called: those of another history of the store.
-    pub(crate) fn forget(&mut self) {
-        self.held.clear();
     }
 
     /// What a text says.

@@ -74,7 +74,6 @@ impl Client {
         if !resumes {
             // Another history, or the first: what was held is of no use, and everything wanted is asked for anew.
             let rows = self.cache.clear();
-            self.documents.get_mut().forget();
             self.note_rows(rows);
             self.changed = Changed::Everything;
             self.queue.history_lost();

@@ -8,7 +8,8 @@ use super::runs::Runs;
 use super::{Author, Edit, Insertion, Run, Text, Unit, UnitRange};
 
 impl Text {
-    /// The edits that make the earlier text this one, in an order in which each fits. None if the earlier one has more than this one.
+    /// The edits that make the earlier text this one, in an order in which each fits. None if the earlier one has more than this one, or another
+    /// unit under the name of one of these: an edit that was taken back leaves its names to the next, and another history of a store has names of its own.
     pub fn since(&self, earlier: &Text) -> Option<Vec<Arc<Edit>>> {
         if Arc::ptr_eq(&self.folded, &earlier.folded) {
             let more = self.tail.iter().filter(|edit| !earlier.tail.contains(edit));
@@ -75,7 +76,41 @@ fn insertions(author: Author, run: &Run, from: u32) -> Vec<Arc<Edit>> {
     edits
 }
 
-/// What is removed now and was not before. None if anything was there, or was removed, that is not so now.
+/// Units of a run, one stretch after the other.
+struct Stretches<'a> {
+    author: Author,
+    run: &'a Run,
+    at: u32,
+    rest: Option<&'a str>,
+}
+
+impl<'a> Stretches<'a> {
+    fn of(author: Author, run: &'a Run) -> Stretches<'a> {
+        Stretches { author, run, at: run.from, rest: run.text.as_deref() }
+    }
+
+    fn left(&self) -> Option<Unit> {
+        if self.at == self.run.from { self.run.left } else { Some(Unit::new(self.author, self.at - 1)) }
+    }
+
+    /// What is there up to a number. Nothing, if it was removed.
+    fn take(&mut self, end: u32) -> Option<&'a str> {
+        let units = end - std::mem::replace(&mut self.at, end);
+        let rest = self.rest?;
+        let (part, rest) = rest.split_at(byte_of(rest, units));
+        self.rest = Some(rest);
+        Some(part)
+    }
+
+    /// Whether both have the same units up to a number, as far as they are known.
+    fn are_as(&mut self, other: &mut Stretches<'_>, end: u32) -> bool {
+        let neighbours = self.left() == other.left() && self.run.right == other.run.right;
+        let texts = [self.take(end), other.take(end)];
+        neighbours && (texts[0] == texts[1] || texts.contains(&None))
+    }
+}
+
+/// What is removed now and was not before. None if anything was there, or was removed, that is not so now, or was another unit.
 fn removed_since(now: &Runs, before: &Runs) -> Option<Vec<UnitRange>> {
     let mut removed = Vec::new();
     if before.of().iter().any(|(author, _)| before.count(*author) > now.count(*author)) {
@@ -83,13 +118,21 @@ fn removed_since(now: &Runs, before: &Runs) -> Option<Vec<UnitRange>> {
     }
     for (author, own) in now.of() {
         let empty = Vec::new();
-        let mut earlier = before.of().get(author).unwrap_or(&empty).iter().peekable();
+        let earlier = before.of().get(author).unwrap_or(&empty).iter();
+        let mut earlier = earlier.map(|run| Stretches::of(*author, run)).peekable();
         for run in own {
-            let mut at = run.from;
-            while at < run.end() {
-                while earlier.next_if(|earlier| earlier.end() <= at).is_some() {}
-                let (live, end) = match earlier.peek() {
-                    Some(earlier) => (earlier.text.is_some(), earlier.end().min(run.end())),
+            let mut stretches = Stretches::of(*author, run);
+            while stretches.at < run.end() {
+                let at = stretches.at;
+                while earlier.next_if(|earlier| earlier.run.end() <= at).is_some() {}
+                let (live, end) = match earlier.peek_mut() {
+                    Some(earlier) => {
+                        let end = earlier.run.end().min(run.end());
+                        if !stretches.are_as(earlier, end) {
+                            return None;
+                        }
+                        (earlier.run.text.is_some(), end)
+                    }
                     None => (true, run.end()),
                 };
                 match (live, run.text.is_some()) {
@@ -101,7 +144,7 @@ fn removed_since(now: &Runs, before: &Runs) -> Option<Vec<UnitRange>> {
                     (false, true) => return None,
                     (true, true) | (false, false) => {}
                 }
-                at = end;
+                stretches.at = end;
             }
         }
     }

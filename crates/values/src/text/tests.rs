@@ -108,6 +108,23 @@ fn a_text_longer_than_an_edit_may_be_is_made_again_in_parts() {
     assert_eq!(after(&edits), text);
 }
 
+#[test]
+fn a_text_with_other_units_under_the_same_names_did_not_grow_out_of_the_earlier_one() {
+    let early = after(&[typed(1, 0, None, "ab\u{1fa91}"), typed(2, 0, Some((1, 0)), "c"), removal(2, 0, 1)]);
+    let grown = |edits: &[Arc<Edit>]| after(edits).since(&early).is_some();
+    let (first, second, removed) =
+        (typed(1, 0, None, "ab\u{1fa91}d"), typed(2, 0, Some((1, 0)), "cd"), removal(2, 0, 1));
+    assert!(grown(&[first.clone(), second.clone(), removed.clone()]));
+    assert!(grown(&[first.clone(), second.clone(), removed.clone(), removal(1, 1, 3)]));
+    assert!(!grown(&[typed(1, 0, None, "axxxx"), second.clone(), removed.clone()]), "other characters");
+    assert!(!grown(&[typed(1, 0, None, "abx\u{1fa91}"), second, removed.clone()]), "parts of one");
+    assert!(
+        !grown(&[first.clone(), typed(2, 0, Some((1, 1)), "cd"), removed]),
+        "other neighbours, of what was removed"
+    );
+    assert!(!grown(&[first, typed(2, 0, Some((1, 0)), "cd")]), "it is not removed");
+}
+
 proptest! {
     /// Random edits, of which those that fit are applied: how many of them are folded in makes no difference.
     #[test]

@@ -79,7 +79,6 @@ impl Follower {
     /// Another leader, or another join: what was held is replaced whole.
     fn forget_everything(&mut self) {
         self.cache.clear();
-        self.documents.get_mut().forget();
         self.mirror.clear();
         self.changed = Changed::Everything;
         self.refused.clear();
