@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, Counter, Decision, Operation, Read, Timestamp, Write};
+use iolite_values::{Attempt, Counter, Decision, Read, Timestamp, Write};
 use iolite_wire::message::Submit;
 
 use crate::cache::{Demand, RowId};
@@ -204,10 +204,7 @@ impl Entry {
                     return true;
                 }
                 // An edit that only removes has read nothing.
-                let edits = |write: &Write| matches!(write.operation, Operation::Edit(_));
-                let edited = ran.writes().iter().filter(|write| edits(write)).map(|write| &write.cell);
-                let mut edited = edited.map(|cell| (cell.table, cell.row.clone()));
-                if edited.any(|id| changed.concerns_row(&id)) && !fits(ran.writes(), reader) {
+                if self.rows().any(|id| changed.concerns_row(&id)) && !fits(ran.writes(), reader) {
                     return true;
                 }
                 let concerned = ran.reads.iter().any(|(read, _)| changed.concerns(read));

@@ -172,8 +172,7 @@ impl Transaction<'_> {
 
     /// Whether the answer is known here.
     pub(super) fn knows(&self, read: &Read) -> bool {
-        let interest = read.interest();
-        self.is_own(read) || self.reader.holds(&interest) || self.reader.is_made_below(&interest)
+        self.is_own(read) || self.reader.knows(&read.interest())
     }
 
     /// Notes the read with what it returns *below* the transaction's own writes.

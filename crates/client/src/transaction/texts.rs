@@ -48,10 +48,11 @@ impl Transaction<'_> {
 
     /// The edit has to fit, and its author to be nobody else's.
     pub(super) fn check_edit(&mut self, cell: &Cell, edit: &iolite_values::Edit) -> Result<(), RunError> {
-        self.note_held(&Read::Cell { cell: cell.clone(), element: Element::Whole })?;
+        let whole = Read::Cell { cell: cell.clone(), element: Element::Whole };
+        self.note_held(&whole)?;
         if let Err(unfit) = self.layered_text(cell).check(edit) {
             // To be looked at again when the text is another one.
-            self.note(Read::Cell { cell: cell.clone(), element: Element::Whole })?;
+            self.note(whole)?;
             return Err(NoEdit::from(unfit).into());
         }
         match &edit.inserted {

@@ -32,13 +32,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the answer rests on one row that a pending mutation created or deleted, so that all of it is known though nothing of it need be held.
-    pub(crate) fn is_made_below(&self, interest: &Interest) -> bool {
+    fn is_made_below(&self, interest: &Interest) -> bool {
         self.pending.is_some_and(|pending| pending.makes(interest))
+    }
+
+    /// Whether all of this interest can be answered for: by what is held, or by the pending mutation that makes the row.
+    pub(crate) fn knows(&self, interest: &Interest) -> bool {
+        self.holds(interest) || self.is_made_below(interest)
     }
 
     /// Whether what a run missed is known, or at least not on its way any more: then the run asks for what it still misses.
     pub(crate) fn has_come(&self, Missed { interest, first: _ }: &Missed) -> bool {
-        self.holds(interest) || self.is_made_below(interest) || !self.cache.interests.is_on_its_way(interest)
+        self.knows(interest) || !self.cache.interests.is_on_its_way(interest)
     }
 
     /// The row as far as it is held; `None` if it holds nothing.
