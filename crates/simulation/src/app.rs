@@ -8,6 +8,8 @@ mod handle;
 mod levels;
 mod model;
 mod mutators;
+mod pages;
+mod paper;
 mod questions;
 mod watchers;
 
@@ -22,6 +24,7 @@ pub use handle::{InClient, Stop};
 pub use levels::{OfLevel, Weak};
 pub use model::Model;
 pub use mutators::run_call;
+pub use pages::{Draft, Letters, PAGES, Typing, page};
 pub use watchers::Watcher;
 
 /// Accounts, and what each begins with.
@@ -50,7 +53,8 @@ const SCHEMA: &str = r#"{"tables":{
     "indexes":{"byState":["state","rank"],"byRank":["rank"]}},
   "seats":{"columns":{"group":{"type":"int"},"guest":{"type":"int"},"name":{"type":"string"},"moves":{"type":"counter"}},"key":["group","guest"]},
   "shelves":{"columns":{"key":{"type":"int"},"label":{"type":"int","default":0},"left":{"type":"counter"}},"key":["key"],"isolation":"snapshot","live":true},
-  "scores":{"columns":{"key":{"type":"int"},"label":{"type":"int","default":0},"left":{"type":"counter"}},"key":["key"],"isolation":"read-committed","live":true}
+  "scores":{"columns":{"key":{"type":"int"},"label":{"type":"int","default":0},"left":{"type":"counter"}},"key":["key"],"isolation":"read-committed","live":true},
+  "pages":{"columns":{"key":{"type":"int"},"body":{"type":"text"}},"key":["key"],"live":true}
 }}"#;
 
 /// What the second version adds, and the third one does without.
@@ -108,7 +112,7 @@ mod tests {
 
     #[test]
     fn versions_differ_by_a_table_and_a_column() {
-        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [8, 9, 9]);
+        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [9, 10, 10]);
         let columns = |version: SchemaVersion| {
             let schema = version.schema();
             let things = schema.table_by_id(iolite_values::TableId::of("things")).expect("it has things");

@@ -7,7 +7,8 @@
 //! - at the gateways the store is strictly serializable by itself: they are told of outcomes before clients are;
 //! - mutations of one client take effect in the order of their counters;
 //! - each takes effect once, none that was acknowledged is missing, none that ended otherwise took effect;
-//! - each reactive transaction saw the model at its timestamp, with its client's pending mutations on top: serializable and causal.
+//! - each reactive transaction saw the model at its timestamp, with its client's pending mutations on top: serializable and causal;
+//! - texts have what was typed, once and in one piece.
 
 mod commits;
 mod last;
@@ -20,6 +21,7 @@ mod room;
 mod strict;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod tickets;
 
 use std::collections::BTreeMap;
@@ -32,6 +34,7 @@ pub use commits::{Commits, confirmed};
 pub use last::check_last;
 pub use rest::check_replicas;
 pub use strict::{Before, Clash, Cycle, Step};
+pub use texts::{check_shown, check_stored};
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +61,8 @@ pub enum Invariant {
     /// Nothing is pending that the confirmed state contains: it would be seen twice.
     PendingOnce,
     MonotonicReads,
+    /// What was typed is there once, in one piece, and everybody shows the same.
+    Texts,
     Room,
     Liveness,
     LastState,
@@ -96,6 +101,7 @@ pub fn check(history: &History) -> Result<Model, Violation> {
     let mut model = Model::default();
     for (store, commits) in &all {
         model = replay::check(history, *store, commits)?;
+        texts::check(history, commits, &model)?;
     }
     Ok(model)
 }

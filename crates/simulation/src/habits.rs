@@ -10,13 +10,23 @@ use crate::random::Random;
 /// What apps call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calls {
-    /// Every mutation, on one of so many keys in most tables.
-    Everything { keys: u64 },
+    /// Every mutation, on one of so many keys in most tables, and edits of texts instead: so many, in thousandths.
+    Everything { keys: u64, edits: u64 },
     /// Transfers between accounts, and sums of all of them.
     Bank,
     /// A move of a game by the player whose turn it is. Clients beyond the players look on.
     Game { players: usize },
 }
+
+impl Calls {
+    /// Whether texts are edited.
+    pub fn edit(self) -> bool {
+        matches!(self, Calls::Everything { edits: 1.., .. })
+    }
+}
+
+/// How many of an app's calls are edits of texts, in thousandths.
+const EDITS: u64 = 60;
 
 #[derive(Clone, Debug)]
 pub struct Habits {
@@ -49,7 +59,7 @@ impl Habits {
         let upgrade = if random.chance(900) { random.between(700, 1_000) } else { 0 };
         let (client_limits, gateway_limits) = (client_limits(random), gateway_limits(random));
         Habits {
-            calls: Calls::Everything { keys: KEYS as u64 },
+            calls: Calls::Everything { keys: KEYS as u64, edits: EDITS },
             pause_ms: 120,
             pending_max,
             batch,

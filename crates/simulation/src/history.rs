@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_client::{CallStatus, Ticket, View};
+use iolite_client::{CallStatus, PendingMutation, Ticket, View};
 use iolite_engine::Position;
 use iolite_machine::Now;
 use iolite_replication::journal::JournalRecord;
@@ -209,7 +209,22 @@ pub struct Refusal {
 pub struct PendingThen {
     pub counter: Counter,
     pub durable: bool,
-    pub waits_for_data: bool,
+    /// No view shows anything of it: it waits for data, or its client gives it up for want of room.
+    pub is_hidden: bool,
+}
+
+impl PendingThen {
+    pub fn of(pending: &PendingMutation) -> PendingThen {
+        let status = &pending.status;
+        let has_no_room = status.would_reject.as_deref().is_some_and(is_for_want_of_room);
+        let is_hidden = status.waits_for_data || has_no_room;
+        PendingThen { counter: pending.counter, durable: status.durable, is_hidden }
+    }
+}
+
+/// Whether this is why something failed: all that its client's cache is to hold at once does not fit in.
+pub fn is_for_want_of_room(reason: &str) -> bool {
+    reason.starts_with("what is needed at once takes ")
 }
 
 impl History {
@@ -229,6 +244,16 @@ impl History {
     pub fn was_asked_back(&self, mutation: Issued) -> bool {
         let Some(called) = self.calls.get(&mutation) else { return false };
         self.asked_back.contains(&mutation) || called.ticket.is_some_and(|ticket| self.tickets[&ticket].asked_back)
+    }
+
+    /// Whether a mutation is an edit that names units of another one, which somebody asked to take back.
+    pub fn stands_on_what_was_taken_back(&self, mutation: Issued) -> bool {
+        let Some(Call::Edit(own)) = self.calls.get(&mutation).map(|called| &called.call) else { return false };
+        let of_client = self.calls.range((mutation.0, Counter(0))..mutation);
+        of_client.into_iter().any(|(other, called)| match &called.call {
+            Call::Edit(below) => self.was_asked_back(*other) && own.stands_on(below),
+            _ => false,
+        })
     }
 
     /// A replica of a store started: again, with what its disk still holds, or as a new one.

@@ -1,5 +1,6 @@
 //! Worlds in which a broken variant shows what it does within few seeds. They are calm but for what matters, so that what they lead to can be read.
 
+use crate::app::KEYS;
 use crate::habits::{Calls, Habits};
 use crate::roughness::Roughness;
 use crate::topology::Topology;
@@ -22,7 +23,9 @@ pub enum Needs {
     LateOutcomes,
 }
 
-const ONE_KEY: Calls = Calls::Everything { keys: 1 };
+/// Texts matter to no variant that needs a world of its own.
+const ONE_KEY: Calls = Calls::Everything { keys: 1, edits: 0 };
+const ALL_KEYS: Calls = Calls::Everything { keys: KEYS as u64, edits: 0 };
 
 const PLAYERS: usize = 2;
 
@@ -73,7 +76,7 @@ impl Needs {
     pub fn habits(self, drawn: Habits) -> Habits {
         match self {
             Needs::Anything => drawn,
-            Needs::Operators(_) => Habits { pause_ms: 40, ..drawn },
+            Needs::Operators(_) => Habits { calls: ALL_KEYS, pause_ms: 40, ..drawn },
             // Whoever is silent for a while does not hear how far the others are.
             Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
             Needs::Views { .. } => Habits { calls: ONE_KEY, ..drawn },

@@ -40,10 +40,18 @@ pub enum Occasion {
     ShardSplit,
     /// A replica did not start, because its disk was damaged.
     DamageRefused,
+    /// A text was edited.
+    TextEdited,
+    /// A text was edited without a connection.
+    TextEditedOffline,
+    /// A text was edited in a tab that follows.
+    TextEditedInTab,
+    /// An edit was refused, because what it stood on had been taken back.
+    EditRefused,
 }
 
 impl Occasion {
-    pub const ALL: [Occasion; 17] = [
+    pub const ALL: [Occasion; 21] = [
         Occasion::AdvanceInParts,
         Occasion::Unsubscribed,
         Occasion::Resumed,
@@ -61,5 +69,9 @@ impl Occasion {
         Occasion::GroupChanged,
         Occasion::ShardSplit,
         Occasion::DamageRefused,
+        Occasion::TextEdited,
+        Occasion::TextEditedOffline,
+        Occasion::TextEditedInTab,
+        Occasion::EditRefused,
     ];
 }

@@ -100,7 +100,9 @@ pub(crate) fn live(world: &mut World) -> Result<(), Violation> {
     while world.moment() < end && world.step() {}
     let end = checker::check(&world.history)?;
     checker::check_last(world, &end)?;
-    checker::check_replicas(world)
+    checker::check_shown(&world.pages_shown(), &end)?;
+    checker::check_replicas(world)?;
+    checker::check_stored(world, &end)
 }
 
 /// Everything that was called ends, after people have opened some apps again.
@@ -136,7 +138,11 @@ mod tests {
     use crate::app::Model;
 
     fn at_its_end() -> World {
-        let mut world = World::new(1, Broken::Nothing, Needs::Anything);
+        at_the_end_of(1)
+    }
+
+    fn at_the_end_of(seed: u64) -> World {
+        let mut world = World::new(seed, Broken::Nothing, Needs::Anything);
         live(&mut world).expect("the seed passes");
         world
     }
@@ -145,6 +151,22 @@ mod tests {
     fn a_watcher_that_missed_the_last_state_is_found() {
         let violation = checker::check_last(&at_its_end(), &Model::default()).err();
         assert_eq!(violation.map(|violation| violation.invariant), Some(Invariant::LastState));
+    }
+
+    /// A seed in whose last history texts were edited.
+    const EDITED: u64 = 2;
+
+    #[test]
+    fn a_text_that_clients_show_or_replicas_have_otherwise_is_found() {
+        let mut world = at_the_end_of(EDITED);
+        let shown = world.pages_shown();
+        let end = checker::check(&world.history).expect("the seed passes");
+        let found = |model: &Model| {
+            let checks = [checker::check_shown(&shown, model), checker::check_stored(&world, model)];
+            checks.map(|checked| checked.err().map(|violation| violation.invariant))
+        };
+        assert_eq!(found(&end), [None, None]);
+        assert_eq!(found(&Model::default()), [Some(Invariant::Texts), Some(Invariant::Texts)]);
     }
 
     #[test]

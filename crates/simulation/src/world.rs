@@ -7,6 +7,7 @@ mod checked;
 mod client_node;
 mod device;
 mod disks;
+mod editing;
 mod events;
 mod faults_made;
 mod frames;
@@ -28,13 +29,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU16;
 use std::time::Duration;
 
+use iolite_client::View;
 use iolite_engine::MemoryDisk;
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_replication::node::ReplicaId;
 use iolite_replication::{Replica, Retention, ShardMap};
 use sha2::{Digest, Sha256};
 
-use crate::app::{Call, Watcher};
+use crate::app::{Call, Letters, PAGES, Watcher};
 use crate::broken::Broken;
 use crate::counts::Counts;
 use crate::faults::Fault;
@@ -48,6 +50,7 @@ use crate::topology::Topology;
 
 pub use client_node::ClientNode;
 use client_node::ClientSettings;
+pub use editing::PagesShown;
 use events::{Event, Events, ServerEvent, TabEvent};
 use front_node::FrontNode;
 pub use game::{Score, Victim};
@@ -100,6 +103,7 @@ pub struct World {
     last_tab: u64,
     calls_left: Vec<u32>,
     next_element: i64,
+    letters: Letters,
     pub history: History,
     pub faults: Counts<Fault>,
     pub occasions: Counts<Occasion>,
@@ -158,6 +162,7 @@ impl World {
             last_tab: 0,
             calls_left: vec![size.calls_each; size.clients],
             next_element: 0,
+            letters: Letters::default(),
             history: History::default(),
             faults: Counts::default(),
             occasions: Counts::default(),
@@ -193,7 +198,8 @@ impl World {
             let batch = self.habits.batch_period(&mut self.random);
             let settings = ClientSettings { limits: self.habits.client_limits, gateways, batch };
             let mut client = ClientNode::start(ClientIndex(index), settings, now, self.broken, &mut self.random);
-            add_watchers(&mut |watcher, view| client.watch(watcher, view), &mut self.random);
+            let pages = self.edits_texts();
+            add_watchers(&mut |watcher, view| client.watch(watcher, view), pages, &mut self.random);
             self.history.identities.insert(client.client.identity(), client.index);
             self.history.versions.insert(client.index, client.version);
             self.clients.push(client);
@@ -373,11 +379,16 @@ impl World {
     }
 }
 
-fn add_watchers(watch: &mut dyn FnMut(Watcher, iolite_client::View), random: &mut Random) {
-    use iolite_client::View;
+/// Some of anything, and perhaps one of a text, if there are `pages`.
+fn add_watchers(watch: &mut dyn FnMut(Watcher, View), pages: bool, random: &mut Random) {
+    let view = |random: &mut Random| [View::Optimistic, View::Durable, View::Confirmed][random.below(3) as usize];
     for _ in 0..random.below(6) {
-        let view = [View::Optimistic, View::Durable, View::Confirmed][random.below(3) as usize];
+        let view = view(random);
         watch(Watcher::random(random), view);
+    }
+    if pages && random.chance(300) {
+        let key = random.below(PAGES as u64) as i64;
+        watch(Watcher::Page { key }, view(random));
     }
 }
 

@@ -53,7 +53,7 @@ fn the_page_has_the_seeds_in_which_the_suite_looks_for_each_variant() {
 fn the_page_has_every_invariant() {
     use Invariant::{
         Assertion, ClientOrder, Durability, ExactlyOnce, LastState, Liveness, MonotonicReads, OwnWritesVisible,
-        PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness,
+        PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts,
     };
     let all = [
         Assertion,
@@ -67,6 +67,7 @@ fn the_page_has_every_invariant() {
         OwnWritesVisible,
         PendingOnce,
         MonotonicReads,
+        Texts,
         Room,
         Liveness,
         LastState,
@@ -75,9 +76,8 @@ fn the_page_has_every_invariant() {
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
         Assertion | ExactlyOnce | Durability | Serializability | RealTime | Strictness | ClientOrder
-        | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | Room | Liveness | LastState | Rest => {
-            true
-        }
+        | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | Texts | Room | Liveness | LastState
+        | Rest => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));

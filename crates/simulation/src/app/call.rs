@@ -3,7 +3,7 @@
 use iolite_values::Level;
 use serde::{Deserialize, Serialize};
 
-use super::{ACCOUNTS, JOBS, OfLevel, RANKS, STATES, SchemaVersion, Weak};
+use super::{ACCOUNTS, JOBS, OfLevel, RANKS, STATES, SchemaVersion, Typing, Weak};
 use crate::random::Random;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,6 +162,8 @@ pub enum Call {
         round: i64,
         amount: i64,
     },
+    /// Edits a text. It was made at the call, of what was shown then, and runs without the app.
+    Edit(Typing),
 }
 
 impl Call {
@@ -253,6 +255,11 @@ impl Call {
         )
     }
 
+    /// Whether it edits a text, which no other call looks at.
+    pub fn edits_texts(&self) -> bool {
+        matches!(self, Call::Edit(_))
+    }
+
     /// Whether its closure can run in a version of the app.
     pub fn runs_in(&self, version: SchemaVersion) -> bool {
         match self {
@@ -286,7 +293,8 @@ impl Call {
             | Call::Cull { .. }
             | Call::Charge { .. }
             | Call::Weak { .. }
-            | Call::Move { .. } => true,
+            | Call::Move { .. }
+            | Call::Edit(_) => true,
         }
     }
 

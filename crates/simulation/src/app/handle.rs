@@ -22,6 +22,8 @@ pub trait Handle {
     fn contains(&mut self, cell: &Cell, value: &Value) -> Result<bool, Stop>;
     fn entry(&mut self, cell: &Cell, key: &Arc<str>) -> Result<Option<Value>, Stop>;
     fn element(&mut self, cell: &Cell, index: u32) -> Result<Option<Value>, Stop>;
+    /// What a text says.
+    fn text(&mut self, cell: &Cell) -> Result<String, Stop>;
     fn range(
         &mut self,
         table: TableId,
@@ -100,6 +102,10 @@ impl Handle for InClient<'_> {
 
     fn element(&mut self, cell: &Cell, index: u32) -> Result<Option<Value>, Stop> {
         self.0.element(cell, index).map_err(stop)
+    }
+
+    fn text(&mut self, cell: &Cell) -> Result<String, Stop> {
+        self.0.text(cell).map_err(stop)
     }
 
     fn range(

@@ -9,11 +9,14 @@ use iolite_client::{Content, Question};
 use iolite_values::{Cell, CellState, KeyRange, Operation, Row, RowKey, TableId, Value, Write, row_footprint};
 
 use super::handle::{Handle, Stop};
+use super::paper::Paper;
 use super::questions;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     rows: BTreeMap<RowId, Row>,
+    /// What the texts among their cells say.
+    papers: BTreeMap<Cell, Arc<Paper>>,
     /// What the closure that runs at the moment has written.
     written: Vec<Write>,
     /// Rows of which closures changed something, and those that they created or deleted: the latter are known whole to whoever ran them.
@@ -39,6 +42,9 @@ impl Model {
     /// Applies committed writes.
     pub fn apply(&mut self, writes: &[Write]) {
         for write in writes {
+            if let Operation::Edit(edit) = &write.operation {
+                Arc::make_mut(self.papers.entry(write.cell.clone()).or_default()).apply(edit);
+            }
             let id = (write.cell.table, write.cell.row.clone());
             let row = self.rows.entry(id.clone()).or_default();
             row.apply(write.cell.column, &write.operation).expect("committed writes fit the schema");
@@ -52,6 +58,11 @@ impl Model {
     pub fn footprint(&self, table: TableId) -> usize {
         let own = self.rows.iter().filter(|((of, _), _)| *of == table);
         own.map(|((_, key), row)| row_footprint(key, row)).sum()
+    }
+
+    /// A text, if it was ever edited.
+    pub fn paper(&self, cell: &Cell) -> Option<&Paper> {
+        self.papers.get(cell).map(|paper| &**paper)
     }
 
     /// What was written since this was last asked.
@@ -116,7 +127,7 @@ impl Model {
     }
 
     fn is_live(table: TableId) -> bool {
-        let names = ["hits", "things", "visits", "shelves", "scores"];
+        let names = ["hits", "things", "visits", "shelves", "scores", "pages"];
         names.into_iter().any(|name| TableId::of(name) == table)
     }
 }
@@ -147,6 +158,10 @@ impl Handle for Model {
     fn element(&mut self, cell: &Cell, index: u32) -> Result<Option<Value>, Stop> {
         let Some(CellState::List(list)) = self.state(cell) else { return Ok(None) };
         Ok(list.get(index as usize).cloned())
+    }
+
+    fn text(&mut self, cell: &Cell) -> Result<String, Stop> {
+        Ok(self.paper(cell).map(Paper::string).unwrap_or_default())
     }
 
     fn range(
@@ -186,6 +201,10 @@ impl Handle for Model {
             if *index as usize >= length {
                 return Err(Stop::Abort("no such element".into()));
             }
+        }
+        if let Operation::Edit(edit) = &operation {
+            let checked = self.paper(&cell).map_or_else(|| Paper::default().check(edit), |paper| paper.check(edit));
+            checked.map_err(|unfit| Stop::Abort(unfit.to_string()))?;
         }
         self.push(Write { cell, operation });
         Ok(())

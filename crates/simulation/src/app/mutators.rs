@@ -67,6 +67,7 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
         Call::Charge { key, least } => charge(tx, *key, *least),
         Call::Weak { table, key, what } => levels::run(tx, *table, *key, *what),
         Call::Move { round, amount } => take_turn(tx, *round, *amount),
+        Call::Edit(typing) => typing.run(tx),
     }
 }
 

@@ -5,6 +5,7 @@ use iolite_values::{KeyRange, TableId, Value};
 use super::handle::{Handle, Stop, between, cell, row_key};
 use super::levels::Weak;
 use super::mutators::{game, int};
+use super::pages::page;
 use super::questions::{come_to, in_state_from, of_few, of_ranks, ordered, owned_with_tag};
 use crate::random::Random;
 
@@ -36,6 +37,8 @@ pub enum Watcher {
     Weak { key: i64 },
     /// A game: its rounds, and its sum.
     Game,
+    /// What a text says.
+    Page { key: i64 },
 }
 
 impl Watcher {
@@ -73,8 +76,14 @@ impl Watcher {
             Watcher::Queue { .. } | Watcher::Ranks { .. } => &["jobs"],
             Watcher::Weak { .. } => &["shelves", "scores"],
             Watcher::Busy { .. } | Watcher::Game => &["hits"],
+            Watcher::Page { .. } => &["pages"],
         };
         names.iter().map(|name| TableId::of(name))
+    }
+
+    /// Whether it reads a text and nothing else: nobody creates, deletes or queries one, so whoever sees it knows all of it.
+    pub fn reads_texts(self) -> bool {
+        matches!(self, Watcher::Page { .. })
     }
 
     /// # Errors
@@ -137,6 +146,7 @@ impl Watcher {
                 let [turn, sum] = [tx.cell(&turn)?, tx.cell(&sum)?].map(|state| int(state.as_ref()).unwrap_or(0));
                 Ok(format!("{turn} {sum}"))
             }
+            Watcher::Page { key } => tx.text(&page(key)),
             Watcher::Ledger { low, high, limit, reverse } => {
                 overlapping(tx, ["accounts", "balance"], &[low], &[high], limit, reverse)
             }

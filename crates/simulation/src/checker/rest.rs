@@ -19,6 +19,11 @@ const TAKEN_AHEAD: Duration = Duration::from_secs(60);
 /// # Errors
 /// A replica that takes part holds what is undecided, remembers votes that nobody needs, lacks what committed, or has other rows than the rest of its group.
 pub fn check_replicas(world: &World) -> Result<(), Violation> {
+    groups(world).values().try_for_each(|replicas| check_group(replicas))
+}
+
+/// The replicas that take part in each shard.
+pub(super) fn groups(world: &World) -> BTreeMap<ShardId, Vec<&Replica>> {
     let mut groups = BTreeMap::<ShardId, (Epoch, Vec<&Replica>)>::new();
     // Whoever has left, or is of a shard that has ended, may stay behind.
     let ended: Vec<ShardId> =
@@ -33,7 +38,7 @@ pub fn check_replicas(world: &World) -> Result<(), Violation> {
             own.push(replica);
         }
     }
-    groups.values().try_for_each(|(_, replicas)| check_group(replicas))
+    groups.into_iter().map(|(shard, (_, replicas))| (shard, replicas)).collect()
 }
 
 fn check_group(replicas: &[&Replica]) -> Result<(), Violation> {

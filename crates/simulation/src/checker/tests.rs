@@ -243,7 +243,7 @@ fn a_view_without_a_pending_mutation_that_belongs_to_it_is_found() {
     for (view, durable, hits) in
         [(View::Optimistic, false, 2), (View::Durable, false, 1), (View::Durable, true, 2), (View::Confirmed, true, 1)]
     {
-        let pending = PendingThen { counter: Counter(2), durable, waits_for_data: false };
+        let pending = PendingThen { counter: Counter(2), durable, is_hidden: false };
         let seen = |hits| Sighting { pending: vec![pending.clone()], ..sighting(view, 10, hits) };
         history.sightings = vec![seen(hits)];
         assert_eq!(violated(&history), None);
@@ -256,7 +256,7 @@ fn a_view_without_a_pending_mutation_that_belongs_to_it_is_found() {
 fn a_mutation_that_is_pending_on_the_state_that_contains_it_is_found() {
     let mut history = history(&[(1, CalledAs::Named)]);
     commit(&mut history, store(1), 1, 10);
-    let pending = PendingThen { counter: Counter(1), durable: true, waits_for_data: false };
+    let pending = PendingThen { counter: Counter(1), durable: true, is_hidden: false };
     let seen = |micros, hits| Sighting { pending: vec![pending.clone()], ..sighting(View::Optimistic, micros, hits) };
     history.sightings = vec![seen(9, 1)];
     assert_eq!(violated(&history), None);
@@ -454,3 +454,4 @@ fn an_end_that_only_a_gateway_was_told_has_to_be_recorded() {
 mod levels;
 mod queries;
 mod room;
+mod texts;

@@ -32,7 +32,10 @@ impl World {
                 node.stop_one_watcher(&mut self.random);
                 node.renew_failed();
             }
-            10 => add_watchers(&mut |watcher, view| node.watch(watcher, view), &mut self.random),
+            10 => {
+                let pages = self.habits.calls.edit();
+                add_watchers(&mut |watcher, view| node.watch(watcher, view), pages, &mut self.random);
+            }
             _ if left > 0 && node.client.pending().count() < self.habits.pending_max => self.act(client),
             _ => {}
         }
@@ -46,8 +49,11 @@ impl World {
         }
     }
 
-    /// Every client calls a mutation, whose end is waited for.
+    /// Every client calls a mutation, whose end is waited for. Where texts are edited everybody shows all of them by now.
     pub fn call_once_more(&mut self) {
+        if self.edits_texts() {
+            self.watch_all_pages();
+        }
         for client in (0..self.clients.len()).map(ClientIndex) {
             let now = self.now_of_client(client);
             let key = self.random.below(KEYS as u64) as i64;
@@ -64,10 +70,15 @@ impl World {
         if draw < take_back + dismiss {
             return self.dismiss(client);
         }
+        if let Calls::Everything { edits: edits @ 1.., .. } = self.habits.calls
+            && self.random.chance(edits)
+        {
+            return self.edit(client);
+        }
         self.next_element += 1;
         let version = self.clients[client.0].version;
         let call = match self.habits.calls {
-            Calls::Everything { keys } => Call::random(&mut self.random, keys, self.next_element, version),
+            Calls::Everything { keys, .. } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
             Calls::Game { .. } => unreachable!("players take turns"),
         };

@@ -18,7 +18,9 @@ use super::tab_node::TabNode;
 use crate::app::{Call, InClient, SchemaVersion, Stop, Watcher, run_call};
 use crate::broken::Broken;
 use crate::counts::Counts;
-use crate::history::{Called, CalledAs, ClientIndex, End, EndedAs, History, Moment, PendingThen, Refusal, Sighting};
+use crate::history::{
+    Called, CalledAs, ClientIndex, End, EndedAs, History, Moment, PendingThen, Refusal, Sighting, is_for_want_of_room,
+};
 use crate::occasions::Occasion;
 use crate::random::Random;
 
@@ -51,6 +53,8 @@ pub struct ClientNode {
     alive: BTreeSet<Counter>,
     /// The closures without a name, which the process keeps.
     closures: BTreeMap<Counter, Call>,
+    /// The last character that somebody typed, in whichever tab.
+    pub last_typed: Option<char>,
 }
 
 /// What a client is opened with in each of its lives.
@@ -98,6 +102,7 @@ impl ClientNode {
             seen: BTreeMap::new(),
             alive: BTreeSet::new(),
             closures: BTreeMap::new(),
+            last_typed: None,
         }
     }
 
@@ -152,7 +157,7 @@ impl ClientNode {
         self.note_call(counter, Called::new(call, CalledAs::Closure, moment, self.life), history);
     }
 
-    fn note_call(&mut self, counter: Counter, called: Called, history: &mut History) {
+    pub(super) fn note_call(&mut self, counter: Counter, called: Called, history: &mut History) {
         let earlier = history.calls.insert((self.index, counter), called);
         assert!(earlier.is_none_or(|earlier| !earlier.durable), "a counter was used twice");
         self.alive.insert(counter);
@@ -170,6 +175,10 @@ impl ClientNode {
     pub fn watch(&mut self, watcher: Watcher, view: View) {
         let id = self.client.register(view);
         self.watchers.insert(id, (watcher, view));
+    }
+
+    pub fn watches(&self, watcher: Watcher) -> bool {
+        self.watchers.values().any(|(own, _)| *own == watcher)
     }
 
     pub fn stop_one_watcher(&mut self, random: &mut Random) {
@@ -241,12 +250,7 @@ impl ClientNode {
 
     fn run_watcher(&mut self, id: ReactionId, history: &mut History) {
         let (watcher, view) = self.watchers[&id];
-        let pending = self.client.pending().map(|pending| PendingThen {
-            counter: pending.counter,
-            durable: pending.status.durable,
-            waits_for_data: pending.status.waits_for_data,
-        });
-        let pending = pending.collect();
+        let pending = self.client.pending().map(|pending| PendingThen::of(&pending)).collect();
         let mut run = self.client.begin(RunOf::Reaction(id));
         let seen = watcher.run(&mut InClient(self.client.transaction(&mut run)));
         self.client.finish(run, Closed::Returned);
@@ -308,6 +312,8 @@ impl ClientNode {
         history: &mut History,
         occasions: &mut Counts<Occasion>,
     ) {
+        let stood_on_what_was_taken_back = matches!(status, MutationStatus::Rejected { .. })
+            && history.stands_on_what_was_taken_back((self.index, counter));
         let called = history.calls.get_mut(&(self.index, counter)).expect("only what was called has a status");
         let how = match status {
             MutationStatus::Pending(pending) => {
@@ -316,7 +322,10 @@ impl ClientNode {
                 return;
             }
             MutationStatus::Confirmed { at } => EndedAs::Confirmed(at),
-            MutationStatus::Rejected { reason } => EndedAs::Rejected(reason),
+            MutationStatus::Rejected { reason } => {
+                occasions.add(Occasion::EditRefused, u64::from(stood_on_what_was_taken_back));
+                EndedAs::Rejected(reason)
+            }
             MutationStatus::Quarantined { reason } => {
                 occasions.add(Occasion::NoRoom, u64::from(is_for_want_of_room(&reason)));
                 EndedAs::Quarantined(reason)
@@ -364,11 +373,6 @@ impl ClientNode {
         let tabs = self.tabs.values().all(TabNode::is_quiet);
         tabs && self.client.pending().next().is_none() && self.device.is_idle()
     }
-}
-
-/// Whether this is why something failed: all that its client's cache is to hold at once does not fit in.
-pub fn is_for_want_of_room(reason: &str) -> bool {
-    reason.starts_with("what is needed at once takes ")
 }
 
 fn open(

@@ -250,7 +250,8 @@ impl World {
         }
         self.restart_client(client);
         let node = &mut self.clients[client.0];
-        super::add_watchers(&mut |watcher, view| node.watch(watcher, view), &mut self.random);
+        let pages = self.habits.calls.edit();
+        super::add_watchers(&mut |watcher, view| node.watch(watcher, view), pages, &mut self.random);
     }
 
     fn jump_clock(&mut self) {

@@ -37,11 +37,15 @@ impl World {
             if !self.healing && self.random.chance(self.habits.batch) {
                 continue;
             }
-            let leaving = self.clients[client].settle(self.moment, &mut self.history, &mut self.occasions);
-            leaving.into_iter().for_each(|output| self.take_from_client(ClientIndex(client), output));
-            self.settle_tabs(ClientIndex(client));
+            self.settle_client(ClientIndex(client));
         }
         self.begin_syncs();
+    }
+
+    pub(super) fn settle_client(&mut self, client: ClientIndex) {
+        let leaving = self.clients[client.0].settle(self.moment, &mut self.history, &mut self.occasions);
+        leaving.into_iter().for_each(|output| self.take_from_client(client, output));
+        self.settle_tabs(client);
     }
 
     fn take_from_client(&mut self, client: ClientIndex, output: Leaving) {

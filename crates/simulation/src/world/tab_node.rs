@@ -10,10 +10,9 @@ use iolite_machine::{Machine, Now, PersistId};
 use iolite_values::{Counter, Id, StoreIncarnation, Timestamp};
 
 use super::checked::Checked;
-use super::client_node::is_for_want_of_room;
 use super::events::LeaderThen;
 use crate::app::{Call, InClient, SchemaVersion, Watcher};
-use crate::history::{ClientIndex, History, Moment, PendingThen, Sighting, TicketCall};
+use crate::history::{ClientIndex, History, Moment, PendingThen, Sighting, TicketCall, is_for_want_of_room};
 use crate::random::Random;
 
 pub struct TabNode {
@@ -162,12 +161,7 @@ impl TabNode {
 
     fn run_watcher(&mut self, id: ReactionId, history: &mut History) {
         let (watcher, view) = self.watchers[&id];
-        let pending = self.follower.pending().map(|pending| PendingThen {
-            counter: pending.counter,
-            durable: pending.status.durable,
-            waits_for_data: pending.status.waits_for_data,
-        });
-        let pending = pending.collect();
+        let pending = self.follower.pending().map(PendingThen::of).collect();
         let mut run = self.follower.begin(RunOf::Reaction(id));
         let seen = watcher.run(&mut InClient(self.follower.transaction(&mut run)));
         self.follower.finish(run, Closed::Returned);

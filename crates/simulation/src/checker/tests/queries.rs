@@ -43,7 +43,7 @@ fn jobs_history(calls: &[Call], committed: usize) -> History {
 }
 
 fn seen_jobs(view: View, micros: u64, pending: &[u64], text: String) -> Sighting {
-    let then = |counter: &u64| PendingThen { counter: Counter(*counter), durable: true, waits_for_data: false };
+    let then = |counter: &u64| PendingThen { counter: Counter(*counter), durable: true, is_hidden: false };
     let pending = pending.iter().map(then).collect();
     Sighting { watcher: JOBS, pending, text, ..sighting(view, micros, 0) }
 }
