@@ -195,6 +195,7 @@ impl Client {
     /// Breaks the client, for a simulation that shows that its checks find it.
     pub fn break_for_simulation(&mut self, broken: Broken) {
         self.broken = broken;
+        self.documents.borrow_mut().broken = broken;
     }
 
     pub fn schema(&self) -> &Arc<Schema> {

@@ -123,6 +123,8 @@ pub enum Broken {
     Nothing,
     /// A mutation leaves the pending list when its outcome arrives, before the confirmed state contains it.
     RemoveAtReply,
+    /// What was taken back stays in the document that shows a text.
+    KeepTakenBack,
 }
 
 /// A pending mutation, for people.

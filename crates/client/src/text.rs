@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 use iolite_text::{Document, OutOfText, Yata};
 use iolite_values::{Author, Cell, Edit, Text, Unfit};
 
+use crate::interface::Broken;
+
 pub(crate) use fit::fits;
 pub(crate) use writer::text_with;
 pub use writer::{EditError, Splice};
@@ -19,6 +21,7 @@ pub use writer::{EditError, Splice};
 pub(crate) struct Documents {
     author: Author,
     held: VecDeque<Held>,
+    pub(crate) broken: Broken,
 }
 
 struct Held {
@@ -44,7 +47,7 @@ impl Documents {
     pub(crate) const HELD: usize = 16;
 
     pub(crate) fn new(author: Author) -> Documents {
-        Documents { author, held: VecDeque::new() }
+        Documents { author, held: VecDeque::new(), broken: Broken::Nothing }
     }
 
     pub(crate) fn author(&self) -> Author {
@@ -83,7 +86,9 @@ impl Documents {
     fn of(&mut self, cell: &Cell, text: &Text) -> &mut Held {
         let own = |held: &Held| held.cell == *cell;
         let nearest = self.held.iter().enumerate().filter(|(_, held)| own(held));
-        let nearest = nearest.filter_map(|(place, held)| Some((place, text.since(&held.text)?)));
+        let keeps = self.broken == Broken::KeepTakenBack;
+        let since = |held: &Held| text.since(&held.text).or_else(|| keeps.then(Vec::new));
+        let nearest = nearest.filter_map(|(place, held)| Some((place, since(held)?)));
         let found = nearest.min_by_key(|(_, edits)| edits.len());
         let mut held = match found.and_then(|(place, edits)| Some((self.held.remove(place)?, edits))) {
             Some((mut held, edits)) => {

@@ -3,6 +3,7 @@
 //! Some need a world that most seeds do not draw: a group that loses views, or two gateways whose clocks differ. A variant is given such a world
 //! (see [`Needs`]), and nothing else about its runs differs.
 
+use iolite_client::Broken as BrokenClient;
 use iolite_gateway::Broken as BrokenGateway;
 use iolite_replication::Broken as BrokenReplica;
 
@@ -20,6 +21,7 @@ pub enum Broken {
     AcknowledgeBeforeFsync,
     NoCompletionRecords,
     RemoveAtReply,
+    KeepTakenBack,
     PublishPastResolved,
     TellOwnLater,
     ValidateAsFigure9,
@@ -37,12 +39,13 @@ pub enum Broken {
 }
 
 impl Broken {
-    pub const ALL: [Broken; 18] = [
+    pub const ALL: [Broken; 19] = [
         Broken::SkipReadValidation,
         Broken::LetRowsIn,
         Broken::AcknowledgeBeforeFsync,
         Broken::NoCompletionRecords,
         Broken::RemoveAtReply,
+        Broken::KeepTakenBack,
         Broken::PublishPastResolved,
         Broken::TellOwnLater,
         Broken::ValidateAsFigure9,
@@ -67,6 +70,7 @@ impl Broken {
             Broken::AcknowledgeBeforeFsync => "acknowledge-before-fsync",
             Broken::NoCompletionRecords => "no-completion-records",
             Broken::RemoveAtReply => "remove-at-reply",
+            Broken::KeepTakenBack => "keep-taken-back",
             Broken::PublishPastResolved => "publish-past-resolved",
             Broken::TellOwnLater => "tell-own-later",
             Broken::ValidateAsFigure9 => "tapir-fig9",
@@ -96,6 +100,7 @@ impl Broken {
             Broken::AcknowledgeBeforeFsync => "replicas do not wait for their disks before they answer",
             Broken::NoCompletionRecords => "no outcome is recorded with the commit",
             Broken::RemoveAtReply => "a mutation is not pending any more as soon as its outcome is told",
+            Broken::KeepTakenBack => "a text shows edits that were taken back",
             Broken::PublishPastResolved => "a gateway tells what is above the resolved timestamp",
             Broken::TellOwnLater => {
                 "a client that comes back is told what it committed after the state that contains it"
@@ -128,6 +133,7 @@ impl Broken {
             | Broken::AcknowledgeBeforeFsync
             | Broken::NoCompletionRecords
             | Broken::RemoveAtReply
+            | Broken::KeepTakenBack
             | Broken::PublishPastResolved
             | Broken::TellOwnLater => Needs::Anything,
             Broken::ValidateAsFigure9 => Needs::TwoClocks,
@@ -140,6 +146,32 @@ impl Broken {
                 Needs::Operators(Operators::Resize)
             }
             Broken::EndUndrained | Broken::AcceptWhileEnding => Needs::Operators(Operators::Split),
+        }
+    }
+
+    /// What a client leaves out.
+    pub fn of_client(self) -> BrokenClient {
+        match self {
+            Broken::RemoveAtReply => BrokenClient::RemoveAtReply,
+            Broken::KeepTakenBack => BrokenClient::KeepTakenBack,
+            Broken::Nothing
+            | Broken::SkipReadValidation
+            | Broken::LetRowsIn
+            | Broken::AcknowledgeBeforeFsync
+            | Broken::NoCompletionRecords
+            | Broken::PublishPastResolved
+            | Broken::TellOwnLater
+            | Broken::ValidateAsFigure9
+            | Broken::AcceptAboveReaders
+            | Broken::MergeAsFigure5
+            | Broken::AnswerForTransaction
+            | Broken::FinaliseWithoutView
+            | Broken::BeginFromFewer
+            | Broken::LeaveUnsealed
+            | Broken::TakePartBehind
+            | Broken::StartEmpty
+            | Broken::EndUndrained
+            | Broken::AcceptWhileEnding => BrokenClient::Nothing,
         }
     }
 
@@ -162,6 +194,7 @@ impl Broken {
             Broken::Nothing
             | Broken::AcknowledgeBeforeFsync
             | Broken::RemoveAtReply
+            | Broken::KeepTakenBack
             | Broken::PublishPastResolved
             | Broken::TellOwnLater
             | Broken::StartEmpty => BrokenReplica::Nothing,
@@ -179,6 +212,7 @@ impl Broken {
             | Broken::AcknowledgeBeforeFsync
             | Broken::NoCompletionRecords
             | Broken::RemoveAtReply
+            | Broken::KeepTakenBack
             | Broken::ValidateAsFigure9
             | Broken::AcceptAboveReaders
             | Broken::MergeAsFigure5

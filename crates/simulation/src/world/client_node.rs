@@ -5,8 +5,8 @@ use std::num::NonZeroU16;
 use std::time::Duration;
 
 use iolite_client::{
-    Broken as BrokenClient, Client, Closed, Config, Connection, Gateway, Limits, MutationKind, MutationStatus, Output,
-    ReactionId, RunOf, TabId, Ticket, View,
+    Client, Closed, Config, Connection, Gateway, Limits, MutationKind, MutationStatus, Output, ReactionId, RunOf,
+    TabId, Ticket, View,
 };
 use iolite_machine::{Instant, Now};
 use iolite_values::{ClientId, Counter, Id, StoreIncarnation};
@@ -395,8 +395,6 @@ fn open(
     };
     let stored: Vec<(Vec<u8>, Vec<u8>)> = storage.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     let mut client = Client::open(config, stored, now).expect("what a client stored it can read");
-    if broken == Broken::RemoveAtReply {
-        client.break_for_simulation(BrokenClient::RemoveAtReply);
-    }
+    client.break_for_simulation(broken.of_client());
     Checked::new(client)
 }
