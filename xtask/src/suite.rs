@@ -59,6 +59,7 @@ const PARTS: &[Part] = &[
     // One rule taken out at a time: the checks have to find it.
     without!("skip-read-validation", "1..300"),
     without!("let-rows-in", "1..300"),
+    without!("second-committer-wins", "1..300"),
     without!("acknowledge-before-fsync", "1..300"),
     without!("no-completion-records", "1..300"),
     without!("remove-at-reply", "1..300"),

@@ -9,6 +9,8 @@ pub enum Broken {
     SkipReadValidation,
     /// What comes in where a query was asked is not looked at: it watches the rows that it returned, and nothing else.
     LetRowsIn,
+    /// At the level of a snapshot, what others have written since does not matter: not the first to commit wins, but who comes last.
+    SecondCommitterWins,
     /// No outcome is recorded: a transaction that is sent again takes effect again.
     NoCompletionRecords,
     /// The barrier does not bind: something may commit at or below a timestamp that was called resolved.

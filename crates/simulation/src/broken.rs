@@ -18,6 +18,7 @@ pub enum Broken {
     SkipReadValidation,
     /// Phantoms.
     LetRowsIn,
+    SecondCommitterWins,
     AcknowledgeBeforeFsync,
     NoCompletionRecords,
     RemoveAtReply,
@@ -38,192 +39,227 @@ pub enum Broken {
     AcceptWhileEnding,
 }
 
-impl Broken {
-    pub const ALL: [Broken; 19] = [
-        Broken::SkipReadValidation,
-        Broken::LetRowsIn,
-        Broken::AcknowledgeBeforeFsync,
-        Broken::NoCompletionRecords,
-        Broken::RemoveAtReply,
-        Broken::KeepTakenBack,
-        Broken::PublishPastResolved,
-        Broken::TellOwnLater,
-        Broken::ValidateAsFigure9,
-        Broken::AcceptAboveReaders,
-        Broken::MergeAsFigure5,
-        Broken::AnswerForTransaction,
-        Broken::FinaliseWithoutView,
-        Broken::BeginFromFewer,
-        Broken::LeaveUnsealed,
-        Broken::TakePartBehind,
-        Broken::StartEmpty,
-        Broken::EndUndrained,
-        Broken::AcceptWhileEnding,
-    ];
+/// Who leaves the rule out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    Replica(BrokenReplica),
+    Gateway(BrokenGateway),
+    Client(BrokenClient),
+    /// None of these: whoever hosts them does.
+    Hosts,
+}
 
-    /// The name on the command line. Rules that stand in a figure of the paper have its number.
-    pub fn name(self) -> &'static str {
-        match self {
-            Broken::Nothing => "nothing",
-            Broken::SkipReadValidation => "skip-read-validation",
-            Broken::LetRowsIn => "let-rows-in",
-            Broken::AcknowledgeBeforeFsync => "acknowledge-before-fsync",
-            Broken::NoCompletionRecords => "no-completion-records",
-            Broken::RemoveAtReply => "remove-at-reply",
-            Broken::KeepTakenBack => "keep-taken-back",
-            Broken::PublishPastResolved => "publish-past-resolved",
-            Broken::TellOwnLater => "tell-own-later",
-            Broken::ValidateAsFigure9 => "tapir-fig9",
-            Broken::AcceptAboveReaders => "tapir-fig9-merged",
-            Broken::MergeAsFigure5 => "tapir-fig5",
-            Broken::AnswerForTransaction => "tapir-fig8",
-            Broken::FinaliseWithoutView => "finalise-without-view",
-            Broken::BeginFromFewer => "begin-from-fewer",
-            Broken::LeaveUnsealed => "leave-unsealed",
-            Broken::TakePartBehind => "take-part-behind",
-            Broken::StartEmpty => "start-empty",
-            Broken::EndUndrained => "end-undrained",
-            Broken::AcceptWhileEnding => "accept-while-ending",
-        }
+/// What there is to say of a variant.
+struct Variant {
+    broken: Broken,
+    /// On the command line. Rules that stand in a figure of the paper have its number.
+    name: &'static str,
+    /// What was taken out, in words.
+    rule: &'static str,
+    place: Where,
+    /// The world that shows it.
+    needs: Needs,
+}
+
+/// All that can be taken out, in the order in which they are listed.
+const VARIANTS: [Variant; 20] = [
+    Variant {
+        broken: Broken::SkipReadValidation,
+        name: "skip-read-validation",
+        rule: "what a transaction read is not checked any more when it commits",
+        place: Where::Replica(BrokenReplica::SkipReadValidation),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::LetRowsIn,
+        name: "let-rows-in",
+        rule: "rows that come in where a query was asked are not looked at when it commits",
+        place: Where::Replica(BrokenReplica::LetRowsIn),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::SecondCommitterWins,
+        name: "second-committer-wins",
+        rule: "what was written since its snapshot does not keep a transaction of that level from writing it too",
+        place: Where::Replica(BrokenReplica::SecondCommitterWins),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::AcknowledgeBeforeFsync,
+        name: "acknowledge-before-fsync",
+        rule: "replicas do not wait for their disks before they answer",
+        place: Where::Hosts,
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::NoCompletionRecords,
+        name: "no-completion-records",
+        rule: "no outcome is recorded with the commit",
+        place: Where::Replica(BrokenReplica::NoCompletionRecords),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::RemoveAtReply,
+        name: "remove-at-reply",
+        rule: "a mutation is not pending any more as soon as its outcome is told",
+        place: Where::Client(BrokenClient::RemoveAtReply),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::KeepTakenBack,
+        name: "keep-taken-back",
+        rule: "a text shows edits that were taken back",
+        place: Where::Client(BrokenClient::KeepTakenBack),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::PublishPastResolved,
+        name: "publish-past-resolved",
+        rule: "a gateway tells what is above the resolved timestamp",
+        place: Where::Gateway(BrokenGateway::PublishPastResolved),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::TellOwnLater,
+        name: "tell-own-later",
+        rule: "a client that comes back is told what it committed after the state that contains it",
+        place: Where::Gateway(BrokenGateway::TellOwnLater),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::ValidateAsFigure9,
+        name: "tapir-fig9",
+        rule: "conflicts with prepared transactions are judged by timestamps, and committed reads are not looked at, as in Figure 9",
+        place: Where::Replica(BrokenReplica::ValidateAsFigure9),
+        needs: Needs::TwoClocks,
+    },
+    Variant {
+        broken: Broken::AcceptAboveReaders,
+        name: "tapir-fig9-merged",
+        rule: "a PREPARE that writes above a prepared reader is accepted, as in Figure 9; a merge then validates in another order",
+        place: Where::Replica(BrokenReplica::AcceptAboveReaders),
+        needs: Needs::LateOutcomes,
+    },
+    Variant {
+        broken: Broken::MergeAsFigure5,
+        name: "tapir-fig5",
+        rule: "a merge keeps only what more than f / 2 + 1 records have, as in Figure 5",
+        place: Where::Replica(BrokenReplica::MergeAsFigure5),
+        // At f = 1 the two thresholds are the same.
+        needs: Needs::Views { replicas: 5 },
+    },
+    Variant {
+        broken: Broken::AnswerForTransaction,
+        name: "tapir-fig8",
+        rule: "a PREPARE is answered by what is prepared of the same transaction, at whatever timestamp, as in Figure 8",
+        place: Where::Replica(BrokenReplica::AnswerForTransaction),
+        needs: Needs::Views { replicas: 3 },
+    },
+    Variant {
+        broken: Broken::FinaliseWithoutView,
+        name: "finalise-without-view",
+        rule: "a FINALIZE of an earlier view is obeyed, as published",
+        place: Where::Replica(BrokenReplica::FinaliseWithoutView),
+        needs: Needs::Views { replicas: 3 },
+    },
+    Variant {
+        broken: Broken::BeginFromFewer,
+        name: "begin-from-fewer",
+        rule: "an epoch begins with the records of f replicas of the one before",
+        place: Where::Replica(BrokenReplica::BeginFromFewer),
+        needs: Needs::Operators(Operators::Resize),
+    },
+    Variant {
+        broken: Broken::LeaveUnsealed,
+        name: "leave-unsealed",
+        rule: "a replica that is not of the next group goes on answering in the epoch before",
+        place: Where::Replica(BrokenReplica::LeaveUnsealed),
+        needs: Needs::Operators(Operators::Resize),
+    },
+    Variant {
+        broken: Broken::TakePartBehind,
+        name: "take-part-behind",
+        rule: "a replica takes part before it has what its group has settled",
+        place: Where::Replica(BrokenReplica::TakePartBehind),
+        needs: Needs::Operators(Operators::Resize),
+    },
+    Variant {
+        broken: Broken::StartEmpty,
+        name: "start-empty",
+        rule: "a replica that has lost its disk starts under its old number, on an empty one",
+        place: Where::Hosts,
+        needs: Needs::Operators(Operators::Replace),
+    },
+    Variant {
+        broken: Broken::EndUndrained,
+        name: "end-undrained",
+        rule: "a replica of a shard that ends is drained while something is open",
+        place: Where::Replica(BrokenReplica::EndUndrained),
+        needs: Needs::Operators(Operators::Split),
+    },
+    Variant {
+        broken: Broken::AcceptWhileEnding,
+        name: "accept-while-ending",
+        rule: "a shard that is to end lets new things in, also when it is drained",
+        place: Where::Replica(BrokenReplica::AcceptWhileEnding),
+        needs: Needs::Operators(Operators::Split),
+    },
+];
+
+impl Broken {
+    /// All but [`Broken::Nothing`].
+    pub fn all() -> impl Iterator<Item = Broken> {
+        VARIANTS.iter().map(|variant| variant.broken)
     }
 
     pub fn from_name(name: &str) -> Option<Broken> {
-        Broken::ALL.into_iter().find(|broken| broken.name() == name)
+        VARIANTS.iter().find(|variant| variant.name == name).map(|variant| variant.broken)
+    }
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        self.variant().map_or("nothing", |variant| variant.name)
     }
 
     /// What was taken out, in words.
     pub fn rule(self) -> &'static str {
-        match self {
-            Broken::Nothing => "nothing",
-            Broken::SkipReadValidation => "what a transaction read is not checked any more when it commits",
-            Broken::LetRowsIn => "rows that come in where a query was asked are not looked at when it commits",
-            Broken::AcknowledgeBeforeFsync => "replicas do not wait for their disks before they answer",
-            Broken::NoCompletionRecords => "no outcome is recorded with the commit",
-            Broken::RemoveAtReply => "a mutation is not pending any more as soon as its outcome is told",
-            Broken::KeepTakenBack => "a text shows edits that were taken back",
-            Broken::PublishPastResolved => "a gateway tells what is above the resolved timestamp",
-            Broken::TellOwnLater => {
-                "a client that comes back is told what it committed after the state that contains it"
-            }
-            Broken::ValidateAsFigure9 => {
-                "conflicts with prepared transactions are judged by timestamps, and committed reads are not looked at, as in Figure 9"
-            }
-            Broken::AcceptAboveReaders => {
-                "a PREPARE that writes above a prepared reader is accepted, as in Figure 9; a merge then validates in another order"
-            }
-            Broken::MergeAsFigure5 => "a merge keeps only what more than f / 2 + 1 records have, as in Figure 5",
-            Broken::AnswerForTransaction => {
-                "a PREPARE is answered by what is prepared of the same transaction, at whatever timestamp, as in Figure 8"
-            }
-            Broken::FinaliseWithoutView => "a FINALIZE of an earlier view is obeyed, as published",
-            Broken::BeginFromFewer => "an epoch begins with the records of f replicas of the one before",
-            Broken::LeaveUnsealed => "a replica that is not of the next group goes on answering in the epoch before",
-            Broken::TakePartBehind => "a replica takes part before it has what its group has settled",
-            Broken::StartEmpty => "a replica that has lost its disk starts under its old number, on an empty one",
-            Broken::EndUndrained => "a replica of a shard that ends is drained while something is open",
-            Broken::AcceptWhileEnding => "a shard that is to end lets new things in, also when it is drained",
-        }
+        self.variant().map_or("nothing", |variant| variant.rule)
     }
 
+    /// The world that shows it.
     pub fn needs(self) -> Needs {
-        match self {
-            Broken::Nothing
-            | Broken::SkipReadValidation
-            | Broken::LetRowsIn
-            | Broken::AcknowledgeBeforeFsync
-            | Broken::NoCompletionRecords
-            | Broken::RemoveAtReply
-            | Broken::KeepTakenBack
-            | Broken::PublishPastResolved
-            | Broken::TellOwnLater => Needs::Anything,
-            Broken::ValidateAsFigure9 => Needs::TwoClocks,
-            Broken::AcceptAboveReaders => Needs::LateOutcomes,
-            Broken::AnswerForTransaction | Broken::FinaliseWithoutView => Needs::Views { replicas: 3 },
-            // At f = 1 the two thresholds are the same.
-            Broken::MergeAsFigure5 => Needs::Views { replicas: 5 },
-            Broken::StartEmpty => Needs::Operators(Operators::Replace),
-            Broken::BeginFromFewer | Broken::LeaveUnsealed | Broken::TakePartBehind => {
-                Needs::Operators(Operators::Resize)
-            }
-            Broken::EndUndrained | Broken::AcceptWhileEnding => Needs::Operators(Operators::Split),
-        }
-    }
-
-    /// What a client leaves out.
-    pub fn of_client(self) -> BrokenClient {
-        match self {
-            Broken::RemoveAtReply => BrokenClient::RemoveAtReply,
-            Broken::KeepTakenBack => BrokenClient::KeepTakenBack,
-            Broken::Nothing
-            | Broken::SkipReadValidation
-            | Broken::LetRowsIn
-            | Broken::AcknowledgeBeforeFsync
-            | Broken::NoCompletionRecords
-            | Broken::PublishPastResolved
-            | Broken::TellOwnLater
-            | Broken::ValidateAsFigure9
-            | Broken::AcceptAboveReaders
-            | Broken::MergeAsFigure5
-            | Broken::AnswerForTransaction
-            | Broken::FinaliseWithoutView
-            | Broken::BeginFromFewer
-            | Broken::LeaveUnsealed
-            | Broken::TakePartBehind
-            | Broken::StartEmpty
-            | Broken::EndUndrained
-            | Broken::AcceptWhileEnding => BrokenClient::Nothing,
-        }
+        self.variant().map_or(Needs::Anything, |variant| variant.needs)
     }
 
     /// What a replica leaves out.
     pub fn of_replica(self) -> BrokenReplica {
-        match self {
-            Broken::SkipReadValidation => BrokenReplica::SkipReadValidation,
-            Broken::LetRowsIn => BrokenReplica::LetRowsIn,
-            Broken::NoCompletionRecords => BrokenReplica::NoCompletionRecords,
-            Broken::ValidateAsFigure9 => BrokenReplica::ValidateAsFigure9,
-            Broken::AcceptAboveReaders => BrokenReplica::AcceptAboveReaders,
-            Broken::MergeAsFigure5 => BrokenReplica::MergeAsFigure5,
-            Broken::AnswerForTransaction => BrokenReplica::AnswerForTransaction,
-            Broken::FinaliseWithoutView => BrokenReplica::FinaliseWithoutView,
-            Broken::BeginFromFewer => BrokenReplica::BeginFromFewer,
-            Broken::LeaveUnsealed => BrokenReplica::LeaveUnsealed,
-            Broken::TakePartBehind => BrokenReplica::TakePartBehind,
-            Broken::EndUndrained => BrokenReplica::EndUndrained,
-            Broken::AcceptWhileEnding => BrokenReplica::AcceptWhileEnding,
-            Broken::Nothing
-            | Broken::AcknowledgeBeforeFsync
-            | Broken::RemoveAtReply
-            | Broken::KeepTakenBack
-            | Broken::PublishPastResolved
-            | Broken::TellOwnLater
-            | Broken::StartEmpty => BrokenReplica::Nothing,
+        match self.place() {
+            Where::Replica(broken) => broken,
+            _ => BrokenReplica::Nothing,
         }
     }
 
     /// What a gateway leaves out.
     pub fn of_gateway(self) -> BrokenGateway {
-        match self {
-            Broken::PublishPastResolved => BrokenGateway::PublishPastResolved,
-            Broken::TellOwnLater => BrokenGateway::TellOwnLater,
-            Broken::Nothing
-            | Broken::SkipReadValidation
-            | Broken::LetRowsIn
-            | Broken::AcknowledgeBeforeFsync
-            | Broken::NoCompletionRecords
-            | Broken::RemoveAtReply
-            | Broken::KeepTakenBack
-            | Broken::ValidateAsFigure9
-            | Broken::AcceptAboveReaders
-            | Broken::MergeAsFigure5
-            | Broken::AnswerForTransaction
-            | Broken::FinaliseWithoutView
-            | Broken::BeginFromFewer
-            | Broken::LeaveUnsealed
-            | Broken::TakePartBehind
-            | Broken::StartEmpty
-            | Broken::EndUndrained
-            | Broken::AcceptWhileEnding => BrokenGateway::Nothing,
+        match self.place() {
+            Where::Gateway(broken) => broken,
+            _ => BrokenGateway::Nothing,
         }
+    }
+
+    /// What a client leaves out.
+    pub fn of_client(self) -> BrokenClient {
+        match self.place() {
+            Where::Client(broken) => broken,
+            _ => BrokenClient::Nothing,
+        }
+    }
+
+    fn place(self) -> Where {
+        self.variant().map_or(Where::Hosts, |variant| variant.place)
+    }
+
+    fn variant(self) -> Option<&'static Variant> {
+        VARIANTS.iter().find(|variant| variant.broken == self)
     }
 }

@@ -34,7 +34,7 @@ fn parse_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
 }
 
 fn broken() -> impl TypedValueParser<Value = Broken> {
-    PossibleValuesParser::new(Broken::ALL.map(Broken::name))
+    PossibleValuesParser::new(Broken::all().map(Broken::name))
         .map(|name| Broken::from_name(&name).expect("it is one of the names"))
 }
 

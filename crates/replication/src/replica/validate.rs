@@ -100,7 +100,8 @@ impl Replica {
 
     /// At the level of a snapshot, the first to commit wins: the last commit since it that does not commute with what is written.
     fn conflict_of_writes(&self, proposal: &Proposal) -> Option<Timestamp> {
-        if !rests_on_its_snapshot(proposal) || !proposal.level.guards_writes() {
+        let is_guarded = proposal.level.guards_writes() && self.settings.broken != Broken::SecondCommitterWins;
+        if !is_guarded || !rests_on_its_snapshot(proposal) {
             return None;
         }
         let low_watermark = self.versions.low_watermark();
@@ -157,6 +158,7 @@ impl Replica {
             Broken::Nothing
             | Broken::SkipReadValidation
             | Broken::LetRowsIn
+            | Broken::SecondCommitterWins
             | Broken::NoCompletionRecords
             | Broken::AcceptBelowWrites
             | Broken::ValidateAsFigure9

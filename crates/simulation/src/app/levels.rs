@@ -23,6 +23,8 @@ pub enum OfLevel {
     Copy,
     /// Puts without reading.
     Label(i64),
+    /// Puts the same into the next row too.
+    LabelBoth(i64),
     /// Adds to a counter without reading.
     Fill(i64),
     /// Takes one of a counter that has any left, or aborts: decides on what it changes.
@@ -33,10 +35,11 @@ pub enum OfLevel {
 
 impl OfLevel {
     pub fn random(random: &mut Random) -> OfLevel {
-        match random.below(6) {
+        match random.below(7) {
             0 => OfLevel::Relabel,
             1 => OfLevel::Copy,
             2 => OfLevel::Label(random.below(50) as i64),
+            5 => OfLevel::LabelBoth(random.below(50) as i64),
             3 => OfLevel::Fill(random.between(1, 2) as i64),
             4 => OfLevel::Pick,
             _ => OfLevel::Quote,
@@ -56,7 +59,7 @@ impl OfLevel {
     pub fn decides_on_what_it_changes(self) -> bool {
         match self {
             OfLevel::Relabel | OfLevel::Pick => true,
-            OfLevel::Copy | OfLevel::Label(_) | OfLevel::Fill(_) | OfLevel::Quote => false,
+            OfLevel::Copy | OfLevel::Label(_) | OfLevel::LabelBoth(_) | OfLevel::Fill(_) | OfLevel::Quote => false,
         }
     }
 }
@@ -83,16 +86,21 @@ impl Weak {
 pub(super) fn run(tx: &mut dyn Handle, weak: Weak, key: i64, what: OfLevel) -> Result<(), Stop> {
     let put = |value| Operation::Put(Value::Int(value));
     let label = weak.cell(key, "label");
+    let next = weak.cell((key + 1) % KEYS, "label");
     match what {
         OfLevel::Relabel => {
             let value = read(tx, &label)?;
             tx.write(label, put(value + 1))
         }
         OfLevel::Copy => {
-            let value = read(tx, &weak.cell((key + 1) % KEYS, "label"))?;
+            let value = read(tx, &next)?;
             tx.write(label, put(value + 1))
         }
         OfLevel::Label(value) => tx.write(label, put(value)),
+        OfLevel::LabelBoth(value) => {
+            tx.write(label, put(value))?;
+            tx.write(next, put(value))
+        }
         OfLevel::Fill(amount) => tx.write(weak.cell(key, "left"), Operation::Add(amount)),
         OfLevel::Pick => {
             let left = weak.cell(key, "left");
