@@ -22,6 +22,16 @@ pub enum Simulated {
     WorldOf(Broken),
 }
 
+impl Simulated {
+    pub fn run(self, seed: u64) -> Outcome {
+        match self {
+            Simulated::Whole => run(seed, Broken::Nothing),
+            Simulated::Broken(broken) => run(seed, broken),
+            Simulated::WorldOf(variant) => run_whole(seed, variant),
+        }
+    }
+}
+
 /// What `iolite simulate` prints. The run as a whole fails if a seed failed, a fault or an
 /// occasion of some kind was rare, or little was confirmed.
 #[derive(Clone, Debug, Serialize)]
@@ -59,17 +69,11 @@ const SEEDS: u64 = 300;
 const SEEDS_JUDGED_MIN: u64 = 60;
 
 impl Report {
-    /// Runs the seeds, one after the other. A broken variant stops at the first seed that finds it.
-    pub fn of(seeds: impl IntoIterator<Item = u64>, what: Simulated, mut progress: impl FnMut(&Outcome)) -> Report {
+    /// Of what came of seeds. Of a broken variant no more is taken after the first seed that finds it.
+    pub fn of(what: Simulated, outcomes: impl IntoIterator<Item = Outcome>) -> Report {
         let mut report = Report::empty(what);
         let mut trace = Sha256::new();
-        for seed in seeds {
-            let outcome = match what {
-                Simulated::Whole => run(seed, Broken::Nothing),
-                Simulated::Broken(broken) => run(seed, broken),
-                Simulated::WorldOf(variant) => run_whole(seed, variant),
-            };
-            progress(&outcome);
+        for outcome in outcomes {
             trace.update(outcome.trace_hash);
             let failed = outcome.violation.is_some();
             report.add(outcome);

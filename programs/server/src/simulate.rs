@@ -1,7 +1,11 @@
-//! `iolite simulate`: whole clusters in one thread, from seeds, with every invariant on.
+//! `iolite simulate`: whole clusters, each in one thread, from seeds, with every invariant on.
+//!
+//! Invariant: what is printed follows from the seeds, however many cores run them.
 
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -49,10 +53,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A machine's failed assertion is a finding, and is told with its seed; where it was is not needed for that.
+/// In a run a machine's failed assertion is a finding, and is told with its seed; where it was is not needed for that.
 fn run_seeds(arguments: &Arguments) -> Report {
     let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    std::panic::set_hook(Box::new(move |panic| {
+        if thread::current().name() == Some("main") {
+            usual(panic);
+        }
+    }));
     let one = arguments.seed.map(|seed| seed..=seed);
     let seeds = one.or_else(|| arguments.seeds.clone()).expect("one of the two is required");
     let what = match (arguments.broken, arguments.world_of) {
@@ -60,9 +68,29 @@ fn run_seeds(arguments: &Arguments) -> Report {
         (None, Some(variant)) => Simulated::WorldOf(variant),
         (None, None) => Simulated::Whole,
     };
-    let report = Report::of(seeds, what, tell_failure);
-    std::panic::set_hook(usual);
-    report
+    Report::of(what, outcomes(seeds, what).inspect(tell_failure))
+}
+
+/// So many outcomes wait for those of seeds before them, of each core.
+const AHEAD: usize = 16;
+
+/// What comes of each seed, in their order. Each core runs every nth; one whose outcomes nobody takes any more stops after its seed.
+fn outcomes(seeds: RangeInclusive<u64>, what: Simulated) -> impl Iterator<Item = Outcome> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let start = |core| {
+        let own = seeds.clone().skip(core).step_by(cores);
+        let (sender, outcomes) = mpsc::sync_channel(AHEAD);
+        thread::spawn(move || {
+            for seed in own {
+                if sender.send(what.run(seed)).is_err() {
+                    return;
+                }
+            }
+        });
+        outcomes
+    };
+    let running: Vec<_> = (0..cores).map(start).collect();
+    seeds.zip((0..cores).cycle()).map(move |(_, core)| running[core].recv().expect("a run's panic is its outcome"))
 }
 
 fn tell_failure(outcome: &Outcome) {
