@@ -1,9 +1,11 @@
 //! The SDK against an embedded server, over real sockets.
 
+mod batches;
 mod checkpoints;
 mod data_types;
 mod exchange;
 mod live;
+mod memory;
 mod notes;
 mod offline;
 mod pressure;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iolite::{Client, Embedded, MutationStatus, View};
+use iolite::{Client, Embedded, MutationEnd, MutationHandle, MutationStatus, Transaction, View, abort};
 
 use crate::notes::{hits, open, options, schema, wait_for_hits};
 
@@ -62,6 +62,58 @@ async fn mutations_made_offline_take_effect_once_after_a_restart_of_the_client()
     assert!(client.pending().is_empty());
     wait_for_hits(&open(&server), 20).await;
     wait_for_hits(&client, 20).await;
+}
+
+/// The title and the likes of the one note.
+fn note(tx: &mut Transaction<'_>) -> iolite::Result<(String, i64)> {
+    let row = tx.row("notes", "n")?.ok_or_else(|| abort("there is none"))?;
+    Ok((row.get("title")?, row.counter("likes")?))
+}
+
+fn add(client: &Client, title: &str) -> MutationHandle {
+    client.mutate("add", &("n", title)).expect("called")
+}
+
+#[tokio::test]
+async fn a_row_is_inserted_and_changed_by_a_device_that_never_had_a_connection() {
+    let folder = Folder::new("inserted");
+    let server = iolite::embedded().await.expect("a server");
+    let client = open_stored(&server, &folder);
+    client.go_offline();
+    add(&client, "mine").durable().await.expect("durable");
+    let liked = client.mutate("like", "n").expect("called");
+    liked.durable().await.expect("durable");
+    client.close().await;
+
+    let client = open_stored(&server, &folder);
+    client.go_offline();
+    let shown = client.read(View::Optimistic, note).await.expect("it was made here");
+    assert_eq!(*shown, ("mine".to_owned(), 1));
+    let liked = client.mutation(liked.counter()).expect("it is pending");
+    client.go_online();
+    liked.confirmed().await.expect("confirmed");
+    let others = open(&server).read(View::Confirmed, note).await.expect("it is there");
+    assert_eq!(*others, ("mine".to_owned(), 1));
+}
+
+#[tokio::test]
+async fn of_two_that_insert_under_one_key_offline_the_second_is_told_and_sees_the_first_ones() {
+    let server = iolite::embedded().await.expect("a server");
+    let (first, second) = (open(&server), open(&server));
+    first.go_offline();
+    second.go_offline();
+    let (kept, refused) = (add(&first, "the first"), add(&second, "the second"));
+    let liked = second.mutate("like", "n").expect("called");
+    let mut shown = second.react(View::Optimistic, note);
+    assert_eq!(shown.latest().as_deref(), Some(&("the second".to_owned(), 1)), "as far as it knows");
+    first.go_online();
+    kept.confirmed().await.expect("confirmed");
+    second.go_online();
+    let end = refused.confirmed().await.expect_err("there is one");
+    assert!(matches!(&end, MutationEnd::Rejected { reason } if reason.contains("already has a row")), "{end:?}");
+    assert_eq!(second.refused()[0].counter, refused.counter(), "it is kept with its arguments");
+    liked.confirmed().await.expect("what follows goes on, on the note that there is");
+    shown.wait_for(|seen| *seen == ("the first".to_owned(), 1)).await.expect("it is told");
 }
 
 #[tokio::test]
