@@ -1,17 +1,21 @@
-//! What clients see of each level of isolation: the anomalies, by their names, of two clients that run on one snapshot.
+//! What clients see of each level of isolation: the anomalies, by their names, of two clients that run on one snapshot of two shards.
 //!
-//! Source: Zhang 2017, Table 3.3. What the store makes of levels: crates/store/src/conformance/levels.rs.
+//! Source: Zhang 2017, Table 3.3; the names are those of Adya (1999) and of Berenson and others (1995), and stand in docs/protocols/operations.md. What
+//! closures read in the midst of a run: sdks/rust/tests/sockets/anomalies.rs. What the store makes of levels: crates/store/src/conformance/levels.rs.
 
-use iolite_values::{Cell, ColumnId, Decision, Element, Interest, Operation, Read, TableId, Timestamp, Value, Write};
-use iolite_wire::message::{FromClient, Hello, Submit, Verdict};
+use iolite_replication::Place;
+use iolite_values::{
+    Cell, CellState, ColumnId, Decision, Element, Interest, KeyRange, Operation, Read, TableId, Timestamp, Value, Write,
+};
+use iolite_wire::message::{Advance, FromClient, Hello, Submit, Verdict};
 
 use super::real_world::{RealWorld, verdicts};
 use super::world::{blind, hello, key, subscribe};
 
 const SCHEMA: &str = r#"{"tables":{
-    "strict":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"],"live":true},
-    "snapshot":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"],"live":true,"isolation":"snapshot"},
-    "committed":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"],"live":true,"isolation":"read-committed"}}}"#;
+    "strict":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"]},
+    "snapshot":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"],"isolation":"snapshot"},
+    "committed":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"],"isolation":"read-committed"}}}"#;
 
 const TABLES: [&str; 3] = ["strict", "snapshot", "committed"];
 
@@ -27,24 +31,62 @@ fn put(table: &str, row: i64, value: i64) -> Write {
     Write { cell: cell(table, row), operation: Operation::Put(Value::Int(value)) }
 }
 
-/// Two clients, each with a session of its own.
+fn create(table: &str, row: i64) -> Write {
+    Write { cell: Cell::row(TableId::of(table), key(row)), operation: Operation::Create }
+}
+
+fn all_rows(table: &str) -> Interest {
+    Interest::Range { table: TableId::of(table), range: KeyRange::all() }
+}
+
+/// Two clients, each with a session of its own. Each table has the rows 1 and 2, in two shards.
 fn world() -> RealWorld {
-    let mut world = RealWorld::of(SCHEMA);
+    let within = TABLES.map(|table| Place { table: TableId::of(table), key: key(2) });
+    let mut places = [vec![Place::first()], within.to_vec()].concat();
+    places.sort();
+    let mut world = RealWorld::of_shards(places, SCHEMA);
     let schema = iolite_values::Schema::from_json(SCHEMA).expect("a good schema").hash();
-    world.join(2, Hello { schema, ..hello(2) });
+    for session in [2, 3] {
+        world.join(session, Hello { schema, ..hello(session) });
+    }
+    let rows = TABLES.iter().flat_map(|table| [create(table, 1), create(table, 2)]).collect();
+    world.say(3, FromClient::Submit(blind(1, rows)));
     world.take();
     world
 }
 
-/// What becomes of a client's first mutation, that ran on this snapshot.
+/// A world in which session 2 watches a table.
+fn watched(table: &str) -> RealWorld {
+    let mut world = world();
+    world.say(2, subscribe(false, vec![(1, all_rows(table))]));
+    world.take();
+    world
+}
+
+/// A client's first mutation, that ran on this snapshot.
+fn mutation(snapshot: Timestamp, reads: Vec<Read>, writes: Vec<Write>) -> FromClient {
+    FromClient::Submit(Submit { snapshot, reads, decision: Decision::Commit(writes), ..blind(1, vec![]) })
+}
+
+/// What becomes of it.
 fn submit(world: &mut RealWorld, session: u64, snapshot: Timestamp, reads: Vec<Read>, writes: Vec<Write>) -> Verdict {
-    world.say(
-        session,
-        FromClient::Submit(Submit { snapshot, reads, decision: Decision::Commit(writes), ..blind(1, vec![]) }),
-    );
-    let verdicts = verdicts(&world.advances(session));
+    world.say(session, mutation(snapshot, reads, writes));
+    verdict(&world.advances(session))
+}
+
+fn verdict(advances: &[Advance]) -> Verdict {
+    let verdicts = verdicts(advances);
     let [(1, verdict)] = &verdicts[..] else { panic!("{verdicts:?}") };
     verdict.clone()
+}
+
+/// What whoever comes now finds in rows 1 and 2.
+fn found(world: &mut RealWorld, table: &str) -> [Option<CellState>; 2] {
+    world.say(3, subscribe(false, vec![(1, all_rows(table))]));
+    let snapshots = world.advances(3).into_iter().flat_map(|advance| advance.snapshots);
+    let found: Vec<_> =
+        snapshots.flat_map(|own| own.rows).map(|own| own.row.cell(ColumnId::of("n")).cloned()).collect();
+    found.try_into().expect("there are two rows")
 }
 
 /// Whether both of two mutations commit that ran on one snapshot.
@@ -74,9 +116,17 @@ fn write_skew_happens_below_strict_serializability() {
     assert_eq!(TABLES.map(|table| both_commit([one(table, 1), one(table, 2)])), [false, true, true]);
 }
 
-/// One reads what the other one puts, and puts something else.
+/// Both look for rows, and each makes another one.
 #[test]
-fn a_read_that_is_no_longer_true_stops_strict_transactions_only() {
+fn phantom_happens_below_strict_serializability() {
+    let all = |table| Read::Range { table: TableId::of(table), range: KeyRange::all() };
+    let one = |table, row| (vec![all(table)], vec![create(table, row), put(table, row, 1)]);
+    assert_eq!(TABLES.map(|table| both_commit([one(table, 0), one(table, 3)])), [false, true, true]);
+}
+
+/// One has read what was there before the other one put something, which was acknowledged before the one is submitted.
+#[test]
+fn stale_read_happens_below_strict_serializability() {
     let pair = |table: &str| [(vec![], vec![put(table, 1, 1)]), (vec![read(table, 1)], vec![put(table, 2, 1)])];
     assert_eq!(TABLES.map(|table| both_commit(pair(table))), [false, true, true]);
 }
@@ -97,19 +147,61 @@ fn a_transaction_over_two_tables_is_kept_apart_as_the_stricter_one_asks() {
     assert!(!both_commit([update("snapshot", 1), update("snapshot", 2)]));
 }
 
-/// Neither dirty reads nor read skew: whoever watches gets all of a transaction in one advance, or nothing.
+/// Two put the same two cells at the same time: in both the same one has the last word.
+#[test]
+fn dirty_write_happens_at_no_level() {
+    for table in TABLES {
+        let mut world = watched(table);
+        let snapshot = world.gateway.position();
+        let both = |value| vec![put(table, 1, value), put(table, 2, value)];
+        world.say_at_once([(1, mutation(snapshot, vec![], both(1))), (2, mutation(snapshot, vec![], both(2)))]);
+        let told: Vec<Write> = world.advances(2).into_iter().flat_map(|advance| advance.changes).collect();
+        assert!(told.chunks(2).all(|pair| pair == both(1) || pair == both(2)), "{table}: {told:?}");
+        let Some(Write { operation: Operation::Put(last), .. }) = told.last() else { panic!("{table}: {told:?}") };
+        let last = Some(CellState::Scalar(last.clone()));
+        assert_eq!(found(&mut world, table), [last.clone(), last], "{table}");
+    }
+}
+
+/// Of what an attempt writes a part would be possible. Nothing of it is seen, also when something is that comes later.
+#[test]
+fn aborted_read_happens_at_no_level() {
+    for table in TABLES {
+        let mut world = watched(table);
+        let snapshot = world.gateway.position();
+        world.say(2, mutation(snapshot, vec![], vec![create(table, 1), put(table, 2, 7)]));
+        let mut advances = world.advances(2);
+        assert!(matches!(verdict(&advances), Verdict::Conflict(_)), "{table}: there is a row 1");
+        let later = put(table, 1, 5);
+        world.say(1, mutation(snapshot, vec![], vec![later.clone()]));
+        advances.extend(world.advances(2));
+        let told: Vec<Write> = advances.into_iter().flat_map(|advance| advance.changes).collect();
+        assert_eq!(told, [later], "{table}");
+        assert_eq!(found(&mut world, table), [Some(CellState::Scalar(Value::Int(5))), None], "{table}");
+    }
+}
+
+/// What session 2, which watches a table, is told of a mutation of another client, advance by advance: each is shown whole or not at all.
+fn told(table: &str, writes: Vec<Write>) -> Vec<Vec<Write>> {
+    let mut world = watched(table);
+    let snapshot = world.gateway.position();
+    world.say(1, mutation(snapshot, vec![], writes));
+    world.advances(2).into_iter().map(|advance| advance.changes).collect()
+}
+
+#[test]
+fn intermediate_read_happens_at_no_level() {
+    for table in TABLES {
+        let writes = vec![put(table, 1, 5), put(table, 1, 6)];
+        assert_eq!(told(table, writes.clone()), [writes], "{table}");
+    }
+}
+
+/// Neither dirty reads nor read skew.
 #[test]
 fn half_of_a_transaction_is_seen_at_no_level() {
     for table in TABLES {
-        let mut world = world();
-        let interests = vec![(1, Interest::Cell(cell(table, 1))), (2, Interest::Cell(cell(table, 2)))];
-        world.say(2, subscribe(false, interests));
-        world.take();
         let writes = vec![put(table, 1, 5), put(table, 2, 6)];
-        let snapshot = world.gateway.position();
-        world.say(1, FromClient::Submit(Submit { snapshot, ..blind(1, writes.clone()) }));
-        let advances = world.advances(2);
-        let changes: Vec<_> = advances.iter().map(|advance| advance.changes.clone()).collect();
-        assert_eq!(changes, [writes], "{table}");
+        assert_eq!(told(table, writes.clone()), [writes], "{table}");
     }
 }

@@ -1,7 +1,8 @@
-//! The gateway over the store of one replica, and everything that was said.
+//! The gateway over a real store in memory, and everything that was said.
 
 use iolite_machine::{Machine, Now, WallTime};
-use iolite_replication::{Local, Retention};
+use iolite_replication::node::Boot;
+use iolite_replication::{Local, Place, ReplicaSettings, Retention};
 use iolite_store::Store;
 use iolite_values::{Counter, Schema};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Outcome, Verdict};
@@ -9,6 +10,8 @@ use iolite_wire::message::{Advance, FromClient, FromGateway, Hello, Outcome, Ver
 use super::fake_store::STORE;
 use super::world::*;
 use crate::{Broken, Gateway, Input, Output, SessionId, Settings, Without};
+
+const START: WallTime = WallTime::from_micros(1_790_000_000_000_000);
 
 pub struct RealWorld {
     pub gateway: Gateway,
@@ -31,9 +34,19 @@ impl RealWorld {
 
     /// The same of a gateway that does without something.
     pub fn without(without: Without, schema: &str) -> RealWorld {
-        let start = WallTime::from_micros(1_790_000_000_000_000);
-        let store = Local::new(start, STORE, Retention::default());
-        let settings = Settings { without, ..settings(Broken::Nothing) };
+        let store = Local::new(START, STORE, Retention::default());
+        RealWorld::over(store, Settings { without, ..settings(Broken::Nothing) }, schema)
+    }
+
+    /// The same with these shards, each of three replicas.
+    pub fn of_shards(places: Vec<Place>, schema: &str) -> RealWorld {
+        let replica = ReplicaSettings::alone(STORE, Boot(1), Retention::default());
+        let groups = Local::groups(u32::try_from(places.len()).expect("a few"), 3);
+        let store = Local::cluster(START, places.into_iter().zip(groups), &replica);
+        RealWorld::over(store, settings(Broken::Nothing), schema)
+    }
+
+    fn over(store: Local, settings: Settings, schema: &str) -> RealWorld {
         let mut world = RealWorld { gateway: Gateway::new(settings), store, heard: Vec::new() };
         world.settle();
         world.input(Input::SessionOpened(SessionId(1)));
@@ -50,6 +63,14 @@ impl RealWorld {
 
     pub fn say(&mut self, session: u64, message: FromClient) {
         self.input(Input::Message(SessionId(session), message));
+    }
+
+    /// Several say something before the store answers any of them.
+    pub fn say_at_once(&mut self, messages: impl IntoIterator<Item = (u64, FromClient)>) {
+        for (session, message) in messages {
+            self.gateway.handle(Now::default(), Input::Message(SessionId(session), message));
+        }
+        self.settle();
     }
 
     pub fn input(&mut self, input: Input) {

@@ -1,5 +1,6 @@
 //! The SDK against an embedded server, over real sockets.
 
+mod anomalies;
 mod batches;
 mod checkpoints;
 mod data_types;
