@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { newId } from "../index.js";
+import { type Id, type IoliteError, newId } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { NotesStage } from "../testing/notesStage.js";
 import { until } from "../testing/until.js";
@@ -34,5 +34,45 @@ describe("the memory of a client", () => {
     client.goOffline();
     assert.equal((await client.read((tx) => tx.notes.get(id)))?.title, "kept");
     unpin();
+  });
+
+  test("gives up what was used least recently when it is full, but not what is pinned", async () => {
+    const writer = await stage.open();
+    const ids = Array.from({ length: 5 }, newId);
+    for (const id of ids) {
+      await writer.mutate.addNote({ id, title: "x".repeat(10_000) }).until("confirmed");
+    }
+    // Three have room.
+    const client = await stage.open(new FakeDevice(), { cacheBytes: 35_000 });
+    const visit = async (places: number[]): Promise<void> => {
+      for (const place of places) {
+        await client.read((tx) => tx.notes.get(ids[place] as Id));
+      }
+    };
+    const held = async (): Promise<number[]> => {
+      client.goOffline();
+      const reads = ids.map((id, place) => client.read((tx) => tx.notes.get(id)).then(() => place));
+      const settled = await Promise.allSettled(reads);
+      client.goOnline();
+      await until("the connection", () => client.connection.status === "online");
+      return settled.flatMap((read) => {
+        if (read.status === "rejected") {
+          assert.equal((read.reason as IoliteError).code, "unavailable");
+          return [];
+        }
+        return [read.value];
+      });
+    };
+    let isPinned = false;
+    const unpin = client.pin(
+      (tx) => tx.notes.get(ids[0] as Id),
+      ({ status }) => (isPinned = status === "ready"),
+    );
+    await until("the pinned one", () => isPinned);
+    await visit([1, 2, 1, 3]);
+    assert.deepEqual(await held(), [0, 1, 3]);
+    unpin();
+    await visit([2, 3, 4]);
+    assert.deepEqual(await held(), [2, 3, 4]);
   });
 });
