@@ -5,14 +5,16 @@
 //! - everyone takes locks in one order, so nobody waits in a circle;
 //! - whoever may still commit holds [`LockKey::of_store`], which is taken last.
 //!
-//! Writes that were made without reading what they change may be under way together: the timestamps put them in order.
+//! Writes that were made without reading what they change may be under way together: the timestamps put them in order. But of two that do not commute, each
+//! that is made at the level of a snapshot has to see the other.
 //! The argument is in docs/protocols/postgres.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::size::{ROW_BYTES_MAX, growth_bytes, row_bytes};
 use iolite_values::{
-    CellState, ClientId, ColumnId, Element, KeyRange, Operation, Read, Row, RowKey, TableId, Transaction, Write,
+    CellState, ClientId, ColumnId, Element, KeyRange, Level, ListOrder, Operation, Read, Row, RowKey, TableId,
+    Transaction, Write,
 };
 
 use crate::facts::RowId;
@@ -182,7 +184,8 @@ pub fn rows_of(transaction: &Transaction) -> BTreeSet<RowId> {
 /// Whether the row is needed alone, whatever it holds.
 fn surely_alone(transaction: &Transaction, id: &RowId) -> bool {
     let part_read = reads_of(transaction, id).any(|(_, element)| *element != Element::Whole);
-    part_read || writes_of(transaction, id).any(|write| !is_blind(&write.operation)) || grows_much(transaction, id)
+    let looks = |write: &Write| !is_blind(&write.operation, transaction.level);
+    part_read || writes_of(transaction, id).any(looks) || grows_much(transaction, id)
 }
 
 /// Whether somebody who shares the row could change what this transaction rests on, or the other way around.
@@ -215,18 +218,18 @@ fn grows_much(transaction: &Transaction, id: &RowId) -> bool {
     writes_of(transaction, id).map(growth_bytes).sum::<usize>() > SHARED_GROWTH_BYTES_MAX
 }
 
-/// Whether the operation's validity does not depend on what else happens to a cell of its type.
-fn is_blind(operation: &Operation) -> bool {
+/// Whether the operation's validity does not depend on what else happens to a cell of its type. To a snapshot matters what does not commute with it.
+fn is_blind(operation: &Operation, level: Level) -> bool {
     match operation {
-        Operation::Add(_)
-        | Operation::Assign(_)
-        | Operation::Insert(_)
+        // All others that are blind commute with these, or stand in the order of their timestamps.
+        Operation::Add(_) | Operation::Assign(_) | Operation::Append { order: ListOrder::Commit, .. } => true,
+        Operation::Insert(_)
         | Operation::Remove(_)
-        | Operation::Append { .. }
+        | Operation::Append { order: ListOrder::Strict, .. }
         | Operation::PutEntry { .. }
-        | Operation::RemoveEntry { .. } => true,
+        | Operation::RemoveEntry { .. } => !level.guards_writes(),
         // An author's first number is read, so that two who take one author meet.
-        Operation::Edit(_) => true,
+        Operation::Edit(_) => !level.guards_writes(),
         Operation::Create
         | Operation::Delete
         | Operation::Put(_)

@@ -1,6 +1,9 @@
 //! Locks: modes and their order.
 
-use iolite_values::{Attempt, Cell, Counter, Decision, Id, Level, ListOrder, Timestamp, TransactionId, Value};
+use iolite_values::{
+    Attempt, Cell, Commutativity, Counter, Decision, Id, Level, ListOrder, Timestamp, TransactionId, Value,
+    commutativity,
+};
 
 use super::*;
 
@@ -126,6 +129,35 @@ fn no_reader_and_writer_of_one_cell_share_its_row() {
             }
         }
     }
+}
+
+#[test]
+fn no_snapshot_shares_a_row_with_what_does_not_commute_with_its_writes() {
+    use Operation::{Add, Append, Assign, Insert, PutEntry, PutTotal, Remove, RemoveEntry, SetAt};
+    let value = || Value::Int(1);
+    let list = |order| vec![Append { value: value(), order }, SetAt { index: 0, value: value() }];
+    let types = [
+        vec![Add(1), PutTotal(1)],
+        vec![Assign(value()), Assign(Value::Int(2))],
+        vec![Insert(value()), Remove(value())],
+        vec![PutEntry { key: "a".into(), value: value() }, RemoveEntry { key: "a".into() }],
+        list(ListOrder::Strict),
+        list(ListOrder::Commit),
+    ];
+    let mut sharing = Vec::new();
+    for operations in &types {
+        let state = holding(&operations[..1]);
+        let shares = |level, operation: &Operation| {
+            let writer = Transaction { level, ..transaction(Vec::new(), vec![write(1, operation.clone())]) };
+            row_mode(&plan(&writer), 1) == Some(Mode::Shared) && !lacks(&writer, &state)
+        };
+        for own in operations.iter().filter(|own| shares(Level::Snapshot, own)) {
+            let mut others = operations.iter().filter(|other| shares(Level::Strict, other));
+            assert!(others.all(|other| commutativity(own, other) != Commutativity::Conflict), "{own:?}");
+            sharing.push(own);
+        }
+    }
+    assert_eq!(sharing, [&types[0][0], &types[1][0], &types[1][1], &types[5][0]]);
 }
 
 #[test]

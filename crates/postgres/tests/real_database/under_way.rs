@@ -5,7 +5,7 @@ use std::time::Duration;
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{
     Attempt, CellState, ClientId, Counter, Decision, Element, Id, Level, Operation, Read, Timestamp, Transaction,
-    TransactionId, Value,
+    TransactionId, Value, Write,
 };
 use tokio_postgres::Client;
 
@@ -72,29 +72,40 @@ async fn writers_that_commute_go_on_beside_each_other_and_the_feed_waits_for_the
     assert_eq!(told, [begun, earlier, later]);
 }
 
-#[tokio::test]
-async fn a_reader_waits_for_who_is_changing_what_it_read() {
+/// A transaction on what was before one that is under way, and does `operation` once more, waits for that one and loses to it.
+async fn assert_waits(operation: Operation, level: Level, reads: Vec<Read>, writes: Vec<Write>) {
     let server = Server::start();
     let gateway = Gateway::open(settings(&server, 1)).await;
-    let begun = Writer::at(&gateway, 1).commit(vec![write(1, Operation::Add(1))]).await;
+    let begun = Writer::at(&gateway, 1).commit(vec![write(1, operation.clone())]).await;
     in_time(gateway.reach(begun)).await;
     let mut holder = raw(&server).await;
     let held = hold(&mut holder).await;
     let mut first = Writer::at(&gateway, 2);
-    let under_way = first.commit(vec![write(1, Operation::Add(10))]);
+    let under_way = first.commit(vec![write(1, operation)]);
     tokio::pin!(under_way);
     assert!(tokio::time::timeout(A_MOMENT, &mut under_way).await.is_err(), "it waits for its outcome's row");
-    let reads = vec![Read::Cell { cell: write(1, Operation::Create).cell, element: Element::Whole }];
     let id = TransactionId { client: ClientId(Id::from_u128(4)), counter: Counter(1) };
-    let decision = Decision::Commit(vec![write(2, Operation::Add(1))]);
-    let transaction = Transaction { id, attempt: Attempt(1), snapshot: begun, reads, decision, level: Level::Strict };
-    let reading = gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO, within: None });
-    tokio::pin!(reading);
-    assert!(tokio::time::timeout(A_MOMENT, &mut reading).await.is_err(), "nothing that it read has changed yet");
+    let decision = Decision::Commit(writes);
+    let transaction = Transaction { id, attempt: Attempt(1), snapshot: begun, reads, decision, level };
+    let later = gateway.ask(Request::Commit { transaction, floor: Timestamp::ZERO, within: None });
+    tokio::pin!(later);
+    assert!(tokio::time::timeout(A_MOMENT, &mut later).await.is_err(), "nothing is in its way yet");
     held.rollback().await.expect("it ends");
     let changed = in_time(under_way).await;
-    let reply = in_time(reading).await;
+    let reply = in_time(later).await;
     assert_eq!(reply, Reply::Commit(CommitReply::Conflict { at_least: changed }));
+}
+
+#[tokio::test]
+async fn a_reader_waits_for_who_is_changing_what_it_read() {
+    let reads = vec![Read::Cell { cell: write(1, Operation::Create).cell, element: Element::Whole }];
+    assert_waits(Operation::Add(1), Level::Strict, reads, vec![write(2, Operation::Add(1))]).await;
+}
+
+#[tokio::test]
+async fn a_snapshot_waits_for_who_writes_the_entry_that_it_puts() {
+    let put = Operation::PutEntry { key: "a".into(), value: Value::Int(1) };
+    assert_waits(put.clone(), Level::Snapshot, Vec::new(), vec![write(1, put)]).await;
 }
 
 #[tokio::test]
