@@ -253,6 +253,7 @@ impl Committer {
             Broken::IgnoreHighest => Standing { highest: Timestamp::ZERO, ..facts.standing },
             Broken::Nothing
             | Broken::SkipReadValidation
+            | Broken::LastCommitterWins
             | Broken::NoCompletionRecords
             | Broken::SkipDrain
             | Broken::SkipLocks => facts.standing,

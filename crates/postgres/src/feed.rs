@@ -246,6 +246,7 @@ impl Session {
             Broken::SkipDrain => Ok(()),
             Broken::Nothing
             | Broken::SkipReadValidation
+            | Broken::LastCommitterWins
             | Broken::NoCompletionRecords
             | Broken::IgnoreHighest
             | Broken::SkipLocks => {

@@ -110,6 +110,8 @@ pub enum Broken {
     Nothing,
     /// Reads are not validated: a transaction commits on what is no longer true.
     SkipReadValidation,
+    /// What is written at the level of a snapshot is not compared with what others wrote since: it goes over updates that it did not see.
+    LastCommitterWins,
     /// No outcome is recorded: a transaction that is sent again takes effect again.
     NoCompletionRecords,
     /// The feed does not wait for transactions that were under way when it looked: they commit behind it.

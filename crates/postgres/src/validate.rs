@@ -37,9 +37,7 @@ pub fn validate(transaction: &Transaction, facts: &Facts, plan: &Plan, broken: B
     if rests_on_its_snapshot(transaction) && transaction.snapshot > resolved {
         return Verdict::Refuse(Refusal::NotResolved { asked: transaction.snapshot, resolved });
     }
-    if broken != Broken::SkipReadValidation
-        && let Some(at_least) = conflict(transaction, facts)
-    {
+    if let Some(at_least) = conflict(transaction, facts, broken) {
         return Verdict::Reply(CommitReply::Conflict { at_least });
     }
     let lacking = plan.lacking(transaction, |id| facts.rows.get(id).map(|row| &row.latest));
@@ -57,10 +55,7 @@ pub fn validate(transaction: &Transaction, facts: &Facts, plan: &Plan, broken: B
 
 /// Whether what a transaction that only reads has read is true still.
 pub fn validity(reader: &Transaction, facts: &Facts, broken: Broken) -> Validity {
-    match conflict(reader, facts) {
-        Some(at_least) if broken != Broken::SkipReadValidation => Validity::Changed { at_least },
-        Some(_) | None => Validity::Valid,
-    }
+    conflict(reader, facts, broken).map_or(Validity::Valid, |at_least| Validity::Changed { at_least })
 }
 
 /// Whether anything that was before its snapshot has to be so still.
@@ -70,8 +65,8 @@ pub fn rests_on_its_snapshot(transaction: &Transaction) -> bool {
 
 /// The last commit that changed something that was read, after it was read; at the level of a snapshot, also the last one since that does not commute
 /// with what is written.
-fn conflict(transaction: &Transaction, facts: &Facts) -> Option<Timestamp> {
-    if !rests_on_its_snapshot(transaction) {
+fn conflict(transaction: &Transaction, facts: &Facts, broken: Broken) -> Option<Timestamp> {
+    if !rests_on_its_snapshot(transaction) || broken == Broken::SkipReadValidation {
         return None;
     }
     if transaction.snapshot < facts.standing.low_watermark {
@@ -79,7 +74,8 @@ fn conflict(transaction: &Transaction, facts: &Facts) -> Option<Timestamp> {
         return Some(facts.standing.highest);
     }
     let cells = transaction.reads.iter().filter_map(|read| change_of(read, transaction.snapshot, facts));
-    let guarded = if transaction.level.guards_writes() { transaction.writes() } else { &[] };
+    let guards_writes = transaction.level.guards_writes() && broken != Broken::LastCommitterWins;
+    let guarded = if guards_writes { transaction.writes() } else { &[] };
     let writes = guarded.iter().filter_map(|write| change_beside(write, transaction.snapshot, facts));
     cells.chain(facts.range_change).chain(writes).chain(change_of_queries(&transaction.reads, facts)).max()
 }

@@ -31,7 +31,7 @@ fn the_page_speaks_of_every_error_broken_rule_and_operation_that_shares_a_row() 
     assert_names(&names!(
         OpenError: Unreachable, TimedOut, Denied, NoDatabase, NotTrusted, Rights, ReadOnly, Database, Server, UnknownVersion, Malformed
     ));
-    let broken = names!(Broken: Nothing, SkipReadValidation, NoCompletionRecords, SkipDrain, IgnoreHighest, SkipLocks);
+    let broken = names!(Broken: Nothing, SkipReadValidation, LastCommitterWins, NoCompletionRecords, SkipDrain, IgnoreHighest, SkipLocks);
     assert_names(&broken[1..]);
     let operations = names!(
         Operation: Create, Delete, Put, Assign, Add, PutTotal, Insert, Remove, Append, SetAt, PutEntry, RemoveEntry,

@@ -13,6 +13,7 @@ mod completions;
 mod conflicts;
 mod driver;
 mod feed;
+mod first_committer;
 mod levels;
 mod queries;
 mod reads;
@@ -21,6 +22,7 @@ mod writes;
 
 use crate::Store;
 use driver::Driver;
+pub use first_committer::first_committer_wins;
 
 /// A behaviour: its name says what a store does, and the function panics if it does not.
 type Behaviour = (&'static str, fn(&mut Driver));

@@ -100,7 +100,7 @@ impl Run {
         settle(&gateways, &history).await?;
         let told: Vec<_> = gateways.iter().map(Gateway::told).collect();
         let history = history.take();
-        checker::check(&history, &told).map(|()| history)
+        checker::check(&history, &told).map(|of_the_past| Inner { of_the_past, ..history })
     }
 }
 
@@ -120,7 +120,8 @@ async fn open_accounts(gateway: &Gateway, history: &History) {
     match gateway.ask(request).await {
         Reply::Commit(iolite_store::CommitReply::Completed(completion)) => {
             gateway.reach(completion.at).await;
-            history.outcome(history::Outcome { transaction, completion, told_before: Timestamp::ZERO });
+            let told_before = Timestamp::ZERO;
+            history.outcome(history::Outcome { read: Vec::new(), transaction, completion, told_before });
         }
         other => panic!("{other:?}"),
     }
@@ -188,6 +189,7 @@ fn assert_whole_on(server: &Server, run: Run) -> Inner {
 fn three_gateways_at_once_make_one_history_that_all_feeds_tell_whole() {
     let history = assert_whole(CALM);
     assert!(history.conflicts > 0, "clients came in each other's way");
+    assert!(history.of_the_past > 0, "weaker levels came to no more than strict ones may");
 }
 
 #[test]
@@ -232,6 +234,7 @@ fn the_checks_find_every_rule_that_is_taken_out() {
     let server = Server::start();
     let rules = [
         Broken::SkipReadValidation,
+        Broken::LastCommitterWins,
         Broken::NoCompletionRecords,
         Broken::SkipDrain,
         Broken::IgnoreHighest,

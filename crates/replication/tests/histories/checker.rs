@@ -10,6 +10,7 @@ use iolite_machine::Machine;
 use iolite_replication::journal::{CheckpointChunk, JournalRecord};
 use iolite_replication::node::{Configuration, Epoch, ProposalId, ShardId};
 use iolite_replication::{Logged, Replica, decisions};
+use iolite_store::conformance::first_committer_wins;
 use iolite_store::{CommitReply, Completion, CompletionDecision, ReadReply};
 use iolite_values::{
     Attempt, ColumnId, Commutativity, Interest, Level, Operation, Read, Row, RowKey, TableId, Timestamp, TransactionId,
@@ -372,15 +373,10 @@ fn check_first_committers(
 ) -> Result<(), Violation> {
     for commit in committed {
         let transaction = &submissions[&(commit.transaction, commit.attempt)].transaction;
-        if transaction.level != Level::Snapshot {
-            continue;
-        }
-        let between = committed.iter().filter(|other| other.at > transaction.snapshot && other.at < commit.at);
-        for other in between {
-            let mut pairs = commit.writes.iter().flat_map(|own| other.writes.iter().map(move |other| (own, other)));
-            if pairs.any(|(own, other)| writes_commute(own, other) == Commutativity::Conflict) {
-                return Err(Violation::LostUpdate(format!("{:?} by {:?}", other.transaction, commit.transaction)));
-            }
+        let mut between = committed.iter().filter(|other| other.at > transaction.snapshot && other.at < commit.at);
+        let first = between.find(|other| first_committer_wins(transaction.level, &commit.writes, &other.writes));
+        if let Some(first) = first {
+            return Err(Violation::LostUpdate(format!("{:?} by {:?}", first.transaction, commit.transaction)));
         }
     }
     Ok(())

@@ -10,7 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{ClientId, Commutativity, Level, TableId, Timestamp, Write, writes_commute};
+use iolite_store::conformance::first_committer_wins;
+use iolite_values::{ClientId, Level, TableId, Timestamp, Write};
 
 use super::commits::Completed;
 use crate::app::{Call, Model, Stop, Weak, run_call};
@@ -74,12 +75,10 @@ fn came_to(call: &Call, model: &Model, completed: &Completed) -> bool {
 fn guards(call: &Call, completed: &Completed, others: &[Write]) -> bool {
     let own = completed.writes.as_deref().unwrap_or_default();
     let decides = matches!(call, Call::Weak { what, .. } if what.decides_on_what_it_changes());
-    let meets = |own: &Write, other: &Write| {
-        writes_commute(own, other) == Commutativity::Conflict || (decides && own.cell == other.cell)
-    };
+    let decided_on = || decides && own.iter().any(|own| others.iter().any(|other| own.cell == other.cell));
     match completed.level {
         Level::Strict | Level::Serializable => true,
-        Level::Snapshot => own.iter().any(|own| others.iter().any(|other| meets(own, other))),
+        Level::Snapshot => first_committer_wins(completed.level, own, others) || decided_on(),
         Level::ReadCommitted => false,
     }
 }

@@ -1,16 +1,18 @@
-//! Whether what the feeds told and what clients saw is one strictly serializable history, whole and without doubles.
+//! Whether what the feeds told and what clients saw is one history, whole and without doubles, in which every transaction has what its level promises.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use iolite_store::conformance::first_committer_wins;
 use iolite_store::{Commit, CompletionDecision, RowAt};
 use iolite_values::{
-    CellState, Decision, Interest, Operation, Row, RowKey, TableId, Timestamp, TransactionId, observes,
+    CellState, Decision, Interest, Operation, Row, RowKey, TableId, Timestamp, Transaction, TransactionId, disturbs,
 };
 
 use super::history::{Inner, Outcome, Seen};
 use crate::gateway::Told;
 
-pub fn check(history: &Inner, told: &[Told]) -> Result<(), String> {
+/// How many transactions committed although something that they had read was not so any more: strict ones could not have.
+pub fn check(history: &Inner, told: &[Told]) -> Result<usize, String> {
     if let Some(violation) = history.violations.first() {
         return Err(violation.clone());
     }
@@ -18,9 +20,10 @@ pub fn check(history: &Inner, told: &[Told]) -> Result<(), String> {
     every_commit_once(history, commits)?;
     for outcome in &history.outcomes {
         real_time(outcome)?;
-        reads_hold(outcome, commits)?;
+        promise_holds(outcome, commits)?;
     }
-    replay(history, commits)
+    replay(history, commits)?;
+    Ok(history.outcomes.iter().filter(|outcome| is_of_the_past(outcome, commits)).count())
 }
 
 /// All stores tell the same, from the beginning to where all of them are.
@@ -74,7 +77,7 @@ fn every_commit_once(history: &Inner, commits: &[Commit]) -> Result<(), String> 
     }
 }
 
-/// What was told before a transaction was submitted comes before it.
+/// What was told before a transaction was submitted comes before it, at whatever level: this store's timestamps are above all that is visible.
 fn real_time(outcome: &Outcome) -> Result<(), String> {
     if outcome.completion.at > outcome.told_before {
         return Ok(());
@@ -82,17 +85,29 @@ fn real_time(outcome: &Outcome) -> Result<(), String> {
     Err(format!("{outcome:?} comes before what was told before it began"))
 }
 
-/// Nothing that a transaction read changed between its snapshot and its timestamp.
-fn reads_hold(outcome: &Outcome, commits: &[Commit]) -> Result<(), String> {
-    let (snapshot, at) = (outcome.transaction.snapshot, outcome.completion.at);
-    let begin = commits.partition_point(|commit| commit.at <= snapshot);
-    for commit in commits[begin..].iter().take_while(|commit| commit.at < at) {
-        let changed = |read| commit.writes.iter().any(|write| observes(read, write));
-        if let Some(read) = outcome.transaction.reads.iter().find(|read| changed(read)) {
+/// Nothing was committed between a transaction's snapshot and its timestamp that its level guards it from.
+fn promise_holds(outcome: &Outcome, commits: &[Commit]) -> Result<(), String> {
+    let Transaction { reads, level, .. } = &outcome.transaction;
+    for commit in between(outcome, commits) {
+        if let Some(read) = reads.iter().find(|read| disturbs(&commit.writes, read)) {
             return Err(format!("{outcome:?} read {read:?}, which {commit:?} changed"));
+        }
+        if first_committer_wins(*level, outcome.transaction.writes(), &commit.writes) {
+            return Err(format!("{outcome:?} overwrote {commit:?}, which its snapshot did not have"));
         }
     }
     Ok(())
+}
+
+fn is_of_the_past(outcome: &Outcome, commits: &[Commit]) -> bool {
+    let changed = |commit: &Commit| outcome.read.iter().any(|read| disturbs(&commit.writes, read));
+    outcome.completion.decision == CompletionDecision::Committed && between(outcome, commits).any(changed)
+}
+
+fn between<'a>(outcome: &Outcome, commits: &'a [Commit]) -> impl Iterator<Item = &'a Commit> {
+    let (snapshot, at) = (outcome.transaction.snapshot, outcome.completion.at);
+    let begin = commits.partition_point(|commit| commit.at <= snapshot);
+    commits[begin..].iter().take_while(move |commit| commit.at < at)
 }
 
 /// The feed, applied commit by commit, gives what was read at each timestamp.
@@ -122,6 +137,9 @@ fn apply(rows: &mut BTreeMap<(TableId, RowKey), Row>, commit: &Commit) -> Result
             if !there {
                 return Err(format!("{commit:?} replaces an element that is not there"));
             }
+        }
+        if write.operation == Operation::Create && row.exists() {
+            return Err(format!("{commit:?} creates a row that is there"));
         }
         row.apply(write.cell.column, &write.operation).map_err(|error| format!("{commit:?}: {error}"))?;
     }

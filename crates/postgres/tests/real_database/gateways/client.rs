@@ -30,7 +30,8 @@ impl<'a> Client<'a> {
         for counter in 1..=transactions {
             let id = TransactionId { client: self.id, counter: Counter(counter) };
             let task = Task::draw(&mut self.random);
-            let transaction = self.decide(id, task).await;
+            let level = task.level(&mut self.random);
+            let transaction = self.decide(id, task, level).await;
             if self.random.percent(5) {
                 self.acknowledge(&transaction).await;
             }
@@ -40,19 +41,20 @@ impl<'a> Client<'a> {
         }
     }
 
-    async fn decide(&mut self, id: TransactionId, task: Task) -> Transaction {
+    async fn decide(&mut self, id: TransactionId, task: Task, level: Level) -> Transaction {
         let mut attempt = Attempt(1);
         loop {
             let gateway = &self.gateways[self.home];
             let snapshot = gateway.reach(self.seen).await;
             let view = View { gateway, history: self.history, at: snapshot };
-            let (reads, decision) = task.run(&view).await;
-            let transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
+            let (read, decision) = task.run(&view).await;
+            let mut transaction = Transaction { id, attempt, snapshot, reads: Vec::new(), decision, level };
+            transaction.reads = level.guarded(&read, transaction.writes()).into_owned();
             let told_before = self.history.highest_told();
             match self.submit(&transaction).await {
                 CommitReply::Completed(completion) => {
                     self.seen = self.seen.max(completion.at);
-                    let outcome = Outcome { transaction: transaction.clone(), completion, told_before };
+                    let outcome = Outcome { read, transaction: transaction.clone(), completion, told_before };
                     self.history.outcome(outcome);
                     return transaction;
                 }

@@ -3,11 +3,13 @@
 use std::sync::Mutex;
 
 use iolite_store::{Completion, RowAt};
-use iolite_values::{Interest, Timestamp, Transaction};
+use iolite_values::{Interest, Read, Timestamp, Transaction};
 
 /// A transaction and what became of it.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// All that it read, and not only what its level guards of it.
+    pub read: Vec<Read>,
     pub transaction: Transaction,
     pub completion: Completion,
     /// The highest timestamp that anybody had been told before it was submitted.
@@ -33,6 +35,8 @@ pub struct Inner {
     pub seen: Vec<Seen>,
     pub violations: Vec<String>,
     pub conflicts: usize,
+    /// Transactions that committed although something that they had read was not so any more, as their levels allow.
+    pub of_the_past: usize,
     /// Connections that were killed, or crashes of the database.
     pub disturbances: u64,
     pub highest_told: Timestamp,

@@ -1,9 +1,10 @@
-//! What clients do: transfers, read-modify-writes, commuting adds, lists, rows that come and go, sums over ranges.
+//! What clients do: transfers, read-modify-writes, commuting adds, lists, maps, rows that come and go, sums over ranges; at any level at which what
+//! is known of the data stays true.
 
 use iolite_store::{ReadLimit, ReadReply, Reply, Request, RowAt};
 use iolite_values::{
-    Cell, CellState, ColumnId, Decision, Element, Interest, KeyRange, ListOrder, Operation, Read, RowKey, TableId,
-    Timestamp, Value, Write,
+    Cell, CellState, ColumnId, Decision, Element, Interest, KeyRange, Level, ListOrder, Operation, Read, RowKey,
+    TableId, Timestamp, Value, Write,
 };
 
 use super::history::{History, Seen};
@@ -17,12 +18,15 @@ pub const TOKENS: TableId = TableId(4);
 
 const VALUE: ColumnId = ColumnId(1);
 const OTHER: ColumnId = ColumnId(2);
+const MAP: ColumnId = ColumnId(3);
 
 const ROOMS: u64 = 2;
 const ACCOUNTS_A_ROOM: u64 = 4;
 const OPENING_BALANCE: i64 = 100;
 /// A room holds no more tokens than this: each who adds one has counted them.
 const TOKENS_MAX: usize = 5;
+/// This one has fewer, so nobody has to have counted them right.
+const LOBBY: i64 = ROOMS as i64;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
@@ -51,6 +55,11 @@ pub enum Task {
     Replace {
         list: i64,
     },
+    /// Puts an entry of a map without looking.
+    Enter {
+        list: i64,
+        entry: &'static str,
+    },
     /// Sums up a room and counts that it did.
     Audit {
         room: i64,
@@ -60,6 +69,11 @@ pub enum Task {
         token: i64,
     },
     Release {
+        room: i64,
+        token: i64,
+    },
+    /// Puts something into a token that is there.
+    Mark {
         room: i64,
         token: i64,
     },
@@ -86,19 +100,49 @@ impl Task {
         let mut account = || (random.below(ROOMS) as i64, random.below(ACCOUNTS_A_ROOM) as i64);
         let (from, to) = (account(), account());
         let (counter, list) = (random.below(3) as i64, random.below(2) as i64);
-        let (room, token) = (random.below(ROOMS) as i64, random.below(9) as i64);
+        let room = random.below(2 * ROOMS).min(ROOMS) as i64;
+        let token = random.below(if room == LOBBY { 2 } else { 9 }) as i64;
+        let entry = ["a", "b"][random.below(2) as usize];
         match random.below(100) {
             0..25 if from != to => Task::Transfer { from, to, amount: random.below(9) as i64 + 1 },
-            0..45 => Task::Add { counter, amount: random.below(9) as i64 - 4 },
+            0..40 => Task::Add { counter, amount: random.below(9) as i64 - 4 },
+            40..45 => Task::Enter { list, entry },
             45..53 => Task::Note { counter },
             53..63 => Task::Increment { counter },
             63..68 => Task::Append { list, order: ListOrder::Strict },
             68..73 => Task::Append { list, order: ListOrder::Commit },
             73..78 => Task::Replace { list },
-            78..84 => Task::Audit { room },
-            84..90 => Task::Claim { room, token },
-            90..96 => Task::Release { room, token },
+            78..83 => Task::Audit { room: room % ROOMS as i64 },
+            83..90 => Task::Claim { room, token },
+            90..95 => Task::Release { room, token },
+            95..98 => Task::Mark { room, token },
             _ => Task::GiveUp { counter },
+        }
+    }
+
+    pub fn level(self, random: &mut Random) -> Level {
+        let levels = [Level::Strict, Level::Strict, Level::Serializable, Level::Snapshot, Level::ReadCommitted];
+        levels[random.below(levels.len() as u64) as usize].min(self.weakest())
+    }
+
+    /// Below this, what the checks know of its data would not stay true.
+    fn weakest(self) -> Level {
+        match self {
+            // It writes all that it reads, so that no amount is lost.
+            Task::Transfer { .. } => Level::Snapshot,
+            // It counts rows that it does not write.
+            Task::Claim { room, .. } if room != LOBBY => Level::Strict,
+            Task::Claim { .. }
+            | Task::Add { .. }
+            | Task::Note { .. }
+            | Task::Increment { .. }
+            | Task::Append { .. }
+            | Task::Replace { .. }
+            | Task::Enter { .. }
+            | Task::Audit { .. }
+            | Task::Release { .. }
+            | Task::Mark { .. }
+            | Task::GiveUp { .. } => Level::ReadCommitted,
         }
     }
 
@@ -109,15 +153,7 @@ impl Task {
             Task::Add { counter, amount } => {
                 (Vec::new(), Decision::Commit(vec![write(COUNTERS, (counter, 0), VALUE, Operation::Add(amount))]))
             }
-            Task::Note { counter } => {
-                let state = view.cell(cell(COUNTERS, (counter, 0), VALUE)).await;
-                let now = match state {
-                    Some(CellState::Counter(now)) => now,
-                    _ => 0,
-                };
-                let note = write(COUNTERS, (counter, 1), VALUE, Operation::Put(Value::Int(now)));
-                (vec![whole(COUNTERS, (counter, 0), VALUE)], Decision::Commit(vec![note]))
-            }
+            Task::Note { counter } => note(view, counter).await,
             Task::Increment { counter } => {
                 let now = number(view.cell(cell(COUNTERS, (counter, 0), OTHER)).await);
                 let put = write(COUNTERS, (counter, 0), OTHER, Operation::Put(Value::Int(now + 1)));
@@ -129,11 +165,16 @@ impl Task {
                 (Vec::new(), Decision::Commit(vec![write(LISTS, (list, 0), column, append)]))
             }
             Task::Replace { list } => replace(view, list).await,
+            Task::Enter { list, entry } => {
+                let put = Operation::PutEntry { key: entry.into(), value: Value::Int(1) };
+                (Vec::new(), Decision::Commit(vec![write(LISTS, (list, 0), MAP, put)]))
+            }
             Task::Audit { room } => audit(view, room).await,
             Task::Claim { room, token } => claim(view, room, token).await,
             Task::Release { room, token } => {
                 (Vec::new(), Decision::Commit(vec![life(TOKENS, (room, token), Operation::Delete)]))
             }
+            Task::Mark { room, token } => mark(view, (room, token)).await,
             Task::GiveUp { counter } => {
                 (vec![whole(COUNTERS, (counter, 0), VALUE)], Decision::Abort("changed its mind".into()))
             }
@@ -178,6 +219,15 @@ async fn transfer(view: &View<'_>, from: RowAddress, to: RowAddress, amount: i64
     (reads, Decision::Commit(vec![put(from, source - amount), put(to, target + amount)]))
 }
 
+async fn note(view: &View<'_>, counter: i64) -> (Vec<Read>, Decision) {
+    let now = match view.cell(cell(COUNTERS, (counter, 0), VALUE)).await {
+        Some(CellState::Counter(now)) => now,
+        _ => 0,
+    };
+    let note = write(COUNTERS, (counter, 1), VALUE, Operation::Put(Value::Int(now)));
+    (vec![whole(COUNTERS, (counter, 0), VALUE)], Decision::Commit(vec![note]))
+}
+
 async fn replace(view: &View<'_>, list: i64) -> (Vec<Read>, Decision) {
     let length = match view.cell(cell(LISTS, (list, 0), OTHER)).await {
         Some(CellState::List(list)) => list.len(),
@@ -216,6 +266,13 @@ async fn claim(view: &View<'_>, room: i64, token: i64) -> (Vec<Read>, Decision) 
     let is_claimed = tokens.iter().any(|own| own.key == key((room, token)));
     let create = (!is_claimed).then(|| life(TOKENS, (room, token), Operation::Create));
     (vec![read], Decision::Commit(create.into_iter().collect()))
+}
+
+async fn mark(view: &View<'_>, token: RowAddress) -> (Vec<Read>, Decision) {
+    let life = Cell::row(TOKENS, key(token));
+    let is_there = view.rows(Interest::Cell(life.clone())).await.iter().any(|row| row.row.exists());
+    let put = is_there.then(|| write(TOKENS, token, VALUE, Operation::Put(Value::Int(1))));
+    (vec![Read::Cell { cell: life, element: Element::Whole }], Decision::Commit(put.into_iter().collect()))
 }
 
 fn room_of(room: i64) -> KeyRange {
