@@ -1,12 +1,12 @@
 //! The small worlds that are explored.
 //!
-//! Source: the configurations (a) to (e) of docs/models.md.
+//! Source: the configurations (a) to (f) of docs/models.md.
 
 use iolite_replication::Broken;
 use iolite_values::Transaction;
 
 use crate::plan::{Bounds, Closes, Plan, Submission, Submits};
-use crate::transactions::{Place, reads, transaction, writes};
+use crate::transactions::{Place, asks, reads, transaction, writes, writes_row};
 
 fn write(number: u8) -> Transaction {
     transaction(number, Place::First, &[], &[writes(Place::First, number.into())])
@@ -20,6 +20,7 @@ fn one_shard(replicas: u64, transactions: Vec<Transaction>) -> Plan {
         shards: 1,
         replicas,
         clocks,
+        opening: Vec::new(),
         submissions: submissions.map(|(coordinator, transaction)| Submission { coordinator, transaction }).collect(),
         submits: Submits::AtOnce,
         closes: Closes::Lost,
@@ -127,6 +128,26 @@ pub fn closing_apart() -> Plan {
 pub fn closing_quietly() -> Plan {
     let bounds = Bounds { coordinator_deadlines: 0, ..Bounds::default() };
     Plan { closes: Closes::OnDemand, bounds, ..one_shard(3, vec![write(0)]) }
+}
+
+/// (f) A row is among the answers of a query. One transaction asks, and writes in a second shard; another brings a row in, a third takes the first one out,
+/// each at any time. All clocks are ahead of that of who committed the first row.
+pub fn asking(replicas: u64, clocks: [u64; 3]) -> Plan {
+    let asker = transaction(0, Place::First, &[asks(), reads(Place::First)], &[writes(Place::Last, 1)]);
+    let enters = transaction(1, Place::First, &[], &[writes_row(Place::First, 2, 1)]);
+    let leaves = transaction(2, Place::First, &[], &[writes(Place::First, 0)]);
+    let mut plan = one_shard(replicas, vec![asker, enters, leaves]);
+    plan.submissions.iter_mut().for_each(|submission| submission.coordinator += 1);
+    let clocks = [1].into_iter().chain(clocks).collect();
+    Plan { shards: 2, submits: Submits::Whenever, clocks, opening: vec![writes(Place::First, 1)], ..plan }
+}
+
+/// f = 1: two that ask, and each brings a row in if it found none.
+pub fn both_ask() -> Plan {
+    let row = |number: u8| writes_row(Place::First, number.into(), 1);
+    let one = |number| transaction(number, Place::First, &[asks()], &[row(number)]);
+    let bounds = Bounds { view_changes: 1, ..Bounds::default() };
+    Plan { bounds, ..one_shard(3, vec![one(0), one(1)]) }
 }
 
 pub fn broken(broken: Broken, plan: Plan) -> Plan {

@@ -3,12 +3,15 @@
 //! Invariant: judged is what nodes told: to each other, to their callers, and of what they have on record. Messages stay in the network, so what was
 //! told once is judged in every later state.
 
+mod answers;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_replication::node::{Outcome, ProposalId, ShardId, View, Vote};
-use iolite_values::{Commutativity, Timestamp, Transaction, observes, writes_commute};
+use iolite_values::{Commutativity, Timestamp, Transaction, disturbs, writes_commute};
 use stateright::Property;
 
+use self::answers::answers_hold;
 use crate::facts::{CoordinatorFacts, MasterEntry, MessageFacts, NodeFacts};
 use crate::plan::{Closes, Plan};
 use crate::pool::Known;
@@ -200,7 +203,7 @@ fn is_serializable(plan: &Plan, world: &World, committed: &BTreeSet<ProposalId>)
             let (first, second) = (&plan.submissions[*own].transaction, &plan.submissions[*other].transaction);
             if own_at < other_at && do_not_commute(first, second) {
                 before.insert((*own, *other));
-                // Nobody saw more than the empty store.
+                // Nobody saw more than the beginning.
                 if reads_from(second, first) {
                     return false;
                 }
@@ -210,7 +213,7 @@ fn is_serializable(plan: &Plan, world: &World, committed: &BTreeSet<ProposalId>)
             }
         }
     }
-    has_order(at.keys().copied().collect(), before)
+    answers_hold(plan, &at) && has_order(at.keys().copied().collect(), before)
 }
 
 fn has_order(mut open: BTreeSet<usize>, before: BTreeSet<(usize, usize)>) -> bool {
@@ -223,7 +226,7 @@ fn has_order(mut open: BTreeSet<usize>, before: BTreeSet<(usize, usize)>) -> boo
 }
 
 fn reads_from(reader: &Transaction, writer: &Transaction) -> bool {
-    reader.reads.iter().any(|read| writer.writes().iter().any(|write| observes(read, write)))
+    reader.reads.iter().any(|read| disturbs(writer.writes(), read))
 }
 
 fn do_not_commute(a: &Transaction, b: &Transaction) -> bool {

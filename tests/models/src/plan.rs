@@ -1,7 +1,7 @@
 //! A world to be explored: who is in it, what is submitted, and how much may happen.
 
 use iolite_replication::Broken;
-use iolite_values::Transaction;
+use iolite_values::{Transaction, Write};
 
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -9,6 +9,8 @@ pub struct Plan {
     pub replicas: u64,
     /// What the clock of each coordinator shows, in microseconds after the replicas'. Their wall clocks stand still.
     pub clocks: Vec<u64>,
+    /// What the first coordinator has committed everywhere before anything else happens. What is submitted has seen that.
+    pub opening: Vec<Write>,
     pub submissions: Vec<Submission>,
     pub submits: Submits,
     pub closes: Closes,

@@ -1,4 +1,5 @@
-//! The state that a world begins in: every coordinator has opened the store, one after the other, and nothing else has happened.
+//! The state that a world begins in: every coordinator has opened the store, one after the other, and the first one has committed the plan's opening, if there
+//! is one. Nothing else has happened.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,11 +7,12 @@ use std::time::Duration;
 use iolite_machine::{Instant, Now, WallTime};
 use iolite_replication::node::{Boot, Epoch, Group, Life, ReplicaId, ShardId};
 use iolite_replication::{Coordinator, CoordinatorSettings, Place as Start, ReplicaSettings, Retention, ShardMap};
-use iolite_values::{ClientId, CoordinatorId, Id, StoreIncarnation};
+use iolite_store::RequestId;
+use iolite_values::{ClientId, CoordinatorId, Id, StoreIncarnation, Timestamp};
 
 use crate::node::{Address, CoordinatorNode, Message, Node, ReplicaNode};
 use crate::plan::{Closes, Plan};
-use crate::transactions::LAST_CLIENTS;
+use crate::transactions::{LAST_CLIENTS, Place, transaction};
 
 /// What the replicas' clocks show.
 const START: WallTime = WallTime::from_micros(1_000_000_000);
@@ -46,6 +48,14 @@ pub fn replicas(plan: &Plan) -> usize {
 }
 
 pub fn nodes(plan: &Plan) -> Vec<Node> {
+    let mut nodes = opened(plan);
+    if !plan.opening.is_empty() {
+        commit_opening(plan, &mut nodes);
+    }
+    nodes
+}
+
+fn opened(plan: &Plan) -> Vec<Node> {
     let store = StoreIncarnation(Id::from_u128(5));
     // They read at the beginning of time.
     let retention = Retention { snapshot_age_max: Duration::MAX, ..Retention::default() };
@@ -83,6 +93,29 @@ pub fn nodes(plan: &Plan) -> Vec<Node> {
         carry_all(plan, &mut nodes, said);
     }
     nodes
+}
+
+/// No judge hears of it.
+fn commit_opening(plan: &Plan, nodes: &mut [Node]) {
+    assert_eq!(plan.closes, Closes::Lost, "a feed would tell it");
+    let transaction = transaction(u8::MAX, Place::First, &[], &plan.opening);
+    let opener = index(plan, Address::Coordinator(coordinator_id(0)));
+    let said = nodes[opener].submit(RequestId(u64::MAX), &transaction).expect("it is a coordinator");
+    carry_all(plan, nodes, said);
+    let Node::Coordinator(opener) = &mut nodes[opener] else { panic!("it has failed") };
+    opener.events.clear();
+}
+
+/// As far as the opening.
+pub fn snapshot(nodes: &[Node]) -> Timestamp {
+    let last = |node: &Node| match node {
+        Node::Replica(node) => {
+            let logged = node.machine.versions().logged(Timestamp::ZERO, Timestamp::MAX).ok()?;
+            logged.last().map(|logged| logged.commit.at)
+        }
+        Node::Coordinator(_) | Node::Panicked(_) => None,
+    };
+    nodes.iter().filter_map(last).max().unwrap_or_default()
 }
 
 /// Carries messages in the order in which they are sent, until there are none.

@@ -1,8 +1,11 @@
 //! Small transactions on few cells.
 
+use std::ops::Bound;
+use std::sync::Arc;
+
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Id, Level, Operation, Read, RowKey, TableId,
-    Timestamp, Transaction, TransactionId, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Field, Id, IndexRange, Level, Operation, Query,
+    Read, RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
 
 /// Where a cell, or a client's home, is: in the first shard, or in the last.
@@ -17,23 +20,37 @@ const CELLS: ColumnId = ColumnId(7);
 /// Clients from this one on live in the second shard.
 pub const LAST_CLIENTS: u128 = 1 << 100;
 
-fn cell(place: Place) -> Cell {
-    let table = match place {
+fn cell(place: Place, row: i64) -> Cell {
+    Cell { table: table(place), row: RowKey::new(&[Value::Int(row)]).expect("a number is a key"), column: CELLS }
+}
+
+fn table(place: Place) -> TableId {
+    match place {
         Place::First => TableId(1),
         Place::Last => TableId(u32::MAX),
-    };
-    Cell { table, row: RowKey::new(&[Value::Int(1)]).expect("a number is a key"), column: CELLS }
+    }
 }
 
 pub fn reads(place: Place) -> Read {
-    Read::Cell { cell: cell(place), element: Element::Whole }
+    Read::Cell { cell: cell(place, 1), element: Element::Whole }
+}
+
+/// The rows of the first place that hold a one.
+pub fn asks() -> Read {
+    let index = vec![Field::Cell { column: CELLS, absent: Value::Null }];
+    let ones = IndexRange::new(&[Value::Int(1)], Bound::Unbounded, Bound::Unbounded);
+    Read::Query(Arc::new(Query { index, range: ones.range, ..Query::all(table(Place::First), true) }))
 }
 
 pub fn writes(place: Place, value: i64) -> Write {
-    Write { cell: cell(place), operation: Operation::Put(Value::Int(value)) }
+    writes_row(place, 1, value)
 }
 
-/// The only transaction of its client, which saw the empty store.
+pub fn writes_row(place: Place, row: i64, value: i64) -> Write {
+    Write { cell: cell(place, row), operation: Operation::Put(Value::Int(value)) }
+}
+
+/// The only transaction of its client, which saw the world's beginning.
 pub fn transaction(number: u8, home: Place, reads: &[Read], writes: &[Write]) -> Transaction {
     let client = match home {
         Place::First => u128::from(number) + 1,

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use iolite_replication::node::Ask;
+use iolite_values::Transaction;
 use stateright::{Model, Property};
 
 use crate::facts::{MessageFacts, NodeFacts};
 use crate::judge::{self, Marks};
 use crate::node::{Kept, Payload};
-use crate::plan::{Closes, Plan, Submits};
+use crate::plan::{Closes, Plan, Submission, Submits};
 use crate::pool::{Known, MessageNumber, NodeNumber, Pool, Step};
 use crate::start;
 
@@ -63,8 +64,9 @@ impl WorldModel {
     pub fn new(plan: Plan) -> WorldModel {
         assert!(plan.submissions.len() <= TRANSACTIONS_MAX, "so many transactions have a bit");
         assert!(plan.clocks.len() <= 4, "so many coordinators are counted");
-        let transactions = plan.submissions.iter().map(|submission| submission.transaction.clone()).collect();
-        let pool = Pool::new(transactions);
+        let snapshot = start::snapshot(&start::nodes(&plan));
+        let on_it = |own: &Submission| Transaction { snapshot, ..own.transaction.clone() };
+        let pool = Pool::new(plan.submissions.iter().map(on_it).collect());
         let replicas = start::replicas(&plan);
         WorldModel { plan: Arc::new(plan), pool: Arc::new(pool), replicas }
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use iolite_models::configurations::{
-    a_reader_after_a_writer, broken, closing_apart, five_replicas, one_after_the_other, one_transaction_and_both_paths,
-    one_transaction_twice, reader_and_writer, two_shards_in_order,
+    a_reader_after_a_writer, asking, both_ask, broken, closing_apart, five_replicas, one_after_the_other,
+    one_transaction_and_both_paths, one_transaction_twice, reader_and_writer, two_shards_in_order,
 };
 use iolite_models::{Plan, Verdict, World, explore, walk, walk_to};
 use iolite_replication::Broken;
@@ -65,6 +65,13 @@ fn flaw_5_an_answer_for_the_transaction_lets_it_commit_twice() {
 fn flaw_6_a_late_finalise_overwrites_what_a_view_began_with() {
     let plan = broken(Broken::FinaliseWithoutView, one_transaction_and_both_paths());
     assert_found(plan, "what committed is OK in every later view");
+}
+
+#[test]
+fn rows_that_come_in_unseen_are_not_strict() {
+    for plan in [asking(1, [30, 10, 20]), both_ask()] {
+        assert_found(broken(Broken::LetRowsIn, plan), "what committed is strictly serializable");
+    }
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use iolite_models::configurations::{
-    ORDERS, a_reader_after_a_writer, closing, closing_apart, closing_quietly, five_replicas, one_after_the_other,
-    one_transaction, one_transaction_and_a_view_change, one_transaction_and_both_paths, one_transaction_twice,
-    reader_and_writer, two_shards_in_order, two_take_over, two_that_conflict,
+    ORDERS, a_reader_after_a_writer, asking, both_ask, closing, closing_apart, closing_quietly, five_replicas,
+    one_after_the_other, one_transaction, one_transaction_and_a_view_change, one_transaction_and_both_paths,
+    one_transaction_twice, reader_and_writer, two_shards_in_order, two_take_over, two_that_conflict,
 };
 use iolite_models::{Plan, Verdict, explore, walk};
 
@@ -74,6 +74,15 @@ fn two_shards_are_strict_in_every_order_of_timestamps() {
     }
     wander("one after the other", &one_after_the_other(), 1_000, &[FAST, SLOW, ABORT]);
     wander("a reader after a writer", &a_reader_after_a_writer(), 1_000, &[FAST, ABORT, READ]);
+}
+
+#[test]
+fn what_a_query_answered_holds_whatever_rows_come_and_go() {
+    for clocks in ORDERS {
+        exhaust("(f)", asking(1, clocks), &[FAST, ABORT, READ]);
+    }
+    wander("(f) with f = 1", &asking(3, ORDERS[4]), 200, &[FAST, SLOW, ABORT, READ]);
+    wander("both ask", &both_ask(), 500, &[FAST, SLOW, ABORT, READ, MERGED, LATER_VIEW]);
 }
 
 #[test]
