@@ -74,7 +74,7 @@ const PARTS: &[Part] = &[
     without!("leave-unsealed", "1..60"),
     without!("take-part-behind", "1..60"),
     without!("start-empty", "1..60"),
-    without!("end-undrained", "1..300"),
+    without!("end-undrained", "1..60"),
     without!("accept-while-ending", "1..60"),
 ];
 

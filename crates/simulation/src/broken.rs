@@ -260,6 +260,8 @@ impl Broken {
     }
 
     fn variant(self) -> Option<&'static Variant> {
-        VARIANTS.iter().find(|variant| variant.broken == self)
+        let own = VARIANTS.iter().find(|variant| variant.broken == self);
+        assert!(own.is_some() || self == Broken::Nothing, "there is an entry of {self:?}");
+        own
     }
 }

@@ -198,7 +198,7 @@ impl World {
             let batch = self.habits.batch_period(&mut self.random);
             let settings = ClientSettings { limits: self.habits.client_limits, gateways, batch };
             let mut client = ClientNode::start(ClientIndex(index), settings, now, self.broken, &mut self.random);
-            let pages = self.edits_texts();
+            let pages = self.habits.calls.edit();
             add_watchers(&mut |watcher, view| client.watch(watcher, view), pages, &mut self.random);
             self.history.identities.insert(client.client.identity(), client.index);
             self.history.versions.insert(client.index, client.version);

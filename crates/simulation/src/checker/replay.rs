@@ -119,12 +119,12 @@ fn with_pending(history: &History, mut expected: Model, sighting: &Sighting) -> 
     });
     for pending in visible {
         let Some(called) = history.calls.get(&(sighting.client, pending.counter)) else { continue };
-        let mut attempt = expected.clone();
         // Edits and all other calls have nothing to do with each other.
         let concerns = called.call.edits_texts() == sighting.watcher.reads_texts();
         if !concerns || !called.call.runs_in(sighting.version) {
             continue;
         }
+        let mut attempt = expected.clone();
         match run_call(&called.call, &mut attempt) {
             Ok(()) => expected = attempt,
             Err(_) => expected.note_found_there(&attempt),

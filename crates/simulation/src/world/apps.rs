@@ -51,7 +51,7 @@ impl World {
 
     /// Every client calls a mutation, whose end is waited for. Where texts are edited everybody shows all of them by now.
     pub fn call_once_more(&mut self) {
-        if self.edits_texts() {
+        if self.habits.calls.edit() {
             self.watch_all_pages();
         }
         for client in (0..self.clients.len()).map(ClientIndex) {

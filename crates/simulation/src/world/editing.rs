@@ -107,10 +107,6 @@ impl World {
         Some(made)
     }
 
-    pub(super) fn edits_texts(&self) -> bool {
-        self.habits.calls.edit()
-    }
-
     /// Every page is shown in every tab of every client.
     pub(super) fn watch_all_pages(&mut self) {
         for node in &mut self.clients {
@@ -166,7 +162,7 @@ impl Editor for TabNode {
     }
 
     fn begin_to_watch(&mut self, watcher: Watcher) {
-        if self.watchers.values().all(|(own, _)| *own != watcher) {
+        if !self.watches(watcher) {
             self.watch(watcher, View::Optimistic);
         }
     }

@@ -84,6 +84,10 @@ impl TabNode {
         self.watchers.insert(id, (watcher, view));
     }
 
+    pub fn watches(&self, watcher: Watcher) -> bool {
+        self.watchers.values().any(|(own, _)| *own == watcher)
+    }
+
     /// A message is lost.
     pub fn miss(&mut self) {
         self.misses_something = true;

@@ -39,7 +39,7 @@ impl World {
         let now = self.now_of_client(client);
         let version = self.clients[client.0].version;
         let mut tab = TabNode::open(id, client, version, self.habits.client_limits, now);
-        let pages = self.edits_texts();
+        let pages = self.habits.calls.edit();
         super::add_watchers(&mut |watcher, view| tab.watch(watcher, view), pages, &mut self.random);
         self.clients[client.0].tabs.insert(id, tab);
     }
