@@ -203,8 +203,7 @@ impl Cache {
 
     fn put_cell(&mut self, cell: &Cell, source: &Row) {
         let id = (cell.table, cell.row.clone());
-        let old = self.rows.remove(&id).unwrap_or_default();
-        let mut cells: BTreeMap<ColumnId, _> = old.cells().map(|(column, state)| (column, state.clone())).collect();
+        let mut cells = self.rows.remove(&id).unwrap_or_default().into_cells();
         if let Some(state) = source.cell(cell.column) {
             cells.insert(cell.column, state.clone());
         }
@@ -252,13 +251,14 @@ impl Cache {
         if self.interests.holds_row(id) {
             return;
         }
-        let Some(row) = self.rows.get(id).cloned() else { return };
+        let Some(row) = self.rows.get(id) else { return };
+        let exists = row.exists();
         let columns: Vec<ColumnId> = row.cells().map(|(column, _)| column).chain([ColumnId::ROW]).collect();
         let held =
             |column: &ColumnId| self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column: *column });
         let kept: Vec<ColumnId> = columns.into_iter().filter(held).collect();
         let life = kept.contains(&ColumnId::ROW) || !kept.is_empty();
-        self.keep_cells(id, row.exists(), |column| kept.contains(&column));
+        self.keep_cells(id, exists, |column| kept.contains(&column));
         if !life {
             self.rows.remove(id);
         }
@@ -266,9 +266,9 @@ impl Cache {
 
     fn keep_cells(&mut self, id: &RowId, exists: bool, keep: impl Fn(ColumnId) -> bool) {
         let Some(row) = self.rows.remove(id) else { return };
-        let cells = row.cells().filter(|(column, _)| keep(*column)).map(|(column, state)| (column, state.clone()));
-        let row = Row::from_parts(exists, cells.collect());
-        self.rows.put(id.clone(), row);
+        let mut cells = row.into_cells();
+        cells.retain(|column, _| keep(*column));
+        self.rows.put(id.clone(), Row::from_parts(exists, cells));
     }
 
     pub(crate) fn validate(&self) {

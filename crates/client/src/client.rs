@@ -134,8 +134,8 @@ struct Disk {
     /// Rows that changed since they were last stored, and the interests as they were stored.
     changed_rows: BTreeSet<RowId>,
     stored_interests: BTreeSet<Interest>,
-    /// False once a row was too large to store: the stored cache is not used again then.
-    cache_is_storable: bool,
+    /// False where nobody would read it, and once a row was too large to store: the stored cache is not used again then.
+    stores_cache: bool,
 }
 
 impl Client {
@@ -178,7 +178,7 @@ impl Client {
             changed: Changed::default(),
             counters: Counters::after(meta.map_or(Counter(0), |meta| meta.next_counter)),
             acknowledgement: Acknowledgement::noted(meta.map_or(Counter(0), |meta| meta.acknowledged)),
-            disk: Disk::opened(stored_interests, unused),
+            disk: Disk::opened(stored_interests, unused, config.stores_cache),
             outputs: VecDeque::new(),
             durable: None,
             compare_due: false,

@@ -27,6 +27,8 @@ pub struct Config {
     pub gateways: NonZeroU16,
     /// How much time is between two times that it is told of changes, at least, in whole milliseconds. Zero: each as it comes.
     pub batch: Duration,
+    /// Whether its cache is stored, too, and not only its calls: of use where the storage outlives the client.
+    pub stores_cache: bool,
     /// Spreads many clients over the gateways, and their retries in time. Any number.
     pub seed: u64,
     pub limits: Limits,

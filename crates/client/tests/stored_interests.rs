@@ -2,6 +2,7 @@
 
 mod harness;
 
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use iolite_client::{Client, Config, Input, Limits, ReactionId, Transaction, View
 use iolite_machine::Machine;
 use iolite_values::{
     Cell, ColumnId, Direction, Field, IndexRange, Interest, KeyRange, Query, Row, RowKey, Schema, TableId, Value,
-    row_footprint,
+    Write, row_footprint,
 };
 use iolite_wire::client_storage::StoredInterest;
 use iolite_wire::message::{Advance, Declination, Declined, Snapshot};
@@ -53,6 +54,28 @@ fn showing(limits: Limits, ids: impl IntoIterator<Item = i64>) -> (Harness, Vec<
         harness.load(10 + id as u64, &[note(id)]);
     }
     (harness, screens)
+}
+
+/// As where storage ends with the client.
+#[test]
+fn of_a_client_that_does_not_store_its_cache_calls_are_stored_and_nothing_that_it_is_told() {
+    let mut harness = Harness::new();
+    let config = Config { stores_cache: false, ..config("ann") };
+    harness.client = Client::open(config, Vec::new(), harness.now).expect("nothing is there");
+    harness.mutator("put", |tx| {
+        let Write { cell, operation } = title_put(1, "mine");
+        tx.write(cell, operation).map_err(Stop::from)
+    });
+    harness.connect();
+    harness.react(View::Confirmed, reads(1));
+    harness.stores = false;
+    harness.load(10, &[note(1)]);
+    harness.advance(Advance { to: at(11), changes: vec![title_put(1, "theirs")], ..Advance::default() });
+    assert_eq!(harness.unstored, [], "there is nothing to store");
+    harness.mutate("put");
+    harness.store();
+    let kinds: BTreeSet<u8> = harness.storage.keys().map(|key| key[0]).collect();
+    assert_eq!(kinds, BTreeSet::from(*b"mq"), "what the client is, and its call");
 }
 
 #[test]

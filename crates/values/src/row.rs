@@ -32,6 +32,10 @@ impl Row {
         self.cells.iter().map(|(column, state)| (*column, state))
     }
 
+    pub fn into_cells(self) -> BTreeMap<ColumnId, CellState> {
+        self.cells
+    }
+
     /// Never written, or deleted and not written since.
     pub fn is_empty(&self) -> bool {
         !self.exists && self.cells.is_empty()

@@ -89,6 +89,7 @@ impl Client {
             user: options.user,
             gateways,
             batch: options.batch,
+            stores_cache: directory.is_some(),
             seed: random_seed(),
             limits: options.limits,
         };

@@ -208,7 +208,8 @@ mod tests {
         let (token, user, limits) = ("token".into(), "ann".into(), Limits::default());
         let schema = Arc::new(Schema::from_json(r#"{"tables":{}}"#).expect("no tables"));
         let (fresh_client, gateways, batch) = (ClientId::default(), NonZeroU16::MIN, Duration::ZERO);
-        let config = Config { schema, fresh_client, token, user, gateways, batch, seed: 1, limits };
+        let config =
+            Config { schema, fresh_client, token, user, gateways, batch, stores_cache: false, seed: 1, limits };
         let core = Core::open(config, [], clock.now()).expect("nothing is stored");
         let inner = Inner::new(core, Mutators::default(), Closures::Once, StorageWriter::Memory);
         Shared::new(inner, clock, Arc::new(Notify::new()))

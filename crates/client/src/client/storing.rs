@@ -18,7 +18,7 @@ use crate::storage::PendingChanges;
 
 impl Disk {
     /// Of a storage that has these interests, and these rows in vain.
-    pub(super) fn opened(stored_interests: BTreeSet<Interest>, unused: BTreeSet<RowId>) -> Disk {
+    pub(super) fn opened(stored_interests: BTreeSet<Interest>, unused: BTreeSet<RowId>, stores_cache: bool) -> Disk {
         Disk {
             changes: PendingChanges::default(),
             last: PersistId::START,
@@ -28,7 +28,7 @@ impl Disk {
             untold: VecDeque::new(),
             changed_rows: unused,
             stored_interests,
-            cache_is_storable: true,
+            stores_cache,
         }
     }
 }
@@ -46,22 +46,23 @@ impl Client {
 
     pub(super) fn note_rows(&mut self, rows: Vec<RowId>) {
         self.leader.note_rows(&rows);
-        self.disk.changed_rows.extend(rows.iter().cloned());
+        if self.disk.stores_cache {
+            self.disk.changed_rows.extend(rows.iter().cloned());
+        }
         self.changed.add(rows);
     }
 
     /// Hands the host what is to be stored, unless only rows are and a batch is on its way already.
     pub(super) fn store_changes(&mut self) -> bool {
         let idle = self.disk.done == self.disk.last;
-        let rows = !self.disk.changed_rows.is_empty()
-            || !self.cache.interests.turned().is_empty()
-            || !self.disk.changes.is_empty();
-        let due = self.disk.due || (rows && idle);
+        let due = self.disk.due || (idle && (self.cache_has_changed() || !self.disk.changes.is_empty()));
         if !due {
             return false;
         }
         self.disk.due = false;
-        self.collect_rows();
+        if self.disk.stores_cache {
+            self.collect_cache();
+        }
         self.disk.changes.meta(&self.meta());
         self.disk.last = self.disk.last.next();
         self.disk.ended.push_back((self.disk.last, self.ended_through()));
@@ -69,10 +70,15 @@ impl Client {
         true
     }
 
-    fn collect_rows(&mut self) {
+    /// Since it was stored, if it is.
+    fn cache_has_changed(&self) -> bool {
+        self.disk.stores_cache && !(self.disk.changed_rows.is_empty() && self.cache.interests.turned().is_empty())
+    }
+
+    fn collect_cache(&mut self) {
         for id in std::mem::take(&mut self.disk.changed_rows) {
             let stored = self.disk.changes.row(&id, self.cache.row(id.0, &id.1));
-            self.disk.cache_is_storable &= stored.is_ok();
+            self.disk.stores_cache &= stored.is_ok();
         }
         for interest in self.cache.interests.take_turned() {
             let held = self.cache.interests.holds_itself(&interest);
@@ -87,6 +93,9 @@ impl Client {
 
     /// Whatever is held otherwise than it is stored is known to be stored yet.
     pub(super) fn validate_stored(&self) {
+        if !self.disk.stores_cache {
+            return;
+        }
         let interests = &self.cache.interests;
         let turned = interests.turned();
         let stored = |interest: &Interest| self.disk.stored_interests.contains(interest);
@@ -104,7 +113,7 @@ impl Client {
         StoredMeta {
             client: self.identity,
             next_counter: self.counters.reserved,
-            store: self.store.filter(|_| self.disk.cache_is_storable),
+            store: self.store.filter(|_| self.disk.stores_cache),
             at: self.cache.at(),
             acknowledged: self.ended_through(),
             user: self.user.clone(),

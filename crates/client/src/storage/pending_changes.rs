@@ -38,7 +38,7 @@ impl PendingChanges {
     /// # Errors
     /// [`EncodeError`] when the row is too large to store.
     pub(crate) fn row(&mut self, id: &RowId, row: Option<&Row>) -> Result<(), EncodeError> {
-        let stored = row.map(|row| StoredRow { table: id.0, key: id.1.clone(), row: row.clone() }.encode());
+        let stored = row.map(|row| StoredRow::encode_of(id.0, &id.1, row));
         self.changes.insert(row_key(id), stored.transpose()?);
         Ok(())
     }

@@ -346,6 +346,7 @@ pub fn config(user: &str) -> Config {
         user: user.into(),
         gateways: NonZeroU16::MIN,
         batch: Duration::ZERO,
+        stores_cache: true,
         seed: 5,
         limits: Limits::default(),
     }

@@ -390,6 +390,7 @@ fn open(
         user: "simulated".into(),
         gateways: settings.gateways,
         batch: settings.batch,
+        stores_cache: true,
         seed: random.bits(),
         limits: settings.limits,
     };

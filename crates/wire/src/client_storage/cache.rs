@@ -19,10 +19,18 @@ impl StoredRow {
     /// # Errors
     /// [`EncodeError::TooLarge`].
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        StoredRow::encode_of(self.table, &self.key, &self.row)
+    }
+
+    /// Of a row that is only borrowed.
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLarge`].
+    pub fn encode_of(table: TableId, key: &RowKey, row: &Row) -> Result<Vec<u8>, EncodeError> {
         let mut writer = Writer::default();
-        let row = Some(writer.row(&self.row));
+        let row = Some(writer.row(row));
         writer.check()?;
-        let stored = proto::StoredRow { table: self.table.0, key: self.key.as_bytes().to_vec(), row };
+        let stored = proto::StoredRow { table: table.0, key: key.as_bytes().to_vec(), row };
         frame::encode(&stored, shapes::STORED_ROW, CLIENT_STORAGE)
     }
 

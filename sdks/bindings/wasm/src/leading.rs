@@ -18,7 +18,7 @@ use crate::value::ticket_from_js;
 
 #[wasm_bindgen]
 impl Core {
-    /// Opens a client, which chooses among so many gateways, and is told of changes every `batch_ms` at most. `stored`: keys and values in turn, as they were handed out to be stored.
+    /// Opens a client, which chooses among so many gateways, and is told of changes every `batch_ms` at most. `stores_cache`: whether storage outlives it. `stored`: keys and values in turn, as they were handed out to be stored.
     ///
     /// # Errors
     /// Codes `schema` and `storage`.
@@ -30,6 +30,7 @@ impl Core {
         user: &str,
         gateways: u16,
         batch_ms: u32,
+        stores_cache: bool,
         stored: &Array,
         cache_bytes: Option<f64>,
         monotonic_ms: f64,
@@ -44,6 +45,7 @@ impl Core {
             user: user.to_owned(),
             gateways: NonZeroU16::new(gateways).ok_or_else(|| Failure::of_transaction("a client needs an address"))?,
             batch: Duration::from_millis(batch_ms.into()),
+            stores_cache,
             seed: fresh.as_u128() as u64,
             limits: limits(cache_bytes),
         };

@@ -36,7 +36,8 @@ export class LeaderHost extends CoreHost {
     const { schema, token, user, urls, batchMs, cacheBytes, platform } = options;
     let core;
     try {
-      core = Core.open(schema.json, newId(), token, user, urls.length, batchMs, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
+      const outlives = storage.kind !== "memory";
+      core = Core.open(schema.json, newId(), token, user, urls.length, batchMs, outlives, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
     } catch (thrown) {
       throw errorOf(thrown);
     }
