@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::crates::Crates;
-use super::dependencies::MACHINES;
+use super::dependencies::is_machine;
 use super::finding::Finding;
 
 const RUNTIMES: &[&str] =
@@ -11,7 +11,7 @@ const RUNTIMES: &[&str] =
 
 pub fn check(crates: &Crates) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for ours in crates.ours.iter().filter(|ours| MACHINES.contains(&ours.name.as_str())) {
+    for ours in crates.ours.iter().filter(|ours| is_machine(ours)) {
         let reached = reach(crates, &ours.name);
         for runtime in RUNTIMES.iter().filter(|runtime| reached.contains(**runtime)) {
             let message = format!(
@@ -40,7 +40,8 @@ mod tests {
     use super::*;
 
     fn findings(name: &str) -> usize {
-        let ours = vec![OurCrate { name: name.to_owned(), ..OurCrate::default() }];
+        let manifest = format!("crates/{name}/Cargo.toml");
+        let ours = vec![OurCrate { name: name.to_owned(), manifest, ..OurCrate::default() }];
         let resolved = [(name, "middle"), ("middle", "tokio"), ("tokio", "mio")]
             .map(|(user, used)| (user.to_owned(), vec![used.to_owned()]));
         check(&Crates { ours, resolved: resolved.into() }).len()
