@@ -152,6 +152,7 @@ fn says_nothing(advance: &Advance) -> bool {
         && advance.snapshots.is_empty()
         && advance.outcomes.is_empty()
         && advance.declined.is_empty()
+        && advance.entered.is_empty()
 }
 
 /// Puts a part behind those before it. Rows of one subscription that are spread over parts are one snapshot.
