@@ -28,7 +28,7 @@ fn offline_a_miss_is_an_error_and_no_wait() {
     harness.settle();
     let counter = harness.mutate("other");
     assert!(
-        matches!(harness.last_status(counter), MutationStatus::Cancelled { reason } if reason.contains("not on this device"))
+        matches!(harness.last_status(counter), MutationStatus::Cancelled { reason } if reason.contains("table \"notes\" is not on this device"))
     );
     let counter = harness.mutate("vote");
     assert!(matches!(harness.last_status(counter), MutationStatus::Pending(_)), "its data is here");

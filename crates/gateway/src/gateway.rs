@@ -155,7 +155,7 @@ impl Gateway {
         }
         let farewell = match &session.phase {
             Phase::Greeting | Phase::SchemaWanted(_) => Farewell::GreetingTooLong,
-            Phase::Held(_) => Farewell::Unavailable(self.home.why_held()),
+            Phase::Held(guest) => Farewell::Unavailable(self.home.why_held(guest)),
             Phase::Open(open) if open.is_behind() => Farewell::Slow,
             Phase::Open(_) => Farewell::Silent(self.settings.limits.silence_max),
         };

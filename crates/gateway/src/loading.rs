@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use iolite_machine::Now;
 use iolite_store::{Commit, ReadReply, Request, RequestId, RowAt, TooOld};
-use iolite_values::{Interest, Timestamp};
+use iolite_values::{Interest, Schema, Timestamp};
 use iolite_wire::message::{Declination, SubscriptionId};
 
 use crate::limits;
@@ -91,7 +91,7 @@ impl Gateway {
             return self.read_snapshots(id, load);
         };
         if let Some(wanted) = reading.take(request, reply.rows) {
-            match why_declined(&wanted.rows, so_far) {
+            match why_declined(&wanted.rows, so_far, self.catalog.schema()) {
                 None => self.keep_rows(id, load, wanted),
                 Some(why) => self.decline(id, load, wanted.subscription, why),
             }
@@ -140,12 +140,14 @@ impl Gateway {
 }
 
 /// Why rows cannot be sent in answer to an interest, beside those that were read for the session before.
-fn why_declined(rows: &[RowAt], so_far: AnswerSize) -> Option<Declination> {
+fn why_declined(rows: &[RowAt], so_far: AnswerSize, schema: &Schema) -> Option<Declination> {
     let (most_rows, most_bytes) = (limits::ANSWER_ROWS_MAX, limits::ANSWER_BYTES_MAX);
     let own = AnswerSize::of(rows);
-    if rows.iter().any(|row| size::row(&row.key, &row.row) > limits::ROW_BYTES_MAX) {
-        let most = limits::ROW_BYTES_MAX;
-        return Some(Declination::TooLarge(format!("a row of more than {most} bytes cannot be sent: leave it out")));
+    if let Some(row) = rows.iter().find(|row| size::row(&row.key, &row.row) > limits::ROW_BYTES_MAX) {
+        let (most, table, key) = (limits::ROW_BYTES_MAX, schema.table_name(row.table).unwrap_or("?"), &row.key);
+        let problem =
+            format!("row {key:?} of table {table:?} has more than {most} bytes and cannot be sent: leave it out");
+        return Some(Declination::TooLarge(problem));
     }
     if own.is_too_large() {
         let problem = format!("more than {most_rows} rows or {most_bytes} bytes answer this: read smaller ranges");

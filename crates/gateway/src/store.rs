@@ -11,7 +11,7 @@ use crate::Gateway;
 use crate::farewell::Farewell;
 use crate::interface::{Output, SessionId};
 use crate::load::LoadId;
-use crate::session::Phase;
+use crate::session::{Guest, Phase};
 
 /// Where the store is.
 #[derive(Clone, Debug)]
@@ -94,13 +94,15 @@ impl Home {
         self.serving().is_some()
     }
 
-    pub fn why_held(&self) -> String {
+    /// Why this guest is let in, and has to wait.
+    pub fn why_held(&self, guest: &Guest) -> String {
         match self {
             Home::Away => "the store is not there yet".into(),
             Home::ReadingSchemas { .. } => "the store is starting".into(),
-            Home::Serving { .. } => {
-                "the store is not yet as far as this client has seen, or cannot grow its schema".into()
+            Home::Serving { .. } if guest.schema.is_some() => {
+                "the store could not be given what is new in this client's schema yet".into()
             }
+            Home::Serving { .. } => "this gateway is not yet as far as what this client has seen elsewhere".into(),
             Home::Unreadable { problem, .. } => problem.clone(),
         }
     }

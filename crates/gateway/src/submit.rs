@@ -129,7 +129,8 @@ impl Gateway {
             | Refusal::Configuration(_) => {
                 // A session that is gone sends it again when it is back.
                 if self.open(in_flight.session).is_some() {
-                    let refused = Waiting::refused(in_flight.waiting.transaction, shortened(refusal.to_string()));
+                    let reason = shortened(said_to_its_app(refusal, self.catalog.schema()));
+                    let refused = Waiting::refused(in_flight.waiting.transaction, reason);
                     self.lanes.entry(client).or_default().push_front(refused);
                 }
             }
@@ -228,6 +229,24 @@ fn decided(completion: &iolite_store::Completion, refused: Option<&str>) -> Verd
         (CompletionDecision::Committed, _) => Verdict::Committed(completion.at),
         (CompletionDecision::Aborted, None) => Verdict::Aborted,
         (CompletionDecision::Aborted, Some(reason)) => Verdict::Rejected(Rejection::Invalid(reason.to_owned())),
+    }
+}
+
+/// The store knows tables by their numbers, and apps by their names.
+fn said_to_its_app(refusal: &Refusal, schema: &Schema) -> String {
+    match refusal {
+        Refusal::RowTooLarge { table, key, bytes_max } => {
+            let table = schema.table_name(*table).unwrap_or("?");
+            format!(
+                "row {key:?} of table {table:?} would take more than {bytes_max} bytes: spread it over several rows"
+            )
+        }
+        Refusal::NotResolved { .. }
+        | Refusal::TooFarAhead { .. }
+        | Refusal::Type { .. }
+        | Refusal::TransactionTooLarge { .. }
+        | Refusal::Configuration(_)
+        | Refusal::OtherShard { .. } => refusal.to_string(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Offline, TransactionId};
+use iolite_values::{Counter, Offline, TableId, TransactionId};
 
 use super::Client;
 use crate::cache::Demand;
@@ -12,7 +12,7 @@ use crate::live::{self, LIVE};
 use crate::queue::{GivenUp, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
 use crate::reason::shortened;
-use crate::transaction::{Closed, Lives, Random, Run, RunOf, Transaction};
+use crate::transaction::{Closed, Lives, Missed, Random, Run, RunOf, Transaction};
 use crate::view::{Reader, View};
 
 impl Client {
@@ -88,18 +88,23 @@ impl Client {
         let state = match (run.is_stopped(), closed) {
             (true, _) if too_many => return self.give_up(counter, Client::MISSES_TOO_MANY),
             (true, _) if first && !can_fetch => {
-                return self.give_up(counter, "its data is not on this device, and there is no connection");
+                return self.give_up(counter, &self.not_on_this_device(&missed));
             }
             (true, _) => RunState::Missing(missed),
-            (false, Closed::Returned) if offline_check == OfflineCheck::Due && self.refuses_offline(&run) => {
-                return self.give_up(counter, "a table that it writes takes no changes without a connection");
+            (false, Closed::Returned) => {
+                match self.refusing_offline(&run).filter(|_| offline_check == OfflineCheck::Due) {
+                    Some(table) => {
+                        let reason = format!("table {table:?}, which it writes, takes no changes without a connection");
+                        return self.give_up(counter, &reason);
+                    }
+                    None => ran(run, None),
+                }
             }
-            (false, Closed::Returned) => ran(run, None),
             (false, Closed::Aborted(reason)) => ran(run, Some(reason)),
             (false, Closed::Failed(reason)) if first => return self.give_up(counter, &reason),
             // It was promised to be sent, and later data may mend it: for now it would be rejected.
             (false, Closed::Failed(reason)) => ran(run, Some(reason)),
-            (false, Closed::Unknown) => return self.give_up(counter, "the app has no mutator of this name"),
+            (false, Closed::Unknown) => return self.give_up(counter, &self.unknown_mutator(counter)),
         };
         self.queue.ran(counter, state);
         if first {
@@ -108,9 +113,25 @@ impl Client {
         self.report(counter);
     }
 
-    fn refuses_offline(&self, run: &Run) -> bool {
-        let refuses = |table| self.schema.table_by_id(table).is_some_and(|table| table.offline == Offline::Refuse);
-        !self.session.is_open() && run.writes.iter().any(|write| refuses(write.cell.table))
+    /// The table for whose sake the run is refused, if there is no connection.
+    fn refusing_offline(&self, run: &Run) -> Option<&str> {
+        let refuses =
+            |table: &TableId| self.schema.table_by_id(*table).is_some_and(|table| table.offline == Offline::Refuse);
+        let table = run.writes.iter().map(|write| write.cell.table).find(refuses)?;
+        self.schema.table_name(table).filter(|_| !self.session.is_open())
+    }
+
+    fn not_on_this_device(&self, missed: &[Missed]) -> String {
+        let table = missed.first().and_then(|missed| self.schema.table_name(missed.interest.table()));
+        let table = table.unwrap_or("?");
+        format!("what it reads of table {table:?} is not on this device, and there is no connection")
+    }
+
+    fn unknown_mutator(&self, counter: Counter) -> String {
+        match self.queue.entry(counter).map(|entry| &entry.mutation.kind) {
+            Some(MutationKind::Named { name, .. }) => format!("the app has no mutator {name:?}"),
+            Some(MutationKind::Closure) | None => "the app does not have its closure any more".into(),
+        }
     }
 
     /// The client cannot run or send a mutation. A call whose first run came to this never began. What was stored is kept with its payload;

@@ -62,7 +62,7 @@ fn a_row_that_fits_no_frame_is_declined_and_the_largest_one_is_not() {
     world.answer_all();
     let said = world.take();
     let [Said::To(1, FromGateway::Advance(advance))] = &said[..] else { panic!("{said:?}") };
-    assert!(matches!(&advance.declined[0].why, Declination::TooLarge(text) if text.contains("a row")));
+    assert!(matches!(&advance.declined[0].why, Declination::TooLarge(text) if text.contains("row [2] of table \"t\"")));
 }
 
 #[test]

@@ -128,7 +128,9 @@ fn a_client_from_a_far_future_is_sent_away_and_disturbs_nobody() {
     world.wait(Duration::from_secs(9));
     world.take();
     world.wait(Duration::from_secs(1));
-    assert_eq!(world.goodbye(1).0, GoodbyeReason::Unavailable);
+    let (reason, message) = world.goodbye(1);
+    assert_eq!(reason, GoodbyeReason::Unavailable);
+    assert!(message.contains("not yet as far"), "{message}");
     assert_eq!(world.gateway.sessions(), 1);
 }
 

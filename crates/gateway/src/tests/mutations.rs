@@ -1,7 +1,7 @@
 //! Submissions and their outcomes.
 
 use iolite_store::{CommitReply, Event, Refusal, Reply, Request};
-use iolite_values::{Attempt, Counter, Decision, Element, Operation, Read, Timestamp, Value, Write};
+use iolite_values::{Attempt, Counter, Decision, Element, Operation, Read, TableId, Timestamp, Value, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Rejection, Submit, Verdict};
 
 use super::world::*;
@@ -328,6 +328,16 @@ fn what_does_not_fit_the_store_is_rejected_and_the_next_one_goes_on() {
     let at = world.store.log.last().expect("one").at;
     let to = world.position();
     assert_eq!(world.take(), vec![told(1, with_outcomes(to, vec![outcome(2, Verdict::Committed(at))]))]);
+}
+
+#[test]
+fn a_row_that_would_be_too_large_is_named_as_the_app_names_it() {
+    let mut world = World::new();
+    world.join(1);
+    world.say(1, submit(1, vec![add(7, 1)]));
+    refuse(&mut world, Refusal::RowTooLarge { table: TableId::of(TABLE), key: key(7), bytes_max: 10 });
+    let reason = rejected(&mut world);
+    assert!(reason.starts_with(&format!("row [7] of table {TABLE:?} would take more than 10 bytes")), "{reason}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ test("a call that does nothing, because its data is not here, is told to the dev
   assert.equal(client.mutate.hit({ page: "home" }).cancel(), true);
   await client.close();
   const told = warned.mock.calls.map(({ arguments: [text] }) => text as string);
-  assert.deepEqual(told, ["mutation setSize did nothing: its data is not on this device, and there is no connection"]);
+  assert.deepEqual(told, ["mutation setSize did nothing: what it reads of table \"notes\" is not on this device, and there is no connection"]);
 });
 
 test("react without a callback is refused at once", async () => {
