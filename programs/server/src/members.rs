@@ -1,4 +1,4 @@
-//! `iolite cluster replace|resize|move`: other replicas for the shards of a cluster on this machine, while it runs.
+//! `iolite cluster replace|resize|move|split`: other replicas for the shards of a cluster on this machine, while it runs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -36,6 +36,7 @@ pub struct Replace {
 pub struct Resize {
     #[command(flatten)]
     place: Place,
+    /// The number of the shard, as `iolite cluster status` shows it
     #[arg(long)]
     shard: u32,
     /// 1, 3, 5 or 7. Those that do not run leave first, then the highest numbers
@@ -47,6 +48,7 @@ pub struct Resize {
 pub struct Move {
     #[command(flatten)]
     place: Place,
+    /// The number of the shard, as `iolite cluster status` shows it
     #[arg(long)]
     shard: u32,
     /// Its replicas now, all of them, like store-0,store-1,store-2. When they have left already, nothing is done
