@@ -64,7 +64,7 @@ fn named((name, value): (&str, Json)) -> (String, Json) {
 
 /// What it does, with what.
 fn written(column: &Column, operation: &Operation) -> Option<Map<String, Json>> {
-    let json = |value: &Value| element_of(column.kind).to_json(value);
+    let json = |value: &Value| column.kind.element().to_json(value);
     let whole = |name: &str, number: i64| (name.to_owned(), Scalar::Int.to_json(&Value::Int(number)));
     let (what, with) = match operation {
         Operation::Put(value) | Operation::Assign(value) => ("set", vec![named(("to", json(value)))]),
@@ -95,7 +95,7 @@ fn read(schema: &Schema, step: &Json) -> Option<Write> {
     let cell = Cell { table: TableId::of(name), row, column: ColumnId::of(column_name) };
     let value = |part: &str| match &step[part] {
         Json::Null => Some(Value::Null),
-        json => element_of(column.kind).from_json(json),
+        json => column.kind.element().from_json(json),
     };
     let integer = |part: &str| match value(part)? {
         Value::Int(number) => Some(number),
@@ -122,16 +122,6 @@ fn read(schema: &Schema, step: &Json) -> Option<Write> {
 fn read_key(table: &Table, key: &[Json]) -> Option<RowKey> {
     let values = table.key_types().zip(key).map(|(scalar, json)| scalar.from_json(json));
     RowKey::new(&values.collect::<Option<Vec<_>>>()?).ok()
-}
-
-/// The type of a column's values, or of their elements.
-fn element_of(kind: ColumnType) -> Scalar {
-    match kind {
-        ColumnType::Scalar(of) | ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => of,
-        ColumnType::List { of, order: _ } => of,
-        ColumnType::Counter => Scalar::Int,
-        ColumnType::Text => Scalar::String,
-    }
 }
 
 #[cfg(test)]

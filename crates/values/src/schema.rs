@@ -337,6 +337,16 @@ impl ColumnType {
             ColumnType::Text => "text",
         }
     }
+
+    /// The type of a column's values, or of their elements: of a counter its total, of a text its string.
+    pub fn element(self) -> Scalar {
+        match self {
+            ColumnType::Scalar(of) | ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => of,
+            ColumnType::List { of, order: _ } => of,
+            ColumnType::Counter => Scalar::Int,
+            ColumnType::Text => Scalar::String,
+        }
+    }
 }
 
 fn check_name(name: &str) -> Result<(), String> {

@@ -27,6 +27,16 @@ pub enum CallError {
     QueueFull { of: &'static str, limit: usize },
 }
 
+impl CallError {
+    pub(crate) fn check_size(name: &str, arguments: &str) -> Result<(), CallError> {
+        let parts = [("name", name, limits::NAME.most), ("arguments", arguments, Client::ARGUMENTS_MAX)];
+        match parts.into_iter().find(|(_, text, limit)| text.len() > *limit) {
+            Some((what, _, limit)) => Err(CallError::TooLarge { what, limit }),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Client {
     /// Mutations that may be pending at once.
     pub const PENDING_MAX: usize = 10_000;
@@ -68,12 +78,7 @@ impl Client {
         name: &str,
         arguments: &str,
     ) -> Result<Counter, CallError> {
-        for (what, text, limit) in [("name", name, limits::NAME.most), ("arguments", arguments, Client::ARGUMENTS_MAX)]
-        {
-            if text.len() > limit {
-                return Err(CallError::TooLarge { what, limit });
-            }
-        }
+        CallError::check_size(name, arguments)?;
         self.call(now, ticket, MutationKind::Named { name: name.into(), arguments: arguments.into() })
     }
 

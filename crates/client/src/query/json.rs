@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use iolite_values::{ColumnType, Direction, Scalar, Table, Test, Value};
+use iolite_values::{Direction, Table, Test, Value};
 use serde_json::Value as Json;
 
 use super::{Question, QuestionError};
@@ -64,13 +64,8 @@ fn conditions(name: &str, table: &Table, column: &str, asked: &Json) -> Result<V
     let Some(definition) = table.columns.get(column) else {
         return Err(QuestionError::NoColumn { table: name.into(), column: column.into() });
     };
-    let of = match definition.kind {
-        ColumnType::Scalar(of) | ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => of,
-        ColumnType::List { of, order: _ } => of,
-        ColumnType::Counter => Scalar::Int,
-        // No query compares texts, and it will be told so.
-        ColumnType::Text => Scalar::String,
-    };
+    // No query compares texts, and it will be told so.
+    let of = definition.kind.element();
     let value = |json: &Json| if json.is_null() { Some(Value::Null) } else { of.from_json(json) };
     let tests = match asked {
         Json::Object(tests) => {

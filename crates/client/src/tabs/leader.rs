@@ -1,7 +1,8 @@
 //! What the leading tab keeps of those that follow.
 //!
 //! Invariants:
-//! - a tab has at most one update on its way; what changes meanwhile is noted, not queued, so memory is bounded by what the client holds;
+//! - a tab has at most one update on its way; rows that change meanwhile are noted once, however often, so their memory is bounded by what the client holds. What ends and
+//!   what is declined is kept for it one by one, for no longer than a tab that does not answer is kept;
 //! - a tab that does not answer is dropped, and joins again from nothing;
 //! - what a reading of the outbox may still show although it was adopted is not adopted again.
 

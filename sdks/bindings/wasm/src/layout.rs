@@ -170,12 +170,7 @@ impl Layout {
 impl Slot {
     /// The type of the column's values, or of their elements.
     pub(crate) fn scalar(&self) -> Scalar {
-        match self.kind {
-            ColumnType::Scalar(of) | ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => of,
-            ColumnType::List { of, order: _ } => of,
-            ColumnType::Counter => Scalar::Int,
-            ColumnType::Text => Scalar::String,
-        }
+        self.kind.element()
     }
 
     pub(crate) fn is_wide(&self) -> bool {

@@ -6,7 +6,6 @@
 use iolite_machine::{PersistId, WallTime};
 use iolite_values::{Cell, Counter, Text, Write};
 use iolite_wire::client_storage::StoredMutation;
-use iolite_wire::limits;
 use iolite_wire::tabs::TabRequest;
 
 use super::joining::Link;
@@ -85,12 +84,7 @@ impl Follower {
     }
 
     fn check_call(&self, name: &str, arguments: &str) -> Result<(), CallError> {
-        for (what, text, limit) in [("name", name, limits::NAME.most), ("arguments", arguments, Client::ARGUMENTS_MAX)]
-        {
-            if text.len() > limit {
-                return Err(CallError::TooLarge { what, limit });
-            }
-        }
+        CallError::check_size(name, arguments)?;
         if self.running.is_some() {
             return Err(CallError::Nested);
         }
