@@ -39,7 +39,10 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
     let journal = of_version(record.clone(), JOURNAL_VERSION + 1);
     assert_eq!(JournalRecord::decode(&journal).err(), newer(JOURNAL_VERSION));
     assert_eq!(CheckpointChunk::decode(&of_version(chunk, JOURNAL_VERSION + 1)).err(), newer(JOURNAL_VERSION));
-    assert_eq!(StoredMeta::decode(&of_version(stored, FORMAT_VERSION + 1)).err(), newer(FORMAT_VERSION));
+    assert_eq!(StoredMeta::decode(&of_version(stored.clone(), FORMAT_VERSION + 1)).err(), newer(FORMAT_VERSION));
+    for known in 1..=FORMAT_VERSION {
+        assert_eq!(StoredMeta::decode(&of_version(stored.clone(), known)), StoredMeta::decode(&stored));
+    }
     let none = JournalRecord::decode(&of_version(record.clone(), 0));
     assert!(matches!(none, Err(DecodeError::Malformed { .. })), "{none:?}");
     assert_eq!(JournalRecord::decode(&record[..record.len() - 1]), Err(DecodeError::Truncated));
