@@ -10,6 +10,7 @@
 
 export { CheckBox, type CheckBoxProps } from "./bindings/CheckBox.js";
 export { LiveList, type LiveListProps } from "./bindings/LiveList.js";
+export type { OnError } from "./bindings/onError.js";
 export { TextArea, type TextAreaProps } from "./bindings/TextArea.js";
 export { TextBox, type TextBoxProps } from "./bindings/TextBox.js";
 export { IoliteProvider, type IoliteProviderProps, useClient } from "./provider.js";

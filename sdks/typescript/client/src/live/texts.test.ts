@@ -96,6 +96,26 @@ describe("texts", () => {
     stops.forEach((stop) => stop());
   });
 
+  test("cannot be edited while nobody knows them, as a tab takes the lead, and can again when it has it", async (t) => {
+    const device = new FakeDevice();
+    const [leads, follows] = [await open(device), await open(device)];
+    const page = follows.live.pages("handed");
+    const stop = page.onChange(() => undefined);
+    await says(page, "");
+    await page.insert(0, "to and fro").until("confirmed");
+    await says(page, "to and fro");
+    const release = await device.holdStorage("iolite/texts/ann");
+    t.after(release);
+    await leads.close();
+    await until("that nobody leads", () => page.written === undefined);
+    assert.equal(page.value, "to and fro", "what is shown stays");
+    assert.throws(() => page.insert(10, "!"), { code: "not-ready" });
+    release();
+    await until("the lead", () => page.written === "to and fro");
+    await page.insert(10, "!").until("confirmed");
+    stop();
+  });
+
   test("say at once what does not fit", async () => {
     const app = await open();
     assert.throws(() => app.live.pages("unseen").insert(0, "x"), /watch it/);

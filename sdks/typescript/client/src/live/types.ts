@@ -59,7 +59,10 @@ export interface LiveMap<T> extends Live<ReadonlyMap<string, T>> {
 
 /** A text that is typed into. Positions are of `written` at the call; an edit keeps its place, whatever others insert. */
 export interface LiveText extends Live<string> {
-  /** The text with all that was typed here; undefined while it is not known. In a tab that follows another, `value` has that some milliseconds later. */
+  /**
+   * The text with all that was typed here; undefined while it is not known, as for moments while a tab takes the lead, and then no edit can be made. In a tab
+   * that follows another, `value` has that some milliseconds later.
+   */
   readonly written: string | undefined;
   insert(at: number, text: string): MutationHandle;
   remove(at: number, length: number): MutationHandle;

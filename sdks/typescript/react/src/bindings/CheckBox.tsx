@@ -5,16 +5,19 @@ import type { DependencyList, InputHTMLAttributes } from "react";
 
 import type { RegisteredSchema } from "../register.js";
 import { useLive } from "../useLive.js";
+import { type OnError, tell } from "./onError.js";
 
 export interface CheckBoxProps
-  extends Omit<InputHTMLAttributes<HTMLInputElement>, "type" | "checked" | "defaultChecked" | "onChange"> {
+  extends Omit<InputHTMLAttributes<HTMLInputElement>, "type" | "checked" | "defaultChecked" | "onChange" | "onError"> {
   /** Which truth: `(live) => live.tasks(id).done`. */
   readonly bind: (live: LiveTables<RegisteredSchema>) => LiveScalar<boolean>;
   /** What `bind` uses from outside. */
   readonly deps?: DependencyList;
+  /** Hears why it cannot be set. */
+  readonly onError?: OnError;
 }
 
-export function CheckBox({ bind, deps = [], disabled, ...rest }: CheckBoxProps) {
+export function CheckBox({ bind, deps = [], disabled, onError, ...rest }: CheckBoxProps) {
   const { data, live } = useLive<boolean, LiveScalar<boolean>>(bind, deps);
   return (
     <input
@@ -22,7 +25,7 @@ export function CheckBox({ bind, deps = [], disabled, ...rest }: CheckBoxProps) 
       type="checkbox"
       disabled={disabled === true || data === undefined}
       checked={data ?? false}
-      onChange={({ target }) => void live.set(target.checked)}
+      onChange={({ target }) => tell(onError, () => live.set(target.checked))}
     />
   );
 }

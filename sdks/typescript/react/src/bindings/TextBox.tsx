@@ -5,15 +5,19 @@ import { type DependencyList, type InputHTMLAttributes, useEffect, useState } fr
 
 import type { RegisteredSchema } from "../register.js";
 import { useLive } from "../useLive.js";
+import { type OnError, tell } from "./onError.js";
 
-export interface TextBoxProps extends Omit<InputHTMLAttributes<HTMLInputElement>, "value" | "defaultValue" | "onChange"> {
+export interface TextBoxProps
+  extends Omit<InputHTMLAttributes<HTMLInputElement>, "value" | "defaultValue" | "onChange" | "onError"> {
   /** Which text: `(live) => live.notes(id).title`. */
   readonly bind: (live: LiveTables<RegisteredSchema>) => LiveScalar<string>;
   /** What `bind` uses from outside. */
   readonly deps?: DependencyList;
+  /** Hears why something that was typed cannot be written, such as a text that is too long; the box shows what it did before. */
+  readonly onError?: OnError;
 }
 
-export function TextBox({ bind, deps = [], disabled, onBlur, ...rest }: TextBoxProps) {
+export function TextBox({ bind, deps = [], disabled, onBlur, onError, ...rest }: TextBoxProps) {
   const { data, live } = useLive<string, LiveScalar<string>>(bind, deps);
   // What was typed shows until the shared text is that: in a tab that follows it takes some milliseconds.
   const [typed, setTyped] = useState<string>();
@@ -23,10 +27,12 @@ export function TextBox({ bind, deps = [], disabled, onBlur, ...rest }: TextBoxP
       {...rest}
       disabled={disabled === true || data === undefined}
       value={typed ?? data ?? ""}
-      onChange={({ target }) => {
-        setTyped(target.value);
-        live.set(target.value);
-      }}
+      onChange={({ target: { value } }) =>
+        tell(onError, () => {
+          live.set(value);
+          setTyped(value);
+        })
+      }
       onBlur={(event) => {
         setTyped(undefined);
         onBlur?.(event);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
 import { container, event } from "../testing/page.js";
 
@@ -10,11 +10,14 @@ import { createRoot } from "react-dom/client";
 import { CheckBox, IoliteProvider, LiveList, TextBox, useLive } from "../index.js";
 import type { RegisteredSchema } from "../register.js";
 import { FakeClient } from "../testing/fakeClient.js";
+import { tell } from "./onError.js";
 
 /** A binding whose state a test sets by hand, and which keeps what was written. */
 class FakeLive<T> implements LiveScalar<T> {
   state: Reactive<T> = { status: "loading", data: undefined, error: undefined };
   readonly written: T[] = [];
+  /** Why nothing can be written. */
+  refusal: Error | undefined;
   readonly #callbacks = new Set<(state: Reactive<T>) => void>();
 
   get value(): T | undefined {
@@ -36,6 +39,9 @@ class FakeLive<T> implements LiveScalar<T> {
   }
 
   set(value: T): never {
+    if (this.refusal !== undefined) {
+      throw this.refusal;
+    }
     this.written.push(value);
     return undefined as never;
   }
@@ -104,6 +110,30 @@ test("a check box shows and sets", async () => {
   await act(async () => done.become(true));
   assert.equal(input?.checked, true);
   await end();
+});
+
+test("what a text box or a check box cannot write is told, and neither shows it", async () => {
+  const [title, done, onError] = [new FakeLive<string>(), new FakeLive<boolean>(), mock.fn()];
+  const { page, end } = await show([
+    <TextBox key="title" bind={() => title} onError={onError} />,
+    <CheckBox key="done" bind={() => done} onError={onError} />,
+  ]);
+  await act(async () => (title.become("short"), done.become(false)));
+  [title.refusal, done.refusal] = [new Error("too long"), new Error("closed")];
+  await type(page, "longer");
+  const [text, box] = page.querySelectorAll("input");
+  await act(async () => box?.click());
+  assert.deepEqual(onError.mock.calls.map(({ arguments: [error] }) => error), [title.refusal, done.refusal]);
+  assert.deepEqual([text?.value, box?.checked], ["short", false]);
+  await end();
+});
+
+test("what cannot be written, and nobody wants to hear, is an error of the page", (t) => {
+  const later = t.mock.method(globalThis, "queueMicrotask", () => undefined);
+  tell(undefined, () => {
+    throw new Error("too long");
+  });
+  assert.throws(later.mock.calls[0]?.arguments[0] as () => void, /too long/);
 });
 
 test("a list shows its elements, or that there are none, or that they are on their way", async () => {

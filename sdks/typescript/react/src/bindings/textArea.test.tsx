@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
 import { container, event } from "../testing/page.js";
 
@@ -7,7 +7,7 @@ import type { LiveText, Reactive } from "@iolite/client";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 
-import { IoliteProvider, TextArea } from "../index.js";
+import { IoliteProvider, TextArea, type TextAreaProps } from "../index.js";
 import { FakeClient } from "../testing/fakeClient.js";
 import { difference, moved } from "./difference.js";
 
@@ -16,6 +16,8 @@ class FakeText implements LiveText {
   written: string | undefined;
   state: Reactive<string> = { status: "loading", data: undefined, error: undefined };
   readonly splices: [number, number, string][] = [];
+  /** Why nothing can be written. */
+  refusal: Error | undefined;
   readonly #callbacks = new Set<(state: Reactive<string>) => void>();
 
   get value(): string | undefined {
@@ -42,6 +44,9 @@ class FakeText implements LiveText {
   }
 
   splice(at: number, removed: number, text: string): never {
+    if (this.refusal !== undefined) {
+      throw this.refusal;
+    }
     this.splices.push([at, removed, text]);
     const own = this.written ?? "";
     this.written = own.slice(0, at) + text + own.slice(at + removed);
@@ -49,14 +54,18 @@ class FakeText implements LiveText {
   }
 }
 
-async function show(text: FakeText) {
+async function show(text: FakeText, props: Partial<TextAreaProps> = {}) {
   const page = container();
   const root = createRoot(page);
   const client = new FakeClient();
-  await act(async () => root.render(<IoliteProvider client={client.asClient}>{<TextArea bind={() => text} />}</IoliteProvider>));
+  const render = (shown: FakeText) =>
+    act(async () =>
+      root.render(<IoliteProvider client={client.asClient}>{<TextArea {...props} bind={() => shown} deps={[shown]} />}</IoliteProvider>),
+    );
+  await render(text);
   const area = page.querySelector("textarea");
   assert.ok(area !== null);
-  return { area, end: () => act(async () => root.unmount()) };
+  return { area, render, end: () => act(async () => root.unmount()) };
 }
 
 async function type(area: HTMLTextAreaElement, value: string, caret: number): Promise<void> {
@@ -98,6 +107,50 @@ test("what is typed before others' edits are shown goes where it was typed", asy
   text.written = "hello world";
   await type(area, "world!", 6);
   assert.deepEqual([text.splices, text.written, area.value, area.selectionStart], [[[11, 0, "!"]], "hello world!", "hello world!", 12]);
+  await end();
+});
+
+test("what is typed while nobody knows the text stays in the box, and is written once somebody does", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const text = new FakeText();
+  const { area, end } = await show(text);
+  await act(async () => text.become("world"));
+  text.written = undefined;
+  await type(area, "world!", 6);
+  await type(area, "world!!", 7);
+  t.mock.timers.tick(1000);
+  assert.deepEqual([area.value, text.splices], ["world!!", []]);
+  text.written = "hello world";
+  t.mock.timers.tick(1000);
+  assert.deepEqual([area.value, area.selectionStart, text.splices], ["hello world!!", 13, [[11, 0, "!!"]]]);
+  await end();
+});
+
+test("what was typed into one text is written into no other", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const [text, other] = [new FakeText(), new FakeText()];
+  const { area, render, end } = await show(text);
+  await act(async () => text.become("one"));
+  text.written = undefined;
+  await type(area, "one!", 4);
+  await render(other);
+  await act(async () => other.become("another"));
+  text.written = "one";
+  t.mock.timers.tick(1000);
+  assert.deepEqual([area.value, text.splices, other.splices], ["another", [], []]);
+  await end();
+});
+
+test("what cannot be written is told, and the box shows the text without it", async () => {
+  const [text, onError] = [new FakeText(), mock.fn()];
+  const { area, end } = await show(text, { onError });
+  await act(async () => text.become("stored"));
+  text.refusal = new Error("too large");
+  await type(area, "stored and more", 15);
+  assert.deepEqual([area.value, area.selectionStart, onError.mock.calls.map(({ arguments: [error] }) => error)], ["stored", 6, [text.refusal]]);
+  text.refusal = undefined;
+  await type(area, "stored.", 7);
+  assert.deepEqual(text.splices, [[6, 0, "."]]);
   await end();
 });
 
