@@ -5,6 +5,7 @@ import { defineMutators, defineSchema, live, MutationError, mutator, newId, s, t
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
+import { Core } from "../wasm/iolite_wasm.js";
 import type { Live } from "./types.js";
 
 const schema = defineSchema({
@@ -177,12 +178,16 @@ describe("live bindings", () => {
     await becomes(follower.live.seats("a1"), "ann");
   });
 
-  test("end when nobody listens any more", async () => {
+  test("end when nobody listens any more, and begin again when somebody does", async (t) => {
+    const [begun, ended] = [t.mock.method(Core.prototype, "register"), t.mock.method(Core.prototype, "stop")];
     const app = await open();
     const seat = app.live.seats("b2");
     await becomes(seat, "");
-    await new Promise((resolve) => setTimeout(resolve, 1100));
+    assert.equal(begun.mock.callCount(), 1);
+    const [{ this: core, result: reaction } = {}] = begun.mock.calls;
+    await until("its end", () => ended.mock.calls.some((call) => call.this === core && call.arguments[0] === reaction));
     await app.live.seats("b2").set("ben").until("confirmed");
     await becomes(seat, "ben");
+    assert.equal(begun.mock.callCount(), 2);
   });
 });
