@@ -8,12 +8,19 @@ import { FakeDevice } from "../testing/fakeDevice.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
 import type { TabMessage } from "../tabs/tabChannel.js";
 import { until } from "../testing/until.js";
+import { FollowerHost } from "./followerHost.js";
 import type { ConnectionState, Reactive } from "./types.js";
 
 const PAGE = "handed";
 const STORAGE = "iolite/notes/ann";
 
-const moment = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+/** Closes the tab that leads, and resolves when the one that follows takes the lead: that one has no core until the storage can be read. */
+async function leave(leader: App): Promise<void> {
+  const vacated = mock.method(FollowerHost.prototype, "settle");
+  await leader.close();
+  await until("that another one takes the lead", () => vacated.mock.callCount() > 0);
+  vacated.mock.restore();
+}
 
 describe("a tab whose leader is closed", () => {
   const stage = new NotesStage();
@@ -76,9 +83,8 @@ describe("a tab whose leader is closed", () => {
     const early = leader.mutate.hit({ page: "gap" });
     await early.until("durable");
     await until("the list", () => follower.pending.length === 1);
-    const release = await device.holdStorage("iolite/notes/ann");
-    await leader.close();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const release = await device.holdStorage(STORAGE);
+    await leave(leader);
     const [kept, gone] = [follower.mutate.hit({ page: "gap" }), follower.mutate.hit({ page: "gap" })];
     assert.deepEqual(follower.pending.map(({ id }) => id), [early.id, kept.id, gone.id]);
     assert.equal(gone.cancel(), true);
@@ -138,7 +144,7 @@ describe("a tab whose leader is closed", () => {
     const seen = watch(follower, "behind");
     await until("the data", () => seen.at(-1)?.data === 1);
     await until("that all is written", () => leader.pending.length === 0);
-    await device.clearStorage("iolite/notes/ann");
+    await device.clearStorage(STORAGE);
     const closing = leader.close();
     await until("the lead", () => follower.connection.role === "leader");
     await closing;
@@ -151,7 +157,7 @@ describe("a tab whose leader is closed", () => {
     const [first, second, device] = await openTwo();
     const third = await stage.open(device);
     const said = new Set<string>();
-    device.channels?.open("iolite/notes/ann", (message) => said.add((message as TabMessage).kind));
+    device.channels?.open(STORAGE, (message) => said.add((message as TabMessage).kind));
     const seen = watch(third, "third");
     await until("the data", () => seen.at(-1)?.status === "ready");
     await first.close();
@@ -173,8 +179,7 @@ describe("a tab whose leader is closed", () => {
     const release = await device.holdStorage(STORAGE);
     const first = follower.mutate.hit({ page: "chain" });
     const second = first.until("durable").then(() => follower.mutate.hit({ page: "chain" }));
-    await leader.close();
-    await moment();
+    await leave(leader);
     release();
     await until("the lead", () => follower.connection.role === "leader");
     await Promise.all([first.until("confirmed"), (await second).until("confirmed")]);
@@ -185,12 +190,12 @@ describe("a tab whose leader is closed", () => {
   test("gives the lead back when it is closed while it takes it, but only when it is done with the storage", async () => {
     const [leader, follower, device] = await openTwo();
     const release = await device.holdStorage(STORAGE);
-    await leader.close();
-    await moment();
+    await leave(leader);
     const order: string[] = [];
     const closing = Promise.all([follower.close(), follower.close()]).then(() => order.push("closed"));
     const lock = device.locks?.request(STORAGE, () => order.push("lock given"));
-    await moment();
+    // Whatever does not wait for the storage is done within this turn.
+    await new Promise(setImmediate);
     order.push("storage free");
     release();
     await Promise.all([closing, lock]);
@@ -204,8 +209,7 @@ describe("a tab whose leader is closed", () => {
     const [leader, follower] = [await stage.open(device, bad), await stage.open(device, bad)];
     await until("the refusal", () => follower.connection.refusal === "unauthorized");
     const release = await device.holdStorage(STORAGE);
-    await leader.close();
-    await moment();
+    await leave(leader);
     follower.setToken(stage.options.token);
     release();
     await until("the connection", () => follower.connection.role === "leader" && follower.connection.status === "online");
