@@ -104,7 +104,7 @@ class ListBinding extends CellBinding {
   }
 
   set(index: number, value: unknown): MutationHandle {
-    return this.write("setElement", index, value);
+    return this.write("setElement", checkedIndex(index), value);
   }
 
   slice(from?: number, to?: number): RangeBinding {

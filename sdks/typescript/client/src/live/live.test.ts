@@ -156,6 +156,8 @@ describe("live bindings", () => {
       [() => note.self.update({ votes: 1 } as never), /"votes" is none that update can put/],
       [() => app.live.timelines("ann").slice(-2).rows(schema.tables.notes), /of type int, and no keys of table "notes"/],
       [() => note.tags.add(7 as never), /column "tags".*type string/],
+      [() => note.log.set(-1, 5), /whole number from 0/],
+      [() => note.log.set(0.5, 5), /whole number from 0/],
     ];
     for (const [call, message] of wrong) {
       assert.throws(call, { message });
