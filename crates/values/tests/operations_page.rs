@@ -8,6 +8,8 @@ use iolite_values::{
 };
 
 const PAGE: &str = include_str!("../../../docs/protocols/operations.md");
+const RUST: &str = include_str!("../../../sdks/rust/tests/sockets/data_types.rs");
+const TYPESCRIPT: &str = include_str!("../../../sdks/typescript/client/src/dataTypes.test.ts");
 
 /// The rows of the table whose first column has this title.
 fn table(title: &str) -> Vec<Vec<&'static str>> {
@@ -79,6 +81,28 @@ fn every_type_has_the_operations_of_the_page() {
     }
     let on_page: BTreeSet<&str> = table("Type").iter().flat_map(|row| names(row[2])).collect();
     assert_eq!(on_page, operations(0).iter().map(|(_, operation)| name_of(operation)).collect());
+}
+
+/// Whether a text uses a member of this name.
+fn uses(text: &str, member: &str) -> bool {
+    text.split(&format!(".{member}")).skip(1).any(|rest| !rest.starts_with(char::is_alphanumeric))
+}
+
+#[test]
+fn both_languages_test_the_papers_types_by_what_the_page_names() {
+    for row in table("Theirs") {
+        for (tests, cell) in [(RUST, row[2]), (TYPESCRIPT, row[3])] {
+            assert!(!names(cell).is_empty(), "{}", row[0]);
+            names(cell).into_iter().for_each(|name| assert!(uses(tests, name), "{name} of {} is in no test", row[0]));
+        }
+    }
+    let rust = RUST
+        .split("#[tokio::test]\nasync fn ")
+        .skip(1)
+        .filter_map(|test| Some(test.split_once("()")?.0.replace('_', " ")));
+    let typescript =
+        TYPESCRIPT.split("\n  test(\"").skip(1).filter_map(|test| Some(test.split_once('"')?.0.to_owned()));
+    assert_eq!(rust.collect::<Vec<_>>(), typescript.collect::<Vec<_>>(), "the same tests");
 }
 
 #[test]
