@@ -12,6 +12,9 @@ import type { Client, ClientOptions } from "./types.js";
 /**
  * Opens the client of one user on this device. Resolves when what is stored on it is loaded, connected or not; in a tab beside another
  * one of the same app and user, at once.
+ *
+ * Rejects with code `call` for options that do not fit, `storage` where what is stored cannot be read, and with the browser's own error where the core cannot be
+ * loaded. A server that is not there, or that refuses, is none: `connection` says so.
  */
 export async function createClient<S extends Schema, M>(options: ClientOptions<S, M>): Promise<Client<S, M>> {
   checkAddresses(options.url);

@@ -141,7 +141,13 @@ export type Mutate<M> = { readonly [N in keyof M]: Call<ArgumentsOf<M[N]>> };
 /** A client of one user on this device. Made by `createClient()`. */
 export interface Client<S extends Schema = Schema, M = unknown> {
   readonly schema: S;
-  /** The app's mutators. A call returns at once; its effect is visible in the view `optimistic`. */
+  /**
+   * The app's mutators. A call returns at once; its effect is visible in the view `optimistic`.
+   *
+   * @throws what the mutator's parser throws, and `TypeError` for arguments that cannot be stored; code `call` where they are too large, too many calls are
+   * pending, or a closure runs; `not-ready` in a tab that waits for another version of the app, `closed`, and `storage` or `failed` once this tab can work no more.
+   * What becomes of the call the handle says.
+   */
   readonly mutate: Mutate<M>;
 
   /**
@@ -158,7 +164,10 @@ export interface Client<S extends Schema = Schema, M = unknown> {
     options: ReactOptions,
     callback: (state: Reactive<T>) => void,
   ): Stop;
-  /** Runs a closure once its data is here. Rejects with code `unavailable` if it is not and there is no connection. */
+  /**
+   * Runs a closure once its data is here. Rejects with code `unavailable` if it is not and there is no connection, with what the closure throws, and with `closed`,
+   * `storage` or `failed` as a call of a mutator.
+   */
   read<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Promise<T>;
   /**
    * Keeps on this device what a closure reads, until the returned function is called: it is there for other reads at once, also offline, and does not leave
@@ -166,8 +175,9 @@ export interface Client<S extends Schema = Schema, M = unknown> {
    */
   pin(closure: (tx: ReadTransaction<S>) => unknown, callback?: (state: Reactive<void>) => void): Stop;
   /**
-   * Runs a closure that has no name. Online only, and only in the tab that leads (elsewhere it rejects with code `not-leading`); lost if
-   * the page ends before it is confirmed. Resolves when it is.
+   * Runs a closure that has no name. Online only (else it rejects with code `offline`), and only in the tab that leads (elsewhere with `not-leading`); lost if
+   * the page ends before it is confirmed. Resolves when it is; rejects with what the closure throws, with `MutationError` if it ends otherwise, and else as a call of
+   * a mutator throws.
    */
   transact<T>(closure: (tx: WriteTransaction<S>) => T): Promise<T>;
 

@@ -26,34 +26,46 @@ export interface Live<T> {
 }
 
 export interface LiveScalar<T> extends Live<T> {
+  /**
+   * @throws code `transaction` for what does not fit the column, `integer-range` for a number that `s.int()` cannot hold exactly; else as a call of
+   * `Client.mutate`. What becomes of the write the handle says.
+   */
   set(value: T): MutationHandle;
 }
 export interface LiveId<T> extends LiveScalar<T> {
-  /** Puts a new id, which no other call makes. */
+  /** Puts a new id, which no other call makes. @throws as `LiveScalar.set`. */
   generate(): MutationHandle;
 }
 export interface LiveCounter<T extends number | bigint> extends Live<T> {
+  /** @throws as `LiveScalar.set`. */
   set(total: T): MutationHandle;
+  /** @throws as `LiveScalar.set`. */
   increment(by?: T): MutationHandle;
+  /** @throws as `LiveScalar.set`. */
   decrement(by?: T): MutationHandle;
 }
 export interface LiveSet<T> extends Live<ReadonlySet<T>> {
+  /** @throws as `LiveScalar.set`. */
   add(value: T): MutationHandle;
+  /** @throws as `LiveScalar.set`. */
   delete(value: T): MutationHandle;
 }
 export interface LiveList<T> extends Live<readonly T[]> {
+  /** @throws as `LiveScalar.set`. */
   push(value: T): MutationHandle;
-  /** Replaces an element that is there. */
+  /** Replaces an element that is there. @throws as `LiveScalar.set`, and `RangeError` for an index that is no whole number from 0. */
   set(index: number, value: T): MutationHandle;
   /** A part of the list, as `Array.prototype.slice` has it: its last twenty elements are `slice(-20)`. */
   slice(from?: number, to?: number): LiveRange<T>;
 }
 export interface LiveRange<T> extends Live<readonly T[]> {
-  /** The rows whose keys the range holds, in its order; undefined for those that are not there. It is an error at once if these are not keys of the table. */
+  /** The rows whose keys the range holds, in its order; undefined for those that are not there. @throws code `schema` if these are not keys of the table. */
   rows<R extends Table | LiveTable>(table: R): Live<readonly (RowOf<R> | undefined)[]>;
 }
 export interface LiveMap<T> extends Live<ReadonlyMap<string, T>> {
+  /** @throws as `LiveScalar.set`, and `TypeError` for undefined. */
   set(key: string, value: T): MutationHandle;
+  /** @throws as `LiveScalar.set`. */
   delete(key: string): MutationHandle;
 }
 
@@ -64,9 +76,16 @@ export interface LiveText extends Live<string> {
    * that follows another, `value` has that some milliseconds later.
    */
   readonly written: string | undefined;
+  /** @throws as `splice`. */
   insert(at: number, text: string): MutationHandle;
+  /** @throws as `splice`. */
   remove(at: number, length: number): MutationHandle;
-  /** Removes so much, and inserts a text in its place. */
+  /**
+   * Removes so much, and inserts a text in its place.
+   *
+   * @throws code `not-ready` while this tab takes the lead; `transaction` where the text is not here, a position is not in it, or more than 256 KiB are inserted;
+   * `RangeError` for a position that is no whole number from 0; else as a call of `Client.mutate`.
+   */
   splice(at: number, removed: number, text: string): MutationHandle;
 }
 
@@ -95,12 +114,12 @@ export type LiveRow<T> =
 
 /** A row as a whole. */
 export interface LiveSelf<T> extends Live<RowOf<T> | undefined> {
-  /** Puts some of its scalars and registers, in one transaction. */
+  /** Puts some of its scalars and registers, in one transaction. @throws as `LiveScalar.set`. */
   update(changes: ChangesOf<T>): MutationHandle;
 }
 
 export type LiveOf<T> = T extends LiveTable<infer C extends Column, unknown> ? LiveCell<C> : LiveRow<T>;
 
-/** Binds a row: `db.live.notes(id).votes.increment()`; of a live table its value: `db.live.hits("home").value`. */
+/** Binds a row: `db.live.notes(id).votes.increment()`; of a live table its value: `db.live.hits("home").value`. @throws code `transaction` for what is no key of the table. */
 export type LiveTables<S> =
   S extends Schema<infer T> ? { readonly [N in keyof T]: (key: KeyOf<T[N]>, options?: ReactOptions) => LiveOf<T[N]> } : never;

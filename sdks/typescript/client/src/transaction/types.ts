@@ -157,7 +157,7 @@ export interface ReadTable<T> {
   getAll(keys: Iterable<KeyOf<T>>): readonly (RowOf<T> | undefined)[];
   /** Whether the row is there. */
   has(key: KeyOf<T>): boolean;
-  /** Rows in the order of their keys. */
+  /** Rows in the order of their keys. @throws code `transaction` for bounds that are no beginning of a key, `RangeError` for a limit that is no whole number from 0. */
   range(options?: RangeOptions<T>): readonly RangeRowOf<T>[];
   /** The row's cells, one by one. Nothing is read before one of them is asked. */
   ref(key: KeyOf<T>): ReadRefs<T>;
