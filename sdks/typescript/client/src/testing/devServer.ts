@@ -3,7 +3,7 @@
  * environment a cluster of S shards with N replicas each, behind one gateway.
  */
 
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,7 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+
+import { type Cluster, startCluster } from "./cluster.js";
 
 export interface DevServer {
   readonly url: string;
@@ -24,22 +25,39 @@ const PROGRAMS = ["release", "debug"].map((profile) =>
   fileURLToPath(new URL(`../../../../../target/${profile}/iolite`, import.meta.url)),
 );
 
-export async function startDevServer(): Promise<DevServer> {
+export function startDevServer(): Promise<DevServer> {
+  const cluster = process.env["IOLITE_CLUSTER"];
+  return withFolder((program, data) => (cluster === undefined ? startDev(program, data) : startOneGateway(program, data, cluster)));
+}
+
+/** A cluster of one replica behind two gateways. */
+export function startTwoGateways(): Promise<Cluster> {
+  return withFolder((program, data) => startCluster(program, data, { shards: "1", replicas: "1", gateways: "2" }));
+}
+
+/** Its folder goes with it. */
+async function withFolder<S extends { stop(): Promise<void> }>(start: (program: string, data: string) => Promise<S>): Promise<S> {
   const builtAt = (path: string): number => statSync(path).mtimeMs;
   const [program] = PROGRAMS.filter((path) => existsSync(path)).sort((a, b) => builtAt(b) - builtAt(a));
   if (program === undefined) {
     throw new Error(`neither ${PROGRAMS.join(" nor ")} exists: run \`make build\``);
   }
   const data = await mkdtemp(join(tmpdir(), "iolite-client-"));
-  const cluster = process.env["IOLITE_CLUSTER"];
-  const { stop, ...address } = await (cluster === undefined ? startDev(program, data) : startCluster(program, data, cluster));
+  const started = await start(program, data);
   return {
-    ...address,
+    ...started,
     stop: async () => {
-      await stop();
+      await started.stop();
       await rm(data, { recursive: true, force: true });
     },
   };
+}
+
+/** `shape` is like `2x3`: shards, and replicas of each. */
+async function startOneGateway(program: string, data: string, shape: string): Promise<DevServer> {
+  const [shards = "", replicas = ""] = shape.split("x");
+  const { urls, token, stop } = await startCluster(program, data, { shards, replicas, gateways: "1" });
+  return { url: urls[0] ?? "", token, stop };
 }
 
 async function startDev(program: string, data: string): Promise<DevServer> {
@@ -55,21 +73,6 @@ async function startDev(program: string, data: string): Promise<DevServer> {
       await ended;
     },
   };
-}
-
-/** `shape` is like `2x3`. */
-async function startCluster(program: string, data: string, shape: string): Promise<DevServer> {
-  const iolite = promisify(execFile);
-  const cluster = (command: string, ...options: string[]) => iolite(program, ["cluster", command, "--data", data, ...options]);
-  const [shards = "", replicas = ""] = shape.split("x");
-  const size = ["--shards", shards, "--replicas", replicas, "--port", "0", "--durability", "memory"];
-  const { stdout } = await cluster("up", ...size);
-  const [, url] = /connect to ([^\s,]+)/.exec(stdout) ?? [];
-  const [, token] = /token is (\S+)/.exec(stdout) ?? [];
-  if (url === undefined || token === undefined) {
-    throw new Error(`iolite did not say the address of the cluster:\n${stdout}`);
-  }
-  return { url, token, stop: async () => void (await cluster("down")) };
 }
 
 async function addressOf(child: ChildProcess): Promise<{ url: string; token: string }> {
