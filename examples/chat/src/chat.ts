@@ -1,4 +1,4 @@
-/** The chat's data as hooks: all that its page knows of Iolite. `../redis/src/page/chat.ts` is the same on Redis. */
+/** The chat's data as hooks: all that its page knows of Iolite. `../redis/src/page/chat.tsx` is the same on Redis. */
 
 import { newId } from "@iolite/client";
 import { useClient, useLive, useMutation, useReactive } from "@iolite/react";

@@ -10,6 +10,7 @@ import { CheckBox, LiveList, TextBox, useLive, useMutation, useReactive } from "
 const schema = defineSchema({
   notes: table({ id: s.id(), title: s.string(), done: s.bool(), tags: s.list(s.string()) }),
   hits: live(s.counter()),
+  timelines: live(s.list(s.id())),
 });
 const mutators = defineMutators(schema, { clear: mutator((tx, args: { keep: number }) => tx.notes.range({ limit: args.keep })) });
 const open = () => createClient({ url: "", token: "", name: "", user: "", schema, mutators });
@@ -45,6 +46,8 @@ function Bound({ id }: { id: Id }) {
   const note = useLive((live) => live.notes(id).self, [id]);
   const title: string | undefined = note.data?.title;
   note.live.update({ done: true });
+  const named = useLive((live) => live.timelines("ann").slice(-20).rows(schema.tables.notes), []);
+  const last: string | undefined = named.data?.at(-1)?.title;
   return (
     <>
       <TextBox bind={(live) => live.notes(id).title} deps={[id]} />
@@ -54,7 +57,10 @@ function Bound({ id }: { id: Id }) {
       <LiveList bind={(live) => live.notes(id).tags.slice(-2)} deps={[id]}>
         {(tag: string) => <i>{tag}</i>}
       </LiveList>
-      {[total, title]}
+      <LiveList bind={(live) => live.timelines("ann").slice(-20).rows(schema.tables.notes)}>
+        {(row) => <i>{row?.title}</i>}
+      </LiveList>
+      {[total, title, last]}
     </>
   );
 }
