@@ -75,15 +75,17 @@ fn writer(table: &TableInput) -> TokenStream {
     let keys = table.of(Place::Key).map(|column| &column.ident);
     let (idents, names): (Vec<_>, Vec<_>) = table.of(Place::Data).map(|column| (&column.ident, &column.name)).unzip();
     quote! {
-        fn key(&self) -> ::std::vec::Vec<::iolite::Value> {
-            ::std::vec![#(::iolite::table::Scalar::to_value(&self.#keys)),*]
+        fn key(&self) -> ::iolite::Result<::std::vec::Vec<::iolite::Value>> {
+            ::std::result::Result::Ok(::std::vec![#(::iolite::table::Scalar::to_value(&self.#keys)?),*])
         }
 
-        fn content(&self) -> ::std::vec::Vec<(&'static str, ::std::vec::Vec<::iolite::table::Operation>)> {
+        fn content(
+            &self,
+        ) -> ::iolite::Result<::std::vec::Vec<(&'static str, ::std::vec::Vec<::iolite::table::Operation>)>> {
             let mut content = ::std::vec::Vec::new();
             let order = |name: &str| ::iolite::table::list_order::<Self>(name);
-            #(content.push((#names, ::iolite::table::ColumnKind::operations(&self.#idents, order(#names))));)*
-            content
+            #(content.push((#names, ::iolite::table::ColumnKind::operations(&self.#idents, order(#names))?));)*
+            ::std::result::Result::Ok(content)
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use iolite_client::RunError;
+use iolite_values::ValueError;
 
 /// What a closure of a mutation or reaction returns.
 pub type Result<T> = std::result::Result<T, Abort>;
@@ -16,9 +17,15 @@ pub enum Abort {
     /// A read or a write failed, or the data is still being fetched: let it pass.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A mistake in the app: an argument that cannot be read, a column of another type.
+    /// A mistake in the app: an argument that cannot be read, a column of another type, NaN.
     #[error("{0}")]
     Mistake(String),
+}
+
+impl From<ValueError> for Abort {
+    fn from(error: ValueError) -> Abort {
+        Abort::Mistake(error.to_string())
+    }
 }
 
 /// Ends a mutation without effect, if its reads still hold when it is committed.

@@ -31,14 +31,14 @@ mod range;
 
 use iolite_client::{CallError, EditError, LIVE, Splice, View, live_arguments};
 use iolite_values::{
-    Cell, ColumnId, ColumnType, ListOrder, Operation, OperationError, RowKey, Schema, TableId, Value, Write,
+    Cell, ColumnId, ColumnType, ListOrder, Operation, OperationError, RowKey, Schema, TableId, Value, ValueError, Write,
 };
 
 use crate::client::Client;
 use crate::key::IntoKey;
 use crate::mutation::MutationHandle;
 use crate::reaction::Reaction;
-use crate::table::{Column, ColumnKind, Counter, List, Map, Register, Scalar, Set, Table, Text};
+use crate::table::{Column, ColumnKind, Counter, List, Map, Register, Scalar, Set, Table, Text, nullable};
 
 pub use range::{LiveRange, LiveRows};
 
@@ -60,6 +60,9 @@ pub enum LiveError {
     /// The key or the value does not fit.
     #[error(transparent)]
     Unfit(#[from] OperationError),
+    /// The value is NaN.
+    #[error(transparent)]
+    Value(#[from] ValueError),
     /// The text is not here, or has no such position.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -153,7 +156,7 @@ impl<T: Table, S: Scalar> Live<T, S> {
     /// # Errors
     /// [`LiveError::Call`].
     pub fn set(&self, value: impl Into<S>) -> Result<MutationHandle, LiveError> {
-        self.write(Operation::Put(value.into().to_value()))
+        self.write(Operation::Put(value.into().to_value()?))
     }
 }
 
@@ -163,7 +166,7 @@ impl<T: Table, S: Scalar> Live<T, Option<S>> {
     /// # Errors
     /// [`LiveError::Call`].
     pub fn set(&self, value: Option<S>) -> Result<MutationHandle, LiveError> {
-        self.write(Operation::Put(value.map_or(Value::Null, |value| value.to_value())))
+        self.write(Operation::Put(nullable(value)?))
     }
 }
 
@@ -173,7 +176,7 @@ impl<T: Table, S: Scalar> Live<T, Register<S>> {
     /// # Errors
     /// [`LiveError::Call`].
     pub fn set(&self, value: impl Into<S>) -> Result<MutationHandle, LiveError> {
-        self.write(Operation::Assign(value.into().to_value()))
+        self.write(Operation::Assign(value.into().to_value()?))
     }
 }
 
@@ -201,7 +204,7 @@ impl<T: Table, S: Scalar> Live<T, Set<S>> {
     /// # Errors
     /// [`LiveError::Call`].
     pub fn insert(&self, member: impl Into<S>) -> Result<MutationHandle, LiveError> {
-        self.write(Operation::Insert(member.into().to_value()))
+        self.write(Operation::Insert(member.into().to_value()?))
     }
 
     /// Takes a member out.
@@ -209,7 +212,7 @@ impl<T: Table, S: Scalar> Live<T, Set<S>> {
     /// # Errors
     /// [`LiveError::Call`].
     pub fn remove(&self, member: impl Into<S>) -> Result<MutationHandle, LiveError> {
-        self.write(Operation::Remove(member.into().to_value()))
+        self.write(Operation::Remove(member.into().to_value()?))
     }
 }
 
@@ -219,7 +222,7 @@ impl<T: Table, S: Scalar> Live<T, List<S>> {
     /// # Errors
     /// [`LiveError::Call`].
     pub fn push(&self, element: impl Into<S>) -> Result<MutationHandle, LiveError> {
-        self.write(Operation::Append { value: element.into().to_value(), order: self.order })
+        self.write(Operation::Append { value: element.into().to_value()?, order: self.order })
     }
 
     /// Replaces an element. If there is none at the index, the mutation is cancelled.
@@ -227,7 +230,7 @@ impl<T: Table, S: Scalar> Live<T, List<S>> {
     /// # Errors
     /// [`LiveError::Call`].
     pub fn set(&self, index: u32, element: impl Into<S>) -> Result<MutationHandle, LiveError> {
-        self.write(Operation::SetAt { index, value: element.into().to_value() })
+        self.write(Operation::SetAt { index, value: element.into().to_value()? })
     }
 }
 
@@ -237,7 +240,7 @@ impl<T: Table, S: Scalar> Live<T, Map<S>> {
     /// # Errors
     /// [`LiveError::Call`].
     pub fn put(&self, entry: &str, value: impl Into<S>) -> Result<MutationHandle, LiveError> {
-        self.write(Operation::PutEntry { key: entry.into(), value: value.into().to_value() })
+        self.write(Operation::PutEntry { key: entry.into(), value: value.into().to_value()? })
     }
 
     /// Takes an entry out.

@@ -51,7 +51,7 @@ pub use query::{Comparable, Filter, InKey, QueryBuilder};
 
 use iolite_values::{ListOrder, Value};
 
-pub(crate) use kinds::value as element;
+pub(crate) use kinds::{nullable, value as element};
 
 use crate::error::{Abort, Result};
 use crate::key::IntoKey;
@@ -90,9 +90,15 @@ pub trait Table: Sized {
     /// [`Abort::Mistake`] when a column holds another type than the struct says.
     fn from_record(record: &Record) -> Result<Self>;
     /// The values of the key.
-    fn key(&self) -> Vec<Value>;
+    ///
+    /// # Errors
+    /// [`Abort::Mistake`] when one of them is NaN, which cannot be stored.
+    fn key(&self) -> Result<Vec<Value>>;
     /// What makes a new row hold what the struct does.
-    fn content(&self) -> Vec<(&'static str, Vec<Operation>)>;
+    ///
+    /// # Errors
+    /// As [`Table::key`].
+    fn content(&self) -> Result<Vec<(&'static str, Vec<Operation>)>>;
 }
 
 impl<'a> Transaction<'a> {
@@ -125,9 +131,9 @@ impl<'a> Transaction<'a> {
     /// Creates a row with all that the struct holds.
     ///
     /// # Errors
-    /// As [`Transaction::insert`].
+    /// As [`Transaction::insert`], and [`Abort::Mistake`] when a float is NaN.
     pub fn create<T: Table>(&mut self, row: &T) -> Result<()> {
-        self.insert_content(T::NAME, &row.key(), row.content())
+        self.insert_content(T::NAME, &row.key()?, row.content()?)
     }
 
     /// One column of a row, to read and write alone.

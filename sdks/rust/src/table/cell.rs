@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use iolite_client::Splice;
 use iolite_values::{CellState, Id, Operation, Value};
 
-use super::kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, Text, value};
+use super::kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, Text, nullable, value};
 use crate::error::{Abort, Result};
 use crate::transaction::Transaction;
 
@@ -78,7 +78,7 @@ impl<S: Scalar> CellRef<'_, '_, S> {
     /// # Errors
     /// As [`Transaction::set`].
     pub fn set(self, value: impl Into<S>) -> Result<()> {
-        self.write(Operation::Put(value.into().to_value()))
+        self.write(Operation::Put(value.into().to_value()?))
     }
 }
 
@@ -117,7 +117,7 @@ impl<S: Scalar> CellRef<'_, '_, Option<S>> {
     /// # Errors
     /// As [`Transaction::set`].
     pub fn set(self, value: Option<S>) -> Result<()> {
-        self.write(Operation::Put(value.map_or(Value::Null, |value| value.to_value())))
+        self.write(Operation::Put(nullable(value)?))
     }
 }
 
@@ -136,7 +136,7 @@ impl<S: Scalar> CellRef<'_, '_, Register<S>> {
     /// # Errors
     /// As [`Transaction::set`].
     pub fn set(self, value: impl Into<S>) -> Result<()> {
-        self.write(Operation::Assign(value.into().to_value()))
+        self.write(Operation::Assign(value.into().to_value()?))
     }
 }
 
@@ -173,7 +173,7 @@ impl<S: Scalar> CellRef<'_, '_, Set<S>> {
     /// # Errors
     /// As [`Transaction::contains`].
     pub fn contains(self, member: impl Into<S>) -> Result<bool> {
-        self.transaction.contains(self.table, &self.key, self.column, member.into().to_value())
+        self.transaction.contains(self.table, &self.key, self.column, member.into().to_value()?)
     }
 
     /// All members, in their order.
@@ -203,7 +203,7 @@ impl<S: Scalar> CellRef<'_, '_, Set<S>> {
     /// # Errors
     /// As [`Transaction::insert_member`].
     pub fn insert(self, member: impl Into<S>) -> Result<()> {
-        self.write(Operation::Insert(member.into().to_value()))
+        self.write(Operation::Insert(member.into().to_value()?))
     }
 
     /// Takes a member out.
@@ -211,7 +211,7 @@ impl<S: Scalar> CellRef<'_, '_, Set<S>> {
     /// # Errors
     /// As [`Transaction::remove_member`].
     pub fn remove(self, member: impl Into<S>) -> Result<()> {
-        self.write(Operation::Remove(member.into().to_value()))
+        self.write(Operation::Remove(member.into().to_value()?))
     }
 }
 
@@ -253,7 +253,7 @@ impl<S: Scalar> CellRef<'_, '_, List<S>> {
     /// # Errors
     /// As [`Transaction::append`].
     pub fn push(self, element: impl Into<S>) -> Result<()> {
-        self.transaction.append(self.table, &self.key, self.column, element.into().to_value())
+        self.transaction.append(self.table, &self.key, self.column, element.into().to_value()?)
     }
 
     /// Replaces an element.
@@ -261,7 +261,7 @@ impl<S: Scalar> CellRef<'_, '_, List<S>> {
     /// # Errors
     /// As [`Transaction::set_element`].
     pub fn set(self, index: u32, element: impl Into<S>) -> Result<()> {
-        self.write(Operation::SetAt { index, value: element.into().to_value() })
+        self.write(Operation::SetAt { index, value: element.into().to_value()? })
     }
 }
 
@@ -323,7 +323,7 @@ impl<S: Scalar> CellRef<'_, '_, Map<S>> {
     /// # Errors
     /// As [`Transaction::put_entry`].
     pub fn put(self, entry: &str, value: impl Into<S>) -> Result<()> {
-        self.transaction.put_entry(self.table, &self.key, self.column, entry, value.into().to_value())
+        self.transaction.put_entry(self.table, &self.key, self.column, entry, value.into().to_value()?)
     }
 
     /// Takes an entry out.

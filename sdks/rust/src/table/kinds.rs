@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use iolite_values::{ColumnType, Edit, Id, ListOrder, Operation, Value};
+use iolite_values::{ColumnType, Edit, Id, ListOrder, Operation, Value, ValueError};
 
 use crate::error::{Abort, Result};
 use crate::row::{FromValue, Record};
@@ -21,7 +21,10 @@ pub trait ColumnKind: Sized {
     /// [`Abort::Mistake`] when the column is of another type.
     fn read(record: &Record, column: &str) -> Result<Self>;
     /// What leads from nothing to this.
-    fn operations(&self, order: ListOrder) -> Vec<Operation>;
+    ///
+    /// # Errors
+    /// As [`Scalar::to_value`].
+    fn operations(&self, order: ListOrder) -> Checked<Vec<Operation>>;
     /// The default of a column of this type.
     #[doc(hidden)]
     fn default_value(value: Value) -> Value {
@@ -29,12 +32,18 @@ pub trait ColumnKind: Sized {
     }
 }
 
+/// What can be stored.
+pub(crate) type Checked<T> = std::result::Result<T, ValueError>;
+
 /// A type of single values: bool, i64, f64, String, `Vec<u8>`, [`Id`].
 pub trait Scalar: FromValue + Sealed {
     /// What it is in the schema.
     const SCALAR: iolite_values::Scalar;
     /// The value.
-    fn to_value(&self) -> Value;
+    ///
+    /// # Errors
+    /// [`ValueError::NotANumber`]: a float that is NaN.
+    fn to_value(&self) -> Checked<Value>;
 }
 
 /// Not for use: keeps the list of scalars closed.
@@ -72,7 +81,7 @@ macro_rules! scalar {
         impl Scalar for $type {
             const SCALAR: iolite_values::Scalar = iolite_values::Scalar::$scalar;
 
-            fn to_value(&self) -> Value {
+            fn to_value(&self) -> Checked<Value> {
                 let $own = self;
                 $value
             }
@@ -87,20 +96,19 @@ macro_rules! scalar {
                 record.get(column)
             }
 
-            fn operations(&self, _order: ListOrder) -> Vec<Operation> {
-                vec![Operation::Put(self.to_value())]
+            fn operations(&self, _order: ListOrder) -> Checked<Vec<Operation>> {
+                Ok(vec![Operation::Put(self.to_value()?)])
             }
         }
     };
 }
 
-scalar!(bool, Bool, value => Value::Bool(*value));
-scalar!(i64, Int, value => Value::Int(*value));
-// A NaN becomes null, which no column of floats takes: the write says so.
-scalar!(f64, Float, value => Value::float(*value).unwrap_or(Value::Null));
-scalar!(String, String, value => Value::from(value.as_str()));
-scalar!(Vec<u8>, Bytes, value => Value::bytes(value));
-scalar!(Id, Id, value => Value::Id(*value));
+scalar!(bool, Bool, value => Ok(Value::Bool(*value)));
+scalar!(i64, Int, value => Ok(Value::Int(*value)));
+scalar!(f64, Float, value => Value::float(*value));
+scalar!(String, String, value => Ok(Value::from(value.as_str())));
+scalar!(Vec<u8>, Bytes, value => Ok(Value::bytes(value)));
+scalar!(Id, Id, value => Ok(Value::Id(*value)));
 
 impl<S: Scalar> ColumnKind for Option<S> {
     const OPTIONAL: bool = true;
@@ -113,8 +121,8 @@ impl<S: Scalar> ColumnKind for Option<S> {
         record.get(column)
     }
 
-    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
-        self.iter().map(|value| Operation::Put(value.to_value())).collect()
+    fn operations(&self, _order: ListOrder) -> Checked<Vec<Operation>> {
+        self.iter().map(|value| value.to_value().map(Operation::Put)).collect()
     }
 }
 
@@ -127,8 +135,8 @@ impl ColumnKind for Counter {
         record.counter(column).map(Counter)
     }
 
-    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
-        if self.0 == 0 { Vec::new() } else { vec![Operation::Add(self.0)] }
+    fn operations(&self, _order: ListOrder) -> Checked<Vec<Operation>> {
+        Ok(if self.0 == 0 { Vec::new() } else { vec![Operation::Add(self.0)] })
     }
 }
 
@@ -141,8 +149,8 @@ impl ColumnKind for Text {
         record.text(column).map(Text)
     }
 
-    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
-        if self.0.is_empty() { Vec::new() } else { vec![Operation::Edit(Edit::first(&self.0).into())] }
+    fn operations(&self, _order: ListOrder) -> Checked<Vec<Operation>> {
+        Ok(if self.0.is_empty() { Vec::new() } else { vec![Operation::Edit(Edit::first(&self.0).into())] })
     }
 }
 
@@ -169,8 +177,8 @@ impl<S: Scalar> ColumnKind for Register<S> {
         record.get(column).map(Register)
     }
 
-    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
-        vec![Operation::Assign(self.0.to_value())]
+    fn operations(&self, _order: ListOrder) -> Checked<Vec<Operation>> {
+        Ok(vec![Operation::Assign(self.0.to_value()?)])
     }
 }
 
@@ -183,9 +191,9 @@ impl<S: Scalar> ColumnKind for Set<S> {
         values(column, record.set(column)?.iter()).map(Set)
     }
 
-    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
-        let members: BTreeSet<Value> = self.0.iter().map(Scalar::to_value).collect();
-        members.into_iter().map(Operation::Insert).collect()
+    fn operations(&self, _order: ListOrder) -> Checked<Vec<Operation>> {
+        let members: BTreeSet<Value> = self.0.iter().map(Scalar::to_value).collect::<Checked<_>>()?;
+        Ok(members.into_iter().map(Operation::Insert).collect())
     }
 }
 
@@ -198,8 +206,8 @@ impl<S: Scalar> ColumnKind for List<S> {
         values(column, record.list(column)?.iter()).map(List)
     }
 
-    fn operations(&self, order: ListOrder) -> Vec<Operation> {
-        self.0.iter().map(|value| Operation::Append { value: value.to_value(), order }).collect()
+    fn operations(&self, order: ListOrder) -> Checked<Vec<Operation>> {
+        self.0.iter().map(|value| Ok(Operation::Append { value: value.to_value()?, order })).collect()
     }
 }
 
@@ -213,16 +221,21 @@ impl<S: Scalar> ColumnKind for Map<S> {
         entries.iter().map(|(key, entry)| Ok((key.to_string(), value(column, entry)?))).collect::<Result<_>>().map(Map)
     }
 
-    fn operations(&self, _order: ListOrder) -> Vec<Operation> {
+    fn operations(&self, _order: ListOrder) -> Checked<Vec<Operation>> {
         let entries = self.0.iter();
         entries
-            .map(|(key, value)| Operation::PutEntry { key: Arc::from(key.as_str()), value: value.to_value() })
+            .map(|(key, value)| Ok(Operation::PutEntry { key: Arc::from(key.as_str()), value: value.to_value()? }))
             .collect()
     }
 }
 
 fn values<'a, S: Scalar>(column: &str, values: impl Iterator<Item = &'a Value>) -> Result<Vec<S>> {
     values.map(|own| value(column, own)).collect()
+}
+
+/// `None` is null.
+pub(crate) fn nullable<S: Scalar>(value: Option<S>) -> Checked<Value> {
+    value.map_or(Ok(Value::Null), |value| value.to_value())
 }
 
 pub(crate) fn value<S: FromValue>(column: &str, value: &Value) -> Result<S> {

@@ -3,11 +3,12 @@
 use std::marker::PhantomData;
 
 use iolite_client::Question;
-use iolite_values::{Direction, Test, Value};
+use iolite_values::{Direction, Test, Value, ValueError};
 
-use super::kinds::{Counter, Register, Scalar, Set};
+use super::kinds::{Checked, Counter, Register, Scalar, Set};
 use super::{Column, Table};
 use crate::error::Result;
+use crate::row::Record;
 use crate::transaction::Transaction;
 
 /// A type of columns that have one value in each row, which can be compared and put in order.
@@ -42,76 +43,79 @@ impl Comparable for Counter {
 /// What a query asks of a row of table `T`.
 pub struct Filter<T> {
     column: &'static str,
-    test: Test,
+    test: Checked<Test>,
     table: PhantomData<fn(T)>,
 }
 
-impl<T, C: Comparable> Column<T, C> {
-    fn test(self, test: Test) -> Filter<T> {
+impl<T, C> Column<T, C> {
+    fn test(self, test: Checked<Test>) -> Filter<T> {
         Filter { column: self.name(), test, table: PhantomData }
     }
+}
 
+impl<T, C: Comparable> Column<T, C> {
     /// It has this value.
     #[allow(clippy::should_implement_trait, reason = "it makes a filter, as all its siblings do")]
     pub fn eq(self, value: impl Into<C::Of>) -> Filter<T> {
-        self.test(Test::Equal(value.into().to_value()))
+        self.test(value.into().to_value().map(Test::Equal))
     }
 
     /// It has another value, or is null.
     #[allow(clippy::should_implement_trait, reason = "it makes a filter, as all its siblings do")]
     pub fn ne(self, value: impl Into<C::Of>) -> Filter<T> {
-        self.test(Test::NotEqual(value.into().to_value()))
+        self.test(value.into().to_value().map(Test::NotEqual))
     }
 
     /// It is less. Null is not.
     pub fn less(self, value: impl Into<C::Of>) -> Filter<T> {
-        self.test(Test::Less(value.into().to_value()))
+        self.test(value.into().to_value().map(Test::Less))
     }
 
     /// It is less or equal. Null is not.
     pub fn at_most(self, value: impl Into<C::Of>) -> Filter<T> {
-        self.test(Test::AtMost(value.into().to_value()))
+        self.test(value.into().to_value().map(Test::AtMost))
     }
 
     /// It is greater. Null is not.
     pub fn greater(self, value: impl Into<C::Of>) -> Filter<T> {
-        self.test(Test::Greater(value.into().to_value()))
+        self.test(value.into().to_value().map(Test::Greater))
     }
 
     /// It is greater or equal. Null is not.
     pub fn at_least(self, value: impl Into<C::Of>) -> Filter<T> {
-        self.test(Test::AtLeast(value.into().to_value()))
+        self.test(value.into().to_value().map(Test::AtLeast))
     }
 
     /// It has one of these values.
     pub fn one_of<V: Into<C::Of>>(self, values: impl IntoIterator<Item = V>) -> Filter<T> {
-        self.test(Test::OneOf(values.into_iter().map(|value| value.into().to_value()).collect()))
+        let values: Checked<_> = values.into_iter().map(|value| value.into().to_value()).collect();
+        self.test(values.map(Test::OneOf))
     }
 }
 
 impl<T, C: Comparable<Of = String>> Column<T, C> {
     /// It begins with this text.
     pub fn begins_with(self, text: &str) -> Filter<T> {
-        self.test(Test::BeginsWith(text.into()))
+        self.test(Ok(Test::BeginsWith(text.into())))
     }
 }
 
 impl<T, S: Scalar> Column<T, Option<S>> {
     /// It is null.
     pub fn is_null(self) -> Filter<T> {
-        self.test(Test::Equal(Value::Null))
+        self.test(Ok(Test::Equal(Value::Null)))
     }
 
     /// It is not null.
     pub fn is_some(self) -> Filter<T> {
-        self.test(Test::NotEqual(Value::Null))
+        self.test(Ok(Test::NotEqual(Value::Null)))
     }
 }
 
 impl<T, S: Scalar> Column<T, Set<S>> {
     /// The set has this member.
     pub fn has(self, member: impl Into<S>) -> Filter<T> {
-        Filter { column: self.name(), test: Test::Contains(member.into().to_value()), table: PhantomData }
+        self.test(member.into().to_value().map(Test::Contains))
     }
 }
 
@@ -120,20 +124,25 @@ impl<T, S: Scalar> Column<T, Set<S>> {
 pub struct QueryBuilder<'t, 'a, T> {
     transaction: &'t mut Transaction<'a>,
     question: Question,
+    /// That a condition compares with what no column holds.
+    problem: Option<ValueError>,
     table: PhantomData<fn(T)>,
 }
 
 impl<'a> Transaction<'a> {
     /// Begins a query of a table. Which index answers it is found out: an order with a limit needs one.
     pub fn query<T: Table>(&mut self) -> QueryBuilder<'_, 'a, T> {
-        QueryBuilder { transaction: self, question: Question::default(), table: PhantomData }
+        QueryBuilder { transaction: self, question: Question::default(), problem: None, table: PhantomData }
     }
 }
 
 impl<T: Table> QueryBuilder<'_, '_, T> {
     /// Only rows that satisfy this, and what else is asked.
     pub fn filter(mut self, filter: Filter<T>) -> Self {
-        self.question.conditions.push((filter.column.to_owned(), filter.test));
+        match filter.test {
+            Ok(test) => self.question.conditions.push((filter.column.to_owned(), test)),
+            Err(problem) => self.problem = Some(problem),
+        }
         self
     }
 
@@ -158,10 +167,10 @@ impl<T: Table> QueryBuilder<'_, '_, T> {
     /// The rows.
     ///
     /// # Errors
-    /// [`Abort::Run`](crate::Abort::Run): as [`Transaction::row`], and a limited order that no index has.
+    /// [`Abort::Run`](crate::Abort::Run): as [`Transaction::row`], and a limited order that no index has. [`Abort::Mistake`](crate::Abort::Mistake): a condition compares
+    /// with NaN.
     pub fn all(self) -> Result<Vec<T>> {
-        let records = self.transaction.ask(T::NAME, &self.question)?;
-        records.iter().map(T::from_record).collect()
+        self.records()?.iter().map(T::from_record).collect()
     }
 
     /// The first row.
@@ -177,6 +186,13 @@ impl<T: Table> QueryBuilder<'_, '_, T> {
     /// # Errors
     /// As [`QueryBuilder::all`].
     pub fn count(self) -> Result<usize> {
-        Ok(self.transaction.ask(T::NAME, &self.question)?.len())
+        Ok(self.records()?.len())
+    }
+
+    fn records(self) -> Result<Vec<Record>> {
+        match self.problem {
+            Some(problem) => Err(problem.into()),
+            None => self.transaction.ask(T::NAME, &self.question),
+        }
     }
 }

@@ -8,6 +8,7 @@ mod exchange;
 mod live;
 mod memory;
 mod notes;
+mod numbers;
 mod offline;
 mod pressure;
 mod queries;
