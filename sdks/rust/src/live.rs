@@ -38,7 +38,9 @@ use crate::client::Client;
 use crate::key::IntoKey;
 use crate::mutation::MutationHandle;
 use crate::reaction::Reaction;
-use crate::table::{Column, ColumnKind, Counter, List, Map, Register, Scalar, Set, Table, Text, nullable};
+use crate::table::{
+    Column, ColumnDefinition, ColumnKind, Counter, List, Map, Register, Scalar, Set, Table, Text, nullable,
+};
 
 pub use range::{LiveRange, LiveRows};
 
@@ -91,7 +93,8 @@ impl Client {
     /// Binds a column of a row.
     ///
     /// # Errors
-    /// [`LiveError::Type`] when the client's schema has another type there; [`LiveError::Unfit`] when the key is none of the table.
+    /// [`LiveError::Type`] when the client's schema has another type there, also when only one of the two may be null; [`LiveError::Unfit`] when the key is
+    /// none of the table.
     pub fn live<T: Table, C: ColumnKind>(
         &self,
         column: Column<T, C>,
@@ -110,7 +113,7 @@ impl Client {
     pub fn live_row<T: Table>(&self, key: impl IntoKey) -> Result<LiveRow<T>, LiveError> {
         let schema = self.schema();
         for (name, definition) in T::columns() {
-            check_kind(&schema, T::NAME, name, definition.kind())?;
+            check_kind(&schema, T::NAME, name, definition.column())?;
         }
         check_key::<T>(&schema, &key)?;
         Ok(LiveRow { client: self.clone(), key: key.values(), table: std::marker::PhantomData })
@@ -282,7 +285,7 @@ impl<T: Table> Live<T, Text> {
 
 /// The order of the list that the schema has there, if it is one.
 fn check_column<T: Table, C: ColumnKind>(schema: &Schema, column: &str) -> Result<ListOrder, LiveError> {
-    match check_kind(schema, T::NAME, column, C::column_type())? {
+    match check_kind(schema, T::NAME, column, ColumnDefinition::of::<C>().column())? {
         ColumnType::List { of: _, order } => Ok(order),
         ColumnType::Scalar(_)
         | ColumnType::Register(_)
@@ -293,13 +296,21 @@ fn check_column<T: Table, C: ColumnKind>(schema: &Schema, column: &str) -> Resul
     }
 }
 
-/// What the schema has there, if that is of the wanted type. The order of a list is the schema's.
-fn check_kind(schema: &Schema, table: &'static str, column: &str, wanted: ColumnType) -> Result<ColumnType, LiveError> {
-    let definition = schema.table(table).and_then(|table| table.columns.get(column));
-    match (definition.map(|column| column.kind), wanted) {
-        (Some(found), wanted) if found == wanted => Ok(found),
-        (Some(found @ ColumnType::List { of, .. }), ColumnType::List { of: own, .. }) if of == own => Ok(found),
-        (found, wanted) => Err(LiveError::Type {
+/// What the schema has there, if that is of the wanted type, and null where it may be wanted. The order of a list is the schema's.
+fn check_kind(
+    schema: &Schema,
+    table: &'static str,
+    column: &str,
+    wanted: &iolite_values::Column,
+) -> Result<ColumnType, LiveError> {
+    let found = schema.table(table).and_then(|table| table.columns.get(column));
+    let same_type = |found: ColumnType| match (found, wanted.kind) {
+        (ColumnType::List { of, .. }, ColumnType::List { of: own, .. }) => of == own,
+        (found, wanted) => found == wanted,
+    };
+    match found {
+        Some(found) if found.optional == wanted.optional && same_type(found.kind) => Ok(found.kind),
+        found => Err(LiveError::Type {
             table,
             column: column.to_owned(),
             found: found.map_or("nothing".to_owned(), in_words),
@@ -315,14 +326,15 @@ fn check_key<T: Table>(schema: &Schema, key: &impl IntoKey) -> Result<RowKey, Li
     Ok(row)
 }
 
-fn in_words(kind: ColumnType) -> String {
-    match kind {
+fn in_words(column: &iolite_values::Column) -> String {
+    let kind = match column.kind {
         ColumnType::Scalar(scalar) => scalar.name().to_owned(),
         ColumnType::Counter => "a counter".to_owned(),
         ColumnType::Text => "a text".to_owned(),
         ColumnType::Register(of) | ColumnType::Set(of) | ColumnType::Map(of) => {
-            format!("a {} of {}", kind.name(), of.name())
+            format!("a {} of {}", column.kind.name(), of.name())
         }
         ColumnType::List { of, order: _ } => format!("a list of {}", of.name()),
-    }
+    };
+    if column.optional { format!("{kind} or null") } else { kind }
 }

@@ -79,7 +79,8 @@ impl<T: Table + 'static, S: Scalar + Send + Sync + 'static> LiveRange<T, S> {
             let (table, column) = (R::NAME, columns.join(", "));
             return Err(LiveError::Type { table, column, found: "a part of the key".to_owned(), wanted });
         };
-        check_kind(&schema, R::NAME, column, ColumnType::Scalar(S::SCALAR))?;
+        let elements = iolite_values::Column::of(ColumnType::Scalar(S::SCALAR));
+        check_kind(&schema, R::NAME, column, &elements)?;
         Ok(LiveRows { client: self.client.clone(), keys: self.keys(), rows: std::marker::PhantomData })
     }
 

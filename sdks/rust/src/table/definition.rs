@@ -76,8 +76,8 @@ impl ColumnDefinition {
         self
     }
 
-    pub(crate) fn kind(&self) -> ColumnType {
-        self.column.kind
+    pub(crate) fn column(&self) -> &Column {
+        &self.column
     }
 
     pub(super) fn order(&self) -> ListOrder {

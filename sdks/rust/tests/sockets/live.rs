@@ -115,8 +115,8 @@ async fn the_end_of_a_list_is_followed_with_the_rows_that_it_names() {
 
 /// Another app's idea of the same table.
 mod otherwise {
-    use iolite::Table;
     use iolite::table::{Counter, List};
+    use iolite::{Id, Table};
 
     #[derive(Table)]
     #[table(name = "note")]
@@ -125,6 +125,24 @@ mod otherwise {
         pub id: i64,
         pub title: Counter,
         pub gone: i64,
+    }
+
+    /// No title is required.
+    #[derive(Table)]
+    #[table(name = "note")]
+    pub struct Untitled {
+        #[key]
+        pub id: i64,
+        pub title: Option<String>,
+    }
+
+    /// An owner is.
+    #[derive(Table)]
+    #[table(name = "note")]
+    pub struct Owned {
+        #[key]
+        pub id: i64,
+        pub owner: Id,
     }
 
     #[derive(Table)]
@@ -145,6 +163,12 @@ async fn what_does_not_fit_is_an_error_at_once() {
         title,
         Err(r#"table "note", column "title": the client's schema has string here, and it is bound as a counter"#.into())
     );
+    let untitled = client.live(otherwise::Untitled::TITLE, 1).map(drop).map_err(message);
+    assert!(untitled.is_err_and(|error| error.ends_with("has string here, and it is bound as string or null")));
+    let owned = client.live(otherwise::Owned::OWNER, 1).map(drop).map_err(message);
+    assert!(owned.is_err_and(|error| error.ends_with("has id or null here, and it is bound as id")));
+    assert!(matches!(client.live_row::<otherwise::Untitled>(1), Err(LiveError::Type { .. })));
+    assert!(matches!(client.live_row::<otherwise::Owned>(1), Err(LiveError::Type { .. })));
     assert!(matches!(client.live(otherwise::Note::GONE, 1), Err(LiveError::Type { .. })));
     assert!(matches!(client.live_row::<otherwise::Note>(1), Err(LiveError::Type { .. })));
     assert!(matches!(client.live(otherwise::Timeline::NOTES, "ada"), Err(LiveError::Type { .. })));
