@@ -52,9 +52,13 @@ extern crate self as iolite;
 pub use client::{Client, Settled};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};
-pub use iolite_client::{CallError, Connection, MutationStatus, Pending, PendingMutation, Refused, RunError, View};
+pub use iolite_client::{
+    CallError, Connection, EditError, MutationStatus, NoEdit, Pending, PendingMutation, Refused, RunError, View,
+};
 pub use iolite_derive::Table;
-pub use iolite_values::{CellState, Counter, Id, Row, Schema, SchemaError, Timestamp, Value, ValueError};
+pub use iolite_values::{
+    CellState, Counter, Id, KeyError, OperationError, Row, RowKey, Schema, SchemaError, Timestamp, Value, ValueError,
+};
 pub use key::IntoKey;
 pub use mutation::{MutationEnd, MutationHandle};
 pub use mutators::Mutators;

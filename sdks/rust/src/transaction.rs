@@ -191,13 +191,22 @@ impl<'a> Transaction<'a> {
         Ok(self.core.text_length(&cell)?)
     }
 
-    /// Removes units of a text and inserts others, at a position of the text as this closure sees it. Never conflicts with what others do to the text.
+    /// Removes so many units of a text and inserts others in their place, at a position, in UTF-16 units, of the text as this closure sees it. Never
+    /// conflicts with what others do to the text.
     ///
     /// # Errors
     /// As [`Transaction::set`], and when the text has no such position.
-    pub fn splice(&mut self, table: &str, key: impl IntoKey, column: &str, splice: &Splice<'_>) -> Result<()> {
+    pub fn splice(
+        &mut self,
+        table: &str,
+        key: impl IntoKey,
+        column: &str,
+        at: u32,
+        removed: u32,
+        inserted: &str,
+    ) -> Result<()> {
         let cell = self.cell_of(table, &key, column)?;
-        Ok(self.core.splice(&cell, splice)?)
+        Ok(self.core.splice(&cell, &Splice { at, removed, inserted })?)
     }
 
     /// Creates a row with these scalars and registers. Columns that are not given begin with their default, null or empty. Where nothing is known of the key here,

@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use iolite_client::Splice;
 use iolite_values::{CellState, Id, Operation, Value};
 
 use super::kinds::{ColumnKind, Counter, List, Map, Register, Scalar, Set, Text, nullable, value};
@@ -303,7 +302,7 @@ impl CellRef<'_, '_, Text> {
     /// # Errors
     /// As [`Transaction::splice`].
     pub fn splice(self, at: u32, removed: u32, inserted: &str) -> Result<()> {
-        self.transaction.splice(self.table, &self.key, self.column, &Splice { at, removed, inserted })
+        self.transaction.splice(self.table, &self.key, self.column, at, removed, inserted)
     }
 }
 

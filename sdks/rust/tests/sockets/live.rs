@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iolite::live::LiveError;
 use iolite::table::{Counter, List, Map, Register, Set};
-use iolite::{Client, Embedded, Id, MutationEnd, Options, Schema, Table, View, schema};
+use iolite::{Client, Embedded, Id, MutationEnd, OperationError, Options, Schema, Table, View, schema};
 
 #[derive(Table, Clone, Debug, PartialEq)]
 struct Note {
@@ -172,7 +172,7 @@ async fn what_does_not_fit_is_an_error_at_once() {
     assert!(matches!(client.live(otherwise::Note::GONE, 1), Err(LiveError::Type { .. })));
     assert!(matches!(client.live_row::<otherwise::Note>(1), Err(LiveError::Type { .. })));
     assert!(matches!(client.live(otherwise::Timeline::NOTES, "ada"), Err(LiveError::Type { .. })));
-    assert!(matches!(client.live(Note::TITLE, "one"), Err(LiveError::Unfit(_))));
+    assert!(matches!(client.live(Note::TITLE, "one"), Err(LiveError::Unfit(OperationError::Key { .. }))));
     let names = client.live(Note::LINES, 1).expect("it fits").last(2).rows::<Note>().map(drop);
     assert!(matches!(names, Err(LiveError::Type { .. })), "lines are no keys of notes");
     assert_eq!(client.pending().len(), 0);
