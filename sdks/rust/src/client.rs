@@ -42,7 +42,7 @@ pub struct Settled {
     pub status: MutationStatus,
 }
 
-/// No gateway tells of changes more seldom.
+/// No gateway tells of changes more seldom: the bound of [`Options::batch`].
 pub const BATCH_MAX: Duration = Duration::from_secs(10);
 
 impl Client {
@@ -51,7 +51,8 @@ impl Client {
     /// `url` is a server's WebSocket address, like `ws://127.0.0.1:7777/sync`; `token` the one that `iolite dev` printed.
     ///
     /// # Errors
-    /// [`OpenError`], when the storage cannot be used or the address is none.
+    /// [`OpenError`], when the storage cannot be used, the address is none, a mutator has a name that begins with `$`, or [`Options::batch`] is more than
+    /// [`BATCH_MAX`].
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -63,7 +64,7 @@ impl Client {
     /// it, and nothing done twice. Many clients spread over the gateways.
     ///
     /// # Errors
-    /// [`OpenError`], when the storage cannot be used, an address is none, or there is none.
+    /// As [`Client::connect`], of any address, and [`OpenError::Addresses`] when there is none.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -74,9 +75,7 @@ impl Client {
         options: Options,
     ) -> Result<Client, OpenError> {
         let (urls, gateways) = addresses(urls)?;
-        if options.batch > BATCH_MAX {
-            return Err(OpenError::Batch { every: options.batch });
-        }
+        options.check()?;
         let clock = Clock::start();
         let directory = match &options.storage {
             Storage::Memory => None,

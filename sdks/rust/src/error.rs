@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use iolite_client::RunError;
 use iolite_values::ValueError;
 
+use crate::client::BATCH_MAX;
+
 /// What a closure of a mutation or reaction returns.
 pub type Result<T> = std::result::Result<T, Abort>;
 
@@ -53,10 +55,16 @@ pub enum OpenError {
         url: String,
     },
     /// Nobody tells of changes so seldom.
-    #[error("changes are told every 10 s at least, not every {every:?}")]
+    #[error("changes are told every {BATCH_MAX:?} at least, not every {every:?}")]
     Batch {
         /// What was asked for.
         every: std::time::Duration,
+    },
+    /// A mutator has a name that the client keeps for itself.
+    #[error("mutator {name:?}: names that begin with $ are not for apps")]
+    Mutator {
+        /// The name.
+        name: String,
     },
     /// There are none, or more than 65,535.
     #[error("a client needs the address of a server, or several, not {count}")]

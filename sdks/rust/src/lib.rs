@@ -49,7 +49,7 @@ mod transaction;
 // The derive names this crate by its outer name, also in this crate's own tests and examples.
 extern crate self as iolite;
 
-pub use client::{Client, Settled};
+pub use client::{BATCH_MAX, Client, Settled};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};
 pub use iolite_client::{

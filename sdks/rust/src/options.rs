@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use iolite_client::Limits;
 
+use crate::client::BATCH_MAX;
+use crate::error::OpenError;
 use crate::mutators::Mutators;
 
 /// Where a client keeps its rows and its queue.
@@ -92,7 +94,8 @@ impl Options {
     }
 
     /// Asks the server to tell of others' changes at most once in so much time (whole milliseconds), put together: for apps that show what changes faster than
-    /// anybody looks. The first change after a pause comes at once, and outcomes of own mutations do not wait.
+    /// anybody looks. The first change after a pause comes at once, and outcomes of own mutations do not wait. With more than
+    /// [`BATCH_MAX`](crate::BATCH_MAX), 10 s, no client opens.
     #[must_use]
     pub fn batch(mut self, every: Duration) -> Options {
         self.batch = every;
@@ -105,5 +108,15 @@ impl Options {
     pub fn compare_runs(mut self, compare: bool) -> Options {
         self.closures = if compare { Closures::Compared } else { Closures::Once };
         self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), OpenError> {
+        if let Some(name) = self.mutators.out_of_reach() {
+            return Err(OpenError::Mutator { name: name.clone() });
+        }
+        if self.batch > BATCH_MAX {
+            return Err(OpenError::Batch { every: self.batch });
+        }
+        Ok(())
     }
 }

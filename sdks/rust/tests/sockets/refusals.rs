@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use iolite::{Client, Connection};
+use iolite::{BATCH_MAX, Client, Connection};
 use iolite_wire::message::{FromGateway, GoodbyeReason};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-use crate::notes::{open, options, schema, wait_for_hits};
+use crate::notes::{mutators, open, options, schema, wait_for_hits};
 use crate::raw_session::RawSession;
 
 #[tokio::test]
@@ -75,7 +75,15 @@ fn an_address_that_is_none_is_refused_at_once() {
 #[tokio::test]
 async fn what_no_gateway_grants_is_refused_at_once() {
     let open = |every| Client::connect("ws://127.0.0.1:7777/sync", "", schema(), options().batch(every));
-    assert!(open(Duration::from_secs(10)).is_ok());
-    let error = open(Duration::from_millis(10_001)).expect_err("too seldom");
-    assert!(error.to_string().contains("at least"), "{error}");
+    assert!(open(BATCH_MAX).is_ok());
+    let error = open(BATCH_MAX + Duration::from_millis(1)).expect_err("too seldom");
+    assert_eq!(error.to_string(), "changes are told every 10s at least, not every 10.001s");
+}
+
+/// The core would run `$live` itself, and the app's never.
+#[test]
+fn a_mutator_with_a_name_of_the_core_is_refused_at_once() {
+    let named = |name| options().mutators(mutators().with(name, |_, ()| Ok(())));
+    let error = Client::connect("ws://127.0.0.1:7777/sync", "", schema(), named("$live")).expect_err("not for apps");
+    assert_eq!(error.to_string(), r#"mutator "$live": names that begin with $ are not for apps"#);
 }
