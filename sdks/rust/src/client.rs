@@ -12,6 +12,7 @@ use iolite_values::{Cell, ClientId, Counter, Id, Schema, Timestamp};
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc, watch};
 
+use crate::arguments;
 use crate::error::{OpenError, Result as ClosureResult};
 use crate::link;
 use crate::live::LiveError;
@@ -119,13 +120,10 @@ impl Client {
     /// Calls a named mutation. Its effect is in the optimistic view when this returns.
     ///
     /// # Errors
-    /// [`CallError`], when it was not called: inside a closure, too large, or too many are pending.
-    ///
-    /// # Panics
-    /// When the arguments have no JSON, as a map with keys that are no strings.
+    /// [`CallError`], when it was not called: inside a closure, too large, too many are pending, or the arguments have no JSON, as NaN or a
+    /// map whose keys are structs.
     pub fn mutate<A: Serialize + ?Sized>(&self, name: &str, arguments: &A) -> Result<MutationHandle, CallError> {
-        let arguments = serde_json::to_string(arguments).expect("arguments of mutations have a form in JSON");
-        self.shared.mutate(name, &arguments)
+        self.shared.mutate(name, &arguments::encode(arguments)?)
     }
 
     pub(crate) fn call(&self, name: &str, arguments: &str) -> Result<MutationHandle, CallError> {

@@ -25,6 +25,7 @@
 
 #![deny(missing_docs)]
 
+mod arguments;
 mod batch;
 mod client;
 mod closure;

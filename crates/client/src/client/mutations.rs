@@ -19,6 +19,8 @@ pub enum CallError {
     Nested,
     #[error("an anonymous transaction needs a connection: give it a name to have it queued")]
     Offline,
+    #[error("the arguments have no form in JSON: {problem}")]
+    NoJson { problem: String },
     #[error("a mutation has at most {limit} bytes of {what}: store the data in smaller parts")]
     TooLarge { what: &'static str, limit: usize },
     #[error("another version of the app leads in another tab: reload this tab, or close the other")]

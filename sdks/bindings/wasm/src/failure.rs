@@ -84,7 +84,9 @@ impl From<CallError> for Failure {
         let code = match error {
             CallError::Offline => "offline",
             CallError::OtherVersion => "not-ready",
-            CallError::Nested | CallError::TooLarge { .. } | CallError::QueueFull { .. } => "call",
+            CallError::Nested | CallError::NoJson { .. } | CallError::TooLarge { .. } | CallError::QueueFull { .. } => {
+                "call"
+            }
         };
         Failure { code, message: error.to_string() }
     }

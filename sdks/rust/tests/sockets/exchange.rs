@@ -1,5 +1,6 @@
 //! Two clients see each other's changes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite::{MutationEnd, MutationStatus, View};
@@ -66,6 +67,9 @@ async fn mistakes_in_calls_say_what_is_wrong() {
         matches!(&arguments, Err(MutationEnd::Cancelled { reason }) if reason.contains("\"hit\"")),
         "{arguments:?}"
     );
+    let no_json = client.mutate("hit", &BTreeMap::from([((1, 2), "home")])).map(drop);
+    assert!(no_json.as_ref().is_err_and(|error| error.to_string().contains("no form in JSON")), "{no_json:?}");
+    assert!(client.pending().is_empty());
     let mut reaction = client.react(View::Confirmed, |tx| tx.counter("hits", "home", "totals"));
     let failed = reaction.next().await.expect_err("no such column");
     assert!(failed.to_string().contains("\"totals\""), "{failed}");
