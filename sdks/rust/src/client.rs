@@ -110,6 +110,8 @@ impl Client {
     }
 
     /// Closes the client, and returns when its storage may be opened again: when every clone is closed or dropped.
+    ///
+    /// Cancel safe: it is closed also when the wait is given up.
     pub async fn close(self) {
         let mut released = self.shared.released.subscribe();
         drop(self);
@@ -183,6 +185,8 @@ impl Client {
     ///
     /// # Errors
     /// [`crate::ReactionError`], as [`Reaction::next`].
+    ///
+    /// Cancel safe: giving up the wait ends the reaction, and changes nothing.
     pub async fn read<T, F>(&self, view: View, closure: F) -> Result<Arc<T>, crate::ReactionError>
     where
         T: Send + Sync + 'static,
@@ -242,6 +246,8 @@ impl Client {
     ///
     /// # Errors
     /// [`Connection::Refused`], when the server refuses: the token, the schema or the version.
+    ///
+    /// Cancel safe: giving up the wait changes nothing.
     pub async fn online(&self) -> Result<(), Connection> {
         let mut connection = self.connection();
         let settled = |state: &Connection| matches!(state, Connection::Online | Connection::Refused { .. });

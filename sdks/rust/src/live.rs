@@ -59,7 +59,7 @@ pub enum LiveError {
         /// What the app takes it for.
         wanted: String,
     },
-    /// The key or the value does not fit.
+    /// The key is none of the table.
     #[error(transparent)]
     Unfit(#[from] OperationError),
     /// The value is NaN.
@@ -157,7 +157,7 @@ impl<T: Table, S: Scalar> Live<T, S> {
     /// Sets the value.
     ///
     /// # Errors
-    /// [`LiveError::Call`].
+    /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn set(&self, value: impl Into<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::Put(value.into().to_value()?))
     }
@@ -167,7 +167,7 @@ impl<T: Table, S: Scalar> Live<T, Option<S>> {
     /// Sets the value; `None` is null.
     ///
     /// # Errors
-    /// [`LiveError::Call`].
+    /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn set(&self, value: Option<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::Put(nullable(value)?))
     }
@@ -177,7 +177,7 @@ impl<T: Table, S: Scalar> Live<T, Register<S>> {
     /// Sets the value. Of concurrent ones the last committed counts.
     ///
     /// # Errors
-    /// [`LiveError::Call`].
+    /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn set(&self, value: impl Into<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::Assign(value.into().to_value()?))
     }
@@ -205,7 +205,7 @@ impl<T: Table, S: Scalar> Live<T, Set<S>> {
     /// Puts a member in.
     ///
     /// # Errors
-    /// [`LiveError::Call`].
+    /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn insert(&self, member: impl Into<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::Insert(member.into().to_value()?))
     }
@@ -213,7 +213,7 @@ impl<T: Table, S: Scalar> Live<T, Set<S>> {
     /// Takes a member out.
     ///
     /// # Errors
-    /// [`LiveError::Call`].
+    /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn remove(&self, member: impl Into<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::Remove(member.into().to_value()?))
     }
@@ -223,7 +223,7 @@ impl<T: Table, S: Scalar> Live<T, List<S>> {
     /// Appends an element.
     ///
     /// # Errors
-    /// [`LiveError::Call`].
+    /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn push(&self, element: impl Into<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::Append { value: element.into().to_value()?, order: self.order })
     }
@@ -231,7 +231,7 @@ impl<T: Table, S: Scalar> Live<T, List<S>> {
     /// Replaces an element. If there is none at the index, the mutation is cancelled.
     ///
     /// # Errors
-    /// [`LiveError::Call`].
+    /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn set(&self, index: u32, element: impl Into<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::SetAt { index, value: element.into().to_value()? })
     }
@@ -241,7 +241,7 @@ impl<T: Table, S: Scalar> Live<T, Map<S>> {
     /// Puts an entry in.
     ///
     /// # Errors
-    /// [`LiveError::Call`].
+    /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn put(&self, entry: &str, value: impl Into<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::PutEntry { key: entry.into(), value: value.into().to_value()? })
     }
