@@ -28,10 +28,13 @@
 //! Source: `rmap` and its family (Zhang 2017, sections 3.2.3 and 3.5.2).
 
 mod range;
+mod update;
 
 use iolite_client::{CallError, EditError, LIVE, Splice, View, live_arguments};
+use iolite_host::random_id;
 use iolite_values::{
-    Cell, ColumnId, ColumnType, ListOrder, Operation, OperationError, RowKey, Schema, TableId, Value, ValueError, Write,
+    Cell, ColumnId, ColumnType, Id, ListOrder, Operation, OperationError, RowKey, Schema, TableId, Value, ValueError,
+    Write,
 };
 
 use crate::client::Client;
@@ -43,6 +46,7 @@ use crate::table::{
 };
 
 pub use range::{LiveRange, LiveRows};
+pub use update::Change;
 
 /// Why something cannot be bound or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +90,7 @@ pub struct Live<T, C> {
 pub struct LiveRow<T> {
     client: Client,
     key: Vec<Value>,
+    row: RowKey,
     table: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -115,8 +120,8 @@ impl Client {
         for (name, definition) in T::columns() {
             check_kind(&schema, T::NAME, name, definition.column())?;
         }
-        check_key::<T>(&schema, &key)?;
-        Ok(LiveRow { client: self.clone(), key: key.values(), table: std::marker::PhantomData })
+        let row = check_key::<T>(&schema, &key)?;
+        Ok(LiveRow { client: self.clone(), key: key.values(), row, table: std::marker::PhantomData })
     }
 }
 
@@ -148,8 +153,12 @@ impl<T: Table, C> Live<T, C> {
     fn write(&self, operation: Operation) -> Result<MutationHandle, LiveError> {
         let column = ColumnId::of(self.column.name());
         let cell = Cell { table: TableId::of(T::NAME), row: self.row.clone(), column };
-        let arguments = live_arguments(&self.client.schema(), &[Write { cell, operation }])?;
-        Ok(self.client.call(LIVE, &arguments)?)
+        call(&self.client, &[Write { cell, operation }])
+    }
+
+    fn put_new_id(&self) -> Result<(Id, MutationHandle), LiveError> {
+        let id = Id::from_u128(random_id());
+        Ok((id, self.write(Operation::Put(Value::Id(id)))?))
     }
 }
 
@@ -170,6 +179,26 @@ impl<T: Table, S: Scalar> Live<T, Option<S>> {
     /// [`LiveError::Value`] when it is NaN; [`LiveError::Call`].
     pub fn set(&self, value: Option<S>) -> Result<MutationHandle, LiveError> {
         self.write(Operation::Put(nullable(value)?))
+    }
+}
+
+impl<T: Table> Live<T, Id> {
+    /// Puts a new id, which no other call makes, and returns it.
+    ///
+    /// # Errors
+    /// [`LiveError::Call`].
+    pub fn generate(&self) -> Result<(Id, MutationHandle), LiveError> {
+        self.put_new_id()
+    }
+}
+
+impl<T: Table> Live<T, Option<Id>> {
+    /// Puts a new id, which no other call makes, and returns it.
+    ///
+    /// # Errors
+    /// [`LiveError::Call`].
+    pub fn generate(&self) -> Result<(Id, MutationHandle), LiveError> {
+        self.put_new_id()
     }
 }
 
@@ -281,6 +310,12 @@ impl<T: Table> Live<T, Text> {
         let cell = Cell { table: TableId::of(T::NAME), row: self.row.clone(), column };
         self.client.edit(&cell, &Splice { at, removed, inserted })
     }
+}
+
+/// Calls one mutation that makes these changes.
+fn call(client: &Client, writes: &[Write]) -> Result<MutationHandle, LiveError> {
+    let arguments = live_arguments(&client.schema(), writes)?;
+    Ok(client.call(LIVE, &arguments)?)
 }
 
 /// The order of the list that the schema has there, if it is one.

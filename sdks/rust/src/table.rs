@@ -51,7 +51,7 @@ pub use query::{Comparable, Filter, InKey, QueryBuilder};
 
 use iolite_values::{ListOrder, Value};
 
-pub(crate) use kinds::{nullable, value as element};
+pub(crate) use kinds::{Checked, nullable, value as element};
 
 use crate::error::{Abort, Result};
 use crate::key::IntoKey;

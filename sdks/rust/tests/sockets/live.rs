@@ -94,6 +94,35 @@ async fn columns_of_every_type_are_written_and_watched() {
 }
 
 #[tokio::test]
+async fn several_columns_of_a_row_are_put_in_one_mutation() {
+    let (_server, one, other) = two_clients().await;
+    one.transact(|tx| tx.create(&note(1))).await.expect("committed");
+    let bound = one.live_row::<Note>(1).expect("it fits");
+    let (owner, mood) = (Some(Id::from_u128(8)), Register("merry".to_owned()));
+    let changes = [Note::TITLE.to("new"), Note::OWNER.to(owner), Note::MOOD.to("merry")];
+    bound.update(changes).expect("called").confirmed().await.expect("committed");
+    assert_eq!(one.attempts(), 2, "one made the row");
+    let expected = Note { title: "new".into(), owner, mood, ..note(1) };
+    let mut row = other.live_row::<Note>(1).expect("it fits").watch(View::Confirmed);
+    row.wait_for(|row| row.as_ref() == Some(&expected)).await.expect("it is told");
+    bound.update([Note::OWNER.to(None)]).expect("called");
+    row.wait_for(|row| row.as_ref().is_some_and(|row| row.owner.is_none())).await.expect("it is told");
+}
+
+#[tokio::test]
+async fn a_new_id_is_put_and_returned() {
+    let (_server, one, _other) = two_clients().await;
+    one.transact(|tx| tx.create(&note(1))).await.expect("committed");
+    let owner = one.live(Note::OWNER, 1).expect("it fits");
+    let (first, _) = owner.generate().expect("called");
+    let (second, handle) = owner.generate().expect("called");
+    assert_ne!(first, second);
+    handle.confirmed().await.expect("committed");
+    let seen = one.read(View::Confirmed, |tx| tx.at(Note::OWNER, 1).get()).await.expect("it can be read");
+    assert_eq!(*seen, Some(second));
+}
+
+#[tokio::test]
 async fn the_end_of_a_list_is_followed_with_the_rows_that_it_names() {
     let (_server, one, other) = two_clients().await;
     let timeline = one.live(Timeline::NOTES, "ada").expect("it fits");

@@ -63,13 +63,14 @@ async fn nan_is_refused_wherever_a_closure_writes_a_float() {
 async fn nan_is_refused_by_live_cells_at_the_call() {
     let (_server, client) = with_one_row().await;
     let row = client.live_row::<Measured>(1).expect("it fits");
-    let written: [std::result::Result<MutationHandle, LiveError>; 6] = [
+    let written: [std::result::Result<MutationHandle, LiveError>; 7] = [
         row.column(Measured::SIZE).expect("it fits").set(f64::NAN),
         row.column(Measured::RATIO).expect("it fits").set(Some(f64::NAN)),
         row.column(Measured::MEAN).expect("it fits").set(f64::NAN),
         row.column(Measured::PEAKS).expect("it fits").remove(f64::NAN),
         row.column(Measured::COURSE).expect("it fits").set(0, f64::NAN),
         row.column(Measured::BY_DAY).expect("it fits").put("monday", f64::NAN),
+        row.update([Measured::SIZE.to(1.0), Measured::RATIO.to(Some(f64::NAN))]),
     ];
     for (place, written) in written.into_iter().enumerate() {
         let error = written.map(|handle| handle.counter()).expect_err("NaN is written");
