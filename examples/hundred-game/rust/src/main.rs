@@ -1,7 +1,7 @@
 //! The 100 game: players add 1 to 10 in turn, and whoever brings the sum to 100 wins. `hundred-game URL[,URL...] TOKEN NAME [GAME]`
 
 use iolite::table::{Counter, Set};
-use iolite::{Client, Mutators, Options, Result, Table, Transaction, View, abort, schema};
+use iolite::{Client, MutationStatus, Mutators, Options, Result, Table, Transaction, View, abort, schema};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
@@ -64,7 +64,7 @@ async fn main() -> anyhow::Result<()> {
     client.live(Players::VALUE, &game)?.insert(me.clone())?;
     let of = game.clone();
     let mut seen = client.react(View::Confirmed, move |tx| Ok((tx.at(Sum::VALUE, &of).get()?, player_of(tx, &of)?)));
-    let mut lines = BufReader::new(stdin()).lines();
+    let (mut settled, mut lines) = (client.settled(), BufReader::new(stdin()).lines());
     loop {
         tokio::select! {
             state = seen.next() => {
@@ -74,6 +74,11 @@ async fn main() -> anyhow::Result<()> {
                     Some(player) if *sum >= 100 => println!("{player} won!"),
                     Some(player) if *player == me => println!("Your turn:"),
                     _ => {}
+                }
+            }
+            Some(ended) = settled.recv() => {
+                if let MutationStatus::Rejected { reason } = ended.status {
+                    println!("{reason}");
                 }
             }
             line = lines.next_line() => {

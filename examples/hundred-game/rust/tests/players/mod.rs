@@ -64,6 +64,7 @@ pub async fn play(first: &mut Player, second: &mut Player, second_name: &str) {
         if round == 2 {
             // Neither twice in a row, nor more than is allowed.
             first.add("10").await;
+            first.hear("not now, or not that much").await;
             second.add("11").await;
             second.hear("not now, or not that much").await;
         }
