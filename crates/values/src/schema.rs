@@ -312,7 +312,11 @@ impl Scalar {
         }
     }
 
+    /// Whether it is a value of this type. A float that [`Value::float`] would not have made has no encoding, and is none.
     pub fn holds(self, value: &Value) -> bool {
+        if let Value::Float(number) = value {
+            return self == Scalar::Float && Value::float(*number).is_ok_and(|made| made == *value);
+        }
         let wanted = match self {
             Scalar::Bool => ValueType::Bool,
             Scalar::Int => ValueType::Int,

@@ -130,6 +130,8 @@ fn writes_have_to_fit_the_column() {
         ("tags", Operation::Insert(Value::Int(1))),
         ("log", Operation::Append { value: Value::Int(1), order: ListOrder::Strict }),
         ("votes", Operation::Create),
+        ("meta", Operation::PutEntry { key: "k".into(), value: Value::Float(f64::NAN) }),
+        ("meta", Operation::PutEntry { key: "k".into(), value: Value::Float(-0.0) }),
     ];
     for (column, operation) in bad {
         let checked = schema.check_write(&Write { cell: cell(column), operation });

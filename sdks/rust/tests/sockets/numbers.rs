@@ -2,7 +2,7 @@
 
 use iolite::live::LiveError;
 use iolite::table::{List, Map, Register, Set};
-use iolite::{Client, Embedded, MutationHandle, Options, Result, Table, Transaction, View, schema};
+use iolite::{Client, Embedded, MutationHandle, Options, Result, Table, Transaction, Value, View, schema};
 
 #[derive(Table, Clone, Debug, Default, PartialEq)]
 struct Measured {
@@ -54,6 +54,11 @@ async fn nan_is_refused_wherever_a_closure_writes_a_float() {
     for (place, write) in writes.into_iter().enumerate() {
         let end = client.transact(write).await.expect_err("NaN is written");
         assert!(end.to_string().contains("NaN cannot be stored"), "{place}: {end}");
+    }
+    for unmade in [f64::NAN, -0.0] {
+        let end = client.transact(move |tx| tx.set("measured", 1, "ratio", Value::Float(unmade))).await;
+        let end = end.expect_err("it has no encoding").to_string();
+        assert!(end.contains(&format!("Put({unmade:?})")), "{end}");
     }
     let rows = client.read(View::Confirmed, |tx| tx.all::<Measured>()).await.expect("it can be read");
     assert_eq!(*rows, [Measured { id: 1, ratio: Some(0.5), ..Measured::default() }]);
