@@ -1,6 +1,6 @@
 /** Deep comparison of plain data: what closures return and what they ask for. */
 
-function isPlain(value: object): value is Record<string, unknown> {
+export function isPlain(value: object): value is Record<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

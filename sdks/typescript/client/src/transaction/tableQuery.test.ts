@@ -71,6 +71,9 @@ test("mistakes are errors at once", () => {
   assert.throws(() => notes.orderBy("titel"), TransactionError);
   assert.throws(() => notes.orderBy("title", "down" as "desc"), TransactionError);
   assert.throws(() => notes.where({ title: { like: "a" } }), TransactionError);
+  for (const asked of [new Date(), new Set(["a"]), new Map([["eq", "a"]]), ["a"], [], {}, { undefined }]) {
+    assert.throws(() => notes.where({ title: asked }), { name: "TransactionError", message: /column "title"/ }, JSON.stringify(asked));
+  }
   assert.throws(() => notes.orderBy("title").limit(-1), RangeError);
   assert.throws(() => new TableAccess({} as Scope, { ...table, live: true }).where({}), TransactionError);
 });

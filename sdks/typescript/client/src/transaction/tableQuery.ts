@@ -6,6 +6,7 @@
 
 import { TransactionError } from "../errors.js";
 import type { TableBinding } from "./binding.js";
+import { isPlain } from "./equality.js";
 import type { Scope } from "./scope.js";
 
 type Condition = readonly [column: string, test: string, value: unknown];
@@ -81,15 +82,20 @@ export class TableQuery {
       return [];
     }
     this.#check(column);
-    if (!isComparison(asked)) {
+    if (typeof asked !== "object" || asked === null || asked instanceof Uint8Array) {
       return [[column, "eq", asked]];
     }
-    const tests = Object.entries(asked).filter(([, value]) => value !== undefined);
+    const tests = Object.entries(asked);
+    if (!isPlain(asked) || tests.length === 0) {
+      // Nothing would be asked, and every row would answer.
+      const shown = Object.prototype.toString.call(asked);
+      throw new TransactionError(`column ${JSON.stringify(column)}: ${shown} is neither a value nor comparisons, such as { gt: 1 }`);
+    }
     const unknown = tests.find(([test]) => !TESTS.has(test));
     if (unknown !== undefined) {
       throw new TransactionError(`column ${JSON.stringify(column)}: there is no comparison ${JSON.stringify(unknown[0])}`);
     }
-    return tests.map(([test, value]) => [column, test, value]);
+    return tests.filter(([, value]) => value !== undefined).map(([test, value]) => [column, test, value]);
   }
 
   #check(column: string): void {
@@ -97,10 +103,6 @@ export class TableQuery {
       throw new TransactionError(`table ${JSON.stringify(this.#table.name)} has no column ${JSON.stringify(column)}`);
     }
   }
-}
-
-function isComparison(asked: unknown): asked is Readonly<Record<string, unknown>> {
-  return typeof asked === "object" && asked !== null && !(asked instanceof Uint8Array);
 }
 
 /** Each condition by itself, so that a column can have several of one kind. */
