@@ -173,12 +173,13 @@ impl<T: Table> QueryBuilder<'_, '_, T> {
         self.records()?.iter().map(T::from_record).collect()
     }
 
-    /// The first row.
+    /// The first row; none of a limit of 0.
     ///
     /// # Errors
     /// As [`QueryBuilder::all`].
     pub fn first(self) -> Result<Option<T>> {
-        Ok(self.limit(1).all()?.pop())
+        let limit = self.question.limit.map_or(1, |own| own.min(1));
+        Ok(self.limit(limit).all()?.pop())
     }
 
     /// How many rows there are. All of them are fetched to be counted.

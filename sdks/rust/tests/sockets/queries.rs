@@ -110,6 +110,17 @@ async fn every_comparison_says_what_it_is_called() {
 }
 
 #[tokio::test]
+async fn of_no_rows_there_is_no_first_one() {
+    let (client, mut gateway) = opened().await;
+    let asked = client.read(View::Confirmed, |tx| {
+        let held = tx.query::<Task>().all()?.len();
+        Ok((held, tx.query::<Task>().limit(0).first()?))
+    });
+    let (found, _) = tokio::join!(asked, answer(&mut gateway, vec![task("a", "ann", 1)]));
+    assert_eq!(*found.expect("it ran"), (1, None));
+}
+
+#[tokio::test]
 async fn a_limited_order_without_an_index_is_an_error_that_names_it() {
     let (client, _gateway) = opened().await;
     let found = client.read(View::Confirmed, |tx| tx.query::<Task>().order_by(Task::CREATED).first()).await;

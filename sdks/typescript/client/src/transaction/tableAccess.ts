@@ -6,12 +6,10 @@ import { LIVE_KEY_PLACE, LIVE_VALUE_PLACE, type TableBinding } from "./binding.j
 import { withKnownNames } from "./knownNames.js";
 import { refTo } from "./refs.js";
 import type { Scope } from "./scope.js";
-import { TableQuery } from "./tableQuery.js";
+import { checkedLimit, TableQuery } from "./tableQuery.js";
 import type { RangeOptions } from "./types.js";
 
 type Row = Readonly<Record<string, unknown>>;
-
-const LIMIT_MAX = 2 ** 32 - 1;
 
 /** Reads and writes of one table. In a reactive transaction the core refuses the writes. */
 export class TableAccess {
@@ -45,10 +43,8 @@ export class TableAccess {
       limit?: number;
       reverse?: boolean;
     };
-    if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > LIMIT_MAX)) {
-      throw new RangeError(`a limit is a whole number from 0, not ${limit}`);
-    }
-    const rows = this.#scope.call("range", this.#table.number, prefix, from, after, to, limit, reverse);
+    const most = limit === undefined ? undefined : checkedLimit(limit);
+    const rows = this.#scope.call("range", this.#table.number, prefix, from, after, to, most, reverse);
     return rows.map((row: unknown[]) => (this.#table.live ? { key: row[LIVE_KEY_PLACE], value: row[LIVE_VALUE_PLACE] } : this.#row(row)));
   }
 

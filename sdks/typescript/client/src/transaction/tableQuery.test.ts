@@ -65,6 +65,15 @@ test("the first row asks for one, a count for all that are within the limit, and
   assert.deepEqual(limits, [1, undefined, 0]);
 });
 
+test("a limit is as many rows as the core can count", () => {
+  const { notes } = asking();
+  for (const limit of [-1, 0.5, NaN, 2 ** 32]) {
+    assert.throws(() => notes.orderBy("title").limit(limit), RangeError);
+    assert.throws(() => notes.range({ limit }), RangeError);
+  }
+  notes.orderBy("title").limit(2 ** 32 - 1);
+});
+
 test("mistakes are errors at once", () => {
   const { notes } = asking();
   assert.throws(() => notes.where({ titel: "a" }), TransactionError);
@@ -74,6 +83,5 @@ test("mistakes are errors at once", () => {
   for (const asked of [new Date(), new Set(["a"]), new Map([["eq", "a"]]), ["a"], [], {}, { undefined }]) {
     assert.throws(() => notes.where({ title: asked }), { name: "TransactionError", message: /column "title"/ }, JSON.stringify(asked));
   }
-  assert.throws(() => notes.orderBy("title").limit(-1), RangeError);
   assert.throws(() => new TableAccess({} as Scope, { ...table, live: true }).where({}), TransactionError);
 });

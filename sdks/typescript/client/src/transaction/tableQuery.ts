@@ -19,6 +19,8 @@ interface Question {
 
 const TESTS = new Set(["eq", "not", "lt", "lte", "gt", "gte", "in", "startsWith", "contains"]);
 
+const LIMIT_MAX = 2 ** 32 - 1;
+
 export class TableQuery {
   readonly #scope: Scope;
   readonly #table: TableBinding;
@@ -51,10 +53,7 @@ export class TableQuery {
   }
 
   limit(rows: number): TableQuery {
-    if (!Number.isSafeInteger(rows) || rows < 0) {
-      throw new RangeError(`a limit is a whole number from 0, not ${rows}`);
-    }
-    return this.#with({ limit: rows });
+    return this.#with({ limit: checkedLimit(rows) });
   }
 
   all(): readonly unknown[] {
@@ -103,6 +102,14 @@ export class TableQuery {
       throw new TransactionError(`table ${JSON.stringify(this.#table.name)} has no column ${JSON.stringify(column)}`);
     }
   }
+}
+
+/** The core counts rows in 32 bits. */
+export function checkedLimit(rows: number): number {
+  if (!Number.isInteger(rows) || rows < 0 || rows > LIMIT_MAX) {
+    throw new RangeError(`a limit is a whole number from 0 to ${LIMIT_MAX}, not ${rows}`);
+  }
+  return rows;
 }
 
 /** Each condition by itself, so that a column can have several of one kind. */
