@@ -7,14 +7,18 @@ import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
 
 const schema = defineSchema({
-  tasks: table({ id: s.int(), owner: s.string(), created: s.int(), done: s.bool().default(false), votes: s.counter() }).index("byOwner", [
-    "owner",
-    "created",
-  ]),
+  tasks: table({
+    id: s.int(),
+    owner: s.string(),
+    created: s.int(),
+    done: s.bool().default(false),
+    votes: s.counter(),
+    weight: s.float().default(0),
+  }).index("byOwner", ["owner", "created"]),
 });
 
 const mutators = defineMutators(schema, {
-  add: mutator((tx, args: { id: number; owner: string; created: number }) => tx.tasks.insert(args)),
+  add: mutator((tx, args: { id: number; owner: string; created: number; weight?: number }) => tx.tasks.insert(args)),
   finish: mutator((tx, { id }: { id: number }) => tx.tasks.update(id, { done: true })),
   give: mutator((tx, { id, owner }: { id: number; owner: string }) => tx.tasks.update(id, { owner })),
 });
@@ -57,5 +61,12 @@ describe("queries that a server answers", () => {
     tabs[0]?.goOnline();
     assert.equal(await writer.read((tx) => tx.tasks.where({ created: { gt: 15, lte: 40 } }).count()), 3);
     observations.forEach((observation) => observation.stop());
+  });
+
+  test("find a float by its last digit", async () => {
+    const app = await open();
+    const weight = 31.245270191439438;
+    await app.mutate.add({ id: 11, owner: "dan", created: 1, weight }).until("confirmed");
+    assert.equal(await app.read((tx) => tx.tasks.where({ weight }).count()), 1);
   });
 });

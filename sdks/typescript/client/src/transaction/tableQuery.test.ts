@@ -45,10 +45,12 @@ test("a query says what is asked, and gives rows by column names", () => {
 
 test("values of every type go as the core reads them, and undefined asks for nothing", () => {
   const { notes, asked } = asking();
-  notes.where({ big: 1n << 62n, ratio: { lt: Infinity }, raw: Uint8Array.of(1, 255), title: undefined, id: { eq: undefined, in: ["a"] } }).all();
+  notes.where({ big: 1n << 62n, ratio: { lt: Infinity, in: [0.1, null] }, raw: Uint8Array.of(1, 255), title: undefined, id: { eq: undefined, in: ["a"] } }).all();
   const where = [
     ["big", { eq: "4611686018427387904" }],
-    ["ratio", { lt: "inf" }],
+    ["ratio", { lt: "Infinity" }],
+    // No digit of a float is lost.
+    ["ratio", { in: ["0.1", null] }],
     ["raw", { eq: "01ff" }],
     ["id", { in: ["a"] }],
   ];

@@ -5,6 +5,7 @@
  */
 
 import { TransactionError } from "../errors.js";
+import type { Column } from "../schema/column.js";
 import type { TableBinding } from "./binding.js";
 import { isPlain } from "./equality.js";
 import type { Scope } from "./scope.js";
@@ -45,7 +46,7 @@ export class TableQuery {
   }
 
   orderBy(column: string, direction: "asc" | "desc" = "asc"): TableQuery {
-    this.#check(column);
+    this.#column(column);
     if (direction !== "asc" && direction !== "desc") {
       throw new TransactionError(`an order is "asc" or "desc", not ${String(direction)}`);
     }
@@ -80,9 +81,9 @@ export class TableQuery {
     if (asked === undefined) {
       return [];
     }
-    this.#check(column);
+    const definition = this.#column(column);
     if (typeof asked !== "object" || asked === null || asked instanceof Uint8Array) {
-      return [[column, "eq", asked]];
+      return [[column, "eq", exact(definition, asked)]];
     }
     const tests = Object.entries(asked);
     if (!isPlain(asked) || tests.length === 0) {
@@ -94,14 +95,25 @@ export class TableQuery {
     if (unknown !== undefined) {
       throw new TransactionError(`column ${JSON.stringify(column)}: there is no comparison ${JSON.stringify(unknown[0])}`);
     }
-    return tests.filter(([, value]) => value !== undefined).map(([test, value]) => [column, test, value]);
+    return tests.filter(([, value]) => value !== undefined).map(([test, value]) => [column, test, exact(definition, value)]);
   }
 
-  #check(column: string): void {
-    if (!this.#table.columns.includes(column)) {
+  #column(column: string): Column {
+    const definition = this.#table.definitions[this.#table.columns.indexOf(column)];
+    if (definition === undefined) {
       throw new TransactionError(`table ${JSON.stringify(this.#table.name)} has no column ${JSON.stringify(column)}`);
     }
+    return definition;
   }
+}
+
+/** Floats go as text, of which the core reads every digit; of numbers in JSON it may not read the last ones. */
+function exact({ json: { of, type } }: Column, value: unknown): unknown {
+  if ((of ?? type) !== "float") {
+    return value;
+  }
+  const text = (each: unknown): unknown => (typeof each === "number" ? String(each) : each);
+  return Array.isArray(value) ? value.map(text) : text(value);
 }
 
 /** The core counts rows in 32 bits. */
