@@ -2,10 +2,13 @@
 //!
 //! Source: Iolite's own (docs/protocols/client.md, "Queries").
 
+mod after;
 mod json;
 mod plan;
 
-use iolite_values::{Direction, Test};
+use std::collections::BTreeMap;
+
+use iolite_values::{Direction, Test, Value};
 
 pub use plan::Plan;
 
@@ -18,6 +21,9 @@ pub struct Question {
     pub order: Vec<(String, Direction)>,
     /// Only so many rows, the first ones in the order.
     pub limit: Option<usize>,
+    /// Only rows that come after this one in the order; rows that are equal in it, by the rest of the index and then by their primary keys. Columns by name,
+    /// at least those of the index and of the primary key that are not asked to be equal.
+    pub after: Option<BTreeMap<String, Value>>,
 }
 
 /// A question that has no answer as it is asked.
@@ -32,17 +38,21 @@ pub enum QuestionError {
     )]
     Malformed { table: String, column: String, asked: String },
     #[error(
-        "a question to table {table:?} is not of the form {{\"where\": {{..}}, \"orderBy\": [[column, \"asc\" or \"desc\"]], \"limit\": n}}: {what}"
+        "a question to table {table:?} is not of the form {{\"where\": {{..}}, \"orderBy\": [[column, \"asc\" or \"desc\"]], \"limit\": n, \"after\": {{..}}}}: {what}"
     )]
     NoQuestion { table: String, what: &'static str },
     #[error(
-        "no index of table {table:?} has the rows in this order, which a limit needs: declare one of the columns {columns:?}"
+        "no index of table {table:?} has the rows in this order, which a limit and `after` need: declare one of the columns {columns:?}"
     )]
     NoIndex { table: String, columns: Vec<String> },
     #[error(
-        "a limit needs one direction for all columns of the order, and table {table:?} is asked for two: leave out the limit, or order by fewer columns"
+        "a limit and `after` need one direction for all columns of the order, and table {table:?} is asked for two: leave them out, or order by fewer columns"
     )]
     TwoDirections { table: String },
+    #[error(
+        "a question to table {table:?} is for what comes after a row of which {columns:?} is not said: give the row as a query returned it"
+    )]
+    NoPlace { table: String, columns: Vec<String> },
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Questions in JSON, as languages hand them over that have no types of ours.
 //!
-//! `{"where": {"owner": "ann", "price": {"gte": 1, "lt": 5}}, "orderBy": [["createdAt", "desc"]], "limit": 20}`
+//! `{"where": {"owner": "ann", "price": {"gte": 1, "lt": 5}}, "orderBy": [["createdAt", "desc"]], "limit": 20, "after": {"createdAt": 7, "id": "x"}}`
 
 use std::collections::BTreeSet;
 
-use iolite_values::{Direction, Table, Test, Value};
+use iolite_values::{Direction, Scalar, Table, Test, Value};
 use serde_json::Value as Json;
 
 use super::{Question, QuestionError};
@@ -43,6 +43,10 @@ impl Question {
                     let limit = limit.as_u64().and_then(|limit| usize::try_from(limit).ok());
                     question.limit = Some(limit.ok_or_else(|| malformed("limit"))?);
                 }
+                ("after", Json::Object(columns)) => {
+                    let values = columns.iter().map(|(column, value)| had(name, table, column, value));
+                    question.after = Some(values.collect::<Result<_, _>>()?);
+                }
                 _ => return Err(malformed("a part that is none")),
             }
         }
@@ -60,12 +64,16 @@ fn ordered(json: &Json) -> Option<(String, Direction)> {
     Some((column.clone(), direction))
 }
 
+/// What a row has in a column.
+fn had(name: &str, table: &Table, column: &str, value: &Json) -> Result<(String, Value), QuestionError> {
+    let of = scalar(name, table, column)?;
+    let own = if value.is_null() { Some(Value::Null) } else { of.from_json(value) };
+    let malformed = || QuestionError::Malformed { table: name.into(), column: column.into(), asked: value.to_string() };
+    Ok((column.to_owned(), own.ok_or_else(malformed)?))
+}
+
 fn conditions(name: &str, table: &Table, column: &str, asked: &Json) -> Result<Vec<(String, Test)>, QuestionError> {
-    let Some(definition) = table.columns.get(column) else {
-        return Err(QuestionError::NoColumn { table: name.into(), column: column.into() });
-    };
-    // No query compares texts, and it will be told so.
-    let of = definition.kind.element();
+    let of = scalar(name, table, column)?;
     let value = |json: &Json| if json.is_null() { Some(Value::Null) } else { of.from_json(json) };
     let tests = match asked {
         Json::Object(tests) => {
@@ -77,6 +85,14 @@ fn conditions(name: &str, table: &Table, column: &str, asked: &Json) -> Result<V
     let malformed = || QuestionError::Malformed { table: name.into(), column: column.into(), asked: asked.to_string() };
     let tests = tests.ok_or_else(malformed)?;
     Ok(tests.into_iter().map(|test| (column.to_owned(), test)).collect())
+}
+
+/// The type of a column's values, or of their elements.
+fn scalar(name: &str, table: &Table, column: &str) -> Result<Scalar, QuestionError> {
+    let definition = table.columns.get(column);
+    // No query compares texts, and it will be told so.
+    let of = definition.map(|definition| definition.kind.element());
+    of.ok_or_else(|| QuestionError::NoColumn { table: name.into(), column: column.into() })
 }
 
 fn compared(test: &str, operand: &Json, value: impl Fn(&Json) -> Option<Value>) -> Option<Test> {

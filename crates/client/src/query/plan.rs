@@ -24,8 +24,10 @@ pub struct Plan {
 }
 
 /// An index and how much of a question it answers.
-struct Candidate {
+struct Candidate<'a> {
     fields: Vec<Field>,
+    /// By which its rows stand: those of the fields, and then the rest of the primary key.
+    columns: Vec<&'a str>,
     range: KeyRange,
     /// Conditions that the range says, by their place in the question.
     said: Vec<usize>,
@@ -50,7 +52,8 @@ impl Question {
         let primary = (Vec::new(), Vec::new());
         let candidates = std::iter::once(primary).chain(indexes);
         let candidates = candidates.map(|(fields, columns)| self.candidate(table, fields, columns, &order));
-        let usable = candidates.filter(|own| own.is_ordered || self.limit.is_none());
+        let is_part = self.limit.is_some() || self.after.is_some();
+        let usable = candidates.filter(|own| own.is_ordered || !is_part);
         // Of equals the first: the primary key, then the indexes by name.
         let best = usable.reduce(|best, own| if own.worth() > best.worth() { own } else { best });
         let Some(best) = best else { return Err(self.no_index(name, &order).into()) };
@@ -63,7 +66,8 @@ impl Question {
             ..whole
         };
         let direction = order.first().filter(|_| sort.is_empty()).map_or(Direction::Ascending, |(_, own)| *own);
-        Ok(Plan { query, direction, limit: self.limit, sort })
+        let rest = self.rest(schema, (name, table), &query, &best.columns[..query.index.len()], direction)?;
+        Ok(Plan { query: query.with_range(rest), direction, limit: self.limit, sort })
     }
 
     fn conditions(&self, name: &str, table: &Table) -> Result<Vec<Condition>, QuestionError> {
@@ -94,7 +98,7 @@ impl Question {
         fields: Vec<Field>,
         mut columns: Vec<&'a str>,
         order: &[(&str, Direction)],
-    ) -> Candidate {
+    ) -> Candidate<'a> {
         let is_primary = fields.is_empty();
         // Rows stand by the columns of the index, and then by those of the primary key.
         let ranged = if is_primary { table.key.len() } else { columns.len() };
@@ -114,10 +118,10 @@ impl Question {
         if !is_exact {
             said.clear();
         }
-        Candidate { fields, range, said, equal: equal.len(), has_range, is_ordered }
+        Candidate { fields, columns, range, said, equal: equal.len(), has_range, is_ordered }
     }
 
-    fn equal(&self, column: &str) -> Option<(usize, Value)> {
+    pub(super) fn equal(&self, column: &str) -> Option<(usize, Value)> {
         let of_column = self.conditions.iter().enumerate().filter(|(_, (own, _))| own == column);
         let mut values = of_column.filter_map(|(place, (_, test))| match test {
             Test::Equal(value) => Some((place, value.clone())),
@@ -177,7 +181,7 @@ fn unbounded() -> (Option<Limit>, Option<Limit>) {
     (None, None)
 }
 
-impl Candidate {
+impl Candidate<'_> {
     /// The more, the fewer rows it reads, and then the less it sorts.
     fn worth(&self) -> (usize, bool, bool) {
         (self.equal, self.has_range, self.is_ordered)

@@ -1,8 +1,11 @@
 //! What is asked for, and which index answers.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
-use iolite_values::{Direction, Field, IndexRange, KeyRange, OperationError, QueryError, Schema, TableId, Test, Value};
+use iolite_values::{
+    Direction, Field, IndexKey, IndexRange, KeyRange, OperationError, QueryError, RowKey, Schema, TableId, Test, Value,
+};
 
 use super::*;
 use crate::transaction::RunError;
@@ -129,6 +132,79 @@ fn conditions_of_one_column_may_be_listed() {
     assert_eq!(listed.query.conditions.len(), 3);
 }
 
+/// Where a row stands in an index.
+fn place(values: &[Value], id: &str, part: i64) -> Vec<u8> {
+    let key = RowKey::new(&[Value::from(id), Value::Int(part)]).expect("short");
+    IndexKey::new(values.iter().map(Cow::Borrowed), &key).as_bytes().to_vec()
+}
+
+#[test]
+fn after_a_row_is_behind_its_place_in_the_index() {
+    let last = r#""after":{"owner":"ben","createdAt":5,"id":"x","part":2}"#;
+    let of_ann = between(&[Value::from("ann")], Bound::Unbounded, Bound::Unbounded);
+    // What is asked to be equal is that of the query, not of the row.
+    let place_of_ann = place(&[Value::from("ann"), Value::Int(5)], "x", 2);
+    for (direction, order) in [(Direction::Ascending, "asc"), (Direction::Descending, "desc")] {
+        let found =
+            plan(&format!(r#"{{"where":{{"owner":"ann"}},"orderBy":[["createdAt","{order}"]],"limit":2,{last}}}"#));
+        assert_eq!(found.query.index, index("byOwner"));
+        assert_eq!(found.query.range, of_ann.behind(&place_of_ann, direction));
+        // The primary key is an index too, and so is one that orders by more than is asked.
+        let by_key = plan(&format!(r#"{{"orderBy":[["id","{order}"]],{last}}}"#));
+        assert_eq!(by_key.query.range, KeyRange::all().behind(&place(&[], "x", 2), direction));
+        let by_owner = plan(&format!(r#"{{"orderBy":[["owner","{order}"]],{last}}}"#));
+        let place_of_ben = place(&[Value::from("ben"), Value::Int(5)], "x", 2);
+        assert_eq!(by_owner.query.range, KeyRange::all().behind(&place_of_ben, direction));
+    }
+}
+
+#[test]
+fn of_a_row_and_a_condition_the_tighter_bound_holds() {
+    let asked = |order: &str, at: i64| {
+        plan(&format!(
+            r#"{{"where":{{"owner":"ann","createdAt":{{"gte":3,"lt":9}}}},"orderBy":[["createdAt","{order}"]],
+            "after":{{"createdAt":{at},"id":"x","part":2}}}}"#
+        ))
+        .query
+        .range
+    };
+    let (three, nine) = (Value::Int(3), Value::Int(9));
+    let bounds = between(&[Value::from("ann")], Bound::Included(&three), Bound::Excluded(&nine));
+    let place = |at| place(&[Value::from("ann"), Value::Int(at)], "x", 2);
+    assert_eq!(asked("asc", 5), bounds.behind(&place(5), Direction::Ascending));
+    assert_eq!(asked("asc", 2), bounds, "all of it comes after");
+    assert_eq!(asked("desc", 5), bounds.behind(&place(5), Direction::Descending));
+    assert_eq!(asked("desc", 9), bounds, "all of it comes after");
+    assert!(asked("asc", 9).is_empty() && asked("desc", 2).is_empty());
+}
+
+#[test]
+fn a_row_that_does_not_say_where_it_stands_is_an_error() {
+    let asked = |order: &str, after: &str| {
+        planned(&format!(r#"{{"where":{{"owner":"ann"}},"orderBy":[{order}],"after":{after}}}"#)).expect_err(after)
+    };
+    let by_time = r#"["createdAt","asc"]"#;
+    let missing = |columns: &[&str]| {
+        let columns = columns.iter().map(|column| (*column).to_owned()).collect();
+        RunError::from(QuestionError::NoPlace { table: "notes".into(), columns })
+    };
+    assert_eq!(asked(by_time, r#"{"part":1}"#), missing(&["createdAt", "id"]));
+    assert_eq!(asked(by_time, r#"{"createdAt":1,"id":"x"}"#), missing(&["part"]));
+    for (after, column) in [
+        (r#"{"createdAt":"x","id":"x","part":1}"#, "createdAt"),
+        (r#"{"createdAt":null,"id":"x","part":1}"#, "createdAt"),
+        (r#"{"createdAt":1,"id":null,"part":1}"#, "id"),
+        (r#"{"createdAd":1}"#, "createdAd"),
+    ] {
+        let error = asked(by_time, after).to_string();
+        assert!(error.contains(column), "{after}: {error}");
+    }
+    // It is a place in an index, so there has to be one.
+    let error = asked(r#"["votes","asc"]"#, r#"{"votes":1,"id":"x","part":1}"#);
+    let columns = vec!["owner".to_owned(), "votes".to_owned()];
+    assert_eq!(error, QuestionError::NoIndex { table: "notes".into(), columns }.into());
+}
+
 #[test]
 fn mistakes_are_errors_that_name_the_column() {
     for (json, column) in [
@@ -149,7 +225,15 @@ fn mistakes_are_errors_that_name_the_column() {
         planned(r#"{"where":{"title":null}}"#),
         Err(RunError::Invalid(OperationError::Query(QueryError::Type { .. })))
     ));
-    for json in ["", "[]", r#"{"limit":-1}"#, r#"{"limit":1.5}"#, r#"{"orderBy":[["owner"]]}"#, r#"{"having":{}}"#] {
+    for json in [
+        "",
+        "[]",
+        r#"{"limit":-1}"#,
+        r#"{"limit":1.5}"#,
+        r#"{"orderBy":[["owner"]]}"#,
+        r#"{"after":[]}"#,
+        r#"{"having":{}}"#,
+    ] {
         assert!(matches!(planned(json), Err(RunError::Question(QuestionError::NoQuestion { .. }))), "{json}");
     }
 }

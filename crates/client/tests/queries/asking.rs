@@ -40,7 +40,7 @@ fn question() -> impl Strategy<Value = Question> {
     let column = prop_oneof![Just("stars"), Just("owner"), Just("id")].prop_map(str::to_owned);
     let order = prop::collection::vec((column, direction), 0..3);
     (prop::collection::vec(test(), 0..4), order, prop::option::of(1usize..5))
-        .prop_map(|(conditions, order, limit)| Question { conditions, order, limit })
+        .prop_map(|(conditions, order, limit)| Question { conditions, order, limit, after: None })
 }
 
 fn field(column: &str) -> Field {
@@ -60,6 +60,29 @@ fn compared(order: &[(String, Direction)], one: &(RowKey, Row), other: &(RowKey,
     order.iter().map(by).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
+/// What a client that holds nothing is answered. None: no index has this order.
+fn answer(rows: &[(i64, &str, i64)], asked: &Question) -> Option<(Gateway, Vec<(RowKey, Row)>)> {
+    let mut harness = connected();
+    let mut gateway = Gateway::with(rows);
+    let found = Rc::new(RefCell::new(None));
+    let (log, asked) = (found.clone(), asked.clone());
+    harness.react(View::Confirmed, move |tx| {
+        *log.borrow_mut() = Some(tx.ask(tasks(), &asked));
+        Ok(())
+    });
+    gateway.answer(&mut harness);
+    match found.take().expect("it ran") {
+        Ok(found) => Some((gateway, found)),
+        Err(RunError::Question(_)) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn columns((key, row): &(RowKey, Row)) -> BTreeMap<String, Value> {
+    let of = |column: &str| (column.to_owned(), field(column).value(key, row).into_owned());
+    ["id", "owner", "stars"].iter().map(|column| of(column)).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
@@ -67,22 +90,8 @@ proptest! {
         rows in prop::collection::vec((0i64..30, 0usize..4, 0i64..5), 0..25),
         question in question(),
     ) {
-        let mut harness = connected();
         let rows: Vec<(i64, &str, i64)> = rows.into_iter().map(|(id, owner, stars)| (id, OWNERS[owner], stars)).collect();
-        let mut gateway = Gateway::with(&rows);
-        let found = Rc::new(RefCell::new(None));
-        let (log, asked) = (found.clone(), question.clone());
-        harness.react(View::Confirmed, move |tx| {
-            *log.borrow_mut() = Some(tx.ask(tasks(), &asked));
-            Ok(())
-        });
-        gateway.answer(&mut harness);
-        let found = match found.take().expect("it ran") {
-            Ok(found) => found,
-            // Not every limited order has an index.
-            Err(RunError::Question(_)) => return Ok(()),
-            Err(error) => panic!("{error}"),
-        };
+        let Some((gateway, found)) = answer(&rows, &question) else { return Ok(()) };
         let fits = |(key, row): &(&RowKey, &Row)| {
             question.conditions.iter().all(|(column, test)| test.holds(&field(column).value(key, row)))
         };
@@ -96,5 +105,22 @@ proptest! {
         }
         let keys: BTreeSet<&RowKey> = found.iter().map(|(key, _)| key).collect();
         prop_assert_eq!(keys.len(), found.len());
+    }
+
+    #[test]
+    fn after_any_row_comes_what_came_after_it(
+        rows in prop::collection::vec((0i64..30, 0usize..4, 0i64..5), 1..25),
+        question in question(),
+        place in any::<prop::sample::Index>(),
+    ) {
+        let rows: Vec<(i64, &str, i64)> = rows.into_iter().map(|(id, owner, stars)| (id, OWNERS[owner], stars)).collect();
+        let all = Question { limit: Some(100), ..question.clone() };
+        let Some((_, all)) = answer(&rows, &all) else { return Ok(()) };
+        prop_assume!(!all.is_empty());
+        let last = place.index(all.len());
+        let asked = Question { after: Some(columns(&all[last])), ..question };
+        let (_, found) = answer(&rows, &asked).expect("there was an index");
+        let rest = &all[last + 1..];
+        prop_assert_eq!(&found[..], &rest[..rest.len().min(asked.limit.unwrap_or(usize::MAX))]);
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn come_to(least: i64) -> Question {
 fn asked(conditions: Vec<(&str, Test)>) -> Question {
     let conditions = conditions.into_iter().map(|(column, test)| (column.to_owned(), test)).collect();
     let order = vec![(KEY.to_owned(), Direction::Ascending)];
-    Question { conditions, order, limit: None }
+    Question { conditions, order, ..Question::default() }
 }
 
 /// By a column, and then by the primary key.

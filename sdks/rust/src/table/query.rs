@@ -1,13 +1,14 @@
 //! Queries by columns: `tx.query::<Note>().filter(Note::OWNER.eq("ann")).order_by(Note::CREATED).limit(20).all()`.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use iolite_client::Question;
-use iolite_values::{Direction, Test, Value, ValueError};
+use iolite_values::{ColumnType, Direction, Operation, Test, Value};
 
 use super::kinds::{Checked, Counter, Register, Scalar, Set};
 use super::{Column, Table};
-use crate::error::Result;
+use crate::error::{Abort, Result};
 use crate::row::Record;
 use crate::transaction::Transaction;
 
@@ -124,8 +125,8 @@ impl<T, S: Scalar> Column<T, Set<S>> {
 pub struct QueryBuilder<'t, 'a, T> {
     transaction: &'t mut Transaction<'a>,
     question: Question,
-    /// That a condition compares with what no column holds.
-    problem: Option<ValueError>,
+    /// That something is asked for which no column holds.
+    problem: Option<Abort>,
     table: PhantomData<fn(T)>,
 }
 
@@ -141,7 +142,7 @@ impl<T: Table> QueryBuilder<'_, '_, T> {
     pub fn filter(mut self, filter: Filter<T>) -> Self {
         match filter.test {
             Ok(test) => self.question.conditions.push((filter.column.to_owned(), test)),
-            Err(problem) => self.problem = Some(problem),
+            Err(problem) => self.problem = Some(problem.into()),
         }
         self
     }
@@ -164,11 +165,24 @@ impl<T: Table> QueryBuilder<'_, '_, T> {
         self
     }
 
+    /// Only the rows that come after this one in the order of the query, or all of them for `None`: the next page, after the last row of one. Of the row
+    /// only the columns of the key and of the index count; it may be gone by now. As with a limit, an index is needed.
+    pub fn after<'r>(mut self, row: impl Into<Option<&'r T>>) -> Self
+    where
+        T: 'r,
+    {
+        match row.into().map(values).transpose() {
+            Ok(after) => self.question.after = after,
+            Err(problem) => self.problem = Some(problem),
+        }
+        self
+    }
+
     /// The rows.
     ///
     /// # Errors
-    /// [`Abort::Run`](crate::Abort::Run): as [`Transaction::row`], and a limited order that no index has. [`Abort::Mistake`](crate::Abort::Mistake): a condition compares
-    /// with NaN.
+    /// [`Abort::Run`](crate::Abort::Run): as [`Transaction::row`], and an order with a limit, or after a row, that no index has.
+    /// [`Abort::Mistake`](crate::Abort::Mistake): a condition, or the row to come after, has NaN.
     pub fn all(self) -> Result<Vec<T>> {
         self.records()?.iter().map(T::from_record).collect()
     }
@@ -192,8 +206,30 @@ impl<T: Table> QueryBuilder<'_, '_, T> {
 
     fn records(self) -> Result<Vec<Record>> {
         match self.problem {
-            Some(problem) => Err(problem.into()),
+            Some(problem) => Err(problem),
             None => self.transaction.ask(T::NAME, &self.question),
         }
+    }
+}
+
+/// What a row has in the columns by which there can be an order.
+fn values<T: Table>(row: &T) -> Result<BTreeMap<String, Value>> {
+    let kinds: BTreeMap<&str, ColumnType> =
+        T::columns().into_iter().map(|(name, definition)| (name, definition.column().kind)).collect();
+    let written = row.content()?;
+    let cells =
+        written.iter().filter_map(|(name, operations)| Some((*name, written_by(operations, *kinds.get(name)?)?)));
+    let key = T::key_columns().into_iter().zip(row.key()?);
+    Ok(key.chain(cells).map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// The one value that operations give a new cell.
+fn written_by(operations: &[Operation], kind: ColumnType) -> Option<Value> {
+    match operations {
+        [] if kind == ColumnType::Counter => Some(Value::Int(0)),
+        [] => Some(Value::Null),
+        [Operation::Put(value) | Operation::Assign(value)] => Some(value.clone()),
+        [Operation::Add(total)] => Some(Value::Int(*total)),
+        [..] => None,
     }
 }

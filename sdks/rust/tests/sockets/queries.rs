@@ -1,10 +1,11 @@
 //! Queries of structs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use iolite::table::{Counter, Set};
 use iolite::{Abort, Client, Options, Table, View, schema};
-use iolite_values::{Direction, Interest, Query, Row, RowKey, TableId, Test, Timestamp, Value};
+use iolite_values::{Direction, IndexKey, Interest, KeyRange, Query, Row, RowKey, TableId, Test, Timestamp, Value};
 use iolite_wire::message::{Advance, First, RowSnapshot, Snapshot};
 
 use crate::scripted_gateway::ScriptedGateway;
@@ -127,4 +128,24 @@ async fn a_limited_order_without_an_index_is_an_error_that_names_it() {
     let error = found.expect_err("no index has it").to_string();
     assert!(error.contains(r#"declare one of the columns ["created"]"#), "{error}");
     let _: fn(iolite::RunError) -> Abort = Abort::Run;
+}
+
+/// The order of a column is asked for, and there is one by it with others behind, which are counted too.
+#[tokio::test]
+async fn after_a_struct_is_where_all_its_columns_say() {
+    let (client, mut gateway) = opened().await;
+    let nobody = Task {
+        id: "b".into(),
+        owner: None,
+        created: 5,
+        title: "t".into(),
+        done: true,
+        votes: Counter(0),
+        tags: Set(vec!["x".into()]),
+    };
+    let asked = client.read(View::Confirmed, move |tx| tx.query::<Task>().order_by(Task::OWNER).after(&nobody).all());
+    let (_, (query, _)) = tokio::join!(asked, answer(&mut gateway, Vec::new()));
+    let key = RowKey::new(&[Value::from("b")]).expect("short");
+    let place = IndexKey::new([Value::Null, Value::Int(5)].iter().map(Cow::Borrowed), &key);
+    assert_eq!(query.range, KeyRange::all().behind(place.as_bytes(), Direction::Ascending));
 }

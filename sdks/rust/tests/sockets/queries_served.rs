@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use iolite::table::{Counter, Set};
-use iolite::{Abort, Client, Embedded, Options, Reaction, Schema, Table, View, abort, schema};
+use iolite::{Abort, Client, Embedded, Options, Reaction, Schema, Table, Transaction, View, abort, schema};
+use iolite_values::Direction;
 
 #[derive(Table, Clone, Debug, PartialEq)]
 #[table(index(by_owner = [owner, created]))]
@@ -86,6 +87,56 @@ async fn who_is_far_behind_sees_what_the_query_says_now() {
     one.transact(|tx| tx.at(Task::CREATED, 1).set(100)).await.expect("committed");
     other.go_online();
     becomes(&mut seen, &[1, 4]).await;
+}
+
+fn page(tx: &mut Transaction<'_>, direction: Direction, after: Option<&Task>) -> iolite::Result<Vec<Task>> {
+    let of_ann = tx.query::<Task>().filter(Task::OWNER.eq("ann")).filter(Task::CREATED.at_least(1));
+    let ordered = match direction {
+        Direction::Ascending => of_ann.order_by(Task::CREATED),
+        Direction::Descending => of_ann.order_by_descending(Task::CREATED),
+    };
+    ordered.after(after).limit(2).all()
+}
+
+fn ids(tasks: &[Task]) -> Vec<i64> {
+    tasks.iter().map(|task| task.id).collect()
+}
+
+#[tokio::test]
+async fn pages_hold_each_row_once_though_many_tie() {
+    let (_server, one, other) = two_clients().await;
+    let tasks = [(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 2), (7, 2)];
+    one.transact(move |tx| tasks.iter().try_for_each(|(id, created)| tx.create(&task(*id, "ann", *created))))
+        .await
+        .expect("committed");
+    for (direction, expected) in
+        [(Direction::Ascending, [[2, 3], [4, 5], [6, 7]]), (Direction::Descending, [[7, 6], [5, 4], [3, 2]])]
+    {
+        let (mut pages, mut last) = (Vec::new(), None);
+        loop {
+            let found =
+                other.read(View::Confirmed, move |tx| page(tx, direction, last.as_ref())).await.expect("it ran");
+            last = found.last().cloned();
+            if last.is_none() {
+                break;
+            }
+            pages.push(ids(&found));
+        }
+        assert_eq!(pages, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_page_follows_what_comes_after_a_row_that_is_gone() {
+    let (_server, one, other) = two_clients().await;
+    one.transact(|tx| [2, 4, 6].iter().try_for_each(|id| tx.create(&task(*id, "ann", 1)))).await.expect("committed");
+    let last = task(4, "ann", 1);
+    let mut seen = other.react(View::Confirmed, move |tx| Ok(ids(&page(tx, Direction::Ascending, Some(&last))?)));
+    becomes(&mut seen, &[6]).await;
+    one.transact(|tx| tx.delete("task", 4)).await.expect("committed");
+    // One that comes before stays out, and one that comes after is in.
+    one.transact(|tx| [3, 5].iter().try_for_each(|id| tx.create(&task(*id, "ann", 1)))).await.expect("committed");
+    becomes(&mut seen, &[5, 6]).await;
 }
 
 /// Each of two clients takes the last place of three, again and again: what a query counts holds when it commits.

@@ -61,6 +61,11 @@ const mutators = defineMutators(schema, {
     const titles: readonly string[] = asked.orderBy("title", "desc").limit(20).all().map(({ title }) => title);
     const one: string | undefined = tx.notes.where({ title: { startsWith: "a" }, big: { in: [1n, null] } }).first()?.title;
     const many: number = tx.messages.orderBy("at").count();
+    tx.notes.orderBy("title").after(asked.first()).after({ id: args.id, title: "a" });
+    // @ts-expect-error a place is not without the primary key
+    tx.notes.orderBy("title").after({ title: "a" });
+    // @ts-expect-error a title is a string
+    tx.notes.orderBy("title").after({ id: args.id, title: 1 });
     // @ts-expect-error there is no such column
     tx.notes.where({ titel: "a" });
     // @ts-expect-error a title is a string

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { defineMutators, defineSchema, mutator, s, table } from "../index.js";
+import { defineMutators, defineSchema, mutator, type RowOf, s, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
+import type { ReadTransaction } from "./types.js";
 
 const schema = defineSchema({
   tasks: table({
@@ -20,8 +21,20 @@ const schema = defineSchema({
 const mutators = defineMutators(schema, {
   add: mutator((tx, args: { id: number; owner: string; created: number; weight?: number }) => tx.tasks.insert(args)),
   finish: mutator((tx, { id }: { id: number }) => tx.tasks.update(id, { done: true })),
+  remove: mutator((tx, { id }: { id: number }) => tx.tasks.delete(id)),
   give: mutator((tx, { id, owner }: { id: number; owner: string }) => tx.tasks.update(id, { owner })),
 });
+
+type Task = RowOf<(typeof schema.tables)["tasks"]>;
+
+function page(tx: ReadTransaction<typeof schema>, direction: "asc" | "desc", after: Task | undefined): readonly Task[] {
+  return tx.tasks
+    .where({ owner: "cam", created: { gte: 1 } })
+    .orderBy("created", direction)
+    .after(after)
+    .limit(2)
+    .all();
+}
 
 describe("queries that a server answers", () => {
   const open = servedApps({ name: "queries", schema, mutators });
@@ -68,5 +81,37 @@ describe("queries that a server answers", () => {
     const weight = 31.245270191439438;
     await app.mutate.add({ id: 11, owner: "dan", created: 1, weight }).until("confirmed");
     assert.equal(await app.read((tx) => tx.tasks.where({ weight }).count()), 1);
+  });
+
+  test("come in pages that hold each row once though many tie, and that stay where they began", async () => {
+    const [writer, reader] = [await open(), await open()];
+    const tasks = [[21, 0], [22, 1], [23, 1], [24, 1], [25, 1], [26, 2], [27, 2]] as const;
+    for (const [id, created] of tasks) {
+      await writer.mutate.add({ id, owner: "cam", created }).until("confirmed");
+    }
+    let second: Task | undefined;
+    for (const direction of ["asc", "desc"] as const) {
+      const pages: number[][] = [];
+      let last: Task | undefined;
+      do {
+        const rows = await reader.read((tx) => page(tx, direction, last));
+        pages.push(rows.map(({ id }) => id));
+        last = rows.at(-1);
+        second ??= last;
+      } while (last !== undefined);
+      assert.deepEqual(pages, direction === "asc" ? [[22, 23], [24, 25], [26, 27], []] : [[27, 26], [25, 24], [23, 22], []]);
+    }
+    const shown = reader.observe((tx) => page(tx, "asc", second).map(({ id }) => id));
+    const become = (ids: string): Promise<void> => until(ids, () => JSON.stringify(shown.state.data) === ids);
+    await become("[24,25]");
+    // The row before the page goes, another one comes in its place, and neither is seen; one that comes after it is.
+    await writer.mutate.remove({ id: 23 }).until("confirmed");
+    await writer.mutate.add({ id: 20, owner: "cam", created: 1 }).until("confirmed");
+    await writer.mutate.remove({ id: 24 }).until("confirmed");
+    await become("[25,26]");
+    shown.stop();
+    const { created, owner } = second ?? assert.fail();
+    await assert.rejects(reader.read((tx) => page(tx, "asc", { id: 23, owner } as Task)), { name: "TransactionError", message: /"created"/ });
+    assert.equal(created, 1);
   });
 });

@@ -50,6 +50,12 @@ export type Where<T> = T extends Table<infer C, readonly string[]> ? { readonly 
 /** The columns by which rows can be put in order. */
 export type OrderColumn<T> = T extends Table<infer C, readonly string[]> ? Orderable<C> & string : never;
 
+/** Where a row stands: its primary key, and what it has in the columns of the order or of an index. Every row that a query returned says it. */
+export type PlaceOf<T> =
+  T extends Table<infer C, infer K>
+    ? { readonly [N in K[number] & keyof C]: CellOf<C[N]> } & { readonly [N in Orderable<C>]?: CellOf<C[N]> }
+    : never;
+
 /** A query that is being put together: each step makes another one. Nothing is read before `all`, `first` or `count`. */
 export interface Query<T> {
   /** Only rows of which this holds, and what was asked before. */
@@ -58,6 +64,11 @@ export interface Query<T> {
   orderBy(column: OrderColumn<T>, direction?: "asc" | "desc"): Query<T>;
   /** At most this many rows. */
   limit(rows: number): Query<T>;
+  /**
+   * Only the rows that come after this one in the order of the query, or all of them for undefined: the next page, after the last row of one. Of the row
+   * only the columns of the primary key and of the index count; it may be gone by now. As with a limit, an index is needed.
+   */
+  after(row: PlaceOf<T> | undefined): Query<T>;
   all(): readonly RowOf<T>[];
   first(): RowOf<T> | undefined;
   /** How many rows there are. All of them are fetched to be counted. */

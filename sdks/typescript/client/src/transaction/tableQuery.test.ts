@@ -67,6 +67,20 @@ test("the first row asks for one, a count for all that are within the limit, and
   assert.deepEqual(limits, [1, undefined, 0]);
 });
 
+test("after a row asks for what comes after its place, and after none for everything", () => {
+  const { notes, asked } = asking();
+  const row = { id: "1", title: "a", big: 5n, ratio: 0.1, raw: Uint8Array.of(1), tags: new Set(["x"]), selected: true };
+  const query = notes.orderBy("title").after(row);
+  query.all();
+  query.after(undefined).all();
+  const after = { id: "1", title: "a", big: "5", ratio: "0.1", raw: "01" };
+  const orderBy = [["title", "asc"]];
+  assert.deepEqual(asked, [
+    [3, { where: [], orderBy, after }],
+    [3, { where: [], orderBy }],
+  ]);
+});
+
 test("a limit is as many rows as the core can count", () => {
   const { notes } = asking();
   for (const limit of [-1, 0.5, NaN, 2 ** 32]) {
@@ -80,6 +94,9 @@ test("mistakes are errors at once", () => {
   const { notes } = asking();
   assert.throws(() => notes.where({ titel: "a" }), TransactionError);
   assert.throws(() => notes.orderBy("titel"), TransactionError);
+  for (const row of [null, "1", ["1"], { title: "a" }]) {
+    assert.throws(() => notes.orderBy("title").after(row as never), { name: "TransactionError", message: /which has id/ });
+  }
   assert.throws(() => notes.orderBy("title", "down" as "desc"), TransactionError);
   assert.throws(() => notes.where({ title: { like: "a" } }), TransactionError);
   for (const asked of [new Date(), new Set(["a"]), new Map([["eq", "a"]]), ["a"], [], {}, { undefined }]) {

@@ -5,7 +5,7 @@
  */
 
 import { TransactionError } from "../errors.js";
-import type { Column } from "../schema/column.js";
+import { type Column, CounterColumn, RegisterColumn, ScalarColumn } from "../schema/column.js";
 import type { TableBinding } from "./binding.js";
 import { isPlain } from "./equality.js";
 import type { Scope } from "./scope.js";
@@ -16,6 +16,8 @@ interface Question {
   readonly conditions: readonly Condition[];
   readonly orderBy: readonly (readonly [string, string])[];
   readonly limit?: number;
+  /** What a row has in each column by which there can be an order. */
+  readonly after?: Readonly<Record<string, unknown>> | undefined;
 }
 
 const TESTS = new Set(["eq", "not", "lt", "lte", "gt", "gte", "in", "startsWith", "contains"]);
@@ -55,6 +57,19 @@ export class TableQuery {
 
   limit(rows: number): TableQuery {
     return this.#with({ limit: checkedLimit(rows) });
+  }
+
+  after(row: Readonly<Record<string, unknown>> | undefined): TableQuery {
+    if (row === undefined) {
+      return this.#with({ after: undefined });
+    }
+    if (typeof row !== "object" || row === null || !this.#table.key.some((name) => name in row)) {
+      const table = JSON.stringify(this.#table.name);
+      throw new TransactionError(`after: give it a row of table ${table} as a query returned it, which has ${this.#table.key.join(", ")}`);
+    }
+    const said = this.#table.columns.filter((name) => row[name] !== undefined && hasOneValue(this.#column(name)));
+    const values = said.map((name) => [name, exact(this.#column(name), row[name])]);
+    return this.#with({ after: Object.fromEntries(values) });
   }
 
   all(): readonly unknown[] {
@@ -107,6 +122,10 @@ export class TableQuery {
   }
 }
 
+function hasOneValue(column: Column): boolean {
+  return column instanceof ScalarColumn || column instanceof RegisterColumn || column instanceof CounterColumn;
+}
+
 /** Floats go as text, of which the core reads every digit; of numbers in JSON it may not read the last ones. */
 function exact({ json: { of, type } }: Column, value: unknown): unknown {
   if ((of ?? type) !== "float") {
@@ -125,9 +144,9 @@ export function checkedLimit(rows: number): number {
 }
 
 /** Each condition by itself, so that a column can have several of one kind. */
-function json({ conditions, orderBy, limit }: Question): string {
+function json({ conditions, orderBy, limit, after }: Question): string {
   const where = conditions.map(([column, test, value]) => [column, { [test]: value }]);
-  return JSON.stringify({ where, orderBy, limit }, (_key, value: unknown) => {
+  return JSON.stringify({ where, orderBy, limit, after }, (_key, value: unknown) => {
     if (typeof value === "bigint") {
       return value.toString();
     }
