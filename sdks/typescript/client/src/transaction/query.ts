@@ -56,13 +56,22 @@ export type PlaceOf<T> =
     ? { readonly [N in K[number] & keyof C]: CellOf<C[N]> } & { readonly [N in Orderable<C>]?: CellOf<C[N]> }
     : never;
 
-/** A query that is being put together: each step makes another one. Nothing is read before `all`, `first` or `count`. */
+/**
+ * A query that is being put together: each step makes another one. Nothing is read before `all`, `first` or `count`.
+ *
+ * @throws code `transaction`, at the step or when it is read: for a column that is not there, a value or a comparison that does not fit one, and for an order
+ * with a limit, or a row to come after, where no index has that order.
+ */
 export interface Query<T> {
   /** Only rows of which this holds, and what was asked before. */
   where(conditions: Where<T>): Query<T>;
   /** In the order of a column, then of those that are named next. With a limit it needs an index: `table({...}).index(...)`. */
   orderBy(column: OrderColumn<T>, direction?: "asc" | "desc"): Query<T>;
-  /** At most this many rows. */
+  /**
+   * At most this many rows.
+   *
+   * @throws `RangeError` for what is no whole number from 0, or more than the core can count.
+   */
   limit(rows: number): Query<T>;
   /**
    * Only the rows that come after this one in the order of the query, or all of them for undefined: the next page, after the last row of one. Of the row
