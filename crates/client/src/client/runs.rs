@@ -91,15 +91,10 @@ impl Client {
                 return self.give_up(counter, &self.not_on_this_device(&missed));
             }
             (true, _) => RunState::Missing(missed),
-            (false, Closed::Returned) => {
-                match self.refusing_offline(&run).filter(|_| offline_check == OfflineCheck::Due) {
-                    Some(table) => {
-                        let reason = format!("table {table:?}, which it writes, takes no changes without a connection");
-                        return self.give_up(counter, &reason);
-                    }
-                    None => ran(run, None),
-                }
-            }
+            (false, Closed::Returned) => match self.why_refused_offline(&run, offline_check) {
+                Some(reason) => return self.give_up(counter, &reason),
+                None => ran(run, None),
+            },
             (false, Closed::Aborted(reason)) => ran(run, Some(reason)),
             (false, Closed::Failed(reason)) if first => return self.give_up(counter, &reason),
             // It was promised to be sent, and later data may mend it: for now it would be rejected.
@@ -113,12 +108,14 @@ impl Client {
         self.report(counter);
     }
 
-    /// The table for whose sake the run is refused, if there is no connection.
-    fn refusing_offline(&self, run: &Run) -> Option<&str> {
+    fn why_refused_offline(&self, run: &Run, check: OfflineCheck) -> Option<String> {
+        if check != OfflineCheck::Due || self.session.is_open() {
+            return None;
+        }
         let refuses =
             |table: &TableId| self.schema.table_by_id(*table).is_some_and(|table| table.offline == Offline::Refuse);
-        let table = run.writes.iter().map(|write| write.cell.table).find(refuses)?;
-        self.schema.table_name(table).filter(|_| !self.session.is_open())
+        let table = self.schema.table_name(run.writes.iter().map(|write| write.cell.table).find(refuses)?)?;
+        Some(format!("table {table:?}, which it writes, takes no changes without a connection"))
     }
 
     fn not_on_this_device(&self, missed: &[Missed]) -> String {
