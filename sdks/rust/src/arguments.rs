@@ -10,8 +10,12 @@ use serde::{Serialize, Serializer, ser};
 /// # Errors
 /// [`CallError::NoJson`].
 pub(crate) fn encode<A: Serialize + ?Sized>(arguments: &A) -> Result<String, CallError> {
-    arguments.serialize(Finite).map_err(|NoJson(problem)| CallError::NoJson { problem })?;
-    serde_json::to_string(arguments).map_err(|error| CallError::NoJson { problem: error.to_string() })
+    let json = serde_json::to_string(arguments).map_err(|error| CallError::NoJson { problem: error.to_string() })?;
+    // Most arguments have none, and need not be gone through twice.
+    if json.contains("null") {
+        arguments.serialize(Finite).map_err(|NoJson(problem)| CallError::NoJson { problem })?;
+    }
+    Ok(json)
 }
 
 #[derive(Debug)]
