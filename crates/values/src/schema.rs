@@ -292,11 +292,21 @@ impl Column {
             (ColumnType::Scalar(scalar) | ColumnType::Register(scalar), Some(value)) if !scalar.holds(value) => {
                 Err(format!("its default {value:?} is not of type {}", scalar.name()))
             }
-            (ColumnType::Scalar(_) | ColumnType::Register(_), _) => Ok(()),
+            (ColumnType::Scalar(_) | ColumnType::Register(_), Some(value)) => check_default(value),
+            (ColumnType::Scalar(_) | ColumnType::Register(_), None) => Ok(()),
             (_, Some(_)) => Err("only scalars and registers have defaults".into()),
             (_, None) if self.optional => Err("only scalars and registers are optional: others begin empty".into()),
             (_, None) => Ok(()),
         }
+    }
+}
+
+/// A schema travels as JSON, which does not have all values.
+fn check_default(value: &Value) -> Result<(), String> {
+    match value {
+        Value::Float(number) if !number.is_finite() => Err(format!("its default {number} is no finite number")),
+        Value::Bytes(_) => Err("a bytes column has no default: make it optional".into()),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_) | Value::Id(_) => Ok(()),
     }
 }
 

@@ -153,4 +153,5 @@ fn reads_have_to_fit_the_column_and_keys_the_table() {
     assert!(matches!(schema.check_read(&read), Err(OperationError::Key { .. })));
 }
 
+mod defaults;
 mod indexes;
