@@ -36,9 +36,9 @@ pub struct Load {
     /// What was left out because it is too large, to be told with the answer.
     declined: Vec<Declined>,
     buffer: Vec<Write>,
-    /// Rows that became answers of queries that the client holds, as they are now.
-    entered: BTreeMap<Place, Row>,
-    /// Of which of these queries rows were answers that have changed since.
+    /// Rows that became answers of queries that the client holds.
+    entered: BTreeMap<Place, Entered>,
+    /// Rows that the client holds as answers of these queries, and that have changed since.
     changed: BTreeSet<(SubscriptionId, Place)>,
     buffer_bytes: usize,
 }
@@ -59,6 +59,14 @@ pub struct Missed {
     pub unchanged: BTreeSet<SubscriptionId>,
     pub request: Option<RequestId>,
     changes: Vec<Write>,
+}
+
+#[derive(Debug)]
+struct Entered {
+    /// As it is now, or was when it left the last of the queries.
+    row: Row,
+    /// Whether it was in no segment an answer of none of them since the client was told: then the buffer has all its changes, also those by which it leaves.
+    is_buffered: bool,
 }
 
 /// What a segment brings to a load.
@@ -143,19 +151,28 @@ impl Load {
         self.buffer.extend(news.buffer);
         for write in &news.of_entered {
             let place = (write.cell.table, write.cell.row.clone());
-            self.entered.get_mut(&place).map(|row| row.apply(write.cell.column, &write.operation));
+            self.entered.get_mut(&place).map(|own| own.row.apply(write.cell.column, &write.operation));
         }
         for (name, write) in &news.of_answers {
             if let Some(answer) = self.answer_mut(*name) {
                 answer.change(write);
             }
         }
+        let mut changed = BTreeSet::new();
+        for (name, place) in news.changed {
+            if self.has_answer_to(name) {
+                continue;
+            }
+            changed.insert(place.clone());
+            if !self.has_entered(&place) {
+                self.changed.insert((name, place));
+            }
+        }
         for (name, row) in news.entered {
             if let Some(answer) = self.answer_mut(name) {
                 answer.enter(row);
             } else {
-                self.buffer_bytes += size::row_snapshot(&row);
-                self.entered.insert((row.table, row.key), row.row);
+                self.enter(row, &changed);
             }
         }
         for (name, key) in &news.found {
@@ -163,11 +180,14 @@ impl Load {
                 answer.found(key);
             }
         }
-        for (name, place) in news.changed {
-            if !self.has_answer_to(name) {
-                self.changed.insert((name, place));
-            }
-        }
+    }
+
+    /// Takes a row that became an answer in a segment. `changed` are those that were answers before it, and that it changed.
+    fn enter(&mut self, row: RowSnapshot, changed: &BTreeSet<Place>) {
+        self.buffer_bytes += size::row_snapshot(&row);
+        let place = (row.table, row.key);
+        let is_buffered = changed.contains(&place) && self.entered.get(&place).is_none_or(|own| own.is_buffered);
+        self.entered.insert(place, Entered { row: row.row, is_buffered });
     }
 
     pub fn buffer_bytes(&self) -> usize {
@@ -205,6 +225,11 @@ impl Load {
     /// Whether a row waits to be told because it entered.
     pub fn has_entered(&self, place: &Place) -> bool {
         self.entered.contains_key(place)
+    }
+
+    /// Whether the changes of a row that is, or was, an answer of a query that the client holds are kept one by one.
+    pub fn buffers(&self, place: &Place) -> bool {
+        self.entered.get(place).is_none_or(|own| own.is_buffered)
     }
 
     fn answer_mut(&mut self, name: SubscriptionId) -> Option<&mut Answer> {
@@ -289,7 +314,8 @@ impl Load {
         let is_answer = |(table, key): &Place, row: &Row| {
             queries.iter().any(|query| query.table == *table && query.selects(key, row))
         };
-        let entered = self.entered.into_iter().filter(|(place, row)| is_answer(place, row));
+        let entered = self.entered.into_iter().map(|(place, own)| (place, own.row));
+        let entered = entered.filter(|(place, row)| is_answer(place, row));
         let entered = entered.map(|((table, key), row)| RowSnapshot { table, key, row }).collect();
         let whole: BTreeSet<SubscriptionId> = self.subscriptions.difference(&missed.of).copied().collect();
         let (read, answers) = rows.into_parts();

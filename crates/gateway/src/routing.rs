@@ -84,25 +84,26 @@ impl Gateway {
             concerned.insert((target.session, concern));
         });
         for target in answered.into_iter().flatten() {
-            let concern = match self.subscription(*target).standing {
-                Standing::Live => Concern::Live,
-                Standing::Loading(load) => self.concern_of_load(*target, load, place),
-            };
-            concerned.insert((target.session, concern));
+            match self.subscription(*target).standing {
+                Standing::Live => drop(concerned.insert((target.session, Concern::Live))),
+                Standing::Loading(load) => {
+                    let concerns = self.concerns_of_load(*target, load, place);
+                    concerned.extend(concerns.map(|concern| (target.session, concern)));
+                }
+            }
         }
         concerned
     }
 
-    fn concern_of_load(&self, target: Target, load: LoadId, place: &Place) -> Concern {
+    /// A row that has entered may be one that the client holds already: then its changes are kept as well, to be told if it leaves before the row is.
+    fn concerns_of_load(&self, target: Target, load: LoadId, place: &Place) -> impl Iterator<Item = Concern> {
         let own = self.open(target.session).and_then(|open| open.loads.get(&load));
         let own = own.expect("a loading subscription has a load");
-        if own.has_answer_to(target.subscription) {
-            Concern::Answer(load, target.subscription)
-        } else if own.has_entered(place) {
-            Concern::Entered(load)
-        } else {
-            Concern::Buffer(load)
-        }
+        let (answer, entered) = (own.has_answer_to(target.subscription), own.has_entered(place));
+        let answer_concern = answer.then_some(Concern::Answer(load, target.subscription));
+        let entered_concern = (!answer && entered).then_some(Concern::Entered(load));
+        let buffer_concern = (!answer && own.buffers(place)).then_some(Concern::Buffer(load));
+        [answer_concern, entered_concern, buffer_concern].into_iter().flatten()
     }
 
     fn note_changed(&self, all: &mut All, target: Target, place: &Place) {

@@ -151,6 +151,48 @@ fn who_waits_for_its_own_outcomes_is_told_then_who_came_and_went() {
     world.input(Input::Store(Event::Reply(id, late)));
 }
 
+/// Session 1 holds the open tasks and those with more than 4 votes, and is told nothing before the store answers what became of its mutation.
+fn waiting_for_own_outcomes() -> World {
+    let mut world = watched();
+    world.subscribe(1, vec![(2, query(&with_votes_above(4)))]);
+    world.answer_all();
+    world.take();
+    world.knows_outcomes = false;
+    world.say(1, submit(1, vec![title(1, "own")]));
+    let (_, request) = world.asked.pop_front().expect("asked");
+    world.store.answer(request);
+    world.publish();
+    world
+}
+
+#[test]
+fn who_waits_for_its_own_outcomes_is_told_how_a_row_left_that_had_entered_another_query() {
+    let mut world = waiting_for_own_outcomes();
+    let committed = world.last_commit();
+    world.commit(create_task(1, "open", 6));
+    let to = world.commit(vec![state(1, "done"), vote(1, -5)]);
+    assert_eq!(world.take(), vec![]);
+    world.answer_all();
+    let changes = vec![create(1), state(1, "done"), vote(1, 1)];
+    assert_eq!(world.take(), vec![told_committed(1, committed, advance(to, changes))]);
+}
+
+#[test]
+fn who_waits_for_its_own_outcomes_is_told_whole_what_left_and_came_back() {
+    let mut world = waiting_for_own_outcomes();
+    let committed = world.last_commit();
+    world.commit(vec![state(1, "done")]);
+    world.commit(vec![title(1, "of none of its queries")]);
+    let back = create_task(1, "open", 3);
+    world.commit(back.clone());
+    let to = world.commit(vec![title(1, "back")]);
+    assert_eq!(world.take(), vec![]);
+    world.answer_all();
+    let whole = row(1, &[back, vec![title(1, "back")]].concat());
+    let expected = Advance { changes: vec![title(1, "own"), state(1, "done")], ..entered(to, vec![whole]) };
+    assert_eq!(world.take(), vec![told_committed(1, committed, expected)]);
+}
+
 /// Session 1 was told so much that it is behind.
 fn behind() -> World {
     let mut world = watched();
