@@ -2,6 +2,7 @@
 //!
 //! Invariants:
 //! - segments are taken in order, and whole: one of which it has to be read first what came into queries holds up those behind it;
+//! - of a row it is judged when its segment is next, and when it is to be read, whether it has to be read: not again with each row that comes;
 //! - a change is told once to a session, however many of its interests include it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,7 +13,7 @@ use iolite_values::{Interest, KeyRange, Row, Timestamp};
 
 use crate::farewell::Farewell;
 use crate::load::News;
-use crate::queries::{Place, Turnover};
+use crate::queries::{Changes, Place, Revision, Turnover};
 use crate::routing::Touched;
 use crate::store::Purpose;
 use crate::without::Without;
@@ -22,15 +23,28 @@ use crate::{Gateway, SessionId, limits};
 #[derive(Debug, Default)]
 pub struct Feed {
     waiting: VecDeque<Stretch>,
+    /// How often it was judged of a row whether it has to be read.
+    #[cfg(test)]
+    pub judgements: usize,
 }
 
 /// A segment, and what was read for it.
 #[derive(Debug)]
 struct Stretch {
     segment: Segment,
+    /// Of the next one, what it does.
+    judged: Option<Judged>,
     /// As of its end.
     read: BTreeMap<Place, Row>,
     open: BTreeMap<RequestId, Place>,
+}
+
+#[derive(Debug)]
+struct Judged {
+    by: Revision,
+    changes: Changes,
+    /// Rows that are not asked for yet.
+    unread: BTreeSet<Place>,
 }
 
 impl Feed {
@@ -44,7 +58,8 @@ impl Feed {
     }
 
     fn push(&mut self, segment: Segment) {
-        self.waiting.push_back(Stretch { segment, read: BTreeMap::new(), open: BTreeMap::new() });
+        let (read, open) = (BTreeMap::new(), BTreeMap::new());
+        self.waiting.push_back(Stretch { segment, judged: None, read, open });
     }
 
     pub fn validate(&self, position: Timestamp) {
@@ -72,27 +87,40 @@ impl Gateway {
                 let (from, to) = (self.position(), self.position());
                 self.feed.push(Segment { from, to, commits: Vec::new() });
             }
-            let Some(next) = self.feed.waiting.front() else { return };
-            let changes = self.queries.changes(&next.segment.commits);
-            let mut unknown = self.queries.unknown(&changes);
-            unknown.retain(|place| !next.read.contains_key(place));
-            if !unknown.is_empty() {
-                return self.read_rows(unknown);
+            self.judge_next();
+            self.read_rows();
+            if self.feed.waiting.front().is_none_or(|next| !next.open.is_empty()) {
+                return;
             }
-            let Some(Stretch { segment, read, .. }) = self.feed.waiting.pop_front() else { return };
+            let Some(Stretch { segment, judged, read, .. }) = self.feed.waiting.pop_front() else { return };
+            let changes = judged.expect("the next one was judged").changes;
             let turnover = self.queries.turn(&changes, &read);
             self.take_segment(now, &segment, turnover);
         }
     }
 
+    /// Finds out which rows have to be read for the next segment: once, unless there is more to be known since.
+    fn judge_next(&mut self) {
+        let Some(next) = self.feed.waiting.front_mut() else { return };
+        let by = self.queries.revision();
+        if next.judged.as_ref().is_some_and(|own| own.by == by) {
+            return;
+        }
+        let changes = self.queries.changes(&next.segment.commits);
+        let mut unread = self.queries.unknown(&changes);
+        for known in next.read.keys().chain(next.open.values()) {
+            unread.remove(known);
+        }
+        #[cfg(test)]
+        {
+            self.feed.judgements += changes.len();
+        }
+        next.judged = Some(Judged { by, changes, unread });
+    }
+
     /// Reads rows as of the end of the next segment, so many at a time.
-    fn read_rows(&mut self, unknown: BTreeSet<Place>) {
-        let Some(next) = self.feed.waiting.front() else { return };
-        let (at, open) = (next.segment.to, next.open.len());
-        let asked: BTreeSet<&Place> = next.open.values().collect();
-        let new = unknown.iter().filter(|place| !asked.contains(place));
-        let new: Vec<Place> = new.take(limits::ROWS_OPEN_MAX.saturating_sub(open)).cloned().collect();
-        for (table, key) in new {
+    fn read_rows(&mut self) {
+        while let Some(((table, key), at)) = self.next_unread() {
             let interest = Interest::Range { table, range: KeyRange::one(&key) };
             let limit = self.settings.limits.read_share;
             let request = self.ask(Purpose::Row, Request::ReadAt { interest, at, limit });
@@ -100,6 +128,23 @@ impl Gateway {
                 next.open.insert(request, (table, key));
             }
         }
+    }
+
+    /// A row that is to be read now. Those whose followers are gone since need not be.
+    fn next_unread(&mut self) -> Option<(Place, Timestamp)> {
+        let next = self.feed.waiting.front_mut()?;
+        let judged = next.judged.as_mut()?;
+        while next.open.len() < limits::ROWS_OPEN_MAX {
+            let place = judged.unread.pop_first()?;
+            #[cfg(test)]
+            {
+                self.feed.judgements += 1;
+            }
+            if self.queries.is_unknown(&judged.changes, &place) {
+                return Some((place, next.segment.to));
+            }
+        }
+        None
     }
 
     pub(crate) fn on_row(&mut self, now: Now, request: RequestId, reply: Result<ReadReply, TooOld>) {

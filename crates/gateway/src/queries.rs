@@ -15,7 +15,7 @@ use iolite_values::{ColumnId, Query, Row, RowKey, TableId, Write};
 
 use crate::index::Target;
 use candidates::Candidates;
-pub use turnover::Turnover;
+pub use turnover::{Changes, Turnover};
 
 /// Which row.
 pub type Place = (TableId, RowKey);
@@ -24,10 +24,15 @@ pub type Place = (TableId, RowKey);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct QueryId(u64);
 
+/// Moves on with every query that is begun, and when rows come to be lacked: then more may have to be read for a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Revision(u64);
+
 #[derive(Debug, Default)]
 pub struct Queries {
     ids: BTreeMap<Arc<Query>, QueryId>,
     last: QueryId,
+    revision: Revision,
     followed: BTreeMap<QueryId, Followed>,
     /// Rows that are answers, and what each query that they answer sees of them.
     answers: BTreeMap<Place, BTreeMap<QueryId, Row>>,
@@ -58,6 +63,9 @@ impl Queries {
         for (key, row) in rows {
             self.add_answer(id, key, row);
         }
+        if !lacking.is_empty() {
+            self.move_on();
+        }
         for key in lacking {
             self.lacking.entry((query.table, key.clone())).or_default().insert((target, id));
         }
@@ -74,6 +82,10 @@ impl Queries {
         if own.followers.is_empty() {
             self.end(id);
         }
+    }
+
+    pub fn revision(&self) -> Revision {
+        self.revision
     }
 
     pub fn is_lacking(&self) -> bool {
@@ -111,11 +123,16 @@ impl Queries {
 
     fn begin(&mut self, query: &Arc<Query>) -> QueryId {
         self.last = QueryId(self.last.0 + 1);
+        self.move_on();
         let (columns, answers, followers) = (query.columns(), BTreeSet::new(), BTreeSet::new());
         self.candidates.insert(query, self.last);
         self.ids.insert(query.clone(), self.last);
         self.followed.insert(self.last, Followed { query: query.clone(), columns, answers, followers });
         self.last
+    }
+
+    fn move_on(&mut self) {
+        self.revision = Revision(self.revision.0 + 1);
     }
 
     fn end(&mut self, id: QueryId) {

@@ -39,9 +39,16 @@ impl Queries {
 
     /// The rows that have to be read to know who came in.
     pub fn unknown(&self, changes: &Changes) -> BTreeSet<Place> {
-        let is_whole = |place: &Place| changes.get(place).is_some_and(|writes| whole_after(writes).is_some());
-        let may_enter = changes.iter().filter(|(place, writes)| self.may_enter_any(place, writes));
-        may_enter.map(|(place, _)| place).chain(self.lacking.keys()).filter(|place| !is_whole(place)).cloned().collect()
+        let concerned = changes.keys().chain(self.lacking.keys());
+        concerned.filter(|place| self.is_unknown(changes, place)).cloned().collect()
+    }
+
+    /// Whether one of these rows has to be.
+    pub fn is_unknown(&self, changes: &Changes, place: &Place) -> bool {
+        let writes = changes.get(place);
+        let is_whole = writes.is_some_and(|writes| whole_after(writes).is_some());
+        let may_enter = || writes.is_some_and(|writes| self.may_enter_any(place, writes));
+        !is_whole && (self.lacking.contains_key(place) || may_enter())
     }
 
     fn may_enter_any(&self, place: &Place, writes: &[Write]) -> bool {

@@ -273,6 +273,36 @@ fn so_many_rows_are_read_at_one_time_for_the_feed() {
 }
 
 #[test]
+fn a_segment_is_not_judged_anew_with_each_row_that_is_read_for_it() {
+    let mut world = watched();
+    let rows = 10 * limits::ROWS_OPEN_MAX;
+    world.commit((10..10 + rows as i64).map(|row| state(row, "open")).collect());
+    for _ in 0..rows {
+        world.answer(0);
+    }
+    assert_eq!((world.position(), world.asked.len()), (world.store.resolved, 0), "each is read once");
+    assert_eq!(world.gateway.feed.judgements, 2 * rows, "when the segment is next, and when each is read");
+}
+
+#[test]
+fn a_segment_that_waits_for_rows_waits_also_for_those_of_a_query_that_is_followed_since() {
+    let mut world = watched();
+    world.join(2);
+    world.subscribe(2, vec![(1, query(&in_state("late")))]);
+    let to = world.commit(vec![state(1, "late"), state(2, "open")]);
+    world.answer(0);
+    let asked: Vec<_> = world.asked.iter().map(|(_, request)| format!("{request:?}")).collect();
+    assert_eq!(asked.len(), 2, "whether 2 is open, and 1 late: {asked:?}");
+    world.take();
+    world.answer_all();
+    let (first, second) =
+        ([create_task(1, "open", 3), create_task(2, "done", 5)], [state(1, "late"), state(2, "open")]);
+    let whole = |number: usize| row(number as i64, &[&first[number - 1][..], &second[number - 1..number]].concat());
+    let to_first = Advance { changes: vec![state(1, "late")], ..entered(to, vec![whole(2)]) };
+    assert_eq!(world.take(), vec![told(1, to_first), told(2, entered(to, vec![whole(1)]))]);
+}
+
+#[test]
 fn a_row_of_a_live_table_stays_an_answer_whatever_else_of_it_is_written() {
     let mut world = World::new();
     world.commit(vec![add(1, 1)]);
