@@ -10,6 +10,7 @@ use iolite_store::RequestId;
 use iolite_values::Timestamp;
 
 use super::CoordinatorSettings;
+use super::reading::PartId;
 use crate::node::{Answer, Ask, Life, MessageId, ProposalId, ReplicaId, ShardId};
 
 /// Who is asked.
@@ -32,10 +33,10 @@ pub(super) enum Purpose {
         at: Timestamp,
     },
     Backup(ProposalId),
-    /// A part of a request, by its number.
+    /// A part of a request.
     Reading {
         request: RequestId,
-        part: usize,
+        part: PartId,
     },
     /// Whether what a request read is true still.
     Validation(RequestId),

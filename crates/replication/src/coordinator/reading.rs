@@ -1,7 +1,9 @@
 //! Requests that only read: each is put to one replica of every shard that it concerns, the nearest first, and to the next one if that is behind. What is
 //! much comes piece by piece.
 //!
-//! Invariant: a request is answered with what one timestamp shows in all shards.
+//! Invariants:
+//! - a request is answered with what one timestamp shows in all shards;
+//! - a part without an answer has one open question or one timer, so it is asked for once.
 
 mod merging;
 
@@ -39,8 +41,14 @@ struct Reading {
     kind: Kind,
     /// Whose answers are read.
     query: Option<Arc<Query>>,
+    /// In the order of keys.
     parts: Vec<Part>,
+    last_part: PartId,
 }
+
+/// Names a part among those of its reading. Never used again in it: when a shard ends, what is to come of it comes in parts of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PartId(usize);
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -78,6 +86,7 @@ impl Kind {
 
 #[derive(Clone, Debug)]
 struct Part {
+    id: PartId,
     shard: ShardId,
     ask: Ask,
     /// Whom to ask next.
@@ -112,6 +121,11 @@ enum Found {
 impl Readings {
     pub fn len(&self) -> usize {
         self.open.len()
+    }
+
+    /// A part that has no answer yet.
+    fn part(&mut self, request: RequestId, part: PartId) -> Option<&mut Part> {
+        self.open.get_mut(&request)?.parts.iter_mut().find(|own| own.id == part && own.answer.is_none())
     }
 }
 
@@ -179,10 +193,11 @@ impl Coordinator {
         if asked > resolved {
             return self.reply(request, Reply::Refused(Refusal::NotResolved { asked, resolved }));
         }
-        let parts: Vec<Part> = asks.into_iter().map(|(shard, ask)| Part::asking(shard, ask)).collect();
-        let count = parts.len();
-        self.readings.open.insert(request, Reading { kind, query, parts });
-        for part in 0..count {
+        let mut reading = Reading { kind, query, parts: Vec::new(), last_part: PartId::default() };
+        reading.parts = asks.into_iter().map(|(shard, ask)| reading.asking(shard, ask)).collect();
+        let parts: Vec<PartId> = reading.parts.iter().map(|part| part.id).collect();
+        self.readings.open.insert(request, reading);
+        for part in parts {
             self.ask_next(now, request, part);
         }
     }
@@ -200,16 +215,17 @@ impl Coordinator {
     }
 
     /// Asks the next replica for a part.
-    pub(super) fn ask_next(&mut self, now: Now, request: RequestId, part: usize) {
+    pub(super) fn ask_next(&mut self, now: Now, request: RequestId, part: PartId) {
+        self.timers.clear(Timer::Reading(request, part));
         let Some(to) = self.next_for(request, part) else { return };
-        let Some(reading) = self.readings.open.get(&request) else { return };
-        let ask = reading.parts[part].ask.clone();
+        let Some(own) = self.readings.part(request, part) else { return };
+        let ask = own.ask.clone();
         self.ask(now, to, Purpose::Reading { request, part }, ask);
     }
 
     /// Whose turn it is to be asked for a part.
-    pub(super) fn next_for(&mut self, request: RequestId, part: usize) -> Option<Target> {
-        let own = &mut self.readings.open.get_mut(&request)?.parts[part];
+    pub(super) fn next_for(&mut self, request: RequestId, part: PartId) -> Option<Target> {
+        let own = self.readings.part(request, part)?;
         if own.next.is_empty() {
             let all = self.settings.shards.group(own.shard).map_or_else(Vec::new, |group| group.members().to_vec());
             own.next = self.members.by_distance(all);
@@ -222,11 +238,9 @@ impl Coordinator {
     pub(super) fn read_in_epoch(&mut self, now: Now, shard: ShardId) {
         let mut again = Vec::new();
         for (request, reading) in &mut self.readings.open {
-            for (number, part) in reading.parts.iter_mut().enumerate() {
-                if part.shard == shard && part.answer.is_none() {
-                    part.next.clear();
-                    again.push((*request, number));
-                }
+            for part in reading.parts.iter_mut().filter(|part| part.shard == shard && part.answer.is_none()) {
+                part.next.clear();
+                again.push((*request, part.id));
             }
         }
         for (request, part) in again {
@@ -236,36 +250,19 @@ impl Coordinator {
 
     /// The shard has ended, and its parts are read from.
     pub(super) fn read_in_parts(&mut self, now: Now, split: &Split) {
-        let parent = split.parent().shard;
-        let mut again = Vec::new();
+        let mut new = Vec::new();
         for (request, reading) in &mut self.readings.open {
-            if !reading.parts.iter().any(|part| part.shard == parent && part.answer.is_none()) {
-                continue;
-            }
-            let parts = std::mem::take(&mut reading.parts).into_iter();
-            let cut = parts.flat_map(|part| match part.shard == parent && part.answer.is_none() {
-                true => part.cut(&self.settings.shards, split),
-                false => vec![part],
-            });
-            reading.parts = cut.collect();
-            again.push((*request, reading.parts.len()));
+            let parts = reading.cut(&self.settings.shards, split).into_iter();
+            new.extend(parts.map(|part| (*request, part)));
         }
-        for (request, count) in again {
-            self.questions.drop_each(
-                |question| matches!(question.purpose, Purpose::Reading { request: own, .. } if own == request),
-            );
-            for part in 0..count {
-                let own = self.readings.open.get(&request).and_then(|reading| reading.parts.get(part));
-                if own.is_some_and(|own| own.answer.is_none()) {
-                    self.ask_next(now, request, part);
-                }
-            }
+        for (request, part) in new {
+            self.ask_next(now, request, part);
         }
     }
 
-    pub(super) fn on_reading(&mut self, now: Now, request: RequestId, part: usize, answer: Answer) {
+    pub(super) fn on_reading(&mut self, now: Now, request: RequestId, part: PartId, answer: Answer) {
         let Some(reading) = self.readings.open.get_mut(&request) else { return };
-        let own = &mut reading.parts[part];
+        let Some(own) = reading.parts.iter_mut().find(|own| own.id == part && own.answer.is_none()) else { return };
         match answer {
             Answer::Read(_) | Answer::Changes(_) => {
                 if own.take(reading.kind, answer) {
@@ -295,10 +292,6 @@ impl Coordinator {
 }
 
 impl Part {
-    fn asking(shard: ShardId, ask: Ask) -> Part {
-        Part { shard, ask, next: Vec::new(), begun: Begun::default(), answer: None }
-    }
-
     /// Takes a piece. Says whether the next one is to be asked for.
     fn take(&mut self, kind: Kind, answer: Answer) -> bool {
         let rest = match answer {
@@ -348,31 +341,55 @@ impl Part {
         None
     }
 
-    /// What has come of a shard that has ended stays.
-    fn cut(mut self, map: &ShardMap, split: &Split) -> Vec<Part> {
-        let begun = self.begun_part();
-        let asks: Vec<(ShardId, Ask)> = match &self.ask {
+    /// What is to come of it, of the shards that have its rows now.
+    fn asks_in_parts(&self, map: &ShardMap, split: &Split) -> Vec<(ShardId, Ask)> {
+        match &self.ask {
             Ask::ReadAt { interest, at, limit } => {
                 let parts = parts_of(map, interest).into_iter();
                 parts.map(|(shard, interest)| (shard, Ask::ReadAt { interest, at: *at, limit: *limit })).collect()
             }
             _ => [split.lower(), split.upper()].map(|group| (group.shard, self.ask.clone())).into(),
-        };
-        begun.into_iter().chain(asks.into_iter().map(|(shard, ask)| Part::asking(shard, ask))).collect()
+        }
     }
 
-    fn begun_part(&mut self) -> Option<Part> {
+    /// What has come of it is all of it, if anything has.
+    fn ended(mut self) -> Option<Part> {
         let Begun { rows, size: _, commits } = std::mem::take(&mut self.begun);
         let found = match &self.ask {
             Ask::ReadAt { at, .. } if !rows.is_empty() => Found::Rows(Ok(ReadReply { at: *at, rows })),
             Ask::Changes { .. } if !commits.is_empty() => Found::Changes(Ok(commits)),
             _ => return None,
         };
-        Some(Part { answer: Some(found), ..Part::asking(self.shard, self.ask.clone()) })
+        Some(Part { answer: Some(found), ..self })
     }
 }
 
 impl Reading {
+    fn asking(&mut self, shard: ShardId, ask: Ask) -> Part {
+        self.last_part = PartId(self.last_part.0 + 1);
+        Part { id: self.last_part, shard, ask, next: Vec::new(), begun: Begun::default(), answer: None }
+    }
+
+    /// Returns the parts that are to be asked for now. What has come of the shard that has ended stays.
+    fn cut(&mut self, map: &ShardMap, split: &Split) -> Vec<PartId> {
+        let (mut parts, mut new) = (Vec::new(), Vec::new());
+        for part in std::mem::take(&mut self.parts) {
+            if part.shard != split.parent().shard || part.answer.is_some() {
+                parts.push(part);
+                continue;
+            }
+            let asks = part.asks_in_parts(map, split);
+            parts.extend(part.ended());
+            for (shard, ask) in asks {
+                let part = self.asking(shard, ask);
+                new.push(part.id);
+                parts.push(part);
+            }
+        }
+        self.parts = parts;
+        new
+    }
+
     fn reply(self) -> Reply {
         let found = self.parts.into_iter().filter_map(|part| part.answer);
         match self.kind {

@@ -7,6 +7,7 @@ mod feed;
 mod levels;
 mod listing;
 mod pieces;
+mod reading;
 mod repair;
 mod requests;
 mod session;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_machine::Instant;
 use iolite_store::RequestId;
 
+use super::reading::PartId;
 use crate::node::{ProposalId, ShardId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +15,7 @@ pub(super) enum Timer {
     Transaction(u64),
     Backup(ProposalId),
     Closer(ShardId),
-    Reading(RequestId, usize),
+    Reading(RequestId, PartId),
     Validation(RequestId),
 }
 
@@ -30,6 +31,12 @@ impl Timers {
             self.in_order.remove(&(before, timer));
         }
         self.in_order.insert((at, timer));
+    }
+
+    pub fn clear(&mut self, timer: Timer) {
+        if let Some(at) = self.set.remove(&timer) {
+            self.in_order.remove(&(at, timer));
+        }
     }
 
     pub fn next(&self) -> Option<Instant> {
