@@ -206,17 +206,12 @@ impl Gateway {
     }
 
     fn deliver(&mut self, now: Now, id: SessionId, mut touched: Touched) {
-        let buffer_bytes_max = self.settings.limits.load_buffer_bytes_max;
         let Some(open) = self.open_mut(id) else { return };
-        let mut touched_loads = Vec::new();
         for (load, news) in std::mem::take(&mut touched.loads) {
             let own = open.loads.get_mut(&load).expect("a loading subscription has a load");
             own.push(news);
-            touched_loads.push(load);
         }
-        if open.buffer_bytes() > buffer_bytes_max {
-            touched_loads.into_iter().for_each(|load| self.read_snapshots(id, load));
-        }
+        self.make_room_in_buffers(id);
         let Touched { changes, entered, queries, loads: _ } = touched;
         match self.settings.without {
             _ if changes.is_empty() && entered.is_empty() => {}

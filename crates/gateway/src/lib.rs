@@ -13,6 +13,7 @@
 mod advance;
 mod answer;
 mod batch;
+mod buffers;
 mod coalesce;
 mod due;
 mod farewell;

@@ -59,8 +59,12 @@ pub const READS_OPEN_MAX: usize = 64;
 /// Bytes of one row that is sent whole. With what the buffer adds to it, it has to fit a frame.
 pub const ROW_BYTES_MAX: usize = 2 << 20;
 
-/// Changes kept while a session's new interests are read; past it those that changed are read again, as of then.
-pub const LOAD_BUFFER_BYTES_MAX: usize = 1 << 20;
+/// Changes kept while a session's new interests are read, as far as later ones do not make them good for. Past it the `Subscribe` that keeps most is read again,
+/// as of then, and there is room for twice as much.
+pub const LOAD_BUFFER_BYTES: usize = 1 << 20;
+
+/// Past this, what is not read is declined for now: it is written faster than it is read.
+pub const LOAD_BUFFER_BYTES_MAX: usize = 8 << 20;
 
 /// Mutations of a client that wait for the store or whose outcomes wait for the feed.
 pub const SUBMITS_OPEN_MAX: usize = 256;
@@ -107,6 +111,8 @@ pub struct Limits {
     pub catch_up_changes_bytes_max: usize,
     /// [`ADVANCE_PART_BYTES`].
     pub advance_part_bytes: usize,
+    /// [`LOAD_BUFFER_BYTES`]. Above 0.
+    pub load_buffer_bytes: usize,
     /// [`LOAD_BUFFER_BYTES_MAX`].
     pub load_buffer_bytes_max: usize,
     /// [`READS_OPEN_MAX`].
@@ -124,6 +130,7 @@ impl Default for Limits {
             catch_up_undrained_bytes: CATCH_UP_UNDRAINED_BYTES,
             catch_up_changes_bytes_max: CATCH_UP_CHANGES_BYTES_MAX,
             advance_part_bytes: ADVANCE_PART_BYTES,
+            load_buffer_bytes: LOAD_BUFFER_BYTES,
             load_buffer_bytes_max: LOAD_BUFFER_BYTES_MAX,
             reads_open_max: READS_OPEN_MAX,
             read_share: ReadLimit {

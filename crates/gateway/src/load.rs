@@ -13,7 +13,7 @@ use crate::SessionId;
 use crate::answer::Answer;
 use crate::coalesce::coalesce;
 use crate::index::{InterestIndex, Target};
-use crate::limits;
+use crate::limits::{self, Limits};
 use crate::queries::Place;
 use crate::reading::Reading;
 use crate::session::Subscription;
@@ -41,6 +41,8 @@ pub struct Load {
     /// Rows that the client holds as answers of these queries, and that have changed since.
     changed: BTreeSet<(SubscriptionId, Place)>,
     buffer_bytes: usize,
+    /// How often it was read again because the buffer was full.
+    refills: u32,
 }
 
 #[derive(Debug)]
@@ -136,13 +138,14 @@ impl Load {
             entered: BTreeMap::new(),
             changed: BTreeSet::new(),
             buffer_bytes: 0,
+            refills: 0,
         }
     }
 
     /// Begins anew: whatever was read or buffered is dropped.
     pub fn restart(&mut self, stage: Stage) {
         let (subscriptions, declined) = (std::mem::take(&mut self.subscriptions), std::mem::take(&mut self.declined));
-        *self = Load { stage, declined, ..Load::new(subscriptions) };
+        *self = Load { stage, declined, refills: self.refills, ..Load::new(subscriptions) };
     }
 
     /// Takes what a segment brings.
@@ -192,6 +195,28 @@ impl Load {
 
     pub fn buffer_bytes(&self) -> usize {
         self.buffer_bytes
+    }
+
+    /// How much a session may keep while this is read.
+    pub fn room(&self, limits: &Limits) -> usize {
+        let doubled = limits.load_buffer_bytes.saturating_mul(2usize.saturating_pow(self.refills));
+        doubled.min(limits.load_buffer_bytes_max)
+    }
+
+    pub fn note_refill(&mut self) {
+        self.refills += 1;
+    }
+
+    /// Keeps what still matters.
+    pub fn coalesce_buffer(&mut self) {
+        self.buffer = coalesce(std::mem::take(&mut self.buffer));
+        let entered = self.entered.iter().map(|((_, key), own)| size::row(key, &own.row)).sum::<usize>();
+        self.buffer_bytes = entered + self.buffer.iter().map(size::write).sum::<usize>();
+    }
+
+    pub fn drop_buffer(&mut self) {
+        (self.buffer, self.buffer_bytes) = (Vec::new(), 0);
+        self.entered.clear();
     }
 
     pub fn buffer(&self) -> &[Write] {

@@ -189,10 +189,6 @@ impl Open {
         self.loads.iter_mut().find_map(|(load, own)| Some((*load, own.reading()?.next(amount)?)))
     }
 
-    pub fn buffer_bytes(&self) -> usize {
-        self.loads.values().map(Load::buffer_bytes).sum()
-    }
-
     /// Takes the outcomes that may be told at `position`.
     pub fn take_outcomes(&mut self, position: Timestamp) -> Vec<Outcome> {
         let (due, later) = self.outcomes.drain(..).partition::<Vec<_>, _>(|(at, _)| *at <= position);

@@ -117,7 +117,8 @@ fn gateway_limits(random: &mut Random) -> iolite_gateway::Limits {
         catch_up_undrained_bytes: random.below(undrained_bytes_max as u64) as usize,
         catch_up_changes_bytes_max: random.below(1_000) as usize,
         advance_part_bytes: random.between(1, 1_000) as usize,
-        load_buffer_bytes_max: random.below(400) as usize,
+        load_buffer_bytes: 1 + random.below(400) as usize,
+        load_buffer_bytes_max: iolite_gateway::limits::LOAD_BUFFER_BYTES_MAX,
         reads_open_max: random.between(1, 4) as usize,
         read_share: ReadLimit { rows: random.below(3) as usize, bytes: random.below(200) as usize, ..ReadLimit::NONE },
     }

@@ -1,7 +1,7 @@
 //! Snapshots and changes: what is told comes in an order in which everything is as of `to`.
 
 use iolite_values::{Operation, Timestamp, Write};
-use iolite_wire::message::FromGateway;
+use iolite_wire::message::{Advance, Declination, Declined, FromGateway, SubscriptionId};
 
 use super::world::*;
 
@@ -205,4 +205,41 @@ fn changes_that_fill_the_buffer_make_the_rows_be_read_again() {
     let [Said::To(1, FromGateway::Advance(first)), ..] = &said[..] else { panic!("{said:?}") };
     assert_eq!(first.snapshots[0], snapshot(1, &[(1, 3)]));
     assert!(first.to > Timestamp::ZERO);
+}
+
+#[test]
+fn changes_that_later_ones_make_good_for_do_not_fill_the_buffer() {
+    let mut world = World::new();
+    world.join(1);
+    world.subscribe(1, vec![(1, all_rows())]);
+    for round in 0..10 {
+        world.commit(vec![put(2, round.to_string().repeat(300_000)), add(1, 1)]);
+    }
+    assert_eq!(world.asked.len(), 1, "it is read once");
+}
+
+#[test]
+fn what_is_written_faster_than_it_is_read_is_declined_for_now() {
+    let mut world = World::new();
+    world.join(1);
+    world.subscribe(1, vec![(1, one_row(1000))]);
+    world.answer_all();
+    world.take();
+    world.subscribe(1, vec![(2, all_rows())]);
+    let (mut row, mut said) = (0, Vec::new());
+    while said.is_empty() && row < 50 {
+        row += 1;
+        world.commit(vec![put(row, "x".repeat(700_000))]);
+        said = world.take();
+    }
+    let why = Declination::Later;
+    let declined = vec![Declined { subscription: SubscriptionId(2), why }];
+    assert_eq!(said, vec![told(1, Advance { declined, ..advance(world.position(), vec![]) })]);
+    assert_eq!(world.asked.len(), 4, "it was read again with room for twice as much, and then no more");
+    let to = world.commit(vec![add(1000, 1), add(1, 1)]);
+    assert_eq!(world.take(), vec![told(1, advance(to, vec![add(1000, 1)]))], "the others go on");
+    world.asked.clear();
+    world.subscribe(1, vec![(2, one_row(1))]);
+    world.answer_all();
+    assert_eq!(world.take().len(), 1, "and it can be asked for again");
 }

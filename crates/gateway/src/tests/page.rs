@@ -149,6 +149,7 @@ fn values() -> Vec<(&'static str, String)> {
         ANSWER_BYTES_MAX,
         READS_OPEN_MAX,
         ROW_BYTES_MAX,
+        LOAD_BUFFER_BYTES,
         LOAD_BUFFER_BYTES_MAX,
         SUBMITS_OPEN_MAX,
         OWN_OUTCOMES_MAX,

@@ -115,7 +115,7 @@ impl Stage {
         world.knows_outcomes = false;
         world.gateway.settings.limits.undrained_bytes_max = 2000;
         world.gateway.settings.limits.catch_up_undrained_bytes = 200;
-        world.gateway.settings.limits.load_buffer_bytes_max = 600;
+        world.gateway.settings.limits.load_buffer_bytes = 200;
         world.gateway.settings.limits.advance_part_bytes = 120;
         let mut stage = Stage { world, views: BTreeMap::new(), next_session: 1, next_name: 1, next_counter: 1 };
         for client in 1..=CLIENTS {

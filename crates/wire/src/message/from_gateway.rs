@@ -54,7 +54,7 @@ pub struct Declined {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Declination {
-    /// There was no room for it beside the others of its answer: ask again.
+    /// There was no room for it beside the others of its answer, or for what was written while it was read: ask again.
     Later,
     /// It is more than a session ever gets. The text is for people.
     TooLarge(String),
