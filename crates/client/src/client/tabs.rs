@@ -93,8 +93,7 @@ impl Client {
                     known.granted.remove(id);
                     known.unavailable.remove(id);
                 }
-                let kept: BTreeSet<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
-                self.cache.interests.settle(Demand::Tab(tab), &kept);
+                self.settle_tab(tab);
             }
             TabRequest::Announce(call) => self.on_announce(tab, call),
             TabRequest::Ask(tickets) => tickets.into_iter().for_each(|ticket| self.on_ask(tab, ticket)),
@@ -142,6 +141,28 @@ impl Client {
             known.granted.remove(&id);
             known.wanted.insert(id, interest);
         }
+    }
+
+    /// What has come may be the first rows only of what a tab wants whole: then the tab's wish is asked for by itself.
+    pub(super) fn ask_again_for_tabs(&mut self) {
+        for tab in self.leader.tabs() {
+            let Some(known) = self.leader.tab_mut(tab) else { continue };
+            let interests = &self.cache.interests;
+            let comes = |own: &Interest| interests.holds(own) || interests.awaits(Demand::Tab(tab), own);
+            let missed = known.wanted.iter().filter(|(_, own)| !comes(own));
+            let missed: Vec<(SubscriptionId, Interest)> = missed.map(|(id, own)| (*id, own.clone())).collect();
+            if !missed.is_empty() {
+                self.on_subscribe(tab, missed);
+                self.settle_tab(tab);
+            }
+        }
+    }
+
+    /// Gives up what the tab neither has nor waits for.
+    fn settle_tab(&mut self, tab: TabId) {
+        let Some(known) = self.leader.tab_mut(tab) else { return };
+        let kept: BTreeSet<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
+        self.cache.interests.settle(Demand::Tab(tab), &kept);
     }
 
     /// The tab stored this call a moment ago.

@@ -50,6 +50,21 @@ fn a_tab_that_follows_sees_rows_enter_leave_and_move() {
 }
 
 #[test]
+fn a_tab_gets_all_of_a_query_of_which_its_leader_has_just_asked_for_the_first_rows() {
+    let rows: Vec<(i64, &str, i64)> = (0..40).map(|id| (id, "ann", id)).collect();
+    let (mut leader, mut tabs) = followed();
+    let mut gateway = Gateway::with(&rows);
+    let (_, few) = watch(&mut leader, View::Confirmed, of_owner("ann"), ASCENDING, Some(4));
+    let all = watching(&mut tabs[0], of_owner("ann"), None);
+    exchange(&mut leader, &mut tabs);
+    while !gateway.answer(&mut leader).is_empty() {
+        exchange(&mut leader, &mut tabs);
+    }
+    assert_eq!(last(&few), [0, 1, 2, 3]);
+    assert_eq!(all.borrow().last(), Some(&(0..40).collect()), "it waits for nothing");
+}
+
+#[test]
 fn a_row_that_its_leader_holds_in_part_only_is_no_answer_of_a_tab() {
     let (mut leader, mut tabs) = followed();
     let mut gateway = Gateway::with(&[(1, "ann", 3), (2, "ben", 1)]);

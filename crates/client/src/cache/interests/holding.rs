@@ -58,6 +58,12 @@ impl Interests {
         own.any(|own| self.brings(own, interest) && self.by_interest[own].progress == Progress::Live)
     }
 
+    /// Whether something that `demand` needs, and that is not there yet, is to bring `interest`.
+    pub(crate) fn awaits(&self, demand: Demand, interest: &Interest) -> bool {
+        let mut own = self.by_demand.get(&demand).into_iter().flatten();
+        own.any(|own| own.covers(interest) && self.by_interest[own].progress != Progress::Live)
+    }
+
     /// Whether all of `interest` comes with `own`: with any cell, the life of its row; with a query, its answers.
     fn brings(&self, own: &Interest, interest: &Interest) -> bool {
         let by_itself = match interest {
