@@ -2,13 +2,15 @@
 
 mod harness;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use harness::{Harness, Stop, hits, key, note, notes};
-use iolite_client::{CallError, Client, Connection, Limits, MutationStatus, Output, Run, RunError, View};
+use harness::{Harness, Stop, at, hits, key, note, notes};
+use iolite_client::{CallError, Client, Connection, Limits, MutationStatus, Output, ReactionId, Run, RunError, View};
 use iolite_machine::Machine;
-use iolite_values::{ColumnId, KeyRange, Operation, TableId, Value};
-use iolite_wire::message::{FromClient, Verdict};
+use iolite_values::{ColumnId, Condition, Direction, Field, KeyRange, Operation, Query, Row, TableId, Test, Value};
+use iolite_wire::message::{Advance, FromClient, RowSnapshot, Snapshot, Verdict};
 
 fn cancelled(harness: &mut Harness, name: &str) -> Option<String> {
     let counter = harness.mutate(name);
@@ -189,6 +191,118 @@ fn one_subscribe_names_so_many_interests_and_the_next_one_the_rest() {
     assert_eq!(lengths, [1000, 1]);
 }
 
+/// The most values that conditions of a query can name, all of one owner.
+fn one_of_many(owner: usize) -> Query {
+    let values = (0..Test::VALUES_MAX).map(|value| Value::from(format!("{value:02x}")));
+    let field = Field::Cell { column: ColumnId::of("owner"), absent: Value::Null };
+    let condition = |test| Condition { field: field.clone(), test };
+    let mut conditions = vec![condition(Test::OneOf(values.collect())); Query::CONDITIONS_MAX - 1];
+    conditions.push(condition(Test::NotEqual(Value::from(owner.to_string()))));
+    Query { conditions, ..Query::all(TableId::of("tasks"), false) }
+}
+
+#[test]
+fn queries_of_many_values_are_asked_for_in_messages_that_a_gateway_takes() {
+    let mut harness = Harness::new();
+    harness.link();
+    for owner in 0..4 {
+        let query = one_of_many(owner);
+        harness.react(View::Confirmed, move |tx| {
+            tx.query(&query, Direction::Ascending, None).map(drop).map_err(Stop::from)
+        });
+    }
+    harness.welcome(1);
+    assert_eq!(harness.connection(), Connection::Online);
+    harness.load(10, &[]);
+    harness.disconnect();
+    harness.link();
+    harness.welcome(1);
+    assert_eq!(harness.take_subscribed(true).len(), 1, "the others fit no message that resumes");
+    harness.advance(Advance { to: harness.client.at(), ..Advance::default() });
+    assert_eq!(harness.take_subscribed(false).len(), 3);
+    assert_eq!(harness.connection(), Connection::Online);
+}
+
+/// A screen of a query whose conditions take 60,000 bytes.
+fn watch_large(harness: &mut Harness, number: usize) -> ReactionId {
+    let field = Field::Cell { column: ColumnId::of("owner"), absent: Value::Null };
+    let named = Condition { field, test: Test::NotEqual(Value::from(format!("{number:060000}"))) };
+    let query = Query { conditions: vec![named], ..Query::all(TableId::of("tasks"), false) };
+    harness.react(View::Confirmed, move |tx| tx.query(&query, Direction::Ascending, None).map(drop).map_err(Stop::from))
+}
+
+fn failures(harness: &Harness) -> Vec<(ReactionId, &str)> {
+    let failed = harness.other.iter().filter_map(|output| match output {
+        Output::ReactionFailed { reaction, message } => Some((*reaction, message.as_str())),
+        _ => None,
+    });
+    failed.collect()
+}
+
+#[test]
+fn a_clients_queries_take_so_many_bytes_and_who_asks_for_more_fails() {
+    let mut harness = Harness::new();
+    harness.connect();
+    for number in 0..13 {
+        watch_large(&mut harness, number);
+    }
+    harness.load(10, &[]);
+    assert_eq!(failures(&harness), []);
+    let last = watch_large(&mut harness, 13);
+    let told = failures(&harness);
+    assert!(matches!(told[..], [(id, message)] if id == last && message.contains("786432 bytes")), "{told:?}");
+    assert_eq!((harness.take_subscribed(false).len(), harness.connection()), (0, Connection::Online));
+    watch_large(&mut harness, 12);
+    assert_eq!(failures(&harness).len(), 1, "what is held is asked for again");
+}
+
+#[test]
+fn queries_that_nobody_needs_make_room_for_others() {
+    let mut harness = Harness::new();
+    harness.connect();
+    for number in 0..30 {
+        let id = watch_large(&mut harness, number);
+        harness.load(10 + number as u64, &[]);
+        harness.client.stop(id);
+    }
+    assert_eq!(failures(&harness), []);
+    let ended = |message: &FromClient| if let FromClient::Unsubscribe(ids) = message { ids.len() } else { 0 };
+    assert_eq!(harness.sent.iter().map(ended).sum::<usize>(), 30 - 13);
+}
+
+#[test]
+fn what_makes_queries_too_large_as_they_are_answered_fails() {
+    let mut harness = Harness::new();
+    harness.connect();
+    for number in 0..13 {
+        watch_large(&mut harness, number);
+    }
+    harness.load(10, &[]);
+    let title = |number: usize| Value::from(format!("{number:0250}"));
+    let field = Field::Cell { column: ColumnId::of("owner"), absent: Value::Null };
+    let id = harness.react(View::Confirmed, move |tx| {
+        for number in 0..20 {
+            let named = Condition { field: field.clone(), test: Test::NotEqual(title(number)) };
+            let query = Query { conditions: vec![named], ..Query::all(TableId::of("tasks"), false) };
+            drop(tx.query(&query, Direction::Ascending, Some(1)));
+        }
+        Ok(())
+    });
+    let asked = harness.take_subscribed(false);
+    assert_eq!(asked.len(), 20);
+    let reaches = |bound: u8| KeyRange { lower: Arc::from([]), upper: Some(vec![bound; 900].into()) };
+    let row = RowSnapshot { table: TableId::of("tasks"), key: key(1), row: Row::from_parts(true, BTreeMap::new()) };
+    let snapshots = asked.into_iter().map(|(subscription, _)| Snapshot {
+        subscription,
+        rows: vec![row.clone()],
+        reaches: Some(Box::new(reaches(0xff))),
+    });
+    harness.advance(Advance { to: at(20), snapshots: snapshots.collect(), ..Advance::default() });
+    let told = failures(&harness);
+    assert!(matches!(told[..], [(failed, message)] if failed == id && message.contains("786432 bytes")), "{told:?}");
+    assert_eq!(harness.connection(), Connection::Online);
+}
+
 #[test]
 fn a_link_that_does_not_come_about_is_given_up_after_ten_seconds() {
     let mut harness = Harness::new();
@@ -242,7 +356,9 @@ fn the_page_has_the_values_of_the_clients_own() {
         ("Cache::BYTES_MAX", "67108864", "BYTES_MAX: usize = 64 * 1024 * 1024;", include_str!("../src/cache/room.rs")),
         ("SUBSCRIBE_PART", "1000", "SUBSCRIBE_PART: usize = 1000;", portions),
         ("SUBSCRIBE_BYTES", "524288", "SUBSCRIBE_BYTES: usize = 512 * 1024;", portions),
+        ("SUBSCRIBE_PARTS", "12288", "SUBSCRIBE_PARTS: usize = 12 * 1024;", portions),
         ("Interests::TOTAL_MAX", "4096", "TOTAL_MAX: usize = limits::SUBSCRIPTIONS.most;", interests),
+        ("Interests::QUERIES_BYTES_MAX", "786432", "QUERIES_BYTES_MAX: usize = 768 * 1024;", interests),
         ("RESERVE", "1024", "RESERVE: u64 = 1024;", storing),
         ("ACKNOWLEDGE_WITHIN", "200ms", "ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(200);", storing),
         ("LINK_WITHIN", "10s", "LINK_WITHIN: Duration = Duration::from_secs(10);", session),

@@ -47,6 +47,8 @@ pub enum Direction {
 
 impl Query {
     pub const CONDITIONS_MAX: usize = 32;
+    /// Of all conditions together, as [`Query::conditions_bytes`] counts them.
+    pub const CONDITIONS_BYTES_MAX: usize = 64 * 1024;
 
     /// All rows, in the order of their keys.
     pub fn all(table: TableId, live: bool) -> Query {
@@ -99,8 +101,12 @@ impl Query {
     /// About as many bytes as it takes to name it.
     pub fn size_bytes(&self) -> usize {
         let index: usize = self.index.iter().map(Field::size_bytes).sum();
-        let conditions: usize = self.conditions.iter().map(Condition::size_bytes).sum();
-        8 + index + conditions + self.range.size_bytes() + self.keys.size_bytes()
+        8 + index + self.conditions_bytes() + self.range.size_bytes() + self.keys.size_bytes()
+    }
+
+    /// Those of its conditions.
+    pub fn conditions_bytes(&self) -> usize {
+        self.conditions.iter().map(Condition::size_bytes).sum()
     }
 }
 

@@ -129,6 +129,7 @@ fn the_page_has_these_values() {
         ("IndexKey::VALUE_BYTES_MAX", IndexKey::VALUE_BYTES_MAX as u64),
         ("IndexKey::MAX_BYTES", IndexKey::MAX_BYTES as u64),
         ("Query::CONDITIONS_MAX", Query::CONDITIONS_MAX as u64),
+        ("Query::CONDITIONS_BYTES_MAX", Query::CONDITIONS_BYTES_MAX as u64),
         ("Test::VALUES_MAX", Test::VALUES_MAX as u64),
         ("Schema::JSON_BYTES_MAX", Schema::JSON_BYTES_MAX as u64),
         ("Edit::TEXT_BYTES_MAX", Edit::TEXT_BYTES_MAX as u64),

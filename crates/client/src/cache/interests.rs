@@ -5,15 +5,18 @@
 //! the first rows were asked for is, once they are there, the query up to where they reach; `turned` are those which either are stored as live, or are
 //! live, not both.
 
+mod bounds;
 mod holding;
 
 use std::collections::{BTreeMap, BTreeSet};
-
 use std::sync::Arc;
 
 use iolite_values::{Cell, ColumnId, Interest, KeyRange, Read, RowKey};
 use iolite_wire::limits;
 use iolite_wire::message::{First, SubscriptionId};
+
+pub use bounds::TooManyInterests;
+use bounds::query_bytes;
 
 use super::live_queries::LiveQueries;
 use super::live_ranges::LiveRanges;
@@ -26,14 +29,6 @@ pub enum Demand {
     Reaction(crate::ReactionId),
     Tab(crate::TabId),
 }
-
-/// A client cannot subscribe to more at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "a client subscribes to at most {} cells, ranges and queries at once: read a range instead of many single rows",
-    Interests::TOTAL_MAX
-)]
-pub struct TooManyInterests;
 
 #[derive(Debug)]
 struct Subscribed {
@@ -63,6 +58,8 @@ pub struct Interests {
     wanted: BTreeSet<SubscriptionId>,
     /// Those that nobody needs, the least recently used first.
     idle: BTreeMap<(u64, SubscriptionId), Interest>,
+    /// Of all queries.
+    queries_bytes: usize,
     live_ranges: LiveRanges,
     pub(super) live_queries: LiveQueries,
     /// Subscriptions in whose place others came.
@@ -78,6 +75,8 @@ impl Interests {
     pub const IDLE_MAX: usize = 256;
     /// All interests. A gateway takes no more, and a client that resumes names all of them at once.
     pub const TOTAL_MAX: usize = limits::SUBSCRIPTIONS.most;
+    /// The queries among them. A gateway takes some more, for those that grow when it answers.
+    pub const QUERIES_BYTES_MAX: usize = 768 * 1024;
 
     pub(super) fn restored(interests: Vec<Interest>) -> Interests {
         let mut own = Interests::default();
@@ -130,11 +129,7 @@ impl Interests {
         let missed: Vec<Missed> = run.missed.iter().cloned().collect();
         let missing = missed.iter().map(|missed| missed.interest.clone());
         let mut needed: BTreeSet<Interest> = run.reads.keys().map(Read::interest).chain(missing).collect();
-        // Far below the limit there is no need to look which of them are there already.
-        let near = self.by_interest.len() + needed.len() > Self::TOTAL_MAX;
-        if near && !self.has_room_for(needed.iter()) {
-            return Err(TooManyInterests);
-        }
+        self.check_room_for(needed.iter())?;
         for missed in &missed {
             self.require(&missed.interest, missed.first, demand);
         }
@@ -147,13 +142,6 @@ impl Interests {
             self.settle(demand, &needed);
         }
         Ok(missed)
-    }
-
-    /// Whether all of these can be subscribed to beside what somebody needs already.
-    pub(crate) fn has_room_for<'a>(&self, needed: impl Iterator<Item = &'a Interest>) -> bool {
-        let is_idle = |interest: &Interest| self.by_interest.get(interest).is_none_or(|own| own.demands.is_empty());
-        let new = needed.filter(|interest| self.covering(interest, None).is_none_or(|covering| is_idle(&covering)));
-        self.by_interest.len() - self.idle.len() + new.count() <= Self::TOTAL_MAX
     }
 
     /// `demand` needs only `kept` from now on. Interests that nobody needs become idle.
@@ -184,14 +172,6 @@ impl Interests {
         }
     }
 
-    /// Gives up the least recently used interests that nobody needs, past `idle_max`, and so that all are not too many.
-    pub(crate) fn drop_idle(&mut self, idle_max: usize) -> Vec<(SubscriptionId, Interest)> {
-        let too_many = self.by_interest.len().saturating_sub(Self::TOTAL_MAX);
-        let surplus = self.idle.len().saturating_sub(idle_max).max(too_many);
-        let gone: Vec<Interest> = self.idle.values().take(surplus).cloned().collect();
-        gone.into_iter().map(|interest| (self.remove(&interest), interest)).collect()
-    }
-
     /// Gives up the one that was used least recently of those that nobody needs.
     pub(super) fn drop_first_idle(&mut self) -> Option<(SubscriptionId, Interest)> {
         let interest = self.idle.values().next()?.clone();
@@ -203,9 +183,14 @@ impl Interests {
         !self.idle.is_empty()
     }
 
-    /// The last one that was asked for, of those that are live and needed by such only.
-    pub(super) fn last_live(&self, such: impl Fn(&Demand) -> bool) -> Option<SubscriptionId> {
-        let live = self.by_interest.values().filter(|own| own.progress == Progress::Live && !own.demands.is_empty());
+    /// The last one that was asked for, of those of a kind that are live and needed by such only.
+    pub(super) fn last_live(
+        &self,
+        is_of_kind: impl Fn(&Interest) -> bool,
+        such: impl Fn(&Demand) -> bool,
+    ) -> Option<SubscriptionId> {
+        let of_kind = self.by_interest.iter().filter(|(interest, _)| is_of_kind(interest)).map(|(_, own)| own);
+        let live = of_kind.filter(|own| own.progress == Progress::Live && !own.demands.is_empty());
         live.filter(|own| own.demands.iter().all(&such)).map(|own| own.id).max()
     }
 
@@ -312,6 +297,7 @@ impl Interests {
             return;
         }
         let Some(mut own) = self.by_interest.remove(from) else { return };
+        self.queries_bytes = self.queries_bytes - query_bytes(from) + query_bytes(to);
         if own.progress == Progress::Live {
             self.forget_live(from, own.id);
             own.progress = Progress::Requested;
@@ -364,6 +350,7 @@ impl Interests {
         let id = SubscriptionId(self.next_id);
         self.by_id.insert(id, interest.clone());
         self.wanted.insert(id);
+        self.queries_bytes += query_bytes(&interest);
         self.idle.insert((self.uses, id), interest.clone());
         let subscribed =
             Subscribed { id, progress: Progress::Wanted, first, demands: BTreeSet::new(), used: self.uses };
@@ -410,6 +397,7 @@ impl Interests {
     fn remove(&mut self, interest: &Interest) -> SubscriptionId {
         let subscribed = self.by_interest.remove(interest).expect("only known interests are removed");
         self.by_id.remove(&subscribed.id);
+        self.queries_bytes -= query_bytes(interest);
         self.wanted.remove(&subscribed.id);
         self.idle.remove(&(subscribed.used, subscribed.id));
         if subscribed.progress == Progress::Live {
@@ -428,6 +416,7 @@ impl Interests {
             assert!(own.demands.iter().all(known), "a demand knows its interests");
         }
         assert_eq!(self.by_id.len(), self.by_interest.len());
+        assert_eq!(self.queries_bytes, self.by_interest.keys().map(query_bytes).sum::<usize>());
         assert!(self.idle.len() <= self.by_interest.len() && self.wanted.len() <= self.by_interest.len());
         let demanded: usize = self.by_interest.values().map(|own| own.demands.len()).sum();
         assert_eq!(

@@ -7,7 +7,7 @@
 use iolite_values::{Counter, Interest};
 use iolite_wire::message::SubscriptionId;
 
-use super::{Cache, Demand, RowId};
+use super::{Cache, Demand, RowId, TooManyInterests};
 
 /// How much a cache may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,11 +21,6 @@ pub(crate) struct Room {
 impl Cache {
     /// Memory of the rows that a client's cache holds, if the app sets no other limit.
     pub const BYTES_MAX: usize = 64 * 1024 * 1024;
-
-    /// About how much memory the rows take that are held, rather more than less.
-    pub fn bytes(&self) -> usize {
-        self.rows.bytes()
-    }
 
     /// Gives up what nobody needs, past the room that there is. Returns the subscriptions that ended, and the rows of which less is held now.
     pub(crate) fn give_up_idle(&mut self, room: Room) -> (Vec<SubscriptionId>, Vec<RowId>) {
@@ -43,18 +38,40 @@ impl Cache {
         (ended, rows)
     }
 
-    /// What has to go although somebody needs it, if all is needed and it is too much: what was asked for last, of what no mutation needs if there is
-    /// any such, and never what one needs that is on its way.
-    pub(crate) fn one_too_many(&self, room: Room, on_its_way: impl Fn(Counter) -> bool) -> Option<SubscriptionId> {
-        if self.rows.bytes() <= room.bytes_max {
+    /// What has to go although somebody needs it, if all is needed and it is too much, and why: what was asked for last, of what no mutation needs if there
+    /// is any such, and never what one needs that is on its way.
+    pub(crate) fn one_too_many(
+        &self,
+        room: Room,
+        on_its_way: impl Fn(Counter) -> bool,
+    ) -> Option<(SubscriptionId, String)> {
+        let (bytes, bytes_max) = (self.rows.bytes(), room.bytes_max);
+        if bytes > bytes_max {
+            assert!(!self.interests.has_idle(), "what somebody needs goes only when there is nothing else");
+            let last = self.last_needed(|_| true, on_its_way)?;
+            let reason = format!(
+                "what is needed at once takes {bytes} bytes of the cache, which has {bytes_max}: read less at a time, or give it more"
+            );
+            return Some((last, reason));
+        }
+        if !self.interests.has_too_large_queries() {
             return None;
         }
-        assert!(!self.interests.has_idle(), "what somebody needs goes only when there is nothing else");
+        let is_query = |interest: &Interest| matches!(interest, Interest::Query(_));
+        Some((self.last_needed(is_query, on_its_way)?, TooManyInterests::InBytes.to_string()))
+    }
+
+    fn last_needed(
+        &self,
+        is_of_kind: impl Fn(&Interest) -> bool,
+        on_its_way: impl Fn(Counter) -> bool,
+    ) -> Option<SubscriptionId> {
         let mutation = |demand: &Demand| match demand {
             Demand::Mutation(counter) => Some(*counter),
             Demand::Reaction(_) | Demand::Tab(_) => None,
         };
-        let of_no_mutation = self.interests.last_live(|demand| mutation(demand).is_none());
-        of_no_mutation.or_else(|| self.interests.last_live(|demand| !mutation(demand).is_some_and(&on_its_way)))
+        let of_no_mutation = self.interests.last_live(&is_of_kind, |demand| mutation(demand).is_none());
+        let is_free = |demand: &Demand| !mutation(demand).is_some_and(&on_its_way);
+        of_no_mutation.or_else(|| self.interests.last_live(&is_of_kind, is_free))
     }
 }

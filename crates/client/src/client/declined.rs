@@ -30,24 +30,20 @@ impl Client {
     }
 
     /// All that is held is needed, and it is too much: this has to go, and who needs it.
-    pub(super) fn refuse_for_want_of_room(&mut self, subscription: SubscriptionId) {
-        let (bytes, bytes_max) = (self.cache.bytes(), self.limits.cache_bytes_max);
-        let reason = format!(
-            "what is needed at once takes {bytes} bytes of the cache, which has {bytes_max}: read less at a time, or give it more"
-        );
+    pub(super) fn refuse_for_want_of_room(&mut self, subscription: SubscriptionId, reason: &str) {
         let Some((interest, demands, rows)) = self.cache.take_out(subscription) else { return };
         // First, or a tab that had it would be told to ask again.
-        self.leader.revoke(&interest, &reason);
+        self.leader.revoke(&interest, reason);
         self.note_lost(rows);
         for demand in demands {
             match demand {
                 Demand::Reaction(id) => {
                     if self.reactions.fail(id) {
                         self.cache.interests.settle(demand, &BTreeSet::new());
-                        self.outputs.push_back(Output::ReactionFailed { reaction: id, message: reason.clone() });
+                        self.outputs.push_back(Output::ReactionFailed { reaction: id, message: reason.into() });
                     }
                 }
-                Demand::Mutation(counter) => self.give_up(counter, &reason),
+                Demand::Mutation(counter) => self.give_up(counter, reason),
                 // It has been told.
                 Demand::Tab(_) => {}
             }

@@ -154,8 +154,8 @@ impl Client {
                 self.send(FromClient::Unsubscribe(part.to_vec()));
             }
         }
-        if let Some(subscription) = surplus {
-            self.refuse_for_want_of_room(subscription);
+        if let Some((subscription, reason)) = surplus {
+            self.refuse_for_want_of_room(subscription, &reason);
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
             let first = |id: &SubscriptionId| Some((*id, self.cache.interests.first_rows(*id)?));

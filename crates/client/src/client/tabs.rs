@@ -14,7 +14,7 @@ use iolite_wire::message::{Declination, Goodbye, GoodbyeReason, SubscriptionId};
 use iolite_wire::tabs::{FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab};
 
 use super::Client;
-use crate::cache::{Demand, TooManyInterests};
+use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
 use crate::queue::{Entry, Mutation, OfflineCheck, Stage};
 use crate::tabs::{Answer, CallStatus, News, TabId, Ticket, call_status, ended_as, kind_of};
@@ -133,8 +133,8 @@ impl Client {
     fn on_subscribe(&mut self, tab: TabId, interests: Vec<(SubscriptionId, Interest)>) {
         let Some(known) = self.leader.tab_mut(tab) else { return };
         for (id, interest) in interests {
-            if !self.cache.interests.has_room_for(std::iter::once(&interest)) {
-                known.decline(id, Declination::TooLarge(TooManyInterests.to_string()));
+            if let Err(error) = self.cache.interests.check_room_for(std::iter::once(&interest)) {
+                known.decline(id, Declination::TooLarge(error.to_string()));
                 continue;
             }
             self.cache.interests.require(&interest, None, Demand::Tab(tab));

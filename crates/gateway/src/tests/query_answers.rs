@@ -278,10 +278,14 @@ fn a_sessions_queries_take_so_many_bytes() {
         own
     };
     let mut world = watched();
-    world.subscribe(1, vec![(2, query(&long(limits::QUERIES_BYTES_MAX / 2)))]);
-    world.answer_all();
-    assert_eq!(world.take().len(), 1);
-    world.subscribe(1, vec![(3, query(&long(limits::QUERIES_BYTES_MAX / 2)))]);
+    let large = query(&long(Query::CONDITIONS_BYTES_MAX - 100));
+    let fitting = limits::QUERIES_BYTES_MAX / Query::CONDITIONS_BYTES_MAX - 1;
+    for name in (2..).take(fitting) {
+        world.subscribe(1, vec![(name, large.clone())]);
+        world.answer_all();
+        assert_eq!(world.take().len(), 1, "{name}");
+    }
+    world.subscribe(1, vec![(100, large.clone()), (101, large)]);
     assert_eq!(world.goodbye(1).0, GoodbyeReason::Limit);
 }
 

@@ -84,6 +84,10 @@ impl Table {
         if query.conditions.len() > Query::CONDITIONS_MAX {
             return Err(QueryError::TooMany { table: table(), what: "conditions", max: Query::CONDITIONS_MAX });
         }
+        if query.conditions_bytes() > Query::CONDITIONS_BYTES_MAX {
+            let max = Query::CONDITIONS_BYTES_MAX;
+            return Err(QueryError::TooMany { table: table(), what: "bytes in its conditions", max });
+        }
         let bounds = [&query.range, &query.keys]
             .map(|range| [range.lower.len(), range.upper.as_ref().map_or(0, |own| own.len())]);
         if bounds.into_iter().flatten().any(|length| length > IndexKey::MAX_BYTES + 1) {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, ClientId, Counter, Decision, Direction, Interest, Read, SchemaHash, StoreIncarnation, Timestamp,
+    Attempt, ClientId, Condition, Counter, Decision, Direction, Field, Interest, KeyRange, Read, SchemaHash,
+    StoreIncarnation, Test, Timestamp, Value,
 };
 
 use super::{ProtocolVersion, SubscriptionId};
@@ -55,6 +56,31 @@ pub struct Subscribe {
     pub interests: Vec<(SubscriptionId, Interest)>,
     /// Of these queries only so much: the answer says how far it reaches, and the subscription is to the query up to there.
     pub first: BTreeMap<SubscriptionId, First>,
+}
+
+impl Subscribe {
+    /// How many parts of the message an interest takes, at most: [`crate::limits::FROM_CLIENT`] counts them.
+    pub fn parts_of(interest: &Interest) -> usize {
+        let value = |value: &Value| usize::from(*value != Value::Null);
+        let field = |field: &Field| match field {
+            Field::Key(_) => 1,
+            Field::Cell { column: _, absent } => 1 + value(absent),
+        };
+        let condition = |Condition { field: own, test }: &Condition| {
+            let list = usize::from(matches!(test, Test::OneOf(_)));
+            1 + field(own) + list + test.values().count()
+        };
+        let bounds = |range: &KeyRange| usize::from(*range != KeyRange::all());
+        match interest {
+            // The subscription itself, and the cell's name or the range.
+            Interest::Cell(_) | Interest::Range { .. } => 2,
+            Interest::Query(query) => {
+                let fields = query.index.iter().map(field).sum::<usize>();
+                let conditions = query.conditions.iter().map(condition).sum::<usize>();
+                2 + fields + bounds(&query.range) + bounds(&query.keys) + conditions
+            }
+        }
+    }
 }
 
 /// So many rows of a query, from one end of its range.

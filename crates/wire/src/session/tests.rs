@@ -1,9 +1,15 @@
 //! The codec's behaviour over a session.
 
-use iolite_values::{Attempt, Cell, ColumnId, Counter, Decision, Operation, RowKey, TableId, Timestamp, Value, Write};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use iolite_values::{
+    Attempt, Cell, ColumnId, Condition, Counter, Decision, Field, Interest, KeyRange, Operation, Query, RowKey,
+    TableId, Test, Timestamp, Value, Write,
+};
 
 use super::*;
-use crate::message::Submit;
+use crate::message::{Submit, Subscribe, SubscriptionId};
 
 fn cell(row: i64) -> Cell {
     Cell { table: TableId::of("t"), row: RowKey::new(&[Value::Int(row)]).expect("short"), column: ColumnId::of("c") }
@@ -90,4 +96,44 @@ fn fields_of_a_later_version_are_skipped() {
     // Field 100 of the frame: a length of 3.
     frame.extend([0xa2, 0x06, 3, 1, 2, 3]);
     assert_eq!(SessionDecoder::new().decode(&frame), Ok(submit([1])));
+}
+
+#[test]
+fn a_subscription_takes_as_many_parts_as_it_counts() {
+    let range = KeyRange::one(&cell(1).row);
+    let stars = Field::Cell { column: ColumnId::of("stars"), absent: Value::Int(0) };
+    let tests = [
+        Test::Equal(Value::Null),
+        Test::BeginsWith("a".into()),
+        Test::OneOf((0..9).map(Value::Int).collect()),
+        Test::OneOf([].into()),
+    ];
+    let condition =
+        |test| Condition { field: Field::Cell { column: ColumnId::of("owner"), absent: Value::Null }, test };
+    let query = Query {
+        index: vec![Field::Key(0), stars],
+        range: range.clone(),
+        conditions: tests.map(condition).into(),
+        ..Query::all(TableId(1), false)
+    };
+    let interests = [
+        Interest::Cell(cell(1)),
+        Interest::Range { table: TableId(1), range: range.clone() },
+        Interest::Query(Arc::new(Query::all(TableId(1), false))),
+        Interest::Query(Arc::new(query.within(&range))),
+        Interest::Query(Arc::new(query)),
+    ];
+    for interest in interests {
+        let parts = Subscribe::parts_of(&interest);
+        let interests = vec![(SubscriptionId(1), interest)];
+        let subscribe = FromClient::Subscribe(Subscribe { held: false, interests, first: BTreeMap::new() });
+        let proto = from_client::write(&subscribe, &mut Writer::default());
+        let encode = |parts: usize| {
+            let parts = limits::Limit { most: parts, of: "parts" };
+            frame::encode(&proto, shapes::FROM_CLIENT_FRAME, FrameLimits { parts, ..limits::FROM_CLIENT }).map(drop)
+        };
+        // The message is a part of its frame.
+        assert_eq!(encode(1 + parts), Ok(()), "{subscribe:?}");
+        assert!(encode(parts).is_err(), "{parts} parts: {subscribe:?}");
+    }
 }

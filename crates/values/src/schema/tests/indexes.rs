@@ -159,3 +159,22 @@ fn a_condition_names_so_many_values() {
         Err(QueryError::TooMany { max: Test::VALUES_MAX, .. })
     ));
 }
+
+#[test]
+fn the_conditions_of_a_query_take_so_many_bytes() {
+    let schema = by_owner();
+    let field = schema.table("notes").and_then(|table| table.field("title")).expect("a column");
+    let of = |bytes: usize| {
+        let begins =
+            |bytes: usize| Condition { field: field.clone(), test: Test::BeginsWith("x".repeat(bytes).into()) };
+        let mut query = Query { conditions: vec![begins(9), begins(0)], ..notes() };
+        let rest = bytes - query.conditions_bytes();
+        query.conditions[1] = begins(rest);
+        query
+    };
+    assert_eq!(check(&schema, of(Query::CONDITIONS_BYTES_MAX)), Ok(()));
+    assert!(matches!(
+        check(&schema, of(Query::CONDITIONS_BYTES_MAX + 1)),
+        Err(QueryError::TooMany { max: Query::CONDITIONS_BYTES_MAX, .. })
+    ));
+}
