@@ -10,6 +10,7 @@ mod advance;
 mod declined;
 mod ending;
 mod mutations;
+mod narrowing;
 mod reactions;
 mod resting;
 mod runs;

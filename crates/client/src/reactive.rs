@@ -123,6 +123,14 @@ impl Reactions {
         going.map(|reaction| reaction.state = ReactionState::Failed).is_some()
     }
 
+    /// What a reaction's last run read, if it has nothing left to run for.
+    pub(crate) fn reads(&self, id: ReactionId) -> Option<impl Iterator<Item = &Read>> {
+        match &self.reactions.get(&id)?.state {
+            ReactionState::Done(reads) => Some(reads.iter().map(|(read, _)| read)),
+            ReactionState::Due | ReactionState::Missing(_) | ReactionState::Failed => None,
+        }
+    }
+
     /// Those that wait for data.
     pub(crate) fn missing(&self) -> impl Iterator<Item = ReactionId> {
         let missing = |reaction: &Reaction| matches!(reaction.state, ReactionState::Missing(_));

@@ -7,6 +7,7 @@
 
 mod bounds;
 mod holding;
+mod narrowing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -62,6 +63,8 @@ pub struct Interests {
     queries_bytes: usize,
     live_ranges: LiveRanges,
     pub(super) live_queries: LiveQueries,
+    /// Queries of which something else is needed than before.
+    doubtful: BTreeSet<SubscriptionId>,
     /// Subscriptions in whose place others came.
     superseded: Vec<SubscriptionId>,
     /// Those that began or ended to be live since they were last stored, an even number of times taken as never.
@@ -112,13 +115,19 @@ impl Interests {
             // If what is on its way is not enough, it is asked for again once it is there.
             Some(_) => {}
         }
+        self.attach(&covering, demand);
+        covering
+    }
+
+    /// `demand` needs this from now on, which is known.
+    fn attach(&mut self, interest: &Interest, demand: Demand) {
         self.uses += 1;
-        let subscribed = self.by_interest.get_mut(&covering).expect("it is there or was just put there");
+        let subscribed = self.by_interest.get_mut(interest).expect("it is known");
         self.idle.remove(&(subscribed.used, subscribed.id));
         subscribed.demands.insert(demand);
         subscribed.used = self.uses;
-        self.by_demand.entry(demand).or_default().insert(covering.clone());
-        covering
+        self.doubtful.insert(subscribed.id);
+        self.by_demand.entry(demand).or_default().insert(interest.clone());
     }
 
     /// Keeps subscribed what a run read, and asks for what it missed, which is returned.
@@ -163,7 +172,7 @@ impl Interests {
         let Some(subscribed) = self.by_interest.get_mut(interest) else { return };
         subscribed.demands.remove(&demand);
         match (subscribed.demands.is_empty(), subscribed.progress) {
-            (false, _) => {}
+            (false, _) => drop(self.doubtful.insert(subscribed.id)),
             // Nothing of it is here, or on its way.
             (true, Progress::Wanted) => drop(self.remove(interest)),
             (true, Progress::Requested | Progress::Live) => {
@@ -377,7 +386,10 @@ impl Interests {
         turn(&mut self.turned, interest);
         match interest {
             Interest::Range { .. } => self.live_ranges.insert(interest),
-            Interest::Query(query) => self.live_queries.insert(id, query),
+            Interest::Query(query) => {
+                self.live_queries.insert(id, query);
+                self.doubt_wider(interest);
+            }
             Interest::Cell(_) => {}
         }
     }
@@ -399,6 +411,7 @@ impl Interests {
         self.by_id.remove(&subscribed.id);
         self.queries_bytes -= query_bytes(interest);
         self.wanted.remove(&subscribed.id);
+        self.doubtful.remove(&subscribed.id);
         self.idle.remove(&(subscribed.used, subscribed.id));
         if subscribed.progress == Progress::Live {
             self.forget_live(interest, subscribed.id);

@@ -21,6 +21,8 @@ pub(super) struct LiveQueries {
     of_row: BTreeMap<RowId, BTreeSet<SubscriptionId>>,
     /// Rows that lost their last query with a query that ended, until the cache has looked at them.
     left: BTreeSet<RowId>,
+    /// Those that have more than twice as many members as when this was last asked.
+    grown: BTreeSet<SubscriptionId>,
 }
 
 #[derive(Debug)]
@@ -28,17 +30,30 @@ struct LiveQuery {
     query: Arc<Query>,
     order: BTreeSet<IndexKey>,
     places: BTreeMap<RowKey, IndexKey>,
+    /// How many members there were when it had last grown, or the fewest since.
+    members: usize,
+}
+
+impl LiveQuery {
+    /// The members in a part of its range.
+    fn within(&self, range: &KeyRange) -> impl DoubleEndedIterator<Item = &IndexKey> + use<'_> {
+        let lower: Bound<&[u8]> = Bound::Included(&range.lower);
+        let upper = range.upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let found = (!range.is_empty()).then(|| self.order.range::<[u8], _>((lower, upper)));
+        found.into_iter().flatten()
+    }
 }
 
 impl LiveQueries {
     pub(super) fn insert(&mut self, id: SubscriptionId, query: &Arc<Query>) {
-        let new = LiveQuery { query: query.clone(), order: BTreeSet::new(), places: BTreeMap::new() };
+        let new = LiveQuery { query: query.clone(), order: BTreeSet::new(), places: BTreeMap::new(), members: 0 };
         self.queries.insert(id, new);
         self.by_table.entry(query.table).or_default().insert(id);
     }
 
     pub(super) fn remove(&mut self, id: SubscriptionId) {
         self.clear_members(id);
+        self.grown.remove(&id);
         let Some(gone) = self.queries.remove(&id) else { return };
         if let Some(of_table) = self.by_table.get_mut(&gone.query.table) {
             of_table.remove(&id);
@@ -80,8 +95,12 @@ impl LiveQueries {
                     own.order.insert(place.clone());
                     own.places.insert(id.1.clone(), place);
                     self.of_row.entry(id.clone()).or_default().insert(*subscription);
+                    if own.order.len() > 2 * own.members {
+                        self.grown.insert(*subscription);
+                    }
                 }
                 None => {
+                    own.members = own.members.min(own.order.len());
                     let of_row = self.of_row.get_mut(id).expect("it was a member");
                     of_row.remove(subscription);
                     if of_row.is_empty() {
@@ -90,6 +109,49 @@ impl LiveQueries {
                 }
             }
         }
+    }
+
+    /// The queries that have more than twice as many members as when this was last asked.
+    pub(super) fn take_grown(&mut self) -> BTreeSet<SubscriptionId> {
+        let grown = std::mem::take(&mut self.grown);
+        for id in &grown {
+            if let Some(own) = self.queries.get_mut(id) {
+                own.members = own.order.len();
+            }
+        }
+        grown
+    }
+
+    /// How many members a query has.
+    pub(super) fn count(&self, id: SubscriptionId) -> usize {
+        self.queries.get(&id).map_or(0, |own| own.order.len())
+    }
+
+    /// How many of them are in a part of its range.
+    pub(super) fn count_in(&self, id: SubscriptionId, range: &KeyRange) -> usize {
+        self.queries.get(&id).map_or(0, |own| own.within(range).count())
+    }
+
+    /// Where so many members of a query end, from one end on.
+    pub(super) fn place(&self, id: SubscriptionId, direction: Direction, members: usize) -> Option<&IndexKey> {
+        let order = &self.queries.get(&id)?.order;
+        match direction {
+            Direction::Ascending => order.iter().nth(members.checked_sub(1)?),
+            Direction::Descending => order.iter().nth_back(members.checked_sub(1)?),
+        }
+    }
+
+    /// The part of a query's range that is one row, if this interest is in a row that is a member.
+    pub(super) fn range_of_row(&self, id: SubscriptionId, interest: &Interest) -> Option<KeyRange> {
+        let own = self.queries.get(&id)?;
+        let (table, key) = match interest {
+            Interest::Cell(cell) => (cell.table, cell.row.clone()),
+            Interest::Range { table, range } => (*table, one_row(range)?),
+            Interest::Query(_) => return None,
+        };
+        let place = (table == own.query.table).then(|| own.places.get(&key)).flatten()?.as_bytes();
+        let from = KeyRange { lower: place.into(), upper: None };
+        Some(from.ending_with(place, Direction::Ascending))
     }
 
     pub(super) fn has_row(&self, id: &RowId) -> bool {
@@ -148,10 +210,7 @@ impl LiveQueries {
         let narrowest =
             self.of_table(query.table).filter(|own| own.query.covers(query)).min_by_key(|own| own.order.len());
         let own = narrowest?;
-        let lower: Bound<&[u8]> = Bound::Included(&query.range.lower);
-        let upper = query.range.upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let found = (!query.range.is_empty()).then(|| own.order.range::<[u8], _>((lower, upper)));
-        Some((&own.query, found.into_iter().flatten()))
+        Some((&own.query, own.within(&query.range)))
     }
 
     fn of_table(&self, table: TableId) -> impl Iterator<Item = &LiveQuery> {

@@ -144,7 +144,10 @@ impl Client {
         if !self.session.is_open() {
             return false;
         }
-        let (ended, rows) = self.cache.give_up_idle(self.limits.room());
+        let (mut ended, mut rows) = self.narrow();
+        let (idle, of_idle) = self.cache.give_up_idle(self.limits.room());
+        ended.extend(idle);
+        rows.extend(of_idle);
         let wanted = self.cache.interests.take_wanted();
         let surplus = self.cache.one_too_many(self.limits.room(), |counter| self.queue.is_on_its_way(counter));
         let nothing = ended.is_empty() && wanted.is_empty() && surplus.is_none();

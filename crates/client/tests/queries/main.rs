@@ -4,6 +4,7 @@
 mod harness;
 
 mod asking;
+mod narrowing;
 mod optimistic;
 mod random;
 mod reading;
