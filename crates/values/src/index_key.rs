@@ -2,7 +2,7 @@
 //!
 //! Invariants: keys of one index are in the order of the values of its fields, and of the primary key where these are equal: null first, then as values are
 //! ordered; no two rows have one key. Of a long string or of long bytes only the beginning is in the key, so that no key is too long: rows whose values
-//! agree in it stand in the order of their primary keys.
+//! agree in it stand in the order of their primary keys. So a key tells a value only if it is shorter than what a key has of one at most.
 //! Source: as of row keys; floats in the order of IEEE 754's totalOrder.
 
 use std::borrow::{Borrow, Cow};
@@ -24,7 +24,7 @@ const NULL: u8 = 0x01;
 const FLOAT: u8 = 0x21;
 
 impl IndexKey {
-    /// Of a string or of bytes, so many are in the key.
+    /// Of a string or of bytes, so many are in the key. One that has as many looks there like every longer one that begins so.
     pub const VALUE_BYTES_MAX: usize = 256;
 
     /// The longest there is: as many fields as an index can have, each as long as can be.
@@ -82,7 +82,7 @@ impl Borrow<[u8]> for IndexKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexRange {
     pub range: KeyRange,
-    /// Whether a value was cut: rows of the range may differ from it behind the cut, and a condition has to tell.
+    /// Whether a value is long: rows of the range may differ from it behind what keys have, and a condition has to tell.
     pub is_cut: bool,
 }
 
@@ -94,7 +94,7 @@ impl IndexRange {
         for value in equal {
             is_cut |= encode_indexed(value, &mut prefix);
         }
-        // What is equal as far as it is in the key may lie on either side: of a cut value, whether it is in does not depend on the bound.
+        // What is equal as far as it is in the key may lie on either side: of a long value, whether it is in does not depend on the bound.
         let mut bound = |value: &Value, is_behind: fn(bool) -> bool| {
             let mut bytes = prefix.clone();
             let cut = encode_indexed(value, &mut bytes);
@@ -117,9 +117,10 @@ impl IndexRange {
     }
 }
 
-/// Appends a value. Says whether it was cut.
+/// Appends a value. Says whether others have the same bytes, because it or they are cut.
 pub(crate) fn encode_indexed(value: &Value, out: &mut Vec<u8>) -> bool {
     let cut = |bytes: &[u8]| bytes.len().min(IndexKey::VALUE_BYTES_MAX);
+    let is_shared = |bytes: &[u8]| bytes.len() >= IndexKey::VALUE_BYTES_MAX;
     match value {
         Value::Null => out.push(NULL),
         Value::Float(number) => {
@@ -130,11 +131,11 @@ pub(crate) fn encode_indexed(value: &Value, out: &mut Vec<u8>) -> bool {
         }
         Value::String(text) => {
             encode_escaped(STRING, &text.as_bytes()[..cut(text.as_bytes())], out);
-            return text.len() > IndexKey::VALUE_BYTES_MAX;
+            return is_shared(text.as_bytes());
         }
         Value::Bytes(bytes) => {
             encode_escaped(BYTES, &bytes[..cut(bytes)], out);
-            return bytes.len() > IndexKey::VALUE_BYTES_MAX;
+            return is_shared(bytes);
         }
         Value::Bool(_) | Value::Int(_) | Value::Id(_) => encode(value, out).expect("a key holds such a value"),
     }

@@ -1,5 +1,7 @@
 //! What is asked for, and which index answers.
 
+mod long_values;
+
 use std::borrow::Cow;
 use std::ops::Bound;
 

@@ -148,8 +148,21 @@ fn a_long_string_is_in_an_index_by_its_beginning() {
                 .all(|key| range.contains_bytes(key.as_bytes()))
         );
     }
-    let fits = Value::from("x".repeat(IndexKey::VALUE_BYTES_MAX));
-    assert!(!IndexRange::new(&[fits], Bound::Unbounded, Bound::Unbounded).is_cut);
+}
+
+#[test]
+fn a_key_tells_a_value_only_if_no_longer_one_has_the_same_key() {
+    for (length, is_told) in [(-1, true), (0, false), (1, false)] {
+        let length = IndexKey::VALUE_BYTES_MAX.checked_add_signed(length).expect("some are in a key");
+        for value in [Value::from("x".repeat(length)), Value::bytes(vec![0; length])] {
+            let ranges = [
+                IndexRange::new(std::slice::from_ref(&value), Bound::Unbounded, Bound::Unbounded),
+                IndexRange::new(&[], Bound::Excluded(&value), Bound::Unbounded),
+                IndexRange::new(&[], Bound::Unbounded, Bound::Included(&value)),
+            ];
+            assert_eq!(ranges.map(|found| !found.is_cut), [is_told; 3], "{length} bytes");
+        }
+    }
 }
 
 #[test]
