@@ -6,6 +6,8 @@
 
 mod entering;
 
+pub use entering::may_bring;
+
 use crate::{Element, Operation, Read, Write};
 
 /// How two operations on one cell, valid in the same state, go together.

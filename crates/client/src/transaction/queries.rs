@@ -1,11 +1,12 @@
 //! Queries inside a transaction.
 //!
 //! Invariants: an answer is complete: of a query with a limit, the rows are the first ones that there are, and what is noted as read ends with the last of
-//! them. A mutation notes each row that it was given by a read of its own, as what a query reads says only which rows come in.
+//! them. A mutation notes each row that it was given by a read of its own, as what a query reads says only which rows come in; and each row that its own
+//! writes may bring in, as whether they do rests on what else is in the row.
 
 use std::sync::Arc;
 
-use iolite_values::{Direction, Interest, KeyRange, Query, Read, Row, RowKey, TableId};
+use iolite_values::{Direction, Interest, KeyRange, Query, Read, Row, RowKey, TableId, may_bring};
 use iolite_wire::message::First;
 
 use super::{Missed, RunError, RunOf, Transaction};
@@ -42,18 +43,30 @@ impl Transaction<'_> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let Some((seen, rows)) = self.answered(query, direction, limit) else {
+        let answered = self.answered(query, direction, limit);
+        let seen = answered.as_ref().map_or(&query.range, |(seen, _)| seen);
+        let seen = query.with_range(seen.clone());
+        let brought = self.note_brought_in(&seen);
+        let Some((_, rows)) = answered else {
             let missed = self.missed(query, direction, limit);
             self.run.note_missed(missed)?;
             return Err(RunError::Stopped);
         };
+        brought?;
         if let RunOf::Mutation(_) = self.run.of {
             for (key, _) in &rows {
                 self.note(Read::Range { table: query.table, range: KeyRange::one(key) })?;
             }
         }
-        self.note(Read::Query(Arc::new(query.with_range(seen))))?;
+        self.note(Read::Query(Arc::new(seen)))?;
         Ok(rows)
+    }
+
+    /// Notes the rows that the transaction's own writes may bring into a query, all of them also where one is not known yet: so they are fetched at once.
+    fn note_brought_in(&mut self, query: &Query) -> Result<(), RunError> {
+        let rows: Vec<RowKey> = may_bring(query, &self.run.writes).cloned().collect();
+        let noted = rows.iter().map(|key| self.note(Read::Range { table: query.table, range: KeyRange::one(key) }));
+        noted.fold(Ok(()), Result::and)
     }
 
     /// The rows, and the range that they are all answers of; none if there may be others.

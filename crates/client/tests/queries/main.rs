@@ -20,8 +20,8 @@ use std::sync::Arc;
 use harness::{Harness, Stop, at, key};
 use iolite_client::{ReactionId, Transaction, View};
 use iolite_values::{
-    Cell, CellState, ColumnId, Condition, Direction, Field, IndexKey, IndexRange, Interest, Operation, Query, Row,
-    RowKey, TableId, Test, Value, Write,
+    Cell, CellState, ColumnId, Condition, Direction, Field, IndexKey, IndexRange, Interest, KeyRange, Operation, Query,
+    Read, Row, RowKey, TableId, Test, Value, Write,
 };
 use iolite_wire::client_storage::StoredRow;
 use iolite_wire::message::{Advance, First, FromClient, RowSnapshot, Snapshot, SubscriptionId};

@@ -189,3 +189,79 @@ fn a_mutation_that_queried_runs_again_when_a_row_that_one_before_it_changed_turn
     confirm(&mut harness, &mut gateway, counter, vec![put(1, "owner", "ann")]);
     assert_eq!(seen.borrow().last(), Some(&vec![1]));
 }
+
+/// Tasks 1 of ann and 5 of ben, of which the query has the first, and what a mutation writes before it asks the query. Of row 5 it is known that it is there.
+fn asking_after(writes: Vec<Write>, limit: Option<usize>) -> (Harness, Gateway, Seen) {
+    let (mut harness, mut gateway, _) = showing(&[(1, "ann", 1), (5, "ben", 7)], limit);
+    harness.react(View::Confirmed, |tx| tx.exists(tasks(), &key(5)).map(drop).map_err(stopped));
+    gateway.answer(&mut harness);
+    let seen = Seen::default();
+    let log = seen.clone();
+    harness.mutator("ask", move |tx| {
+        for write in &writes {
+            tx.write(write.cell.clone(), write.operation.clone()).map_err(stopped)?;
+        }
+        log.borrow_mut().push(ids(tx, &of_owner("ann"), limit)?);
+        Ok(())
+    });
+    harness.mutate("ask");
+    (harness, gateway, seen)
+}
+
+fn asked_rows(asked: &[(Interest, Option<First>)]) -> Vec<Interest> {
+    asked.iter().map(|(interest, _)| interest.clone()).collect()
+}
+
+fn whole(id: i64) -> Interest {
+    Interest::Range { table: tasks(), range: KeyRange::one(&key(id)) }
+}
+
+#[test]
+fn a_mutation_waits_for_a_row_that_its_own_write_may_bring_into_its_query() {
+    for limit in [None, Some(2), Some(1)] {
+        let (mut harness, mut gateway, seen) =
+            asking_after(vec![put(5, "owner", "ann"), put(5, "stars", Value::Int(0))], limit);
+        assert_eq!(*seen.borrow(), Vec::<Vec<i64>>::new(), "it is not known yet what is to be answered");
+        assert!(harness.take_submits().is_empty());
+        assert_eq!(asked_rows(&gateway.answer(&mut harness)), [whole(5)]);
+        let expected = if limit == Some(1) { vec![5] } else { vec![5, 1] };
+        assert_eq!(*seen.borrow(), [expected]);
+        let submitted = harness.take_submits().remove(0);
+        assert!(submitted.reads.contains(&Read::Range { table: tasks(), range: KeyRange::one(&key(5)) }));
+    }
+}
+
+#[test]
+fn a_mutation_waits_for_no_row_that_its_own_writes_keep_out_of_its_query_or_do_not_bring_in() {
+    let add = Write { cell: cell(5, "votes"), operation: Operation::Add(1) };
+    for writes in [vec![put(5, "owner", "cid")], vec![add], vec![]] {
+        let (mut harness, _, seen) = asking_after(writes, None);
+        assert_eq!(*seen.borrow(), [[1]]);
+        assert_eq!(harness.take_submits().len(), 1);
+    }
+    // Behind the last row that is asked for nothing is looked at.
+    let (mut harness, _, seen) = asking_after(vec![put(5, "owner", "ann"), put(5, "stars", Value::Int(3))], Some(1));
+    assert_eq!((last(&seen), harness.take_submits().len()), (vec![1], 1));
+}
+
+/// What another client writes to the row satisfies the query only together with what the mutation writes to it.
+#[test]
+fn a_mutation_runs_again_when_a_row_comes_into_its_query_by_the_writes_of_two() {
+    let (mut harness, mut gateway, _) = showing(&[(1, "ann", 1), (5, "ben", 7)], None);
+    watch(&mut harness, View::Confirmed, of_owner("ben"), ASCENDING, None);
+    gateway.answer(&mut harness);
+    let starred = with_stars(&of_owner("ann"), 9);
+    watch(&mut harness, View::Confirmed, starred.clone(), ASCENDING, None);
+    gateway.answer(&mut harness);
+    let seen = Seen::default();
+    let log = seen.clone();
+    harness.mutator("star", move |tx| {
+        tx.write(cell(5, "stars"), Operation::Put(Value::Int(9))).map_err(stopped)?;
+        log.borrow_mut().push(ids(tx, &starred, None)?);
+        Ok(())
+    });
+    harness.mutate("star");
+    assert_eq!(last(&seen), Vec::<i64>::new(), "it is ben's");
+    gateway.commit(&mut harness, vec![put(5, "owner", "ann")]);
+    assert_eq!(last(&seen), [5]);
+}

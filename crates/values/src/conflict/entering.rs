@@ -11,14 +11,19 @@ use crate::index_key::{encode_indexed, fixed_values, has_some_with};
 use crate::query::{Condition, Field, Query, Test};
 use crate::{Cell, ColumnId, Operation, Row, RowKey, Value, Write};
 
-/// Whether any row that these writes of one transaction change may come in by them.
-pub(super) fn may_bring_any(query: &Query, writes: &[Write]) -> bool {
+/// The rows that may come in by these writes of one transaction.
+pub fn may_bring<'a>(query: &Query, writes: &'a [Write]) -> impl Iterator<Item = &'a RowKey> {
     let concerns = |cell: &Cell| cell.table == query.table && query.keys.contains(&cell.row);
     let mut rows: BTreeMap<&RowKey, Known<'_>> = BTreeMap::new();
     for write in writes.iter().filter(|write| concerns(&write.cell)) {
         rows.entry(&write.cell.row).or_default().take(write);
     }
-    rows.into_iter().any(|(key, known)| known.may_enter(query, key))
+    rows.into_iter().filter(|(key, known)| known.may_enter(query, key)).map(|(key, _)| key)
+}
+
+/// Whether any row may come in by them.
+pub(super) fn may_bring_any(query: &Query, writes: &[Write]) -> bool {
+    may_bring(query, writes).next().is_some()
 }
 
 /// What is known of a row from a transaction's writes to it alone.
