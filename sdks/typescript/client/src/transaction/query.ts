@@ -59,8 +59,8 @@ export type PlaceOf<T> =
 /**
  * A query that is being put together: each step makes another one. Nothing is read before `all`, `first` or `count`.
  *
- * @throws code `transaction`, at the step or when it is read: for a column that is not there, a value or a comparison that does not fit one, and for an order
- * with a limit, or a row to come after, where no index has that order.
+ * @throws code `transaction`, at the step or when it is read: for a column that is not there, a value or a comparison that does not fit one, a string with half
+ * of a character (a surrogate without the other one), and for an order with a limit, or a row to come after, where no index has that order.
  */
 export interface Query<T> {
   /** Only rows of which this holds, and what was asked before. */

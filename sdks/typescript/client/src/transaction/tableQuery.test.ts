@@ -57,6 +57,35 @@ test("values of every type go as the core reads them, and undefined asks for not
   assert.deepEqual(asked, [[3, { where, orderBy: [] }]]);
 });
 
+test("bytes are asked for by what they are, whatever class of bytes they have", () => {
+  const { notes, asked } = asking();
+  class Own extends Uint8Array {}
+  const raw = [Buffer.from([1, 255]), Own.of(1, 255), new Uint8Array([0, 1, 255]).subarray(1)];
+  for (const bytes of raw) {
+    notes.where({ raw: bytes }).where({ raw: { gt: bytes, in: [bytes] } }).orderBy("raw").after({ id: "1", raw: bytes }).all();
+  }
+  const where = [
+    ["raw", { eq: "01ff" }],
+    ["raw", { gt: "01ff" }],
+    ["raw", { in: ["01ff"] }],
+  ];
+  assert.deepEqual(asked, raw.map(() => [3, { where, orderBy: [["raw", "asc"]], after: { id: "1", raw: "01ff" } }]));
+});
+
+test("half of a character is refused where it is asked for, and whole ones are not", () => {
+  const { notes, asked } = asking();
+  const refused = { name: "TransactionError", message: /column "title".* half of a character/ };
+  for (const half of ["\ud800", "a\udc00b", "\udc00\ud800"]) {
+    for (const title of [half, { eq: half }, { lt: half }, { in: ["a", half] }, { startsWith: half }]) {
+      assert.throws(() => notes.where({ title }), refused);
+    }
+    assert.throws(() => notes.where({ tags: { contains: half } }), /column "tags".* half of a character/);
+    assert.throws(() => notes.orderBy("title").after({ id: "1", title: half }), refused);
+  }
+  notes.where({ title: "\u{10000}\ufffd" }).all();
+  assert.deepEqual(asked, [[3, { where: [["title", { eq: "\u{10000}\ufffd" }]], orderBy: [] }]]);
+});
+
 test("the first row asks for one, a count for all that are within the limit, and a query can be used twice", () => {
   const { notes, asked } = asking([["1"], ["2"]]);
   const query = notes.orderBy("title");
@@ -99,7 +128,8 @@ test("mistakes are errors at once", () => {
   }
   assert.throws(() => notes.orderBy("title", "down" as "desc"), TransactionError);
   assert.throws(() => notes.where({ title: { like: "a" } }), TransactionError);
-  for (const asked of [new Date(), new Set(["a"]), new Map([["eq", "a"]]), ["a"], [], {}, { undefined }]) {
+  const within = [{ eq: new Date() }, { in: [undefined] }, { in: new Set(["a"]) }, { not: { a: 1 } }];
+  for (const asked of [new Date(), new Set(["a"]), new Map([["eq", "a"]]), ["a"], [], {}, { undefined }, ...within]) {
     assert.throws(() => notes.where({ title: asked }), { name: "TransactionError", message: /column "title"/ }, JSON.stringify(asked));
   }
   assert.throws(() => new TableAccess({} as Scope, { ...table, live: true }).where({}), TransactionError);

@@ -68,7 +68,7 @@ export class TableQuery {
       throw new TransactionError(`after: give it a row of table ${table} as a query returned it, which has ${this.#table.key.join(", ")}`);
     }
     const said = this.#table.columns.filter((name) => row[name] !== undefined && hasOneValue(this.#column(name)));
-    const values = said.map((name) => [name, exact(this.#column(name), row[name])]);
+    const values = said.map((name) => [name, written(name, this.#column(name), row[name])]);
     return this.#with({ after: Object.fromEntries(values) });
   }
 
@@ -98,7 +98,7 @@ export class TableQuery {
     }
     const definition = this.#column(column);
     if (typeof asked !== "object" || asked === null || asked instanceof Uint8Array) {
-      return [[column, "eq", exact(definition, asked)]];
+      return [[column, "eq", written(column, definition, asked)]];
     }
     const tests = Object.entries(asked);
     if (!isPlain(asked) || tests.length === 0) {
@@ -110,7 +110,7 @@ export class TableQuery {
     if (unknown !== undefined) {
       throw new TransactionError(`column ${JSON.stringify(column)}: there is no comparison ${JSON.stringify(unknown[0])}`);
     }
-    return tests.filter(([, value]) => value !== undefined).map(([test, value]) => [column, test, exact(definition, value)]);
+    return tests.filter(([, value]) => value !== undefined).map(([test, value]) => [column, test, written(column, definition, value)]);
   }
 
   #column(column: string): Column {
@@ -126,13 +126,40 @@ function hasOneValue(column: Column): boolean {
   return column instanceof ScalarColumn || column instanceof RegisterColumn || column instanceof CounterColumn;
 }
 
-/** Floats go as text, of which the core reads every digit; of numbers in JSON it may not read the last ones. */
-function exact({ json: { of, type } }: Column, value: unknown): unknown {
-  if ((of ?? type) !== "float") {
+/**
+ * A value, or several, as the core reads it in JSON. This is done at the step, so that a mistake is an error where it was made, and whatever ways of their own
+ * the values have to become JSON, as a Buffer has, are not taken.
+ */
+function written(column: string, definition: Column, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map((each) => written(column, definition, each));
+  }
+  if (value === null || typeof value === "boolean") {
     return value;
   }
-  const text = (each: unknown): unknown => (typeof each === "number" ? String(each) : each);
-  return Array.isArray(value) ? value.map(text) : text(value);
+  if (typeof value === "number") {
+    // Floats go as text, of which the core reads every digit; of numbers in JSON it may not read the last ones, and infinities JSON has not.
+    return (definition.json.of ?? definition.json.type) === "float" || !Number.isFinite(value) ? String(value) : value;
+  }
+  if (typeof value === "bigint") {
+    return value.toString();
+  }
+  if (typeof value === "string") {
+    return wellFormed(column, value);
+  }
+  if (value instanceof Uint8Array) {
+    return Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  throw new TransactionError(`column ${JSON.stringify(column)}: ${Object.prototype.toString.call(value)} is no value`);
+}
+
+/** No column holds half of a character, so nothing would be found, and the core reads no JSON with one. */
+function wellFormed(column: string, text: string): string {
+  if (/\p{Surrogate}/u.test(text)) {
+    const half = "half of a character, a surrogate without the other one: cut strings between characters";
+    throw new TransactionError(`column ${JSON.stringify(column)}: ${JSON.stringify(text)} has ${half}`);
+  }
+  return text;
 }
 
 /** The core counts rows in 32 bits. */
@@ -146,13 +173,5 @@ export function checkedLimit(rows: number): number {
 /** Each condition by itself, so that a column can have several of one kind. */
 function json({ conditions, orderBy, limit, after }: Question): string {
   const where = conditions.map(([column, test, value]) => [column, { [test]: value }]);
-  return JSON.stringify({ where, orderBy, limit, after }, (_key, value: unknown) => {
-    if (typeof value === "bigint") {
-      return value.toString();
-    }
-    if (typeof value === "number" && !Number.isFinite(value)) {
-      return value > 0 ? "inf" : value < 0 ? "-inf" : "NaN";
-    }
-    return value instanceof Uint8Array ? Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("") : value;
-  });
+  return JSON.stringify({ where, orderBy, limit, after });
 }
