@@ -23,7 +23,7 @@ pub struct Query {
     pub index: Vec<Field>,
     /// Of index keys.
     pub range: KeyRange,
-    /// Of primary keys.
+    /// Of primary keys. See [`Query::row_keys`].
     pub keys: KeyRange,
     pub conditions: Vec<Condition>,
 }
@@ -71,6 +71,11 @@ impl Query {
     /// Where a row stands in the index.
     pub fn index_key(&self, key: &RowKey, row: &Row) -> IndexKey {
         IndexKey::new(self.index.iter().map(|field| field.value(key, row)), key)
+    }
+
+    /// The primary keys that its answers may have. In the order of primary keys its range is one of these, too.
+    pub fn row_keys(&self) -> KeyRange {
+        if self.index.is_empty() { self.keys.within(&self.range) } else { self.keys.clone() }
     }
 
     /// The part of it with these primary keys.

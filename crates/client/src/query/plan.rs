@@ -1,5 +1,5 @@
 //! Which index answers a question: the one with most of the columns that are asked to be equal at its front, then with a column of which a range is asked,
-//! then with the order.
+//! then with the order. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
 //!
 //! Invariant: whatever index is taken, the answer is the same rows; with an order, in the same order.
 
@@ -49,19 +49,24 @@ impl Question {
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             Some((table.index_fields(index)?, columns))
         });
-        let primary = (Vec::new(), Vec::new());
+        let primary = self.candidate(table, Vec::new(), Vec::new(), &order);
+        let (keys, said_of_keys) = (primary.range.clone(), primary.said.clone());
+        let indexes = indexes.map(|(fields, columns)| self.candidate(table, fields, columns, &order));
         let candidates = std::iter::once(primary).chain(indexes);
-        let candidates = candidates.map(|(fields, columns)| self.candidate(table, fields, columns, &order));
         let is_part = self.limit.is_some() || self.after.is_some();
         let usable = candidates.filter(|own| own.is_ordered || !is_part);
         // Of equals the first: the primary key, then the indexes by name.
         let best = usable.reduce(|best, own| if own.worth() > best.worth() { own } else { best });
         let Some(best) = best else { return Err(self.no_index(name, &order).into()) };
-        let kept = conditions.into_iter().enumerate().filter(|(place, _)| !best.said.contains(place));
+        // Whatever the index, what is asked of the primary key tells which rows, and so which shards, are asked. In its own order the range says that.
+        let keys = if best.fields.is_empty() { KeyRange::all() } else { keys };
+        let is_said = |place: &usize| best.said.contains(place) || said_of_keys.contains(place);
+        let kept = conditions.into_iter().enumerate().filter(|(place, _)| !is_said(place));
         let sort = if best.is_ordered { Vec::new() } else { fields_of(table, &order) };
         let query = Query {
             index: best.fields,
             range: best.range,
+            keys,
             conditions: kept.map(|(_, condition)| condition).collect(),
             ..whole
         };

@@ -63,6 +63,25 @@ fn the_primary_key_is_an_index() {
     assert_eq!((ordered.query.index, ordered.direction), (vec![], Direction::Descending));
 }
 
+/// A store has to ask no other shards than those of these rows.
+#[test]
+fn what_is_asked_of_the_primary_key_is_a_range_of_it_whichever_index_answers() {
+    let found =
+        plan(r#"{"where":{"owner":"ann","id":"a","part":{"gte":3},"done":true},"orderBy":[["createdAt","asc"]]}"#);
+    let prefix = |values: &[Value]| KeyRange::prefix(values).expect("short");
+    let (of_a, of_three) = (prefix(&[Value::from("a")]), prefix(&[Value::from("a"), Value::Int(3)]));
+    assert_eq!(found.query.index, Vec::new(), "one that says more of the primary key than any index of itself");
+    assert_eq!(found.query.row_keys(), KeyRange { lower: of_three.lower.clone(), upper: of_a.upper.clone() });
+    let found = plan(r#"{"where":{"owner":"ann","id":"a"},"orderBy":[["createdAt","asc"]],"limit":3}"#);
+    assert_eq!(found.query.index, index("byOwner"));
+    assert_eq!((found.query.row_keys(), found.query.conditions), (of_a, Vec::new()));
+    let found = plan(r#"{"where":{"owner":"ann","createdAt":5,"part":1}}"#);
+    assert_eq!((found.query.row_keys(), found.query.conditions.len()), (KeyRange::all(), 1), "no beginning of the key");
+    // What is too long for a key stays a condition.
+    let long = format!(r#"{{"where":{{"owner":"ann","createdAt":5,"id":"{}"}}}}"#, "x".repeat(2_000));
+    assert_eq!((plan(&long).query.row_keys(), plan(&long).query.conditions.len()), (KeyRange::all(), 1));
+}
+
 #[test]
 fn a_beginning_is_a_range() {
     let found = plan(r#"{"where":{"title":{"startsWith":"ab"}},"orderBy":[["title","asc"]],"limit":5}"#);

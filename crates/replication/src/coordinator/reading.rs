@@ -438,7 +438,7 @@ fn parts_of(map: &ShardMap, interest: &Interest) -> Vec<(ShardId, Interest)> {
             parts.map(|(shard, range)| (shard, Interest::Range { table: *table, range })).collect()
         }
         Interest::Query(query) => {
-            let parts = map.of_range(query.table, &query.keys).into_iter();
+            let parts = map.of_range(query.table, &query.row_keys()).into_iter();
             parts.map(|(shard, keys)| (shard, Interest::Query(Arc::new(query.within(&keys))))).collect()
         }
     }

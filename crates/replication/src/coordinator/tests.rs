@@ -10,6 +10,7 @@ mod pieces;
 mod reading;
 mod repair;
 mod requests;
+mod routing;
 mod session;
 mod silent;
 mod taking_over;

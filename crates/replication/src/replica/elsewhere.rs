@@ -26,7 +26,7 @@ impl Replica {
         reads.iter().try_for_each(|read| match read {
             Read::Cell { cell, element: _ } => self.check_row_is_here(cell.table, &cell.row),
             Read::Range { table, range } => self.check_range_is_here(*table, range),
-            Read::Query(query) => self.check_range_is_here(query.table, &query.keys),
+            Read::Query(query) => self.check_range_is_here(query.table, &query.row_keys()),
         })
     }
 
@@ -34,7 +34,7 @@ impl Replica {
         match interest {
             Interest::Cell(cell) => self.check_row_is_here(cell.table, &cell.row),
             Interest::Range { table, range } => self.check_range_is_here(*table, range),
-            Interest::Query(query) => self.check_range_is_here(query.table, &query.keys),
+            Interest::Query(query) => self.check_range_is_here(query.table, &query.row_keys()),
         }
     }
 

@@ -91,7 +91,7 @@ impl ProposalIndex {
             match read {
                 Read::Cell { cell, element: _ } => ids.extend(self.on_row(cell.table, &cell.row)),
                 Read::Range { table, range } => ids.extend(self.within(*table, range)),
-                Read::Query(query) => ids.extend(self.within(query.table, &query.keys)),
+                Read::Query(query) => ids.extend(self.within(query.table, &query.row_keys())),
             }
         }
         ids

@@ -46,7 +46,7 @@ pub fn split_reads(map: &ShardMap, reads: &[Read]) -> BTreeMap<ShardId, Vec<Read
                 }
             }
             Read::Query(query) => {
-                for (shard, keys) in map.of_range(query.table, &query.keys) {
+                for (shard, keys) in map.of_range(query.table, &query.row_keys()) {
                     parts.entry(shard).or_default().push(Read::Query(Arc::new(query.within(&keys))));
                 }
             }

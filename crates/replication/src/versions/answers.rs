@@ -30,7 +30,7 @@ impl Versions {
     }
 
     fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
-        let keys = query.range.within(&query.keys);
+        let keys = query.row_keys();
         let rows = self.rows_in(query.table, &keys).map(|(key, row)| (key, row.at(at)));
         let answers = rows.filter(|(key, row)| query.selects(key, row));
         let answers = answers.filter_map(|(key, row)| row_at(query.table, key, row.into_owned()));

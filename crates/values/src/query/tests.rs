@@ -114,3 +114,15 @@ fn a_query_covers_what_asks_for_less() {
     assert!(all.covers(&some) && some.covers(&one) && all.covers(&one) && all.covers(&all));
     assert!(!some.covers(&all) && !one.covers(&some) && !all.covers(&Query { index: Vec::new(), ..all.clone() }));
 }
+
+#[test]
+fn in_the_order_of_primary_keys_a_range_is_one_of_them() {
+    let [low, high] = [1, 5].map(|number| KeyRange::one(&key(number)));
+    let between = KeyRange { lower: low.lower.clone(), upper: Some(high.lower.clone()) };
+    let all = Query::all(TableId(1), false);
+    assert_eq!(all.with_range(between.clone()).row_keys(), between);
+    assert_eq!(all.within(&between).with_range(low.clone()).row_keys(), low);
+    let indexed = Query { index: vec![state()], ..all.with_range(between.clone()) };
+    assert_eq!(indexed.row_keys(), KeyRange::all(), "its range is one of index keys");
+    assert_eq!(indexed.within(&low).row_keys(), low);
+}
