@@ -5,8 +5,8 @@ mod harness;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use harness::{Harness, at, key};
-use iolite_client::{EditError, LIVE, MutationStatus, Splice, View};
+use harness::{Harness, Stop, at, key};
+use iolite_client::{Content, EditError, LIVE, MutationStatus, Splice, Transaction, View};
 use iolite_values::{
     Author, Cell, ColumnId, Counter, Decision, Edit, Element, Insertion, Operation, Read, Row, TableId, Unit, Write,
 };
@@ -23,16 +23,20 @@ fn theirs(number: u32, left: Option<Unit>, right: Option<Unit>, text: &str) -> W
     Write { cell: page(), operation: Operation::Edit(Edit { inserted, removed: Vec::new() }.into()) }
 }
 
-/// What the optimistic text says, each time that it changes.
-fn watch(harness: &mut Harness, view: View) -> Rc<RefCell<Vec<String>>> {
+/// What a text says in a view, each time that it changes.
+fn watch_text(harness: &mut Harness, cell: Cell, view: View) -> Rc<RefCell<Vec<String>>> {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = seen.clone();
     harness.react(view, move |tx| {
-        let text = tx.text(&page())?;
+        let text = tx.text(&cell)?;
         log.borrow_mut().push(text);
         Ok(())
     });
     seen
+}
+
+fn watch(harness: &mut Harness, view: View) -> Rc<RefCell<Vec<String>>> {
+    watch_text(harness, page(), view)
 }
 
 fn opened() -> (Harness, Rc<RefCell<Vec<String>>>) {
@@ -43,9 +47,13 @@ fn opened() -> (Harness, Rc<RefCell<Vec<String>>>) {
     (harness, seen)
 }
 
-fn edit(harness: &mut Harness, at: u32, removed: u32, inserted: &str) -> Counter {
-    let arguments = harness.client.live_edit(&page(), &Splice { at, removed, inserted }).expect("it fits");
+fn edit_text(harness: &mut Harness, cell: &Cell, splice: &Splice<'_>) -> Counter {
+    let arguments = harness.client.live_edit(cell, splice).expect("it fits");
     harness.client.mutate(harness.now.wall, LIVE, &arguments).expect("there is room")
+}
+
+fn edit(harness: &mut Harness, at: u32, removed: u32, inserted: &str) -> Counter {
+    edit_text(harness, &page(), &Splice { at, removed, inserted })
 }
 
 fn typed(harness: &mut Harness, at: u32, inserted: &str) -> Counter {
@@ -213,4 +221,50 @@ fn another_history_shows_its_own_units_where_they_have_the_same_names() {
     row.apply(page().column, &theirs(0, None, None, "new").operation).expect("it is a text");
     harness.load(30, &[(page().table, page().row, row)]);
     assert_eq!(last(&seen), "new");
+}
+
+/// The text of a row that mutators create and delete.
+fn draft() -> Cell {
+    Cell { table: TableId::of("drafts"), row: key(1), column: ColumnId::of("body") }
+}
+
+fn inserts(at: u32, inserted: &str) -> Splice<'_> {
+    Splice { at, removed: 0, inserted }
+}
+
+fn begin(tx: &mut Transaction<'_>) -> Result<(), Stop> {
+    Ok(tx.insert(draft().table, &draft().row, Content::new())?)
+}
+
+fn delete(tx: &mut Transaction<'_>) -> Result<(), Stop> {
+    Ok(tx.delete(draft().table, &draft().row)?)
+}
+
+fn drafting() -> (Harness, Rc<RefCell<Vec<String>>>) {
+    let mut harness = Harness::new();
+    harness.mutator("begin", begin).mutator("delete", delete);
+    harness.mutate("begin");
+    let seen = watch_text(&mut harness, draft(), View::Optimistic);
+    (harness, seen)
+}
+
+#[test]
+fn a_mutator_that_makes_the_row_of_a_text_anew_between_two_edits_runs_once() {
+    let (mut harness, seen) = drafting();
+    let runs = Rc::new(RefCell::new(0));
+    let counted = runs.clone();
+    harness.mutator("renew", move |tx| {
+        *counted.borrow_mut() += 1;
+        if *counted.borrow() > 9 {
+            return Err(Stop::Fail("it runs again and again"));
+        }
+        tx.splice(&draft(), &inserts(0, "old"))?;
+        delete(tx)?;
+        begin(tx)?;
+        Ok(tx.splice(&draft(), &inserts(0, "new"))?)
+    });
+    harness.mutate("renew");
+    assert_eq!((*runs.borrow(), last(&seen).as_str()), (1, "new"));
+    harness.mutate("renew");
+    assert_eq!((*runs.borrow(), last(&seen).as_str()), (2, "new"), "there was an earlier text");
 }

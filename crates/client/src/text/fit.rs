@@ -4,18 +4,23 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Cell, CellState, Operation, Text, Write};
+use iolite_values::{Cell, CellState, Operation, RowKey, TableId, Text, Write};
 
 use crate::view::Reader;
 
 /// Whether all edits among these writes would be applied here.
 pub(crate) fn fits(writes: &[Write], reader: Reader<'_>) -> bool {
-    let mut texts: BTreeMap<&Cell, Text> = BTreeMap::new();
-    for (place, Write { cell, operation }) in writes.iter().enumerate() {
+    // A row that is created or deleted begins another life, in which its texts are empty.
+    let mut lives: BTreeMap<(TableId, &RowKey), usize> = BTreeMap::new();
+    let mut texts: BTreeMap<(&Cell, usize), Text> = BTreeMap::new();
+    for Write { cell, operation } in writes {
+        let life = lives.entry((cell.table, &cell.row)).or_default();
+        if operation.is_of_life() {
+            *life += 1;
+        }
         let Operation::Edit(edit) = operation else { continue };
-        let emptied = || writes[..place].iter().any(|write| write.cell != *cell && cell.is_changed_with(&write.cell));
-        let text = texts.entry(cell).or_insert_with(|| match reader.cell(cell) {
-            Some(CellState::Text(text)) if !emptied() => text.clone(),
+        let text = texts.entry((cell, *life)).or_insert_with(|| match reader.cell(cell) {
+            Some(CellState::Text(text)) if *life == 0 => text.clone(),
             Some(_) | None => Text::default(),
         });
         if text.check(edit).is_err() {

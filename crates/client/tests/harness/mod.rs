@@ -28,6 +28,7 @@ pub const SCHEMA: &str = r#"{"tables":{
   "tasks":{"columns":{"id":{"type":"int"},"owner":{"type":"string"},"stars":{"type":"int","default":0},"votes":{"type":"counter"}},"key":["id"],"indexes":{"byOwner":["owner","stars"],"byStars":["stars"]}},
   "hits":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true},
   "pages":{"columns":{"id":{"type":"int"},"value":{"type":"text"}},"key":["id"],"live":true},
+  "drafts":{"columns":{"id":{"type":"int"},"title":{"type":"string","optional":true},"body":{"type":"text"}},"key":["id"]},
   "online":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true,"offline":"refuse"},
   "levels":{"columns":{"id":{"type":"int"},"value":{"type":"int","default":0}},"key":["id"],"live":true,"isolation":"snapshot"}}}"#;
 
