@@ -268,3 +268,15 @@ fn a_mutator_that_makes_the_row_of_a_text_anew_between_two_edits_runs_once() {
     harness.mutate("renew");
     assert_eq!((*runs.borrow(), last(&seen).as_str()), (2, "new"), "there was an earlier text");
 }
+
+#[test]
+fn a_text_in_a_row_that_is_pending_is_typed_into() {
+    let (mut harness, seen) = drafting();
+    assert_eq!(harness.client.live_text(&draft()), Ok(String::new()));
+    edit_text(&mut harness, &draft(), &inserts(0, "a"));
+    edit_text(&mut harness, &draft(), &inserts(1, "b"));
+    harness.settle();
+    assert_eq!(last(&seen), "ab");
+    harness.mutate("delete");
+    assert_eq!(harness.client.live_text(&draft()), Err(EditError::RowMissing));
+}

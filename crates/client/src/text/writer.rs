@@ -1,6 +1,6 @@
 //! Edits outside of a closure: made at the call, on the text as the writer sees it, into the arguments of a `live` mutation.
 
-use iolite_values::{Cell, CellState, Operation, OperationError, Schema, Text, Write};
+use iolite_values::{Cell, CellState, Interest, Operation, OperationError, Schema, Text, Write};
 
 use super::{Documents, NoEdit};
 use crate::live;
@@ -36,8 +36,9 @@ pub(crate) fn text_with<'w>(
     cell: &Cell,
     more: impl IntoIterator<Item = &'w Write>,
 ) -> Result<Text, EditError> {
-    schema.check_interest(&iolite_values::Interest::Cell(cell.clone()))?;
-    if !reader.holds(&iolite_values::Interest::Cell(cell.clone())) {
+    let whole = Interest::Cell(cell.clone());
+    schema.check_interest(&whole)?;
+    if !reader.knows(&whole) {
         return Err(EditError::NotHeld);
     }
     let (_, table) = schema.find(cell.table)?;
