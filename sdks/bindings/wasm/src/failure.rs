@@ -75,7 +75,11 @@ impl From<OperationError> for Failure {
 
 impl From<EditError> for Failure {
     fn from(error: EditError) -> Failure {
-        Failure::of_transaction(error.to_string())
+        let code = match error {
+            EditError::NotHeld => "not-ready",
+            EditError::RowMissing | EditError::NoEdit(_) | EditError::Unfit(_) => "transaction",
+        };
+        Failure { code, message: error.to_string() }
     }
 }
 
@@ -101,5 +105,16 @@ impl From<OpenError> for Failure {
 impl From<SchemaError> for Failure {
     fn from(error: SchemaError) -> Failure {
         Failure { code: "schema", message: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_of_a_text_that_is_not_here_yet_is_one_to_try_again() {
+        let code = |error: EditError| Failure::from(error).code;
+        assert_eq!((code(EditError::NotHeld), code(EditError::RowMissing)), ("not-ready", "transaction"));
     }
 }

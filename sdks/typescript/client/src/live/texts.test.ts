@@ -118,7 +118,7 @@ describe("texts", () => {
 
   test("say at once what does not fit", async () => {
     const app = await open();
-    assert.throws(() => app.live.pages("unseen").insert(0, "x"), /watch it/);
+    assert.throws(() => app.live.pages("unseen").insert(0, "x"), { code: "not-ready", message: /watch it/ });
     const page = app.live.pages("wrong");
     const stop = page.onChange(() => undefined);
     await says(page, "");

@@ -83,8 +83,8 @@ export interface LiveText extends Live<string> {
   /**
    * Removes so much, and inserts a text in its place.
    *
-   * @throws code `not-ready` while this tab takes the lead; `transaction` where the text is not here, a position is not in it, or more than 256 KiB are inserted;
-   * `RangeError` for a position that is no whole number from 0; else as a call of `Client.mutate`.
+   * @throws code `not-ready` where the text is not here yet, and while this tab takes the lead; `transaction` where its row is not there, a position is not in it,
+   * or more than 256 KiB are inserted; `RangeError` for a position that is no whole number from 0; else as a call of `Client.mutate`.
    */
   splice(at: number, removed: number, text: string): MutationHandle;
 }
