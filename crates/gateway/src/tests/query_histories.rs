@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use iolite_values::{Condition, Direction, Interest, Query, TableId, Test, Timestamp, Value, Write};
-use iolite_wire::message::{First, FromClient, FromGateway, Subscribe, SubscriptionId};
+use iolite_store::Commit;
+use iolite_values::{
+    Author, CellState, ColumnId, Condition, Direction, Edit, Element, Insertion, Interest, KeyRange, Operation, Query,
+    Read, TableId, Test, Text, Timestamp, Unit, UnitRange, Value, Write,
+};
+use iolite_wire::message::{First, FromClient, FromGateway, Submit, Subscribe, SubscriptionId};
 use proptest::prelude::*;
 
 use super::client_view::ClientView;
-use super::queries::{create, delete, in_state, state, vote, with_votes_above};
+use super::fake_store::FakeStore;
+use super::queries::{TASKS, create, delete, in_state, state, task, vote, with_votes_above};
 use super::world::*;
 use crate::{Input, SessionId};
 
@@ -39,9 +44,19 @@ enum Step {
         client: u64,
         writes: Vec<Write>,
     },
+    /// A client types into a task as of what it was told last, or somebody else into what the store has.
+    Edit {
+        client: Option<u64>,
+        row: i64,
+        place: usize,
+        removes: bool,
+    },
 }
 
 const CLIENTS: u64 = 2;
+const ROWS: i64 = 4;
+/// Who types where no client does.
+const ELSEWHERE: Author = Author(9);
 
 fn interests() -> Vec<Interest> {
     let texts = Query {
@@ -51,17 +66,16 @@ fn interests() -> Vec<Interest> {
         }],
         ..Query::all(TableId::of(TABLE), true)
     };
-    let some = Query { keys: iolite_values::KeyRange::all().from(&key(2)), ..in_state("a") };
+    let some = Query { keys: KeyRange::all().from(&key(2)), ..in_state("a") };
     let both = Query { conditions: with_votes_above(1).conditions, ..in_state("b") };
     let queries =
         [in_state("a"), in_state("b"), with_votes_above(0), both, some, Query::all(TableId::of("tasks"), false), texts];
-    let range = Interest::Range { table: TableId::of("tasks"), range: iolite_values::KeyRange::one(&key(1)) };
-    queries.into_iter().map(|own| Interest::Query(Arc::new(own))).chain([range]).collect()
+    queries.into_iter().map(|own| Interest::Query(Arc::new(own))).chain([whole(1)]).collect()
 }
 
 fn any_write() -> impl Strategy<Value = Vec<Write>> {
     let text = || prop_oneof![Just("a"), Just("b"), Just("c")];
-    (0i64..4).prop_flat_map(move |row| {
+    (0..ROWS).prop_flat_map(move |row| {
         prop_oneof![
             3 => text().prop_map(move |own| vec![state(row, own)]),
             2 => (-1i64..3).prop_map(move |votes| vec![vote(row, votes)]),
@@ -97,6 +111,8 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Block),
         1 => Just(Step::Unblock),
         2 => (client(), any_writes()).prop_map(|(client, writes)| Step::Submit { client, writes }),
+        6 => (proptest::option::of(client()), 0..ROWS, any::<usize>(), any::<bool>())
+            .prop_map(|(client, row, place, removes)| Step::Edit { client, row, place, removes }),
     ]
 }
 
@@ -147,8 +163,26 @@ impl Stage {
                 self.world.say(session, submit(self.next_counter, writes));
                 self.next_counter += 1;
             }
+            Step::Edit { client: Some(client), row, place, removes } => self.edit(client, row, place, removes),
+            Step::Edit { client: None, row, place, removes } => {
+                let store = &mut self.world.store;
+                let text = body(store, row, Timestamp::MAX);
+                store.write(vec![edit(row, &text, ELSEWHERE, place, removes)]);
+            }
         }
         self.hear();
+    }
+
+    /// As clients do, it reads how much it has typed.
+    fn edit(&mut self, client: u64, row: i64, place: usize, removes: bool) {
+        let (session, view) = &self.views[&client];
+        let author = Author(client as u32);
+        let write = edit(row, &body(&self.world.store, row, view.to), author, place, removes);
+        let read = Read::Cell { cell: write.cell.clone(), element: Element::Author(author) };
+        let (reads, snapshot) = (vec![read], view.to);
+        let submit = Submit { reads, snapshot, ..blind(self.next_counter, vec![write]) };
+        self.world.say(*session, FromClient::Submit(submit));
+        self.next_counter += 1;
     }
 
     fn subscribe(&mut self, client: u64, interest: usize, first: Option<First>) {
@@ -221,7 +255,58 @@ impl Stage {
             assert!(view.interests.values().all(Option::is_some), "everything is answered");
             check(&self.world, view, self.world.position());
         }
+        for row in 0..ROWS {
+            let text = body(&self.world.store, row, self.world.position());
+            let units: u32 = authors().map(|author| text.count(author)).sum();
+            assert_eq!(units, typed(&self.world.store.log, row), "nothing that was typed into task {row} is lost");
+        }
     }
+}
+
+/// A task, for who knows its key.
+fn whole(row: i64) -> Interest {
+    Interest::Range { table: TableId::of(TASKS), range: KeyRange::one(&key(row)) }
+}
+
+fn body(store: &FakeStore, row: i64, at: Timestamp) -> Text {
+    let task = store.rows(&whole(row), at).pop();
+    match task.as_ref().and_then(|own| own.row.cell(ColumnId::of("body"))) {
+        Some(CellState::Text(text)) => text.clone(),
+        Some(_) | None => Text::default(),
+    }
+}
+
+fn authors() -> impl Iterator<Item = Author> {
+    (1..=CLIENTS).map(|client| Author(client as u32)).chain([ELSEWHERE])
+}
+
+/// Types two units behind one of the text, or removes one.
+fn edit(row: i64, text: &Text, author: Author, place: usize, removes: bool) -> Write {
+    let units: Vec<Unit> =
+        authors().flat_map(|own| (0..text.count(own)).map(move |number| Unit::new(own, number))).collect();
+    let unit = place.checked_rem(units.len()).map(|place| units[place]);
+    let edit = match unit.filter(|_| removes) {
+        Some(unit) => Edit { inserted: None, removed: vec![UnitRange::one(unit)] },
+        None => {
+            let first = Unit::new(author, text.count(author));
+            let inserted = Some(Insertion { first, left: unit, right: None, text: "ab".into() });
+            Edit { inserted, removed: Vec::new() }
+        }
+    };
+    task(row, "body", Operation::Edit(edit.into()))
+}
+
+/// How many units were typed into a task since it was last created or deleted.
+fn typed(log: &[Commit], row: i64) -> u32 {
+    let writes = log.iter().flat_map(|commit| commit.writes.iter());
+    let of_task = writes.filter(|write| write.cell.row == key(row) && write.cell.table == TableId::of(TASKS));
+    of_task.fold(0, |units, write| {
+        if write.operation.is_of_life() {
+            return 0;
+        }
+        let Operation::Edit(edit) = &write.operation else { return units };
+        units + edit.inserted.as_ref().map_or(0, |own| own.text.len() as u32)
+    })
 }
 
 fn check(world: &World, view: &ClientView, at: Timestamp) {

@@ -23,7 +23,8 @@ pub const TOKEN: &str = "let me in";
 pub const SCHEMA: &str = r#"{"tables":{"t":{"columns":{"id":{"type":"int"},"n":{"type":"counter"},
     "text":{"type":"string","optional":true}},"key":["id"],"live":true,"indexes":{"byText":["text"]}},
     "tasks":{"columns":{"id":{"type":"int"},"state":{"type":"string","optional":true},"votes":{"type":"counter"},
-    "title":{"type":"string","optional":true}},"key":["id"],"indexes":{"byState":["state","votes"],"byVotes":["votes"]}}}}"#;
+    "title":{"type":"string","optional":true},"body":{"type":"text"}},"key":["id"],
+    "indexes":{"byState":["state","votes"],"byVotes":["votes"]}}}}"#;
 
 /// What left the gateway for sessions, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
