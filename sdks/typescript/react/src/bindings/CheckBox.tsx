@@ -13,7 +13,7 @@ export interface CheckBoxProps
   readonly bind: (live: LiveTables<RegisteredSchema>) => LiveScalar<boolean>;
   /** What `bind` uses from outside. */
   readonly deps?: DependencyList;
-  /** Hears why it cannot be set. */
+  /** Hears why it cannot be set, at once or when that was refused later. */
   readonly onError?: OnError;
 }
 

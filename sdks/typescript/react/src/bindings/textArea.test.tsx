@@ -1,84 +1,25 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { container, event } from "../testing/page.js";
+import { show, type } from "../testing/show.js";
 
-import type { LiveText, Reactive } from "@iolite/client";
 import { act } from "react";
-import { createRoot } from "react-dom/client";
 
-import { IoliteProvider, TextArea, type TextAreaProps } from "../index.js";
-import { FakeClient } from "../testing/fakeClient.js";
+import { TextArea, type TextAreaProps } from "../index.js";
+import { FakeText } from "../testing/fakeLive.js";
 import { difference, moved } from "./difference.js";
 
-/** A text that a test changes as others do. */
-class FakeText implements LiveText {
-  written: string | undefined;
-  state: Reactive<string> = { status: "loading", data: undefined, error: undefined };
-  readonly splices: [number, number, string][] = [];
-  /** Why nothing can be written. */
-  refusal: Error | undefined;
-  readonly #callbacks = new Set<(state: Reactive<string>) => void>();
-
-  get value(): string | undefined {
-    return this.state.data;
-  }
-
-  become(text: string): void {
-    this.written = text;
-    this.state = { status: "ready", data: text, error: undefined };
-    this.#callbacks.forEach((callback) => callback(this.state));
-  }
-
-  onChange(callback: (state: Reactive<string>) => void): () => void {
-    this.#callbacks.add(callback);
-    return () => void this.#callbacks.delete(callback);
-  }
-
-  insert(at: number, text: string): never {
-    return this.splice(at, 0, text);
-  }
-
-  remove(at: number, length: number): never {
-    return this.splice(at, length, "");
-  }
-
-  splice(at: number, removed: number, text: string): never {
-    if (this.refusal !== undefined) {
-      throw this.refusal;
-    }
-    this.splices.push([at, removed, text]);
-    const own = this.written ?? "";
-    this.written = own.slice(0, at) + text + own.slice(at + removed);
-    return undefined as never;
-  }
-}
-
-async function show(text: FakeText, props: Partial<TextAreaProps> = {}) {
-  const page = container();
-  const root = createRoot(page);
-  const client = new FakeClient();
-  const render = (shown: FakeText) =>
-    act(async () =>
-      root.render(<IoliteProvider client={client.asClient}>{<TextArea {...props} bind={() => shown} deps={[shown]} />}</IoliteProvider>),
-    );
-  await render(text);
+async function showArea(text: FakeText, props: Partial<TextAreaProps> = {}) {
+  const bound = (shown: FakeText) => <TextArea {...props} bind={() => shown} deps={[shown]} />;
+  const { page, render, end } = await show(bound(text));
   const area = page.querySelector("textarea");
   assert.ok(area !== null);
-  return { area, render, end: () => act(async () => root.unmount()) };
-}
-
-async function type(area: HTMLTextAreaElement, value: string, caret: number): Promise<void> {
-  await act(async () => {
-    area.value = value;
-    area.setSelectionRange(caret, caret);
-    area.dispatchEvent(event("input"));
-  });
+  return { area, render: (shown: FakeText) => render(bound(shown)), end };
 }
 
 test("a text area writes what was typed as a splice at the caret", async () => {
   const text = new FakeText();
-  const { area, end } = await show(text);
+  const { area, end } = await showArea(text);
   assert.ok(area.disabled, "while the text is on its way");
   await act(async () => text.become("aaa"));
   assert.deepEqual([area.value, area.disabled], ["aaa", false]);
@@ -90,7 +31,7 @@ test("a text area writes what was typed as a splice at the caret", async () => {
 
 test("what others type moves the caret with the characters that it stands between", async () => {
   const text = new FakeText();
-  const { area, end } = await show(text);
+  const { area, end } = await showArea(text);
   await act(async () => text.become("hello world"));
   area.setSelectionRange(6, 11);
   await act(async () => text.become("hello, big world"));
@@ -102,7 +43,7 @@ test("what others type moves the caret with the characters that it stands betwee
 
 test("what is typed before others' edits are shown goes where it was typed", async () => {
   const text = new FakeText();
-  const { area, end } = await show(text);
+  const { area, end } = await showArea(text);
   await act(async () => text.become("world"));
   text.written = "hello world";
   await type(area, "world!", 6);
@@ -113,7 +54,7 @@ test("what is typed before others' edits are shown goes where it was typed", asy
 test("what is typed while nobody knows the text stays in the box, and is written once somebody does", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const text = new FakeText();
-  const { area, end } = await show(text);
+  const { area, end } = await showArea(text);
   await act(async () => text.become("world"));
   text.written = undefined;
   await type(area, "world!", 6);
@@ -129,7 +70,7 @@ test("what is typed while nobody knows the text stays in the box, and is written
 test("what was typed into one text is written into no other", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const [text, other] = [new FakeText(), new FakeText()];
-  const { area, render, end } = await show(text);
+  const { area, render, end } = await showArea(text);
   await act(async () => text.become("one"));
   text.written = undefined;
   await type(area, "one!", 4);
@@ -143,7 +84,7 @@ test("what was typed into one text is written into no other", async (t) => {
 
 test("what cannot be written is told, and the box shows the text without it", async () => {
   const [text, onError] = [new FakeText(), mock.fn()];
-  const { area, end } = await show(text, { onError });
+  const { area, end } = await showArea(text, { onError });
   await act(async () => text.become("stored"));
   text.refusal = new Error("too large");
   await type(area, "stored and more", 15);
@@ -151,6 +92,65 @@ test("what cannot be written is told, and the box shows the text without it", as
   text.refusal = undefined;
   await type(area, "stored.", 7);
   assert.deepEqual(text.splices, [[6, 0, "."]]);
+  await end();
+});
+
+test("a text area shows the text again when what was typed was refused later, which is told once", async () => {
+  const [text, onError] = [new FakeText(), mock.fn()];
+  const { area, end } = await showArea(text, { onError });
+  await act(async () => text.become("old"));
+  await type(area, "old!");
+  text.written = "old";
+  await act(async () => text.handles[0]?.end({ state: "rejected", reason: "no" }));
+  assert.deepEqual([area.value, onError.mock.calls.map(({ arguments: [error] }) => error.message)], ["old", ["no"]]);
+  await end();
+});
+
+test("a text area that is bound to another row shows nothing of the one before", async () => {
+  const [one, two] = [new FakeText(), new FakeText()];
+  const { area, render, end } = await showArea(one);
+  await act(async () => one.become("one"));
+  await render(two);
+  assert.deepEqual([area.value, area.disabled], ["", true], "while it is on its way");
+  await act(async () => two.become("two"));
+  assert.deepEqual([area.value, two.splices], ["two", []]);
+  await end();
+});
+
+test("a text area that begins while this tab takes the lead shows the text, and writes what is typed once that is done", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const text = new FakeText();
+  text.become("world");
+  text.written = undefined;
+  const { area, end } = await showArea(text);
+  assert.equal(area.value, "world");
+  await type(area, "hello world", 6);
+  text.written = "world";
+  t.mock.timers.tick(1000);
+  assert.deepEqual([area.value, area.selectionStart, text.splices], ["hello world", 6, [[0, 0, "hello "]]]);
+  await end();
+});
+
+test("a text area whose row is gone shows nothing, keeps nothing that is typed, and says why", async () => {
+  const [text, onError] = [new FakeText(), mock.fn()];
+  const { area, end } = await showArea(text, { onError });
+  await act(async () => text.become("old"));
+  await act(async () => (text.become(""), (text.written = undefined)));
+  assert.equal(area.value, "");
+  text.refusal = new Error("no row");
+  await type(area, "new");
+  assert.deepEqual([area.value, onError.mock.calls.map(({ arguments: [error] }) => error)], ["", [text.refusal]]);
+  await end();
+});
+
+test("what was typed and written stays in the box while this tab takes the lead", async () => {
+  const text = new FakeText();
+  const { area, render, end } = await showArea(text);
+  await act(async () => text.become("world"));
+  await type(area, "world!");
+  text.written = undefined;
+  await render(text);
+  assert.equal(area.value, "world!");
   await end();
 });
 
