@@ -28,10 +28,26 @@ function commonEnd(from: string, to: string, most: number): number {
   return count;
 }
 
-/** Where a place of the old text is in the new one. */
-export function moved(place: number, { at, removed, inserted }: Difference): number {
-  if (place <= at) {
+/** Where a place of the old text is in the new one. `side`: where it is of what was inserted right there. */
+export function moved(place: number, { at, removed, inserted }: Difference, side: "before" | "behind" = "before"): number {
+  if (place < at || (place === at && side === "before")) {
     return place;
   }
   return place >= at + removed ? place + inserted.length - removed : at + inserted.length;
+}
+
+/** A change of a text, made in what another change has made of the same text. `side`: where it is of what that one inserted right there. */
+export function carried({ at, removed, inserted }: Difference, over: Difference, side: "before" | "behind"): Difference {
+  const start = moved(at, over, removed > 0 ? "behind" : side);
+  const end = removed > 0 ? moved(at + removed, over) : start;
+  return { at: start, removed: Math.max(0, end - start), inserted };
+}
+
+export function applied(text: string, { at, removed, inserted }: Difference): string {
+  return text.slice(0, at) + inserted + text.slice(at + removed);
+}
+
+/** What takes a change of this text back. */
+export function inverse(text: string, { at, removed, inserted }: Difference): Difference {
+  return { at, removed: inserted.length, inserted: text.slice(at, at + removed) };
 }

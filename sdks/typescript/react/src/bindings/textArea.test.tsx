@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { show, type } from "../testing/show.js";
+import { compose, show, type } from "../testing/show.js";
 
 import { act } from "react";
 
 import { TextArea, type TextAreaProps } from "../index.js";
 import { FakeText } from "../testing/fakeLive.js";
-import { difference, moved } from "./difference.js";
+import { applied, carried, difference, inverse, moved } from "./difference.js";
 
 async function showArea(text: FakeText, props: Partial<TextAreaProps> = {}) {
   const bound = (shown: FakeText) => <TextArea {...props} bind={() => shown} deps={[shown]} />;
@@ -154,18 +154,65 @@ test("what was typed and written stays in the box while this tab takes the lead"
   await end();
 });
 
+test("what an input method composes is written at once, and is not replaced by what others type until it is done", async () => {
+  const text = new FakeText();
+  const { area, end } = await showArea(text);
+  await act(async () => text.become("a b c"));
+  area.setSelectionRange(3, 3);
+  await compose(area, "start");
+  await type(area, "a bn c", 4);
+  assert.deepEqual(text.splices, [[3, 0, "n"]]);
+  await act(async () => text.become("0 a bn c"));
+  await act(async () => text.become("0 a bn c 9"));
+  assert.equal(area.value, "a bn c");
+  await type(area, "a b\u4f60 c", 4);
+  await type(area, "a b\u4f60\u597d c", 5);
+  assert.deepEqual([area.value, text.splices.slice(1)], ["a b\u4f60\u597d c", [[5, 1, "\u4f60"], [6, 0, "\u597d"]]]);
+  await compose(area, "end");
+  assert.deepEqual([area.value, area.selectionStart], ["0 a b\u4f60\u597d c 9", 7]);
+  await end();
+});
+
+test("what an input method composes and cannot be written is told once, and goes when it is done", async () => {
+  const [text, onError] = [new FakeText(), mock.fn()];
+  const { area, end } = await showArea(text, { onError });
+  await act(async () => text.become("old"));
+  text.refusal = new Error("no row");
+  await compose(area, "start");
+  await type(area, "oldn");
+  assert.equal(area.value, "oldn", "the input method goes on");
+  await compose(area, "end");
+  assert.deepEqual([area.value, onError.mock.callCount()], ["old", 1]);
+  await end();
+});
+
 test("a difference is one splice, and cuts no character in two", () => {
-  const applied = (from: string, { at, removed, inserted }: ReturnType<typeof difference>) => from.slice(0, at) + inserted + from.slice(at + removed);
   const texts = ["", "a", "aa", "ab", "\u{1fa91}", "\u{1fa90}", "a\u{1fa91}b", "a\u{1fa91}\u{1fa91}b", "\u{1f691}"];
   for (const from of texts) {
     for (const to of texts) {
       for (let caret = 0; caret <= to.length; caret += 1) {
         const found = difference(from, to, caret);
         assert.equal(applied(from, found), to);
+        assert.equal(applied(to, inverse(from, found)), from);
         const ends = [from.charAt(found.at), from.charAt(found.at + found.removed), found.inserted.charAt(0)];
         assert.ok(ends.every((unit) => !/^[\udc00-\udfff]/.test(unit)), `${from} to ${to}`);
       }
     }
   }
   assert.deepEqual([0, 2, 3, 5].map((place) => moved(place, { at: 1, removed: 2, inserted: "xyz" })), [0, 4, 4, 6]);
+});
+
+test("of two changes at the same time each keeps what the other one inserted, and both lead to one text", () => {
+  const [text, own] = ["abcdef", { at: 2, removed: 0, inserted: "me" }];
+  for (let at = 0; at <= text.length; at += 1) {
+    for (let removed = 0; at + removed <= text.length; removed += 1) {
+      const other = { at, removed, inserted: "you" };
+      const both = applied(applied(text, other), carried(own, other, "before"));
+      assert.ok(/me/.test(both) && /you/.test(both), both);
+      if (at >= 2 || at + removed <= 2) {
+        assert.equal(applied(applied(text, own), carried(other, own, "behind")), both);
+      }
+    }
+  }
+  assert.deepEqual(carried({ at: 1, removed: 1, inserted: "" }, { at: 1, removed: 0, inserted: "x" }, "before"), { at: 2, removed: 1, inserted: "" });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { event } from "../testing/page.js";
-import { show, type } from "../testing/show.js";
+import { compose, show, type } from "../testing/show.js";
 
 import type { SettledStatus } from "@iolite/client";
 import { act } from "react";
@@ -133,6 +133,26 @@ test("what others write moves the caret of a text box with the characters that i
   assert.deepEqual([input.value, input.selectionStart, input.selectionEnd], ["hello world", 8, 10]);
   await end();
 });
+
+for (const [how, done, shown] of [
+  ["the input method is done", "compositionend", "my titlen"],
+  ["the box is left", "focusout", "my title"],
+] as const) {
+  test(`what others write while an input method composes in a text box shows when ${how}, and nothing that was composed is lost`, async () => {
+    const title = new FakeLive<string>();
+    const { input, end } = await showBox(title);
+    await act(async () => title.become("title"));
+    await compose(input, "start");
+    await act(async () => title.become("my title"));
+    await type(input, "titlen");
+    assert.deepEqual([input.value, title.written], ["titlen", ["my titlen"]]);
+    await act(async () => void input.dispatchEvent(event(done)));
+    assert.equal(input.value, shown);
+    await act(async () => title.become("my titlen"));
+    assert.equal(input.value, "my titlen");
+    await end();
+  });
+}
 
 test("a text box of a type that has no caret works", async () => {
   const title = new FakeLive<string>();

@@ -1,12 +1,12 @@
 /**
  * What is typed into a box, on its way to the text that the box shows.
  *
- * Invariant: the box holds what was last shown, and what was typed since and is not written yet.
+ * Invariants: the box holds what was last shown, and what was typed since and is not written yet; what an input method composes is not replaced.
  */
 
 import type { LiveText } from "@iolite/client";
 
-import { difference, moved } from "./difference.js";
+import { applied, carried, type Difference, difference, inverse, moved } from "./difference.js";
 import { follow, type OnError, report } from "./onError.js";
 
 export type Box = HTMLInputElement | HTMLTextAreaElement;
@@ -27,7 +27,11 @@ export class Typing {
   #shown = "";
   /** What the box held when something was typed into it last, until that is written: a form that is reset changes its boxes too. */
   #typed: string | undefined;
+  /** The text when it was last looked at, and what leads to it from what is shown, one after the other. */
+  #known = "";
+  #unshown: readonly Difference[] = [];
   #value: string | undefined;
+  #composes = false;
   #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(text: TypedText) {
@@ -36,21 +40,17 @@ export class Typing {
 
   /** A box shows this text from now on, and nothing of another, until the function that comes back is called. */
   begin(box: Box): () => void {
-    const typed = (): void => {
-      this.#typed = box.value;
-      this.meet();
-    };
-    const left = (): void => {
-      this.#text.leave?.();
-      this.meet();
+    const heard: Record<string, () => void> = {
+      input: () => this.#type(box.value),
+      compositionstart: () => void (this.#composes = true),
+      compositionend: () => this.#composed(),
+      focusout: () => this.#leave(),
     };
     this.#box = box;
     box.value = this.#typed ?? this.#shown;
-    box.addEventListener("input", typed);
-    box.addEventListener("focusout", left);
+    Object.entries(heard).forEach(([event, hear]) => box.addEventListener(event, hear));
     return () => {
-      box.removeEventListener("input", typed);
-      box.removeEventListener("focusout", left);
+      Object.entries(heard).forEach(([event, hear]) => box.removeEventListener(event, hear));
       clearTimeout(this.#again);
       this.#box = undefined;
     };
@@ -59,55 +59,86 @@ export class Typing {
   /** Writes what was typed, and shows what others wrote. What can never be written is told, and not shown any more. */
   meet(): void {
     clearTimeout(this.#again);
-    const text = this.#known();
-    if (this.#box === undefined || text === undefined) {
+    const box = this.#box;
+    if (box === undefined || !this.#look()) {
       return;
     }
-    if (this.#typed === undefined || this.#write(this.#typed, this.#box.selectionStart, text)) {
-      this.#show(this.#box, this.#text.written ?? text);
-    } else {
+    if (this.#typed !== undefined && !this.#write(this.#typed, box.selectionStart)) {
       this.#again = setTimeout(() => this.meet(), AGAIN_MS);
+      return;
+    }
+    this.#look();
+    if (!this.#composes) {
+      this.#show(box);
     }
   }
 
-  /** While this tab takes the lead nothing is known of a text but what is shown; nor of one whose row is gone, but then its value is another. */
-  #known(): string | undefined {
+  #type(whole: string): void {
+    this.#typed = whole;
+    this.meet();
+  }
+
+  #composed(): void {
+    this.#composes = false;
+    this.meet();
+  }
+
+  #leave(): void {
+    this.#text.leave?.();
+    this.#composed();
+  }
+
+  /** False while no text is there. While this tab takes the lead nothing new is known of it; nor if its row is gone, but then its value is another. */
+  #look(): boolean {
     const { value, written } = this.#text;
-    const before = this.#value;
+    const text = written ?? (value === this.#value ? this.#known : value);
     this.#value = value;
-    return written ?? (value === before && value !== undefined ? this.#shown : value);
+    if (text !== undefined && text !== this.#known) {
+      this.#unshown = [...this.#unshown, difference(this.#known, text)];
+      this.#known = text;
+    }
+    return written !== undefined || value !== undefined;
   }
 
   /** False if it has to wait. */
-  #write(whole: string, caret: number | null, text: string): boolean {
+  #write(whole: string, caret: number | null): boolean {
     const typed = difference(this.#shown, whole, caret ?? whole.length);
-    // What others did that is not shown yet.
-    const others = difference(this.#shown, text);
-    const [at, end] = [moved(typed.at, others), moved(typed.at + typed.removed, others)];
+    let own = typed;
+    const unshown = this.#unshown.map((other) => {
+      const rest = carried(other, own, "behind");
+      own = carried(own, other, "before");
+      return rest;
+    });
     try {
-      const handle = this.#text.splice(at, end - at, typed.inserted);
+      const handle = this.#text.splice(own.at, own.removed, own.inserted);
       void follow(this.onError, handle).finally(() => this.meet());
+      this.#known = applied(this.#known, own);
+      this.#unshown = unshown;
     } catch (error) {
       if ((error as { code?: unknown }).code === "not-ready") {
         return false;
       }
       report(this.onError, error);
+      this.#unshown = [inverse(this.#shown, typed), ...this.#unshown];
     }
+    this.#shown = whole;
+    this.#typed = undefined;
     return true;
   }
 
-  #show(box: Box, text: string): void {
-    if (text !== box.value) {
-      const others = difference(box.value, text);
+  #show(box: Box): void {
+    if (this.#known !== box.value) {
       const { selectionStart, selectionEnd } = box;
-      box.value = text;
+      box.value = this.#known;
       // A box for an address or a number has no caret that one could ask for.
       if (selectionStart !== null && selectionEnd !== null) {
-        box.setSelectionRange(moved(selectionStart, others), moved(selectionEnd, others));
+        const [start = 0, end = 0] = [selectionStart, selectionEnd].map((place) => this.#unshown.reduce((at, other) => moved(at, other), place));
+        box.setSelectionRange(start, end);
       }
     }
     this.#shown = box.value;
-    this.#typed = undefined;
+    // A box may hold less than the text, such as no line ends of other systems.
+    this.#unshown = this.#known === this.#shown ? [] : [difference(this.#shown, this.#known)];
     // What a form shows that is reset.
     box.defaultValue = this.#shown;
   }

@@ -28,3 +28,8 @@ export async function type(box: HTMLInputElement | HTMLTextAreaElement, text: st
     box.dispatchEvent(event("input"));
   });
 }
+
+/** An input method composes in a box: what it holds meanwhile is for that to replace. */
+export function compose(box: HTMLInputElement | HTMLTextAreaElement, stage: "start" | "end"): Promise<void> {
+  return act(async () => void box.dispatchEvent(event(`composition${stage}`)));
+}
