@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { createClient } from "../index.js";
 import { startDevServer, startTwoGateways } from "../testing/devServer.js";
+import { FakeDevice } from "../testing/fakeDevice.js";
 import { mutators, schema } from "../testing/notesApp.js";
 import { until } from "../testing/until.js";
 
@@ -41,6 +42,18 @@ test("a client of several addresses finds the server that answers, wherever it s
     silence.stop();
     await server.stop();
   }
+});
+
+test("a client calls data unavailable when it has tried every address, and not before", async (t) => {
+  const device = new FakeDevice();
+  device.cut = true;
+  const url = [1, 2, 3].map((port) => `ws://127.0.0.1:${port}/sync`);
+  const client = await device.openTab({ url, token: "0".repeat(32), name: "tried", user: "ada", schema, mutators });
+  t.after(() => client.close());
+  const tried: number[] = [];
+  client.react((tx) => tx.hits.get("far"), {}, ({ status }) => status === "unavailable" && tried.push(device.attempts));
+  await assert.rejects(client.read((tx) => tx.hits.get("far")), { code: "unavailable" });
+  assert.deepEqual(tried, [url.length]);
 });
 
 test("clients of two gateways go on at the other one when theirs is killed, and lose nothing and do nothing twice", { timeout: 60_000 }, async (t) => {

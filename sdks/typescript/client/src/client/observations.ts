@@ -65,18 +65,17 @@ export class Observations {
     return this.#byReaction.get(reaction);
   }
 
-  /** Missing data cannot come, or can come again. */
-  connected(status: ConnectionState["status"], role: CoreHost["role"] | undefined): void {
+  /** Missing data can come again, or cannot come. */
+  connected(status: ConnectionState["status"]): void {
     switch (status) {
       case "online":
         return this.#reachable(true);
-      case "offline":
-        // In a tab that follows the data may come from the leader's device storage: the core says which cannot.
-        return role === "follower" ? undefined : this.#reachable(false);
       case "refused":
         return this.#reachable(false);
+      case "offline":
       case "connecting":
-        // While one retry follows another, what cannot be had stays so.
+        // The core says what cannot come: perhaps another gateway is tried, or what is missing is in the storage of the tab that leads. What
+        // could not be had stays so while one retry follows another.
         return;
     }
   }

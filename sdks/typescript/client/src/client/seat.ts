@@ -302,7 +302,7 @@ export class Seat implements CoreHostEvents {
       // Another leader may list other mutations without telling of each.
       this.#listsChanged();
     }
-    this.observations.connected(status, this.#host?.role);
+    this.observations.connected(status);
     if (refusal === "unauthorized") {
       this.#helpWithToken();
     }

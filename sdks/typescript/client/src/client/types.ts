@@ -112,7 +112,7 @@ export interface ConnectionState {
 export type Reactive<T> =
   | { readonly status: "loading"; readonly data: T | undefined; readonly error: undefined }
   | { readonly status: "ready"; readonly data: T; readonly error: undefined }
-  /** The data is not on this device, and there is no connection. It becomes ready by itself once there is one. */
+  /** The data is not on this device, and there is no connection, at none of the addresses. It becomes ready by itself once there is one. */
   | { readonly status: "unavailable"; readonly data: T | undefined; readonly error: undefined }
   /** The closure failed. It runs again when what it read changes. */
   | { readonly status: "failed"; readonly data: T | undefined; readonly error: Error };
