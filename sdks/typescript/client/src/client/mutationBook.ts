@@ -58,6 +58,8 @@ export class MutationBook {
   #core: Listings = NOTHING;
   readonly #byCounter = new Map<number, KnownMutation>();
   readonly #byTicket = new Map<string, KnownMutation & { readonly call: OwnCall }>();
+  /** By this tab. What the tab that leads lists of it still, because it did not hear of it, is not shown, and dismissed again. */
+  readonly #dismissed = new Set<MutationId>();
   #refusedCount = 0;
 
   constructor(options: BookOptions) {
@@ -183,8 +185,7 @@ export class MutationBook {
   }
 
   refused(): readonly RefusedMutation[] {
-    const listed = this.#core.refused() as ListedRefused[];
-    return listed.map(([counter, ticket, name = "", args = "null", calledAt, [reason, byApp]]) => ({
+    const listed = (this.#core.refused() as ListedRefused[]).map(([counter, ticket, name = "", args = "null", calledAt, [reason, byApp]]) => ({
       id: this.#idOf(counter, ticket),
       name,
       args: decodeArguments(args),
@@ -192,6 +193,18 @@ export class MutationBook {
       reason,
       byApp,
     }));
+    return listed.filter(({ id }) => !this.#dismissed.has(id));
+  }
+
+  /** The core has to hear of it too, now or when there is one. */
+  dismiss(id: MutationId): void {
+    this.#dismissed.add(id);
+  }
+
+  /** The counters of what was dismissed in this tab and is listed by the core. */
+  get dismissed(): readonly number[] {
+    const listed = this.#dismissed.size === 0 ? [] : (this.#core.refused() as ListedRefused[]);
+    return listed.filter(([counter, ticket]) => this.#dismissed.has(this.#idOf(counter, ticket))).map(([counter]) => counter);
   }
 
   /** Whether one was dismissed, in any tab, since this was last asked. */
@@ -199,12 +212,6 @@ export class MutationBook {
     const before = this.#refusedCount;
     this.#refusedCount = this.#core.refusedCount();
     return this.#refusedCount < before;
-  }
-
-  /** Undefined if there is none of this name. */
-  refusedCounterOf(id: MutationId): number | undefined {
-    const listed = this.#core.refused() as ListedRefused[];
-    return listed.find(([counter, ticket]) => this.#idOf(counter, ticket) === id)?.[0];
   }
 
   #idOf(counter: number, ticket: string | undefined): MutationId {

@@ -22,7 +22,7 @@ import { Observations } from "./observations.js";
 import type { OneObservation } from "./observation.js";
 import type { News } from "./outputs.js";
 import type { PlaceOfTab, TabOptions } from "./placeOfTab.js";
-import { takeOverCalls } from "./takeOver.js";
+import { takeOverCalls, tellDismissed } from "./takeOver.js";
 import type { PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
 import { Watched } from "./watched.js";
 
@@ -299,8 +299,9 @@ export class Seat implements CoreHostEvents {
     if (this.#host?.role === "follower") {
       const refused = status === "refused" && !this.#host.isFollowing;
       this.connection.change({ role: refused ? "waiting" : "follower" });
-      // Another leader may list other mutations without telling of each.
+      // Another leader may list other mutations without telling of each, and what the one before did not hear of.
       this.#listsChanged();
+      tellDismissed(this.book, this.#host);
     }
     this.observations.connected(status);
     if (refusal === "unauthorized") {

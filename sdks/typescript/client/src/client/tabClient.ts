@@ -14,7 +14,7 @@ import type { FollowerHost } from "./followerHost.js";
 import type { OwnCall } from "./knownMutation.js";
 import type { LeaderHost } from "./leaderHost.js";
 import type { Seat } from "./seat.js";
-import { TAKEN_BACK } from "./takeOver.js";
+import { TAKEN_BACK, tellDismissed } from "./takeOver.js";
 import type {
   Client,
   ConnectionState,
@@ -158,11 +158,18 @@ export class TabClient implements Client {
 
   dismiss(id: MutationId): void {
     this.#seat.checkOpen();
-    const counter = this.#seat.book.refusedCounterOf(id);
-    if (counter !== undefined) {
-      this.#seat.host?.call((core) => core.dismiss(counter));
-      this.#seat.worked();
+    const { book, host, refused } = this.#seat;
+    if (!refused.value.some((own) => own.id === id)) {
+      return;
     }
+    book.dismiss(id);
+    // While this tab takes the lead there is no core: the next one is told.
+    if (host !== undefined) {
+      tellDismissed(book, host);
+      host.drain();
+    }
+    refused.invalidate();
+    this.#seat.worked();
   }
 
   goOffline(): void {

@@ -5,22 +5,14 @@ import { IDBDatabase } from "fake-indexeddb";
 
 import type { MutationHandle } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
+import { leave } from "../testing/leave.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
 import type { TabMessage } from "../tabs/tabChannel.js";
 import { until } from "../testing/until.js";
-import { FollowerHost } from "./followerHost.js";
 import type { ConnectionState, Reactive } from "./types.js";
 
 const PAGE = "handed";
 const STORAGE = "iolite/notes/ann";
-
-/** Closes the tab that leads, and resolves when the one that follows takes the lead: that one has no core until the storage can be read. */
-async function leave(leader: App): Promise<void> {
-  const vacated = mock.method(FollowerHost.prototype, "settle");
-  await leader.close();
-  await until("that another one takes the lead", () => vacated.mock.callCount() > 0);
-  vacated.mock.restore();
-}
 
 describe("a tab whose leader is closed", () => {
   const stage = new NotesStage();

@@ -1,22 +1,29 @@
 /**
- * A tab that followed leads now: what becomes of the calls that it made before, as docs/protocols/tabs.md has it.
+ * A tab that followed leads now: what becomes of what was called and dismissed in it before, as docs/protocols/tabs.md has it.
  *
  * Invariant: a call that was stored is never made again; one that was not is made once.
  */
 
+import type { CoreHost } from "./coreHost.js";
 import type { KnownMutation, OwnCall } from "./knownMutation.js";
 import type { LeaderHost } from "./leaderHost.js";
 import type { MutationBook } from "./mutationBook.js";
 import { type CallStatus, readCallStatus } from "./outputs.js";
 
-/** Follows the calls of a book on, in their order. The caller drains. */
+/** Tells what was dismissed, and follows the calls of a book on, in their order. The caller drains. */
 export function takeOverCalls(book: MutationBook, host: LeaderHost): void {
+  tellDismissed(book, host);
   for (const known of book.calls) {
     book.callBecame(known.call.ticket, known.call.stage === "stored" ? statusOf(known.call, host) : made(known, host));
     if (known.call.wish === "takeBack") {
       takeBack(known.call, host);
     }
   }
+}
+
+/** What was dismissed here, and is listed still. The caller drains. */
+export function tellDismissed(book: MutationBook, host: CoreHost): void {
+  book.dismissed.forEach((counter) => host.callOnly((core) => core.dismiss(counter)));
 }
 
 export const TAKEN_BACK: CallStatus = { state: "ended", status: { state: "cancelled", reason: "taken back" } };
