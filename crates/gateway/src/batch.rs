@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - what waits is everything that changed of the session's live interests above `seen`, so the next advance, whatever it is for, takes it along;
-//! - the first change after a pause does not wait, and nothing waits for longer than the period.
+//! - the first change after a pause does not wait, and nothing waits for longer than the period;
+//! - a row that enters or leaves a query does not wait.
 
 use std::time::Duration;
 

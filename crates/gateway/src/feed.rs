@@ -212,12 +212,15 @@ impl Gateway {
             own.push(news);
         }
         self.make_room_in_buffers(id);
-        let Touched { changes, entered, queries, loads: _ } = touched;
+        let Touched { changes, entered, has_left, queries, loads: _ } = touched;
         match self.settings.without {
             _ if changes.is_empty() && entered.is_empty() => {}
             Without::DataPush => self.send_notice(now, id, &changes, queries),
-            Without::Nothing | Without::DataTypes if entered.is_empty() => self.tell_changes(now, id, changes),
-            // What waits is told with it: it is of rows that the client held before.
+            Without::Nothing | Without::DataTypes if entered.is_empty() && !has_left => {
+                self.tell_changes(now, id, changes);
+            }
+            // What waits is told with it: it is of rows that the client held before. Nothing may come behind the change by which a row
+            // leaves before that is told: put together, the row may look like an answer again, though not all of it was followed.
             Without::Nothing | Without::DataTypes => {
                 self.send_advance(now, id, News { changes, entered, ..News::default() });
             }

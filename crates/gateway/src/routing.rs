@@ -17,6 +17,8 @@ use crate::{Gateway, SessionId};
 pub struct Touched {
     pub changes: Vec<Write>,
     pub entered: Vec<RowSnapshot>,
+    /// Whether a row is an answer of one of its live queries no longer.
+    pub has_left: bool,
     /// The live queries of which these rows are, or were, answers.
     pub queries: BTreeSet<SubscriptionId>,
     pub loads: BTreeMap<LoadId, LoadNews>,
@@ -54,6 +56,11 @@ impl Gateway {
         }
         for (place, targets) in turnover.changed {
             targets.into_iter().for_each(|target| self.note_changed(&mut all, target, &place));
+        }
+        for target in turnover.left {
+            if self.subscription(target).standing == Standing::Live {
+                touched(&mut all, target).has_left = true;
+            }
         }
         for ((table, key), (row, targets)) in turnover.entered {
             let snapshot = RowSnapshot { table, key, row };

@@ -20,6 +20,8 @@ pub type Changes = BTreeMap<Place, Vec<Write>>;
 pub struct Turnover {
     /// Every change of these rows.
     pub changed: BTreeMap<Place, BTreeSet<Target>>,
+    /// To whom these rows are answers of some query no longer.
+    pub left: BTreeSet<Target>,
     /// These rows whole.
     pub entered: BTreeMap<Place, (Row, BTreeSet<Target>)>,
     /// That they lack this row no longer: it has entered, or is no answer.
@@ -94,6 +96,7 @@ impl Queries {
                 None => apply_all(row, writes.iter().filter(|write| own.columns.contains(&write.cell.column))),
             }
             if !own.query.selects(&place.1, whole.as_ref().unwrap_or(row)) {
+                turnover.left.extend(own.followers.iter().copied());
                 left.push(*id);
             }
         }

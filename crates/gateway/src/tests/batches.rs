@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use iolite_values::{Timestamp, Write};
+use iolite_values::{Interest, Timestamp, Write};
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello, Resume};
 
 use super::fake_store::STORE;
-use super::queries::{create_task, in_state};
+use super::queries::{create_task, in_state, query, state, vote, with_votes_above};
 use super::resumption::commit_elsewhere;
 use super::world::*;
 use crate::limits::BATCH_PERIOD_MAX;
@@ -161,7 +161,7 @@ fn who_wants_to_hear_of_changes_too_seldom_is_refused() {
 #[test]
 fn a_row_that_enters_a_query_does_not_wait_and_takes_along_what_does() {
     let mut world = joined(1, PERIOD);
-    world.subscribe(1, vec![(2, iolite_values::Interest::Query(in_state("open").into()))]);
+    world.subscribe(1, vec![(2, Interest::Query(in_state("open").into()))]);
     world.answer_all();
     commits(&mut world, [add(1, 1), add(1, 2)]);
     world.take();
@@ -169,4 +169,21 @@ fn a_row_that_enters_a_query_does_not_wait_and_takes_along_what_does() {
     let said = world.take();
     let [Said::To(1, FromGateway::Advance(advance))] = &said[..] else { panic!("{said:?}") };
     assert_eq!((advance.to, &advance.changes, advance.entered.len()), (to, &vec![add(1, 2)], 1));
+}
+
+#[test]
+fn a_row_that_leaves_a_query_does_not_wait_and_takes_along_what_does() {
+    let mut world = joined(1, PERIOD);
+    world.commit(create_task(1, "open", 4));
+    world.subscribe(1, vec![(2, query(&with_votes_above(3))), (3, Interest::Cell(state(1, "open").cell))]);
+    world.answer_all();
+    world.take();
+    commits(&mut world, [add(1, 1), add(1, 2)]);
+    world.take();
+    let to = world.commit(vec![vote(1, -2)]);
+    assert_eq!(world.take(), vec![told(1, advance(to, vec![add(1, 2), vote(1, -2)]))]);
+    let to = commits(&mut world, [vote(1, 1), state(1, "done")]);
+    world.answer_all();
+    world.wait(PERIOD);
+    assert_eq!(world.take(), vec![told(1, advance(to, vec![state(1, "done")]))]);
 }
