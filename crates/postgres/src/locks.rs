@@ -132,7 +132,7 @@ impl Plan {
             match read {
                 Read::Cell { .. } => {}
                 Read::Range { table, range } => want(extent_of(*table, range), Mode::Exclusive),
-                Read::Query(query) => want(extent_of(query.table, &query.keys), Mode::Exclusive),
+                Read::Query(query) => want(extent_of(query.table, &query.row_keys()), Mode::Exclusive),
             }
         }
         let mut alone = BTreeSet::new();

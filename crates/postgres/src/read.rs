@@ -164,7 +164,7 @@ impl Reader {
         }
     }
 
-    /// Every row of the table is looked at: the database has no indexes of our columns.
+    /// Every row whose key may be one of its answers is looked at: the database has no indexes of our columns.
     async fn query(
         &self,
         shared: &Shared,
@@ -173,7 +173,7 @@ impl Reader {
         limit: ReadLimit,
     ) -> Result<Vec<RowAt>, WorkError> {
         let selects = |row: &RowAt| query.selects(&row.key, &row.row);
-        let mut rows = self.scan(shared, query.table, &query.keys, at, ReadLimit::NONE, selects).await?;
+        let mut rows = self.scan(shared, query.table, &query.row_keys(), at, ReadLimit::NONE, selects).await?;
         rows.sort_by_cached_key(|row| query.index_key(&row.key, &row.row));
         if limit.direction == Direction::Descending {
             rows.reverse();

@@ -1,7 +1,7 @@
 //! Locks: modes and their order.
 
 use iolite_values::{
-    Attempt, Cell, Commutativity, Counter, Decision, Id, Level, ListOrder, Timestamp, TransactionId, Value,
+    Attempt, Cell, Commutativity, Counter, Decision, Id, Level, ListOrder, Query, Timestamp, TransactionId, Value,
     commutativity,
 };
 
@@ -227,11 +227,13 @@ fn stores_in_other_schemas_have_other_locks_and_halves_make_the_whole() {
 
 #[test]
 fn a_query_keeps_writers_off_its_primary_keys() {
-    let query = |keys| Read::Query(std::sync::Arc::new(iolite_values::Query::all(TABLE, false).within(&keys)));
-    let all = plan(&transaction(vec![query(KeyRange::all())], vec![write(1, Operation::Add(1))]));
-    assert_eq!(mode(&all, &Resource::Table(TABLE)), Some(Mode::Exclusive));
+    let of = |query: Query| plan(&transaction(vec![Read::Query(query.into())], vec![write(1, Operation::Add(1))]));
+    let all = Query::all(TABLE, false);
+    assert_eq!(mode(&of(all.clone()), &Resource::Table(TABLE)), Some(Mode::Exclusive));
     let first = KeyRange::prefix(&[Value::Int(1)]).expect("short");
-    let some = plan(&transaction(vec![query(first)], vec![write(1, Operation::Add(1))]));
-    assert_eq!(mode(&some, &Resource::Table(TABLE)), Some(Mode::Shared));
-    assert_eq!(mode(&some, &Resource::Partition(TABLE, partition_of(&key(1, 1)))), Some(Mode::Exclusive));
+    for query in [all.within(&first), all.with_range(first)] {
+        let some = of(query);
+        assert_eq!(mode(&some, &Resource::Table(TABLE)), Some(Mode::Shared));
+        assert_eq!(mode(&some, &Resource::Partition(TABLE, partition_of(&key(1, 1)))), Some(Mode::Exclusive));
+    }
 }
