@@ -111,9 +111,6 @@ impl Client {
         }
         self.note_rows(rows);
         advance.declined.into_iter().for_each(|declined| self.on_declined(declined));
-        if loaded {
-            self.ask_again_for_tabs();
-        }
         self.enter(now, Phase::Open);
     }
 

@@ -143,8 +143,10 @@ impl Client {
         }
     }
 
-    /// What has come may be the first rows only of what a tab wants whole: then the tab's wish is asked for by itself.
-    pub(super) fn ask_again_for_tabs(&mut self) {
+    /// What was to bring a tab what it wants may bring it no more: it was the first rows only of a query, or a row left an answer before the tab
+    /// was given it. Then the tab's wish is asked for by itself.
+    fn ask_again_for_tabs(&mut self) -> bool {
+        let mut asks = false;
         for tab in self.leader.tabs() {
             let Some(known) = self.leader.tab_mut(tab) else { continue };
             let interests = &self.cache.interests;
@@ -154,8 +156,10 @@ impl Client {
             if !missed.is_empty() {
                 self.on_subscribe(tab, missed);
                 self.settle_tab(tab);
+                asks = true;
             }
         }
+        asks
     }
 
     /// Gives up what the tab neither has nor waits for.

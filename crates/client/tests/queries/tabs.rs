@@ -1,6 +1,8 @@
 //! Queries of tabs that follow.
 
 use harness::tab::{Tab, exchange};
+use iolite_client::Input;
+use iolite_machine::Machine;
 
 use super::*;
 
@@ -106,4 +108,22 @@ fn a_row_that_a_tab_read_out_of_an_answer_is_asked_for_when_it_leaves() {
     gateway.answer(&mut leader);
     exchange(&mut leader, &mut tabs);
     assert_eq!(seen.borrow().last(), Some(&Some(task("ben", 3))));
+}
+
+#[test]
+fn a_row_that_leaves_an_answer_before_a_tab_was_given_it_is_asked_for() {
+    let (mut leader, mut tabs) = followed();
+    let mut gateway = Gateway::with(&[(1, "ann", 3), (2, "ben", 1)]);
+    watch(&mut leader, View::Confirmed, of_owner("ann"), ASCENDING, None);
+    gateway.answer(&mut leader);
+    let seen = tabs[0].watch(View::Confirmed, |tx| Ok(tx.row(tasks(), &key(1))?));
+    // What the tab asks and what takes the row away come at once.
+    for message in std::mem::take(&mut tabs[0].up) {
+        leader.client.handle(leader.now, Input::FromTab(tabs[0].id, message));
+    }
+    gateway.commit(&mut leader, vec![put(1, "owner", "ben")]);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(gateway.answer(&mut leader).len(), 1, "its leader asks for it by itself");
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(*seen.borrow(), [Some(task("ben", 3))]);
 }

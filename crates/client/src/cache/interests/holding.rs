@@ -60,8 +60,9 @@ impl Interests {
 
     /// Whether something that `demand` needs, and that is not there yet, is to bring `interest`.
     pub(crate) fn awaits(&self, demand: Demand, interest: &Interest) -> bool {
-        let mut own = self.by_demand.get(&demand).into_iter().flatten();
-        own.any(|own| own.covers(interest) && self.by_interest[own].progress != Progress::Live)
+        let Some(own) = self.by_demand.get(&demand) else { return false };
+        let comes = |own: &Interest| self.by_interest[own].progress != Progress::Live;
+        own.get(interest).is_some_and(comes) || own.iter().any(|own| own.covers(interest) && comes(own))
     }
 
     /// Whether all of `interest` comes with `own`: with any cell, the life of its row; with a query, its answers.

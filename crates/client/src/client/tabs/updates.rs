@@ -12,8 +12,11 @@ use crate::session::Connection;
 use crate::tabs::{Awaited, Parts, TabId};
 
 impl Client {
-    /// Sends an update to one tab that has something new to learn and can take it.
+    /// Sends an update to one tab that has something new to learn and can take it, once what tabs wait for is asked for.
     pub(in crate::client) fn inform_tabs(&mut self) -> bool {
+        if self.ask_again_for_tabs() {
+            return true;
+        }
         let can_fetch = self.session.can_fetch();
         for tab in self.leader.tabs() {
             let Some(known) = self.leader.tab_mut(tab) else { continue };
