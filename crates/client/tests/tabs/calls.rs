@@ -126,3 +126,33 @@ fn a_call_of_a_table_that_refuses_changes_offline_is_kept_as_refused_unless_ther
     exchange(&mut next, &mut tabs);
     assert_eq!(next.client.pending().count(), 2);
 }
+
+#[test]
+fn what_was_taken_back_while_nobody_led_is_taken_back_by_the_next_leader() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.client.go_offline();
+    let ticket = tabs[0].mutate(leader.now, 7, "hit");
+    tabs[0].store(&mut leader);
+    let before = leader.storage.clone();
+    exchange(&mut leader, &mut tabs);
+    assert!(matches!(tabs[0].last_call(ticket), CallStatus::Queued(..)));
+    // The leader is lost before it has stored that.
+    leader.storage = before;
+    let mut next = taken_over(leader, &mut tabs);
+    tabs[0].follower.take_back(ticket);
+    exchange(&mut next, &mut tabs);
+    assert!(matches!(tabs[0].last_call(ticket), CallStatus::Ended(_, MutationStatus::Cancelled { .. })));
+    assert_eq!(next.client.pending().count(), 0, "it would be sent later");
+}
+
+#[test]
+fn what_a_tab_that_was_dropped_takes_back_is_taken_back_once_it_has_joined_again() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.client.go_offline();
+    let ticket = tabs[0].mutate(leader.now, 7, "hit");
+    exchange(&mut leader, &mut tabs);
+    leader.input(Input::TabGone(TabId(1)));
+    tabs[0].follower.take_back(ticket);
+    exchange(&mut leader, &mut tabs);
+    assert!(matches!(tabs[0].last_call(ticket), CallStatus::Ended(_, MutationStatus::Cancelled { .. })));
+}

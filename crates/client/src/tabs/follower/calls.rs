@@ -133,11 +133,10 @@ impl Follower {
     /// Asks the leader to take a call of this tab back, if nothing of it was sent yet. Its status tells what came of it.
     pub fn take_back(&mut self, ticket: Ticket) {
         let Some(own) = self.calls.iter_mut().find(|own| own.ticket == ticket) else { return };
-        match own.state {
-            CallState::Queued(counter) => self.cancel(counter),
-            CallState::Storing(..) | CallState::Stored(_) | CallState::Announced | CallState::Asked => {
-                own.wish = Wish::TakeBack;
-            }
+        // It stays a wish until the call ends: a leader may be lost before it hears of it.
+        own.wish = Wish::TakeBack;
+        if let CallState::Queued(counter) = own.state {
+            self.cancel(counter);
         }
     }
 
@@ -211,10 +210,11 @@ impl Follower {
 
     pub(super) fn on_queued(&mut self, ticket: Ticket, counter: Counter, pending: Pending) {
         let Some(own) = self.calls.iter_mut().find(|own| own.ticket == ticket) else { return };
+        let is_to_go = own.wish == Wish::TakeBack && !pending.sent;
         own.state = CallState::Queued(counter);
         own.status = CallStatus::Queued(counter, pending);
         self.outputs.push_back(FollowerOutput::Call { ticket, status: own.status.clone() });
-        if std::mem::replace(&mut own.wish, Wish::Keep) == Wish::TakeBack {
+        if is_to_go {
             self.cancel(counter);
         }
     }
