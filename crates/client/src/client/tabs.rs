@@ -163,7 +163,7 @@ impl Client {
     }
 
     /// Gives up what the tab neither has nor waits for.
-    fn settle_tab(&mut self, tab: TabId) {
+    pub(super) fn settle_tab(&mut self, tab: TabId) {
         let Some(known) = self.leader.tab_mut(tab) else { return };
         let kept: BTreeSet<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
         self.cache.interests.settle(Demand::Tab(tab), &kept);

@@ -1,7 +1,8 @@
 //! What a follower sees.
 
-use iolite_client::{Client, Config, Limits};
-use iolite_values::{ColumnId, KeyRange};
+use iolite_client::{Client, Config, Limits, ReactionId};
+use iolite_values::{ColumnId, KeyRange, RowKey};
+use iolite_wire::message::{Declination, Declined, FromClient, SubscriptionId};
 
 use super::harness::{config, titled};
 use super::*;
@@ -169,4 +170,77 @@ fn a_tab_that_needs_more_than_its_leader_has_room_for_is_told_so_once_and_for_go
     let failed: Vec<&str> = failed.collect();
     assert!(matches!(failed[..], [why] if why.contains("read less at a time")), "{failed:?}");
     assert_eq!(leader.take_subscribed(false), [], "nobody asks again");
+}
+
+/// A leader with room for one large note, and a tab that has looked at the first one.
+fn after_a_look() -> (Harness, Vec<Tab>, ReactionId) {
+    let mut leader = Harness::with(Limits { cache_bytes_max: 5_000, ..Limits::default() });
+    leader.connect();
+    let mut tabs = vec![Tab::new(1, leader.now)];
+    exchange(&mut leader, &mut tabs);
+    let look = tabs[0].react(View::Confirmed, |tx| first_note(tx).map(drop));
+    exchange(&mut leader, &mut tabs);
+    leader.load(10, &[large_note(1)]);
+    exchange(&mut leader, &mut tabs);
+    leader.take_sent();
+    (leader, tabs, look)
+}
+
+fn large_note(id: i64) -> (TableId, RowKey, Row) {
+    (notes(), key(id), note_row(&"x".repeat(3_000), 0))
+}
+
+/// The leader's own screen looks at the second note, and there is room for it.
+fn has_room(leader: &mut Harness, tabs: &mut [Tab]) {
+    leader.react(View::Confirmed, |tx| tx.row(notes(), &key(2)).map(drop).map_err(Stop::from));
+    leader.load(20, &[large_note(2)]);
+    exchange(leader, tabs);
+    let failed = leader.other.iter().find(|output| matches!(output, Output::ReactionFailed { .. }));
+    assert_eq!(failed, None);
+    let is_end = |message: &&FromClient| matches!(message, FromClient::Unsubscribe(ids) if ids.len() == 1);
+    assert_eq!(leader.sent.iter().filter(is_end).count(), 1, "the first goes: {:?}", leader.sent);
+}
+
+#[test]
+fn what_a_follower_looks_at_no_more_makes_room_for_what_its_leader_looks_at() {
+    let (mut leader, mut tabs, look) = after_a_look();
+    tabs[0].follower.stop(look);
+    exchange(&mut leader, &mut tabs);
+    has_room(&mut leader, &mut tabs);
+}
+
+#[test]
+fn what_a_follower_looks_at_no_more_when_it_has_joined_makes_room_too() {
+    let (mut leader, mut tabs, look) = after_a_look();
+    tabs[0].input(leader.now, FollowerInput::LeaderChanged);
+    tabs[0].follower.stop(look);
+    exchange(&mut leader, &mut tabs);
+    has_room(&mut leader, &mut tabs);
+}
+
+#[test]
+fn what_a_follower_looks_at_no_more_when_its_leader_loses_it_makes_room_too() {
+    let (mut leader, mut tabs, look) = after_a_look();
+    let declined = vec![Declined { subscription: SubscriptionId(1), why: Declination::Later }];
+    leader.advance(Advance { to: at(11), declined, ..Advance::default() });
+    // The tab hears of it before it has said that it needs it no more.
+    take_down(&mut leader, &mut tabs);
+    tabs[0].follower.stop(look);
+    for message in std::mem::take(&mut tabs[0].down) {
+        tabs[0].input(leader.now, FollowerInput::FromLeader(message));
+    }
+    exchange(&mut leader, &mut tabs);
+    leader.load(12, &[large_note(1)]);
+    has_room(&mut leader, &mut tabs);
+}
+
+#[test]
+fn a_screen_of_a_follower_that_comes_back_finds_its_data_with_the_leader() {
+    let (mut leader, mut tabs, look) = after_a_look();
+    tabs[0].follower.stop(look);
+    exchange(&mut leader, &mut tabs);
+    let seen = tabs[0].watch(View::Confirmed, first_note);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(seen.borrow().len(), 1);
+    assert_eq!(leader.take_sent(), [], "no gateway was asked");
 }

@@ -78,6 +78,10 @@ impl Client {
             }
             known.wanted.insert(id, interest);
         }
+        if !known.declined.is_empty() {
+            // Whether the tab still wants it, it says by asking again.
+            self.settle_tab(tab);
+        }
     }
 
     fn collect_mutations(&mut self, tab: TabId, parts: &mut Parts) {

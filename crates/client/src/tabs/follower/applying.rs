@@ -84,6 +84,10 @@ impl Follower {
         self.refused.clear();
         self.unavailable.clear();
         self.cache.interests.mark_requested(&self.asked);
+        let mut asked = std::mem::take(&mut self.asked);
+        // What nobody needs any more was forgotten as well.
+        asked.retain(|id| self.cache.interests.interest(*id).is_none());
+        self.leave(&asked);
     }
 
     /// These cannot come before the leader has a connection again.

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use iolite_machine::Instant;
-use iolite_wire::message::{Goodbye, GoodbyeReason};
+use iolite_wire::message::{Goodbye, GoodbyeReason, SubscriptionId};
 use iolite_wire::tabs::{FromTab, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab, UpdateNumber};
 
 use super::{Follower, FollowerOutput};
-use crate::cache::portions;
+use crate::cache::{Room, portions};
 
 /// How a follower stands to its leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,19 +145,21 @@ impl Follower {
     /// Asks for the interests that are wanted, and gives up those that nobody needs any more.
     pub(super) fn ask(&mut self) -> bool {
         let Link::Following { .. } = self.link else { return false };
-        // What it needs is held by the tab that leads, within the room that there is.
-        let (ended, rows) = self.cache.give_up_idle(self.limits.room());
+        // What nobody needs here is kept for a while by the tab that leads, as far as its room goes.
+        let (ended, rows) = self.cache.give_up_idle(Room { idle_interests_max: 0, ..self.limits.room() });
         let wanted = self.cache.interests.take_wanted();
         let nothing = ended.is_empty() && wanted.is_empty();
-        if !ended.is_empty() {
-            self.changed.add(rows);
-            for part in ended.chunks(self.limits.subscribe_part) {
-                self.request(TabRequest::Unsubscribe(part.to_vec()));
-            }
-        }
+        self.changed.add(rows);
+        self.leave(&ended);
         for part in portions(wanted, self.limits.subscribe_part) {
             self.request(TabRequest::Subscribe(part));
         }
         !nothing
+    }
+
+    pub(super) fn leave(&mut self, ended: &[SubscriptionId]) {
+        for part in ended.chunks(self.limits.subscribe_part) {
+            self.request(TabRequest::Unsubscribe(part.to_vec()));
+        }
     }
 }
