@@ -68,6 +68,15 @@ impl Reactions {
         }
     }
 
+    /// Makes all run again that have run, whatever they would answer.
+    pub(crate) fn run_again(&mut self) {
+        for reaction in self.reactions.values_mut() {
+            if let ReactionState::Done(_) = reaction.state {
+                reaction.state = ReactionState::Due;
+            }
+        }
+    }
+
     pub(crate) fn stop(&mut self, id: ReactionId) -> bool {
         self.reactions.remove(&id).is_some()
     }

@@ -165,3 +165,23 @@ fn a_leader_that_is_silent_for_long_is_looked_for_anew() {
     exchange(&mut leader, &mut tabs);
     assert!(tabs[0].follower.is_following());
 }
+
+#[test]
+fn every_reaction_says_under_a_new_leader_what_is_true_there_also_if_its_answer_is_the_same() {
+    let (mut leader, mut tabs) = followed(1);
+    let seen = tabs[0].watch(View::Confirmed, count);
+    let chosen = std::rc::Rc::new(std::cell::Cell::new(1));
+    let of_chosen = chosen.clone();
+    let chooses =
+        tabs[0].react(View::Confirmed, move |tx| tx.cell(&hits(of_chosen.get())).map(drop).map_err(Stop::from));
+    exchange(&mut leader, &mut tabs);
+    leader.load(10, &[]);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(*seen.borrow(), [0]);
+    let mut next = taken_over(leader, &mut tabs);
+    next.client.go_offline();
+    chosen.set(2);
+    exchange(&mut next, &mut tabs);
+    assert_eq!(*seen.borrow(), [0, 0], "its host knows that this is the new leader's answer");
+    assert!(tabs[0].other.contains(&FollowerOutput::Unavailable(chooses)), "it reads something else by now");
+}

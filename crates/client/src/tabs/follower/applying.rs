@@ -81,6 +81,8 @@ impl Follower {
         self.cache.clear();
         self.mirror.clear();
         self.changed = Changed::Everything;
+        // Their answers were the other leader's: also the same answer is news.
+        self.reactions.run_again();
         self.refused.clear();
         self.unavailable.clear();
         self.cache.interests.mark_requested(&self.asked);
