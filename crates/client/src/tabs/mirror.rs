@@ -1,11 +1,12 @@
 //! The leader's pending mutations, as a follower has them: they never run here, so their writes are what the leader's run wrote.
 //!
-//! Invariant: the overlays hold the writes of all that are pending, in the order of their counters, on top of the confirmed rows.
+//! Invariants: the overlays hold the writes of all that are pending, in the order of their counters, on top of the confirmed rows; `by_ticket` names
+//! those that were called by ticket.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Id, Write};
+use iolite_values::{Counter, Write};
 use iolite_wire::tabs::TabMutation;
 
 use super::Ticket;
@@ -18,6 +19,7 @@ use crate::view::Overlay;
 #[derive(Debug, Default)]
 pub(super) struct Mirror {
     entries: BTreeMap<Counter, Mirrored>,
+    by_ticket: BTreeMap<Ticket, Counter>,
     optimistic: Overlay,
     durable: Overlay,
 }
@@ -50,12 +52,17 @@ impl Mirror {
         };
         let mut touched = self.remove(mutation.counter);
         touched.extend(rows(&mutation.writes));
+        self.by_ticket.extend(pending.ticket.map(|ticket| (ticket, mutation.counter)));
         self.entries.insert(mutation.counter, Mirrored { pending, writes: mutation.writes });
         touched
     }
 
     pub(super) fn remove(&mut self, counter: Counter) -> BTreeSet<RowId> {
-        self.entries.remove(&counter).map(|gone| rows(&gone.writes).collect()).unwrap_or_default()
+        let Some(gone) = self.entries.remove(&counter) else { return BTreeSet::new() };
+        if let Some(ticket) = gone.pending.ticket {
+            self.by_ticket.remove(&ticket);
+        }
+        rows(&gone.writes).collect()
     }
 
     /// Forgets everything, and gives the rows that look different for it.
@@ -95,8 +102,8 @@ impl Mirror {
         self.entries.len()
     }
 
-    pub(super) fn of_ticket(&self, ticket: Id) -> Option<&PendingMutation> {
-        self.pending().find(|pending| pending.ticket == Some(Ticket(ticket)))
+    pub(super) fn of_ticket(&self, ticket: Ticket) -> Option<&PendingMutation> {
+        self.get(*self.by_ticket.get(&ticket)?)
     }
 }
 

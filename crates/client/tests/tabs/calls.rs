@@ -1,5 +1,9 @@
 //! What becomes of a follower's calls, and what each tab is told of it.
 
+use iolite_client::{Client, LIVE, Splice};
+use iolite_values::ColumnId;
+use iolite_wire::tabs::{JoinNumber, TabConnection, TabMutation, TabNotice, TabUpdate, ToTab, UpdateNumber};
+
 use super::*;
 
 #[test]
@@ -155,4 +159,60 @@ fn what_a_tab_that_was_dropped_takes_back_is_taken_back_once_it_has_joined_again
     tabs[0].follower.take_back(ticket);
     exchange(&mut leader, &mut tabs);
     assert!(matches!(tabs[0].last_call(ticket), CallStatus::Ended(_, MutationStatus::Cancelled { .. })));
+}
+
+#[test]
+fn a_call_that_the_leader_has_counts_once_among_what_may_be_pending() {
+    let (leader, mut tabs) = followed(1);
+    let call = |tab: &mut Tab, ticket: usize| {
+        tab.follower.mutate(leader.now.wall, Ticket(Id::from_u128(ticket as u128)), "hit", "{}")
+    };
+    let own = Client::PENDING_MAX / 2;
+    for ticket in 1..=own {
+        call(&mut tabs[0], ticket).expect("there is room");
+    }
+    // The leader has run them, and others: said in one update, as doing it takes a while.
+    let pending = (1..Client::PENDING_MAX).map(|ticket| TabMutation {
+        counter: Counter(ticket as u64),
+        ticket: (ticket <= own).then(|| Id::from_u128(ticket as u128)),
+        name: Some("hit".into()),
+        arguments: "{}".into(),
+        called_at_micros: 0,
+        durable: true,
+        sent: false,
+        waits_for_data: false,
+        would_reject: None,
+        writes: Vec::new(),
+    });
+    let empty = TabUpdate::empty(UpdateNumber(2), at(10), TabConnection::Offline);
+    let notice = TabNotice::Update(Box::new(TabUpdate { pending: pending.collect(), ..empty }));
+    let message = ToTab { join: JoinNumber(1), notice }.encode().expect("it fits");
+    tabs[0].follower.handle(leader.now, FollowerInput::FromLeader(message));
+    assert_eq!(tabs[0].follower.pending().count(), Client::PENDING_MAX - 1);
+    assert_eq!(call(&mut tabs[0], own + 1), Ok(()), "there is room for one");
+    let full = Err(CallError::QueueFull { of: "mutations", limit: Client::PENDING_MAX });
+    assert_eq!(call(&mut tabs[0], own + 2), full);
+}
+
+#[test]
+fn an_edit_that_was_taken_back_is_not_typed_into() {
+    let page = Cell { table: TableId::of("pages"), row: key(1), column: ColumnId::of("value") };
+    let (mut leader, mut tabs) = followed(1);
+    let read = page.clone();
+    tabs[0].react(View::Optimistic, move |tx| Ok(tx.text(&read).map(drop)?));
+    exchange(&mut leader, &mut tabs);
+    leader.load(10, &[]);
+    leader.client.go_offline();
+    exchange(&mut leader, &mut tabs);
+    let ticket = Ticket(Id::from_u128(7));
+    let typed = tabs[0].follower.live_edit(ticket, &page, &Splice { at: 0, removed: 0, inserted: "a" });
+    tabs[0].follower.mutate(leader.now.wall, ticket, LIVE, &typed.expect("it fits")).expect("there is room");
+    assert_eq!(tabs[0].follower.live_text(&page), Ok("a".into()), "the leader does not have it yet");
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(tabs[0].follower.live_text(&page), Ok("a".into()));
+    leader.stores = false;
+    tabs[0].follower.take_back(ticket);
+    exchange(&mut leader, &mut tabs);
+    assert!(matches!(tabs[0].last_call(ticket), CallStatus::Queued(..)), "its end is not stored yet");
+    assert_eq!(tabs[0].follower.live_text(&page), Ok(String::new()));
 }

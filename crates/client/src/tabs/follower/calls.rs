@@ -88,7 +88,7 @@ impl Follower {
         if self.running.is_some() {
             return Err(CallError::Nested);
         }
-        if self.mirror.len() + self.calls.len() >= Client::PENDING_MAX {
+        if self.mirror.len() + self.unseen().count() >= Client::PENDING_MAX {
             return Err(CallError::QueueFull { of: "mutations", limit: Client::PENDING_MAX });
         }
         Ok(())
@@ -119,10 +119,20 @@ impl Follower {
     }
 
     fn written_text(&self, cell: &Cell) -> Result<Text, EditError> {
-        let own = |own: &OwnCall| own.call.name == LIVE && self.mirror.of_ticket(own.ticket.0).is_none();
-        let calls = self.calls.iter().filter(|call| own(call));
+        let calls = self.unseen().filter(|own| own.call.name == LIVE);
         let more: Vec<Write> = calls.flat_map(|own| live::writes(&self.schema, &own.call.arguments)).collect();
         text_with(self.reader(View::Optimistic), &self.schema, cell, &more)
+    }
+
+    /// The calls of this tab that the leader's state does not have, nor ever had.
+    fn unseen(&self) -> impl Iterator<Item = &OwnCall> {
+        self.calls.iter().filter(|own| match own.state {
+            // It may be withdrawn already, and only its end not be told yet.
+            CallState::Queued(_) => false,
+            CallState::Storing(..) | CallState::Stored(_) | CallState::Announced | CallState::Asked => {
+                self.mirror.of_ticket(own.ticket).is_none()
+            }
+        })
     }
 
     /// The calls of this tab that have not ended, in order.
@@ -197,7 +207,7 @@ impl Follower {
             own.state = match own.state {
                 CallState::Storing(position, _) => CallState::Storing(position, Begun::Earlier),
                 CallState::Stored(_) | CallState::Announced | CallState::Asked | CallState::Queued(_) => {
-                    match self.mirror.of_ticket(own.ticket.0) {
+                    match self.mirror.of_ticket(own.ticket) {
                         Some(pending) if matches!(self.link, Link::Following { .. }) => {
                             CallState::Queued(pending.counter)
                         }
