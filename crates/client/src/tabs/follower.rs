@@ -99,7 +99,6 @@ pub struct Follower {
     connection: Connection,
     /// The calls of this tab that have not ended, in order.
     calls: VecDeque<OwnCall>,
-    last_called_micros: u64,
     persists: PersistId,
     running: Option<RunOf>,
     /// What changed since the reactions were last compared with it.
@@ -133,7 +132,6 @@ impl Follower {
             author: None,
             calls: VecDeque::new(),
             documents: RefCell::new(Documents::new(Author(1))),
-            last_called_micros: 0,
             persists: PersistId::START,
             running: None,
             changed: Changed::default(),

@@ -1,6 +1,7 @@
 //! What becomes of a follower's calls, and what each tab is told of it.
 
 use iolite_client::{Client, LIVE, Splice};
+use iolite_machine::{Now, WallTime};
 use iolite_values::ColumnId;
 use iolite_wire::tabs::{JoinNumber, TabConnection, TabMutation, TabNotice, TabUpdate, ToTab, UpdateNumber};
 
@@ -215,4 +216,19 @@ fn an_edit_that_was_taken_back_is_not_typed_into() {
     exchange(&mut leader, &mut tabs);
     assert!(matches!(tabs[0].last_call(ticket), CallStatus::Queued(..)), "its end is not stored yet");
     assert_eq!(tabs[0].follower.live_text(&page), Ok(String::new()));
+}
+
+#[test]
+fn a_clock_that_is_set_back_counts_once_the_leader_has_the_calls_before() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.client.go_offline();
+    let tomorrow = WallTime::from_micros(leader.now.wall.as_micros() + 86_400_000_000);
+    let after = WallTime::from_micros(tomorrow.as_micros() + 1);
+    tabs[0].mutate(Now { wall: tomorrow, ..leader.now }, 7, "hit");
+    tabs[0].mutate(leader.now, 8, "hit");
+    exchange(&mut leader, &mut tabs);
+    tabs[0].mutate(leader.now, 9, "hit");
+    exchange(&mut leader, &mut tabs);
+    let called: Vec<WallTime> = leader.client.pending().map(|pending| pending.called_at).collect();
+    assert_eq!(called, [tomorrow, after, leader.now.wall], "only what waits in the outbox is put in order by it");
 }

@@ -71,9 +71,7 @@ impl Follower {
             Link::Joining { .. } => Begun::Earlier,
             Link::Refused { .. } => return Err(CallError::OtherVersion),
         };
-        // Calls that a leader finds in the outbox are ordered by this.
-        self.last_called_micros = now.as_micros().max(self.last_called_micros + 1);
-        let called_at = WallTime::from_micros(self.last_called_micros);
+        let called_at = now.max(self.called_after());
         let call = stored_call(ticket, called_at, name, arguments);
         self.persists = self.persists.next();
         let changes = outbox_entry(&call).into_iter().collect();
@@ -81,6 +79,14 @@ impl Follower {
         let state = CallState::Storing(self.persists, begun);
         self.calls.push_back(OwnCall { ticket, call, state, status: CallStatus::Called, wish: Wish::Keep });
         Ok(())
+    }
+
+    /// Calls that a leader finds in the outbox are ordered by their times, so each is later than those that may be there, also when the clock
+    /// was set back.
+    fn called_after(&self) -> WallTime {
+        let waiting = self.calls.iter().filter(|own| !matches!(own.state, CallState::Queued(_)));
+        let last = waiting.map(|own| own.call.called_at_micros).max();
+        WallTime::from_micros(last.map_or(0, |last| last + 1))
     }
 
     fn check_call(&self, name: &str, arguments: &str) -> Result<(), CallError> {
