@@ -4,35 +4,33 @@
  * Invariant: one write is one transaction, with strict durability, and is reported only when that is complete.
  */
 
+import { Connection, ENTRIES, resultOf } from "./connection.js";
 import type { Changes, Storage } from "./storage.js";
-
-const VERSION = 1;
-const ENTRIES = "entries";
 
 /** @throws when the browser has no storage for this page, as in some private modes. */
 export async function openIndexedDbStorage(factory: IDBFactory, name: string): Promise<Storage> {
-  const opening = factory.open(name, VERSION);
-  opening.onupgradeneeded = () => opening.result.createObjectStore(ENTRIES);
-  const database = await resultOf(opening);
+  const connection = await Connection.open(factory, name);
   return {
     kind: "indexeddb",
-    lost: lossOf(database),
-    load: () => load(database),
+    lost: connection.lost,
+    load: () => load(connection),
     loadBeginningWith: (byte) =>
-      load(database, IDBKeyRange.bound(Uint8Array.of(byte), Uint8Array.of(byte + 1), false, true)),
-    write: (changes) => {
-      const transaction = database.transaction(ENTRIES, "readwrite", { durability: "strict" });
-      try {
-        change(transaction.objectStore(ENTRIES), changes);
-      } catch (error) {
-        // What was asked for before it would be stored by itself.
-        transaction.abort();
-        throw error;
-      }
-      return completionOf(transaction);
-    },
-    close: () => database.close(),
+      load(connection, IDBKeyRange.bound(Uint8Array.of(byte), Uint8Array.of(byte + 1), false, true)),
+    write: (changes) => write(connection, changes),
+    close: () => connection.close(),
   };
+}
+
+async function write(connection: Connection, changes: Changes): Promise<void> {
+  const transaction = await connection.begin("readwrite", { durability: "strict" });
+  try {
+    change(transaction.objectStore(ENTRIES), changes);
+  } catch (error) {
+    // What was asked for before it would be stored by itself.
+    transaction.abort();
+    throw error;
+  }
+  return completionOf(transaction);
 }
 
 function change(entries: IDBObjectStore, changes: Changes): void {
@@ -46,32 +44,10 @@ function change(entries: IDBObjectStore, changes: Changes): void {
   }
 }
 
-async function load(database: IDBDatabase, range?: IDBKeyRange): Promise<Uint8Array[]> {
-  const entries = database.transaction(ENTRIES, "readonly").objectStore(ENTRIES);
+async function load(connection: Connection, range?: IDBKeyRange): Promise<Uint8Array[]> {
+  const entries = (await connection.begin("readonly")).objectStore(ENTRIES);
   const [keys, values] = await Promise.all([resultOf(entries.getAllKeys(range)), resultOf(entries.getAll(range))]);
   return keys.flatMap((key, index) => [new Uint8Array(key as ArrayBuffer), values[index] as Uint8Array]);
-}
-
-/** The user or the app deletes the database, or a newer page wants another version of it: they get it. */
-function lossOf(database: IDBDatabase): Promise<string> {
-  return new Promise((resolve) => {
-    const lose = (): void => resolve("the storage of this page was deleted, or taken by a newer page: load the page again");
-    database.onversionchange = () => {
-      database.close();
-      lose();
-    };
-    database.onclose = lose;
-  });
-}
-
-function resultOf<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error ?? new Error("IndexedDB gave no reason"));
-    if ("onblocked" in request) {
-      request.onblocked = () => reject(new Error("another tab holds the storage in an older version: close it"));
-    }
-  });
 }
 
 function completionOf(transaction: IDBTransaction): Promise<void> {
