@@ -33,10 +33,12 @@ impl Client {
         }
     }
 
-    /// Takes a call that is stored in the outbox into the queue, and out of the outbox, in one batch. Adopting a ticket twice does nothing.
+    /// Takes a call that is stored in the outbox into the queue, and out of the outbox, in one batch. A ticket that was adopted before is only
+    /// taken out: its tab may have stored it once more.
     fn adopt(&mut self, call: StoredMutation, offline_check: OfflineCheck) {
         let Some(ticket) = call.ticket.map(Ticket) else { return };
-        if self.leader.was_adopted(ticket) || self.answer(ticket) != Answer::Unknown {
+        self.disk.changes.forget_call(ticket);
+        if self.knows(ticket) {
             return;
         }
         let counter = self.next_counter();
@@ -44,12 +46,16 @@ impl Client {
         let kind = kind_of(Some(&call.name), &call.arguments);
         let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket) };
         self.queue.push(Entry { offline_check, ..Entry::new(mutation, Stage::Called) });
-        self.disk.changes.forget_call(ticket);
         self.leader.adopt(ticket, self.disk.last.next());
         self.outputs.push_back(Output::Adopted { ticket, counter });
         // It was promised to be sent when it was stored, so it is saved before its closure has run.
         self.save_mutation(counter);
         self.report(counter);
+    }
+
+    /// Whether it was adopted, as far as this client can tell by itself.
+    fn knows(&self, ticket: Ticket) -> bool {
+        self.leader.was_adopted(ticket) || self.answer(ticket) != Answer::Unknown
     }
 
     fn answer(&self, ticket: Ticket) -> Answer {
@@ -186,6 +192,10 @@ impl Client {
 
     fn on_ask(&mut self, tab: TabId, ticket: Id) {
         let question = Ticket(ticket);
+        if self.knows(question) {
+            // Its tab may have stored it once more, as it did not hear that the first time worked.
+            self.disk.changes.forget_call(question);
+        }
         match self.answer(question) {
             Answer::Pending(counter) => {
                 if let Some(known) = self.leader.tab_mut(tab) {

@@ -259,3 +259,24 @@ fn a_call_that_was_found_stored_is_not_made_again_by_its_ticket() {
     assert_eq!(next.client.mutate_by_ticket(next.now.wall, ticket, "hit", "{}"), Ok(adopted));
     assert_eq!(next.client.pending().count(), 1);
 }
+
+/// A browser that closes its database may have stored what it says it has not: then the tab stores it once more.
+#[test]
+fn a_call_that_is_stored_once_more_after_it_was_adopted_is_made_once() {
+    let (mut leader, mut tabs) = followed(1);
+    tabs[0].mutate(leader.now, 7, "hit");
+    let once_more = tabs[0].unstored.clone();
+    store_unheard(&mut tabs[0], &mut leader);
+    leader.input(Input::TabGone(TabId(9)));
+    assert!(read_outbox(&mut leader));
+    leader.settle();
+    let counter = leader.take_submits()[0].counter;
+    tabs[0].unstored = once_more;
+    exchange(&mut leader, &mut tabs);
+    leader.decide(counter, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(leader.storage.keys().filter(|key| key[0] == OUTBOX).count(), 0);
+    let mut next = taken_over(leader, &mut tabs);
+    next.connect();
+    assert_eq!((next.client.pending().count(), next.take_submits().len()), (0, 0), "it took effect already");
+}
