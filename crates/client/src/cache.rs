@@ -56,6 +56,10 @@ impl Cache {
         self.at
     }
 
+    pub(crate) fn row_ids(&self) -> impl Iterator<Item = &RowId> {
+        self.rows.rows().keys()
+    }
+
     pub fn row(&self, table: TableId, key: &RowKey) -> Option<&Row> {
         // A borrowed pair cannot be looked up in a map of owned pairs, so the range does it.
         self.rows_from(table, key.as_bytes()).next().filter(|(found, _)| *found == key).map(|(_, row)| row)

@@ -126,6 +126,8 @@ struct Disk {
     changes: PendingChanges,
     last: PersistId,
     done: PersistId,
+    /// The batches that are on their way, without what they hold of the cache.
+    unstored: VecDeque<(PersistId, PendingChanges)>,
     /// A batch is to go out now, rather than when the disk is idle.
     due: bool,
     /// With each batch that is not stored yet: everything up to which counter has ended, and is stored as ended with it.
@@ -135,7 +137,7 @@ struct Disk {
     /// Rows that changed since they were last stored, and the interests as they were stored.
     changed_rows: BTreeSet<RowId>,
     stored_interests: BTreeSet<Interest>,
-    /// False where nobody would read it, and once a row was too large to store: the stored cache is not used again then.
+    /// False where nobody would read it, and once there was no room for it, or a row was too large to store: nothing of it is stored then.
     stores_cache: bool,
 }
 
@@ -261,6 +263,7 @@ impl Machine for Client {
             Input::LinkLost => self.on_link_lost(now),
             Input::Frame(frame) => self.on_frame(now, &frame),
             Input::Persisted(id) => self.on_persisted(now, id),
+            Input::StorageFull => self.on_storage_full(),
             Input::FromTab(tab, message) => self.on_from_tab(now, tab, &message),
             Input::TabGone(tab) => self.on_tab_gone(tab),
             Input::Outbox(entries) => self.on_outbox(entries),

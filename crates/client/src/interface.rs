@@ -45,6 +45,8 @@ pub enum Input {
     Frame(Vec<u8>),
     /// Storage has everything up to here.
     Persisted(PersistId),
+    /// Storage has no room. The host has dropped every [`Output::Persist`] that is not stored; what comes next takes the place of all of them.
+    StorageFull,
     /// A message of a tab that follows.
     FromTab(TabId, Vec<u8>),
     /// A tab that follows is known to be closed. (One that closes without a word is found out.)

@@ -46,7 +46,10 @@ fn declared(source: &'static str, name: &str) -> BTreeSet<&'static str> {
 
 #[test]
 fn the_page_has_every_input_and_output() {
-    assert_eq!(table("Input"), names!(Input: Linked, LinkLost, Frame, Persisted, FromTab, TabGone, Outbox));
+    assert_eq!(
+        table("Input"),
+        names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox)
+    );
     let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable,
         ToTab, ReadOutbox, Adopted, ReactionFailed);
     assert_eq!(table("Output"), outputs);

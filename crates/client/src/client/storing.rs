@@ -1,7 +1,8 @@
 //! What the client stores, and what follows once it is stored.
 //!
 //! Invariants: a batch holds the confirmed rows, their timestamp and the queue as they are together; at most one batch of rows is on its way,
-//! so a slow disk gets fewer and larger ones; a mutation that was just called does not wait for them.
+//! so a slow disk gets fewer and larger ones; a mutation that was just called does not wait for them. Where there is no room the cache gives way
+//! to the queue.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -23,6 +24,7 @@ impl Disk {
             changes: PendingChanges::default(),
             last: PersistId::START,
             done: PersistId::START,
+            unstored: VecDeque::new(),
             due: false,
             ended: VecDeque::new(),
             untold: VecDeque::new(),
@@ -63,8 +65,9 @@ impl Client {
         if self.disk.stores_cache {
             self.collect_cache();
         }
-        self.disk.changes.meta(&self.meta());
         self.disk.last = self.disk.last.next();
+        self.disk.unstored.push_back((self.disk.last, self.disk.changes.without_cache()));
+        self.disk.changes.meta(&self.meta());
         self.disk.ended.push_back((self.disk.last, self.ended_through()));
         self.outputs.push_back(Output::Persist { id: self.disk.last, changes: self.disk.changes.take() });
         true
@@ -76,10 +79,12 @@ impl Client {
     }
 
     fn collect_cache(&mut self) {
-        for id in std::mem::take(&mut self.disk.changed_rows) {
-            let stored = self.disk.changes.row(&id, self.cache.row(id.0, &id.1));
-            self.disk.stores_cache &= stored.is_ok();
+        let changes = &mut self.disk.changes;
+        let mut changed = self.disk.changed_rows.iter();
+        if changed.try_for_each(|id| changes.row(id, self.cache.row(id.0, &id.1))).is_err() {
+            return self.give_up_cache();
         }
+        self.disk.changed_rows.clear();
         for interest in self.cache.interests.take_turned() {
             let held = self.cache.interests.holds_itself(&interest);
             self.disk.changes.interest(&interest, held);
@@ -89,6 +94,33 @@ impl Client {
                 self.disk.stored_interests.remove(&interest);
             }
         }
+    }
+
+    /// From now on the cache is in memory only, and gives its place on the disk back. The next life of the app stores it again.
+    fn give_up_cache(&mut self) {
+        self.disk.stores_cache = false;
+        let gone = std::mem::take(&mut self.disk.changed_rows);
+        gone.iter().chain(self.cache.row_ids()).for_each(|id| self.disk.changes.forget_row(id));
+        for interest in std::mem::take(&mut self.disk.stored_interests) {
+            self.disk.changes.interest(&interest, false);
+        }
+    }
+
+    /// What can give way is the cache, which is in memory, and which the server has. Everything else that is not stored yet makes one batch.
+    pub(super) fn on_storage_full(&mut self) {
+        let later = std::mem::take(&mut self.disk.changes);
+        if self.disk.stores_cache {
+            self.give_up_cache();
+            // First by itself, since what only removes needs no room. Its position is one that is stored: it says nothing of what was dropped.
+            let changes = self.disk.changes.clone().take();
+            self.outputs.push_back(Output::Persist { id: self.disk.done, changes });
+            self.disk.due = true;
+        }
+        self.disk.due |= !self.disk.unstored.is_empty();
+        for (_, dropped) in std::mem::take(&mut self.disk.unstored) {
+            self.disk.changes.extend(dropped);
+        }
+        self.disk.changes.extend(later);
     }
 
     /// Whatever is held otherwise than it is stored is known to be stored yet.
@@ -129,6 +161,7 @@ impl Client {
 
     pub(super) fn on_persisted(&mut self, now: Now, id: PersistId) {
         self.disk.done = self.disk.done.max(id.min(self.disk.last));
+        self.disk.unstored.retain(|(position, _)| *position > self.disk.done);
         while let Some((position, through)) = self.disk.ended.front().copied() {
             if position > self.disk.done {
                 break;

@@ -1,6 +1,6 @@
 //! Changes that wait for the host to store them.
 //!
-//! Invariants: what does not fit into storage (a row of tens of megabytes) makes the stored cache useless, and it says so; of each key only the last change is kept, so what waits is bounded by what is stored.
+//! Invariants: of what does not fit into storage (a row of tens of megabytes) nothing is kept, and it says so; of each key only the last change is kept, so what waits is bounded by what is stored.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{StorageChange, kind};
 use crate::cache::RowId;
 use crate::tabs::Ticket;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PendingChanges {
     changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
@@ -31,6 +31,21 @@ impl PendingChanges {
         changes.map(change).collect()
     }
 
+    /// The same, with rows and interests removed. The head is left out, as it is made anew for each batch.
+    pub(crate) fn without_cache(&self) -> PendingChanges {
+        let changes = self.changes.iter().filter(|(key, _)| kind_of(key) != kind::META);
+        let change = |(key, value): (&Vec<u8>, &Option<Vec<u8>>)| {
+            let of_cache = matches!(kind_of(key), kind::ROW | kind::INTEREST);
+            (key.clone(), value.clone().filter(|_| !of_cache))
+        };
+        PendingChanges { changes: changes.map(change).collect() }
+    }
+
+    /// Adds changes that are made after these.
+    pub(crate) fn extend(&mut self, later: PendingChanges) {
+        self.changes.extend(later.changes);
+    }
+
     pub(crate) fn meta(&mut self, meta: &StoredMeta) {
         self.changes.insert(vec![kind::META], Some(fitting(meta.encode())));
     }
@@ -41,6 +56,10 @@ impl PendingChanges {
         let stored = row.map(|row| StoredRow::encode_of(id.0, &id.1, row));
         self.changes.insert(row_key(id), stored.transpose()?);
         Ok(())
+    }
+
+    pub(crate) fn forget_row(&mut self, id: &RowId) {
+        self.changes.insert(row_key(id), None);
     }
 
     pub(crate) fn interest(&mut self, interest: &Interest, held: bool) {
@@ -77,6 +96,10 @@ impl PendingChanges {
 /// Calls, reasons and keys are limited far below what storage takes.
 fn fitting(encoded: Result<Vec<u8>, EncodeError>) -> Vec<u8> {
     encoded.expect("what is stored was limited when it was made")
+}
+
+fn kind_of(key: &[u8]) -> u8 {
+    *key.first().expect("a key begins with its kind")
 }
 
 fn counter_key(kind: u8, counter: Counter) -> Vec<u8> {

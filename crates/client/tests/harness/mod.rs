@@ -59,6 +59,9 @@ pub struct Harness {
     /// Whether storage confirms at once.
     pub stores: bool,
     pub unstored: Vec<iolite_machine::PersistId>,
+    /// Whether storage takes nothing for the moment, and what it was given since.
+    pub holds_back: bool,
+    pub held_back: Vec<(iolite_machine::PersistId, Vec<StorageChange>)>,
     /// What the client did since this was last taken.
     pub sent: Vec<FromClient>,
     pub statuses: Vec<(Counter, MutationStatus)>,
@@ -99,6 +102,8 @@ impl Harness {
             decoder: SessionDecoder::new(),
             stores: true,
             unstored: Vec::new(),
+            holds_back: false,
+            held_back: Vec::new(),
             sent: Vec::new(),
             statuses: Vec::new(),
             runs: Vec::new(),
@@ -217,7 +222,19 @@ impl Harness {
         }
     }
 
+    /// Storage takes again what it is given, and first of all what it did not take until now.
+    pub fn take_held_back(&mut self) {
+        self.holds_back = false;
+        for (id, changes) in std::mem::take(&mut self.held_back) {
+            self.persist(id, changes);
+        }
+        self.settle();
+    }
+
     fn persist(&mut self, id: iolite_machine::PersistId, changes: Vec<StorageChange>) {
+        if self.holds_back {
+            return self.held_back.push((id, changes));
+        }
         for change in changes {
             match change {
                 StorageChange::Put { key, value } => drop(self.storage.insert(key, value)),

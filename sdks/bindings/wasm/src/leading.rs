@@ -69,6 +69,12 @@ impl Core {
         self.lead(monotonic_ms, wall_ms, Input::Frame(bytes))
     }
 
+    /// Storage has no room. What it was given and did not store is dropped: what is to be stored next takes its place.
+    #[wasm_bindgen(js_name = storageFull)]
+    pub fn storage_full(&mut self, monotonic_ms: f64, wall_ms: f64) -> Result<(), JsValue> {
+        self.lead(monotonic_ms, wall_ms, Input::StorageFull)
+    }
+
     /// A message of a tab that follows.
     #[wasm_bindgen(js_name = toldByTab)]
     pub fn told_by_tab(&mut self, tab: f64, bytes: Vec<u8>, monotonic_ms: f64, wall_ms: f64) -> Result<(), JsValue> {
