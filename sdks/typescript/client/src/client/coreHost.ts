@@ -66,6 +66,7 @@ export abstract class CoreHost {
     this.writes = new WriteQueue(storage, {
       written: (id) => this.receive(() => core.persisted(id, ...this.now())),
       trouble: (message) => events.storageTrouble(message),
+      full: () => this.storageFull(),
     });
   }
 
@@ -123,6 +124,9 @@ export abstract class CoreHost {
       this.takeIn();
     } while (!this.writes.isIdle);
   }
+
+  /** A write of this tab has no room. */
+  protected abstract storageFull(): void;
 
   /** What only this host's kind of core asks for. */
   protected abstract carryOutOwn(output: OwnOutput): void;

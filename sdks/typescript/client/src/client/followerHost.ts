@@ -49,6 +49,7 @@ export class FollowerHost extends CoreHost {
         return this.receive(() => this.core.leaderChanged(...this.now()));
       case "toLeader":
       case "gone":
+      case "full":
       case "paused":
       case "token":
       case "offer":
@@ -69,6 +70,11 @@ export class FollowerHost extends CoreHost {
   override async abandon(): Promise<void> {
     await super.abandon();
     this.#leave();
+  }
+
+  /** The tab that leads can make room. */
+  protected override storageFull(): void {
+    this.#channel.post({ kind: "full" });
   }
 
   protected override carryOutOwn(output: OwnOutput): void {

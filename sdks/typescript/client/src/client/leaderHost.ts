@@ -65,6 +65,8 @@ export class LeaderHost extends CoreHost {
         return this.receive(() => this.core.toldByTab(message.from, message.bytes, ...this.now()));
       case "gone":
         return this.receive(() => this.core.tabGone(message.from, ...this.now()));
+      case "full":
+        return this.storageFull();
       case "toTab":
       case "leads":
       case "paused":
@@ -88,6 +90,14 @@ export class LeaderHost extends CoreHost {
     this.#stopListening();
     this.#link?.close();
     this.#link = undefined;
+  }
+
+  /** The core makes room, and hands out anew what was dropped. */
+  protected override storageFull(): void {
+    this.receive(() => {
+      this.writes.drop();
+      this.core.storageFull(...this.now());
+    });
   }
 
   protected override carryOutOwn(output: OwnOutput): void {

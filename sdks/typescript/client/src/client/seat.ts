@@ -348,6 +348,7 @@ export class Seat implements CoreHostEvents {
         break;
       case "toLeader":
       case "gone":
+      case "full":
         break;
     }
     this.#host?.hear(message);

@@ -100,7 +100,7 @@ export interface ConnectionState {
   readonly storage: "indexeddb" | "memory";
   /** Whether the browser promised not to clear the storage by itself. */
   readonly persistent: boolean;
-  /** Why, where there is something to say: a refusal, or why there is only memory. */
+  /** Why, where there is something to say: a refusal, why there is only memory, or that this device cannot store data, so that mutations wait to be sent. */
   readonly message: string | undefined;
   /** What `refused` is about. */
   readonly refusal: "unauthorized" | "schema" | "version" | "replaced" | "limit" | undefined;

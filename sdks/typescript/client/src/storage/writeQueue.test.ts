@@ -61,6 +61,7 @@ test("a batch is reported only when it is written, and a failed one is tried aga
   const queue = new WriteQueue(storage, {
     written: (id) => events.push(`reported ${id}`),
     trouble: (message) => events.push(message ?? "works again"),
+    full: () => events.push("full"),
   });
   queue.push(1, [bytes(1), undefined]);
   queue.push(2, [bytes(2), undefined]);
@@ -82,7 +83,7 @@ test("while it settles a failed batch is given up with those behind it, and the 
     write: () => Promise.reject(new Error("the disk is full")),
     close: () => events.push("closed"),
   };
-  const queue = new WriteQueue(storage, { written: (id) => events.push(`reported ${id}`), trouble: () => events.push("trouble") });
+  const queue = new WriteQueue(storage, { written: (id) => events.push(`reported ${id}`), trouble: () => events.push("trouble"), full: () => events.push("full") });
   queue.push(1, []);
   queue.push(2, []);
   await queue.settle();
@@ -93,4 +94,47 @@ test("what is read by the first byte of its key is all of that, and nothing else
   const storage = await openIndexedDbStorage(new IDBFactory(), "a");
   await storage.write([bytes(110, 255), bytes(1), bytes(111), bytes(2), bytes(111, 255, 255), bytes(3), bytes(112), bytes(4)]);
   assert.deepEqual(await storage.loadBeginningWith(111), [bytes(111), bytes(2), bytes(111, 255, 255), bytes(3)]);
+});
+
+test("what takes the place of batches that had no room is tried at once, and from then on after a pause", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const events: string[] = [];
+  let room = 0;
+  const storage: Storage = {
+    kind: "memory",
+    lost: new Promise(() => undefined),
+    load: () => Promise.resolve([]),
+    loadBeginningWith: () => Promise.resolve([]),
+    write: async (changes: Changes) => {
+      await Promise.resolve();
+      events.push(`tried ${changes[0]?.[0]}`);
+      if (changes.length > room) {
+        throw new DOMException("there is no room", "QuotaExceededError");
+      }
+    },
+    close: () => undefined,
+  };
+  let full = 0;
+  const queue: WriteQueue = new WriteQueue(storage, {
+    written: (id) => events.push(`reported ${id}`),
+    trouble: (message) => events.push(message === undefined ? "works again" : "trouble"),
+    full: () => {
+      full += 1;
+      queueMicrotask(() => {
+        queue.drop();
+        queue.push(10 + full, [bytes(10 + full), undefined]);
+      });
+    },
+  });
+  queue.push(1, [bytes(1), undefined]);
+  queue.push(2, [bytes(2), undefined]);
+  await turn();
+  assert.deepEqual(events.splice(0), ["tried 1", "trouble", "tried 11", "trouble"]);
+  room = 2;
+  await turn();
+  assert.deepEqual(events.splice(0), [], "it waits");
+  context.mock.timers.tick(2000);
+  await queue.close();
+  assert.deepEqual(events, ["tried 12", "works again", "reported 12"]);
 });

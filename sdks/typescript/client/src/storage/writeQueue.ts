@@ -1,7 +1,7 @@
 /**
  * Writes batches one after the other.
  *
- * Invariant: a batch is written only after all before it; one that fails is tried again, and what is behind it waits.
+ * Invariant: a batch is written only after all before it; one that fails is tried again, and what is behind it waits. Only all of them can be dropped.
  */
 
 import type { Changes, Storage } from "./storage.js";
@@ -10,18 +10,27 @@ export interface WriteEvents {
   written(id: number): void;
   /** A write failed, or (undefined) works again. */
   trouble(message: string | undefined): void;
+  /** A write failed because there is no room. Unless it is dropped, it is tried again. */
+  full(): void;
 }
 
 const RETRY_MS = 2000;
 
-/** Accesses the storage; what comes back is called when it worked. */
-type Step = () => Promise<() => void>;
+interface Step {
+  readonly kind: "write" | "read";
+  /** Accesses the storage; what comes back is called when it worked. */
+  readonly run: () => Promise<() => void>;
+}
 
 export class WriteQueue {
   readonly #storage: Storage;
   readonly #events: WriteEvents;
-  readonly #waiting: Step[] = [];
+  #waiting: Step[] = [];
   #running: Promise<void> | undefined;
+  #state: "working" | "failing" = "working";
+  /** The step that accesses the storage at this moment. */
+  #current: Step | undefined;
+  #endPause: () => void = () => undefined;
   #ending = false;
 
   constructor(storage: Storage, events: WriteEvents) {
@@ -30,18 +39,29 @@ export class WriteQueue {
   }
 
   push(id: number, changes: Changes): void {
-    this.#add(async () => {
+    const run = async () => {
       await this.#storage.write(changes);
       return () => this.#events.written(id);
-    });
+    };
+    this.#add({ kind: "write", run });
   }
 
   /** Reads behind all that was pushed: what is stored under keys that begin with this byte. */
   readBeginningWith(byte: number, read: (entries: Uint8Array[]) => void): void {
-    this.#add(async () => {
+    const run = async () => {
       const entries = await this.#storage.loadBeginningWith(byte);
       return () => read(entries);
-    });
+    };
+    this.#add({ kind: "read", run });
+  }
+
+  /**
+   * Drops what was pushed and is not written, but for what is being written at the moment. What is pushed next takes its place, and is tried at
+   * once if only one write has failed.
+   */
+  drop(): void {
+    this.#waiting = this.#waiting.filter((step) => step.kind === "read" || step === this.#current);
+    this.#endPause();
   }
 
   get isIdle(): boolean {
@@ -66,26 +86,48 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    let failed = false;
     for (let step = this.#waiting[0]; step !== undefined; step = this.#waiting[0]) {
       try {
-        const done = await step();
+        this.#current = step;
+        const done = await step.run();
         this.#waiting.shift();
-        if (failed) {
-          failed = false;
+        if (this.#state === "failing") {
+          this.#state = "working";
           this.#events.trouble(undefined);
         }
         done();
       } catch (error) {
-        failed = true;
-        this.#events.trouble(`this device cannot store data: ${error instanceof Error ? error.message : String(error)}`);
-        if (this.#ending) {
-          this.#waiting.length = 0;
-          break;
-        }
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        this.#current = undefined;
+        await this.#onFailure(error);
       }
     }
+    this.#current = undefined;
     this.#running = undefined;
+  }
+
+  async #onFailure(error: unknown): Promise<void> {
+    const isFirst = this.#state === "working";
+    this.#state = "failing";
+    this.#events.trouble(`this device cannot store data: ${error instanceof Error ? error.message : String(error)}`);
+    if (this.#ending) {
+      this.#waiting = [];
+      return;
+    }
+    if (error instanceof Error && error.name === "QuotaExceededError") {
+      this.#events.full();
+    }
+    await this.#pause(isFirst ? "until dropped" : "whole");
+  }
+
+  #pause(length: "until dropped" | "whole"): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, RETRY_MS);
+      if (length === "until dropped") {
+        this.#endPause = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }
+    });
   }
 }

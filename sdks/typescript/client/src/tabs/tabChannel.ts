@@ -23,6 +23,8 @@ export type TabMessage =
   | { readonly kind: "leads"; readonly shared: SharedState }
   /** This tab is closed, or put aside. */
   | { readonly kind: "gone"; readonly from: TabId }
+  /** The storage has no room for what the sender writes. */
+  | { readonly kind: "full" }
   /** The app asked for silence, or for a connection again. */
   | { readonly kind: "paused"; readonly paused: boolean }
   /** The app has another token. */
@@ -44,6 +46,7 @@ const PARTS: { readonly [K in TabMessage["kind"]]: Record<Exclude<keyof Extract<
   toLeader: { from: isNumber, bytes: isBytes },
   leads: { shared: isShared },
   gone: { from: isNumber },
+  full: {},
   paused: { paused: isBoolean },
   token: { token: isString },
   offer: { token: isString },
