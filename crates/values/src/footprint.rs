@@ -100,7 +100,8 @@ fn entry_of(state: Option<&CellState>, key: &str) -> isize {
 
 /// Runs, and edits that are not folded in yet.
 fn text_parts(text: &Text) -> usize {
-    2 * text.size_bytes() + RUN_BYTES * text.parts()
+    let (bytes, parts) = text.held();
+    2 * bytes + RUN_BYTES * parts
 }
 
 fn content(value: &Value) -> usize {

@@ -11,6 +11,7 @@ mod edit;
 mod pair;
 mod runs;
 mod since;
+mod size;
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -21,6 +22,7 @@ use edit::length_of;
 pub use edit::{Author, Edit, Insertion, MalformedEdit, Unit, UnitRange};
 pub use runs::Run;
 use runs::Runs;
+use size::Size;
 
 /// What a text cell holds. Cheap to clone: many views of one text share all but its last edits.
 #[derive(Clone, Default)]
@@ -28,6 +30,8 @@ pub struct Text {
     folded: Arc<Runs>,
     /// Edits since, in their order. When they are many they are folded in.
     tail: Vec<Arc<Edit>>,
+    /// Of all of it.
+    size: Size,
 }
 
 /// What a text lacks that an edit needs.
@@ -50,7 +54,8 @@ impl Text {
     /// # Errors
     /// [`MalformedEdit`]: no edits lead to it.
     pub fn from_runs(runs: BTreeMap<Author, Vec<Run>>) -> Result<Text, MalformedEdit> {
-        Ok(Text { folded: Arc::new(Runs::from_parts(runs)?), tail: Vec::new() })
+        let folded = Runs::from_parts(runs)?;
+        Ok(Text { size: folded.size(), folded: Arc::new(folded), tail: Vec::new() })
     }
 
     /// The text in as few runs as can be: equal for equal texts.
@@ -88,23 +93,32 @@ impl Text {
         if self.check(edit).is_err() {
             return;
         }
+        self.size = self.size_after(edit);
         self.tail.push(edit.clone());
         if self.tail.len() >= Text::TAIL {
             let mut runs = std::mem::take(&mut self.folded);
             let folded = Arc::make_mut(&mut runs);
             self.tail.drain(..).for_each(|edit| folded.apply(&edit));
+            debug_assert_eq!(folded.size(), self.size, "an edit adds to the size what it adds to the runs");
             self.folded = runs;
         }
     }
 
-    /// Bytes of content, for limits and accounting.
+    /// Bytes of content, for limits and accounting. Of equal texts equal.
     pub fn size_bytes(&self) -> usize {
-        self.folded.size_bytes() + self.tail.iter().map(|edit| edit.size_bytes()).sum::<usize>()
+        self.size.bytes
     }
 
-    /// About how many parts a description of it has.
+    /// How many runs it has. Of equal texts equal.
     pub fn parts(&self) -> usize {
-        self.folded.parts() + self.tail.iter().map(|edit| 1 + 2 * edit.removed.len()).sum::<usize>()
+        self.size.parts
+    }
+
+    /// Bytes and parts that are in memory: of what is folded, and of the edits since, whatever they remove.
+    pub(crate) fn held(&self) -> (usize, usize) {
+        let Size { bytes, parts } = self.folded.size();
+        let tail = self.tail.iter().map(|edit| (edit.size_bytes(), 1 + 2 * edit.removed.len()));
+        tail.fold((bytes, parts), |own, edit| (own.0 + edit.0, own.1 + edit.1))
     }
 
     fn folded_whole(&self) -> Runs {

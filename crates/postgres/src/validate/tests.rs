@@ -2,8 +2,8 @@
 
 use iolite_store::{Commit, Completion, CompletionDecision};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Id, KeyRange, Level, ListOrder, RowKey, TableId,
-    TransactionId, Value,
+    Attempt, Author, Cell, ClientId, ColumnId, Counter, Decision, Edit, Element, Id, Insertion, KeyRange, Level,
+    ListOrder, RowKey, TableId, TransactionId, Unit, UnitRange, Value,
 };
 
 use super::*;
@@ -181,6 +181,19 @@ fn a_row_at_the_limit_is_taken_and_one_above_is_refused() {
     assert_eq!(verdict(&put(most), &facts(&[])), Verdict::Accept);
     let refused = verdict(&put(most + 1), &facts(&[]));
     assert!(matches!(refused, Verdict::Refuse(Refusal::RowTooLarge { .. })), "{refused:?}");
+}
+
+#[test]
+fn what_was_removed_from_a_text_counts_no_more() {
+    let length = 50_000;
+    let saved = |save: u32| {
+        let (first, text) = (Unit::new(Author(1), save * length), "x".repeat(length as usize).into());
+        let before = save.checked_sub(1).map(|save| UnitRange { author: Author(1), from: save * length, length });
+        let inserted = Some(Insertion { first, left: None, right: None, text });
+        Operation::Edit(Edit { inserted, removed: before.into_iter().collect() }.into())
+    };
+    let history: Vec<(u64, Operation)> = (0..30).map(|save| (u64::from(save) + 11, saved(save))).collect();
+    assert_eq!(verdict(&transaction(Vec::new(), vec![write(saved(30))]), &facts(&history)), Verdict::Accept);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //!
 //! Invariant: the answer is that of the text, not of how much of it is folded. Of a character that was removed nothing is known any more, and it may be cut.
 
+use std::ops::Range;
+
 use super::{Text, Unit};
 
 impl Text {
@@ -41,3 +43,27 @@ pub(super) fn byte_of(text: &str, at: u32) -> usize {
     }
     text.len()
 }
+
+/// Some units of a text that has so many: of a character that the range parts a half is there, as a character of its own.
+pub(super) fn units_of(text: &str, length: u32, units: Range<u32>) -> String {
+    // As many units as bytes: each is both.
+    if length as usize == text.len() {
+        return text[units.start as usize..units.end as usize].to_owned();
+    }
+    let (mut part, mut at) = (String::new(), 0);
+    for character in text.chars() {
+        let end = at + character.len_utf16() as u32;
+        if at >= units.end {
+            break;
+        }
+        if end > units.start {
+            let is_whole = units.start <= at && end <= units.end;
+            part.push(if is_whole { character } else { HALF });
+        }
+        at = end;
+    }
+    part
+}
+
+/// What stands for half a character.
+const HALF: char = '-';

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::edit::length_of;
-use super::pair::{byte_of, is_second_half};
-use super::{Author, Edit, MalformedEdit, Unit, UnitRange};
+use super::pair::{byte_of, is_second_half, units_of};
+use super::size::Size;
+use super::{Author, Edit, Insertion, MalformedEdit, Unit, UnitRange};
 
 /// Units of one author, each inserted behind the one before it, all before the same right neighbour.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -26,8 +27,7 @@ pub struct Run {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Runs {
     runs: BTreeMap<Author, Vec<Run>>,
-    bytes: usize,
-    parts: usize,
+    size: Size,
 }
 
 /// What a run takes beside its text.
@@ -91,9 +91,9 @@ impl Runs {
             }
         }
         let all = || runs.values().flatten();
-        let (bytes, parts) = (all().map(Run::size_bytes).sum(), all().count());
-        let runs = Runs { runs, bytes, parts };
-        if runs.in_order().len() == runs.parts { Ok(runs) } else { Err(MalformedEdit::Neighbours) }
+        let size = Size { bytes: all().map(Run::size_bytes).sum(), parts: all().count() };
+        let runs = Runs { runs, size };
+        if runs.in_order().len() == size.parts { Ok(runs) } else { Err(MalformedEdit::Neighbours) }
     }
 
     pub(super) fn into_parts(self) -> BTreeMap<Author, Vec<Run>> {
@@ -108,12 +108,8 @@ impl Runs {
         self.runs.get(&author).and_then(|own| own.last()).map_or(0, Run::end)
     }
 
-    pub(super) fn size_bytes(&self) -> usize {
-        self.bytes
-    }
-
-    pub(super) fn parts(&self) -> usize {
-        self.parts
+    pub(super) fn size(&self) -> Size {
+        self.size
     }
 
     pub(super) fn is_within_pair(&self, unit: Unit) -> bool {
@@ -125,7 +121,7 @@ impl Runs {
 
     /// Runs with their authors, each behind those that hold its neighbours. Fewer than all if some stand on each other, which no edits lead to.
     pub(super) fn in_order(&self) -> Vec<(Author, &Run)> {
-        let mut ordered = Vec::with_capacity(self.parts);
+        let mut ordered = Vec::with_capacity(self.size.parts);
         let mut done: BTreeMap<Author, (usize, u32)> = BTreeMap::new();
         let mut waiting: BTreeMap<Unit, Vec<Author>> = BTreeMap::new();
         let mut going: Vec<Author> = self.runs.keys().rev().copied().collect();
@@ -153,27 +149,35 @@ impl Runs {
 
     /// Applies an edit that fits.
     pub(super) fn apply(&mut self, edit: &Edit) {
-        if let Some(own) = &edit.inserted {
-            let (author, from) = (own.first.author, own.first.number);
-            let (left, right, length) = (own.left, own.right, own.length());
-            let run = Run { from, length, left, right, text: Some(own.text.to_string()) };
-            let runs = self.runs.entry(author).or_default();
-            self.bytes += run.size_bytes();
-            self.parts += 1;
-            runs.push(run);
-            self.join(author, from);
-        }
+        edit.inserted.iter().for_each(|own| self.insert(own));
         edit.removed.iter().for_each(|range| self.remove(range));
     }
 
-    fn remove(&mut self, range: &UnitRange) {
+    pub(super) fn insert(&mut self, own: &Insertion) {
+        let Insertion { first, left, right, text } = own;
+        let (left, right) = (*left, *right);
+        self.push(
+            first.author,
+            Run { from: first.number, length: own.length(), left, right, text: Some(text.to_string()) },
+        );
+    }
+
+    fn push(&mut self, author: Author, run: Run) {
+        let from = run.from;
+        self.size.bytes += run.size_bytes();
+        self.size.parts += 1;
+        self.runs.entry(author).or_default().push(run);
+        self.join(author, from);
+    }
+
+    pub(super) fn remove(&mut self, range: &UnitRange) {
         self.cut(range.author, range.from);
         self.cut(range.author, range.end());
         let Some(own) = self.runs.get_mut(&range.author) else { return };
         let first = run_at(own, range.from).saturating_sub(1);
         let inside = own[first..].iter_mut().take_while(|run| run.from < range.end());
         for run in inside {
-            self.bytes -= run.text.take().map_or(0, |text| text.len());
+            self.size.bytes -= run.text.take().map_or(0, |text| text.len());
         }
         let starts: Vec<u32> =
             own[first..].iter().map(|run| run.from).take_while(|from| *from <= range.end()).collect();
@@ -188,8 +192,8 @@ impl Runs {
         if run.from < at && at < run.end() {
             let rest = run.split_off(author, at);
             own.insert(place, rest);
-            self.bytes += RUN_BYTES;
-            self.parts += 1;
+            self.size.bytes += RUN_BYTES;
+            self.size.parts += 1;
         }
     }
 
@@ -205,8 +209,55 @@ impl Runs {
         if let (Some(text), Some(more)) = (&mut own[place - 1].text, &run.text) {
             text.push_str(more);
         }
-        self.bytes -= RUN_BYTES;
-        self.parts -= 1;
+        self.size.bytes -= RUN_BYTES;
+        self.size.parts -= 1;
+    }
+}
+
+/// Units of one author, looked at without the rest of their text.
+pub(super) struct Window(pub UnitRange);
+
+impl Window {
+    pub(super) fn of(&self, whole: &Runs) -> Runs {
+        let mut runs = Runs::default();
+        let own = whole.runs.get(&self.0.author).map_or(&[][..], Vec::as_slice);
+        let first = run_at(own, self.0.from).saturating_sub(1);
+        for run in own[first..].iter().take_while(|run| run.from < self.0.end()) {
+            self.push(&mut runs, run.from, run.length, (run.left, run.right), run.text.as_deref());
+        }
+        runs
+    }
+
+    /// What of an insertion is within.
+    pub(super) fn insert(&self, runs: &mut Runs, own: &Insertion) {
+        if own.first.author == self.0.author {
+            self.push(runs, own.first.number, own.length(), (own.left, own.right), Some(&own.text));
+        }
+    }
+
+    /// What of a removal is within.
+    pub(super) fn remove(&self, runs: &mut Runs, own: &UnitRange) {
+        let (from, end) = (own.from.max(self.0.from), own.end().min(self.0.end()));
+        if own.author == self.0.author && from < end {
+            runs.remove(&UnitRange { author: own.author, from, length: end - from });
+        }
+    }
+
+    fn push(
+        &self,
+        runs: &mut Runs,
+        first: u32,
+        length: u32,
+        (left, right): (Option<Unit>, Option<Unit>),
+        text: Option<&str>,
+    ) {
+        let (from, end) = (first.max(self.0.from), first.saturating_add(length).min(self.0.end()));
+        if from >= end {
+            return;
+        }
+        let left = if from == first { left } else { Some(Unit::new(self.0.author, from - 1)) };
+        let text = text.map(|text| units_of(text, length, from - first..end - first));
+        runs.push(self.0.author, Run { from, length: end - from, left, right, text });
     }
 }
 

@@ -150,6 +150,7 @@ proptest! {
         }
         let folded = Text::from_runs(text.runs()).expect("edits lead to it");
         prop_assert_eq!(&folded, &text);
+        prop_assert_eq!((text.size_bytes(), text.parts()), (folded.size_bytes(), folded.parts()));
         prop_assert_eq!(folded.size_bytes(), folded.runs().values().flatten().map(|run| 24 + run.text.as_ref().map_or(0, String::len)).sum::<usize>());
         prop_assert_eq!(after(&text.edits()), text.clone());
         let early = after(&log[..at.index(log.len() + 1)]);

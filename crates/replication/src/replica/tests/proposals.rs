@@ -2,7 +2,10 @@
 
 use iolite_machine::PersistId;
 use iolite_store::{CompletionDecision, Refusal};
-use iolite_values::{Attempt, Counter, Decision, Id, Level, ListOrder, Operation, StoreIncarnation, Timestamp, Value};
+use iolite_values::{
+    Attempt, Author, Counter, Decision, Edit, Id, Insertion, Level, ListOrder, Operation, StoreIncarnation, Timestamp,
+    Unit, UnitRange, Value,
+};
 
 use super::bench::{
     Bench, Prepared, Said, accepted, add, at, blind, cell, completion, id, objected, prepare, put, read, reading, write,
@@ -241,6 +244,20 @@ fn a_row_does_not_grow_past_what_a_checkpoint_takes() {
     bench.commit(&put(3, 1, &half), at(3));
     let refusal = Refusal::RowTooLarge { table: cell(1).table, key: cell(1).row.clone(), bytes_max: ROW_BYTES_MAX };
     assert_eq!(bench.prepare(&put(4, 2, &half), at(4)), Prepared::Refused(refusal));
+}
+
+#[test]
+fn a_text_that_is_replaced_again_and_again_stays_as_large_as_it_is() {
+    let mut bench = Bench::new();
+    let length = 50_000;
+    for save in 0..40 {
+        let first = Unit::new(Author(1), save * length);
+        let text = "x".repeat(length as usize).into();
+        let inserted = Some(Insertion { first, left: None, right: None, text });
+        let before = (save > 0).then(|| UnitRange { author: Author(1), from: (save - 1) * length, length });
+        let edit = Operation::Edit(Edit { inserted, removed: before.into_iter().collect() }.into());
+        bench.commit(&blind(u64::from(save) + 1, vec![write(1, edit)]), at(u64::from(save) + 1));
+    }
 }
 
 #[test]
