@@ -33,8 +33,8 @@ impl Replica {
             return Err(Objection::Busy { with: other.id });
         }
         self.check_place(proposal, self.floor())?;
-        let fits = self.check_types(proposal.writes()).and_then(|()| self.check_rows(proposal.writes()));
-        fits.map_err(Objection::Refused)
+        self.check_types(proposal.writes()).map_err(Objection::Refused)?;
+        self.check_rows(proposal)
     }
 
     /// In a merge: whether a proposal that a fast quorum may have accepted can stand beside what committed and what was kept already. The barrier says nothing

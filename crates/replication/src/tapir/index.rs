@@ -80,6 +80,11 @@ impl ProposalIndex {
         ids.into_iter().filter_map(|id| self.proposals.get(&id))
     }
 
+    /// All that read or write this row.
+    pub fn touching_row(&self, table: TableId, row: &RowKey) -> impl Iterator<Item = &Arc<Proposal>> {
+        self.on_row(table, row).filter_map(|id| self.proposals.get(&id))
+    }
+
     /// All that write what these read; perhaps some more.
     pub fn writing_on(&self, reads: &[Read]) -> impl Iterator<Item = &Arc<Proposal>> {
         self.on_what_is_read(reads).into_iter().filter_map(|id| self.proposals.get(&id))

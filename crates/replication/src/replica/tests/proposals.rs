@@ -10,8 +10,9 @@ use iolite_values::{
 use super::bench::{
     Bench, Prepared, Said, accepted, add, at, blind, cell, completion, id, objected, prepare, put, read, reading, write,
 };
+use super::group::{Trio, id_of};
 use crate::journal::{Completed, CompletedDecision, JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX};
-use crate::node::{Answer, Ask, Objection, Opened, Term};
+use crate::node::{Answer, Ask, Objection, Opened, Outcome, Term};
 
 #[test]
 fn a_proposal_is_decided_by_one_record_and_answered_after_it() {
@@ -244,6 +245,20 @@ fn a_row_does_not_grow_past_what_a_checkpoint_takes() {
     bench.commit(&put(3, 1, &half), at(3));
     let refusal = Refusal::RowTooLarge { table: cell(1).table, key: cell(1).row.clone(), bytes_max: ROW_BYTES_MAX };
     assert_eq!(bench.prepare(&put(4, 2, &half), at(4)), Prepared::Refused(refusal));
+}
+
+#[test]
+fn what_may_be_too_much_for_a_row_beside_what_is_prepared_is_told_to_try_again() {
+    let mut trio = Trio::new();
+    let half = Value::bytes(vec![0; ROW_BYTES_MAX / 2]);
+    let append = |counter| list(counter, vec![Operation::Append { value: half.clone(), order: ListOrder::Commit }]);
+    assert_eq!(trio.objection(0, &append(1), at(1)), None);
+    let with = id_of(&append(1), at(1));
+    assert_eq!(trio.objection(0, &append(2), at(2)), Some(Objection::Busy { with }));
+    trio.ask(0, Ask::Outcome { id: with, outcome: Outcome::Aborted, proposal: None });
+    assert_eq!(trio.objection(0, &append(3), at(3)), None, "the other one came to nothing");
+    let little = list(4, vec![Operation::Append { value: Value::Null, order: ListOrder::Commit }]);
+    assert_eq!(trio.objection(0, &little, at(4)), None, "both fit");
 }
 
 #[test]
