@@ -11,7 +11,7 @@ use iolite_values::{KeyRange, Query, Read, Row, RowKey, Write, disturbs};
 use iolite_wire::message::{RowSnapshot, Snapshot, SubscriptionId};
 
 use crate::queries::{apply_all, whole_after};
-use crate::reading::Wanted;
+use crate::reading::{Extent, Wanted};
 
 #[derive(Debug)]
 pub struct Answer {
@@ -104,7 +104,7 @@ impl Answer {
 
 /// The part of the range that the rows are all answers of, if it is not the whole one.
 fn reaches(asked: &Query, wanted: &Wanted) -> Option<KeyRange> {
-    let first = wanted.is_cut?;
+    let Extent::First(first) = wanted.extent else { return None };
     Some(match wanted.rows.last() {
         Some(last) => asked.range.ending_with(asked.index_key(&last.key, &last.row).as_bytes(), first.direction),
         None => KeyRange { lower: asked.range.lower.clone(), upper: Some(asked.range.lower.clone()) },

@@ -8,13 +8,13 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::Now;
-use iolite_store::{Commit, ReadReply, Request, RequestId, RowAt, TooOld};
+use iolite_store::{Commit, ReadReply, Request, RequestId, TooOld};
 use iolite_values::{Interest, Schema, Timestamp};
 use iolite_wire::message::{Declination, SubscriptionId};
 
 use crate::limits;
 use crate::load::{AnswerSize, Load, LoadId, Missed, News, Stage};
-use crate::reading::{Amount, Reading};
+use crate::reading::{Amount, Extent, Reading, Wanted};
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, size};
 
@@ -90,8 +90,8 @@ impl Gateway {
         let Ok(reply) = reply else {
             return self.read_snapshots(id, load);
         };
-        if let Some(wanted) = reading.take(request, reply.rows) {
-            match why_declined(&wanted.rows, so_far, self.catalog.schema()) {
+        if let Some(wanted) = reading.take(request, reply) {
+            match why_declined(&wanted, so_far, self.catalog.schema()) {
                 None => self.keep_rows(id, load, wanted),
                 Some(why) => self.decline(id, load, wanted.subscription, why),
             }
@@ -140,7 +140,8 @@ impl Gateway {
 }
 
 /// Why rows cannot be sent in answer to an interest, beside those that were read for the session before.
-fn why_declined(rows: &[RowAt], so_far: AnswerSize, schema: &Schema) -> Option<Declination> {
+fn why_declined(wanted: &Wanted, so_far: AnswerSize, schema: &Schema) -> Option<Declination> {
+    let Wanted { subscription: _, rows, extent } = wanted;
     let (most_rows, most_bytes) = (limits::ANSWER_ROWS_MAX, limits::ANSWER_BYTES_MAX);
     let own = AnswerSize::of(rows);
     if let Some(row) = rows.iter().find(|row| size::row(&row.key, &row.row) > limits::ROW_BYTES_MAX) {
@@ -149,7 +150,7 @@ fn why_declined(rows: &[RowAt], so_far: AnswerSize, schema: &Schema) -> Option<D
             format!("row {key:?} of table {table:?} has more than {most} bytes and cannot be sent: leave it out");
         return Some(Declination::TooLarge(problem));
     }
-    if own.is_too_large() {
+    if own.is_too_large() || *extent == Extent::TooMany {
         let problem = format!("more than {most_rows} rows or {most_bytes} bytes answer this: read smaller ranges");
         return Some(Declination::TooLarge(problem));
     }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_store::{ReadLimit, RequestId, RowAt};
+use iolite_store::{ReadLimit, ReadReply, RequestId, RowAt};
 use iolite_values::Timestamp;
 use iolite_wire::message::{First, SubscriptionId};
 
@@ -39,13 +39,22 @@ pub struct Reading {
     size: AnswerSize,
 }
 
-/// All rows of an interest that are wanted.
+/// The rows of an interest that are wanted.
 #[derive(Debug)]
 pub struct Wanted {
     pub subscription: SubscriptionId,
     pub rows: Vec<RowAt>,
+    pub extent: Extent,
+}
+
+/// How many of an interest's rows there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    All,
     /// There are more, and only the first ones are wanted.
-    pub is_cut: Option<First>,
+    First(First),
+    /// There are more, and they are more than a session may be sent.
+    TooMany,
 }
 
 impl Reading {
@@ -100,15 +109,20 @@ impl Reading {
     }
 
     /// The rows of an interest, if they are all that are wanted; one that needs more than its share is read again later.
-    pub fn take(&mut self, request: RequestId, mut rows: Vec<RowAt>) -> Option<Wanted> {
+    pub fn take(&mut self, request: RequestId, reply: ReadReply) -> Option<Wanted> {
+        let ReadReply { at: _, mut rows, is_cut } = reply;
         let (subscription, amount, first) = self.open.remove(&request)?;
-        let is_cut = first.filter(|own| rows.len() > rows_of(*own));
-        rows.truncate(first.map_or(usize::MAX, rows_of));
-        if amount == Amount::Share && passes(self.share, &rows) {
+        let extent = match first.filter(|own| rows.len() > rows_of(*own)) {
+            Some(own) => Extent::First(own),
+            None if is_cut => Extent::TooMany,
+            None => Extent::All,
+        };
+        if amount == Amount::Share && extent == Extent::TooMany {
             self.large.insert(subscription);
             return None;
         }
-        Some(Wanted { subscription, rows, is_cut })
+        rows.truncate(first.map_or(usize::MAX, rows_of));
+        Some(Wanted { subscription, rows, extent })
     }
 
     pub fn answer(&mut self, subscription: SubscriptionId, size: AnswerSize, answer: Answer) {
@@ -151,9 +165,4 @@ impl Reading {
 
 fn rows_of(first: First) -> usize {
     usize::try_from(first.rows).unwrap_or(usize::MAX)
-}
-
-/// Whether there may be more than these rows.
-fn passes(limit: ReadLimit, rows: &[RowAt]) -> bool {
-    rows.len() > limit.rows || rows.iter().map(|row| row.row.size_bytes()).sum::<usize>() > limit.bytes
 }

@@ -83,13 +83,13 @@ impl Reader {
             self.clear().await?;
             return Ok(Reply::ReadAt(Err(too_old)));
         }
-        let rows = match interest {
+        let reply = match interest {
             Interest::Cell(cell) => self.one(shared, (cell.table, cell.row.clone()), cell.column, at).await?,
             Interest::Range { table, range } => self.range(shared, *table, range, at, limit).await?,
             Interest::Query(query) => self.query(shared, query, at, limit).await?,
         };
         self.clear().await?;
-        Ok(Reply::ReadAt(Ok(ReadReply { at, rows })))
+        Ok(Reply::ReadAt(Ok(reply)))
     }
 
     pub async fn changes(
@@ -140,10 +140,11 @@ impl Reader {
         Ok((at < low_watermark).then_some(TooOld { low_watermark }))
     }
 
-    async fn one(&self, shared: &Shared, id: RowId, column: ColumnId, at: Timestamp) -> Result<Vec<RowAt>, WorkError> {
+    async fn one(&self, shared: &Shared, id: RowId, column: ColumnId, at: Timestamp) -> Result<ReadReply, WorkError> {
         let rows = self.rows.fetch(&self.client, &[(id, Timestamp::MAX)], at).await?;
         shared.note_long(&rows);
-        Ok(rows.into_iter().filter_map(|(id, facts)| row_at(id, cell_of(&facts.latest, column))).collect())
+        let rows = rows.into_iter().filter_map(|(id, facts)| row_at(id, cell_of(&facts.latest, column)));
+        Ok(ReadReply::through_limit(at, rows, ReadLimit::NONE))
     }
 
     async fn range(
@@ -153,13 +154,12 @@ impl Reader {
         range: &KeyRange,
         at: Timestamp,
         limit: ReadLimit,
-    ) -> Result<Vec<RowAt>, WorkError> {
+    ) -> Result<ReadReply, WorkError> {
         match limit.direction {
             Direction::Ascending => self.scan(shared, table, range, at, limit, |_| true).await,
             Direction::Descending => {
-                let mut rows = self.scan(shared, table, range, at, ReadLimit::NONE, |_| true).await?;
-                rows.reverse();
-                Ok(cut(rows, limit))
+                let rows = self.scan(shared, table, range, at, ReadLimit::NONE, |_| true).await?.rows;
+                Ok(ReadReply::through_limit(at, rows.into_iter().rev(), limit))
             }
         }
     }
@@ -171,14 +171,14 @@ impl Reader {
         query: &Query,
         at: Timestamp,
         limit: ReadLimit,
-    ) -> Result<Vec<RowAt>, WorkError> {
+    ) -> Result<ReadReply, WorkError> {
         let selects = |row: &RowAt| query.selects(&row.key, &row.row);
-        let mut rows = self.scan(shared, query.table, &query.row_keys(), at, ReadLimit::NONE, selects).await?;
+        let mut rows = self.scan(shared, query.table, &query.row_keys(), at, ReadLimit::NONE, selects).await?.rows;
         rows.sort_by_cached_key(|row| query.index_key(&row.key, &row.row));
         if limit.direction == Direction::Descending {
             rows.reverse();
         }
-        Ok(cut(rows, limit))
+        Ok(ReadReply::through_limit(at, rows, limit))
     }
 
     /// The rows of a range that are wanted, page by page, through the one that passes the limit.
@@ -190,8 +190,8 @@ impl Reader {
         at: Timestamp,
         limit: ReadLimit,
         is_wanted: impl Fn(&RowAt) -> bool,
-    ) -> Result<Vec<RowAt>, WorkError> {
-        let (mut found, mut bytes) = (Vec::new(), 0);
+    ) -> Result<ReadReply, WorkError> {
+        let (mut found, mut left) = (ReadReply { at, rows: Vec::new(), is_cut: false }, limit);
         let upper = range.upper.as_deref().unwrap_or(AFTER_ALL);
         let mut lower = range.lower.to_vec();
         let mut page = PAGE;
@@ -202,12 +202,12 @@ impl Reader {
             let wanted: Vec<_> = keys.iter().map(|key| ((table, key.clone()), Timestamp::MAX)).collect();
             let rows = self.rows.fetch(&self.client, &wanted, at).await?;
             shared.note_long(&rows);
-            for row in rows.into_iter().filter_map(|(id, facts)| row_at(id, facts.latest)).filter(&is_wanted) {
-                if found.len() > limit.rows || bytes > limit.bytes {
-                    return Ok(found);
-                }
-                bytes += row.row.size_bytes();
-                found.push(row);
+            let rows = rows.into_iter().filter_map(|(id, facts)| row_at(id, facts.latest)).filter(&is_wanted);
+            let more = ReadReply::through_limit(at, rows, left);
+            left = left.behind(&more.rows);
+            found.rows.extend(more.rows);
+            if more.is_cut {
+                return Ok(ReadReply { is_cut: true, ..found });
             }
             let full = i64::try_from(keys.len()).is_ok_and(|count| count == page);
             let Some(last) = keys.last().filter(|_| full) else { return Ok(found) };
@@ -251,19 +251,6 @@ fn extent_of(interest: &Interest) -> (TableId, KeyRange) {
         Interest::Range { table, range } => (*table, range.clone()),
         Interest::Query(query) => (query.table, query.keys.clone()),
     }
-}
-
-/// Through the one that passes the limit.
-fn cut(mut rows: Vec<RowAt>, limit: ReadLimit) -> Vec<RowAt> {
-    let mut bytes = 0;
-    let within = rows.iter().enumerate().take_while(|(before, row)| {
-        let passed = *before > limit.rows || bytes > limit.bytes;
-        bytes += row.row.size_bytes();
-        !passed
-    });
-    let count = within.count();
-    rows.truncate(count);
-    rows
 }
 
 /// The row with that cell only.

@@ -27,7 +27,6 @@ pub use collect::Retention;
 pub use indexes::INDEXES_MAX;
 use indexes::Indexes;
 pub use logged::Logged;
-pub use read::through_limit;
 pub use row::{Version, VersionedRow};
 
 /// All rows of a replica.

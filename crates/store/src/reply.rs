@@ -2,7 +2,7 @@
 
 use iolite_values::{Attempt, Cell, Counter, Row, RowKey, TableId, Timestamp, TransactionId, TypeMismatch};
 
-use crate::Commit;
+use crate::{Commit, ReadLimit};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -99,6 +99,24 @@ pub enum CompletionDecision {
 pub struct ReadReply {
     pub at: Timestamp,
     pub rows: Vec<RowAt>,
+    /// The limit was passed, so there may be more behind the last row. Who reads has this from the store, and need not count as it does.
+    pub is_cut: bool,
+}
+
+impl ReadReply {
+    /// Of these rows, those through the one that passes the limit.
+    pub fn through_limit(at: Timestamp, rows: impl IntoIterator<Item = RowAt>, limit: ReadLimit) -> ReadReply {
+        let (mut reply, mut bytes) = (ReadReply { at, rows: Vec::new(), is_cut: false }, 0);
+        for row in rows {
+            bytes += row.row.size_bytes();
+            reply.rows.push(row);
+            reply.is_cut = reply.rows.len() > limit.rows || bytes > limit.bytes;
+            if reply.is_cut {
+                break;
+            }
+        }
+        reply
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use iolite_values::{Attempt, ClientId, Counter, Direction, Interest, Read, Timestamp, Transaction, TransactionId};
 
+use crate::RowAt;
+
 /// Chosen by the caller; not used again while its request is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RequestId(pub u64);
 
-/// How much is read at most. The row that passes it is read still, and nothing behind it: so whoever gets more than this knows that there is more.
+/// How much is read at most. The row that passes it is read still, and nothing behind it; the reply says so ([`crate::ReadReply::is_cut`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimit {
     pub rows: usize,
@@ -21,6 +23,14 @@ pub struct ReadLimit {
 
 impl ReadLimit {
     pub const NONE: ReadLimit = ReadLimit { rows: usize::MAX, bytes: usize::MAX, direction: Direction::Ascending };
+
+    /// What is left of it once these rows were read.
+    #[must_use]
+    pub fn behind(self, rows: &[RowAt]) -> ReadLimit {
+        let bytes: usize = rows.iter().map(|row| row.row.size_bytes()).sum();
+        let (rows, bytes) = (self.rows.saturating_sub(rows.len()), self.bytes.saturating_sub(bytes));
+        ReadLimit { rows, bytes, direction: self.direction }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +45,7 @@ pub enum Request {
     /// asked about in parts, each under a name of its own: if each part was valid after the transaction began, so is the whole.
     Validate { transaction: TransactionId, attempt: Attempt, snapshot: Timestamp, reads: Arc<[Read]>, floor: Timestamp },
     /// The rows of an interest as of `at`, which has to be resolved: in the order of their keys, and of a query in that of its index. In the direction of
-    /// the limit, so that whoever gets more than it allows knows how far the answer reaches: to the last row.
+    /// the limit, so that a reply that is cut reaches to its last row.
     ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },
     /// The commits in (after, through] that touch any of the interests: of a query, that write any row which may be an answer by its primary key. Which
     /// rows come and go takes more than the commits to tell.

@@ -76,7 +76,7 @@ fn between(peer: Peer) -> BetweenReplicas {
 
 fn rows(count: i64, row: &Row) -> FromReplica {
     let rows = (0..count).map(|number| RowAt { table: TableId(1), key: key(number), row: row.clone() }).collect();
-    answer(Answer::Read(Ok(ReadReply { at: Timestamp::MAX, rows })))
+    answer(Answer::Read(Ok(ReadReply { at: Timestamp::MAX, rows, is_cut: true })))
 }
 
 fn row(columns: u32, value: Value) -> Row {

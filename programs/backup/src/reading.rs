@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use iolite_node::StoreClient;
 use iolite_replication::ShardMap;
-use iolite_store::{ReadLimit, Reply, Request, RowAt};
-use iolite_values::{Interest, KeyRange, TableId, Timestamp};
+use iolite_store::{ReadLimit, ReadReply, Reply, Request, RowAt};
+use iolite_values::{Direction, Interest, KeyRange, TableId, Timestamp};
 use tokio::task::JoinHandle;
 
 use crate::store_requests::{RequestError, ask, unexpected};
@@ -81,25 +81,43 @@ impl Pages<'_> {
     /// The next rows; none: that was all.
     pub async fn next(&mut self) -> Result<Option<Vec<RowAt>>, ReadError> {
         while let Some(range) = self.ranges.pop_front() {
-            let upper = range.upper.clone();
-            let interest = Interest::Range { table: self.table, range };
+            let interest = Interest::Range { table: self.table, range: range.clone() };
             let request = Request::ReadAt { interest, at: self.copy.at, limit: PAGE };
-            let rows = match ask(self.copy.store, request).await? {
-                Reply::ReadAt(Ok(found)) => found.rows,
+            let page = match ask(self.copy.store, request).await? {
+                Reply::ReadAt(Ok(page)) => page,
                 Reply::ReadAt(Err(_)) => return Err(ReadError::Forgotten),
                 other => return Err(unexpected("a read", &other).into()),
             };
-            let bytes: usize = rows.iter().map(|row| row.row.size_bytes()).sum();
-            if let Some(last) = rows.last()
-                && (rows.len() > PAGE.rows || bytes > PAGE.bytes)
-            {
-                let lower = KeyRange::one(&last.key).upper.expect("one row has an end");
-                self.ranges.push_front(KeyRange { lower, upper });
+            if let Some(rest) = rest_behind(&range, &page) {
+                self.ranges.push_front(rest);
             }
-            if !rows.is_empty() {
-                return Ok(Some(rows));
+            if !page.rows.is_empty() {
+                return Ok(Some(page.rows));
             }
         }
         Ok(None)
+    }
+}
+
+/// What of a range is still to be read.
+fn rest_behind(range: &KeyRange, page: &ReadReply) -> Option<KeyRange> {
+    let last = page.rows.last().filter(|_| page.is_cut)?;
+    Some(range.behind(last.key.as_bytes(), Direction::Ascending))
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::{Row, RowKey, Value};
+
+    use super::*;
+
+    #[test]
+    fn a_range_is_read_on_while_the_store_says_that_there_is_more_however_little_came() {
+        let key = RowKey::new(&[Value::Int(1)]).expect("short");
+        let rows = vec![RowAt { table: TableId(1), key: key.clone(), row: Row::default() }];
+        let page = |is_cut| ReadReply { at: Timestamp::ZERO, rows: rows.clone(), is_cut };
+        let behind = KeyRange { lower: KeyRange::one(&key).upper.expect("one row has an end"), upper: None };
+        assert_eq!(rest_behind(&KeyRange::all(), &page(true)), Some(behind));
+        assert_eq!(rest_behind(&KeyRange::all(), &page(false)), None);
     }
 }

@@ -31,14 +31,13 @@ impl FakeStore {
         match request {
             Request::Commit { transaction, floor, within: _ } => Reply::Commit(self.commit(transaction, floor)),
             Request::Validate { .. } => unreachable!("gateways validate nothing"),
-            // It reads everything, as a store that knows no limit may.
             Request::ReadAt { interest, at, limit } => {
                 assert!(at <= self.resolved, "reads are at resolved timestamps");
                 let mut rows = self.rows(&interest, at);
                 if limit.direction == Direction::Descending {
                     rows.reverse();
                 }
-                Reply::ReadAt(self.if_kept(at).map(|()| ReadReply { at, rows }))
+                Reply::ReadAt(self.if_kept(at).map(|()| ReadReply::through_limit(at, rows, limit)))
             }
             Request::Changes { interests, after, through } => {
                 assert!(through <= self.resolved && after <= through);

@@ -74,7 +74,7 @@ fn what_changes_while_a_query_is_read_is_in_its_answer() {
     world.commit([vec![state(2, "open"), vote(3, 1)], create_task(4, "open", 4), create_task(5, "done", 5)].concat());
     world.asked.push_front(begun);
     let Some((id, Request::ReadAt { interest, at, .. })) = world.asked.pop_front() else { panic!("it is read") };
-    let reply = Reply::ReadAt(Ok(iolite_store::ReadReply { at, rows: world.store.rows(&interest, at) }));
+    let reply = Reply::ReadAt(Ok(iolite_store::ReadReply { at, rows: world.store.rows(&interest, at), is_cut: false }));
     world.input(Input::Store(Event::Reply(id, reply)));
     assert_eq!(world.take(), vec![], "2 may be one, and has to be read");
     let before = world.position();

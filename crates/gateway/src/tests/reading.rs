@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use iolite_store::{ReadLimit, Request};
+use iolite_store::{Event, ReadLimit, ReadReply, Reply, Request};
 use iolite_values::{CellState, ColumnId, Interest, KeyRange, TableId};
 use iolite_wire::message::{Advance, FromGateway, RowSnapshot};
 
 use super::world::*;
-use crate::limits;
+use crate::{Input, limits};
 
 /// The limits of the reads that the store was asked for and has not answered.
 fn open_reads(world: &World) -> Vec<ReadLimit> {
@@ -91,6 +91,20 @@ fn what_needs_more_than_its_share_is_read_again_one_at_a_time_as_of_the_same_mom
         }
     }
     assert_eq!(counts, [(1, each + 1), (2, each), (3, 1)].into(), "with the change since");
+}
+
+#[test]
+fn what_the_store_calls_cut_is_read_again_however_little_came() {
+    let mut world = World::new();
+    world.commit(vec![add(0, 1), add(1, 1)]);
+    world.join(1);
+    world.subscribe(1, vec![(1, all_rows())]);
+    let Some((id, Request::ReadAt { interest, at, .. })) = world.asked.pop_front() else { panic!("it is read") };
+    let rows = world.store.rows(&interest, at).into_iter().take(1).collect();
+    world.input(Input::Store(Event::Reply(id, Reply::ReadAt(Ok(ReadReply { at, rows, is_cut: true })))));
+    assert_eq!(open_reads(&world).iter().map(|limit| limit.rows).collect::<Vec<_>>(), [limits::ANSWER_ROWS_MAX]);
+    world.answer_all();
+    assert_eq!(advances(&mut world)[0].snapshots[0].rows.len(), 2);
 }
 
 #[test]

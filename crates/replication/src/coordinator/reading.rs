@@ -318,7 +318,8 @@ impl Part {
             return None;
         };
         let size = Size::of(&reply.rows);
-        let is_cut = size.is_past(*limit);
+        // A replica of the release before does not say it.
+        let is_cut = reply.is_cut || size.is_past(*limit);
         let last = reply.rows.last().filter(|_| is_cut);
         let rest = last.and_then(|last| rest_of(interest, last, limit.direction));
         self.begun.add(reply.rows, size);
@@ -326,7 +327,8 @@ impl Part {
         let rest = rest.filter(|_| !come.is_past(whole));
         let rest = rest.map(|interest| Ask::ReadAt { interest, at, limit: piece_of(whole, come) });
         if rest.is_none() {
-            self.answer = Some(Found::Rows(Ok(ReadReply { at, rows: std::mem::take(&mut self.begun.rows) })));
+            let (rows, is_cut) = (std::mem::take(&mut self.begun.rows), come.is_past(whole));
+            self.answer = Some(Found::Rows(Ok(ReadReply { at, rows, is_cut })));
         }
         rest
     }
@@ -356,7 +358,7 @@ impl Part {
     fn ended(mut self) -> Option<Part> {
         let Begun { rows, size: _, commits } = std::mem::take(&mut self.begun);
         let found = match &self.ask {
-            Ask::ReadAt { at, .. } if !rows.is_empty() => Found::Rows(Ok(ReadReply { at: *at, rows })),
+            Ask::ReadAt { at, .. } if !rows.is_empty() => Found::Rows(Ok(ReadReply { at: *at, rows, is_cut: false })),
             Ask::Changes { .. } if !commits.is_empty() => Found::Changes(Ok(commits)),
             _ => return None,
         };

@@ -14,7 +14,6 @@ use iolite_values::{Direction, KeyRange, Timestamp};
 use super::Replica;
 use crate::completions::is_of_one_client;
 use crate::node::Answer;
-use crate::versions::through_limit;
 
 /// A copy that is not heard of for this long is over.
 pub const COPY_HELD_FOR: Duration = Duration::from_secs(60);
@@ -64,11 +63,10 @@ impl Replica {
             return Err(TooOld { low_watermark });
         }
         let rows = self.clients.rows_at(range, at);
-        let rows = match limit.direction {
-            Direction::Ascending => through_limit(rows, limit).collect(),
-            Direction::Descending => through_limit(rows.collect::<Vec<_>>().into_iter().rev(), limit).collect(),
-        };
-        Ok(ReadReply { at, rows })
+        Ok(match limit.direction {
+            Direction::Ascending => ReadReply::through_limit(at, rows, limit),
+            Direction::Descending => ReadReply::through_limit(at, rows.collect::<Vec<_>>().into_iter().rev(), limit),
+        })
     }
 
     /// The end of what may be collected.

@@ -9,17 +9,17 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::ops::Bound;
 
-use iolite_store::{ReadLimit, RowAt};
+use iolite_store::{ReadLimit, ReadReply, RowAt};
 use iolite_values::{Direction, IndexKey, Query, Timestamp};
 
 use super::Versions;
-use super::read::{bounds, row_at, through_limit};
+use super::read::{bounds, row_at};
 
 impl Versions {
     /// Through the one that passes the limit.
-    pub(super) fn answers(&mut self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
+    pub(super) fn answers(&mut self, query: &Query, at: Timestamp, limit: ReadLimit) -> ReadReply {
         if query.range.is_empty() || query.keys.is_empty() {
-            return Vec::new();
+            return ReadReply::through_limit(at, [], limit);
         }
         if query.index.is_empty() {
             return self.answers_by_key(query, at, limit);
@@ -29,21 +29,21 @@ impl Versions {
         self.answers_by_index(query, at, limit)
     }
 
-    fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
+    fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> ReadReply {
         let keys = query.row_keys();
         let rows = self.rows_in(query.table, &keys).map(|(key, row)| (key, row.at(at)));
         let answers = rows.filter(|(key, row)| query.selects(key, row));
         let answers = answers.filter_map(|(key, row)| row_at(query.table, key, row.into_owned()));
         match limit.direction {
-            Direction::Ascending => through_limit(answers, limit).collect(),
-            Direction::Descending => through_limit(answers.rev(), limit).collect(),
+            Direction::Ascending => ReadReply::through_limit(at, answers, limit),
+            Direction::Descending => ReadReply::through_limit(at, answers.rev(), limit),
         }
     }
 
-    fn answers_by_index(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> Vec<RowAt> {
+    fn answers_by_index(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> ReadReply {
         let (Some(rows), Some(index)) = (self.tables.get(&query.table), self.indexes.keys(query.table, &query.index))
         else {
-            return Vec::new();
+            return ReadReply::through_limit(at, [], limit);
         };
         let written = self.written_after(query, at);
         let mut moved: Vec<(IndexKey, RowAt)> = Vec::new();
@@ -64,8 +64,13 @@ impl Versions {
                 .then(|| (place.clone(), RowAt { table: query.table, key: key.clone(), row: row.clone() }))
         });
         match limit.direction {
-            Direction::Ascending => merged(settled, moved.into_iter(), Ordering::Less, limit),
-            Direction::Descending => merged(settled.rev(), moved.into_iter().rev(), Ordering::Greater, limit),
+            Direction::Ascending => {
+                ReadReply::through_limit(at, merged(settled, moved.into_iter(), Ordering::Less), limit)
+            }
+            Direction::Descending => {
+                let rows = merged(settled.rev(), moved.into_iter().rev(), Ordering::Greater);
+                ReadReply::through_limit(at, rows, limit)
+            }
         }
     }
 
@@ -83,11 +88,9 @@ fn merged(
     one: impl Iterator<Item = (IndexKey, RowAt)>,
     other: impl Iterator<Item = (IndexKey, RowAt)>,
     first: Ordering,
-    limit: ReadLimit,
-) -> Vec<RowAt> {
+) -> impl Iterator<Item = RowAt> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
-    let next = std::iter::from_fn(|| next_of(&mut one, &mut other, first));
-    through_limit(next, limit).collect()
+    std::iter::from_fn(move || next_of(&mut one, &mut other, first))
 }
 
 fn next_of<A, B>(one: &mut Peekable<A>, other: &mut Peekable<B>, first: Ordering) -> Option<RowAt>

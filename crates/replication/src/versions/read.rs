@@ -16,22 +16,22 @@ impl Versions {
         if at < self.low_watermark {
             return Err(TooOld { low_watermark: self.low_watermark });
         }
-        let rows = match interest {
+        Ok(match interest {
             Interest::Cell(cell) => {
                 let row = self.row(cell.table, &cell.row).map(|row| cell_of(&row.at(at), cell.column));
-                row.into_iter().filter_map(|row| row_at(cell.table, &cell.row, row)).collect()
+                let rows = row.into_iter().filter_map(|row| row_at(cell.table, &cell.row, row)).collect();
+                ReadReply { at, rows, is_cut: false }
             }
             Interest::Range { table, range } => {
                 let rows = self.rows_in(*table, range);
                 let rows = rows.filter_map(|(key, row)| row_at(*table, key, row.at(at).into_owned()));
                 match limit.direction {
-                    Direction::Ascending => through_limit(rows, limit).collect(),
-                    Direction::Descending => through_limit(rows.rev(), limit).collect(),
+                    Direction::Ascending => ReadReply::through_limit(at, rows, limit),
+                    Direction::Descending => ReadReply::through_limit(at, rows.rev(), limit),
                 }
             }
             Interest::Query(query) => self.answers(query, at, limit),
-        };
-        Ok(ReadReply { at, rows })
+        })
     }
 
     /// A table's rows between two bounds, in key order. Bounds are bytes, and not always those of a key.
@@ -49,15 +49,6 @@ impl Versions {
 pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     let upper = range.upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     (Bound::Included(&*range.lower), upper)
-}
-
-/// Through the one that passes the limit.
-pub fn through_limit(rows: impl Iterator<Item = RowAt>, limit: ReadLimit) -> impl Iterator<Item = RowAt> {
-    rows.scan((0, 0), move |(rows, bytes), row| {
-        let passed = *rows > limit.rows || *bytes > limit.bytes;
-        (*rows, *bytes) = (*rows + 1, *bytes + row.row.size_bytes());
-        (!passed).then_some(row)
-    })
 }
 
 /// The row with that cell only.

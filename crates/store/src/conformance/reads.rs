@@ -57,13 +57,14 @@ fn a_read_ends_past_its_limit(driver: &mut Driver) {
     let all = driver.read_at(everything.clone(), at).rows;
     let bytes = all[0].row.size_bytes();
     let limits = [
-        (ReadLimit { rows: 2, ..ReadLimit::NONE }, 3),
-        (ReadLimit { rows: 4, ..ReadLimit::NONE }, 4),
-        (ReadLimit { bytes, ..ReadLimit::NONE }, 2),
-        (ReadLimit { bytes: bytes - 1, ..ReadLimit::NONE }, 1),
+        (ReadLimit { rows: 2, ..ReadLimit::NONE }, 3, true),
+        (ReadLimit { rows: 4, ..ReadLimit::NONE }, 4, false),
+        (ReadLimit { bytes, ..ReadLimit::NONE }, 2, true),
+        (ReadLimit { bytes: bytes - 1, ..ReadLimit::NONE }, 1, true),
     ];
-    for (limit, count) in limits {
-        assert_eq!(driver.read_some(everything.clone(), at, limit).rows, all[..count], "{limit:?}");
+    for (limit, count, is_cut) in limits {
+        let reply = driver.read_some(everything.clone(), at, limit);
+        assert_eq!((&reply.rows[..], reply.is_cut), (&all[..count], is_cut), "{limit:?}");
     }
 }
 

@@ -86,9 +86,9 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
         Answer::Closed(Err(too_old)) => Field::ClosedTooOld(too_old.low_watermark.as_u64()),
         Answer::Stirred { at } => Field::Stirred(at.as_u64()),
         Answer::Listed => Field::Listed(true),
-        Answer::Read(Ok(ReadReply { at, rows })) => {
+        Answer::Read(Ok(ReadReply { at, rows, is_cut })) => {
             let rows = write_rows_of(rows.iter().map(|row| (row.table, &row.key, &row.row)), writer);
-            Field::Read(proto::AnswerRead { at: at.as_u64(), rows })
+            Field::Read(proto::AnswerRead { at: at.as_u64(), rows, is_cut: *is_cut })
         }
         Answer::Read(Err(too_old)) => Field::ReadTooOld(too_old.low_watermark.as_u64()),
         Answer::Changes(Ok(Changed { through, commits })) => {
@@ -126,7 +126,7 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
         Field::Listed(listed) => only_true(listed).map(|()| Answer::Listed)?,
         Field::Read(own) => {
             let rows = read_rows_as(own.rows, reader, |table, key, row| RowAt { table, key, row })?;
-            Answer::Read(Ok(ReadReply { at: Timestamp::from_u64(own.at), rows }))
+            Answer::Read(Ok(ReadReply { at: Timestamp::from_u64(own.at), rows, is_cut: own.is_cut }))
         }
         Field::ReadTooOld(low_watermark) => Answer::Read(Err(too_old(low_watermark))),
         Field::Changes(changes) => {

@@ -112,7 +112,7 @@ fn closed() -> BoxedStrategy<Closed> {
 
 fn read_reply() -> BoxedStrategy<ReadReply> {
     let row = (table(), key(), row()).prop_map(|(table, key, row)| RowAt { table, key, row });
-    (timestamp(), vec(row, 0..4)).prop_map(|(at, rows)| ReadReply { at, rows }).boxed()
+    (timestamp(), vec(row, 0..4), any::<bool>()).prop_map(|(at, rows, is_cut)| ReadReply { at, rows, is_cut }).boxed()
 }
 
 fn report() -> BoxedStrategy<Report> {

@@ -160,8 +160,9 @@ pub fn all() -> Samples {
             "at term 3",
             sample([Answer::Opened(Opened { term: Term(3), complete: time(3), latest: time(4) })]),
         ),
-        ("answer_read", "a row of every state, and none", {
-            sample([vec![row], Vec::new()].map(|rows| Answer::Read(Ok(ReadReply { at: time(9), rows }))))
+        ("answer_read", "a row of every state with more behind it, and none", {
+            let parts = [(vec![row], true), (Vec::new(), false)];
+            sample(parts.map(|(rows, is_cut)| Answer::Read(Ok(ReadReply { at: time(9), rows, is_cut }))))
         }),
         ("answer_reported", "of a shard that ends, whose parts begin", {
             let (group, split) = (group.clone(), Some(super::nodes::split()));

@@ -199,7 +199,7 @@ impl View<'_> {
     pub async fn rows(&self, interest: Interest) -> Vec<RowAt> {
         let request = Request::ReadAt { interest: interest.clone(), at: self.at, limit: ReadLimit::NONE };
         match self.gateway.ask(request).await {
-            Reply::ReadAt(Ok(ReadReply { at, rows })) => {
+            Reply::ReadAt(Ok(ReadReply { at, rows, is_cut: _ })) => {
                 self.history.saw(Seen { interest, at, rows: rows.clone() });
                 rows
             }

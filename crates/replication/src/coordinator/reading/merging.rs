@@ -9,10 +9,9 @@ use iolite_values::{Counter, Direction, Query, Timestamp, TransactionId};
 
 use super::Found;
 use crate::completions::CompletionRow;
-use crate::versions::through_limit;
 
-/// The rows of the parts in the order that was asked for, through the one that passes the limit. A part that is cut has more than the limit allows, so
-/// nothing behind its end is among them.
+/// The rows of the parts in the order that was asked for, through the one that passes the limit. A part that is cut has more than the limit allows, as they
+/// are counted here (`Part::take_rows`), so nothing behind its end is among them, and the whole is cut as well.
 pub(super) fn rows(
     at: Timestamp,
     limit: ReadLimit,
@@ -25,7 +24,7 @@ pub(super) fn rows(
         all.extend(part?.rows);
     }
     put_in_order(&mut all, query, limit.direction);
-    Ok(ReadReply { at, rows: through_limit(all.into_iter(), limit).collect() })
+    Ok(ReadReply::through_limit(at, all, limit))
 }
 
 /// The parts of a range come in the order of keys; those of a query are of one range of its index each.

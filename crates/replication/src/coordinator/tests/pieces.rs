@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use iolite_store::{Commit, Event, ReadLimit, ReadReply, Reply, Request, RequestId, RowAt};
 use iolite_values::{
-    ColumnId, Direction, Field, Interest, KeyRange, ListOrder, Operation, Query, Row, RowKey, TableId, Timestamp, Value,
+    Attempt, Author, Cell, ColumnId, Direction, Edit, Field, Insertion, Interest, KeyRange, Level, ListOrder,
+    Operation, Query, Row, RowKey, TableId, Timestamp, Unit, Value, Write,
 };
 
 use super::bench::{Bench, Said, at, closed, transaction};
 use crate::coordinator::{READ_BYTES_MAX, READ_ROWS_MAX};
 use crate::node::{Answer, Ask, Boot, Changed, FromReplica, MessageId, ReplicaId, ShardId, View};
+use crate::versions::{Logged, Versions};
 
 fn row(number: i64, bytes: usize) -> RowAt {
     let mut row = Row::default();
@@ -31,12 +33,38 @@ fn request(limit: ReadLimit) -> Request {
 }
 
 fn read(rows: &[RowAt]) -> Answer {
-    Answer::Read(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec() }))
+    Answer::Read(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec(), is_cut: false }))
 }
 
-fn replied(rows: &[RowAt]) -> Said {
-    let reply = Reply::ReadAt(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec() }));
+/// With more behind them.
+fn cut(rows: &[RowAt]) -> Answer {
+    Answer::Read(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec(), is_cut: true }))
+}
+
+fn replied(rows: &[RowAt], is_cut: bool) -> Said {
+    let reply = Reply::ReadAt(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec(), is_cut }));
     Said::Event(Event::Reply(RequestId(1), reply))
+}
+
+fn from_replica(answer: Answer) -> FromReplica {
+    FromReplica {
+        to: super::bench::own_id(),
+        from: ReplicaId(1),
+        shard: ShardId(0),
+        id: MessageId::default(),
+        boot: Boot(1),
+        store: super::bench::STORE,
+        view: View::default(),
+        highest: at(0),
+        limit: at(0),
+        answer,
+    }
+}
+
+/// As a coordinator hears it from another node.
+fn sent(answer: Answer) -> Answer {
+    let frame = from_replica(answer).encode().expect("it fits");
+    FromReplica::decode(&frame).expect("it was encoded here").answer
 }
 
 #[test]
@@ -46,10 +74,10 @@ fn many_rows_are_read_in_pieces() {
     let piece = ReadLimit { rows: READ_ROWS_MAX, bytes: READ_BYTES_MAX, ..ReadLimit::NONE };
     assert_eq!(bench.request(1, request(ReadLimit::NONE)), [Said::Asks(2, read_from(None, piece))]);
     let (first, rest) = rows.split_at(READ_ROWS_MAX + 1);
-    assert_eq!(bench.answer(2, read(first)), [Said::Asks(3, read_from(first.last(), piece))]);
+    assert_eq!(bench.answer(2, cut(first)), [Said::Asks(3, read_from(first.last(), piece))]);
     let (second, third) = rest.split_at(READ_ROWS_MAX + 1);
-    assert_eq!(bench.answer(3, read(second)), [Said::Asks(4, read_from(second.last(), piece))]);
-    assert_eq!(bench.answer(4, read(third)), [replied(&rows)]);
+    assert_eq!(bench.answer(3, cut(second)), [Said::Asks(4, read_from(second.last(), piece))]);
+    assert_eq!(bench.answer(4, read(third)), [replied(&rows, false)]);
 }
 
 #[test]
@@ -61,8 +89,53 @@ fn large_rows_are_read_in_pieces_as_far_as_the_reader_wants() {
     let piece = ReadLimit { rows: 4, bytes: READ_BYTES_MAX, ..ReadLimit::NONE };
     assert_eq!(bench.request(1, request(limit)), [Said::Asks(2, read_from(None, piece))]);
     let rest = ReadLimit { rows: 2, bytes: size, ..ReadLimit::NONE };
-    assert_eq!(bench.answer(2, read(&rows[..2])), [Said::Asks(3, read_from(rows.get(1), rest))]);
-    assert_eq!(bench.answer(3, read(&rows[2..4])), [replied(&rows[..4])], "with the one that passes the limit");
+    assert_eq!(bench.answer(2, cut(&rows[..2])), [Said::Asks(3, read_from(rows.get(1), rest))]);
+    assert_eq!(bench.answer(3, cut(&rows[2..4])), [replied(&rows[..4], true)], "with the one that passes the limit");
+}
+
+#[test]
+fn a_piece_is_cut_if_its_replica_says_so_however_large_it_looks() {
+    let mut bench = Bench::open();
+    let rows: Vec<RowAt> = (0..2).map(|number| row(number, 1)).collect();
+    let piece = ReadLimit { rows: READ_ROWS_MAX, bytes: READ_BYTES_MAX, ..ReadLimit::NONE };
+    bench.request(1, request(ReadLimit::NONE));
+    assert_eq!(bench.answer(2, sent(cut(&rows[..1]))), [Said::Asks(3, read_from(rows.first(), piece))]);
+    assert_eq!(bench.answer(3, sent(read(&rows[1..]))), [replied(&rows, false)]);
+}
+
+/// Two pastes, and what was typed behind them: who counts the letters one by one counts more than the message that tells of them holds.
+#[test]
+fn rows_behind_a_long_text_are_read() {
+    let (mut versions, mut count) = (Versions::default(), 0);
+    for length in [262_100, 262_100].into_iter().chain([1; 40]) {
+        let (first, text) = (Unit::new(Author(1), count), "x".repeat(length as usize).into());
+        let left = count.checked_sub(1).map(|last| Unit::new(Author(1), last));
+        let inserted = Some(Insertion { first, left, right: None, text });
+        let edit = Operation::Edit(Edit { inserted, removed: Vec::new() }.into());
+        versions.apply(logged(u64::from(count) + 1, row(1, 0), ColumnId(2), edit)).unwrap();
+        count += length;
+    }
+    for number in 2..10 {
+        versions.apply(logged(1_000_000 + number, row(number as i64, 0), ColumnId::ROW, Operation::Create)).unwrap();
+    }
+    let mut bench = Bench::open();
+    bench.request(7, super::bench::commit(1));
+    bench.answer(2, super::bench::completed(at(0)));
+    bench.answer(3, closed(at(9)));
+    let interest = Interest::Range { table: TableId(1), range: KeyRange::all() };
+    let limit = ReadLimit { bytes: 512 << 10, ..ReadLimit::NONE };
+    let mut said = bench.request(1, Request::ReadAt { interest: interest.clone(), at: at(9), limit });
+    while let Some(Said::Asks(number, Ask::ReadAt { interest, at, limit })) = said.last() {
+        said = bench.answer(*number, sent(Answer::Read(versions.read_at(interest, *at, *limit))));
+    }
+    let [Said::Event(Event::Reply(RequestId(1), Reply::ReadAt(Ok(reply))))] = &said[..] else { panic!("an answer") };
+    assert_eq!((reply.rows.len(), reply.is_cut), (9, false));
+}
+
+fn logged(number: u64, RowAt { table, key, .. }: RowAt, column: ColumnId, operation: Operation) -> Logged {
+    let writes = [Write { cell: Cell { table, row: key, column }, operation }].into();
+    let commit = Commit { at: Timestamp::from_u64(number), transaction: transaction(number).id, writes };
+    Logged { commit, attempt: Attempt(1), level: Level::Strict, is_abort: false, is_home: true }
 }
 
 /// By the index, from its end.
@@ -98,9 +171,9 @@ fn many_answers_of_a_query_are_read_in_pieces_from_either_end() {
         let first = large(&rows[..2]);
         let behind = KeyRange::all().behind(place(&rows[1]).as_bytes(), direction);
         let rest = ReadLimit { rows: 1, bytes: READ_BYTES_MAX, direction };
-        assert_eq!(bench.answer(2, read(&first)), [Said::Asks(3, ask(behind, rest))]);
+        assert_eq!(bench.answer(2, cut(&first)), [Said::Asks(3, ask(behind, rest))]);
         let all = [first, rows[2..4].to_vec()].concat();
-        assert_eq!(bench.answer(3, read(&rows[2..4])), [replied(&all)], "with the one that passes the limit");
+        assert_eq!(bench.answer(3, cut(&rows[2..4])), [replied(&all, true)], "with the one that passes the limit");
     }
 }
 
@@ -128,18 +201,7 @@ fn many_changes_are_fetched_in_pieces() {
 /// The longest keys, and the least values of which there are the most.
 #[test]
 fn a_piece_fits_into_a_message_whatever_its_keys_and_values() {
-    let answer = |rows| FromReplica {
-        to: super::bench::own_id(),
-        from: ReplicaId(1),
-        shard: ShardId(0),
-        id: MessageId::default(),
-        boot: Boot(1),
-        store: super::bench::STORE,
-        view: View::default(),
-        highest: at(0),
-        limit: at(0),
-        answer: read(rows),
-    };
+    let answer = |rows: &[RowAt]| from_replica(read(rows));
     let long_key = |number: usize| {
         let key = [Value::string("x".repeat(RowKey::MAX_BYTES - 100)), Value::Int(number as i64)];
         RowAt { key: RowKey::new(&key).unwrap(), ..row(0, READ_BYTES_MAX / READ_ROWS_MAX) }

@@ -138,7 +138,7 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
     for (number, (request, ask)) in (2..).zip(asks) {
         assert_eq!(bench.request(number, request), [Said::Asks(number, ask)]);
     }
-    let reply = ReadReply { at: resolved, rows: Vec::new() };
+    let reply = ReadReply { at: resolved, rows: Vec::new(), is_cut: false };
     let too_old = TooOld { low_watermark: at(9) };
     assert_eq!(bench.answer(2, Answer::Read(Ok(reply.clone()))), [replied(2, Reply::ReadAt(Ok(reply)))]);
     assert_eq!(bench.answer(3, Answer::Changes(Err(too_old))), [replied(3, Reply::Changes(Err(too_old)))]);
