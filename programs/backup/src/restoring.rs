@@ -28,18 +28,13 @@ use crate::format::{FormatError, Part};
 use crate::manifest::{MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, PartSummary};
 use crate::place::{Place, PlaceError};
 use crate::reading::{Copy, ReadError};
-use crate::row_writes::writes_of;
+use crate::row_writes::transactions_of;
 use crate::store_requests::{RequestError, ask, commit, everything_until_now, unexpected};
 
 /// So many parts are restored at a time.
 const PARTS_AT_ONCE: usize = 4;
-/// One transaction of a part.
-const TRANSACTION_BYTES: usize = 256 << 10;
-const TRANSACTION_WRITES: usize = 4_096;
 /// So many clients of a part are restored at a time.
 const CLIENTS_AT_ONCE: usize = 32;
-/// What a write takes beside its key and its content.
-const WRITE_BYTES: usize = 64;
 /// How often a restore looks whether the store is empty while others write to it.
 const LOOKS: u32 = 10;
 /// Transactions of one part are counted within this.
@@ -311,20 +306,8 @@ impl Restoring {
 
     /// One transaction after the other: the operations of a row that is cut have their order.
     async fn rows(&self, rows: Vec<StoredRow>, first: u64) -> Result<(), RestoreError> {
-        let (mut writes, mut bytes, mut counter) = (Vec::new(), 0, first);
-        for StoredRow { table, key, row } in &rows {
-            for write in writes_of(*table, key, row) {
-                bytes += WRITE_BYTES + key.as_bytes().len() + write.operation.size_bytes();
-                writes.push(write);
-                if bytes >= TRANSACTION_BYTES || writes.len() >= TRANSACTION_WRITES {
-                    counter += 1;
-                    self.commit(self.transaction(counter, std::mem::take(&mut writes))).await?;
-                    bytes = 0;
-                }
-            }
-        }
-        if !writes.is_empty() {
-            self.commit(self.transaction(counter + 1, writes)).await?;
+        for (counter, writes) in (first + 1..).zip(transactions_of(&rows)) {
+            self.commit(self.transaction(counter, writes)).await?;
         }
         Ok(())
     }

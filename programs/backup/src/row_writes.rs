@@ -1,10 +1,40 @@
 //! The operations that make a row what it was.
 //!
-//! Invariant: applied in their order to no row at all, they give the row, cell for cell: a collection that is empty is one still.
+//! Invariants: applied in their order to no row at all, they give the row, cell for cell: a collection that is empty is one still; between two
+//! transactions a row is never larger than in the end, so that no store refuses it on the way.
+
+use std::iter::from_fn;
 
 use iolite_values::{
     Author, Cell, CellState, ColumnId, Edit, ListOrder, Operation, Row, RowKey, TableId, Unit, UnitRange, Value, Write,
 };
+use iolite_wire::client_storage::StoredRow;
+
+/// One transaction has about so many bytes, or so many writes.
+const TRANSACTION_BYTES: usize = 256 << 10;
+const TRANSACTION_WRITES: usize = 4_096;
+/// What a write takes beside its key and its content.
+const WRITE_BYTES: usize = 64;
+
+/// The writes of rows, in the transactions that make them.
+pub fn transactions_of(rows: &[StoredRow]) -> impl Iterator<Item = Vec<Write>> + Send + '_ {
+    let writes = rows.iter().flat_map(|StoredRow { table, key, row }| writes_of(*table, key, row));
+    let mut writes = writes.peekable();
+    from_fn(move || {
+        let (mut own, mut bytes) = (Vec::new(), 0);
+        let has_room = |own: &Vec<Write>, bytes| bytes < TRANSACTION_BYTES && own.len() < TRANSACTION_WRITES;
+        while let Some(write) = writes.next_if(|next| has_room(&own, bytes) || takes_back(next)) {
+            bytes += WRITE_BYTES + write.cell.row.as_bytes().len() + write.operation.size_bytes();
+            own.push(write);
+        }
+        (!own.is_empty()).then_some(own)
+    })
+}
+
+/// Whether a write removes from a text what the write before it has put there.
+fn takes_back(write: &Write) -> bool {
+    matches!(&write.operation, Operation::Edit(edit) if edit.inserted.is_none())
+}
 
 /// In the order in which they have to be applied.
 pub fn writes_of<'a>(table: TableId, key: &'a RowKey, row: &'a Row) -> impl Iterator<Item = Write> + 'a {
@@ -56,7 +86,45 @@ fn operations_of(state: &CellState) -> Box<dyn Iterator<Item = Operation> + Send
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
+    use iolite_store::size::{ROW_BYTES_MAX, row_bytes};
+    use iolite_values::{Insertion, Text};
+
     use super::*;
+
+    /// A text of this author, who wrote so much again and again and removed it each time.
+    fn rewritten(author: u32, bytes: usize, times: u32) -> CellState {
+        let (author, length) = (Author(author), bytes as u32);
+        let mut text = Text::default();
+        for first in (0..times).map(|number| number * length) {
+            let left = first.checked_sub(1).map(|last| Unit::new(author, last));
+            let (first, written) = (Unit::new(author, first), "x".repeat(bytes).into());
+            let inserted = Some(Insertion { first, left, right: None, text: written });
+            text.apply(&Edit { inserted, removed: Vec::new() }.into());
+            let removed = vec![UnitRange { author, from: first.number, length }];
+            text.apply(&Edit { inserted: None, removed }.into());
+        }
+        CellState::Text(text)
+    }
+
+    #[test]
+    fn a_row_whose_text_lost_much_is_never_too_large_while_it_is_made_again() {
+        let long = CellState::Scalar(Value::string("x".repeat(ROW_BYTES_MAX - 1_000)));
+        let texts = [rewritten(1, 250 << 10, 5), rewritten(2, 100, 3)];
+        for cells in [vec![texts[0].clone()], vec![long, texts[0].clone(), texts[1].clone()]] {
+            let cells = (1..).map(ColumnId).zip(cells).collect();
+            let key = RowKey::new(&[Value::Int(1)]).expect("short");
+            let rows = [StoredRow { table: TableId(7), key, row: Row::from_parts(true, cells) }];
+            let (mut made, mut largest) = (Row::default(), 0);
+            for writes in transactions_of(&rows) {
+                for write in writes {
+                    made.apply(write.cell.column, &write.operation).expect("of one type");
+                }
+                largest = largest.max(row_bytes(&made));
+            }
+            assert!(largest <= row_bytes(&rows[0].row), "{largest} bytes on the way");
+            assert_eq!(made, rows[0].row);
+        }
+    }
 
     #[test]
     fn a_row_is_made_again_cell_for_cell() {

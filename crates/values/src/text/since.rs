@@ -25,16 +25,20 @@ impl Text {
         Some(edits.chain(removal(new)).collect())
     }
 
-    /// The edits that lead to this text from an empty one, in an order in which each fits. What was removed has other characters in them.
+    /// The edits that lead to this text from an empty one, in an order in which each fits. What was removed has other characters in them, and is removed
+    /// again by the very next edit: so the text is never larger on the way than in the end, but for one edit.
     pub fn edits(&self) -> Vec<Arc<Edit>> {
         let now = self.folded_whole();
-        let (mut removed, mut edits) = (Vec::new(), inserted_since(&now, &Runs::default()));
-        for (author, own) in now.of() {
-            own.iter()
-                .filter(|run| run.text.is_none())
-                .for_each(|run| note(&mut removed, *author, run.from, run.end()));
+        let mut edits = Vec::new();
+        for (author, run) in now.in_order() {
+            for edit in insertions(author, run, 0) {
+                let gone = edit.inserted.iter().filter(|_| run.text.is_none());
+                let gone = gone.map(|own| UnitRange { author, from: own.first.number, length: own.length() });
+                let removed = removal(gone.collect());
+                edits.push(edit);
+                edits.extend(removed);
+            }
         }
-        edits.extend(removal(removed));
         edits
     }
 }

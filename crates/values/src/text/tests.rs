@@ -109,6 +109,23 @@ fn a_text_longer_than_an_edit_may_be_is_made_again_in_parts() {
 }
 
 #[test]
+fn what_was_removed_is_made_and_removed_again_part_by_part() {
+    let (part, mut text) = ("x".repeat(Edit::TEXT_BYTES_MAX), Text::default());
+    let length = length_of(&part);
+    for number in 0..5 {
+        let first = number * length;
+        text.apply(&typed(1, first, first.checked_sub(1).map(|left| (1, left)), &part));
+        text.apply(&removal(1, first, length));
+    }
+    let mut made = Text::default();
+    for edit in text.edits() {
+        made.apply(&edit);
+        assert!(made.size_bytes() <= text.size_bytes() + Edit::TEXT_BYTES_MAX + 24);
+    }
+    assert_eq!(made, text);
+}
+
+#[test]
 fn a_text_with_other_units_under_the_same_names_did_not_grow_out_of_the_earlier_one() {
     let early = after(&[typed(1, 0, None, "ab\u{1fa91}"), typed(2, 0, Some((1, 0)), "c"), removal(2, 0, 1)]);
     let grown = |edits: &[Arc<Edit>]| after(edits).since(&early).is_some();
