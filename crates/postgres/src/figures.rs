@@ -23,7 +23,6 @@ pub struct Figures {
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     connections: AtomicU64,
-    waiting: AtomicU64,
     repeated: AtomicU64,
     reconnected: AtomicU64,
     heard_at_millis: AtomicU64,
@@ -33,11 +32,11 @@ pub(crate) struct Counts {
 pub(crate) struct Open(Arc<Counts>);
 
 impl Counts {
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self, waiting: usize) -> Figures {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Figures {
             connections: get(&self.connections),
-            waiting: get(&self.waiting),
+            waiting: u64::try_from(waiting).unwrap_or(u64::MAX),
             repeated: get(&self.repeated),
             reconnected: get(&self.reconnected),
             heard_at_millis: get(&self.heard_at_millis),
@@ -47,14 +46,6 @@ impl Counts {
     pub fn open(self: &Arc<Counts>) -> Open {
         self.connections.fetch_add(1, Ordering::Relaxed);
         Open(self.clone())
-    }
-
-    pub fn asked(&self) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn answered(&self) {
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub fn repeated(&self) {

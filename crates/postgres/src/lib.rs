@@ -19,6 +19,7 @@ mod log;
 mod numbers;
 mod read;
 mod records;
+mod requests;
 mod rows;
 mod settings;
 mod shared;

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use iolite_store::{Attempts, CommitReply, Event, Refusal, Reply, RequestId, Validity};
+use iolite_store::{Attempts, CommitReply, Event, Refusal, Reply, Validity};
 use iolite_values::{Read, Timestamp, Transaction};
 use tokio::sync::mpsc;
 
 use crate::facts::{RowFacts, RowId, Standing};
 use crate::figures::Counts;
 use crate::locks::LockSpace;
+use crate::requests::{Requests, Ticket};
 use crate::settings::{Clock, PostgresSettings};
 use crate::stamps::Stamps;
-use crate::time_limits::Answered;
 
 /// A row is folded into a state of its own when so many commits lie above the last one.
 pub const FOLD_AFTER: usize = 256;
@@ -24,6 +24,7 @@ pub(crate) struct Shared {
     pub settings: PostgresSettings,
     pub space: LockSpace,
     pub counts: Arc<Counts>,
+    pub requests: Requests,
     stamps: Mutex<Stamps>,
     attempts: Mutex<Attempts>,
     resolved: AtomicU64,
@@ -47,6 +48,7 @@ impl Shared {
         let shared = Shared {
             space: LockSpace::of(settings.schema.as_str()),
             counts: Arc::default(),
+            requests: Requests::new(),
             stamps: Mutex::new(Stamps::new(settings.coordinator)),
             attempts: Mutex::default(),
             resolved: AtomicU64::new(0),
@@ -70,8 +72,8 @@ impl Shared {
         self.emit(event);
     }
 
-    /// Answers a request, unless its caller was told already that it is in doubt; the feed then goes where the answer sends its client.
-    pub fn answer(&self, id: RequestId, answered: &Answered, reply: Reply) {
+    /// Answers a request, unless nobody waits for it any more, as when its caller was told that it is in doubt; the feed then goes where the answer sends its client.
+    pub fn answer(&self, ticket: Ticket, reply: Reply) {
         let wanted = match &reply {
             Reply::Commit(CommitReply::Completed(completion)) => Some(completion.at),
             Reply::Commit(CommitReply::Conflict { at_least }) => Some(*at_least),
@@ -84,9 +86,8 @@ impl Shared {
             | Reply::Acknowledged
             | Reply::Refused(_) => None,
         };
-        if answered.set() {
-            self.counts.answered();
-            self.emit(Event::Reply(id, reply));
+        if self.requests.end(ticket) {
+            self.emit(Event::Reply(ticket.id, reply));
         }
         if let Some(at) = wanted {
             // When the feed's task has ended, the store is being stopped.
@@ -116,7 +117,7 @@ impl Shared {
 }
 
 /// The state behind these locks is whole between any two statements.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{Decision, Level, Transaction};
-use tokio::sync::{Mutex, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -15,10 +15,11 @@ use crate::error::{OpenError, Remedy, WorkError};
 use crate::feed::Feed;
 use crate::figures::Figures;
 use crate::read::Reader;
+use crate::requests::Kind;
 use crate::settings::PostgresSettings;
 use crate::shared::{Ends, Shared};
 use crate::tables;
-use crate::time_limits::{Answered, Limited, TimeLimits};
+use crate::time_limits::{Limited, TimeLimit, TimeLimits};
 
 /// A store over PostgreSQL, for one gateway. Others may have theirs on the same database.
 ///
@@ -44,17 +45,11 @@ use crate::time_limits::{Answered, Limited, TimeLimits};
 #[derive(Debug)]
 pub struct PostgresStore {
     shared: Arc<Shared>,
-    commits: mpsc::UnboundedSender<Job>,
-    reads: mpsc::UnboundedSender<Job>,
     limited: mpsc::UnboundedSender<Limited>,
     events: mpsc::UnboundedReceiver<Event>,
     /// They end when it is dropped.
     tasks: JoinSet<()>,
 }
-
-/// A request, and whether it was answered.
-type Job = (RequestId, Request, Answered);
-type Jobs = Arc<Mutex<mpsc::UnboundedReceiver<Job>>>;
 
 impl PostgresStore {
     /// Sees to it that the tables are there, and begins to work.
@@ -98,42 +93,32 @@ impl PostgresStore {
         let (commit_connections, read_connections) =
             (shared.settings.commit_connections, shared.settings.read_connections);
         let (opened, is_open) = watch::channel(false);
-        let (commits, commit_jobs) = mpsc::unbounded_channel();
-        let (reads, read_jobs) = mpsc::unbounded_channel();
         let (limited, limits) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         tasks.spawn(TimeLimits::new(shared.clone(), limits).run());
         tasks.spawn(Feed::new(shared.clone(), ends.wanted, opened).run());
         tasks.spawn(Collector::new(shared.clone(), ends.long).run());
-        for (kind, count, jobs) in
-            [(Kind::Commit, commit_connections, commit_jobs), (Kind::Read, read_connections, read_jobs)]
-        {
-            let jobs: Jobs = Arc::new(Mutex::new(jobs));
+        for (kind, count) in [(Kind::Commit, commit_connections), (Kind::Read, read_connections)] {
             for _ in 0..count.max(1) {
-                let worker = Worker { kind, shared: shared.clone(), jobs: jobs.clone() };
+                let worker = Worker { kind, shared: shared.clone() };
                 tasks.spawn(worker.run(is_open.clone()));
             }
         }
-        PostgresStore { shared, commits, reads, limited, events: ends.events, tasks }
+        PostgresStore { shared, limited, events: ends.events, tasks }
     }
 
     /// Begins a request. `id` is the caller's, and comes back with the reply.
     pub fn request(&self, id: RequestId, request: Request) {
-        let jobs = match &request {
-            Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => &self.commits,
-            Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. } => &self.reads,
-        };
-        let answered = Answered::default();
-        self.shared.counts.asked();
-        if let Some(limited) = Limited::of(id, &request, &answered) {
-            self.limited.send(limited).expect("the task lives as long as the store");
+        let limit = TimeLimit::of(&request);
+        let ticket = self.shared.requests.add(id, request);
+        if let Some(limit) = limit {
+            self.limited.send(limit.on(ticket)).expect("the task lives as long as the store");
         }
-        jobs.send((id, request, answered)).expect("workers live as long as the store");
     }
 
     /// How it stands.
     pub fn figures(&self) -> Figures {
-        self.shared.counts.figures()
+        self.shared.counts.figures(self.shared.requests.len())
     }
 
     /// The next event. Cancelling the wait loses none.
@@ -153,17 +138,10 @@ impl PostgresStore {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Commit,
-    Read,
-}
-
 /// One connection and who works on it.
 struct Worker {
     kind: Kind,
     shared: Arc<Shared>,
-    jobs: Jobs,
 }
 
 enum Session {
@@ -181,14 +159,13 @@ impl Worker {
         let mut session = None;
         let mut back_off = BackOff::new();
         loop {
-            let job = self.jobs.lock().await.recv().await;
-            let Some((id, request, answered)) = job else { return };
-            loop {
+            let (ticket, request) = self.shared.requests.next(self.kind).await;
+            // Between two tries nobody may wait for it any more.
+            while self.shared.requests.is_open(ticket) {
                 match self.serve(&mut session, &request).await {
                     Ok(reply) => {
                         back_off.reset();
-                        self.shared.answer(id, &answered, reply);
-                        break;
+                        self.shared.answer(ticket, reply);
                     }
                     Err(error) => self.recover(&mut session, &mut back_off, &error).await,
                 }

@@ -5,6 +5,7 @@ mod conformance;
 mod encryption;
 mod gateway;
 mod gateways;
+mod giving_up;
 mod opening;
 #[allow(dead_code, reason = "it is shared with the tests of processes")]
 mod server;
