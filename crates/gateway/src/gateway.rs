@@ -196,12 +196,13 @@ impl Gateway {
         self.forget(id);
     }
 
-    /// Takes the session out of everything that names it. What it read from the store is answered to nobody.
+    /// Takes the session out of everything that names it. What is read for it is given up.
     fn forget(&mut self, id: SessionId) {
         self.timers.clear(id);
         self.held.remove(&id);
         let Some(session) = self.sessions.remove(&id) else { return };
         let Phase::Open(open) = session.phase else { return };
+        self.give_up(open.requests());
         if !open.is_behind() {
             self.unlist(id, &open);
         }

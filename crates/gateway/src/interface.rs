@@ -38,6 +38,8 @@ pub enum Output {
     /// Close the connection once its messages are sent, or after a second.
     Close(SessionId),
     Store(RequestId, Request),
+    /// Nobody waits for the reply to this request any more, which reads. The store may answer it or not.
+    GiveUp(RequestId),
 }
 
 /// What a gateway is started with.

@@ -142,10 +142,21 @@ impl Load {
         }
     }
 
-    /// Begins anew: whatever was read or buffered is dropped.
-    pub fn restart(&mut self, stage: Stage) {
+    /// What is read for it.
+    pub fn requests(&self) -> Vec<RequestId> {
+        match &self.stage {
+            Stage::Idle => Vec::new(),
+            Stage::Reading { missed, rows } => missed.request.into_iter().chain(rows.requests()).collect(),
+        }
+    }
+
+    /// Begins anew: whatever was read or buffered is dropped. Returns what was being read, and is not waited for any more.
+    #[must_use]
+    pub fn restart(&mut self, stage: Stage) -> Vec<RequestId> {
+        let given_up = self.requests();
         let (subscriptions, declined) = (std::mem::take(&mut self.subscriptions), std::mem::take(&mut self.declined));
         *self = Load { stage, declined, refills: self.refills, ..Load::new(subscriptions) };
+        given_up
     }
 
     /// Takes what a segment brings.
@@ -298,24 +309,26 @@ impl Load {
         }
     }
 
-    /// Leaves an interest out. Its rows need not be waited for.
-    pub fn leave_out(&mut self, subscription: SubscriptionId) {
+    /// Leaves an interest out. Returns what was being read for it, which is not waited for any more.
+    #[must_use]
+    pub fn leave_out(&mut self, subscription: SubscriptionId) -> Vec<RequestId> {
         self.subscriptions.remove(&subscription);
         self.changed.retain(|(own, _)| *own != subscription);
         match &mut self.stage {
-            Stage::Idle => {}
+            Stage::Idle => Vec::new(),
             Stage::Reading { missed, rows } => {
                 missed.of.remove(&subscription);
                 missed.unchanged.remove(&subscription);
-                rows.leave_out(subscription);
+                rows.leave_out(subscription)
             }
         }
     }
 
-    /// Leaves an interest out, and has that told.
-    pub fn decline(&mut self, subscription: SubscriptionId, why: Declination) {
-        self.leave_out(subscription);
+    /// Leaves an interest out likewise, and has that told.
+    #[must_use]
+    pub fn decline(&mut self, subscription: SubscriptionId, why: Declination) -> Vec<RequestId> {
         self.declined.push(Declined { subscription, why });
+        self.leave_out(subscription)
     }
 
     /// Whether nothing is to be read for it, nor told.

@@ -134,7 +134,8 @@ impl Gateway {
 
     fn restart_load(&mut self, id: SessionId, load: LoadId, stage: Stage) {
         if let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) {
-            own.restart(stage);
+            let given_up = own.restart(stage);
+            self.give_up(given_up);
         }
     }
 }

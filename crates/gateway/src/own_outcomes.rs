@@ -34,6 +34,16 @@ pub enum OwnOutcomes {
     },
 }
 
+impl OwnOutcomes {
+    /// By which they are read.
+    pub fn request(self) -> Option<RequestId> {
+        match self {
+            OwnOutcomes::Known | OwnOutcomes::Due { .. } => None,
+            OwnOutcomes::Reading { request, after: _ } => Some(request),
+        }
+    }
+}
+
 impl Gateway {
     /// Reads what became of the client's mutations as of now, if that is to be read and the session takes anything.
     pub(crate) fn read_own_outcomes(&mut self, id: SessionId) {
@@ -98,7 +108,8 @@ impl Gateway {
             OwnOutcomes::Known => after,
             OwnOutcomes::Due { after: own } | OwnOutcomes::Reading { request: _, after: own } => own.min(after),
         };
-        open.own_outcomes = OwnOutcomes::Due { after };
+        let earlier = std::mem::replace(&mut open.own_outcomes, OwnOutcomes::Due { after });
+        self.give_up(earlier.request());
         if is_live {
             self.read_missed(id, position);
         }

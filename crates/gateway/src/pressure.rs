@@ -28,11 +28,10 @@ impl Gateway {
         let Phase::Open(open) = &mut session.phase else { return };
         open.flow = Flow::Behind { since: now.instant };
         open.batch.drop_all();
-        for load in open.loads.values_mut() {
-            load.restart(Stage::Idle);
-        }
+        let given_up: Vec<_> = open.loads.values_mut().flat_map(|load| load.restart(Stage::Idle)).collect();
         let deadline = session.deadline(&self.settings.limits);
         self.timers.set(id, deadline);
+        self.give_up(given_up);
         let names: Vec<_> = self.open(id).into_iter().flat_map(|open| open.subscriptions.keys().copied()).collect();
         names.into_iter().for_each(|name| self.unlist_one(id, name));
     }

@@ -150,12 +150,21 @@ impl Reading {
         self.size
     }
 
-    pub fn leave_out(&mut self, subscription: SubscriptionId) {
+    /// The reads that are open.
+    pub fn requests(&self) -> impl Iterator<Item = RequestId> {
+        self.open.keys().copied()
+    }
+
+    /// Returns the reads of it that were open.
+    pub fn leave_out(&mut self, subscription: SubscriptionId) -> Vec<RequestId> {
         self.waiting.remove(&subscription);
         self.large.remove(&subscription);
-        self.open.retain(|_, (own, _, _)| *own != subscription);
         self.read.remove(&subscription);
         self.answers.remove(&subscription);
+        let of_it = self.open.iter().filter(|(_, (own, _, _))| *own == subscription).map(|(request, _)| *request);
+        let of_it: Vec<RequestId> = of_it.collect();
+        self.open.retain(|_, (own, _, _)| *own != subscription);
+        of_it
     }
 
     pub fn into_parts(self) -> (BTreeMap<SubscriptionId, Vec<RowAt>>, BTreeMap<SubscriptionId, Answer>) {

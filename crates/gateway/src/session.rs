@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::Instant;
+use iolite_store::RequestId;
 use iolite_values::{ClientId, Counter, Interest, Query, Schema, Timestamp};
 use iolite_wire::message::{First, FromGateway, Hello, Outcome, SubscriptionId};
 
@@ -173,6 +174,12 @@ impl Open {
             }
         }
         Some(load)
+    }
+
+    /// What is read for it.
+    pub fn requests(&self) -> Vec<RequestId> {
+        let of_loads = self.loads.values().flat_map(Load::requests);
+        of_loads.chain(self.own_outcomes.request()).collect()
     }
 
     /// What all loads have read so far.

@@ -61,6 +61,16 @@ pub struct Requests {
     pub open: BTreeMap<RequestId, Purpose>,
 }
 
+impl Purpose {
+    /// Whether nothing comes of it but the reply.
+    fn reads(self) -> bool {
+        match self {
+            Purpose::Schemas | Purpose::Load { .. } | Purpose::OwnOutcomes(_) | Purpose::Row => true,
+            Purpose::Growth | Purpose::Submit(_) | Purpose::Acknowledge => false,
+        }
+    }
+}
+
 impl Home {
     pub fn position(&self) -> Timestamp {
         match self {
@@ -124,6 +134,15 @@ impl Gateway {
         id
     }
 
+    /// Nobody waits for these any more. Replies that are on their way already say nothing.
+    pub(crate) fn give_up(&mut self, requests: impl IntoIterator<Item = RequestId>) {
+        for id in requests {
+            if self.requests.open.remove(&id).is_some() {
+                self.output(Output::GiveUp(id));
+            }
+        }
+    }
+
     pub(crate) fn on_store(&mut self, now: Now, event: Event) {
         match event {
             Event::Ready { store, resolved } => self.on_ready(store, resolved),
@@ -143,6 +162,8 @@ impl Gateway {
         for id in open {
             self.end(id, &Farewell::Unavailable("the store has started again: come back".into()));
         }
+        let reads = self.requests.open.iter().filter(|(_, purpose)| purpose.reads()).map(|(id, _)| *id);
+        self.give_up(reads.collect::<Vec<_>>());
         self.requests.open.clear();
         self.feed.clear();
         self.lanes.clear();

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::Now;
+use iolite_store::RequestId;
 use iolite_values::{Interest, KeyRange, Schema};
 use iolite_wire::message::{Declination, Subscribe, SubscriptionId};
 
@@ -66,7 +67,10 @@ impl Gateway {
             // Perhaps the client's message crossed something. Nothing is lost.
             let Some(standing) = self.remove_subscription(id, *name) else { continue };
             match (standing, self.open_mut(id)) {
-                (Standing::Loading(load), Some(open)) => open.leave_out_of(load, *name),
+                (Standing::Loading(load), Some(open)) => {
+                    let given_up = open.leave_out_of(load, *name);
+                    self.give_up(given_up);
+                }
                 (Standing::Live | Standing::Loading(_), _) => {}
             }
         }
@@ -77,7 +81,8 @@ impl Gateway {
     pub(crate) fn decline(&mut self, id: SessionId, load: LoadId, name: SubscriptionId, why: Declination) {
         self.remove_subscription(id, name);
         if let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) {
-            own.decline(name, why);
+            let given_up = own.decline(name, why);
+            self.give_up(given_up);
         }
     }
 
@@ -91,17 +96,19 @@ impl Gateway {
 }
 
 impl Open {
-    /// What is left of a load that had this.
-    fn leave_out_of(&mut self, id: LoadId, name: SubscriptionId) {
+    /// What is left of a load that had this. Returns what was being read, and is not waited for any more.
+    fn leave_out_of(&mut self, id: LoadId, name: SubscriptionId) -> Vec<RequestId> {
         let load = self.loads.get_mut(&id).expect("a loading subscription has a load");
-        load.leave_out(name);
+        let mut given_up = load.leave_out(name);
         if !load.is_empty() {
-            return;
+            return given_up;
         }
+        given_up.extend(load.requests());
         self.loads.remove(&id);
         if self.flow == Flow::CatchingUp(id) {
             self.flow = Flow::Live;
         }
+        given_up
     }
 }
 

@@ -5,6 +5,7 @@ mod batches;
 mod client_view;
 mod fake_store;
 mod frames;
+mod giving_up;
 mod greeting;
 mod isolation;
 mod mutations;

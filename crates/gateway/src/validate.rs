@@ -1,5 +1,8 @@
 //! The invariants of a gateway's state, checked after every simulated step.
 
+use std::collections::BTreeSet;
+
+use iolite_store::RequestId;
 use iolite_values::Interest;
 
 use crate::Gateway;
@@ -26,6 +29,7 @@ impl Gateway {
         self.queries.validate();
         self.feed.validate(self.position());
         assert_eq!(self.timers.len(), self.sessions.len(), "every session is looked after");
+        self.check_reads();
         let open = self.sessions.values().filter(|session| matches!(session.phase, Phase::Open(_))).count();
         assert_eq!(open, self.clients.len(), "a client has one session");
         for (client, lane) in &self.lanes {
@@ -33,6 +37,18 @@ impl Gateway {
             let asked = self.requests.open.values().filter(|own| **own == Purpose::Submit(*client)).count();
             assert_eq!(asked, 1, "a client's lane waits for one answer of the store");
         }
+    }
+
+    /// The store reads for sessions what they wait for, and nothing else.
+    fn check_reads(&self) {
+        let open = self.sessions.keys().filter_map(|id| self.open(*id));
+        let awaited: BTreeSet<RequestId> = open.flat_map(Open::requests).collect();
+        let of_sessions = self.requests.open.iter().filter(|(_, purpose)| match purpose {
+            Purpose::Load { .. } | Purpose::OwnOutcomes(_) => true,
+            Purpose::Schemas | Purpose::Growth | Purpose::Submit(_) | Purpose::Row | Purpose::Acknowledge => false,
+        });
+        let asked: BTreeSet<RequestId> = of_sessions.map(|(id, _)| *id).collect();
+        assert_eq!(asked, awaited, "what is read for a session is waited for, or given up");
     }
 
     /// How many of its interests are in the index, and how many are queries whose answers are known.

@@ -1,6 +1,6 @@
 //! Requests that have no answer yet, and in which order they are served.
 //!
-//! Invariant: of what is answered nothing is kept, and no work on it begins: neither in its turn nor after a failure.
+//! Invariant: of what is answered, or given up, nothing is kept, and no work on it begins: neither in its turn nor after a failure.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -69,7 +69,7 @@ impl Requests {
     pub async fn next(&self, kind: Kind) -> (Ticket, Request) {
         loop {
             self.coming(kind).acquire().await.expect("nobody closes it").forget();
-            // It may have been answered meanwhile.
+            // It may have been answered meanwhile, or given up.
             if let Some((_, next)) = self.state().waiting(kind).pop_first() {
                 return next;
             }
@@ -84,6 +84,14 @@ impl Requests {
     /// It is answered. Says whether it was not before.
     pub fn end(&self, ticket: Ticket) -> bool {
         self.state().end(ticket)
+    }
+
+    /// Nobody waits for the answer any more.
+    pub fn give_up(&self, id: RequestId) {
+        let mut state = self.state();
+        if let Some((turn, _)) = state.open.get(&id).copied() {
+            state.end(Ticket { id, turn });
+        }
     }
 
     /// How many have no answer.

@@ -23,7 +23,7 @@ use crate::time_limits::{Limited, TimeLimit, TimeLimits};
 
 /// A store over PostgreSQL, for one gateway. Others may have theirs on the same database.
 ///
-/// It works in tasks of the runtime in which it was opened, until it is dropped. Every request is answered exactly once, if need be after the
+/// It works in tasks of the runtime in which it was opened, until it is dropped. Every request that is not given up is answered exactly once, if need be after the
 /// database has come back; dropping the store leaves open requests without an answer, and what became of them is found out by asking again.
 ///
 /// ```no_run
@@ -114,6 +114,11 @@ impl PostgresStore {
         if let Some(limit) = limit {
             self.limited.send(limit.on(ticket)).expect("the task lives as long as the store");
         }
+    }
+
+    /// The caller does not wait any more for the reply to this request, which reads. It comes only if it is on its way already.
+    pub fn give_up(&self, id: RequestId) {
+        self.shared.requests.give_up(id);
     }
 
     /// How it stands.

@@ -1,7 +1,7 @@
 //! The coordinator: serves a gateway's requests from the groups of all shards, which it reaches by messages only, and follows the feed.
 //!
 //! Invariants:
-//! - every request is answered exactly once, however often its messages are lost, repeated or late;
+//! - every request is answered exactly once, however often its messages are lost, repeated or late, but for reads that are given up;
 //! - a transaction is called committed only when every shard that it touches has decided OK for the same proposal;
 //! - the feed's segments join from `Ready` on, without gap or overlap;
 //! - no timestamp is proposed twice, in any life.
@@ -99,6 +99,8 @@ impl CoordinatorSettings {
 pub enum CoordinatorInput {
     /// The gateway asks.
     Request(RequestId, Request),
+    /// The gateway does not wait any more for the reply to a request that reads.
+    GiveUp(RequestId),
     /// Whoever copies the store reads it at this timestamp: every replica is to keep its history. Said again before
     /// [`crate::limits::COPY_HELD_FOR`] is over; not answered, for a read that comes too late says so.
     Hold(Timestamp),
@@ -334,6 +336,7 @@ impl Machine for Coordinator {
     fn handle(&mut self, now: Now, input: CoordinatorInput) {
         match input {
             CoordinatorInput::Request(id, request) => self.on_request(now, id, request),
+            CoordinatorInput::GiveUp(id) => self.give_up(id),
             CoordinatorInput::Hold(at) => self.hold(at),
             CoordinatorInput::FromReplica(message) => self.on_message(now, message),
             CoordinatorInput::Configured(group) => self.go_over(now, group),

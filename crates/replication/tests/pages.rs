@@ -49,7 +49,7 @@ fn the_replicas_page_speaks_of_every_input_output_and_answer() {
 
 #[test]
 fn the_coordinators_page_speaks_of_every_input_and_answer() {
-    assert_names(COORDINATOR, &names!(CoordinatorInput: Request, Hold, FromReplica, Configured, Ended));
+    assert_names(COORDINATOR, &names!(CoordinatorInput: Request, GiveUp, Hold, FromReplica, Configured, Ended));
     assert_names(COORDINATOR, &names!(CoordinatorOutput: Event, ToReplica, Superseded));
     assert_names(COORDINATOR, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
     assert_names(

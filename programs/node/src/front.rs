@@ -63,6 +63,7 @@ impl Front {
                     Output::Store(id, request) => {
                         self.coordinator.handle(self.now, CoordinatorInput::Request(id, request));
                     }
+                    Output::GiveUp(id) => self.coordinator.handle(self.now, CoordinatorInput::GiveUp(id)),
                 }
             }
             while let Some(output) = self.coordinator.poll() {

@@ -110,10 +110,16 @@ fn store_settings(gateway: &GatewayConfig, postgres: PostgresConfig) -> Result<P
     Ok(PostgresSettings { encryption, schema, ..settings })
 }
 
+/// What the gateway says to the store.
+enum ForStore {
+    Request(RequestId, Request),
+    GiveUp(RequestId),
+}
+
 /// Opens the store, and carries requests to it and events back.
 async fn work(
     settings: PostgresSettings,
-    mut asked: mpsc::UnboundedReceiver<(RequestId, Request)>,
+    mut asked: mpsc::UnboundedReceiver<ForStore>,
     mailbox: Mailbox<Input>,
     figures: StoreFigures,
 ) -> Result<Infallible, OpenError> {
@@ -132,7 +138,10 @@ async fn work(
     loop {
         tokio::select! {
             event = store.next_event() => mailbox.send(Input::Store(event)),
-            Some((id, request)) = asked.recv() => store.request(id, request),
+            Some(said) = asked.recv() => match said {
+                ForStore::Request(id, request) => store.request(id, request),
+                ForStore::GiveUp(id) => store.give_up(id),
+            },
             _ = looks.tick() => figures.set(store.figures()),
         }
     }
@@ -180,7 +189,7 @@ impl StoreFigures {
 /// What the gateway's outputs go to.
 struct World {
     endpoint: Endpoint<GatewaySessions<Input>>,
-    requests: mpsc::UnboundedSender<(RequestId, Request)>,
+    requests: mpsc::UnboundedSender<ForStore>,
     ready: Arc<Ready>,
 }
 
@@ -190,7 +199,8 @@ impl Performer<Gateway> for World {
             Output::Message(session, message) => self.endpoint.send(session.0, message),
             Output::Close(session) => self.endpoint.close(session.0),
             // When the store's work has ended, so has this.
-            Output::Store(id, request) => drop(self.requests.send((id, request))),
+            Output::Store(id, request) => drop(self.requests.send(ForStore::Request(id, request))),
+            Output::GiveUp(id) => drop(self.requests.send(ForStore::GiveUp(id))),
         }
     }
 

@@ -91,6 +91,8 @@ struct Part {
     ask: Ask,
     /// Whom to ask next.
     next: Vec<ReplicaId>,
+    /// The last question for it.
+    question: Option<u64>,
     /// What has come, and what is asked for follows.
     begun: Begun,
     answer: Option<Found>,
@@ -220,7 +222,19 @@ impl Coordinator {
         let Some(to) = self.next_for(request, part) else { return };
         let Some(own) = self.readings.part(request, part) else { return };
         let ask = own.ask.clone();
-        self.ask(now, to, Purpose::Reading { request, part }, ask);
+        let question = self.ask(now, to, Purpose::Reading { request, part }, ask);
+        if let Some(own) = self.readings.part(request, part) {
+            own.question = Some(question);
+        }
+    }
+
+    /// Nothing more is asked for it.
+    pub(super) fn end_reading(&mut self, request: RequestId) {
+        let Some(reading) = self.readings.open.remove(&request) else { return };
+        for part in reading.parts {
+            self.questions.drop_all(part.question);
+            self.timers.clear(Timer::Reading(request, part.id));
+        }
     }
 
     /// Whose turn it is to be asked for a part.
@@ -275,10 +289,7 @@ impl Coordinator {
             }
             Answer::Behind { .. } => return self.ask_next(now, request, part),
             Answer::Refused(refusal) => {
-                self.readings.open.remove(&request);
-                self.questions.drop_each(
-                    |question| matches!(question.purpose, Purpose::Reading { request: own, .. } if own == request),
-                );
+                self.end_reading(request);
                 return self.reply(request, Reply::Refused(refusal));
             }
             _ => return,
@@ -369,7 +380,8 @@ impl Part {
 impl Reading {
     fn asking(&mut self, shard: ShardId, ask: Ask) -> Part {
         self.last_part = PartId(self.last_part.0 + 1);
-        Part { id: self.last_part, shard, ask, next: Vec::new(), begun: Begun::default(), answer: None }
+        let (id, next, begun) = (self.last_part, Vec::new(), Begun::default());
+        Part { id, shard, ask, next, question: None, begun, answer: None }
     }
 
     /// Returns the parts that are to be asked for now. What has come of the shard that has ended stays.

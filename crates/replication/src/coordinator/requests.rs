@@ -30,6 +30,12 @@ impl Coordinator {
         }
     }
 
+    /// Nobody waits for it any more. What may change the store is seen through all the same.
+    pub(super) fn give_up(&mut self, id: RequestId) {
+        self.waiting.retain(|(_, own, request)| *own != id || !only_reads(request));
+        self.end_reading(id);
+    }
+
     pub(super) fn begin_waiting(&mut self, now: Now) {
         for (begun, id, request) in std::mem::take(&mut self.waiting) {
             self.begin(now, *begun, id, request);
@@ -78,5 +84,13 @@ impl Coordinator {
             self.questions.drop_all(own.questions);
         }
         self.reply(request, Reply::Acknowledged);
+    }
+}
+
+/// Whether nothing comes of it but the reply.
+fn only_reads(request: &Request) -> bool {
+    match request {
+        Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => false,
+        Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. } => true,
     }
 }

@@ -4,6 +4,7 @@ mod behind;
 mod bench;
 mod counting;
 mod feed;
+mod giving_up;
 mod levels;
 mod listing;
 mod pieces;

@@ -183,6 +183,7 @@ impl FrontNode {
                         history.note_submission(now, self.id, &request);
                         self.coordinator.handle(now, CoordinatorInput::Request(id, request));
                     }
+                    Output::GiveUp(id) => self.coordinator.handle(now, CoordinatorInput::GiveUp(id)),
                 }
             } else if let Some(output) = self.coordinator.poll() {
                 match output {
