@@ -7,6 +7,7 @@ use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{ClientId, Counter, Timestamp, TransactionId};
 use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
+use crate::acknowledging::Acknowledging;
 use crate::due::Due;
 use crate::farewell::Farewell;
 use crate::feed::Feed;
@@ -37,6 +38,7 @@ pub struct Gateway {
     /// The open session of each client.
     pub(crate) clients: BTreeMap<ClientId, SessionId>,
     pub(crate) lanes: BTreeMap<ClientId, Lane>,
+    pub(crate) acknowledging: Acknowledging,
     pub(crate) index: InterestIndex,
     pub(crate) queries: Queries,
     pub(crate) feed: Feed,
@@ -63,6 +65,7 @@ impl Gateway {
             held: BTreeSet::new(),
             clients: BTreeMap::new(),
             lanes: BTreeMap::new(),
+            acknowledging: Acknowledging::new(),
             index: InterestIndex::default(),
             queries: Queries::default(),
             feed: Feed::default(),

@@ -10,6 +10,7 @@
 //! - memory per session is bounded by the constants of [`limits`];
 //! - whatever one client sends, the others do not notice.
 
+mod acknowledging;
 mod advance;
 mod answer;
 mod batch;

@@ -98,7 +98,7 @@ impl Gateway {
             CommitReply::InDoubt { .. } => panic!("the outcome of a growth is waited for without a limit"),
         };
         let through = self.own_counter;
-        self.ask(Purpose::Acknowledge, Request::Acknowledge { client: self.settings.client, through });
+        self.acknowledge(self.settings.client, through);
         self.growing = Some(Growing::Decided(until));
         self.finish_growth();
         self.retry_held(now);

@@ -50,8 +50,7 @@ pub enum Purpose {
     OwnOutcomes(SessionId),
     /// A row that may have come into queries.
     Row,
-    /// The reply says nothing.
-    Acknowledge,
+    Acknowledge(ClientId),
 }
 
 /// The open requests.
@@ -66,7 +65,7 @@ impl Purpose {
     fn reads(self) -> bool {
         match self {
             Purpose::Schemas | Purpose::Load { .. } | Purpose::OwnOutcomes(_) | Purpose::Row => true,
-            Purpose::Growth | Purpose::Submit(_) | Purpose::Acknowledge => false,
+            Purpose::Growth | Purpose::Submit(_) | Purpose::Acknowledge(_) => false,
         }
     }
 }
@@ -167,6 +166,7 @@ impl Gateway {
         self.requests.open.clear();
         self.feed.clear();
         self.lanes.clear();
+        self.acknowledging.clear();
         self.due.clear();
         self.published.clear();
         self.growing = None;
@@ -185,7 +185,7 @@ impl Gateway {
                 self.end(session, &Farewell::Unavailable(refusal.to_string()))
             }
             Purpose::Row => self.on_row_refused(now, id, &refusal.to_string()),
-            Purpose::Acknowledge => {}
+            Purpose::Acknowledge(client) => self.on_acknowledged(client),
         }
     }
 
@@ -200,7 +200,7 @@ impl Gateway {
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
             (Purpose::OwnOutcomes(session), Reply::Completions(reply)) => self.on_completions(now, session, id, reply),
             (Purpose::Row, Reply::ReadAt(reply)) => self.on_row(now, id, reply),
-            (Purpose::Acknowledge, Reply::Acknowledged) => {}
+            (Purpose::Acknowledge(client), Reply::Acknowledged) => self.on_acknowledged(client),
             (purpose, Reply::Refused(refusal)) => self.on_refused(now, id, purpose, &refusal),
             (purpose, reply) => panic!("the store answered {purpose:?} with {reply:?}"),
         }

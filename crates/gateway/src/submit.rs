@@ -81,7 +81,7 @@ impl Gateway {
             open.acknowledged = through;
             open.outcomes.retain(|(_, outcome)| outcome.counter > through);
             let client = open.client;
-            self.ask(Purpose::Acknowledge, Request::Acknowledge { client, through });
+            self.acknowledge(client, through);
         }
     }
 

@@ -32,6 +32,8 @@ impl Gateway {
         self.check_reads();
         let open = self.sessions.values().filter(|session| matches!(session.phase, Phase::Open(_))).count();
         assert_eq!(open, self.clients.len(), "a client has one session");
+        let acknowledging = self.requests.open.values().filter(|own| matches!(own, Purpose::Acknowledge(_))).count();
+        assert_eq!(acknowledging, self.acknowledging.len(), "one acknowledgement of a client is open");
         for (client, lane) in &self.lanes {
             lane.validate();
             let asked = self.requests.open.values().filter(|own| **own == Purpose::Submit(*client)).count();
@@ -45,7 +47,7 @@ impl Gateway {
         let awaited: BTreeSet<RequestId> = open.flat_map(Open::requests).collect();
         let of_sessions = self.requests.open.iter().filter(|(_, purpose)| match purpose {
             Purpose::Load { .. } | Purpose::OwnOutcomes(_) => true,
-            Purpose::Schemas | Purpose::Growth | Purpose::Submit(_) | Purpose::Row | Purpose::Acknowledge => false,
+            Purpose::Schemas | Purpose::Growth | Purpose::Submit(_) | Purpose::Row | Purpose::Acknowledge(_) => false,
         });
         let asked: BTreeSet<RequestId> = of_sessions.map(|(id, _)| *id).collect();
         assert_eq!(asked, awaited, "what is read for a session is waited for, or given up");

@@ -1,7 +1,9 @@
 //! What the store need not read any more, because nobody waits for it.
 
 use iolite_machine::Machine;
-use iolite_store::RequestId;
+use iolite_store::{Request, RequestId};
+use iolite_values::Counter;
+use iolite_wire::message::{FromClient, Hello};
 
 use super::world::*;
 use crate::{Input, Output, SessionId, limits};
@@ -84,4 +86,20 @@ fn a_mutation_is_not_given_up() {
     world.join(1);
     world.say(1, submit(1, vec![add(1, 1)]));
     assert_eq!(outputs(&mut world, Input::SessionClosed(SessionId(1))), []);
+}
+
+#[test]
+fn a_client_that_comes_back_again_and_again_has_one_acknowledgement_open() {
+    let mut world = World::new();
+    for session in 1..=10 {
+        world.open(session);
+        world.say(session, FromClient::Hello(Hello { acknowledged: Counter(3 + session / 5), ..hello(1) }));
+        world.input(Input::SessionClosed(SessionId(session)));
+    }
+    for through in [3, 5] {
+        let open: Vec<&Request> = world.asked.iter().map(|(_, request)| request).collect();
+        assert_eq!(open, [&Request::Acknowledge { client: client(1), through: Counter(through) }]);
+        world.answer(0);
+    }
+    assert_eq!(asked(&world), []);
 }
