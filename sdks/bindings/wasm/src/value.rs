@@ -1,12 +1,12 @@
 //! Values between Rust and JavaScript, without JSON.
 //!
-//! Invariant: an integer is never rounded: one that a number cannot hold is an error that names its column.
+//! Invariant: nothing is rounded: an integer that a number cannot hold, and a string with half of a character, are errors that name their column.
 
 use std::sync::Arc;
 
 use iolite_client::Ticket;
 use iolite_values::{CellState, ColumnType, Edit, Operation, Scalar, Text, Value};
-use js_sys::{Array, Map, Set, Uint8Array};
+use js_sys::{Array, JsString, Map, Set, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 
 use crate::failure::Failure;
@@ -60,10 +60,22 @@ pub(crate) fn value_from_js(js: &JsValue, scalar: Scalar, place: &Place<'_>) -> 
             let number = js.as_f64().ok_or_else(wrong)?;
             Value::float(number).map_err(|error| place.failure(&error.to_string()))
         }
-        Scalar::String => js.as_string().map(Value::from).ok_or_else(wrong),
+        Scalar::String => string(js, place)?.map(Value::from).ok_or_else(wrong),
         Scalar::Bytes => js.dyn_ref::<Uint8Array>().map(|bytes| Value::bytes(bytes.to_vec())).ok_or_else(wrong),
         Scalar::Id => js.as_string().and_then(|text| text.parse().ok()).map(Value::Id).ok_or_else(wrong),
     }
+}
+
+/// The string, if it is one. Half of a character would become a replacement character on its way here, so that two strings, or two keys, were one.
+fn string(js: &JsValue, place: &Place<'_>) -> Result<Option<String>, Failure> {
+    let text = js.as_string();
+    let is_suspect = text.as_ref().is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER));
+    if is_suspect && !js.dyn_ref::<JsString>().is_some_and(JsString::is_valid_utf16) {
+        let problem =
+            "the string has half of a character, a surrogate without the other one: cut strings between characters";
+        return Err(place.failure(problem));
+    }
+    Ok(text)
 }
 
 /// # Errors
@@ -184,9 +196,9 @@ pub(crate) fn operations_from_js(js: &JsValue, slot: &Slot, place: &Place<'_>) -
 }
 
 /// # Errors
-/// Something other than a text.
+/// Something other than a string, or one with half of a character.
 pub(crate) fn text(js: &JsValue, place: &Place<'_>) -> Result<Arc<str>, Failure> {
-    js.as_string().map(Arc::from).ok_or_else(|| place.failure("the keys of a map are strings"))
+    string(js, place)?.map(Arc::from).ok_or_else(|| place.failure("the keys of a map are strings"))
 }
 
 /// # Errors
