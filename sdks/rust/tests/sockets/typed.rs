@@ -143,4 +143,11 @@ async fn what_was_not_given_reads_as_its_default() {
     };
     let ben = Member { name: "ben".into(), rank: 1, role: Register("host".into()), email: None, alias: None };
     assert_eq!(all, [ada, ben], "what a struct leaves empty is empty, and not its default");
+    let asked = client.read(iolite::View::Confirmed, |tx| {
+        let without = tx.query::<Member>().filter(Member::ALIAS.is_null()).all()?;
+        Ok((without, tx.query::<Member>().filter(Member::ALIAS.is_some()).all()?))
+    });
+    let asked = asked.await.expect("it can be read");
+    let names = |members: &[Member]| members.iter().map(|own| own.name.clone()).collect::<Vec<_>>();
+    assert_eq!((names(&asked.0), names(&asked.1)), (vec!["ben".to_owned()], vec!["ada".to_owned()]));
 }
