@@ -1,7 +1,7 @@
 import { CheckBox, TextBox, useMutation, useReactive } from "@iolite/react";
 
 export function Items({ who }: { who: string }) {
-  const { data: items = [] } = useReactive((tx) => [...tx.items.range()].sort((a, b) => a.at - b.at), []);
+  const { data: items = [] } = useReactive((tx) => tx.items.orderBy("bought").orderBy("at").limit(100).all(), []);
   const take = useMutation("take");
   return (
     <ul>

@@ -7,7 +7,7 @@ export const schema = defineSchema({
     what: s.register(s.string()),
     bought: s.register(s.bool()),
     taker: s.string().default(""),
-  }),
+  }).index("openFirst", ["bought", "at"]),
 });
 
 export const mutators = defineMutators(schema, {

@@ -58,7 +58,7 @@ test("whoever follows the tutorial has a list that two people share, and that ke
       await one.page.getByRole("button", { name: "I get it" }).click();
       await one.add(`Something for ${one.name}`);
       await until("both wait", async () => (await one.page.getByRole("status").innerText()).endsWith(", 2 waiting"));
-      await one.untilItems("Oat milk", `Something for ${one.name}`);
+      await one.untilItems(`Something for ${one.name}`, "Oat milk");
     }
     await ada.link.mend();
     await ada.untilState("online, 0 waiting");
@@ -67,7 +67,7 @@ test("whoever follows the tutorial has a list that two people share, and that ke
     await ben.page.getByRole("alert").getByText("Ada gets Oat milk already.").waitFor();
     assert.equal(await ada.page.getByRole("alert").count(), 0);
     for (const one of [ada, ben]) {
-      await one.untilItems("Oat milk", "Something for Ada", "Something for Ben");
+      await one.untilItems("Something for Ada", "Something for Ben", "Oat milk");
     }
   }));
 
