@@ -228,10 +228,11 @@ impl Committer {
 
     async fn beside_queries(&self, transaction: &Transaction) -> Result<Vec<Commit>, WorkError> {
         let keys = transaction.reads.iter().filter_map(|read| match read {
-            Read::Query(query) => Some((query.table, &query.keys)),
+            Read::Query(query) => Some((query.table, query.row_keys())),
             Read::Cell { .. } | Read::Range { .. } => None,
         });
-        let Ranges { tables, lowers, uppers } = keys.collect();
+        let keys: Vec<_> = keys.collect();
+        let Ranges { tables, lowers, uppers } = keys.iter().map(|(table, range)| (*table, range)).collect();
         if tables.is_empty() {
             return Ok(Vec::new());
         }

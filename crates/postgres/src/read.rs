@@ -249,7 +249,7 @@ fn extent_of(interest: &Interest) -> (TableId, KeyRange) {
     match interest {
         Interest::Cell(cell) => (cell.table, KeyRange::one(&cell.row)),
         Interest::Range { table, range } => (*table, range.clone()),
-        Interest::Query(query) => (query.table, query.keys.clone()),
+        Interest::Query(query) => (query.table, query.row_keys()),
     }
 }
 

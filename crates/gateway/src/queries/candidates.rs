@@ -1,7 +1,8 @@
 //! Which queries a changed row may have come into.
 //!
 //! Invariant: of a row that is known whole, every query is found that selects it; of one that is not, every query whose answer it may become by the columns
-//! that were written. The work is in proportion to those, and to the indexes of the table, but not to its other queries.
+//! that were written. The work is in proportion to those, and to the indexes of the table; of one that is not known whole, to the queries that look at what
+//! was written, until one is found that it may come into.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,11 +62,11 @@ impl Candidates {
         found
     }
 
-    /// Which may look at what these writes to one row changed.
-    pub fn of_writes(&self, table: TableId, writes: &[Write]) -> BTreeSet<QueryId> {
+    /// Which may look at what these writes to one row changed; some of them more than once.
+    pub fn of_writes(&self, table: TableId, writes: &[Write]) -> impl Iterator<Item = QueryId> {
         let columns: BTreeSet<ColumnId> = writes.iter().map(|write| write.cell.column).collect();
-        let looking = columns.into_iter().filter_map(|column| self.by_column.get(&(table, column)));
-        looking.chain(self.live.get(&table)).flatten().copied().collect()
+        let looking = columns.into_iter().filter_map(move |column| self.by_column.get(&(table, column)));
+        looking.chain(self.live.get(&table)).flatten().copied()
     }
 
     pub fn is_empty(&self) -> bool {

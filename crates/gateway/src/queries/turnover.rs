@@ -55,7 +55,7 @@ impl Queries {
 
     fn may_enter_any(&self, place: &Place, writes: &[Write]) -> bool {
         let answered = self.answers.get(place);
-        self.candidates.of_writes(place.0, writes).into_iter().any(|id| {
+        self.candidates.of_writes(place.0, writes).any(|id| {
             let may_enter = || {
                 let own = self.followed.get(&id)?;
                 Some(own.query.keys.contains(&place.1) && disturbs(writes, &Read::Query(own.query.clone())))
