@@ -24,7 +24,7 @@ fn hello_of(server: &Dev, client: u128) -> FromClient {
     FromClient::Hello(Hello { client: ClientId(Id::from_u128(client)), ..hello(&server.token(), schema().hash()) })
 }
 
-async fn enter_as(server: &Dev, client: u128) -> RawSession {
+pub async fn enter_as(server: &Dev, client: u128) -> RawSession {
     let mut session = RawSession::connect(&server.sync_url()).await;
     session.say(&hello_of(server, client)).await;
     assert!(matches!(session.hear().await, Some(FromGateway::Welcome(_))));
@@ -36,7 +36,7 @@ fn cells(numbers: std::ops::Range<usize>) -> FromClient {
     FromClient::Subscribe(Subscribe { held: false, interests: interests.collect(), first: BTreeMap::new() })
 }
 
-async fn goodbye(session: &mut RawSession) -> Goodbye {
+pub async fn goodbye(session: &mut RawSession) -> Goodbye {
     loop {
         match session.hear().await.expect("it says why it closes") {
             FromGateway::Goodbye(goodbye) => return goodbye,
@@ -52,7 +52,7 @@ fn sessions(server: &Dev) -> usize {
 }
 
 /// Waits until no more than so many sessions are open.
-async fn at_most(server: &Dev, most: usize) {
+pub async fn at_most(server: &Dev, most: usize) {
     let begun = Instant::now();
     while sessions(server) > most {
         assert!(begun.elapsed() < PATIENCE + Duration::from_secs(60), "{} sessions are open still", sessions(server));
@@ -60,7 +60,7 @@ async fn at_most(server: &Dev, most: usize) {
     }
 }
 
-fn stays_below(server: &Dev, before: usize, more: usize) {
+pub fn stays_below(server: &Dev, before: usize, more: usize) {
     let now = server.resident_bytes();
     assert!(now < before + more, "{before} bytes before, {now} now");
 }

@@ -14,5 +14,6 @@ mod connections;
 mod contents;
 mod frames;
 mod greed;
+mod greedy_queries;
 mod readers;
 mod witness;

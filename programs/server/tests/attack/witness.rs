@@ -4,9 +4,11 @@ use iolite::{Client, Connection, Mutators, Options, Schema, View};
 
 use crate::dev::{Dev, PATIENCE};
 
+/// The witness has its marks. The heap is for those who attack.
 pub fn schema() -> Schema {
     let json = r#"{"tables": {"marks": {"key": ["name"], "columns": {"name": {"type": "string"},
-        "seen": {"type": "int", "default": 0}}}}}"#;
+        "seen": {"type": "int", "default": 0}}},
+        "heap": {"key": ["name"], "columns": {"name": {"type": "string"}}}}}"#;
     Schema::from_json(json).expect("a valid schema")
 }
 
