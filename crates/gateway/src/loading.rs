@@ -31,8 +31,9 @@ impl Gateway {
 
     /// Asks for as much of what a session's loads still lack as may be read at one time.
     fn ask_for_rows(&mut self, id: SessionId) {
-        for (amount, most) in [(Amount::Share, self.settings.limits.reads_open_max), (Amount::Whole, 1)] {
-            while let Some((load, name)) = self.open_mut(id).and_then(|open| open.next_read(amount, most)) {
+        let all = self.settings.limits.reads_open_max;
+        for (amount, most) in [(Amount::Share, all), (Amount::Whole, 1)] {
+            while let Some((load, name)) = self.open_mut(id).and_then(|open| open.next_read(amount, most, all)) {
                 self.ask_for(id, load, name, amount);
             }
         }
@@ -135,7 +136,7 @@ impl Gateway {
     fn restart_load(&mut self, id: SessionId, load: LoadId, stage: Stage) {
         if let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) {
             let given_up = own.restart(stage);
-            self.give_up(given_up);
+            self.abandon(id, given_up);
         }
     }
 }

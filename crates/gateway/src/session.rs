@@ -1,6 +1,6 @@
 //! What a gateway keeps of one session.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::Instant;
@@ -53,6 +53,8 @@ pub struct Open {
     pub subscriptions: BTreeMap<SubscriptionId, Subscription>,
     pub loads: BTreeMap<LoadId, Load>,
     pub next_load: LoadId,
+    /// Reads that nothing waits for any more, and that the store is still at.
+    pub abandoned: BTreeSet<RequestId>,
     /// Outcomes that are not told yet, each with the timestamp that the feed has to reach first.
     pub outcomes: VecDeque<(Timestamp, Outcome)>,
     pub own_outcomes: OwnOutcomes,
@@ -130,6 +132,7 @@ impl Open {
             subscriptions: BTreeMap::new(),
             loads: BTreeMap::new(),
             next_load: LoadId::default(),
+            abandoned: BTreeSet::new(),
             outcomes: VecDeque::new(),
             own_outcomes: OwnOutcomes::Known,
             acknowledged: Counter::default(),
@@ -179,7 +182,7 @@ impl Open {
     /// What is read for it.
     pub fn requests(&self) -> Vec<RequestId> {
         let of_loads = self.loads.values().flat_map(Load::requests);
-        of_loads.chain(self.own_outcomes.request()).collect()
+        of_loads.chain(self.own_outcomes.request()).chain(self.abandoned.iter().copied()).collect()
     }
 
     /// What all loads have read so far.
@@ -187,10 +190,16 @@ impl Open {
         self.loads.values().map(Load::answer_size).fold(AnswerSize::default(), AnswerSize::plus)
     }
 
-    /// The next interest of a load that is to be read by this amount, unless as many as may be are open: `most`.
-    pub fn next_read(&mut self, amount: Amount, most: usize) -> Option<(LoadId, SubscriptionId)> {
+    /// The next interest of a load that is to be read by this amount, unless as many as may be are open: `most`, or `reads_open_max` with those that were
+    /// abandoned.
+    pub fn next_read(
+        &mut self,
+        amount: Amount,
+        most: usize,
+        reads_open_max: usize,
+    ) -> Option<(LoadId, SubscriptionId)> {
         let open: usize = self.loads.values_mut().filter_map(Load::reading).map(|reading| reading.open(amount)).sum();
-        if open >= most {
+        if open >= most || open + self.abandoned.len() >= reads_open_max {
             return None;
         }
         self.loads.iter_mut().find_map(|(load, own)| Some((*load, own.reading()?.next(amount)?)))

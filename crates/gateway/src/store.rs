@@ -142,6 +142,15 @@ impl Gateway {
         }
     }
 
+    /// The session waits for these no more, and asks for others. They count among its reads until the store is done with them: otherwise whoever asks and
+    /// leaves in a loop would have as much read as it likes.
+    pub(crate) fn abandon(&mut self, session: SessionId, reads: Vec<RequestId>) {
+        let open: Vec<_> = reads.into_iter().filter(|id| self.requests.open.contains_key(id)).collect();
+        if let Some(own) = self.open_mut(session) {
+            own.abandoned.extend(open);
+        }
+    }
+
     pub(crate) fn on_store(&mut self, now: Now, event: Event) {
         match event {
             Event::Ready { store, resolved } => self.on_ready(store, resolved),
@@ -192,6 +201,11 @@ impl Gateway {
     fn on_reply(&mut self, now: Now, id: RequestId, reply: Reply) {
         // Requests to the store before it started again are forgotten.
         let Some(purpose) = self.requests.open.remove(&id) else { return };
+        if let Purpose::Load { session, load: _ } = purpose
+            && self.open_mut(session).is_some_and(|open| open.abandoned.remove(&id))
+        {
+            return self.finish_loads(now, session);
+        }
         match (purpose, reply) {
             (Purpose::Schemas, Reply::ReadAt(reply)) => self.on_schemas(now, reply),
             (Purpose::Growth, Reply::Commit(reply)) => self.on_growth(now, &reply),

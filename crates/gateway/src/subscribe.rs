@@ -69,7 +69,7 @@ impl Gateway {
             match (standing, self.open_mut(id)) {
                 (Standing::Loading(load), Some(open)) => {
                     let given_up = open.leave_out_of(load, *name);
-                    self.give_up(given_up);
+                    self.abandon(id, given_up);
                 }
                 (Standing::Live | Standing::Loading(_), _) => {}
             }
@@ -82,7 +82,7 @@ impl Gateway {
         self.remove_subscription(id, name);
         if let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) {
             let given_up = own.decline(name, why);
-            self.give_up(given_up);
+            self.abandon(id, given_up);
         }
     }
 

@@ -41,16 +41,27 @@ fn a_session_that_ends_gives_up_what_is_read_for_it_and_nothing_else() {
 }
 
 #[test]
-fn an_interest_that_is_left_gives_up_its_own_reads() {
-    let mut world = reading();
+fn what_is_left_counts_among_the_reads_of_its_session_until_the_store_is_done_with_it() {
+    let mut world = World::new();
+    world.join(1);
+    let most = limits::READS_OPEN_MAX as u32;
+    let subscribe_to = |from: u32| (from..from + most).map(|name| (name, one_row(name.into()))).collect();
+    world.subscribe(1, subscribe_to(0));
     let reads = asked(&world);
-    let leave = |name| Input::Message(SessionId(1), unsubscribe(&[name]));
-    assert_eq!(outputs(&mut world, leave(2)), [Output::GiveUp(reads[2])]);
-    assert_eq!(outputs(&mut world, leave(1)), [Output::GiveUp(reads[1])]);
+    assert_eq!(reads.len(), limits::READS_OPEN_MAX);
+    let leave = Input::Message(SessionId(1), unsubscribe(&(0..most).collect::<Vec<_>>()));
+    assert_eq!(outputs(&mut world, leave), []);
+    world.subscribe(1, subscribe_to(most));
+    assert_eq!(asked(&world), reads, "nothing more is read");
+    world.answer(0);
+    assert_eq!(asked(&world).len(), limits::READS_OPEN_MAX, "one was, and is not told");
+    assert_eq!(world.take(), []);
+    world.answer_all();
+    assert_eq!(world.take().len(), 1, "what it asked for afterwards is told");
 }
 
 #[test]
-fn held_interests_that_are_all_left_give_up_the_changes_that_were_asked_for() {
+fn a_session_that_ends_gives_up_what_it_had_left() {
     let mut world = World::new();
     let at = world.position();
     world.commit(vec![add(1, 1)]);
@@ -59,7 +70,8 @@ fn held_interests_that_are_all_left_give_up_the_changes_that_were_asked_for() {
     let changes = asked(&world)[0];
     let leave = |name| Input::Message(SessionId(1), unsubscribe(&[name]));
     assert_eq!(outputs(&mut world, leave(1)), [], "they are of the other one as well");
-    assert_eq!(outputs(&mut world, leave(2)), [Output::GiveUp(changes)]);
+    assert_eq!(outputs(&mut world, leave(2)), []);
+    assert_eq!(outputs(&mut world, Input::SessionClosed(SessionId(1))), [Output::GiveUp(changes)]);
 }
 
 #[test]
