@@ -128,6 +128,8 @@ struct Disk {
     done: PersistId,
     /// The batches that are on their way, without what they hold of the cache.
     unstored: VecDeque<(PersistId, PendingChanges)>,
+    /// The batch that only removes the stored cache, once there was no room.
+    removal: Option<PersistId>,
     /// A batch is to go out now, rather than when the disk is idle.
     due: bool,
     /// With each batch that is not stored yet: everything up to which counter has ended, and is stored as ended with it.

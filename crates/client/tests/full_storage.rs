@@ -8,8 +8,9 @@ use std::rc::Rc;
 
 use harness::{Harness, Stop, at, hits, key, note_row, notes, title_put};
 use iolite_client::{Input, MutationStatus, Pending, StorageChange, View};
+use iolite_machine::Machine;
 use iolite_values::{Counter, Operation, Timestamp};
-use iolite_wire::message::{Advance, Rejection, Verdict};
+use iolite_wire::message::{Advance, Declination, Declined, Rejection, SubscriptionId, Verdict};
 
 /// A client whose storage has a row and its interest.
 fn showing_a_note() -> Harness {
@@ -34,6 +35,20 @@ fn kinds<'a>(keys: impl Iterator<Item = &'a Vec<u8>>) -> BTreeSet<u8> {
 fn refuse_held_back(harness: &mut Harness) {
     harness.held_back.clear();
     harness.input(Input::StorageFull);
+}
+
+/// Storage takes the first of them only, and holds the others back.
+fn store_first_of(harness: &mut Harness) {
+    let rest = harness.held_back.split_off(1);
+    harness.take_held_back();
+    harness.holds_back = true;
+    harness.held_back = rest;
+}
+
+fn key_of(change: &StorageChange) -> &Vec<u8> {
+    match change {
+        StorageChange::Put { key, .. } | StorageChange::Delete { key } => key,
+    }
 }
 
 fn change_note(harness: &mut Harness, to: u64) {
@@ -95,8 +110,8 @@ fn room_that_was_made_is_not_taken_for_what_was_dropped() {
     harness.holds_back = true;
     let counter = harness.mutate("hit");
     refuse_held_back(&mut harness);
-    let rest = harness.held_back.split_off(1);
-    harness.take_held_back();
+    store_first_of(&mut harness);
+    let rest = std::mem::take(&mut harness.held_back);
     assert_eq!(kinds(harness.storage.keys()), BTreeSet::from(*b"m"), "the cache is gone");
     assert!(!is_durable(&harness, counter) && harness.take_submits().is_empty(), "the call is not stored yet");
     let next = harness.reopened();
@@ -104,18 +119,60 @@ fn room_that_was_made_is_not_taken_for_what_was_dropped() {
 }
 
 #[test]
-fn what_still_has_no_room_is_one_batch_each_time() {
+fn what_makes_room_goes_first_by_itself_until_it_is_stored() {
     let mut harness = showing_a_note();
     harness.holds_back = true;
     let counters = [harness.mutate("hit"), harness.mutate("hit")];
-    refuse_held_back(&mut harness);
     for _ in 0..3 {
         refuse_held_back(&mut harness);
-        assert_eq!(harness.held_back.len(), 1);
+        let [(first, removal), (second, changes)] = harness.held_back.as_slice() else {
+            panic!("{:?}", harness.held_back)
+        };
+        assert!(first < second, "they are stored in this order");
+        assert_eq!(kinds(removal.iter().map(key_of)), BTreeSet::from(*b"ri"));
+        assert!(removal.iter().all(|change| matches!(change, StorageChange::Delete { .. })), "it needs no room");
+        assert_eq!(kinds(changes.iter().map(key_of)), BTreeSet::from(*b"mq"));
+    }
+    store_first_of(&mut harness);
+    for _ in 0..3 {
+        refuse_held_back(&mut harness);
+        assert_eq!(harness.held_back.len(), 1, "what still has no room is one batch");
     }
     harness.take_held_back();
     assert!(counters.into_iter().all(|counter| is_durable(&harness, counter)));
     assert_eq!(kinds(harness.storage.keys()), BTreeSet::from(*b"mq"));
+}
+
+#[test]
+fn what_left_the_cache_with_a_batch_that_was_dropped_goes_with_the_cache() {
+    let mut harness = showing_a_note();
+    harness.holds_back = true;
+    let declined = Declined { subscription: SubscriptionId(1), why: Declination::TooLarge("too large".into()) };
+    harness.advance(Advance { to: at(20), declined: vec![declined], ..Advance::default() });
+    assert_eq!(kinds(harness.held_back[0].1.iter().map(key_of)), BTreeSet::from(*b"mri"));
+    refuse_held_back(&mut harness);
+    store_first_of(&mut harness);
+    assert_eq!(kinds(harness.storage.keys()), BTreeSet::from(*b"m"), "no interest is left without its rows");
+}
+
+#[test]
+fn a_batch_that_was_being_written_when_the_rest_was_dropped_counts_and_what_made_room_does_not() {
+    let mut harness = showing_a_note();
+    harness.holds_back = true;
+    let first = harness.mutate("hit");
+    let (written, _) = harness.held_back[0].clone();
+    let second = harness.mutate("hit");
+    refuse_held_back(&mut harness);
+    harness.client.handle(harness.now, Input::Persisted(written));
+    harness.settle();
+    assert!(is_durable(&harness, first) && !is_durable(&harness, second));
+    let (removal, _) = harness.held_back[0].clone();
+    refuse_held_back(&mut harness);
+    harness.client.handle(harness.now, Input::Persisted(removal));
+    harness.settle();
+    assert!(!is_durable(&harness, second));
+    harness.take_held_back();
+    assert!(is_durable(&harness, second));
 }
 
 #[test]

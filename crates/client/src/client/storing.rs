@@ -25,6 +25,7 @@ impl Disk {
             last: PersistId::START,
             done: PersistId::START,
             unstored: VecDeque::new(),
+            removal: None,
             due: false,
             ended: VecDeque::new(),
             untold: VecDeque::new(),
@@ -109,18 +110,29 @@ impl Client {
     /// What can give way is the cache, which is in memory, and which the server has. Everything else that is not stored yet makes one batch.
     pub(super) fn on_storage_full(&mut self) {
         let later = std::mem::take(&mut self.disk.changes);
+        self.disk.due |= self.disk.stores_cache || !self.disk.unstored.is_empty();
         if self.disk.stores_cache {
             self.give_up_cache();
-            // First by itself, since what only removes needs no room. Its position is one that is stored: it says nothing of what was dropped.
-            let changes = self.disk.changes.clone().take();
-            self.outputs.push_back(Output::Persist { id: self.disk.done, changes });
-            self.disk.due = true;
         }
-        self.disk.due |= !self.disk.unstored.is_empty();
         for (_, dropped) in std::mem::take(&mut self.disk.unstored) {
             self.disk.changes.extend(dropped);
         }
         self.disk.changes.extend(later);
+        self.make_room();
+    }
+
+    /// What only removes needs no room, so the cache goes first by itself, as often as it takes.
+    fn make_room(&mut self) {
+        let mut gone = self.disk.changes.split_off_cache();
+        if gone.is_empty() {
+            return;
+        }
+        let next = self.disk.last.next();
+        // Nothing behind it is tried before it is stored, so it keeps its position when it is put out again.
+        let id = *self.disk.removal.get_or_insert(next);
+        self.disk.last = self.disk.last.max(id);
+        self.disk.unstored.push_back((id, gone.clone()));
+        self.outputs.push_back(Output::Persist { id, changes: gone.take() });
     }
 
     /// Whatever is held otherwise than it is stored is known to be stored yet.
@@ -160,6 +172,10 @@ impl Client {
     }
 
     pub(super) fn on_persisted(&mut self, now: Now, id: PersistId) {
+        if self.disk.removal == Some(id) {
+            // What was to be stored before it may have been dropped, and come behind it.
+            return self.disk.unstored.retain(|(position, _)| *position != id);
+        }
         self.disk.done = self.disk.done.max(id.min(self.disk.last));
         self.disk.unstored.retain(|(position, _)| *position > self.disk.done);
         while let Some((position, through)) = self.disk.ended.front().copied() {

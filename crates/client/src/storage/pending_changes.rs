@@ -34,11 +34,16 @@ impl PendingChanges {
     /// The same, with rows and interests removed. The head is left out, as it is made anew for each batch.
     pub(crate) fn without_cache(&self) -> PendingChanges {
         let changes = self.changes.iter().filter(|(key, _)| kind_of(key) != kind::META);
-        let change = |(key, value): (&Vec<u8>, &Option<Vec<u8>>)| {
-            let of_cache = matches!(kind_of(key), kind::ROW | kind::INTEREST);
-            (key.clone(), value.clone().filter(|_| !of_cache))
-        };
+        let change =
+            |(key, value): (&Vec<u8>, &Option<Vec<u8>>)| (key.clone(), value.clone().filter(|_| !is_of_cache(key)));
         PendingChanges { changes: changes.map(change).collect() }
+    }
+
+    /// Takes the rows and interests out.
+    pub(crate) fn split_off_cache(&mut self) -> PendingChanges {
+        let (of_cache, others) = std::mem::take(&mut self.changes).into_iter().partition(|(key, _)| is_of_cache(key));
+        self.changes = others;
+        PendingChanges { changes: of_cache }
     }
 
     /// Adds changes that are made after these.
@@ -100,6 +105,10 @@ fn fitting(encoded: Result<Vec<u8>, EncodeError>) -> Vec<u8> {
 
 fn kind_of(key: &[u8]) -> u8 {
     *key.first().expect("a key begins with its kind")
+}
+
+fn is_of_cache(key: &[u8]) -> bool {
+    matches!(kind_of(key), kind::ROW | kind::INTEREST)
 }
 
 fn counter_key(kind: u8, counter: Counter) -> Vec<u8> {
