@@ -232,3 +232,19 @@ fn a_clock_that_is_set_back_counts_once_the_leader_has_the_calls_before() {
     let called: Vec<WallTime> = leader.client.pending().map(|pending| pending.called_at).collect();
     assert_eq!(called, [tomorrow, after, leader.now.wall], "only what waits in the outbox is put in order by it");
 }
+
+#[test]
+fn calls_keep_their_order_when_the_clock_is_set_back_and_the_leader_is_lost_before_it_stored_any() {
+    let (mut leader, mut tabs) = followed(1);
+    leader.holds_back = true;
+    let tomorrow = WallTime::from_micros(leader.now.wall.as_micros() + 86_400_000_000);
+    let first = tabs[0].mutate(Now { wall: tomorrow, ..leader.now }, 7, "hit");
+    exchange(&mut leader, &mut tabs);
+    assert!(matches!(tabs[0].last_call(first), CallStatus::Queued(_, pending) if !pending.durable));
+    let second = tabs[0].mutate(leader.now, 8, "hit");
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(outbox(&leader), 2);
+    let next = taken_over(leader, &mut tabs);
+    let adopted: Vec<Option<Ticket>> = next.client.pending().map(|pending| pending.ticket).collect();
+    assert_eq!(adopted, [Some(first), Some(second)]);
+}

@@ -54,6 +54,11 @@ enum Wish {
 }
 
 impl OwnCall {
+    /// Whether the leader has stored it as its own, so that it is in the outbox no more.
+    fn is_saved(&self) -> bool {
+        matches!(self.status, CallStatus::Queued(_, Pending { durable: true, .. }))
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.status, CallStatus::Ended(..) | CallStatus::ConfirmedEarlier)
     }
@@ -84,7 +89,7 @@ impl Follower {
     /// Calls that a leader finds in the outbox are ordered by their times, so each is later than those that may be there, also when the clock
     /// was set back.
     fn called_after(&self) -> WallTime {
-        let waiting = self.calls.iter().filter(|own| !matches!(own.state, CallState::Queued(_)));
+        let waiting = self.calls.iter().filter(|own| !own.is_saved());
         let last = waiting.map(|own| own.call.called_at_micros).max();
         WallTime::from_micros(last.map_or(0, |last| last + 1))
     }
