@@ -192,11 +192,12 @@ impl Client {
 
     fn on_ask(&mut self, tab: TabId, ticket: Id) {
         let question = Ticket(ticket);
-        if self.knows(question) {
+        let answer = self.answer(question);
+        if answer != Answer::Unknown || self.leader.was_adopted(question) {
             // Its tab may have stored it once more, as it did not hear that the first time worked.
             self.disk.changes.forget_call(question);
         }
-        match self.answer(question) {
+        match answer {
             Answer::Pending(counter) => {
                 if let Some(known) = self.leader.tab_mut(tab) {
                     known.mutations.insert(counter);
