@@ -4,9 +4,9 @@
 //! on the last state of what it reads, or waits for data that is on its way.
 //! Source: Diamond's reactive transactions (Zhang 2017, sections 3.2.3 and 3.3.3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Interest, Read};
+use iolite_values::{Interest, Read, TableId};
 
 use crate::cache::{Demand, TooManyInterests};
 use crate::transaction::{Closed, Missed, Run};
@@ -20,6 +20,8 @@ pub struct ReactionId(pub u64);
 pub(crate) struct Reaction {
     pub(crate) view: View,
     pub(crate) state: ReactionState,
+    /// What its last run read that was not stopped, and saw.
+    read: Vec<(Read, Digest)>,
     /// Runs in a row that missed something.
     pub(crate) misses: u32,
 }
@@ -29,7 +31,7 @@ pub(crate) enum ReactionState {
     Due,
     /// It cannot run before these are held.
     Missing(Vec<Missed>),
-    Done(Vec<(Read, Digest)>),
+    Done,
     /// It failed, and is left alone until it is registered again.
     Failed,
 }
@@ -56,7 +58,7 @@ impl Reactions {
     pub(crate) fn register(&mut self, view: View) -> ReactionId {
         self.last += 1;
         let id = ReactionId(self.last);
-        self.reactions.insert(id, Reaction { view, state: ReactionState::Due, misses: 0 });
+        self.reactions.insert(id, Reaction { view, state: ReactionState::Due, read: Vec::new(), misses: 0 });
         id
     }
 
@@ -71,7 +73,7 @@ impl Reactions {
     /// Makes all run again that have run, whatever they would answer.
     pub(crate) fn run_again(&mut self) {
         for reaction in self.reactions.values_mut() {
-            if let ReactionState::Done(_) = reaction.state {
+            if let ReactionState::Done = reaction.state {
                 reaction.state = ReactionState::Due;
             }
         }
@@ -100,13 +102,16 @@ impl Reactions {
             (Err(error), _) => (ReactionState::Failed, Finished::Failed(error.to_string())),
             (Ok(_), _) if too_many => (ReactionState::Failed, Finished::Failed(crate::Client::MISSES_TOO_MANY.into())),
             (Ok(missed), _) if run.is_stopped() => (ReactionState::Missing(missed), Finished::Waits),
-            (Ok(_), Closed::Returned) => (ReactionState::Done(run.reads.into_iter().collect()), Finished::Done),
+            (Ok(_), Closed::Returned) => (ReactionState::Done, Finished::Done),
             // It runs again when what it read changes: an app that trips over some data recovers with the data.
             (Ok(_), Closed::Aborted(message) | Closed::Failed(message)) => {
-                (ReactionState::Done(run.reads.into_iter().collect()), Finished::Failed(message))
+                (ReactionState::Done, Finished::Failed(message))
             }
             (Ok(_), Closed::Unknown) => (ReactionState::Failed, Finished::Failed("there is no such closure".into())),
         };
+        if let ReactionState::Done = state {
+            reaction.read = run.reads.into_iter().collect();
+        }
         reaction.state = state;
         finished
     }
@@ -115,7 +120,7 @@ impl Reactions {
     pub(crate) fn waiting_for(&self, interest: &Interest) -> Vec<ReactionId> {
         let waits = |reaction: &Reaction| match &reaction.state {
             ReactionState::Missing(missed) => missed.iter().any(|missed| interest.covers(&missed.interest)),
-            ReactionState::Due | ReactionState::Done(_) | ReactionState::Failed => false,
+            ReactionState::Due | ReactionState::Done | ReactionState::Failed => false,
         };
         self.reactions.iter().filter(|(_, reaction)| waits(reaction)).map(|(id, _)| *id).collect()
     }
@@ -133,11 +138,19 @@ impl Reactions {
     }
 
     /// What a reaction's last run read, if it has nothing left to run for.
-    pub(crate) fn reads(&self, id: ReactionId) -> Option<impl Iterator<Item = &Read>> {
-        match &self.reactions.get(&id)?.state {
-            ReactionState::Done(reads) => Some(reads.iter().map(|(read, _)| read)),
+    pub(crate) fn reads(&self, id: ReactionId) -> Option<impl DoubleEndedIterator<Item = &Read>> {
+        let reaction = self.reactions.get(&id)?;
+        match reaction.state {
+            ReactionState::Done => Some(reaction.read.iter().map(|(read, _)| read)),
             ReactionState::Due | ReactionState::Missing(_) | ReactionState::Failed => None,
         }
+    }
+
+    /// The tables of what a reaction has read and does not read in this run.
+    pub(crate) fn tables_left(&self, id: ReactionId, run: &Run) -> BTreeSet<TableId> {
+        let read = self.reactions.get(&id).into_iter().flat_map(|reaction| &reaction.read);
+        let left = read.map(|(read, _)| read).filter(|read| !run.reads.contains_key(read));
+        left.map(|read| read.interest().table()).collect()
     }
 
     /// Those that wait for data.
@@ -157,9 +170,9 @@ impl Reactions {
             let due = match &reaction.state {
                 ReactionState::Due | ReactionState::Failed => false,
                 ReactionState::Missing(missed) => missed.iter().all(|missed| reader.has_come(missed)),
-                ReactionState::Done(reads) => {
-                    let concerned = reads.iter().any(|(read, _)| changed.concerns(read));
-                    concerned && !reader.would_repeat(Demand::Reaction(*id), reads)
+                ReactionState::Done => {
+                    let concerned = reaction.read.iter().any(|(read, _)| changed.concerns(read));
+                    concerned && !reader.would_repeat(Demand::Reaction(*id), &reaction.read)
                 }
             };
             if due {

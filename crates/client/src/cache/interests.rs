@@ -63,8 +63,12 @@ pub struct Interests {
     queries_bytes: usize,
     live_ranges: LiveRanges,
     pub(super) live_queries: LiveQueries,
-    /// Queries of which something else is needed than before.
+    /// Queries of which less may be needed than before.
     doubtful: BTreeSet<SubscriptionId>,
+    /// Those that cannot be judged before somebody has run who needs them.
+    unjudged: BTreeSet<(Demand, SubscriptionId)>,
+    /// Reads that were looked at to say how far a query is needed.
+    pub(crate) reads_judged: u64,
     /// Subscriptions in whose place others came.
     superseded: Vec<SubscriptionId>,
     /// Those that began or ended to be live since they were last stored, an even number of times taken as never.
@@ -124,9 +128,12 @@ impl Interests {
         self.uses += 1;
         let subscribed = self.by_interest.get_mut(interest).expect("it is known");
         self.idle.remove(&(subscribed.used, subscribed.id));
+        // One more that needs it does not make it needed less, but for the first after a while.
+        if subscribed.demands.is_empty() {
+            self.doubtful.insert(subscribed.id);
+        }
         subscribed.demands.insert(demand);
         subscribed.used = self.uses;
-        self.doubtful.insert(subscribed.id);
         self.by_demand.entry(demand).or_default().insert(interest.clone());
     }
 
@@ -171,6 +178,7 @@ impl Interests {
         }
         let Some(subscribed) = self.by_interest.get_mut(interest) else { return };
         subscribed.demands.remove(&demand);
+        self.unjudged.remove(&(demand, subscribed.id));
         match (subscribed.demands.is_empty(), subscribed.progress) {
             (false, _) => drop(self.doubtful.insert(subscribed.id)),
             // Nothing of it is here, or on its way.
@@ -412,6 +420,7 @@ impl Interests {
         self.queries_bytes -= query_bytes(interest);
         self.wanted.remove(&subscribed.id);
         self.doubtful.remove(&subscribed.id);
+        self.unjudged.retain(|(_, id)| *id != subscribed.id);
         self.idle.remove(&(subscribed.used, subscribed.id));
         if subscribed.progress == Progress::Live {
             self.forget_live(interest, subscribed.id);

@@ -150,6 +150,9 @@ impl Client {
 
     fn finish_reaction(&mut self, id: ReactionId, run: Run, closed: Closed) {
         let missed = self.cache.interests.demand(Demand::Reaction(id), &run);
+        if !run.is_stopped() {
+            self.cache.interests.doubt(Demand::Reaction(id), &self.reactions.tables_left(id, &run));
+        }
         match self.reactions.finish(id, run, closed, missed) {
             Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new()),
             Finished::Waits if !self.session.can_fetch() => self.outputs.push_back(Output::Unavailable(id)),

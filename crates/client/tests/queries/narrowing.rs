@@ -138,3 +138,73 @@ fn what_a_tab_that_follows_has_whole_stays() {
     assert_eq!((last(&few).len(), seen.borrow().last().map(Vec::len)), (4, Some(101)));
     assert_eq!(stored(&leader).len(), 101);
 }
+
+/// A list of this many rows, each with a reaction of its own, as they are mounted one after the other.
+fn mounted(rows_count: i64) -> (Harness, Gateway, Vec<ReactionId>) {
+    let (mut harness, mut gateway) = (connected(), Gateway::with(&rows(rows_count)));
+    watch(&mut harness, View::Confirmed, of_owner("ann"), ASCENDING, None);
+    answer_all(&mut harness, &mut gateway);
+    let row = |id: i64| harness.react(View::Confirmed, move |tx| tx.row(tasks(), &key(id)).map(drop).map_err(stopped));
+    let mounted = (0..rows_count).map(row).collect();
+    (harness, gateway, mounted)
+}
+
+#[test]
+fn what_judging_costs_grows_with_the_reactions_on_a_query_and_not_with_their_square() {
+    const ROWS: u64 = 200;
+    let (mut harness, mut gateway, mounted) = mounted(ROWS as i64);
+    let mut before = 0;
+    let mut judged = |harness: &Harness| {
+        harness.client.reads_judged() - std::mem::replace(&mut before, harness.client.reads_judged())
+    };
+    assert!(judged(&harness) <= ROWS, "as they are mounted");
+    for id in 0..ROWS as i64 {
+        gateway.commit(&mut harness, vec![Write { cell: cell(id, "votes"), operation: Operation::Add(1) }]);
+    }
+    assert!(harness.runs.len() as u64 > 2 * ROWS, "each of them has run again");
+    assert_eq!(judged(&harness), 0, "they read what they have read before");
+    for id in mounted {
+        harness.client.stop(id);
+        harness.settle();
+    }
+    assert!(judged(&harness) <= ROWS, "as they are unmounted");
+}
+
+#[test]
+fn what_could_not_be_judged_while_a_reaction_waited_is_narrowed_once_it_has_run() {
+    let (mut harness, mut gateway) = (connected(), Gateway::with(&rows(100)));
+    let (all, _) = watch(&mut harness, View::Confirmed, of_owner("ann"), ASCENDING, None);
+    answer_all(&mut harness, &mut gateway);
+    let waits = Rc::new(std::cell::Cell::new(false));
+    let waiting = waits.clone();
+    let few = harness.react(View::Confirmed, move |tx| {
+        tx.query(&of_owner("ann"), ASCENDING, Some(4)).map_err(stopped)?;
+        if waiting.get() {
+            tx.row(tasks(), &key(1_000)).map_err(stopped)?;
+        }
+        Ok(())
+    });
+    waits.set(true);
+    harness.client.renew(few);
+    harness.settle();
+    harness.client.stop(all);
+    harness.settle();
+    assert_eq!(stored(&harness).len(), 100);
+    answer_all(&mut harness, &mut gateway);
+    assert_eq!(stored(&harness).len(), FOUR);
+}
+
+#[test]
+fn a_reaction_that_reads_less_than_before_lets_its_query_be_narrowed() {
+    let (mut harness, mut gateway) = (connected(), Gateway::with(&rows(100)));
+    let limit = Rc::new(std::cell::Cell::new(None));
+    let own = limit.clone();
+    let id = harness
+        .react(View::Confirmed, move |tx| tx.query(&of_owner("ann"), ASCENDING, own.get()).map(drop).map_err(stopped));
+    answer_all(&mut harness, &mut gateway);
+    limit.set(Some(4));
+    harness.client.renew(id);
+    harness.settle();
+    answer_all(&mut harness, &mut gateway);
+    assert_eq!(stored(&harness).len(), FOUR);
+}

@@ -3,9 +3,10 @@
 //! Invariants: what is shown stays held, for a query goes only when another one is live that has all that was read of it; one that is narrowed has the spare
 //! rows that a new one would have, and is not narrowed again before it has twice as many. So rows that come and go cost less than one row each.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use iolite_values::{Direction, Interest, KeyRange, Query, Read};
+use iolite_values::{Direction, Interest, KeyRange, Query, Read, TableId};
 use iolite_wire::message::SubscriptionId;
 
 use super::bounds::query_bytes;
@@ -35,6 +36,23 @@ impl Interests {
         doubtful.into_iter().filter(has_many).collect()
     }
 
+    /// `demand` does not read of these tables what it read before, so it may need less of queries that it has.
+    pub(crate) fn doubt(&mut self, demand: Demand, tables: &BTreeSet<TableId>) {
+        let all = self.by_demand.get(&demand).into_iter().flat_map(|all| all.iter().rev());
+        for interest in all.take_while(|own| matches!(own, Interest::Query(_))) {
+            let id = self.by_interest[interest].id;
+            // This may also be the run that it is judged after.
+            if self.unjudged.remove(&(demand, id)) || tables.contains(&interest.table()) {
+                self.doubtful.insert(id);
+            }
+        }
+    }
+
+    /// It is not known what `demand` reads of it, until that has run.
+    pub(crate) fn judge_after(&mut self, demand: Demand, id: SubscriptionId) {
+        self.unjudged.insert((demand, id));
+    }
+
     /// Who needs this query, which is there now, may need no wider one any more.
     pub(super) fn doubt_wider(&mut self, interest: &Interest) {
         let demands = self.by_interest.get(interest).into_iter().flat_map(|own| &own.demands);
@@ -52,7 +70,11 @@ impl Interests {
 
     /// Lets a query be held no farther than these reads need it, which are all that are made of it. Where nothing narrower has them, that is asked for first.
     /// Returns the interest if it was given up.
-    pub(crate) fn narrow(&mut self, id: SubscriptionId, reads: &[&Read]) -> Option<(SubscriptionId, Interest)> {
+    pub(crate) fn narrow<'a>(
+        &mut self,
+        id: SubscriptionId,
+        reads: impl Iterator<Item = &'a Read>,
+    ) -> Option<(SubscriptionId, Interest)> {
         let wide = self.by_id.get(&id)?.clone();
         let Interest::Query(query) = &wide else { return None };
         let needed = self.needed(id, query, reads)?;
@@ -102,13 +124,28 @@ impl Interests {
     }
 
     /// None if nothing of it is, or something that is at neither end.
-    fn needed(&self, id: SubscriptionId, query: &Query, reads: &[&Read]) -> Option<Needed> {
-        let ranges = reads.iter().filter_map(|read| match read {
-            Read::Query(own) => query.covers(own).then(|| own.range.clone()),
-            Read::Cell { .. } | Read::Range { .. } => self.live_queries.range_of_row(id, &read.interest()),
-        });
-        let range =
-            ranges.filter(|range| !range.is_empty()).reduce(|one, other| from_one_to_the_other(&one, &other))?;
+    fn needed<'a>(
+        &mut self,
+        id: SubscriptionId,
+        query: &Query,
+        reads: impl Iterator<Item = &'a Read>,
+    ) -> Option<Needed> {
+        let mut needed: Option<KeyRange> = None;
+        for read in reads {
+            self.reads_judged += 1;
+            let range = match read {
+                Read::Query(own) => query.covers(own).then(|| own.range.clone()),
+                Read::Cell { .. } | Read::Range { .. } => self.live_queries.range_of_row(id, &read.interest()),
+            };
+            let Some(range) = range.filter(|range| !range.is_empty()) else { continue };
+            let range = needed.map_or(range.clone(), |so_far| from_one_to_the_other(&so_far, &range));
+            if range == query.range {
+                // More than all of it nobody needs.
+                return Some(Needed { range, direction: Direction::Ascending, rows: self.live_queries.count(id) });
+            }
+            needed = Some(range);
+        }
+        let range = needed?;
         let direction = if range.lower == query.range.lower {
             Direction::Ascending
         } else if range.upper == query.range.upper {
