@@ -1,6 +1,7 @@
 //! A client with a gateway that a test plays by hand.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+mod rows;
 pub mod tab;
 
 use std::collections::BTreeMap;
@@ -9,19 +10,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_client::{
-    Client, Closed, Config, Connection, Content, Gateway, Input, Limits, MutationKind, MutationStatus, Output,
-    ReactionId, RunError, RunOf, StorageChange, Transaction, View,
+    Client, Closed, Config, Connection, Gateway, Input, Limits, MutationKind, MutationStatus, Output, ReactionId,
+    RunError, RunOf, StorageChange, Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_values::{
-    Cell, CellState, ClientId, ColumnId, Counter, Id, Interest, Operation, Row, RowKey, Schema, StoreIncarnation,
-    TableId, Timestamp, Value, Write,
-};
+use iolite_values::{Cell, ClientId, Counter, Id, Interest, Row, RowKey, Schema, StoreIncarnation, TableId, Write};
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Outcome, ProtocolVersion, RowSnapshot, Snapshot, Submit, SubscriptionId, Verdict,
     Welcome,
 };
 use iolite_wire::{SessionDecoder, SessionEncoder};
+
+pub use rows::*;
 
 pub const SCHEMA: &str = r#"{"tables":{
   "notes":{"columns":{"id":{"type":"int"},"title":{"type":"string"},"votes":{"type":"counter"},"tags":{"type":"set","of":"string"},"marks":{"type":"map","of":"int"}},"key":["id"]},
@@ -368,45 +368,4 @@ pub fn config(user: &str) -> Config {
         seed: 5,
         limits: Limits::default(),
     }
-}
-
-pub fn at(micros: u64) -> Timestamp {
-    Timestamp::end_of(micros)
-}
-
-pub fn key(id: i64) -> RowKey {
-    RowKey::new(&[Value::Int(id)]).expect("short")
-}
-
-pub fn notes() -> TableId {
-    TableId::of("notes")
-}
-
-pub fn note(id: i64, column: &str) -> Cell {
-    Cell { table: notes(), row: key(id), column: ColumnId::of(column) }
-}
-
-pub fn hits(id: i64) -> Cell {
-    Cell { table: TableId::of("hits"), row: key(id), column: ColumnId::of("value") }
-}
-
-pub fn hit(id: i64, amount: i64) -> Write {
-    Write { cell: hits(id), operation: Operation::Add(amount) }
-}
-
-pub fn note_row(title: &str, votes: i64) -> Row {
-    let cells = [
-        (ColumnId::of("title"), CellState::Scalar(Value::from(title))),
-        (ColumnId::of("votes"), CellState::Counter(votes)),
-    ];
-    Row::from_parts(true, cells.into())
-}
-
-/// What a note is inserted with.
-pub fn titled(title: &str) -> Content {
-    [(ColumnId::of("title"), vec![Operation::Put(Value::from(title))])].into()
-}
-
-pub fn title_put(id: i64, title: &str) -> Write {
-    Write { cell: note(id, "title"), operation: Operation::Put(Value::from(title)) }
 }
