@@ -9,9 +9,11 @@
 
 mod edit;
 mod pair;
+mod recent;
 mod runs;
 mod since;
 mod size;
+mod stretches;
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -20,6 +22,8 @@ use std::sync::Arc;
 #[cfg(test)]
 use edit::length_of;
 pub use edit::{Author, Edit, Insertion, MalformedEdit, Unit, UnitRange};
+use pair::Halves;
+use recent::Recent;
 pub use runs::Run;
 use runs::Runs;
 use size::Size;
@@ -28,8 +32,8 @@ use size::Size;
 #[derive(Clone, Default)]
 pub struct Text {
     folded: Arc<Runs>,
-    /// Edits since, in their order. When they are many they are folded in.
-    tail: Vec<Arc<Edit>>,
+    /// Edits since, in their order. When they have many parts they are folded in.
+    tail: Vec<Recent>,
     /// Of all of it.
     size: Size,
 }
@@ -46,8 +50,10 @@ pub enum Unfit {
 }
 
 impl Text {
-    /// Edits that are kept as they came before they are folded in.
+    /// Parts of edits that are kept as they came before they are folded in.
     const TAIL: usize = 64;
+    /// Parts of one edit that is kept so. Of one that has more it is less work to fold it in at once than to count beside each what it changes.
+    const TAIL_EACH: usize = 8;
 
     /// A text that a peer or a disk described.
     ///
@@ -65,8 +71,8 @@ impl Text {
 
     /// Units that an author inserted so far: the next one's number.
     pub fn count(&self, author: Author) -> u32 {
-        let ends = self.tail.iter().filter_map(|edit| edit.inserted.as_ref()).filter(|own| own.first.author == author);
-        ends.map(Insertion::end).max().unwrap_or_else(|| self.folded.count(author))
+        let own = self.tail.iter().filter_map(Recent::inserted).filter(|(units, _)| units.author == author);
+        own.map(|(units, _)| units.end()).max().unwrap_or_else(|| self.folded.count(author))
     }
 
     /// Whether an edit can be applied.
@@ -85,7 +91,8 @@ impl Text {
                 return Err(if own.first.number > count { Unfit::Lacks } else { Unfit::Taken });
             }
         }
-        if edit.cuts().any(|cut| self.is_within_pair(cut)) { Err(Unfit::Parts) } else { Ok(()) }
+        let mut halves = Halves::default();
+        if edit.cuts().any(|cut| self.is_within_pair(cut, &mut halves)) { Err(Unfit::Parts) } else { Ok(()) }
     }
 
     /// Applies an edit, if it fits.
@@ -93,15 +100,28 @@ impl Text {
         if self.check(edit).is_err() {
             return;
         }
-        self.size = self.size_after(edit);
-        self.tail.push(edit.clone());
-        if self.tail.len() >= Text::TAIL {
-            let mut runs = std::mem::take(&mut self.folded);
-            let folded = Arc::make_mut(&mut runs);
-            self.tail.drain(..).for_each(|edit| folded.apply(&edit));
-            debug_assert_eq!(folded.size(), self.size, "an edit adds to the size what it adds to the runs");
-            self.folded = runs;
+        let parts = edit.parts();
+        if parts <= Text::TAIL_EACH && self.tail_parts() + parts < Text::TAIL {
+            let edit = Recent::new(edit.clone());
+            self.size = self.size_after(&edit);
+            self.tail.push(edit);
+        } else {
+            self.fold(edit);
         }
+    }
+
+    fn fold(&mut self, last: &Edit) {
+        let mut runs = std::mem::take(&mut self.folded);
+        let folded = Arc::make_mut(&mut runs);
+        self.tail.drain(..).for_each(|recent| folded.apply(&recent.edit));
+        debug_assert_eq!(folded.size(), self.size, "an edit adds to the size what it adds to the runs");
+        folded.apply(last);
+        self.size = folded.size();
+        self.folded = runs;
+    }
+
+    fn tail_parts(&self) -> usize {
+        self.tail.iter().map(|recent| recent.edit.parts()).sum()
     }
 
     /// Bytes of content, for limits and accounting. Of equal texts equal.
@@ -117,13 +137,13 @@ impl Text {
     /// Bytes and parts that are in memory: of what is folded, and of the edits since, whatever they remove.
     pub(crate) fn held(&self) -> (usize, usize) {
         let Size { bytes, parts } = self.folded.size();
-        let tail = self.tail.iter().map(|edit| (edit.size_bytes(), 1 + 2 * edit.removed.len()));
+        let tail = self.tail.iter().map(|recent| (recent.edit.size_bytes(), 1 + 2 * recent.edit.removed.len()));
         tail.fold((bytes, parts), |own, edit| (own.0 + edit.0, own.1 + edit.1))
     }
 
     fn folded_whole(&self) -> Runs {
         let mut runs = (*self.folded).clone();
-        self.tail.iter().for_each(|edit| runs.apply(edit));
+        self.tail.iter().for_each(|recent| runs.apply(&recent.edit));
         runs
     }
 }
@@ -146,6 +166,22 @@ impl Hash for Text {
 impl std::fmt::Debug for Text {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_map().entries(self.runs()).finish()
+    }
+}
+
+/// How much was looked at, which a test holds to a bound.
+#[cfg(test)]
+mod looks {
+    use std::cell::Cell;
+
+    thread_local! { static LOOKS: Cell<usize> = const { Cell::new(0) } }
+
+    pub fn count(looks: usize) {
+        LOOKS.set(LOOKS.get() + looks);
+    }
+
+    pub fn so_far() -> usize {
+        LOOKS.get()
     }
 }
 

@@ -155,6 +155,11 @@ impl Edit {
         if ordered { Ok(()) } else { Err(MalformedEdit::Ranges) }
     }
 
+    /// What it inserts, and each range that it removes.
+    pub(super) fn parts(&self) -> usize {
+        usize::from(self.inserted.is_some()) + self.removed.len()
+    }
+
     /// Bytes of content, for limits and accounting.
     pub fn size_bytes(&self) -> usize {
         let inserted = self.inserted.as_ref().map_or(0, |own| 24 + own.text.len());

@@ -3,35 +3,65 @@
 //! Invariant: the answer is that of the text, not of how much of it is folded. Of a character that was removed nothing is known any more, and it may be cut.
 
 use std::ops::Range;
+use std::str::Chars;
 
+use super::recent::Recent;
 use super::{Text, Unit};
 
 impl Text {
     /// Whether a unit is the second half of a character that is still there.
-    pub(super) fn is_within_pair(&self, unit: Unit) -> bool {
-        if unit.number == 0 || self.tail.iter().flat_map(|edit| &edit.removed).any(|range| range.contains(unit)) {
+    pub(super) fn is_within_pair<'a>(&'a self, unit: Unit, halves: &mut Halves<'a>) -> bool {
+        #[cfg(test)]
+        super::looks::count(self.tail_parts());
+        let mut removed = self.tail.iter().flat_map(|recent| &recent.edit.removed);
+        if unit.number == 0 || removed.any(|range| range.contains(unit)) {
             return false;
         }
-        let in_tail = self.tail.iter().filter_map(|edit| edit.inserted.as_ref());
-        let own = in_tail.filter(|own| own.first.author == unit.author && own.first.number <= unit.number);
-        match own.max_by_key(|own| own.first.number) {
-            Some(own) => is_second_half(&own.text, unit.number - own.first.number),
-            None => self.folded.is_within_pair(unit),
+        let in_tail = self.tail.iter().filter_map(Recent::inserted);
+        let own = in_tail.filter(|(units, _)| units.author == unit.author && units.from <= unit.number);
+        let own = own.max_by_key(|(units, _)| units.from).map(|(units, own)| (units, &*own.text));
+        own.or_else(|| self.folded.text_at(unit))
+            .is_some_and(|(units, text)| halves.is_second(text, units.length, unit.number - units.from))
+    }
+}
+
+/// Tells second halves of characters. Of units that are asked for in their order no text is gone through twice.
+pub(super) struct Halves<'a> {
+    text: &'a str,
+    rest: Chars<'a>,
+    /// The unit with which the rest begins.
+    at: u32,
+}
+
+impl Default for Halves<'_> {
+    fn default() -> Self {
+        Halves { text: "", rest: "".chars(), at: 0 }
+    }
+}
+
+impl<'a> Halves<'a> {
+    /// Whether the unit at this place of a text that has so many is the second half of a character.
+    fn is_second(&mut self, text: &'a str, length: u32, unit: u32) -> bool {
+        // As many units as bytes: each is both.
+        if length as usize == text.len() {
+            return false;
         }
+        if !std::ptr::eq(self.text, text) || unit < self.at {
+            *self = Halves { text, rest: text.chars(), at: 0 };
+        }
+        while self.at < unit {
+            let Some(character) = self.rest.next() else { return false };
+            self.at += character.len_utf16() as u32;
+            #[cfg(test)]
+            super::looks::count(1);
+        }
+        self.at > unit
     }
 }
 
-/// Whether the unit at this place is the second half of a character.
-pub(super) fn is_second_half(text: &str, at: u32) -> bool {
-    if text.is_ascii() {
-        return false;
-    }
-    text.encode_utf16().nth(at as usize).is_some_and(|unit| (0xDC00..0xE000).contains(&unit))
-}
-
-/// The byte at which this unit begins.
-pub(super) fn byte_of(text: &str, at: u32) -> usize {
-    if text.is_ascii() {
+/// The byte at which a unit begins, of a text that has so many.
+pub(super) fn byte_of(text: &str, length: u32, at: u32) -> usize {
+    if length as usize == text.len() {
         return (at as usize).min(text.len());
     }
     let mut units = 0;

@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::edit::length_of;
-use super::pair::{byte_of, is_second_half, units_of};
+use super::pair::units_of;
+use super::recent::Recent;
 use super::size::Size;
+use super::stretches::Stretches;
 use super::{Author, Edit, Insertion, MalformedEdit, Unit, UnitRange};
 
 /// Units of one author, each inserted behind the one before it, all before the same right neighbour.
@@ -38,7 +40,7 @@ impl Run {
         self.from.saturating_add(self.length)
     }
 
-    fn size_bytes(&self) -> usize {
+    pub(super) fn size_bytes(&self) -> usize {
         RUN_BYTES + self.text.as_ref().map_or(0, String::len)
     }
 
@@ -47,21 +49,6 @@ impl Run {
             && self.left == Some(Unit::new(author, self.from - 1))
             && self.right == before.right
             && self.text.is_some() == before.text.is_some()
-    }
-
-    /// Cuts off what is from this number on.
-    fn split_off(&mut self, author: Author, at: u32) -> Run {
-        let keep = at - self.from;
-        let text = self.text.as_mut().map(|text| text.split_off(byte_of(text, keep)));
-        let rest = Run {
-            from: at,
-            length: self.length - keep,
-            left: Some(Unit::new(author, at - 1)),
-            right: self.right,
-            text,
-        };
-        self.length = keep;
-        rest
     }
 }
 
@@ -90,8 +77,7 @@ impl Runs {
                 return Err(MalformedEdit::Nothing);
             }
         }
-        let all = || runs.values().flatten();
-        let size = Size { bytes: all().map(Run::size_bytes).sum(), parts: all().count() };
+        let size = runs.values().fold(Size::default(), |size, own| size.with(Size::default(), Size::of(own)));
         let runs = Runs { runs, size };
         if runs.in_order().len() == size.parts { Ok(runs) } else { Err(MalformedEdit::Neighbours) }
     }
@@ -112,11 +98,12 @@ impl Runs {
         self.size
     }
 
-    pub(super) fn is_within_pair(&self, unit: Unit) -> bool {
-        let own = self.runs.get(&unit.author).map_or(&[][..], Vec::as_slice);
-        let run = &own.get(run_at(own, unit.number).wrapping_sub(1));
-        let text = run.filter(|run| unit.number < run.end()).and_then(|run| Some((run.text.as_ref()?, run.from)));
-        text.is_some_and(|(text, from)| is_second_half(text, unit.number - from))
+    /// The units of the run that a unit is in, and what they say, if it is there.
+    pub(super) fn text_at(&self, unit: Unit) -> Option<(UnitRange, &str)> {
+        let own = self.runs.get(&unit.author)?;
+        let run = own.get(run_at(own, unit.number).checked_sub(1)?).filter(|run| unit.number < run.end())?;
+        let Run { from, length, .. } = *run;
+        Some((UnitRange { author: unit.author, from, length }, run.text.as_deref()?))
     }
 
     /// Runs with their authors, each behind those that hold its neighbours. Fewer than all if some stand on each other, which no edits lead to.
@@ -150,7 +137,7 @@ impl Runs {
     /// Applies an edit that fits.
     pub(super) fn apply(&mut self, edit: &Edit) {
         edit.inserted.iter().for_each(|own| self.insert(own));
-        edit.removed.iter().for_each(|range| self.remove(range));
+        edit.removed.chunk_by(|one, next| one.author == next.author).for_each(|ranges| self.remove(ranges));
     }
 
     pub(super) fn insert(&mut self, own: &Insertion) {
@@ -163,55 +150,54 @@ impl Runs {
     }
 
     fn push(&mut self, author: Author, run: Run) {
-        let from = run.from;
-        self.size.bytes += run.size_bytes();
-        self.size.parts += 1;
-        self.runs.entry(author).or_default().push(run);
-        self.join(author, from);
+        let own = self.runs.entry(author).or_default();
+        let last = own.len().saturating_sub(1);
+        let before = Size::of(&own[last..]);
+        append(own, author, run);
+        self.size = self.size.with(before, Size::of(&own[last..]));
     }
 
-    pub(super) fn remove(&mut self, range: &UnitRange) {
-        self.cut(range.author, range.from);
-        self.cut(range.author, range.end());
-        let Some(own) = self.runs.get_mut(&range.author) else { return };
-        let first = run_at(own, range.from).saturating_sub(1);
-        let inside = own[first..].iter_mut().take_while(|run| run.from < range.end());
-        for run in inside {
-            self.size.bytes -= run.text.take().map_or(0, |text| text.len());
+    /// Removes units of one author: ranges in order and apart. The runs that they are in are gone through once, however many ranges there are.
+    pub(super) fn remove(&mut self, ranges: &[UnitRange]) {
+        let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return };
+        let Some(own) = self.runs.get_mut(&first.author) else { return };
+        // With a run before and one behind, which may become one with them.
+        let places = run_at(own, first.from).saturating_sub(2)..run_at(own, last.end());
+        let before = Size::of(&own[places.clone()]);
+        let mut made = Vec::with_capacity(places.len() + 2 * ranges.len());
+        for run in own.drain(places.clone()) {
+            append_without(&mut made, first.author, run, ranges);
         }
-        let starts: Vec<u32> =
-            own[first..].iter().map(|run| run.from).take_while(|from| *from <= range.end()).collect();
-        starts.into_iter().rev().for_each(|from| self.join(range.author, from));
+        #[cfg(test)]
+        super::looks::count(places.len() + made.len());
+        self.size = self.size.with(before, Size::of(&made));
+        own.splice(places.start..places.start, made);
     }
+}
 
-    /// Makes a run begin at this number.
-    fn cut(&mut self, author: Author, at: u32) {
-        let Some(own) = self.runs.get_mut(&author) else { return };
-        let place = run_at(own, at);
-        let Some(run) = place.checked_sub(1).and_then(|before| own.get_mut(before)) else { return };
-        if run.from < at && at < run.end() {
-            let rest = run.split_off(author, at);
-            own.insert(place, rest);
-            self.size.bytes += RUN_BYTES;
-            self.size.parts += 1;
-        }
+/// Adds a run behind others, as one with the last of them if they can be one.
+fn append(runs: &mut Vec<Run>, author: Author, run: Run) {
+    let Some(last) = runs.last_mut().filter(|last| run.continues(author, last)) else { return runs.push(run) };
+    last.length += run.length;
+    if let (Some(text), Some(more)) = (&mut last.text, &run.text) {
+        text.push_str(more);
     }
+}
 
-    /// Makes the run that begins at this number one with the run before it, if they can be.
-    fn join(&mut self, author: Author, from: u32) {
-        let Some(own) = self.runs.get_mut(&author) else { return };
-        let place = run_at(own, from).saturating_sub(1);
-        if place == 0 || own[place].from != from || !own[place].continues(author, &own[place - 1]) {
-            return;
-        }
-        let run = own.remove(place);
-        own[place - 1].length += run.length;
-        if let (Some(text), Some(more)) = (&mut own[place - 1].text, &run.text) {
-            text.push_str(more);
-        }
-        self.size.bytes -= RUN_BYTES;
-        self.size.parts -= 1;
+/// Likewise, without the units of these ranges, which are in order and apart.
+fn append_without(runs: &mut Vec<Run>, author: Author, run: Run, ranges: &[UnitRange]) {
+    let first = ranges.partition_point(|range| range.end() <= run.from);
+    let mut inside = ranges[first..].iter().take_while(|range| range.from < run.end()).peekable();
+    if run.text.is_none() || inside.peek().is_none() {
+        return append(runs, author, run);
     }
+    let mut stretches = Stretches::of(author, &run);
+    for range in inside {
+        let kept = stretches.take_run(range.from);
+        let gone = stretches.take_run(range.end()).map(|gone| Run { text: None, ..gone });
+        kept.into_iter().chain(gone).for_each(|part| append(runs, author, part));
+    }
+    stretches.take_run(run.end()).into_iter().for_each(|part| append(runs, author, part));
 }
 
 /// Units of one author, looked at without the rest of their text.
@@ -228,10 +214,10 @@ impl Window {
         runs
     }
 
-    /// What of an insertion is within.
-    pub(super) fn insert(&self, runs: &mut Runs, own: &Insertion) {
-        if own.first.author == self.0.author {
-            self.push(runs, own.first.number, own.length(), (own.left, own.right), Some(&own.text));
+    /// What of an edit's insertion is within.
+    pub(super) fn insert(&self, runs: &mut Runs, recent: &Recent) {
+        if let Some((units, own)) = recent.inserted().filter(|(units, _)| units.author == self.0.author) {
+            self.push(runs, units.from, units.length, (own.left, own.right), Some(&own.text));
         }
     }
 
@@ -239,7 +225,7 @@ impl Window {
     pub(super) fn remove(&self, runs: &mut Runs, own: &UnitRange) {
         let (from, end) = (own.from.max(self.0.from), own.end().min(self.0.end()));
         if own.author == self.0.author && from < end {
-            runs.remove(&UnitRange { author: own.author, from, length: end - from });
+            runs.remove(&[UnitRange { author: own.author, from, length: end - from }]);
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::pair::byte_of;
 use super::runs::Runs;
+use super::stretches::Stretches;
 use super::{Author, Edit, Insertion, Run, Text, Unit, UnitRange};
 
 impl Text {
@@ -12,9 +13,9 @@ impl Text {
     /// unit under the name of one of these: an edit that was taken back leaves its names to the next, and another history of a store has names of its own.
     pub fn since(&self, earlier: &Text) -> Option<Vec<Arc<Edit>>> {
         if Arc::ptr_eq(&self.folded, &earlier.folded) {
-            let more = self.tail.iter().filter(|edit| !earlier.tail.contains(edit));
-            let subset = earlier.tail.iter().all(|edit| self.tail.contains(edit));
-            return subset.then(|| more.cloned().collect());
+            let more = self.tail.iter().filter(|recent| !earlier.tail.contains(recent));
+            let subset = earlier.tail.iter().all(|recent| self.tail.contains(recent));
+            return subset.then(|| more.map(|recent| recent.edit.clone()).collect());
         }
         let (now, before) = (self.folded_whole(), earlier.folded_whole());
         let removed = removed_since(&now, &before)?;
@@ -61,7 +62,7 @@ fn insertions(author: Author, run: &Run, from: u32) -> Vec<Arc<Edit>> {
     let mut at = run.from.max(from);
     let gone;
     let mut rest = match &run.text {
-        Some(text) => &text[byte_of(text, at - run.from)..],
+        Some(text) => &text[byte_of(text, run.length, at - run.from)..],
         None => {
             gone = GONE.repeat((run.end() - at) as usize);
             &gone
@@ -78,40 +79,6 @@ fn insertions(author: Author, run: &Run, from: u32) -> Vec<Arc<Edit>> {
         edits.push(Arc::new(Edit { inserted: Some(inserted), removed: Vec::new() }));
     }
     edits
-}
-
-/// Units of a run, one stretch after the other.
-struct Stretches<'a> {
-    author: Author,
-    run: &'a Run,
-    at: u32,
-    rest: Option<&'a str>,
-}
-
-impl<'a> Stretches<'a> {
-    fn of(author: Author, run: &'a Run) -> Stretches<'a> {
-        Stretches { author, run, at: run.from, rest: run.text.as_deref() }
-    }
-
-    fn left(&self) -> Option<Unit> {
-        if self.at == self.run.from { self.run.left } else { Some(Unit::new(self.author, self.at - 1)) }
-    }
-
-    /// What is there up to a number. Nothing, if it was removed.
-    fn take(&mut self, end: u32) -> Option<&'a str> {
-        let units = end - std::mem::replace(&mut self.at, end);
-        let rest = self.rest?;
-        let (part, rest) = rest.split_at(byte_of(rest, units));
-        self.rest = Some(rest);
-        Some(part)
-    }
-
-    /// Whether both have the same units up to a number, as far as they are known.
-    fn are_as(&mut self, other: &mut Stretches<'_>, end: u32) -> bool {
-        let neighbours = self.left() == other.left() && self.run.right == other.run.right;
-        let texts = [self.take(end), other.take(end)];
-        neighbours && (texts[0] == texts[1] || texts.contains(&None))
-    }
 }
 
 /// What is removed now and was not before. None if anything was there, or was removed, that is not so now, or was another unit.

@@ -1,10 +1,12 @@
 //! How large a text is: what its runs say, and how many they are.
 //!
 //! Invariant: the size is that of the text, not of how much of it is folded: equal texts have one size. What an edit adds or takes shows in the units
-//! that it names and in those beside them, so it is counted there, and the rest is not looked at.
+//! that it names and in those beside them, so it is counted there, and the rest is not looked at. That takes the parts of the edit times those of the
+//! tail, which are few: an edit of many is not counted here.
 
+use super::recent::Recent;
 use super::runs::{Runs, Window};
-use super::{Edit, Insertion, Text, UnitRange};
+use super::{Run, Text, UnitRange};
 
 /// Of a text in as few runs as can be.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -14,8 +16,12 @@ pub(super) struct Size {
 }
 
 impl Size {
+    pub(super) fn of(runs: &[Run]) -> Size {
+        Size { bytes: runs.iter().map(Run::size_bytes).sum(), parts: runs.len() }
+    }
+
     /// This, once a part of it that was of one size is of another.
-    fn with(self, before: Size, after: Size) -> Size {
+    pub(super) fn with(self, before: Size, after: Size) -> Size {
         let with = |own: usize, before: usize, after: usize| own + after - before;
         Size { bytes: with(self.bytes, before.bytes, after.bytes), parts: with(self.parts, before.parts, after.parts) }
     }
@@ -23,34 +29,35 @@ impl Size {
 
 impl Text {
     /// The size once this edit, which fits, is applied.
-    pub(super) fn size_after(&self, edit: &Edit) -> Size {
+    pub(super) fn size_after(&self, coming: &Recent) -> Size {
         let mut size = self.size;
-        if let Some(own) = &edit.inserted {
-            let end = UnitRange { author: own.first.author, from: own.first.number, length: own.length() };
-            let (before, mut runs) = self.around(&end, None);
+        if let Some((units, own)) = coming.inserted() {
+            let (before, mut runs) = self.around(&units, None);
             runs.insert(own);
             size = size.with(before, runs.size());
         }
         // Two ranges of one edit are apart: what is beside both is changed by neither.
-        for range in &edit.removed {
-            let (before, mut runs) = self.around(range, edit.inserted.as_ref());
-            runs.remove(range);
+        for range in &coming.edit.removed {
+            let (before, mut runs) = self.around(range, Some(coming));
+            runs.remove(&[*range]);
             size = size.with(before, runs.size());
         }
         size
     }
 
     /// The units of a range, and the one on each side, with those that come in first. And how large that is.
-    fn around(&self, range: &UnitRange, coming: Option<&Insertion>) -> (Size, Runs) {
+    fn around(&self, range: &UnitRange, coming: Option<&Recent>) -> (Size, Runs) {
+        #[cfg(test)]
+        super::looks::count(self.tail_parts());
         let from = range.from.saturating_sub(1);
         let length = range.end().saturating_add(1) - from;
         let window = Window(UnitRange { from, length, ..*range });
         let mut runs = window.of(&self.folded);
-        for edit in &self.tail {
-            edit.inserted.iter().for_each(|own| window.insert(&mut runs, own));
-            edit.removed.iter().for_each(|own| window.remove(&mut runs, own));
+        for recent in &self.tail {
+            window.insert(&mut runs, recent);
+            recent.edit.removed.iter().for_each(|own| window.remove(&mut runs, own));
         }
-        coming.into_iter().for_each(|own| window.insert(&mut runs, own));
+        coming.into_iter().for_each(|recent| window.insert(&mut runs, recent));
         (runs.size(), runs)
     }
 }

@@ -142,31 +142,58 @@ fn a_text_with_other_units_under_the_same_names_did_not_grow_out_of_the_earlier_
     assert!(!grown(&[first, typed(2, 0, Some((1, 0)), "cd")]), "it is not removed");
 }
 
+#[test]
+fn an_edit_that_removes_many_ranges_costs_what_it_is_long_and_not_its_square() {
+    let count = 20_000;
+    let every_other = |first: u32| {
+        let range = |at| UnitRange { author: Author(1), from: first + 4 * at, length: 1 };
+        Arc::new(Edit { inserted: None, removed: (0..count).map(range).collect() })
+    };
+    for (letters, gone) in [("abcd", true), ("abcd", false), ("a\u{1fa91}c", false)] {
+        let mut text = after(&[typed(1, 0, None, &letters.repeat(count as usize))]);
+        text.apply(&removal(1, 0, if gone { 4 * count } else { 1 }));
+        let before = looks::so_far();
+        for (number, first) in [0, 3, 0].into_iter().enumerate() {
+            // So that there is a tail to look at.
+            (0..20).for_each(|letter| text.apply(&typed(2 + number as u32, letter, None, "x")));
+            let edit = every_other(first);
+            assert_eq!(text.check(&edit), Ok(()));
+            text.apply(&edit);
+        }
+        let looks = looks::so_far() - before;
+        assert!(looks <= 3 * count as usize * 4 * Text::TAIL, "{looks} looks");
+    }
+}
+
 proptest! {
-    /// Random edits, of which those that fit are applied: how many of them are folded in makes no difference.
+    /// Random edits, of which those that fit are applied: how many of them are folded in makes no difference, nor how many ranges go in one of them.
     #[test]
     fn what_a_text_is_does_not_depend_on_what_is_folded(
-        steps in prop::collection::vec((1u32..4, any::<u32>(), any::<u32>(), 0u32..3, "[a\u{1fa91}]{0,2}"), 1..200),
+        steps in prop::collection::vec((1u32..4, any::<u32>(), any::<u32>(), (0u32..3, 1u32..20), "[a\u{1fa91}]{0,2}"), 1..200),
         at in any::<prop::sample::Index>(),
     ) {
-        let (mut text, mut log) = (Text::default(), Vec::new());
-        for (author, left, other, removed, inserted) in steps {
+        let (mut text, mut one_by_one, mut log) = (Text::default(), Text::default(), Vec::new());
+        for (author, left, other, (removed, ranges), inserted) in steps {
             let from = Author(other % 3 + 1);
             let length = removed.min(text.count(from));
             let start = left % (text.count(from) - length + 1);
-            let removed = (length > 0).then_some(UnitRange { author: from, from: start, length });
+            let places = (0..ranges).map(|place| start + place * (length + 1)).take_while(|at| length > 0 && at + length <= text.count(from));
+            let removed: Vec<UnitRange> = places.map(|at| UnitRange { author: from, from: at, length }).collect();
             let beside = Author(left % 3 + 1);
             let left = text.count(beside).checked_sub(1).map(|last| Unit::new(beside, other % (last + 1)));
             let first = Unit::new(Author(author), text.count(Author(author)));
             let inserted = (!inserted.is_empty()).then(|| Insertion { first, left, right: None, text: inserted.into() });
-            let edit = Arc::new(Edit { inserted, removed: removed.into_iter().collect() });
+            let edit = Arc::new(Edit { inserted, removed });
             if edit.check().is_ok() && text.check(&edit).is_ok() {
                 text.apply(&edit);
+                one_by_one.apply(&Arc::new(Edit { inserted: edit.inserted.clone(), removed: Vec::new() }));
+                edit.removed.iter().for_each(|range| one_by_one.apply(&removal(range.author.0, range.from, range.length)));
                 log.push(edit);
             }
         }
         let folded = Text::from_runs(text.runs()).expect("edits lead to it");
         prop_assert_eq!(&folded, &text);
+        prop_assert_eq!(&one_by_one, &text);
         prop_assert_eq!((text.size_bytes(), text.parts()), (folded.size_bytes(), folded.parts()));
         prop_assert_eq!(folded.size_bytes(), folded.runs().values().flatten().map(|run| 24 + run.text.as_ref().map_or(0, String::len)).sum::<usize>());
         prop_assert_eq!(after(&text.edits()), text.clone());
