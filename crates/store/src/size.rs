@@ -1,6 +1,6 @@
 //! How large rows and transactions may be, whatever store keeps them: a row has to fit into a frame of a gateway.
 
-use iolite_values::{CellState, Row, Write};
+use iolite_values::{CellState, Operation, Row, Write};
 
 /// The largest row, by [`row_bytes`].
 pub const ROW_BYTES_MAX: usize = 1 << 20;
@@ -23,7 +23,88 @@ pub fn row_bytes(row: &Row) -> usize {
     row.size_bytes() + ELEMENT_BYTES * (1 + elements.sum::<usize>())
 }
 
-/// A bound on what an operation adds to its row.
+/// A bound on what an operation adds to its row, by [`row_bytes`], whatever the row holds.
 pub fn growth_bytes(write: &Write) -> usize {
-    ELEMENT_BYTES + write.operation.size_bytes()
+    let (bytes, elements) = match &write.operation {
+        Operation::Edit(edit) => (edit.growth_bytes(), edit.growth_parts()),
+        operation @ (Operation::Create
+        | Operation::Delete
+        | Operation::Put(_)
+        | Operation::Assign(_)
+        | Operation::Add(_)
+        | Operation::PutTotal(_)
+        | Operation::Insert(_)
+        | Operation::Remove(_)
+        | Operation::Append { .. }
+        | Operation::SetAt { .. }
+        | Operation::PutEntry { .. }
+        | Operation::RemoveEntry { .. }) => (operation.size_bytes(), 1),
+    };
+    Row::CELL_BYTES + bytes + ELEMENT_BYTES * elements
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::{
+        Author, Cell, ColumnId, Edit, Insertion, ListOrder, RowKey, TableId, Text, Unit, UnitRange, Value,
+    };
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// An edit of this text: it inserts behind some unit, and removes ranges of one length and as far apart.
+    fn edit(text: &Text, (one, other): (u32, u32), inserted: &str) -> Edit {
+        let (author, from) = (Author(one % 3 + 1), Author(other % 3 + 1));
+        let first = Unit::new(author, text.count(author));
+        let left = text.count(from).checked_sub(1).map(|last| Unit::new(from, one % (last + 1)));
+        let inserted = (!inserted.is_empty()).then(|| Insertion { first, left, right: None, text: inserted.into() });
+        let length = one / 3 % 3 + 1;
+        let ranges = (0..other % 40).map(|place| UnitRange { author: from, from: 2 * length * place, length });
+        Edit { inserted, removed: ranges.take_while(|range| range.end() <= text.count(from)).collect() }
+    }
+
+    fn operation(row: &Row, kind: u32, (one, other): (u32, u32), content: &str) -> (ColumnId, Operation) {
+        let (value, key) = (Value::from(content), other.to_string().into());
+        let column = ColumnId(kind / 2 + 1);
+        let operation = match kind {
+            0 => Operation::Put(value),
+            2 => Operation::Assign(value),
+            4 => Operation::Add(i64::from(one)),
+            5 => Operation::PutTotal(i64::from(one)),
+            6 => Operation::Insert(value),
+            7 => Operation::Remove(value),
+            8 => Operation::Append { value, order: ListOrder::Commit },
+            9 => Operation::SetAt { index: one % 4, value },
+            10 => Operation::PutEntry { key, value },
+            11 => Operation::RemoveEntry { key },
+            12 => return (ColumnId::ROW, Operation::Create),
+            13 => return (ColumnId::ROW, Operation::Delete),
+            _ => {
+                let column = ColumnId(one % 2 + 20);
+                let text = match row.cell(column) {
+                    Some(CellState::Text(text)) => text.clone(),
+                    _ => Text::default(),
+                };
+                return (column, Operation::Edit(edit(&text, (one, other), content).into()));
+            }
+        };
+        (column, operation)
+    }
+
+    proptest! {
+        #[test]
+        fn no_operation_adds_more_to_a_row_than_is_said(
+            steps in prop::collection::vec((0u32..60, any::<(u32, u32)>(), "[a\u{1fa91}]{0,4}|a{0,80}"), 1..60),
+        ) {
+            let mut row = Row::default();
+            for (kind, numbers, content) in steps {
+                let (column, operation) = operation(&row, kind, numbers, &content);
+                let key = RowKey::new(&[Value::Int(1)]).expect("short");
+                let write = Write { cell: Cell { table: TableId(1), row: key, column }, operation };
+                let before = row_bytes(&row);
+                row.apply(column, &write.operation).expect("each column has its type");
+                prop_assert!(row_bytes(&row) <= before + growth_bytes(&write), "{} after {before}: {write:?}", row_bytes(&row));
+            }
+        }
+    }
 }

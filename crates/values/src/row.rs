@@ -14,6 +14,9 @@ pub struct Row {
 }
 
 impl Row {
+    /// What a cell takes beside its content.
+    pub const CELL_BYTES: usize = 4;
+
     /// A row as a peer or a disk described it.
     pub fn from_parts(exists: bool, cells: BTreeMap<ColumnId, CellState>) -> Row {
         Row { exists, cells }
@@ -61,7 +64,7 @@ impl Row {
 
     /// Bytes of content, for limits and accounting.
     pub fn size_bytes(&self) -> usize {
-        1 + self.cells.values().map(|state| 4 + state.size_bytes()).sum::<usize>()
+        1 + self.cells.values().map(|state| Row::CELL_BYTES + state.size_bytes()).sum::<usize>()
     }
 }
 

@@ -37,7 +37,7 @@ pub struct VersionedRow {
     /// The last commit that the base reflects.
     base_at: Timestamp,
     past: Option<Past>,
-    /// Not below what `row_bytes` says of the latest state.
+    /// Not below what `row_bytes` says of the latest state: no operation adds more to that than `growth_bytes` says of it.
     bytes_bound: usize,
 }
 
@@ -77,7 +77,7 @@ impl VersionedRow {
         self.past.iter().flat_map(move |past| past.history.range(past.count_through(at)..))
     }
 
-    /// Not below what the latest state takes in a checkpoint.
+    /// Not below what `row_bytes` says of the latest state, and the same where it is past half of the limit.
     pub fn bytes_bound(&self) -> usize {
         self.bytes_bound
     }

@@ -33,7 +33,7 @@ pub(super) struct Runs {
 }
 
 /// What a run takes beside its text.
-const RUN_BYTES: usize = 24;
+pub(super) const RUN_BYTES: usize = 24;
 
 impl Run {
     pub fn end(&self) -> u32 {

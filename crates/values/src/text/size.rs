@@ -5,8 +5,8 @@
 //! tail, which are few: an edit of many is not counted here.
 
 use super::recent::Recent;
-use super::runs::{Runs, Window};
-use super::{Run, Text, UnitRange};
+use super::runs::{RUN_BYTES, Runs, Window};
+use super::{Edit, Run, Text, UnitRange};
 
 /// Of a text in as few runs as can be.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -24,6 +24,18 @@ impl Size {
     pub(super) fn with(self, before: Size, after: Size) -> Size {
         let with = |own: usize, before: usize, after: usize| own + after - before;
         Size { bytes: with(self.bytes, before.bytes, after.bytes), parts: with(self.parts, before.parts, after.parts) }
+    }
+}
+
+impl Edit {
+    /// How many runs it adds to a text, at most: an insertion is one, and a removal inside of a run makes three of it.
+    pub fn growth_parts(&self) -> usize {
+        usize::from(self.inserted.is_some()) + 2 * self.removed.len()
+    }
+
+    /// By how many bytes of content a text grows by it, at most.
+    pub fn growth_bytes(&self) -> usize {
+        self.inserted.as_ref().map_or(0, |own| own.text.len()) + RUN_BYTES * self.growth_parts()
     }
 }
 

@@ -11,7 +11,7 @@ use super::bench::{
     Bench, Prepared, Said, accepted, add, at, blind, cell, completion, id, objected, prepare, put, read, reading, write,
 };
 use super::group::{Trio, id_of};
-use crate::journal::{Completed, CompletedDecision, JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX};
+use crate::journal::{Completed, CompletedDecision, JournalRecord, RECORD_BYTES_MAX, ROW_BYTES_MAX, row_bytes};
 use crate::node::{Answer, Ask, Objection, Opened, Outcome, Term};
 
 #[test]
@@ -273,6 +273,25 @@ fn a_text_that_is_replaced_again_and_again_stays_as_large_as_it_is() {
         let edit = Operation::Edit(Edit { inserted, removed: before.into_iter().collect() }.into());
         bench.commit(&blind(u64::from(save) + 1, vec![write(1, edit)]), at(u64::from(save) + 1));
     }
+}
+
+#[test]
+fn a_text_does_not_grow_past_it_by_what_is_removed() {
+    let mut bench = Bench::new();
+    let edit = |counter: u64, inserted, removed| {
+        blind(counter, vec![write(1, Operation::Edit(Edit { inserted, removed }.into()))])
+    };
+    let first = Unit::new(Author(1), 0);
+    let letters = Insertion { first, left: None, right: None, text: "x".repeat(100_000).into() };
+    bench.commit(&edit(1, Some(letters), Vec::new()), at(1));
+    // Each letter that goes makes two runs of one.
+    let every_other = |from: u32| (0..1000).map(move |place| UnitRange::one(Unit::new(Author(1), from + 2 * place)));
+    let removal = |save: u32| edit(u64::from(save) + 2, None, every_other(2000 * save).collect());
+    let refusal = Refusal::RowTooLarge { table: cell(1).table, key: cell(1).row.clone(), bytes_max: ROW_BYTES_MAX };
+    let prepared: Vec<Prepared> = (0..26).map(|save| bench.prepare(&removal(save), at(u64::from(save) + 2))).collect();
+    assert_eq!(prepared.last(), Some(&Prepared::Refused(refusal)));
+    let row = bench.replica.versions().row(cell(1).table, &cell(1).row).unwrap();
+    assert!((ROW_BYTES_MAX - 100_000..=ROW_BYTES_MAX).contains(&row_bytes(row.latest())));
 }
 
 #[test]
