@@ -153,20 +153,23 @@ mod tests {
         assert_eq!(violation.map(|violation| violation.invariant), Some(Invariant::LastState));
     }
 
-    /// A seed in whose last history texts were edited.
-    const EDITED: u64 = 2;
+    /// A seed in whose last history texts were edited. Another change may shift that: then the next one is found from here, in more time.
+    const EDITED: u64 = 4;
 
     #[test]
     fn a_text_that_clients_show_or_replicas_have_otherwise_is_found() {
-        let mut world = at_the_end_of(EDITED);
-        let shown = world.pages_shown();
-        let end = checker::check(&world.history).expect("the seed passes");
-        let found = |model: &Model| {
-            let checks = [checker::check_shown(&shown, model), checker::check_stored(&world, model)];
-            checks.map(|checked| checked.err().map(|violation| violation.invariant))
-        };
-        assert_eq!(found(&end), [None, None]);
-        assert_eq!(found(&Model::default()), [Some(Invariant::Texts), Some(Invariant::Texts)]);
+        let are_found = (EDITED..EDITED + 40).any(|seed| {
+            let mut world = at_the_end_of(seed);
+            let shown = world.pages_shown();
+            let end = checker::check(&world.history).expect("the seed passes");
+            let found = |model: &Model| {
+                let checks = [checker::check_shown(&shown, model), checker::check_stored(&world, model)];
+                checks.map(|checked| checked.err().map(|violation| violation.invariant))
+            };
+            assert_eq!(found(&end), [None, None]);
+            found(&Model::default()) == [Some(Invariant::Texts), Some(Invariant::Texts)]
+        });
+        assert!(are_found);
     }
 
     #[test]
