@@ -46,10 +46,7 @@ struct State {
 
 impl Kind {
     fn of(request: &Request) -> Kind {
-        match request {
-            Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => Kind::Commit,
-            Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. } => Kind::Read,
-        }
+        if request.only_reads() { Kind::Read } else { Kind::Commit }
     }
 }
 

@@ -56,3 +56,13 @@ pub enum Request {
     /// The client needs no completion record up to this counter any more.
     Acknowledge { client: ClientId, through: Counter },
 }
+
+impl Request {
+    /// Whether nothing comes of it but the reply. Of a validation more does: it holds against commits that come later.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => false,
+            Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. } => true,
+        }
+    }
+}

@@ -32,7 +32,7 @@ impl Coordinator {
 
     /// Nobody waits for it any more. What may change the store is seen through all the same.
     pub(super) fn give_up(&mut self, id: RequestId) {
-        self.waiting.retain(|(_, own, request)| *own != id || !only_reads(request));
+        self.waiting.retain(|(_, own, request)| *own != id || !request.only_reads());
         self.end_reading(id);
     }
 
@@ -84,13 +84,5 @@ impl Coordinator {
             self.questions.drop_all(own.questions);
         }
         self.reply(request, Reply::Acknowledged);
-    }
-}
-
-/// Whether nothing comes of it but the reply.
-fn only_reads(request: &Request) -> bool {
-    match request {
-        Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => false,
-        Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. } => true,
     }
 }
