@@ -1,6 +1,6 @@
 //! A few seeds, as a first check of every change. `iolite simulate` runs many.
 
-use iolite_simulation::{Broken, Invariant, Report, Simulated, run, run_whole};
+use iolite_simulation::{Broken, Invariant, Report, Simulated, Violation, run, run_whole};
 
 #[test]
 fn a_few_seeds_pass() {
@@ -18,10 +18,11 @@ fn equal_seeds_give_equal_runs() {
 
 #[test]
 fn the_anomaly_of_figure_9_is_told_as_a_timeline() {
-    let found = (25..=60).map(|seed| run(seed, Broken::ValidateAsFigure9)).find(|outcome| outcome.violation.is_some());
+    let mut runs = (20..=100).map(|seed| run(seed, Broken::ValidateAsFigure9));
+    // What it lets through shows at weaker levels too, and then as another mistake.
+    let is_a_cycle = |violation: &Violation| violation.invariant == Invariant::Strictness;
+    let found = runs.find(|outcome| outcome.violation.as_ref().is_some_and(is_a_cycle));
     let outcome = found.expect("one of the seeds finds it");
-    let violation = outcome.violation.expect("it is the one that was found");
-    assert_eq!(violation.invariant, Invariant::Strictness, "{violation}");
     let timeline = outcome.timeline.expect("a cycle is told");
     // In this order: who is told first began first, and the other one comes before it all the same.
     let steps = [
