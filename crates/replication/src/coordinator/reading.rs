@@ -6,20 +6,24 @@
 //! - a part without an answer has one open question or one timer, so it is asked for once.
 
 mod merging;
+mod part;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::Now;
-use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RequestId, RowAt, TooOld};
+use iolite_store::{ReadLimit, Refusal, Reply, RequestId};
 use iolite_values::{ClientId, Counter, Direction, Interest, KeyRange, Query, Timestamp};
+
+pub(super) use part::PartId;
+use part::{Part, first_piece_of};
 
 use super::Coordinator;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use crate::completions::{completions_table, outcomes_after};
-use crate::node::{Answer, Ask, Changed, ReplicaId, ShardId, Split};
+use crate::node::{Answer, Ask, ShardId, Split};
 use crate::shards::ShardMap;
 
 /// When all replicas are behind, they are asked again after this long.
@@ -45,10 +49,6 @@ struct Reading {
     parts: Vec<Part>,
     last_part: PartId,
 }
-
-/// Names a part among those of its reading. Never used again in it: when a shard ends, what is to come of it comes in parts of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct PartId(usize);
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -84,42 +84,6 @@ impl Kind {
     }
 }
 
-#[derive(Clone, Debug)]
-struct Part {
-    id: PartId,
-    shard: ShardId,
-    ask: Ask,
-    /// Whom to ask next.
-    next: Vec<ReplicaId>,
-    /// The last question for it.
-    question: Option<u64>,
-    /// What has come, and what is asked for follows.
-    begun: Begun,
-    answer: Option<Found>,
-}
-
-/// The pieces that have come.
-#[derive(Clone, Debug, Default)]
-struct Begun {
-    rows: Vec<RowAt>,
-    /// Of the rows.
-    size: Size,
-    commits: Vec<Commit>,
-}
-
-/// How much rows are.
-#[derive(Clone, Copy, Debug, Default)]
-struct Size {
-    rows: usize,
-    bytes: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Found {
-    Rows(Result<ReadReply, TooOld>),
-    Changes(Result<Vec<Commit>, TooOld>),
-}
-
 impl Readings {
     pub fn len(&self) -> usize {
         self.open.len()
@@ -150,7 +114,7 @@ impl Coordinator {
             Interest::Query(query) => Some(query.clone()),
             Interest::Cell(_) | Interest::Range { .. } => None,
         };
-        let (at, piece) = (kind.at(), piece_of(limit, Size::default()));
+        let (at, piece) = (kind.at(), first_piece_of(limit));
         let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit: piece }));
         self.begin_reading(now, request, kind, query, parts.collect());
     }
@@ -302,86 +266,10 @@ impl Coordinator {
     }
 }
 
-impl Part {
-    /// Takes a piece. Says whether the next one is to be asked for.
-    fn take(&mut self, kind: Kind, answer: Answer) -> bool {
-        let rest = match answer {
-            Answer::Read(Ok(reply)) => self.take_rows(kind, reply),
-            Answer::Changes(Ok(changed)) => self.take_commits(kind, changed),
-            Answer::Read(Err(too_old)) => {
-                self.answer = Some(Found::Rows(Err(too_old)));
-                None
-            }
-            Answer::Changes(Err(too_old)) => {
-                self.answer = Some(Found::Changes(Err(too_old)));
-                None
-            }
-            _ => None,
-        };
-        let Some(rest) = rest else { return false };
-        self.ask = rest;
-        self.next.clear();
-        true
-    }
-
-    fn take_rows(&mut self, kind: Kind, reply: ReadReply) -> Option<Ask> {
-        let (at, Some(whole), Ask::ReadAt { interest, limit, .. }) = (kind.at(), kind.limit(), &self.ask) else {
-            return None;
-        };
-        let size = Size::of(&reply.rows);
-        // A replica of the release before does not say it.
-        let is_cut = reply.is_cut || size.is_past(*limit);
-        let last = reply.rows.last().filter(|_| is_cut);
-        let rest = last.and_then(|last| rest_of(interest, last, limit.direction));
-        self.begun.add(reply.rows, size);
-        let come = self.begun.size;
-        let rest = rest.filter(|_| !come.is_past(whole));
-        let rest = rest.map(|interest| Ask::ReadAt { interest, at, limit: piece_of(whole, come) });
-        if rest.is_none() {
-            let (rows, is_cut) = (std::mem::take(&mut self.begun.rows), come.is_past(whole));
-            self.answer = Some(Found::Rows(Ok(ReadReply { at, rows, is_cut })));
-        }
-        rest
-    }
-
-    fn take_commits(&mut self, kind: Kind, changed: Changed) -> Option<Ask> {
-        let (Kind::Changes { through }, Ask::Changes { interests, after, .. }) = (kind, &self.ask) else { return None };
-        self.begun.commits.extend(changed.commits);
-        if changed.through < through && changed.through > *after {
-            return Some(Ask::Changes { interests: interests.clone(), after: changed.through, through });
-        }
-        self.answer = Some(Found::Changes(Ok(std::mem::take(&mut self.begun.commits))));
-        None
-    }
-
-    /// What is to come of it, of the shards that have its rows now.
-    fn asks_in_parts(&self, map: &ShardMap, split: &Split) -> Vec<(ShardId, Ask)> {
-        match &self.ask {
-            Ask::ReadAt { interest, at, limit } => {
-                let parts = parts_of(map, interest).into_iter();
-                parts.map(|(shard, interest)| (shard, Ask::ReadAt { interest, at: *at, limit: *limit })).collect()
-            }
-            _ => [split.lower(), split.upper()].map(|group| (group.shard, self.ask.clone())).into(),
-        }
-    }
-
-    /// What has come of it is all of it, if anything has.
-    fn ended(mut self) -> Option<Part> {
-        let Begun { rows, size: _, commits } = std::mem::take(&mut self.begun);
-        let found = match &self.ask {
-            Ask::ReadAt { at, .. } if !rows.is_empty() => Found::Rows(Ok(ReadReply { at: *at, rows, is_cut: false })),
-            Ask::Changes { .. } if !commits.is_empty() => Found::Changes(Ok(commits)),
-            _ => return None,
-        };
-        Some(Part { answer: Some(found), ..self })
-    }
-}
-
 impl Reading {
     fn asking(&mut self, shard: ShardId, ask: Ask) -> Part {
-        self.last_part = PartId(self.last_part.0 + 1);
-        let (id, next, begun) = (self.last_part, Vec::new(), Begun::default());
-        Part { id, shard, ask, next, question: None, begun, answer: None }
+        self.last_part = self.last_part.next();
+        Part::new(self.last_part, shard, ask)
     }
 
     /// Returns the parts that are to be asked for now. What has come of the shard that has ended stays.
@@ -416,33 +304,6 @@ impl Reading {
     }
 }
 
-impl Begun {
-    fn add(&mut self, rows: Vec<RowAt>, size: Size) {
-        self.rows.extend(rows);
-        self.size = Size { rows: self.size.rows + size.rows, bytes: self.size.bytes + size.bytes };
-    }
-}
-
-impl Size {
-    fn of(rows: &[RowAt]) -> Size {
-        Size { rows: rows.len(), bytes: rows.iter().map(|row| row.row.size_bytes()).sum() }
-    }
-
-    /// Whether it passes a limit, so that there may be more.
-    fn is_past(self, limit: ReadLimit) -> bool {
-        self.rows > limit.rows || self.bytes > limit.bytes
-    }
-}
-
-/// What of a limit is asked for at a time, when so much has come.
-fn piece_of(limit: ReadLimit, come: Size) -> ReadLimit {
-    ReadLimit {
-        rows: limit.rows.saturating_sub(come.rows).min(READ_ROWS_MAX),
-        bytes: limit.bytes.saturating_sub(come.bytes).min(READ_BYTES_MAX),
-        direction: limit.direction,
-    }
-}
-
 /// The parts of an interest that shards have.
 fn parts_of(map: &ShardMap, interest: &Interest) -> Vec<(ShardId, Interest)> {
     match interest {
@@ -454,20 +315,6 @@ fn parts_of(map: &ShardMap, interest: &Interest) -> Vec<(ShardId, Interest)> {
         Interest::Query(query) => {
             let parts = map.of_range(query.table, &query.row_keys()).into_iter();
             parts.map(|(shard, keys)| (shard, Interest::Query(Arc::new(query.within(&keys))))).collect()
-        }
-    }
-}
-
-/// What of an interest comes behind a row of it.
-fn rest_of(interest: &Interest, last: &RowAt, direction: Direction) -> Option<Interest> {
-    match interest {
-        Interest::Cell(_) => None,
-        Interest::Range { table, range } => {
-            Some(Interest::Range { table: *table, range: range.behind(last.key.as_bytes(), direction) })
-        }
-        Interest::Query(query) => {
-            let last = query.index_key(&last.key, &last.row);
-            Some(Interest::Query(Arc::new(query.with_range(query.range.behind(last.as_bytes(), direction)))))
         }
     }
 }

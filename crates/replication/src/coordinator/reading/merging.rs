@@ -7,7 +7,7 @@ use std::sync::Arc;
 use iolite_store::{Commit, Completion, ReadLimit, ReadReply, RowAt, TooOld};
 use iolite_values::{Counter, Direction, Query, Timestamp, TransactionId};
 
-use super::Found;
+use super::part::Found;
 use crate::completions::CompletionRow;
 
 /// The rows of the parts in the order that was asked for, through the one that passes the limit. A part that is cut has more than the limit allows, as they
