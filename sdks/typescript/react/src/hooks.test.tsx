@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { container } from "./testing/page.js";
 
-import type { Reactive } from "@iolite/client";
+import type { Reactive, View } from "@iolite/client";
 import { act, type ReactNode, StrictMode } from "react";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";
 import { renderToString } from "react-dom/server";
@@ -17,6 +17,7 @@ import {
   useReactive,
   type ReactiveResult,
   useRefused,
+  useUnconfirmed,
 } from "./index.js";
 import { ReactiveStore } from "./reactiveStore.js";
 import { FakeClient } from "./testing/fakeClient.js";
@@ -113,6 +114,31 @@ test("useReactive begins anew when its deps change, and never shows the data of 
   assert.deepEqual(seen.slice(shown).map(({ data }) => data).filter((data) => data === 1), []);
   await act(async () => client.observations.forEach((each) => each.become(ready(each.run()))));
   assert.equal(seen.at(-1)?.data, 2);
+  await act(async () => root.unmount());
+});
+
+test("useUnconfirmed tells a row whose pending changes are not confirmed", async () => {
+  const client = new FakeClient();
+  const seen: boolean[] = [];
+  function Show() {
+    seen.push(useUnconfirmed(() => "any" as unknown, []));
+    return null;
+  }
+  const root = await render(client, <Show />);
+  const become = (view: View, state: Reactive<unknown>): Promise<void> =>
+    act(async () => client.observations.filter((each) => each.view === view).forEach((each) => each.become(state)));
+  assert.equal(seen.at(-1), false, "nothing is shown yet");
+  await become("optimistic", ready({ title: "made here" }));
+  await become("confirmed", { status: "unavailable", data: undefined, error: undefined });
+  assert.equal(seen.at(-1), true, "the server has not said anything of it");
+  await become("confirmed", ready({ title: "before" }));
+  assert.equal(seen.at(-1), true);
+  await become("confirmed", ready({ title: "made here" }));
+  assert.equal(seen.at(-1), false);
+  await become("optimistic", ready(undefined));
+  assert.equal(seen.at(-1), true, "it is deleted here only");
+  await become("confirmed", ready(undefined));
+  assert.equal(seen.at(-1), false);
   await act(async () => root.unmount());
 });
 

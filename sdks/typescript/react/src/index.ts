@@ -21,3 +21,4 @@ export { useMutation } from "./useMutation.js";
 export { usePending } from "./usePending.js";
 export { type ReactiveResult, useReactive } from "./useReactive.js";
 export { useRefused } from "./useRefused.js";
+export { useUnconfirmed } from "./useUnconfirmed.js";
