@@ -35,6 +35,21 @@ pub enum ValueType {
     Id,
 }
 
+/// As schemas name them.
+impl fmt::Display for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ValueType::Null => "null",
+            ValueType::Bool => "bool",
+            ValueType::Int => "int",
+            ValueType::Float => "float",
+            ValueType::String => "string",
+            ValueType::Bytes => "bytes",
+            ValueType::Id => "id",
+        })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     #[error("NaN cannot be stored: it has no place in an order")]

@@ -1,7 +1,7 @@
 //! Whether keys, reads and writes fit the schema. Clients check before they send and gateways before they commit: the same rules.
 
 use super::{Column, ColumnType, QueryError, Scalar, Schema, Table};
-use crate::{ColumnId, Element, Interest, KeyError, Operation, Read, RowKey, TableId, Value, Write};
+use crate::{ColumnId, Element, Interest, KeyError, ListOrder, Operation, Read, RowKey, TableId, Value, Write};
 
 /// Why a read or write does not fit the schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum OperationError {
     UnknownTable(TableId),
     #[error("table {table:?} has no column with the number {column:?}: the app's schema and the server's differ")]
     UnknownColumn { table: String, column: ColumnId },
-    #[error("column {column:?} of table {table:?} is a {is}, and {wants} was asked of it")]
+    #[error("column {column:?} of table {table:?} is a {is}, and it was asked {wants}")]
     Type { table: String, column: String, is: &'static str, wants: String },
     #[error("the key {key:?} does not fit the primary key of table {table:?}: {problem}")]
     Key { table: String, key: RowKey, problem: String },
@@ -39,7 +39,7 @@ impl Schema {
         if column.accepts(&write.operation) {
             return Ok(());
         }
-        let wants = format!("{:?}", write.operation);
+        let wants = in_words(&write.operation);
         Err(OperationError::Type { table: name.into(), column: column_name.into(), is: column.kind.name(), wants })
     }
 
@@ -72,7 +72,7 @@ impl Schema {
         if fits {
             return Ok(());
         }
-        let wants = format!("{element:?}");
+        let wants = part_in_words(element);
         Err(OperationError::Type { table: name.into(), column: column_name.into(), is: column.kind.name(), wants })
     }
 
@@ -116,7 +116,9 @@ impl Table {
             return Some(format!("it has {} values and the primary key {} columns", values.len(), self.key.len()));
         }
         let wrong = self.key_types().zip(values).zip(&self.key).find(|((scalar, value), _)| !scalar.holds(value));
-        wrong.map(|((scalar, value), column)| format!("column {column:?} is of type {}, not {value:?}", scalar.name()))
+        wrong.map(|((scalar, value), column)| {
+            format!("column {column:?} is of type {}, not {}", scalar.name(), value.kind())
+        })
     }
 
     fn find_column(&self, name: &str, id: ColumnId) -> Result<(&str, &Column), OperationError> {
@@ -161,4 +163,40 @@ impl Column {
             ) => false,
         }
     }
+}
+
+/// Of values their types only: they may be long, and others' secrets.
+fn in_words(operation: &Operation) -> String {
+    match operation {
+        Operation::Create => "to create the row".into(),
+        Operation::Delete => "to delete the row".into(),
+        Operation::Put(value) => format!("to put a value of type {}", value.kind()),
+        Operation::Assign(value) => format!("to assign a value of type {}", value.kind()),
+        Operation::Add(_) => "to add to a counter".into(),
+        Operation::PutTotal(_) => "to put a counter's total".into(),
+        Operation::Insert(value) => format!("to insert a member of type {}", value.kind()),
+        Operation::Remove(value) => format!("to remove a member of type {}", value.kind()),
+        Operation::Append { value, order: ListOrder::Strict } => {
+            format!("to append an element of type {} in strict order", value.kind())
+        }
+        Operation::Append { value, order: ListOrder::Commit } => {
+            format!("to append an element of type {} in the order of commits", value.kind())
+        }
+        Operation::SetAt { index: _, value } => format!("to set an element to a value of type {}", value.kind()),
+        Operation::PutEntry { key: _, value } => format!("to put an entry of type {}", value.kind()),
+        Operation::RemoveEntry { key: _ } => "to remove an entry".into(),
+        Operation::Edit(_) => "to edit a text".into(),
+    }
+}
+
+fn part_in_words(element: &Element) -> String {
+    let part = match element {
+        Element::Whole => "all that it holds".into(),
+        Element::Member(value) | Element::UpTo(value) => format!("a member of type {}", value.kind()),
+        Element::Entry(_) => "an entry".into(),
+        Element::Index(_) => "an element".into(),
+        Element::Slice { .. } => "a part of a list".into(),
+        Element::Author(_) => "what an author wrote".into(),
+    };
+    format!("for {part}")
 }
