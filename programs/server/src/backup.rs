@@ -1,6 +1,6 @@
 //! `iolite backup` and `iolite restore`.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context;
 use clap::Args;
@@ -8,7 +8,7 @@ use iolite_backup::{Manifest, Place, check_backup, restore_backup, take_backup};
 use iolite_host::{Clock, Metrics, allow_all_open_files};
 use iolite_node::{Directory, FIRST_NUMBER_OF_COMMANDS, StoreClient, StoreClientSettings};
 use iolite_replication::ShardMap;
-use iolite_values::CoordinatorId;
+use iolite_values::{CoordinatorId, Timestamp};
 
 use crate::logs;
 use crate::operator::Connection;
@@ -111,10 +111,10 @@ fn run(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
 
 fn described(manifest: &Manifest) -> String {
     let (backup, rows, tables) = (manifest.backup, manifest.rows(), manifest.tables.len());
-    let (records, bytes, at) = (manifest.clients.records, manifest.bytes(), manifest.at_unix_ms);
-    format!(
-        "backup {backup} as of {at} ms: {rows} rows of {tables} tables, {records} records of clients, {bytes} bytes,"
-    )
+    let (records, bytes) = (manifest.clients.records, manifest.bytes());
+    let at =
+        humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_micros(Timestamp::from_u64(manifest.at).micros()));
+    format!("backup {backup} as of {at}: {rows} rows of {tables} tables, {records} records of clients, {bytes} bytes,")
 }
 
 fn tell(text: &str) -> anyhow::Result<()> {
