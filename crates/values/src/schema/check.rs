@@ -167,36 +167,42 @@ impl Column {
 
 /// Of values their types only: they may be long, and others' secrets.
 fn in_words(operation: &Operation) -> String {
-    match operation {
-        Operation::Create => "to create the row".into(),
-        Operation::Delete => "to delete the row".into(),
-        Operation::Put(value) => format!("to put a value of type {}", value.kind()),
-        Operation::Assign(value) => format!("to assign a value of type {}", value.kind()),
-        Operation::Add(_) => "to add to a counter".into(),
-        Operation::PutTotal(_) => "to put a counter's total".into(),
-        Operation::Insert(value) => format!("to insert a member of type {}", value.kind()),
-        Operation::Remove(value) => format!("to remove a member of type {}", value.kind()),
-        Operation::Append { value, order: ListOrder::Strict } => {
-            format!("to append an element of type {} in strict order", value.kind())
-        }
-        Operation::Append { value, order: ListOrder::Commit } => {
-            format!("to append an element of type {} in the order of commits", value.kind())
-        }
-        Operation::SetAt { index: _, value } => format!("to set an element to a value of type {}", value.kind()),
-        Operation::PutEntry { key: _, value } => format!("to put an entry of type {}", value.kind()),
-        Operation::RemoveEntry { key: _ } => "to remove an entry".into(),
-        Operation::Edit(_) => "to edit a text".into(),
-    }
+    let (what, value) = match operation {
+        Operation::Create => return "to create the row".into(),
+        Operation::Delete => return "to delete the row".into(),
+        Operation::Add(_) => return "to add to a counter".into(),
+        Operation::PutTotal(_) => return "to put a counter's total".into(),
+        Operation::RemoveEntry { key: _ } => return "to remove an entry".into(),
+        Operation::Edit(_) => return "to edit a text".into(),
+        Operation::Put(value) => ("put", value),
+        Operation::Assign(value) => ("assign", value),
+        Operation::Insert(value) => ("insert a member", value),
+        Operation::Remove(value) => ("remove a member", value),
+        Operation::Append { value, order: ListOrder::Strict } => ("append in strict order", value),
+        Operation::Append { value, order: ListOrder::Commit } => ("append in the order of commits", value),
+        Operation::SetAt { index: _, value } => ("set an element", value),
+        Operation::PutEntry { key: _, value } => ("put an entry", value),
+    };
+    format!("to {what}: {}", type_of(value))
 }
 
 fn part_in_words(element: &Element) -> String {
-    let part = match element {
-        Element::Whole => "all that it holds".into(),
-        Element::Member(value) | Element::UpTo(value) => format!("a member of type {}", value.kind()),
-        Element::Entry(_) => "an entry".into(),
-        Element::Index(_) => "an element".into(),
-        Element::Slice { .. } => "a part of a list".into(),
-        Element::Author(_) => "what an author wrote".into(),
-    };
-    format!("for {part}")
+    match element {
+        Element::Whole => "for all that it holds".into(),
+        Element::Member(value) | Element::UpTo(value) => format!("for a member: {}", type_of(value)),
+        Element::Entry(_) => "for an entry".into(),
+        Element::Index(_) => "for an element".into(),
+        Element::Slice { .. } => "for a part of a list".into(),
+        Element::Author(_) => "for what an author wrote".into(),
+    }
+}
+
+fn type_of(value: &Value) -> String {
+    match value {
+        Value::Float(number) if Value::float(*number).is_ok_and(|made| made == *value) => "float".into(),
+        Value::Float(number) => format!("{number:?}, which has no encoding"),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_) | Value::Bytes(_) | Value::Id(_) => {
+            value.kind().to_string()
+        }
+    }
 }

@@ -146,11 +146,11 @@ fn what_does_not_fit_is_told_in_words_without_its_value() {
     let schema = Schema::from_json(NOTES).expect("good");
     let write = Write { cell: cell("tags"), operation: Operation::Insert(Value::Int(4711)) };
     let error = schema.check_write(&write).expect_err("tags are strings");
-    let words = r#"column "tags" of table "notes" is a set, and it was asked to insert a member of type int"#;
+    let words = r#"column "tags" of table "notes" is a set, and it was asked to insert a member: int"#;
     assert_eq!(error.to_string(), words);
     let read = Read::Cell { cell: cell("title"), element: Element::Member(Value::from("secret")) };
     let error = schema.check_read(&read).expect_err("a title has no members");
-    let words = r#"column "title" of table "notes" is a string, and it was asked for a member of type string"#;
+    let words = r#"column "title" of table "notes" is a string, and it was asked for a member: string"#;
     assert_eq!(error.to_string(), words);
 }
 

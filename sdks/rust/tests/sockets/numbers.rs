@@ -58,7 +58,7 @@ async fn nan_is_refused_wherever_a_closure_writes_a_float() {
     for unmade in [f64::NAN, -0.0] {
         let end = client.transact(move |tx| tx.set("measured", 1, "ratio", Value::Float(unmade))).await;
         let end = end.expect_err("it has no encoding").to_string();
-        assert!(end.contains(&format!("Put({unmade:?})")), "{end}");
+        assert!(end.contains(&format!("asked to put: {unmade:?}, which has no encoding")), "{end}");
     }
     let rows = client.read(View::Confirmed, |tx| tx.all::<Measured>()).await.expect("it can be read");
     assert_eq!(*rows, [Measured { id: 1, ratio: Some(0.5), ..Measured::default() }]);
