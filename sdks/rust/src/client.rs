@@ -170,7 +170,7 @@ impl Client {
     /// ```
     ///
     /// # Panics
-    /// Inside a closure of this client.
+    /// Inside a closure, of this client or another.
     pub fn react<T, F>(&self, view: View, closure: F) -> Reaction<T>
     where
         T: Send + Sync + 'static,
@@ -199,7 +199,7 @@ impl Client {
     /// does not leave the cache for others.
     ///
     /// # Panics
-    /// Inside a closure of this client.
+    /// Inside a closure, of this client or another.
     pub fn pin<F>(&self, mut closure: F) -> Reaction<()>
     where
         F: FnMut(&mut Transaction<'_>) -> ClosureResult<()> + Send + 'static,

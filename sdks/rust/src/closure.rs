@@ -1,6 +1,7 @@
 //! Runs the app's closures, whatever they do.
 //!
-//! Invariant: a panic in a closure ends the run and nothing else; while a closure runs, its thread may not call its client.
+//! Invariant: a panic in a closure ends the run and nothing else; while a closure runs, its thread may not call a client, its own or another: each waits for
+//! its lock, and two whose closures call each other would wait for ever.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,20 +11,19 @@ use iolite_client::Closed;
 use crate::error::{Abort, Result};
 
 thread_local! {
-    /// The client, by its address, one of whose closures this thread runs.
-    static RUNNING: Cell<usize> = const { Cell::new(0) };
+    /// Whether this thread runs a closure.
+    static RUNNING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread runs a closure of the client at this address.
-pub(crate) fn runs_inside(client: usize) -> bool {
-    RUNNING.get() == client
+/// Whether this thread runs a closure, of any client.
+pub(crate) fn runs_one() -> bool {
+    RUNNING.get()
 }
 
-/// Runs a closure of the client at this address.
-pub(crate) fn run(client: usize, closure: impl FnOnce() -> Result<()>) -> Closed {
-    let before = RUNNING.replace(client);
+pub(crate) fn run(closure: impl FnOnce() -> Result<()>) -> Closed {
+    RUNNING.set(true);
     let result = catch_unwind(AssertUnwindSafe(closure));
-    RUNNING.set(before);
+    RUNNING.set(false);
     match result {
         Ok(Ok(())) => Closed::Returned,
         Ok(Err(Abort::Reason(reason))) => Closed::Aborted(reason),

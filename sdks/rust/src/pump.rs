@@ -87,8 +87,8 @@ impl Inner {
         }
     }
 
-    /// Carries out outputs until there are none. `address` is that of the client, whose closures may run.
-    pub(crate) fn pump(&mut self, address: usize, clock: &Clock) {
+    /// Carries out outputs until there are none.
+    pub(crate) fn pump(&mut self, clock: &Clock) {
         while let Some(output) = self.core.poll() {
             match output {
                 Output::Connect(gateway) => self.orders.push(LinkOrder::Connect(gateway)),
@@ -98,7 +98,7 @@ impl Inner {
                     Stored::Already => self.core.handle(clock.now(), Input::Persisted(id)),
                     Stored::Later => {}
                 },
-                Output::Run(of) => self.run(address, of),
+                Output::Run(of) => self.run(of),
                 Output::Mutation { counter, attempt, status } => self.on_status(counter, attempt, status),
                 Output::Connection(connection) => drop(self.connection.send_replace(connection)),
                 Output::Unavailable(id) => self.fail_reaction(id, ReactionError::Unavailable),
@@ -121,10 +121,10 @@ impl Inner {
         MutationHandle::new(counter, sender.subscribe())
     }
 
-    fn run(&mut self, address: usize, of: RunOf) {
-        let (run, mut closed) = self.run_once(address, of);
+    fn run(&mut self, of: RunOf) {
+        let (run, mut closed) = self.run_once(of);
         if self.compare == Closures::Compared && closed == Closed::Returned {
-            let (again, closed_again) = self.run_once(address, of);
+            let (again, closed_again) = self.run_once(of);
             if closed_again != closed || !run.agrees_with(&again) {
                 closed = Closed::Failed(DIFFERS.into());
             }
@@ -138,7 +138,7 @@ impl Inner {
         }
     }
 
-    fn run_once(&mut self, address: usize, of: RunOf) -> (Run, Closed) {
+    fn run_once(&mut self, of: RunOf) -> (Run, Closed) {
         let mut run = self.core.begin(of);
         let mutation = match of {
             RunOf::Mutation(counter) => self.core.mutation(counter).map(|mutation| mutation.kind.clone()),
@@ -148,16 +148,16 @@ impl Inner {
         let closed = match (of, mutation) {
             (RunOf::Mutation(_), Some(MutationKind::Named { name, arguments })) => {
                 let mutator = self.mutators.get(&name);
-                mutator.map(|mutator| closure::run(address, || mutator(&mut transaction, &arguments)))
+                mutator.map(|mutator| closure::run(|| mutator(&mut transaction, &arguments)))
             }
             (RunOf::Mutation(counter), Some(MutationKind::Closure)) => {
                 let closure = self.closures.get_mut(&counter);
-                closure.map(|closure| closure::run(address, || closure.run(&mut transaction)))
+                closure.map(|closure| closure::run(|| closure.run(&mut transaction)))
             }
             (RunOf::Mutation(_), None) => None,
             (RunOf::Reaction(id), _) => {
                 let reaction = self.reactions.get_mut(&id);
-                reaction.map(|reaction| closure::run(address, || reaction.run(&mut transaction)))
+                reaction.map(|reaction| closure::run(|| reaction.run(&mut transaction)))
             }
         };
         (run, closed.unwrap_or(Closed::Unknown))

@@ -2,7 +2,7 @@
 //!
 //! Callers run the core on their own thread: a mutation's effect is visible when the call returns. The link's task only carries frames.
 //!
-//! Invariant: no code of the app runs under the lock but its closures, which may not call the client.
+//! Invariant: no code of the app runs under the lock but its closures, which may not call a client.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
@@ -13,7 +13,7 @@ use iolite_values::{Cell, Counter};
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::client::Settled;
-use crate::closure::runs_inside;
+use crate::closure;
 use crate::live::LiveError;
 use crate::mutation::MutationHandle;
 use crate::pump::{Inner, LinkOrder, LinkWork};
@@ -50,7 +50,7 @@ impl Shared {
     }
 
     pub(crate) fn mutate(&self, name: &str, arguments: &str) -> Result<MutationHandle, CallError> {
-        self.check_outside()?;
+        Shared::check_outside()?;
         let wall = self.clock.now().wall;
         self.with(|inner| {
             let counter = inner.core.mutate(wall, name, arguments)?;
@@ -60,7 +60,7 @@ impl Shared {
 
     /// Makes the edit and calls it, before anything else happens to the text.
     pub(crate) fn edit(&self, cell: &Cell, splice: &Splice<'_>) -> Result<MutationHandle, LiveError> {
-        self.check_outside()?;
+        Shared::check_outside()?;
         let wall = self.clock.now().wall;
         self.with(|inner| {
             let arguments = inner.core.live_edit(cell, splice)?;
@@ -70,12 +70,17 @@ impl Shared {
     }
 
     pub(crate) fn transact(&self, closure: Box<dyn Transactional>) -> Result<MutationHandle, CallError> {
-        self.check_outside()?;
+        Shared::check_outside()?;
         let wall = self.clock.now().wall;
-        self.with(|inner| {
-            let counter = inner.core.transact(wall)?;
-            inner.closures.insert(counter, closure);
-            Ok(inner.follow(counter))
+        self.with(|inner| match inner.core.transact(wall) {
+            Ok(counter) => {
+                inner.closures.insert(counter, closure);
+                Ok(inner.follow(counter))
+            }
+            Err(error) => {
+                inner.ended.push(closure);
+                Err(error)
+            }
         })
     }
 
@@ -96,8 +101,8 @@ impl Shared {
     }
 
     pub(crate) fn stop_reaction(&self, id: ReactionId) {
-        // Dropped inside a closure of the same client: the thread has the lock, and the reaction ends with the client at the latest.
-        if self.check_outside().is_ok() {
+        // Dropped inside a closure: the thread may have the lock, and the reaction ends with the client at the latest.
+        if Shared::check_outside().is_ok() {
             self.with(|inner| {
                 inner.core.stop(id);
                 inner.reactions.remove(&id)
@@ -141,13 +146,13 @@ impl Shared {
     /// Does something with the core, and then everything that follows from it.
     ///
     /// # Panics
-    /// Inside a closure of this client: it would wait for itself.
+    /// Inside a closure: its thread may wait for itself.
     pub(crate) fn with<R>(&self, action: impl FnOnce(&mut Inner) -> R) -> R {
-        assert!(self.check_outside().is_ok(), "{}", CallError::Nested);
+        assert!(Shared::check_outside().is_ok(), "{}", CallError::Nested);
         let mut inner = self.lock();
         let before = inner.core.deadline();
         let result = action(&mut inner);
-        inner.pump(self.address(), &self.clock);
+        inner.pump(&self.clock);
         let wake = !inner.orders.is_empty() || inner.core.deadline() != before;
         let ended = std::mem::take(&mut inner.ended);
         drop(inner);
@@ -158,12 +163,8 @@ impl Shared {
         result
     }
 
-    fn check_outside(&self) -> Result<(), CallError> {
-        if runs_inside(self.address()) { Err(CallError::Nested) } else { Ok(()) }
-    }
-
-    fn address(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+    fn check_outside() -> Result<(), CallError> {
+        if closure::runs_one() { Err(CallError::Nested) } else { Ok(()) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -1,10 +1,10 @@
 //! Anonymous transactions: results, conflicts, aborts.
 
-use iolite::{CallError, Client, Connection, MutationEnd, TransactError, abort};
+use iolite::{CallError, Client, Connection, MutationEnd, TransactError, Transaction, View, abort};
 use iolite_values::{Attempt, CoordinatorId, Timestamp};
 use iolite_wire::message::{Advance, Outcome, Snapshot, Submit, Verdict};
 
-use crate::notes::{open, options, schema, wait_for_hits};
+use crate::notes::{hits, open, options, schema, wait_for_hits};
 use crate::scripted_gateway::ScriptedGateway;
 
 #[tokio::test]
@@ -71,6 +71,25 @@ async fn a_call_inside_a_closure_is_refused_and_does_not_hang() {
     let inner = client.clone();
     let refused = client.transact(move |_| Ok(inner.mutate("hit", "home").map(|_| ()))).await.expect("committed");
     assert_eq!(refused, Err(CallError::Nested));
+}
+
+#[tokio::test]
+async fn clients_whose_closures_call_each_other_are_refused_and_do_not_hang() {
+    let server = iolite::embedded().await.expect("a server");
+    let (ann, ben) = (open(&server), open(&server));
+    ann.online().await.expect("let in");
+    let refused = ann.transact(move |_| Ok(ben.mutate("hit", "home").map(|_| ()))).await.expect("committed");
+    assert_eq!(refused, Err(CallError::Nested));
+}
+
+#[tokio::test]
+async fn a_closure_that_is_refused_may_own_what_calls_the_client() {
+    let server = iolite::embedded().await.expect("a server");
+    let client = open(&server);
+    client.go_offline();
+    let reaction = client.react(View::Confirmed, hits);
+    let owner = move |_: &mut Transaction<'_>| Ok(reaction.latest().is_some());
+    assert_eq!(client.transact(owner).await, Err(TransactError::Call(CallError::Offline)));
 }
 
 #[tokio::test]
