@@ -64,8 +64,9 @@ pub enum Output {
     Disconnect,
     /// Send a binary frame.
     Send(Vec<u8>),
-    /// Apply these changes to the storage, all or none, after those of lower positions; then say so.
-    Persist { id: PersistId, changes: Vec<StorageChange> },
+    /// Apply these changes to the storage, all or none, after those of lower positions; then say so. If nobody waits for them, they may be on the disk a little
+    /// later, with others.
+    Persist { id: PersistId, changes: Vec<StorageChange>, awaited: bool },
     /// Run this closure now: [`crate::Client::begin`], the closure, [`crate::Client::finish`].
     Run(RunOf),
     /// A mutation got on, or ended. `attempt` is the last one that was submitted, and of a confirmed one that which took effect: an earlier

@@ -349,3 +349,16 @@ fn what_was_committed_behind_one_whose_end_was_not_stored_is_not_shown_on_top_of
     let submits = harness.take_submits();
     assert_eq!(submits.iter().map(|submit| submit.counter).collect::<Vec<_>>(), [first]);
 }
+
+#[test]
+fn nobody_waits_for_rows_to_be_on_the_disk_and_everybody_for_a_call() {
+    let mut harness = Harness::new();
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.connect();
+    harness.react(View::Confirmed, |tx| tx.row(notes(), &key(1)).map(drop).map_err(Stop::from));
+    harness.awaited.clear();
+    harness.load(10, &[(notes(), key(1), note_row("a title", 0))]);
+    assert_eq!(std::mem::take(&mut harness.awaited), [false]);
+    harness.mutate("hit");
+    assert!(harness.awaited[0], "it is not sent before");
+}

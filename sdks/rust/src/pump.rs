@@ -94,10 +94,11 @@ impl Inner {
                 Output::Connect(gateway) => self.orders.push(LinkOrder::Connect(gateway)),
                 Output::Disconnect => self.orders.push(LinkOrder::Disconnect),
                 Output::Send(frame) => self.orders.push(LinkOrder::Send(frame)),
-                Output::Persist { id, changes } => match self.storage.apply(&changes) {
-                    Stored::Already => self.core.handle(clock.now(), Input::Persisted(id)),
-                    Stored::Later => {}
-                },
+                Output::Persist { id, changes, awaited } => {
+                    if self.storage.apply(&changes, awaited) == Stored::Already {
+                        self.core.handle(clock.now(), Input::Persisted(id));
+                    }
+                }
                 Output::Run(of) => self.run(of),
                 Output::Mutation { counter, attempt, status } => self.on_status(counter, attempt, status),
                 Output::Connection(connection) => drop(self.connection.send_replace(connection)),

@@ -58,11 +58,10 @@ impl Client {
     /// Hands the host what is to be stored, unless only rows are and a batch is on its way already.
     pub(super) fn store_changes(&mut self) -> bool {
         let idle = self.disk.done == self.disk.last;
-        let due = self.disk.due || (idle && (self.cache_has_changed() || !self.disk.changes.is_empty()));
-        if !due {
+        let awaited = std::mem::take(&mut self.disk.due);
+        if !(awaited || idle && (self.cache_has_changed() || !self.disk.changes.is_empty())) {
             return false;
         }
-        self.disk.due = false;
         if self.disk.stores_cache {
             self.collect_cache();
         }
@@ -70,7 +69,7 @@ impl Client {
         self.disk.unstored.push_back((self.disk.last, self.disk.changes.without_cache()));
         self.disk.changes.meta(&self.meta());
         self.disk.ended.push_back((self.disk.last, self.ended_through()));
-        self.outputs.push_back(Output::Persist { id: self.disk.last, changes: self.disk.changes.take() });
+        self.outputs.push_back(Output::Persist { id: self.disk.last, changes: self.disk.changes.take(), awaited });
         true
     }
 
@@ -132,7 +131,7 @@ impl Client {
         let id = *self.disk.removal.get_or_insert(next);
         self.disk.last = self.disk.last.max(id);
         self.disk.unstored.push_back((id, gone.clone()));
-        self.outputs.push_back(Output::Persist { id, changes: gone.take() });
+        self.outputs.push_back(Output::Persist { id, changes: gone.take(), awaited: true });
     }
 
     /// Whatever is held otherwise than it is stored is known to be stored yet.

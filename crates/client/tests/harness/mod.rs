@@ -59,6 +59,8 @@ pub struct Harness {
     /// Whether storage confirms at once.
     pub stores: bool,
     pub unstored: Vec<iolite_machine::PersistId>,
+    /// Of each batch whether somebody waits for it.
+    pub awaited: Vec<bool>,
     /// Whether storage takes nothing for the moment, and what it was given since.
     pub holds_back: bool,
     pub held_back: Vec<(iolite_machine::PersistId, Vec<StorageChange>)>,
@@ -102,6 +104,7 @@ impl Harness {
             decoder: SessionDecoder::new(),
             stores: true,
             unstored: Vec::new(),
+            awaited: Vec::new(),
             holds_back: false,
             held_back: Vec::new(),
             sent: Vec::new(),
@@ -213,7 +216,10 @@ impl Harness {
         while let Some(output) = self.client.poll() {
             match output {
                 Output::Send(frame) => self.sent.push(self.decoder.decode(&frame).expect("its own frame")),
-                Output::Persist { id, changes } => self.persist(id, changes),
+                Output::Persist { id, changes, awaited } => {
+                    self.awaited.push(awaited);
+                    self.persist(id, changes);
+                }
                 Output::Run(of) => self.run(of),
                 Output::Mutation { counter, status, .. } => self.statuses.push((counter, status)),
                 other => self.other.push(other),

@@ -202,7 +202,7 @@ impl ClientNode {
                 Output::Connect(gateway) => leaving.push(Leaving::Connect(gateway)),
                 Output::Disconnect => leaving.push(Leaving::Disconnect),
                 Output::Send(frame) => leaving.push(Leaving::Frame(frame)),
-                Output::Persist { id, changes } => {
+                Output::Persist { id, changes, awaited: _ } => {
                     self.device.give(Writer::Leader(self.life), Job::Batch(id, changes));
                     leaving.push(Leaving::Store);
                 }

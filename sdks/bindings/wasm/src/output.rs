@@ -65,7 +65,7 @@ impl Core {
             Output::Connect(Gateway(place)) => array(OutputKind::Connect, [JsValue::from_f64(f64::from(place))]),
             Output::Disconnect => array(OutputKind::Disconnect, []),
             Output::Send(frame) => array(OutputKind::Send, [bytes(&frame)]),
-            Output::Persist { id, changes } => persist(id, changes),
+            Output::Persist { id, changes, awaited: _ } => persist(id, changes),
             Output::Run(of) => self.asked_to_run(of),
             Output::Mutation { counter, attempt, status } => mutation(counter, &status, attempt),
             Output::Connection(connection) => connection_to_js(&connection),
