@@ -12,6 +12,7 @@ mod held;
 mod interests;
 mod live_queries;
 mod live_ranges;
+mod narrowing;
 mod portions;
 mod queries;
 mod room;
@@ -23,6 +24,8 @@ use iolite_wire::message::{RowSnapshot, Snapshot, SubscriptionId};
 
 use held::HeldRows;
 pub use interests::{Demand, Interests, TooManyInterests};
+pub(crate) use interests::{Need, with_spare};
+pub(crate) use narrowing::Needs;
 pub(crate) use portions::{SUBSCRIBE_PART, fitting_one, portions};
 pub(crate) use queries::Answer;
 pub(crate) use room::Room;

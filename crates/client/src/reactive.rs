@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Interest, Read, TableId};
 
-use crate::cache::{Demand, TooManyInterests};
+use crate::cache::{Demand, Need, Needs, TooManyInterests};
 use crate::transaction::{Closed, Missed, Run};
 use crate::view::{Changed, Digest, Reader, View};
 
@@ -137,11 +137,11 @@ impl Reactions {
         going.map(|reaction| reaction.state = ReactionState::Failed).is_some()
     }
 
-    /// What a reaction's last run read, if it has nothing left to run for.
-    pub(crate) fn reads(&self, id: ReactionId) -> Option<impl DoubleEndedIterator<Item = &Read>> {
+    /// What a reaction's last run read, if it has nothing left to run for. Queries come first: they tell more than rows.
+    pub(crate) fn needs(&self, id: ReactionId) -> Option<Needs<'_>> {
         let reaction = self.reactions.get(&id)?;
         match reaction.state {
-            ReactionState::Done => Some(reaction.read.iter().map(|(read, _)| read)),
+            ReactionState::Done => Some(Box::new(reaction.read.iter().rev().map(|(read, _)| Need::Read(read)))),
             ReactionState::Due | ReactionState::Missing(_) | ReactionState::Failed => None,
         }
     }

@@ -17,7 +17,7 @@ use iolite_values::Id;
 pub use call::{CallStatus, OUTBOX, Ticket};
 pub(crate) use call::{call_status, ended_as, kind_of};
 pub use follower::{Follower, FollowerConfig, FollowerInput, FollowerOutput};
-pub(crate) use leader::{Answer, Awaited, Leader, News};
+pub(crate) use leader::{Answer, Awaited, Leader, News, Wanted, reach};
 pub(crate) use parts::Parts;
 
 /// A tab, as the hosts of all tabs name it. Any number that no other tab of the user has.

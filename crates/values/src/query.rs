@@ -103,6 +103,17 @@ impl Query {
         alike && asks_no_more && self.range.covers(&other.range) && self.keys.covers(&other.keys)
     }
 
+    /// The part of another query, from one end of its range on, of which every answer is one of this.
+    pub fn part_of(&self, other: &Query, direction: Direction) -> Option<Query> {
+        let range = self.range.within(&other.range);
+        let begins = match direction {
+            Direction::Ascending => range.lower == other.range.lower,
+            Direction::Descending => range.upper == other.range.upper,
+        };
+        let part = other.with_range(range);
+        (begins && !part.range.is_empty() && self.covers(&part)).then_some(part)
+    }
+
     /// About as many bytes as it takes to name it.
     pub fn size_bytes(&self) -> usize {
         let index: usize = self.index.iter().map(Field::size_bytes).sum();

@@ -20,7 +20,6 @@ use crate::{DecodeError, EncodeError};
 pub(crate) use advance::{
     read_declined, read_rows, read_rows_as, read_snapshot, write_declined, write_rows, write_rows_of, write_snapshot,
 };
-pub(crate) use from_client::{read_subscribe, write_subscribe};
 pub(crate) use from_gateway::{read_goodbye, write_goodbye};
 pub(crate) use submit::{attempt, earlier_attempts, read_submit, write_submit};
 

@@ -8,13 +8,13 @@ mod mutation;
 mod to_tab;
 mod update;
 
-pub use from_tab::{FromTab, TabJoin, TabRequest};
+pub use from_tab::{FromTab, TabJoin, TabRequest, TabSubscription};
 pub use mutation::TabMutation;
 pub use to_tab::{TabNotice, ToTab};
 pub use update::{TabConnection, TabUpdate};
 
 /// The version of these messages. Tabs of another version are refused: they are of the same app, and reload.
-pub const TAB_PROTOCOL_VERSION: u32 = 2;
+pub const TAB_PROTOCOL_VERSION: u32 = 3;
 
 /// One joining of one tab: a tab that has to begin anew takes the next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -18,6 +18,7 @@ use iolite_wire::message::{First, SubscriptionId};
 
 pub use bounds::TooManyInterests;
 use bounds::query_bytes;
+pub(crate) use narrowing::{Need, with_spare};
 
 use super::live_queries::LiveQueries;
 use super::live_ranges::LiveRanges;
@@ -35,7 +36,7 @@ pub enum Demand {
 struct Subscribed {
     id: SubscriptionId,
     progress: Progress,
-    /// Only so much of a query is asked for.
+    /// Only so much of a query is needed.
     first: Option<First>,
     demands: BTreeSet<Demand>,
     used: u64,
@@ -247,7 +248,7 @@ impl Interests {
         }
     }
 
-    /// How much is to be asked for of a query, if not all.
+    /// How much is needed of a query, if not all.
     pub(crate) fn first_rows(&self, id: SubscriptionId) -> Option<First> {
         self.by_id.get(&id).and_then(|interest| self.by_interest.get(interest)?.first)
     }

@@ -190,15 +190,7 @@ impl LiveQueries {
 
     /// As far as the answer to a query is held from one end on: the query with that range.
     pub(super) fn part_of(&self, query: &Query, direction: Direction) -> Option<Query> {
-        let parts = self.of_table(query.table).filter_map(|own| {
-            let range = own.query.range.within(&query.range);
-            let begins = match direction {
-                Direction::Ascending => range.lower == query.range.lower,
-                Direction::Descending => range.upper == query.range.upper,
-            };
-            let part = query.with_range(range);
-            (begins && !part.range.is_empty() && own.query.covers(&part)).then_some(part)
-        });
+        let parts = self.of_table(query.table).filter_map(|own| own.query.part_of(query, direction));
         parts.reduce(|one, other| if one.range.covers(&other.range) { one } else { other })
     }
 

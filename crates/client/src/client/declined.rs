@@ -33,7 +33,7 @@ impl Client {
     pub(super) fn refuse_for_want_of_room(&mut self, subscription: SubscriptionId, reason: &str) {
         let Some((interest, demands, rows)) = self.cache.take_out(subscription) else { return };
         // First, or a tab that had it would be told to ask again.
-        self.leader.revoke(&interest, reason);
+        self.leader.revoke(&interest, |tab| demands.contains(&Demand::Tab(tab)), reason);
         self.note_lost(rows);
         for demand in demands {
             match demand {

@@ -1,6 +1,5 @@
-//! Queries that are held farther than the reactions need them that read them.
+//! Queries that are held farther than the reactions need them that read them, and the tabs that were given them.
 
-use iolite_values::Interest;
 use iolite_wire::message::SubscriptionId;
 
 use super::Client;
@@ -13,25 +12,12 @@ impl Client {
         self.cache.interests.reads_judged
     }
 
-    /// Gives up queries of which narrower ones have come that are enough, and asks for narrower ones. Returns the subscriptions that ended, and the rows of
-    /// which less is held now.
+    /// As [`crate::cache::Cache::narrow`]. A mutation is gone soon, so it is not asked what it needs.
     pub(super) fn narrow(&mut self) -> (Vec<SubscriptionId>, Vec<RowId>) {
-        let mut given_up = Vec::new();
-        for id in self.cache.interests.take_doubtful() {
-            let reads = self.cache.interests.demands(id).map(|demand| match demand {
-                Demand::Reaction(reaction) => self.reactions.reads(reaction).ok_or(demand),
-                // A mutation is gone soon. A tab has all of what it asked for.
-                Demand::Mutation(_) | Demand::Tab(_) => Err(demand),
-            });
-            match reads.collect::<Result<Vec<_>, Demand>>() {
-                // Queries first: they tell more than rows.
-                Ok(reads) => {
-                    given_up.extend(self.cache.interests.narrow(id, reads.into_iter().flat_map(Iterator::rev)));
-                }
-                Err(demand) => self.cache.interests.judge_after(demand, id),
-            }
-        }
-        let (ended, interests): (Vec<_>, Vec<Interest>) = given_up.into_iter().unzip();
-        (ended, self.cache.release(&interests))
+        self.cache.narrow(|demand, table| match demand {
+            Demand::Reaction(reaction) => self.reactions.needs(reaction),
+            Demand::Tab(tab) => self.leader.needs(tab, table),
+            Demand::Mutation(_) => None,
+        })
     }
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use iolite_machine::{Instant, Now, PersistId};
 use iolite_values::{Interest, SchemaHash};
 use iolite_wire::message::{
-    FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, SubscriptionId, Welcome,
+    First, FromClient, Goodbye, GoodbyeReason, Hello, ProtocolVersion, Resume, Subscribe, SubscriptionId, Welcome,
 };
 
 use super::Client;
-use crate::cache::{fitting_one, portions};
+use crate::cache::{fitting_one, portions, with_spare};
 use crate::interface::Output;
 use crate::session::{Due, Phase, State};
 use crate::view::Changed;
@@ -161,12 +161,18 @@ impl Client {
             self.refuse_for_want_of_room(subscription, &reason);
         }
         for interests in portions(wanted, self.limits.subscribe_part) {
-            let first = |id: &SubscriptionId| Some((*id, self.cache.interests.first_rows(*id)?));
-            let first = interests.iter().filter_map(|(id, _)| first(id)).collect();
+            let first = interests.iter().filter_map(|(id, _)| Some((*id, self.first_to_ask(*id)?))).collect();
             self.send(FromClient::Subscribe(Subscribe { held: false, interests, first }));
             self.note_use();
         }
         !nothing
+    }
+
+    /// So many rows of a query as are asked for at once: those that are needed, and some to spare.
+    fn first_to_ask(&self, id: SubscriptionId) -> Option<First> {
+        let needed = self.cache.interests.first_rows(id)?;
+        let rows = with_spare(needed.rows as usize);
+        Some(First { rows: u32::try_from(rows).unwrap_or(u32::MAX), ..needed })
     }
 
     /// What is held, to be resumed. Only one message can resume, so what does not fit into it is asked for anew.

@@ -8,16 +8,18 @@ mod updates;
 use std::collections::BTreeSet;
 
 use iolite_machine::{Now, WallTime};
-use iolite_values::{Counter, Id, Interest};
+use iolite_values::{Counter, Id};
 use iolite_wire::client_storage::{EndedAs, StoredEnd, StoredMutation};
 use iolite_wire::message::{Declination, Goodbye, GoodbyeReason, SubscriptionId};
-use iolite_wire::tabs::{FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab};
+use iolite_wire::tabs::{
+    FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, TabSubscription, ToTab,
+};
 
 use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
 use crate::queue::{Entry, Mutation, OfflineCheck, Stage};
-use crate::tabs::{Answer, CallStatus, News, TabId, Ticket, call_status, ended_as, kind_of};
+use crate::tabs::{Answer, CallStatus, News, TabId, Ticket, Wanted, call_status, ended_as, kind_of};
 
 impl Client {
     /// How far the call of a ticket is. Ask once every call of this tab is known to be stored, or not to be: what is neither pending nor
@@ -91,16 +93,8 @@ impl Client {
     fn on_request(&mut self, now: Now, tab: TabId, request: TabRequest) {
         match request {
             TabRequest::Join(_) => unreachable!("joins go another way"),
-            TabRequest::Subscribe(interests) => self.on_subscribe(tab, interests),
-            TabRequest::Unsubscribe(ids) => {
-                let Some(known) = self.leader.tab_mut(tab) else { return };
-                for id in &ids {
-                    known.wanted.remove(id);
-                    known.granted.remove(id);
-                    known.unavailable.remove(id);
-                }
-                self.settle_tab(tab);
-            }
+            TabRequest::Subscribe(asked) => self.on_subscribe(tab, named(asked)),
+            TabRequest::Unsubscribe(ids) => self.on_unsubscribe(tab, &ids),
             TabRequest::Announce(call) => self.on_announce(tab, call),
             TabRequest::Ask(tickets) => tickets.into_iter().for_each(|ticket| self.on_ask(tab, ticket)),
             TabRequest::Cancel(counter) => drop(self.cancel(counter)),
@@ -133,32 +127,47 @@ impl Client {
         known.mutations.extend(pending);
         known.refused.extend(refused);
         self.tell_tab(tab, join, TabNotice::Welcome(self.identity));
-        self.on_subscribe(tab, asked.subscriptions);
+        self.on_subscribe(tab, named(asked.subscriptions));
     }
 
-    fn on_subscribe(&mut self, tab: TabId, interests: Vec<(SubscriptionId, Interest)>) {
+    fn on_subscribe(&mut self, tab: TabId, wanted: impl IntoIterator<Item = (SubscriptionId, Wanted)>) {
         let Some(known) = self.leader.tab_mut(tab) else { return };
-        for (id, interest) in interests {
-            if let Err(error) = self.cache.interests.check_room_for(std::iter::once(&interest)) {
+        for (id, wanted) in wanted {
+            if let Err(error) = self.cache.interests.check_room_for(std::iter::once(&wanted.interest)) {
                 known.decline(id, Declination::TooLarge(error.to_string()));
                 continue;
             }
-            self.cache.interests.require(&interest, None, Demand::Tab(tab));
+            match wanted.held(&self.cache) {
+                Some(held) => self.cache.interests.require(&held, None, Demand::Tab(tab)),
+                None => self.cache.interests.require(&wanted.interest, wanted.first, Demand::Tab(tab)),
+            };
             known.granted.remove(&id);
-            known.wanted.insert(id, interest);
+            known.wanted.insert(id, wanted);
         }
     }
 
-    /// What was to bring a tab what it wants may bring it no more: it was the first rows only of a query, or a row left an answer before the tab
+    /// The tab needs these no more. What it has beside them may be less than is held for it.
+    fn on_unsubscribe(&mut self, tab: TabId, ids: &[SubscriptionId]) {
+        let Some(known) = self.leader.tab_mut(tab) else { return };
+        let mut tables = BTreeSet::new();
+        for id in ids {
+            known.wanted.remove(id);
+            tables.extend(known.granted.remove(id).map(|interest| interest.table()));
+            known.unavailable.remove(id);
+        }
+        self.settle_tab(tab);
+        self.cache.interests.doubt(Demand::Tab(tab), &tables);
+    }
+
+    /// What was to bring a tab what it wants may bring it no more: it was too few first rows of a query, or a row left an answer before the tab
     /// was given it. Then the tab's wish is asked for by itself.
     fn ask_again_for_tabs(&mut self) -> bool {
         let mut asks = false;
         for tab in self.leader.tabs() {
             let Some(known) = self.leader.tab_mut(tab) else { continue };
-            let interests = &self.cache.interests;
-            let comes = |own: &Interest| interests.holds(own) || interests.awaits(Demand::Tab(tab), own);
-            let missed = known.wanted.iter().filter(|(_, own)| !comes(own));
-            let missed: Vec<(SubscriptionId, Interest)> = missed.map(|(id, own)| (*id, own.clone())).collect();
+            let awaits = |own: &Wanted| self.cache.interests.awaits(Demand::Tab(tab), &own.interest);
+            let missed = known.wanted.iter().filter(|(_, own)| !awaits(own) && own.held(&self.cache).is_none());
+            let missed: Vec<(SubscriptionId, Wanted)> = missed.map(|(id, own)| (*id, own.clone())).collect();
             if !missed.is_empty() {
                 self.on_subscribe(tab, missed);
                 self.settle_tab(tab);
@@ -171,7 +180,7 @@ impl Client {
     /// Gives up what the tab neither has nor waits for.
     pub(super) fn settle_tab(&mut self, tab: TabId) {
         let Some(known) = self.leader.tab_mut(tab) else { return };
-        let kept: BTreeSet<_> = known.wanted.values().chain(known.granted.values()).cloned().collect();
+        let kept = known.kept(&self.cache);
         self.cache.interests.settle(Demand::Tab(tab), &kept);
     }
 
@@ -325,6 +334,10 @@ impl Client {
             self.disk.changes.end(gone, None);
         }
     }
+}
+
+fn named(asked: Vec<TabSubscription>) -> impl Iterator<Item = (SubscriptionId, Wanted)> {
+    asked.into_iter().map(|TabSubscription { id, interest, first }| (id, Wanted { interest, first }))
 }
 
 fn end_of_refused(refused: &Refused) -> StoredEnd {

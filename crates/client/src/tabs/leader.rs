@@ -7,21 +7,23 @@
 //! - what a reading of the outbox may still show although it was adopted is not adopted again.
 
 mod tab;
+mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use iolite_machine::{Instant, PersistId};
-use iolite_values::{Counter, Id, Interest};
+use iolite_values::{Counter, Id, Interest, TableId};
 use iolite_wire::client_storage::StoredEnd;
 use iolite_wire::message::{Declination, SubscriptionId};
 use iolite_wire::tabs::{JoinNumber, UpdateNumber};
 
 use super::{TabId, Ticket};
-use crate::cache::RowId;
+use crate::cache::{Needs, RowId};
 use crate::reason::shortened;
 
 pub(crate) use tab::{Awaited, News, Tab};
+pub(crate) use wanted::{Wanted, reach};
 
 #[derive(Debug, Default)]
 pub(crate) struct Leader {
@@ -89,6 +91,11 @@ impl Leader {
         self.tabs.get_mut(&tab)
     }
 
+    /// All that a tab was given of a table, and none while it waits for more of it.
+    pub(crate) fn needs(&self, tab: TabId, table: TableId) -> Option<Needs<'_>> {
+        self.tabs.get(&tab)?.needs(table)
+    }
+
     pub(crate) fn tabs(&self) -> Vec<TabId> {
         self.tabs.keys().copied().collect()
     }
@@ -115,17 +122,19 @@ impl Leader {
     /// What a tab waits for cannot be had.
     pub(crate) fn decline(&mut self, tab: TabId, interest: &Interest, reason: &str) {
         let Some(tab) = self.tabs.get_mut(&tab) else { return };
-        let waiting = tab.wanted.iter().filter(|(_, own)| interest.covers(own));
+        let waiting = tab.wanted.iter().filter(|(_, own)| interest.covers(&own.interest));
         for id in waiting.map(|(id, _)| *id).collect::<Vec<_>>() {
             tab.decline(id, Declination::TooLarge(shortened(reason.to_owned())));
         }
     }
 
-    /// What tabs wait for, or have, they cannot have any more, and are not to ask for again.
-    pub(crate) fn revoke(&mut self, interest: &Interest, reason: &str) {
-        for tab in self.tabs.values_mut() {
-            let concerned = tab.wanted.iter().chain(&tab.granted).filter(|(_, own)| interest.covers(own));
-            for id in concerned.map(|(id, _)| *id).collect::<Vec<_>>() {
+    /// What tabs wait for, or have, they cannot have any more, and are not to ask for again. `needed` says which of them needed this very interest.
+    pub(crate) fn revoke(&mut self, interest: &Interest, needed: impl Fn(TabId) -> bool, reason: &str) {
+        for (id, tab) in &mut self.tabs {
+            let is_lost = |own: &Wanted| interest.covers(&own.interest) || needed(*id) && own.begins_in(interest);
+            let waiting = tab.wanted.iter().filter(|(_, own)| is_lost(own)).map(|(id, _)| *id);
+            let having = tab.granted.iter().filter(|(_, own)| interest.covers(own)).map(|(id, _)| *id);
+            for id in waiting.chain(having).collect::<Vec<_>>() {
                 tab.decline(id, Declination::TooLarge(shortened(reason.to_owned())));
             }
         }
@@ -307,7 +316,5 @@ fn touches(interest: &Interest, row: &RowId) -> bool {
     }
 }
 
-/// The interests of one tab that are wanted and not held.
-pub(crate) type Wanted = BTreeMap<SubscriptionId, Interest>;
 /// Rows that changed.
 pub(crate) type Rows = BTreeSet<RowId>;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what belongs to one snapshot stands in parts that follow each other.
 
-use iolite_values::{Row, Write};
+use iolite_values::{KeyRange, Row, Write};
 use iolite_wire::message::{RowSnapshot, Snapshot, SubscriptionId};
 use iolite_wire::tabs::{TabMutation, TabUpdate};
 
@@ -41,8 +41,10 @@ impl Parts {
         self.room(size(&row.row)).rows.push(row);
     }
 
-    pub(crate) fn snapshot(&mut self, subscription: SubscriptionId, rows: Vec<RowSnapshot>) {
-        self.room(0).snapshots.push(Snapshot { subscription, rows: Vec::new(), reaches: None });
+    /// All rows of a subscription. Of a query that is given in part: up to where it reaches.
+    pub(crate) fn snapshot(&mut self, subscription: SubscriptionId, rows: Vec<RowSnapshot>, reaches: Option<KeyRange>) {
+        let first = Snapshot { subscription, rows: Vec::new(), reaches: reaches.map(Box::new) };
+        self.room(0).snapshots.push(first);
         for row in rows {
             let part = self.room(size(&row.row));
             match part.snapshots.last_mut() {

@@ -89,8 +89,8 @@ impl Transaction<'_> {
         }
         // What pending writes take out of the answer is in it for the gateway still.
         let hidden = self.layered().hidden_answers(query);
-        let rows = limit.saturating_add(limit / 2).saturating_add(Self::SPARE_ROWS + hidden);
-        let first = First { rows: u32::try_from(rows).unwrap_or(u32::MAX), direction };
+        let rows = u32::try_from(limit.saturating_add(hidden)).unwrap_or(u32::MAX);
+        let first = First { rows, direction };
         Missed { interest, first: Some(first) }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) enum Lives {
     ForSure,
 }
 
-/// Something that a run needs and that is not held: all of an interest, or the first rows of a query.
+/// Something that a run needs and that is not held: all of an interest, or so many first rows of a query.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Missed {
     pub(crate) interest: Interest,

@@ -11,6 +11,8 @@ use iolite_client::{
 };
 use iolite_machine::{Machine, Now, PersistId};
 use iolite_values::{Id, Schema};
+use iolite_wire::message::RowSnapshot;
+use iolite_wire::tabs::{TabNotice, ToTab};
 
 use super::{Closure, Harness, SCHEMA, Stop};
 
@@ -25,6 +27,8 @@ pub struct Tab {
     pub unstored: Vec<(PersistId, Vec<StorageChange>)>,
     pub calls: Vec<(Ticket, CallStatus)>,
     pub other: Vec<FollowerOutput>,
+    /// The rows that the leader told it of, as it told them.
+    pub given: Vec<RowSnapshot>,
 }
 
 impl Tab {
@@ -43,6 +47,7 @@ impl Tab {
             unstored: Vec::new(),
             calls: Vec::new(),
             other: Vec::new(),
+            given: Vec::new(),
         }
     }
 
@@ -162,6 +167,7 @@ pub fn exchange(leader: &mut Harness, tabs: &mut [Tab]) {
             moved |= !tab.unstored.is_empty() || !tab.up.is_empty() || !tab.down.is_empty();
             tab.store(leader);
             for message in std::mem::take(&mut tab.down) {
+                tab.given.extend(rows_in(&message));
                 tab.input(leader.now, FollowerInput::FromLeader(message));
             }
             for message in std::mem::take(&mut tab.up) {
@@ -171,5 +177,15 @@ pub fn exchange(leader: &mut Harness, tabs: &mut [Tab]) {
         if !moved {
             return;
         }
+    }
+}
+
+fn rows_in(message: &[u8]) -> Vec<RowSnapshot> {
+    match ToTab::decode(message).expect("a leader's message").notice {
+        TabNotice::Update(update) => {
+            let snapshots = update.snapshots.into_iter().flat_map(|snapshot| snapshot.rows);
+            snapshots.chain(update.rows).collect()
+        }
+        TabNotice::Welcome(_) | TabNotice::Ping | TabNotice::Goodbye(_) => Vec::new(),
     }
 }

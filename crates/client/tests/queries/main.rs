@@ -9,6 +9,7 @@ mod optimistic;
 mod random;
 mod reading;
 mod restoring;
+mod tab_limits;
 mod tabs;
 
 use std::cell::RefCell;

@@ -81,7 +81,7 @@ fn read_hello(hello: proto::Hello, reader: &mut Reader) -> Result<Hello, DecodeE
     })
 }
 
-pub(crate) fn write_subscribe(subscribe: &Subscribe, writer: &mut Writer) -> proto::Subscribe {
+fn write_subscribe(subscribe: &Subscribe, writer: &mut Writer) -> proto::Subscribe {
     writer.count(subscribe.interests.len(), SUBSCRIPTIONS);
     let one = |(id, interest): &(SubscriptionId, Interest)| {
         writer.subscription(*id, interest, subscribe.first.get(id).copied())
@@ -89,7 +89,7 @@ pub(crate) fn write_subscribe(subscribe: &Subscribe, writer: &mut Writer) -> pro
     proto::Subscribe { held: subscribe.held, subscriptions: subscribe.interests.iter().map(one).collect() }
 }
 
-pub(crate) fn read_subscribe(subscribe: proto::Subscribe, reader: &mut Reader) -> Result<Subscribe, DecodeError> {
+fn read_subscribe(subscribe: proto::Subscribe, reader: &mut Reader) -> Result<Subscribe, DecodeError> {
     reader.count(subscribe.subscriptions.len(), SUBSCRIPTIONS)?;
     let mut read = Subscribe { held: subscribe.held, interests: Vec::new(), first: BTreeMap::new() };
     for each in subscribe.subscriptions {

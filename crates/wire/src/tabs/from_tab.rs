@@ -1,7 +1,5 @@
 //! Messages of a tab that follows.
 
-use std::collections::BTreeMap;
-
 use iolite_values::{Counter, Id, Interest, SchemaHash};
 
 use super::{JoinNumber, UpdateNumber};
@@ -10,8 +8,7 @@ use crate::encoding::{Reader, Writer, identity, required};
 use crate::generated::proto::{self, from_tab_frame::Request};
 use crate::generated::shapes;
 use crate::limits::{FROM_TAB, SUBSCRIPTIONS, TOKEN};
-use crate::message::{Subscribe, SubscriptionId};
-use crate::session::{read_subscribe, write_subscribe};
+use crate::message::{First, SubscriptionId};
 use crate::{DecodeError, EncodeError, frame};
 
 /// A message of a tab that follows to the one that leads.
@@ -24,7 +21,7 @@ pub struct FromTab {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TabRequest {
     Join(TabJoin),
-    Subscribe(Vec<(SubscriptionId, Interest)>),
+    Subscribe(Vec<TabSubscription>),
     Unsubscribe(Vec<SubscriptionId>),
     /// A call that is in the outbox, and was not there before this join.
     Announce(StoredMutation),
@@ -46,7 +43,15 @@ pub enum TabRequest {
 pub struct TabJoin {
     pub version: u32,
     pub schema: SchemaHash,
-    pub subscriptions: Vec<(SubscriptionId, Interest)>,
+    pub subscriptions: Vec<TabSubscription>,
+}
+
+/// Something that a tab asks for: all of an interest, or of a query so many rows at least. The answer says how far it reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TabSubscription {
+    pub id: SubscriptionId,
+    pub interest: Interest,
+    pub first: Option<First>,
 }
 
 impl FromTab {
@@ -73,9 +78,11 @@ fn write(request: &TabRequest, writer: &mut Writer) -> Request {
         TabRequest::Join(join) => Request::Begin(proto::TabJoin {
             version: join.version,
             schema: join.schema.0.to_vec(),
-            subscriptions: subscribe(&join.subscriptions, writer).subscriptions,
+            subscriptions: write_all(&join.subscriptions, writer),
         }),
-        TabRequest::Subscribe(subscriptions) => Request::Subscribe(subscribe(subscriptions, writer)),
+        TabRequest::Subscribe(wanted) => {
+            Request::Subscribe(proto::Subscribe { held: false, subscriptions: write_all(wanted, writer) })
+        }
         TabRequest::Unsubscribe(ids) => {
             writer.count(ids.len(), SUBSCRIPTIONS);
             Request::Unsubscribe(proto::Unsubscribe { ids: ids.iter().map(|id| id.0).collect() })
@@ -100,10 +107,10 @@ fn read(request: Request, reader: &mut Reader) -> Result<TabRequest, DecodeError
         Request::Begin(join) => TabRequest::Join(TabJoin {
             version: join.version,
             schema: SchemaHash(identity(&join.schema)?.to_bytes()),
-            subscriptions: subscriptions(join.subscriptions, reader)?,
+            subscriptions: read_all(join.subscriptions, reader)?,
         }),
         Request::Subscribe(proto::Subscribe { held: false, subscriptions: wanted }) => {
-            TabRequest::Subscribe(subscriptions(wanted, reader)?)
+            TabRequest::Subscribe(read_all(wanted, reader)?)
         }
         Request::Unsubscribe(unsubscribe) => {
             reader.count(unsubscribe.ids.len(), SUBSCRIPTIONS)?;
@@ -127,18 +134,16 @@ fn read(request: Request, reader: &mut Reader) -> Result<TabRequest, DecodeError
     })
 }
 
-fn subscribe(interests: &[(SubscriptionId, Interest)], writer: &mut Writer) -> proto::Subscribe {
-    let subscribe = Subscribe { held: false, interests: interests.to_vec(), first: BTreeMap::new() };
-    write_subscribe(&subscribe, writer)
+fn write_all(subscriptions: &[TabSubscription], writer: &mut Writer) -> Vec<proto::Subscription> {
+    writer.count(subscriptions.len(), SUBSCRIPTIONS);
+    subscriptions.iter().map(|own| writer.subscription(own.id, &own.interest, own.first)).collect()
 }
 
-fn subscriptions(
-    subscriptions: Vec<proto::Subscription>,
-    reader: &mut Reader,
-) -> Result<Vec<(SubscriptionId, Interest)>, DecodeError> {
-    let subscribe = read_subscribe(proto::Subscribe { held: false, subscriptions }, reader)?;
-    match subscribe.first.is_empty() {
-        true => Ok(subscribe.interests),
-        false => Err(DecodeError::malformed("a tab asks for all of an interest")),
-    }
+fn read_all(subscriptions: Vec<proto::Subscription>, reader: &mut Reader) -> Result<Vec<TabSubscription>, DecodeError> {
+    reader.count(subscriptions.len(), SUBSCRIPTIONS)?;
+    let read = subscriptions.into_iter().map(|subscription| {
+        let (id, interest, first) = reader.subscription(subscription)?;
+        Ok(TabSubscription { id, interest, first })
+    });
+    read.collect()
 }

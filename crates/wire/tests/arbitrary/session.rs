@@ -77,7 +77,7 @@ pub fn from_client() -> BoxedStrategy<FromClient> {
     .boxed()
 }
 
-fn first() -> impl Strategy<Value = First> {
+pub fn first() -> impl Strategy<Value = First> {
     (any::<u32>(), direction()).prop_map(|(rows, direction)| First { rows, direction })
 }
 

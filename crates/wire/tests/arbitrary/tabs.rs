@@ -2,18 +2,22 @@
 
 use iolite_values::SchemaHash;
 use iolite_wire::tabs::{
-    FromTab, JoinNumber, TabConnection, TabJoin, TabMutation, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber,
+    FromTab, JoinNumber, TabConnection, TabJoin, TabMutation, TabNotice, TabRequest, TabSubscription, TabUpdate, ToTab,
+    UpdateNumber,
 };
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
 use super::records::{stored_end, stored_mutation};
-use super::session::{counter, declined, goodbye, row_snapshot, snapshot, subscription};
+use super::session::{counter, declined, first, goodbye, row_snapshot, snapshot, subscription};
 use super::values::{id, interest, timestamp, writes};
 
 pub fn from_tab() -> BoxedStrategy<FromTab> {
-    let interests = || vec((subscription(), interest()), 0..4);
+    let interests = || {
+        let each = (subscription(), interest(), option::of(first()));
+        vec(each.prop_map(|(id, interest, first)| TabSubscription { id, interest, first }), 0..4)
+    };
     let join = (any::<u32>(), any::<[u8; 16]>(), interests());
     let join = join.prop_map(|(version, schema, subscriptions)| {
         TabRequest::Join(TabJoin { version, schema: SchemaHash(schema), subscriptions })

@@ -1,12 +1,14 @@
 //! Every message between tabs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_values::{Counter, Id, Interest, KeyRange, Operation, Row};
+use iolite_values::{Counter, Direction, Id, Interest, KeyRange, Operation, Query, Row};
 use iolite_wire::client_storage::{EndedAs, MutationStatus, StoredEnd};
-use iolite_wire::message::{Goodbye, GoodbyeReason, RowSnapshot, Snapshot, SubscriptionId};
+use iolite_wire::message::{First, Goodbye, GoodbyeReason, RowSnapshot, Snapshot, SubscriptionId};
 use iolite_wire::tabs::{
-    FromTab, JoinNumber, TabConnection, TabJoin, TabMutation, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber,
+    FromTab, JoinNumber, TabConnection, TabJoin, TabMutation, TabNotice, TabRequest, TabSubscription, TabUpdate, ToTab,
+    UpdateNumber,
 };
 
 use super::records::mutation;
@@ -24,9 +26,21 @@ fn to_tab(notice: TabNotice) -> ToTab {
     ToTab { join: JoinNumber(3), notice }
 }
 
-fn interests() -> Vec<(SubscriptionId, Interest)> {
+fn interests() -> Vec<TabSubscription> {
     let all = Interest::Range { table: table(), range: KeyRange::all() };
-    vec![(SubscriptionId(1), Interest::Cell(cell("chair"))), (SubscriptionId(2), all)]
+    let interests = [Interest::Cell(cell("chair")), all];
+    let subscriptions = (1..).map(SubscriptionId).zip(interests);
+    subscriptions.map(|(id, interest)| TabSubscription { id, interest, first: None }).collect()
+}
+
+/// The first rows of a query, and its last ones.
+fn ends_of_a_query() -> Vec<TabSubscription> {
+    let interest = Interest::Query(Arc::new(Query::all(table(), false)));
+    let subscriptions = [(3, Direction::Ascending), (4, Direction::Descending)].map(|(id, direction)| {
+        let first = Some(First { rows: 20, direction });
+        TabSubscription { id: SubscriptionId(id), interest: interest.clone(), first }
+    });
+    subscriptions.into()
 }
 
 fn every_request() -> Vec<FromTab> {
@@ -41,6 +55,7 @@ fn every_request() -> Vec<FromTab> {
         TabRequest::GoOffline,
         TabRequest::SetToken("secret".into()),
         TabRequest::Leave,
+        TabRequest::Subscribe(ends_of_a_query()),
     ];
     requests.map(from_tab).into()
 }
@@ -112,6 +127,9 @@ fn ends() -> Vec<StoredEnd> {
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let join = TabJoin { version: 1, schema: schema(), subscriptions: interests() };
     let update = |update| to_tab(TabNotice::Update(Box::new(update)));
+    let reaches = Some(Box::new(KeyRange::one(&key("chair"))));
+    let part = Snapshot { subscription: SubscriptionId(3), rows: Vec::new(), reaches };
+    let part = TabUpdate { snapshots: vec![part], ..empty(9, TabConnection::Online) };
     let connections = [TabConnection::Offline, TabConnection::Connecting, TabConnection::Refused(goodbye())];
     let connections = connections.into_iter().map(|connection| update(empty(1, connection)));
     let pending = TabUpdate { pending: mutations(), ..empty(2, TabConnection::Online) };
@@ -124,7 +142,9 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
             Content::FromTab(vec![from_tab(TabRequest::Ask(vec![TICKET, Id::from_u128(1)]))])
         }),
         ("to_tab_frame", "a welcome, a ping, a goodbye", Content::ToTab(small.map(to_tab).into())),
-        ("tab_update", "the first part of an update with everything", Content::ToTab(vec![update(full())])),
+        ("tab_update", "the first part of an update with everything, a query's first rows", {
+            Content::ToTab(vec![update(full()), update(part)])
+        }),
         ("tab_connection", "every connection but a working one", Content::ToTab(connections.collect())),
         ("tab_mutation", "one sent, one that waits, a closure", Content::ToTab(vec![update(pending)])),
     ]

@@ -13,18 +13,33 @@ use super::bounds::query_bytes;
 use super::{Demand, Interests, Progress};
 use crate::transaction::Transaction;
 
-/// What is read of a query: so many of its rows, from one end on.
-struct Needed {
+/// Something for which a query is needed.
+pub(crate) enum Need<'a> {
+    /// What is read of it.
+    Read(&'a Read),
+    /// What a tab that follows was given: its spare rows are among it.
+    Given(&'a Interest),
+}
+
+impl Need<'_> {
+    fn interest(&self) -> Interest {
+        match self {
+            Need::Read(read) => read.interest(),
+            Need::Given(interest) => (*interest).clone(),
+        }
+    }
+}
+
+/// So many rows, and as many more as make up for some that leave.
+pub(crate) fn with_spare(rows: usize) -> usize {
+    rows.saturating_add(rows / 2).saturating_add(Transaction::SPARE_ROWS)
+}
+
+/// What is needed of a query: a part of its range that begins at one end, and how many rows are held for it.
+struct Extent {
     range: KeyRange,
     direction: Direction,
     rows: usize,
-}
-
-impl Needed {
-    /// With spare rows, as a query with a limit is asked for.
-    fn rows_to_hold(&self) -> usize {
-        self.rows + self.rows / 2 + Transaction::SPARE_ROWS
-    }
 }
 
 impl Interests {
@@ -68,18 +83,18 @@ impl Interests {
         own.into_iter().flat_map(|own| own.demands.iter().copied())
     }
 
-    /// Lets a query be held no farther than these reads need it, which are all that are made of it. Where nothing narrower has them, that is asked for first.
+    /// Lets a query be held no farther than this needs it, which is all that anybody needs of it. Where nothing narrower has them, that is asked for first.
     /// Returns the interest if it was given up.
     pub(crate) fn narrow<'a>(
         &mut self,
         id: SubscriptionId,
-        reads: impl Iterator<Item = &'a Read>,
+        needs: impl Iterator<Item = Need<'a>>,
     ) -> Option<(SubscriptionId, Interest)> {
         let wide = self.by_id.get(&id)?.clone();
         let Interest::Query(query) = &wide else { return None };
-        let needed = self.needed(id, query, reads)?;
+        let needed = self.extent(id, query, needs)?;
         let part = Interest::Query(Arc::new(query.with_range(needed.range.clone())));
-        let most = 2 * needed.rows_to_hold();
+        let most = needed.rows.saturating_mul(2);
         let is_too_wide = self.live_queries.count(id) > most;
         let demands = &self.by_interest[&wide].demands;
         let live = self.live_queries.covering(&part).map(|own| Interest::Query(own.clone()));
@@ -96,13 +111,14 @@ impl Interests {
         None
     }
 
-    fn ask_for_part(&mut self, id: SubscriptionId, query: &Query, part: &Interest, needed: &Needed) {
+    fn ask_for_part(&mut self, id: SubscriptionId, query: &Query, part: &Interest, needed: &Extent) {
         let demands: Vec<Demand> = self.demands(id).collect();
         let mut asked = demands.iter().filter_map(|demand| self.by_demand.get(demand)).flatten();
         let comes = asked.any(|own| own.covers(part) && self.by_interest[own].progress != Progress::Live);
-        let Some(last) = self.live_queries.place(id, needed.direction, needed.rows_to_hold()) else { return };
-        let narrow = query.with_range(query.range.ending_with(last.as_bytes(), needed.direction));
-        let narrow = Interest::Query(Arc::new(narrow));
+        let Some(last) = self.live_queries.place(id, needed.direction, needed.rows) else { return };
+        // The last row of what a tab was given may have left.
+        let range = joined(Some(query.range.ending_with(last.as_bytes(), needed.direction)), &needed.range);
+        let narrow = Interest::Query(Arc::new(query.with_range(range)));
         let bytes = self.queries_bytes + query_bytes(&narrow);
         let is_full = self.by_interest.len() >= Self::TOTAL_MAX || bytes > Self::QUERIES_BYTES_MAX;
         if comes || is_full || self.by_interest.contains_key(&narrow) {
@@ -123,43 +139,51 @@ impl Interests {
         (self.remove(wide), wide.clone())
     }
 
-    /// None if nothing of it is, or something that is at neither end.
-    fn needed<'a>(
+    /// None if nothing of it is needed, or something that is at neither end.
+    fn extent<'a>(
         &mut self,
         id: SubscriptionId,
         query: &Query,
-        reads: impl Iterator<Item = &'a Read>,
-    ) -> Option<Needed> {
-        let mut needed: Option<KeyRange> = None;
-        for read in reads {
+        needs: impl Iterator<Item = Need<'a>>,
+    ) -> Option<Extent> {
+        let (mut read, mut all): (Option<KeyRange>, Option<KeyRange>) = (None, None);
+        for need in needs {
             self.reads_judged += 1;
-            let range = match read {
-                Read::Query(own) => query.covers(own).then(|| own.range.clone()),
-                Read::Cell { .. } | Read::Range { .. } => self.live_queries.range_of_row(id, &read.interest()),
+            let interest = need.interest();
+            let range = match &interest {
+                Interest::Query(own) => query.covers(own).then(|| own.range.clone()),
+                Interest::Cell(_) | Interest::Range { .. } => self.live_queries.range_of_row(id, &interest),
             };
             let Some(range) = range.filter(|range| !range.is_empty()) else { continue };
-            let range = needed.map_or(range.clone(), |so_far| from_one_to_the_other(&so_far, &range));
+            if let Need::Read(_) = need {
+                read = Some(joined(read, &range));
+            }
+            let range = joined(all, &range);
             if range == query.range {
                 // More than all of it nobody needs.
-                return Some(Needed { range, direction: Direction::Ascending, rows: self.live_queries.count(id) });
+                let rows = with_spare(self.live_queries.count(id));
+                return Some(Extent { range, direction: Direction::Ascending, rows });
             }
-            needed = Some(range);
+            all = Some(range);
         }
-        let range = needed?;
-        let direction = if range.lower == query.range.lower {
-            Direction::Ascending
+        let range = all?;
+        let (direction, read) = if range.lower == query.range.lower {
+            (Direction::Ascending, read.map(|read| KeyRange { lower: range.lower.clone(), ..read }))
         } else if range.upper == query.range.upper {
-            Direction::Descending
+            (Direction::Descending, read.map(|read| KeyRange { upper: range.upper.clone(), ..read }))
         } else {
             return None;
         };
-        let rows = self.live_queries.count_in(id, &range);
-        Some(Needed { range, direction, rows })
+        let for_reads = read.map_or(0, |read| with_spare(self.live_queries.count_in(id, &read)));
+        let rows = for_reads.max(self.live_queries.count_in(id, &range));
+        Some(Extent { range, direction, rows })
     }
 }
 
-fn from_one_to_the_other(one: &KeyRange, other: &KeyRange) -> KeyRange {
-    let lower = (&one.lower).min(&other.lower).clone();
-    let upper = one.upper.as_ref().zip(other.upper.as_ref()).map(|(one, other)| one.max(other).clone());
+/// From the beginning of the first one to the end of the last one.
+fn joined(so_far: Option<KeyRange>, range: &KeyRange) -> KeyRange {
+    let Some(one) = so_far else { return range.clone() };
+    let lower = (&one.lower).min(&range.lower).clone();
+    let upper = one.upper.as_ref().zip(range.upper.as_ref()).map(|(one, other)| one.max(other).clone());
     KeyRange { lower, upper }
 }

@@ -1,6 +1,8 @@
 //! Updates of tabs that follow: made of what they were noted to lack.
 
-use iolite_values::Id;
+use std::collections::BTreeSet;
+
+use iolite_values::{Id, Row};
 use iolite_wire::message::{Goodbye, GoodbyeReason, RowSnapshot};
 use iolite_wire::tabs::{TabConnection, TabMutation, TabNotice, TabUpdate, UpdateNumber};
 
@@ -9,7 +11,7 @@ use crate::client::Client;
 use crate::queue::{Entry, MutationKind, RunState};
 use crate::reason::shortened;
 use crate::session::Connection;
-use crate::tabs::{Awaited, Parts, TabId};
+use crate::tabs::{Awaited, Parts, TabId, reach};
 
 impl Client {
     /// Sends an update to one tab that has something new to learn and can take it, once what tabs wait for is asked for.
@@ -20,7 +22,7 @@ impl Client {
         let can_fetch = self.session.can_fetch();
         for tab in self.leader.tabs() {
             let Some(known) = self.leader.tab_mut(tab) else { continue };
-            let held = known.wanted.values().any(|interest| self.cache.interests.holds(interest));
+            let held = known.wanted.values().any(|wanted| wanted.held(&self.cache).is_some());
             let told = |id| known.unavailable.contains(id);
             let unavailable = !can_fetch && !known.wanted.keys().all(told);
             if known.can_take() && (known.has_news() || held || unavailable) {
@@ -59,16 +61,18 @@ impl Client {
             if !self.cache.interests.holds_row(&id) {
                 known.decline_unsure(&id, &row, |interest| self.cache.interests.holds(interest));
             }
+            // What it was not given of a row is none of its business, but it may have had the row until now.
+            let row = if known.has(&id, &row) { row } else { Row::default() };
             let (table, key) = id;
             parts.row(RowSnapshot { table, key, row });
         }
-        for (id, interest) in std::mem::take(&mut known.wanted) {
-            if self.cache.interests.holds(&interest) {
+        for (id, wanted) in std::mem::take(&mut known.wanted) {
+            if let Some(held) = wanted.held(&self.cache) {
                 // Perhaps by another interest than the one that was asked for: that one has to stay, too.
-                self.cache.interests.require(&interest, None, Demand::Tab(tab));
-                parts.snapshot(id, self.cache.snapshot(&interest));
+                self.cache.interests.require(&held, None, Demand::Tab(tab));
+                parts.snapshot(id, self.cache.snapshot(&held), reach(&held, &wanted.interest));
                 known.unavailable.remove(&id);
-                known.granted.insert(id, interest);
+                known.granted.insert(id, held);
                 continue;
             }
             if can_fetch {
@@ -76,12 +80,14 @@ impl Client {
             } else if known.unavailable.insert(id) {
                 parts.room(0).unavailable.push(id);
             }
-            known.wanted.insert(id, interest);
+            known.wanted.insert(id, wanted);
         }
         if !known.declined.is_empty() {
             // Whether the tab still wants it, it says by asking again.
             self.settle_tab(tab);
         }
+        // What it waited for it has now, or cannot have.
+        self.cache.interests.doubt(Demand::Tab(tab), &BTreeSet::new());
     }
 
     fn collect_mutations(&mut self, tab: TabId, parts: &mut Parts) {

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use iolite_machine::Instant;
+use iolite_values::Interest;
 use iolite_wire::message::{Goodbye, GoodbyeReason, SubscriptionId};
-use iolite_wire::tabs::{FromTab, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, ToTab, UpdateNumber};
+use iolite_wire::tabs::{
+    FromTab, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, TabSubscription, ToTab, UpdateNumber,
+};
 
 use super::{Follower, FollowerOutput};
 use crate::cache::{Room, portions};
@@ -67,6 +70,7 @@ impl Follower {
         let all = self.cache.interests.first().map(|(id, interest)| (id, interest.clone())).collect();
         let subscriptions = portions(all, self.limits.subscribe_part).into_iter().next().unwrap_or_default();
         self.asked = subscriptions.iter().map(|(id, _)| *id).collect();
+        let subscriptions = self.subscriptions(subscriptions);
         let schema = self.schema.hash();
         self.request(TabRequest::Join(TabJoin { version: TAB_PROTOCOL_VERSION, schema, subscriptions }));
     }
@@ -145,16 +149,26 @@ impl Follower {
     /// Asks for the interests that are wanted, and gives up those that nobody needs any more.
     pub(super) fn ask(&mut self) -> bool {
         let Link::Following { .. } = self.link else { return false };
+        let (mut ended, mut rows) = self.narrow();
         // What nobody needs here is kept for a while by the tab that leads, as far as its room goes.
-        let (ended, rows) = self.cache.give_up_idle(Room { idle_interests_max: 0, ..self.limits.room() });
+        let (idle, of_idle) = self.cache.give_up_idle(Room { idle_interests_max: 0, ..self.limits.room() });
+        ended.extend(idle);
+        rows.extend(of_idle);
         let wanted = self.cache.interests.take_wanted();
         let nothing = ended.is_empty() && wanted.is_empty();
         self.changed.add(rows);
         self.leave(&ended);
         for part in portions(wanted, self.limits.subscribe_part) {
+            let part = self.subscriptions(part);
             self.request(TabRequest::Subscribe(part));
         }
         !nothing
+    }
+
+    /// With how much of each is needed. To spare some rows is for the leader.
+    fn subscriptions(&self, interests: Vec<(SubscriptionId, Interest)>) -> Vec<TabSubscription> {
+        let with_first = |(id, interest)| TabSubscription { id, interest, first: self.cache.interests.first_rows(id) };
+        interests.into_iter().map(with_first).collect()
     }
 
     pub(super) fn leave(&mut self, ended: &[SubscriptionId]) {

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use iolite_machine::WallTime;
 use iolite_values::{Counter, TransactionId};
+use iolite_wire::message::SubscriptionId;
 
 use super::joining::Link;
 use super::{Follower, FollowerOutput};
-use crate::cache::Demand;
+use crate::cache::{Demand, RowId};
 use crate::reactive::{Finished, ReactionId};
 use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
 use crate::view::{Reader, View};
@@ -65,6 +66,9 @@ impl Follower {
         assert_eq!(self.running.take(), Some(run.of), "a host finishes the run that it began");
         let RunOf::Reaction(id) = run.of else { return };
         let missed = self.cache.interests.demand(Demand::Reaction(id), &run);
+        if !run.is_stopped() {
+            self.cache.interests.doubt(Demand::Reaction(id), &self.reactions.tables_left(id, &run));
+        }
         match self.reactions.finish(id, run, closed, missed) {
             Finished::Gone => self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new()),
             Finished::Waits if self.cannot_come(id) => self.outputs.push_back(FollowerOutput::Unavailable(id)),
@@ -73,6 +77,14 @@ impl Follower {
                 self.outputs.push_back(FollowerOutput::ReactionFailed { reaction: id, message });
             }
         }
+    }
+
+    /// As the client does: queries that came to be held farther than the reactions need them.
+    pub(super) fn narrow(&mut self) -> (Vec<SubscriptionId>, Vec<RowId>) {
+        self.cache.narrow(|demand, _| match demand {
+            Demand::Reaction(reaction) => self.reactions.needs(reaction),
+            Demand::Mutation(_) | Demand::Tab(_) => unreachable!("only reactions need anything here"),
+        })
     }
 
     /// Whether the leader said so of something that this reaction waits for.

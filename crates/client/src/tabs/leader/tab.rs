@@ -1,26 +1,26 @@
 //! One tab that follows, as its leader knows it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Instant;
-use iolite_values::{Counter, Interest, Row};
+use iolite_values::{Counter, Interest, Row, TableId};
 use iolite_wire::client_storage::StoredEnd;
 use iolite_wire::message::{Declination, Declined, SubscriptionId};
 use iolite_wire::tabs::{JoinNumber, UpdateNumber};
 
 use super::{Rows, Wanted, touches};
-use crate::cache::RowId;
+use crate::cache::{Cache, Need, Needs, RowId};
 
 /// What the tab holds, and what it is to be told with the next update.
 #[derive(Debug)]
 pub(crate) struct Tab {
     pub(crate) join: JoinNumber,
     /// Asked for, and not held by the client yet.
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: BTreeMap<SubscriptionId, Wanted>,
     /// Told to be unavailable at the moment.
     pub(crate) unavailable: BTreeSet<SubscriptionId>,
-    /// Held by the tab.
-    pub(crate) granted: Wanted,
+    /// Held by the tab. Of a query the part that it was given.
+    pub(crate) granted: BTreeMap<SubscriptionId, Interest>,
     pub(crate) rows: Rows,
     pub(crate) mutations: BTreeSet<Counter>,
     pub(crate) ended: Vec<StoredEnd>,
@@ -65,9 +65,9 @@ impl Tab {
     pub(super) fn new(join: JoinNumber, now: Instant, news: News) -> Tab {
         Tab {
             join,
-            wanted: Wanted::new(),
+            wanted: BTreeMap::new(),
             unavailable: BTreeSet::new(),
-            granted: Wanted::new(),
+            granted: BTreeMap::new(),
             rows: Rows::new(),
             mutations: BTreeSet::new(),
             ended: Vec::new(),
@@ -95,6 +95,31 @@ impl Tab {
         self.wanted.remove(&id);
         self.granted.remove(&id);
         self.declined.push(Declined { subscription: id, why });
+    }
+
+    /// Whether it was given anything of a row, which looks like this now.
+    pub(crate) fn has(&self, id: &RowId, row: &Row) -> bool {
+        self.granted.values().any(|interest| match interest {
+            Interest::Query(query) => query.table == id.0 && query.selects(&id.1, row),
+            Interest::Range { .. } | Interest::Cell(_) => touches(interest, id),
+        })
+    }
+
+    /// What is to be held for it: what it has, and what it waits for, as far as that is there.
+    pub(crate) fn kept(&self, cache: &Cache) -> BTreeSet<Interest> {
+        let wanted = self.wanted.values().map(|own| own.held(cache).unwrap_or_else(|| own.interest.clone()));
+        wanted.chain(self.granted.values().cloned()).collect()
+    }
+
+    /// What it has of a table. None while it waits for more of it, which what is held for it may have.
+    pub(super) fn needs(&self, table: TableId) -> Option<Needs<'_>> {
+        if self.wanted.values().any(|own| own.interest.table() == table) {
+            return None;
+        }
+        let of_table = || self.granted.values().filter(move |own| own.table() == table);
+        let is_query = |own: &&Interest| matches!(own, Interest::Query(_));
+        let (queries, others) = (of_table().filter(is_query), of_table().filter(move |own| !is_query(own)));
+        Some(Box::new(queries.chain(others).map(Need::Given)))
     }
 
     /// Of a row that left an answer only a part may be held any more, or nothing. The tab asks again for what it had of it, and for a query that
