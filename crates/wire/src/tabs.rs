@@ -20,6 +20,11 @@ pub const TAB_PROTOCOL_VERSION: u32 = 3;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct JoinNumber(pub u64);
 
+impl JoinNumber {
+    /// Of no join: a leader that cannot read a message does not know of which it is.
+    pub const NONE: JoinNumber = JoinNumber(0);
+}
+
 /// The number of an update within a join: 1, then one more each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct UpdateNumber(pub u64);

@@ -74,7 +74,7 @@ impl Client {
     pub(super) fn on_from_tab(&mut self, now: Now, tab: TabId, message: &[u8]) {
         let Ok(FromTab { join, request }) = FromTab::decode(message) else {
             let what = "a message of another version of the app: reload this tab";
-            return self.refuse_tab(tab, JoinNumber(0), GoodbyeReason::Protocol, what);
+            return self.refuse_tab(tab, JoinNumber::NONE, GoodbyeReason::Protocol, what);
         };
         if let TabRequest::Join(asked) = request {
             return self.on_join(now, tab, join, asked);

@@ -122,7 +122,7 @@ impl Follower {
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
             link: Link::Joining { again: now.instant },
-            join: JoinNumber(0),
+            join: JoinNumber::NONE,
             asked: Vec::new(),
             unavailable: BTreeSet::new(),
             partial: None,

@@ -18,6 +18,19 @@ fn a_tab_of_another_schema_is_refused() {
 }
 
 #[test]
+fn a_tab_whose_messages_its_leader_cannot_read_is_refused_and_asks_the_next_leader() {
+    let (mut leader, mut tabs) = followed(1);
+    // A leader of an older version does not know what a newer tab says.
+    leader.input(Input::FromTab(tabs[0].id, vec![0xff]));
+    exchange(&mut leader, &mut tabs);
+    let refused = tabs[0].follower.connection();
+    assert!(matches!(refused, Connection::Refused { reason: GoodbyeReason::Protocol, .. }), "{refused:?}");
+    tabs[0].input(leader.now, FollowerInput::LeaderChanged);
+    exchange(&mut leader, &mut tabs);
+    assert_eq!(tabs[0].follower.connection(), Connection::Online);
+}
+
+#[test]
 fn an_update_that_was_lost_is_found_out_and_made_good() {
     let (mut leader, mut tabs) = followed(1);
     let seen = tabs[0].watch(View::Confirmed, count);

@@ -6,7 +6,7 @@ use iolite_machine::Instant;
 use iolite_values::Interest;
 use iolite_wire::message::{Goodbye, GoodbyeReason, SubscriptionId};
 use iolite_wire::tabs::{
-    FromTab, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, TabSubscription, ToTab, UpdateNumber,
+    FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, TabSubscription, ToTab, UpdateNumber,
 };
 
 use super::{Follower, FollowerOutput};
@@ -86,7 +86,8 @@ impl Follower {
             let message = "another version of the app leads in another tab: reload this one".into();
             return self.refuse(GoodbyeReason::Protocol, message);
         };
-        if join != self.join {
+        let is_unreadable = join == JoinNumber::NONE && matches!(notice, TabNotice::Goodbye(_));
+        if join != self.join && !is_unreadable {
             return;
         }
         self.heard = now;
