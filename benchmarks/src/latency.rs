@@ -35,6 +35,19 @@ impl LatencyCounts {
     pub fn count(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }
+
+    /// These and others.
+    pub fn with(&self, others: &LatencyCounts) -> LatencyCounts {
+        let mut latencies = Latencies::default();
+        latencies.add(self);
+        latencies.add(others);
+        latencies.counts()
+    }
+
+    /// The longest in milliseconds, if there is any.
+    pub fn longest_ms(&self) -> Option<f64> {
+        self.0.iter().map(|(nanos, _)| *nanos).max().map(|nanos| nanos as f64 / 1e6)
+    }
 }
 
 impl Latencies {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use iolite_host::monotonic_nanos;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Kind, Plan, Plans};
@@ -50,7 +49,10 @@ pub struct KindTally {
     pub committed: u64,
     /// Made while it was measured, also of transactions that ended later.
     pub attempts: u64,
+    /// Of those that were committed while it was measured.
     pub latency: LatencyCounts,
+    /// How old those were that had not ended when it was over.
+    pub open: LatencyCounts,
     /// At all, before and after too.
     pub committed_ever: u64,
     pub unknown: u64,
@@ -70,16 +72,17 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
     let end = begin + course.seconds;
     let mut tally = Tally::default();
     let mut latencies: BTreeMap<Kind, Latencies> = BTreeMap::new();
+    let mut open = None;
     let mut traffic = None;
     let attempts = person.attempts();
     while Instant::now() < end {
         let plan = plans.next(course.seed);
-        let called = monotonic_nanos();
+        let called = Instant::now();
         if traffic.is_none() && Instant::now() >= begin {
             traffic = Some(person.traffic());
         }
         let (done, attempts) = between(begin, end, &attempts, person.run(&plan)).await;
-        let (done, nanos, now) = (done?, monotonic_nanos() - called, Instant::now());
+        let (done, now) = (done?, Instant::now());
         let kind = tally.kinds.entry(plan.kind()).or_default();
         kind.attempts += attempts;
         match done {
@@ -88,9 +91,12 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
                 kind.committed_ever += 1;
                 if (begin..end).contains(&now) {
                     kind.committed += 1;
-                    latencies.entry(plan.kind()).or_default().record(nanos);
+                    latencies.entry(plan.kind()).or_default().record(nanos(now - called));
                 }
             }
+        }
+        if now >= end {
+            open = Some((plan.kind(), end - called));
         }
     }
     let after = person.traffic();
@@ -99,7 +105,16 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
     for (kind, latencies) in latencies {
         tally.kinds.entry(kind).or_default().latency = latencies.counts();
     }
+    if let Some((kind, age)) = open {
+        let mut ages = Latencies::default();
+        ages.record(nanos(age));
+        tally.kinds.entry(kind).or_default().open = ages.counts();
+    }
     Ok(tally)
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What a future comes to, and how much was counted meanwhile, between two times: one that does not come to its end is counted too.
@@ -147,10 +162,8 @@ impl Tally {
             own.attempts += more.attempts;
             own.committed_ever += more.committed_ever;
             own.unknown += more.unknown;
-            let mut latencies = Latencies::default();
-            latencies.add(&own.latency);
-            latencies.add(&more.latency);
-            own.latency = latencies.counts();
+            own.latency = own.latency.with(&more.latency);
+            own.open = own.open.with(&more.open);
         }
     }
 
@@ -178,7 +191,10 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::draws::Zipf;
 
     #[tokio::test]
     async fn attempts_count_between_two_times_only() {
@@ -196,6 +212,39 @@ mod tests {
         assert_eq!(between(now, Instant::now() + millis(60_000), &counted, tick()).await, ((), 30));
         let (_, some) = between(now, Instant::now() + millis(5), &counted, tick()).await;
         assert!(some < 30, "the rest was counted after the end: {some}");
+    }
+
+    /// Whose transactions never end, but that nobody waits for ever.
+    struct Starving;
+
+    impl Person for Starving {
+        async fn run(&mut self, _: &Plan) -> anyhow::Result<Done> {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            Ok(Done::Unknown)
+        }
+
+        fn attempts(&self) -> impl Fn() -> u64 + 'static {
+            || 0
+        }
+
+        fn traffic(&self) -> (u64, u64) {
+            (0, 0)
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_until_the_end_is_counted_with_all_the_time_that_it_waited() {
+        let plans = || Plans::of(Arc::new(Zipf::new(10, 0.8)), 1, 0, Some(Kind::AddUser));
+        let course = Course { seed: 1, warm_up: Duration::from_millis(40), seconds: Duration::from_millis(60) };
+        let mut tally = live(Starving, plans(), course).await.expect("it runs");
+        tally.add(&live(Starving, plans(), course).await.expect("it runs"));
+        let kind = &tally.kinds[&Kind::AddUser];
+        assert_eq!((kind.committed, kind.unknown, kind.latency.count(), kind.open.count()), (0, 2, 0, 2));
+        let oldest = kind.open.longest_ms();
+        assert!(
+            oldest.is_some_and(|oldest| (61.0..=101.0).contains(&oldest)),
+            "it was called in the warm-up: {oldest:?}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::person::{KindTally, Tally};
 use crate::accounting::Pid;
 use crate::arguments::Arguments;
 use crate::beside::{Line, Record};
-use crate::latency::Latencies;
+use crate::latency::{Latencies, LatencyCounts};
 use crate::probe;
 use crate::report::Report;
 use crate::verify::Findings;
@@ -33,6 +33,9 @@ pub struct Cpu {
 
 /// Of this workload alone.
 pub const LINES: &[Line] = &[
+    ("mean_latency_ms", "/mean_latency_ms"),
+    ("open", "/open"),
+    ("oldest_open_ms", "/oldest_open_ms"),
     ("get-timeline a second", "/transactions/get-timeline/throughput_per_s"),
     ("  latency_ms p50", "/transactions/get-timeline/latency_ms/p50"),
     ("post-tweet a second", "/transactions/post-tweet/throughput_per_s"),
@@ -79,12 +82,22 @@ impl Measured {
         };
         let kinds = tally.kinds.iter().map(|(kind, tally)| (kind.name(), of_kind(tally, seconds)));
         let cpu = json!({"stores": micros(cpu.stores), "front": micros(cpu.front), "clients": micros(cpu.clients)});
+        let open = tally.kinds.values().fold(LatencyCounts::default(), |all, kind| all.with(&kind.open));
         let more = Map::from_iter([
+            ("mean_latency_ms".to_owned(), json!(mean_latency_ms(arguments.clients, committed, seconds))),
+            ("open".to_owned(), json!(open.count())),
+            ("oldest_open_ms".to_owned(), json!(open.longest_ms())),
             ("transactions".to_owned(), Value::Object(kinds.collect())),
             ("cpu_us_per_op".to_owned(), cpu),
         ]);
         Ok(Record { system, version, durability_setting, report, more })
     }
+}
+
+/// Every client has one transaction outstanding at each time, also one that never ends: so this is the mean of all, by Little's law. None if nothing
+/// was committed.
+fn mean_latency_ms(clients: u32, committed: u64, seconds: f64) -> Option<f64> {
+    (committed > 0).then(|| f64::from(clients) * seconds * 1e3 / committed as f64)
 }
 
 fn of_kind(tally: &KindTally, seconds: f64) -> Value {
@@ -95,6 +108,8 @@ fn of_kind(tally: &KindTally, seconds: f64) -> Value {
         "throughput_per_s": tally.committed as f64 / seconds,
         "aborts": tally.aborts(),
         "latency_ms": latencies.percentiles(),
+        "open": tally.open.count(),
+        "oldest_open_ms": tally.open.longest_ms(),
     })
 }
 
@@ -110,5 +125,16 @@ impl Cpu {
             front: self.front.saturating_sub(before.front),
             clients: self.clients.saturating_sub(before.clients),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_who_wins_does_not_hide_those_who_wait() {
+        assert_eq!(mean_latency_ms(64, 256, 10.0), Some(2500.0));
+        assert_eq!(mean_latency_ms(64, 0, 10.0), None);
     }
 }
