@@ -2,17 +2,17 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use iolite_host::{DelayProxy, random_id};
+use iolite_host::DelayProxy;
 use tokio::runtime::Runtime;
 
 use crate::accounting::Pid;
 use crate::arguments::{Arguments, Durability};
 use crate::child::Address;
+use crate::cluster::ClusterDirectory;
 use crate::metrics;
 
 /// The server, and the link to it.
@@ -31,10 +31,10 @@ enum Kind {
     Started(Started),
 }
 
-/// A server process with a data directory of its own, which is removed with it.
+/// A server process with a data directory of its own, where that of its class is, which is removed with it.
 struct Started {
     child: Child,
-    data: PathBuf,
+    data: ClusterDirectory,
     durability: Durability,
 }
 
@@ -47,8 +47,7 @@ impl Server {
                 (Kind::Running, address, token_of(address)?)
             }
             None => {
-                let data = std::env::temp_dir().join(format!("iolite-bench-{:032x}", random_id()));
-                let (started, address) = Started::new(data, arguments.durability)?;
+                let (started, address) = Started::new(arguments.durability)?;
                 (Kind::Started(started), address, token_of(address)?)
             }
         };
@@ -101,15 +100,16 @@ fn token_of(address: SocketAddr) -> anyhow::Result<String> {
 }
 
 impl Started {
-    fn new(data: PathBuf, durability: Durability) -> anyhow::Result<(Started, SocketAddr)> {
-        let (child, address) = start(&data, durability)?;
+    fn new(durability: Durability) -> anyhow::Result<(Started, SocketAddr)> {
+        let data = ClusterDirectory::new(durability)?;
+        let (child, address) = start(data.path(), durability)?;
         Ok((Started { child, data, durability }, address))
     }
 
     fn restart(&mut self) -> anyhow::Result<SocketAddr> {
         self.child.kill()?;
         self.child.wait()?;
-        let (child, address) = start(&self.data, self.durability)?;
+        let (child, address) = start(self.data.path(), self.durability)?;
         self.child = child;
         Ok(address)
     }
@@ -117,10 +117,9 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // It may have ended by itself, which was reported then.
+        // It may have ended by itself, which was reported then. Its data is removed behind it.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.data);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a cluster's data is: on a disk in class fsync, in memory in class memory. Removed with it.
+//! Where the data of servers is: on a disk in class fsync, in memory in class memory. Removed with it.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -42,8 +42,11 @@ impl ClusterDirectory {
             Durability::Fsync => std::env::temp_dir(),
             Durability::Memory => PathBuf::from(MEMORY),
         };
-        let in_memory = rustix::fs::statfs(&parent).is_ok_and(|found| i128::from(found.f_type) == TMPFS);
-        match (durability, in_memory) {
+        ClusterDirectory::within(&parent, durability)
+    }
+
+    fn within(parent: &Path, durability: Durability) -> anyhow::Result<ClusterDirectory> {
+        match (durability, is_in_memory(parent)) {
             (Durability::Fsync, true) => {
                 bail!("{} is in memory, where syncs do nothing: set TMPDIR to a folder on a disk", parent.display())
             }
@@ -72,9 +75,26 @@ impl ClusterDirectory {
     }
 }
 
+fn is_in_memory(path: &Path) -> bool {
+    rustix::fs::statfs(path).is_ok_and(|found| i128::from(found.f_type) == TMPFS)
+}
+
 impl Drop for ClusterDirectory {
     fn drop(&mut self) {
         // What is left of it is in a folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_memory_is_in_memory_and_syncs_that_reach_no_disk_are_refused() {
+        let directory = ClusterDirectory::new(Durability::Memory).expect("the system has a folder in memory");
+        assert!(is_in_memory(directory.path()), "{}", directory.path().display());
+        let refused = ClusterDirectory::within(Path::new(MEMORY), Durability::Fsync).expect_err("there is no disk");
+        assert!(refused.to_string().contains("TMPDIR"), "{refused}");
     }
 }
