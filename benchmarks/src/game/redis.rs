@@ -25,6 +25,8 @@ pub struct RedisSeat {
     at: SocketAddr,
     me: String,
     moves: Moves,
+    /// What the server calls the script.
+    script: String,
     moving: Connection,
     /// Of the game that was joined last.
     listening: Option<Connection>,
@@ -60,9 +62,10 @@ return 1";
 impl RedisSeat {
     pub async fn connect(at: SocketAddr, me: &str, moves: Moves) -> anyhow::Result<RedisSeat> {
         let traffic = Arc::new(Traffic::default());
-        let moving = Connection::open(at, traffic.clone()).await?;
+        let mut moving = Connection::open(at, traffic.clone()).await?;
+        let script = load_script(&mut moving).await?;
         let (me, keys, settled) = (me.to_owned(), Keys::default(), Settled::default());
-        Ok(RedisSeat { at, me, moves, moving, listening: None, keys, first: None, traffic, settled })
+        Ok(RedisSeat { at, me, moves, script, moving, listening: None, keys, first: None, traffic, settled })
     }
 
     /// Whether it was made; what was watched may have changed.
@@ -97,7 +100,8 @@ impl RedisSeat {
         let Keys { players, sum, turn, channel } = &self.keys;
         let keys = [players, sum, turn, channel].map(|key| key.as_bytes());
         let goal = GOAL.to_string();
-        let words = [&[b"EVAL", SCRIPT.as_bytes(), b"4"][..], &keys, &[self.me.as_bytes(), goal.as_bytes()]].concat();
+        let words =
+            [&[b"EVALSHA", self.script.as_bytes(), b"4"][..], &keys, &[self.me.as_bytes(), goal.as_bytes()]].concat();
         self.moving.send(&[&words, WAIT]).await?;
         let made = match self.moving.receive().await? {
             Reply::Integer(made) => made == 1,
@@ -246,6 +250,12 @@ async fn ask(connection: &mut Connection, Keys { players, sum, turn, .. }: &Keys
     connection.send(&[&[&b"MULTI"[..]][..], read[0], read[1], read[2], &[b"EXEC"]]).await
 }
 
+/// Gives the script to the server, so that no move has to carry it, and returns what it is called there.
+async fn load_script(connection: &mut Connection) -> anyhow::Result<String> {
+    connection.send(&[&[b"SCRIPT", b"LOAD", SCRIPT.as_bytes()]]).await?;
+    text(&connection.receive().await?)
+}
+
 fn expect(reply: Reply, wanted: &Reply) -> anyhow::Result<()> {
     ensure!(reply == *wanted, "redis answered {reply:?}");
     Ok(())
@@ -267,7 +277,28 @@ fn number(reply: &Reply) -> anyhow::Result<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::arguments::Durability;
+    use crate::redis::{Delays, RedisServers};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_move_by_the_servers_script_does_not_carry_the_script() {
+        let delays = Delays { of_clients: Duration::ZERO, between_servers: Duration::ZERO };
+        let servers =
+            RedisServers::start(Durability::Memory, delays).await.expect("redis is installed by `make setup`");
+        let mut seat = RedisSeat::connect(servers.clients_address(), "ada", Moves::Script).await.expect("it connects");
+        seat.join(0).await.expect("it joins");
+        let (before, _) = seat.traffic();
+        for _ in 0..10 {
+            seat.make_move().await.expect("it is alone, so always in turn");
+        }
+        let each = (seat.traffic().0 - before) / 10;
+        assert!(each < 300, "{each} bytes up for a move");
+        let found = games(&mut servers.connect().await.expect("it connects"), 1).await.expect("it reads");
+        assert_eq!(found, [Found { sum: 10, turn: 10, players: 1 }]);
+    }
 
     #[test]
     fn news_say_who_is_next() {
