@@ -1,6 +1,7 @@
 //! `iolite bench text --trace FILE`: a recording of people who type, through real clients, beside Yjs on the same recording.
 //!
-//! The clients and the server are in this process, and speak over sockets of loopback. Memory is what the process takes more at the end.
+//! The clients and the server are in this process, and speak over sockets of loopback. Memory is what the process takes
+//! more when all has been replayed, and nothing has ended, than before the recording was read.
 
 mod edits;
 mod replay;
@@ -33,7 +34,7 @@ struct Report {
     agents: usize,
     patches: usize,
     ends_as_recorded: bool,
-    /// For documents that see what the authors had seen to make the edits.
+    /// For documents that see what the authors had seen, and make the edits: with encoding, decoding, and one that sees all at the end.
     seconds_of_documents: f64,
     /// From the first call to the last confirmation.
     seconds: f64,
@@ -58,20 +59,22 @@ pub fn run(options: &TextOptions, path: &Path, json: bool) -> anyhow::Result<Exi
 }
 
 fn measure(path: &Path, beside_yjs: bool) -> anyhow::Result<Report> {
-    let trace = Trace::read(path)?;
+    // Before anything is read: what is freed meanwhile can only make it more.
     let memory_before = resident_bytes()?;
+    let trace = Trace::read(path)?;
     let begun = Instant::now();
-    let made = edits::edits_of(&trace)?;
+    let documents = edits::edits_of(&trace)?;
     let seconds_of_documents = begun.elapsed().as_secs_f64();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let replayed = runtime.block_on(replay::replay(made, trace.agents()))?;
+    let (replayed, alive) = runtime.block_on(replay::replay(documents.made, trace.agents()))?;
     let memory_bytes = resident_bytes()?.saturating_sub(memory_before);
+    runtime.block_on(alive.end())?;
     let edits = replayed.mutations.max(1) as f64;
     Ok(Report {
         trace: path.display().to_string(),
         agents: trace.agents(),
         patches: trace.patches(),
-        ends_as_recorded: replayed.text == trace.end,
+        ends_as_recorded: replayed.text == trace.end && documents.text == trace.end,
         seconds_of_documents,
         seconds: replayed.seconds,
         bytes_up_an_edit: replayed.bytes_up as f64 / edits,
@@ -95,7 +98,7 @@ fn in_words(report: &Report) -> String {
     );
     if let Some(yjs) = &report.yjs {
         text += &format!(
-            "\n  yjs {}: {}, {:.2} s without any network, {:.1} bytes an edit, {:.1} MiB (documents)",
+            "\n  yjs {}: {}, {:.2} s without any network, {:.1} bytes an edit, {:.1} MiB (documents, updates)",
             yjs.version,
             ends(yjs.ends_as_recorded),
             yjs.seconds,

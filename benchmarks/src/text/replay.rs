@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
 use iolite::table::Text;
-use iolite::{Client, Embedded, Options, Schema, Table, Timestamp, Traffic, View, schema};
+use iolite::{Client, Embedded, Options, Reaction, Schema, Table, Timestamp, Traffic, View, schema};
 use iolite_client::live_arguments;
 use iolite_values::{Cell, ColumnId, Edit, Operation, RowKey, TableId, Value, Write};
 use tokio::sync::Notify;
@@ -31,6 +31,21 @@ pub struct Replayed {
     pub seconds: f64,
     pub bytes_up: u64,
     pub bytes_down: u64,
+}
+
+/// All that there is when a recording has been replayed.
+pub struct Alive {
+    server: Embedded,
+    /// Each with what it watches, and a fresh one that has read the text.
+    _clients: Vec<(Client, Option<Reaction<Text>>)>,
+    _made: Arc<Vec<Made>>,
+}
+
+impl Alive {
+    pub async fn end(self) -> anyhow::Result<()> {
+        drop(self._clients);
+        Ok(self.server.stop().await?)
+    }
 }
 
 /// Mutations of a client that are called and not confirmed.
@@ -65,7 +80,7 @@ impl Committed {
 
 /// # Errors
 /// When a mutation ends without effect, or the server does not do what it should.
-pub async fn replay(made: Vec<Made>, agents: usize) -> anyhow::Result<Replayed> {
+pub async fn replay(made: Vec<Made>, agents: usize) -> anyhow::Result<(Replayed, Alive)> {
     let server = iolite::embedded().await?;
     let made = Arc::new(made);
     let committed = Arc::new(Committed { at: Mutex::new(vec![None; made.len()]), news: Notify::new() });
@@ -78,21 +93,24 @@ pub async fn replay(made: Vec<Made>, agents: usize) -> anyhow::Result<Replayed> 
     for (agent, client) in clients.iter().enumerate() {
         writers.spawn(write(client.clone(), agent, made.clone(), committed.clone()));
     }
+    let mut alive = Vec::new();
     while let Some(ended) = writers.join_next().await {
-        ended??;
+        let (client, watched) = ended??;
+        alive.push((client, Some(watched)));
     }
     let seconds = begun.elapsed().as_secs_f64();
     let traffic: Vec<Traffic> = clients.iter().map(Client::traffic).collect();
     let fresh = open(&server).await?;
     let text = fresh.read(View::Confirmed, |tx| tx.at(Page::BODY, KEY).get()).await?.to_string();
-    server.stop().await?;
-    Ok(Replayed {
+    alive.push((fresh, None));
+    let replayed = Replayed {
         text,
         mutations: made.iter().map(|made| made.edits.len() as u64).sum(),
         seconds,
         bytes_up: traffic.iter().map(|own| own.bytes_up).sum(),
         bytes_down: traffic.iter().map(|own| own.bytes_down).sum(),
-    })
+    };
+    Ok((replayed, Alive { server, _clients: alive, _made: made }))
 }
 
 const KEY: &str = "trace";
@@ -107,7 +125,13 @@ async fn open(server: &Embedded) -> anyhow::Result<Client> {
     Ok(client)
 }
 
-async fn write(client: Client, agent: usize, made: Arc<Vec<Made>>, committed: Arc<Committed>) -> anyhow::Result<()> {
+/// Returns who wrote, and what that watches, when all is confirmed.
+async fn write(
+    client: Client,
+    agent: usize,
+    made: Arc<Vec<Made>>,
+    committed: Arc<Committed>,
+) -> anyhow::Result<(Client, Reaction<Text>)> {
     let mut watched = client.live(Page::BODY, KEY)?.watch(View::Confirmed);
     watched.next().await?;
     let schema = client.schema();
@@ -144,11 +168,15 @@ async fn write(client: Client, agent: usize, made: Arc<Vec<Made>>, committed: Ar
         rest.await??;
     }
     ensure!(client.refused().is_empty(), "mutations were refused: {:?}", client.refused());
-    Ok(())
+    Ok((client, watched))
 }
 
 fn arguments(schema: &Schema, edit: &Arc<Edit>) -> anyhow::Result<String> {
+    Ok(live_arguments(schema, &[Write { cell: cell()?, operation: Operation::Edit(edit.clone()) }])?)
+}
+
+/// The text.
+pub fn cell() -> anyhow::Result<Cell> {
     let row = RowKey::new(&[Value::from(KEY)])?;
-    let cell = Cell { table: TableId::of("pages"), row, column: ColumnId::of("body") };
-    Ok(live_arguments(schema, &[Write { cell, operation: Operation::Edit(edit.clone()) }])?)
+    Ok(Cell { table: TableId::of("pages"), row, column: ColumnId::of("body") })
 }

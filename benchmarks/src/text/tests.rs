@@ -1,6 +1,10 @@
 //! Small recordings.
 
-use super::edits::edits_of;
+use std::sync::Arc;
+
+use iolite_values::{Author, Edit, Insertion, Unit};
+
+use super::edits::{Made, edits_of};
 use super::trace::{Patch, Trace};
 use super::*;
 
@@ -16,7 +20,11 @@ const TWO: &str = r#"{"kind": "concurrent", "endContent": "Hello, big 🪑 world
 
 async fn replayed(json: &str) -> replay::Replayed {
     let trace = Trace::of_json(json.as_bytes()).expect("a trace");
-    replay::replay(edits_of(&trace).expect("its positions are there"), trace.agents()).await.expect("it runs")
+    let documents = edits_of(&trace).expect("its positions are there");
+    assert_eq!(documents.text, trace.end, "documents alone end so too");
+    let (replayed, alive) = replay::replay(documents.made, trace.agents()).await.expect("it runs");
+    alive.end().await.expect("it ends");
+    replayed
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,4 +48,21 @@ fn what_is_no_trace_says_so() {
     let outside = br#"{"endContent": "", "txns": [{"patches": [[3, 0, "x"]]}]}"#;
     assert!(edits_of(&Trace::of_json(outside).expect("a trace")).is_err());
     assert_eq!(Trace::of_json(TWO.as_bytes()).expect("a trace").transactions[2].patches[1], Patch(0, 1, "H".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_replay_holds_is_there_when_memory_is_looked_at() {
+    // Other tests hold memory too for a moment, but not so much.
+    const HELD: u64 = 128 << 20;
+    let trace = Trace::of_json(TWO.as_bytes()).expect("a trace");
+    let before = resident_bytes().expect("the system says");
+    let mut made = edits_of(&trace).expect("its positions are there").made;
+    // Of an author who has no client.
+    let first = Unit { author: Author(9), number: 0 };
+    let inserted = Some(Insertion { first, left: None, right: None, text: "x".repeat(HELD as usize).into() });
+    made.push(Made { agent: 8, edits: vec![Arc::new(Edit { inserted, removed: Vec::new() })], seen: Vec::new() });
+    let (_, alive) = replay::replay(made, trace.agents()).await.expect("it runs");
+    let more = resident_bytes().expect("the system says").saturating_sub(before);
+    assert!(more >= HELD / 2, "{more} of {HELD} bytes");
+    alive.end().await.expect("it ends");
 }
