@@ -46,7 +46,7 @@ const tables = {
     },
     propagate: {
         points: ["workload", "sessions", "durability"],
-        columns: [p50, p99, throughput, ...bytes, ["memory a session", (record) => record.memory_bytes_per_session ?? NaN], ["disk's sync ms", (record) => record.fsync_ms.p50 ?? NaN], wrong],
+        columns: [p50, p99, throughput, ["CPU us, server", (record) => record.cpu_us_per_op?.server ?? NaN], ["clients", (record) => record.cpu_us_per_op?.clients ?? NaN], ...bytes, ["memory a session", (record) => record.memory_bytes_per_session ?? NaN], ["disk's sync ms", (record) => record.fsync_ms.p50 ?? NaN], wrong],
         compared: ["p50 by the first's", (record) => record.latency_ms.p50],
     },
 };

@@ -1,6 +1,7 @@
 //! What a transaction costs each node: processor time, messages, syncs.
 
 mod processes;
+mod sides;
 mod sockets;
 mod syncs;
 mod traffic;
@@ -8,6 +9,7 @@ mod traffic;
 use std::sync::Arc;
 
 pub use processes::{Pid, own_cpu};
+pub use sides::{CpuPerOp, Sides};
 pub use sockets::Segments;
 pub use syncs::SyncCount;
 pub use traffic::{Counted, Traffic, TrafficCounts};

@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 
+use crate::accounting::Pid;
 use crate::arguments::{Role, Workload};
 use crate::part::PartProcess;
 use crate::talk::{FromClient, ToClient};
@@ -30,6 +31,10 @@ impl ClientProcess {
     /// One of another system, which speaks the same way.
     pub fn of(process: PartProcess) -> ClientProcess {
         ClientProcess { process }
+    }
+
+    pub fn pid(&self) -> Pid {
+        self.process.pid()
     }
 
     pub fn tell(&mut self, message: &ToClient) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::{Map, json};
 
-use crate::accounting::Pid;
+use crate::accounting::{CpuPerOp, Pid, Sides};
 use crate::arguments::{Arguments, Role, Workload};
 use crate::beside::{Beside, Line, Record};
 use crate::child::ClientProcess;
@@ -47,6 +47,8 @@ const LINES: &[Line] = &[
     ("memory_bytes_per_session", "/memory_bytes_per_session"),
     ("bytes_down_per_session", "/bytes_down_per_session"),
     ("processes", "/processes"),
+    ("server cpu_us_per_op", "/cpu_us_per_op/server"),
+    ("clients cpu_us_per_op", "/cpu_us_per_op/clients"),
 ];
 
 impl FanoutOptions {
@@ -82,14 +84,13 @@ fn on_iolite(arguments: &Arguments) -> anyhow::Result<Record> {
     let pid = server.pid().expect("it was started here");
     let writer = ClientProcess::start(&address, Workload::Propagate, Role::Writer, 0)?;
     let fan = Fan::gather(arguments, writer, pid, |sessions| crowd::start(&address, sessions))?;
-    let memory = fan.memory_bytes_per_session;
-    let (measured, found) =
+    let fanned =
         fan.measure(arguments, || state(&mut ClientProcess::start(&address, Workload::Propagate, Role::Verify, 0)?))?;
     let text = server.metrics()?;
     let durability = metrics::durability(&text).unwrap_or("unknown").to_owned();
-    let report = report(arguments, &measured, &found, durability)?;
+    let report = report(arguments, &fanned, durability)?;
     let setting = format!("class {}, one replica", report.durability);
-    Ok(record(arguments, "iolite", env!("CARGO_PKG_VERSION"), setting, report, memory))
+    Ok(record(arguments, "iolite", env!("CARGO_PKG_VERSION"), setting, report, &fanned))
 }
 
 fn on_hocuspocus(arguments: &Arguments) -> anyhow::Result<Record> {
@@ -97,10 +98,9 @@ fn on_hocuspocus(arguments: &Arguments) -> anyhow::Result<Record> {
     let server = Hocuspocus::start(arguments.durability, delay)?;
     let writer = server.client(Role::Writer, 1)?;
     let fan = Fan::gather(arguments, writer, server.pid(), |sessions| server.client(Role::Reader, sessions))?;
-    let memory = fan.memory_bytes_per_session;
-    let (measured, found) = fan.measure(arguments, || server.read_state())?;
-    let report = report(arguments, &measured, &found, arguments.durability.name())?;
-    Ok(record(arguments, &Peer::Hocuspocus.name(), server.version(), server.setting().to_owned(), report, memory))
+    let fanned = fan.measure(arguments, || server.read_state())?;
+    let report = report(arguments, &fanned, arguments.durability.name())?;
+    Ok(record(arguments, &Peer::Hocuspocus.name(), server.version(), server.setting().to_owned(), report, &fanned))
 }
 
 fn state(client: &mut ClientProcess) -> anyhow::Result<State> {
@@ -110,8 +110,17 @@ fn state(client: &mut ClientProcess) -> anyhow::Result<State> {
     }
 }
 
+/// What a run came to.
+struct Fanned {
+    measured: Measured,
+    found: State,
+    cpu: CpuPerOp,
+    memory_bytes_per_session: f64,
+}
+
 /// One who calls, and all who see it.
 struct Fan {
+    server: Pid,
     writer: ClientProcess,
     readers: Vec<ClientProcess>,
     memory_bytes_per_session: f64,
@@ -135,7 +144,7 @@ impl Fan {
         readers.iter_mut().try_for_each(ClientProcess::expect_ready)?;
         std::thread::sleep(SETTLES_WITHIN);
         let more = server.resident_bytes().saturating_sub(before);
-        Ok(Fan { writer, readers, memory_bytes_per_session: more as f64 / f64::from(sessions) })
+        Ok(Fan { server, writer, readers, memory_bytes_per_session: more as f64 / f64::from(sessions) })
     }
 
     /// Calls as long as was asked for; the state is read while all are still connected.
@@ -143,17 +152,20 @@ impl Fan {
         mut self,
         arguments: &Arguments,
         read_state: impl FnOnce() -> anyhow::Result<State>,
-    ) -> anyhow::Result<(Measured, State)> {
+    ) -> anyhow::Result<Fanned> {
         for _ in 0..WARM_UP {
             self.once(None)?;
         }
         let mut measured = Measured::default();
         let begun = Instant::now();
         let mut commits = Latencies::default();
+        let pids = [&self.writer].into_iter().chain(&self.readers).map(ClientProcess::pid);
+        let sides = Sides::of(self.server, pids.collect());
         while begun.elapsed() < Duration::from_secs(u64::from(arguments.seconds)) {
             self.once(Some((&mut measured.latency, &mut commits)))?;
         }
         measured.seconds = begun.elapsed().as_secs_f64();
+        let cpu = sides.by_operation(measured.latency.counts().count());
         measured.commit_latency = commits;
         let found = read_state()?;
         for client in [&mut self.writer].into_iter().chain(&mut self.readers) {
@@ -161,7 +173,7 @@ impl Fan {
             let FromClient::Result(result) = client.hear()? else { bail!("a client did not say what its run came to") };
             measured.results.push(*result);
         }
-        Ok((measured, found))
+        Ok(Fanned { measured, found, cpu, memory_bytes_per_session: self.memory_bytes_per_session })
     }
 
     /// One call, which everybody sees.
@@ -181,7 +193,8 @@ impl Fan {
     }
 }
 
-fn report(arguments: &Arguments, measured: &Measured, found: &State, durability: String) -> anyhow::Result<Report> {
+fn report(arguments: &Arguments, fanned: &Fanned, durability: String) -> anyhow::Result<Report> {
+    let Fanned { measured, found, .. } = fanned;
     let findings = verify(Workload::Propagate, &measured.results, &State::default(), found);
     let report = measured.report(Workload::Propagate, findings);
     // Of calls that were measured: those before are committed too.
@@ -190,11 +203,19 @@ fn report(arguments: &Arguments, measured: &Measured, found: &State, durability:
     Ok(Report { workload: "fanout".to_owned(), throughput_per_s, durability, fsync_ms, ..report })
 }
 
-fn record(arguments: &Arguments, system: &str, version: &str, setting: String, report: Report, memory: f64) -> Record {
+fn record(
+    arguments: &Arguments,
+    system: &str,
+    version: &str,
+    setting: String,
+    report: Report,
+    fanned: &Fanned,
+) -> Record {
     let sessions = arguments.fanout.sessions;
     let more = Map::from_iter([
-        ("memory_bytes_per_session".to_owned(), json!(memory)),
+        ("memory_bytes_per_session".to_owned(), json!(fanned.memory_bytes_per_session)),
         ("bytes_down_per_session".to_owned(), json!(report.bytes_down_per_op / f64::from(sessions))),
+        ("cpu_us_per_op".to_owned(), json!(fanned.cpu)),
         ("processes".to_owned(), json!(sessions.div_ceil(SESSIONS_OF_A_PROCESS))),
     ]);
     let (system, version) = (system.to_owned(), version.to_owned());

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use serde_json::json;
 
+use crate::accounting::CpuPerOp;
 use crate::arguments::{Arguments, Role, Workload};
 use crate::beside::{Beside, Record};
 use crate::child::ClientProcess;
@@ -24,6 +25,8 @@ pub struct Measured {
     pub commit_latency: Latencies,
     /// The longest client's.
     pub seconds: f64,
+    /// Of `propagate` on a server that was started here.
+    pub cpu: Option<CpuPerOp>,
 }
 
 /// Measures a workload and prints the report.
@@ -53,7 +56,7 @@ pub fn run(arguments: &Arguments, workload: Workload) -> anyhow::Result<ExitCode
     let (text, good) = match arguments.transactions.beside.is_empty() {
         true => (report.text(arguments.json)?, report.is_good()),
         false => {
-            let beside = beside(arguments, report)?;
+            let beside = beside(arguments, &measured, report)?;
             (beside.text(arguments.json)?, beside.is_good())
         }
     };
@@ -62,16 +65,17 @@ pub fn run(arguments: &Arguments, workload: Workload) -> anyhow::Result<ExitCode
 }
 
 /// With Hocuspocus in the same run.
-fn beside(arguments: &Arguments, report: Report) -> anyhow::Result<Beside> {
+fn beside(arguments: &Arguments, measured: &Measured, report: Report) -> anyhow::Result<Beside> {
+    let more = propagate::more(measured);
     let own = Record {
         system: "iolite".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         durability_setting: format!("class {}, one replica", report.durability),
         report,
-        more: serde_json::Map::new(),
+        more,
     };
     let settings = vec![("workload", json!("propagate")), ("delay_ms", json!(arguments.delay_ms))];
-    Ok(Beside { settings, records: vec![own, propagate::beside(arguments)?], lines: &[] })
+    Ok(Beside { settings, records: vec![own, propagate::beside(arguments)?], lines: propagate::LINES })
 }
 
 fn prepare(server: &Server, workload: Workload) -> anyhow::Result<()> {

@@ -5,9 +5,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use serde_json::{Map, Value, json};
 
+use crate::accounting::{Pid, Sides};
 use crate::arguments::{Arguments, Role, Workload};
-use crate::beside::Record;
+use crate::beside::{Line, Record};
 use crate::child::ClientProcess;
 use crate::hocuspocus::Hocuspocus;
 use crate::measure::Measured;
@@ -20,11 +22,14 @@ use crate::verify::verify;
 /// Calls before the first that counts.
 const WARM_UP: u32 = 20;
 
+pub const LINES: &[Line] =
+    &[("server cpu_us_per_op", "/cpu_us_per_op/server"), ("clients cpu_us_per_op", "/cpu_us_per_op/clients")];
+
 pub fn run(server: &Server, arguments: &Arguments, workload: Workload) -> anyhow::Result<Measured> {
     let address = server.clients_address();
     let writer = ClientProcess::start(&address, workload, Role::Writer, 1)?;
     let reader = ClientProcess::start(&address, workload, Role::Reader, 2)?;
-    between(writer, reader, arguments, || Ok(()))
+    between(server.pid(), writer, reader, arguments, || Ok(()))
 }
 
 /// The same between two clients of Hocuspocus.
@@ -35,7 +40,7 @@ pub fn beside(arguments: &Arguments) -> anyhow::Result<Record> {
     let (writer, reader) = (server.client(Role::Writer, 1)?, server.client(Role::Reader, 1)?);
     // While clients are connected: without a persistence extension, a document ends with the last of them.
     let look = || server.read_state().map(|state| found = state);
-    let measured = between(writer, reader, arguments, look)?;
+    let measured = between(Some(server.pid()), writer, reader, arguments, look)?;
     let findings = verify(Workload::Propagate, &measured.results, &State::default(), &found);
     let mut report = measured.report(Workload::Propagate, findings);
     report.durability = arguments.durability.name();
@@ -45,12 +50,18 @@ pub fn beside(arguments: &Arguments) -> anyhow::Result<Record> {
         version: server.version().to_owned(),
         durability_setting: server.setting().to_owned(),
         report,
-        more: serde_json::Map::new(),
+        more: more(&measured),
     })
+}
+
+/// What only this workload has.
+pub fn more(measured: &Measured) -> Map<String, Value> {
+    Map::from_iter([("cpu_us_per_op".to_owned(), json!(measured.cpu))])
 }
 
 /// Calls as long as was asked for; `look` is run when both have been heard for the last time, and are still connected.
 fn between(
+    server: Option<Pid>,
     mut writer: ClientProcess,
     mut reader: ClientProcess,
     arguments: &Arguments,
@@ -62,6 +73,7 @@ fn between(
     for _ in 0..WARM_UP {
         once(&mut writer, &mut reader)?;
     }
+    let sides = server.map(|server| Sides::of(server, vec![writer.pid(), reader.pid()]));
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(u64::from(arguments.seconds)) {
         let (called, ran_nanos) = once(&mut writer, &mut reader)?;
@@ -69,6 +81,7 @@ fn between(
         measured.commit_latency.record(called.confirmed_nanos - called.called_nanos);
     }
     measured.seconds = begun.elapsed().as_secs_f64();
+    measured.cpu = sides.map(|sides| sides.by_operation(measured.latency.counts().count()));
     look()?;
     for client in [&mut writer, &mut reader] {
         client.tell(&ToClient::End)?;

@@ -173,6 +173,9 @@ fn updates_are_pushed_to_every_session_as_hocuspocus_does() {
             assert!(record["committed"].as_u64() > Some(0), "{record}");
             assert!(record["bytes_up_per_op"].as_f64() > Some(1.0), "{record}");
             assert_eq!(record["durability"], class, "{record}");
+            for side in ["server", "clients"] {
+                assert!(record["cpu_us_per_op"][side].as_f64() > Some(0.0), "{side}: {record}");
+            }
         }
     }
     let options = ["--sessions", "7", "--beside", "hocuspocus", "--seconds", "1", "--durability", "memory", "--json"];
@@ -182,6 +185,9 @@ fn updates_are_pushed_to_every_session_as_hocuspocus_does() {
     for record in [&own, &own["beside"][0]] {
         assert!(record["throughput_per_s"].as_f64() > Some(0.0), "{record}");
         assert!(record["bytes_down_per_session"].as_f64() > Some(1.0), "each is told of each update: {record}");
+        for side in ["server", "clients"] {
+            assert!(record["cpu_us_per_op"][side].as_f64() > Some(0.0), "{side}: {record}");
+        }
     }
 }
 
