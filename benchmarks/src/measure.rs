@@ -11,6 +11,7 @@ use crate::beside::{Beside, Record};
 use crate::child::ClientProcess;
 use crate::latency::Latencies;
 use crate::metrics;
+use crate::probe;
 use crate::propagate;
 use crate::report::Report;
 use crate::server::Server;
@@ -65,8 +66,11 @@ pub fn run(arguments: &Arguments, workload: Workload) -> anyhow::Result<ExitCode
 }
 
 /// With Hocuspocus in the same run.
-fn beside(arguments: &Arguments, measured: &Measured, report: Report) -> anyhow::Result<Beside> {
-    let more = propagate::more(measured);
+fn beside(arguments: &Arguments, measured: &Measured, mut report: Report) -> anyhow::Result<Beside> {
+    // Both records say the same of the disk.
+    let journal = std::mem::replace(&mut report.fsync_ms, probe::sync_ms(arguments.durability)?.into());
+    let mut more = propagate::more(measured);
+    more.insert("journal_sync_ms".to_owned(), json!(journal));
     let own = Record {
         system: "iolite".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

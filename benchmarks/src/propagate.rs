@@ -22,8 +22,11 @@ use crate::verify::verify;
 /// Calls before the first that counts.
 const WARM_UP: u32 = 20;
 
-pub const LINES: &[Line] =
-    &[("server cpu_us_per_op", "/cpu_us_per_op/server"), ("clients cpu_us_per_op", "/cpu_us_per_op/clients")];
+pub const LINES: &[Line] = &[
+    ("server cpu_us_per_op", "/cpu_us_per_op/server"),
+    ("clients cpu_us_per_op", "/cpu_us_per_op/clients"),
+    ("journal_sync_ms p50", "/journal_sync_ms/p50"),
+];
 
 pub fn run(server: &Server, arguments: &Arguments, workload: Workload) -> anyhow::Result<Measured> {
     let address = server.clients_address();

@@ -169,7 +169,9 @@ fn updates_are_pushed_to_every_session_as_hocuspocus_does() {
         let (good, report, said) = bench(&[&["propagate"], &options[..]].concat());
         assert!(good, "{report}{said}");
         let own: Value = serde_json::from_str(&report).expect("it is JSON");
+        assert_eq!(own["journal_sync_ms"]["p50"].is_number(), class == "fsync", "{own}");
         for record in [&own, &own["beside"][0]] {
+            assert_eq!(record["fsync_ms"]["p50"].is_number(), class == "fsync", "{record}");
             assert!(record["committed"].as_u64() > Some(0), "{record}");
             assert!(record["bytes_up_per_op"].as_f64() > Some(1.0), "{record}");
             assert_eq!(record["durability"], class, "{record}");
