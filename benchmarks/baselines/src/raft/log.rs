@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use iolite_engine::{Durability, Incarnation, Journal, NativeDisk, Options, RecoveredRecord};
-use iolite_host::{JournalNews, JournalThread, Summary, random_id};
+use iolite_host::{JournalNews, MachineJournal, Summary, random_id};
 use iolite_machine::PersistId;
 use openraft::storage::{IOFlushed, RaftLogStorage};
 use openraft::{LogState, OptionalSend, RaftLogReader};
@@ -27,8 +27,8 @@ use super::{Entry, LogId, Types, Vote};
 #[derive(Clone)]
 pub struct Log {
     written: Arc<Mutex<Written>>,
+    appending: Arc<Mutex<Appending>>,
     syncing: Arc<Mutex<Syncing>>,
-    journal: Arc<JournalThread>,
 }
 
 /// What was written, durable or not yet.
@@ -38,10 +38,15 @@ struct Written {
     entries: Vec<Entry>,
 }
 
+/// The way to the disk. In class memory news come while something is told to the journal, so what they need is not in here.
+struct Appending {
+    journal: MachineJournal,
+    appended: PersistId,
+}
+
 /// Who waits for the disk.
 #[derive(Default)]
 struct Syncing {
-    appended: PersistId,
     waiting: VecDeque<(PersistId, Waiting)>,
     failed: Option<String>,
 }
@@ -65,27 +70,25 @@ impl Log {
         recovery.records.iter().try_for_each(|record| written.recover(record))?;
         let syncing: Arc<Mutex<Syncing>> = Arc::default();
         let told = syncing.clone();
-        let journal = JournalThread::start(journal, Summary::default(), move |news| lock(&told).on_news(news))?;
-        Ok(Log { written: Arc::new(Mutex::new(written)), syncing, journal: Arc::new(journal) })
+        let journal = MachineJournal::start(journal, Summary::default(), move |news| lock(&told).on_news(news))?;
+        let appending = Arc::new(Mutex::new(Appending { journal, appended: PersistId::default() }));
+        Ok(Log { written: Arc::new(Mutex::new(written)), appending, syncing })
     }
 
     fn write(&self, records: impl IntoIterator<Item = Recorded>, waiting: Option<Waiting>) {
         // Held while records are sent, so that they are counted in the order in which they come.
-        let mut syncing = lock(&self.syncing);
+        let mut appending = lock(&self.appending);
+        let Appending { journal, appended } = &mut *appending;
         for recorded in records {
-            syncing.appended = syncing.appended.next();
-            self.journal.writer().append(Record { recorded: Some(recorded) }.encode_to_vec());
+            *appended = appended.next();
+            journal.append(Record { recorded: Some(recorded) }.encode_to_vec());
         }
-        if let Some(waiting) = waiting {
-            match &syncing.failed {
-                Some(reason) => waiting.told(Err(io::Error::other(reason.clone()))),
-                None => {
-                    let through = syncing.appended;
-                    syncing.waiting.push_back((through, waiting));
-                    self.journal.writer().sync();
-                }
-            }
+        if let Some(waiting) = waiting
+            && lock(&self.syncing).waits(*appended, waiting)
+        {
+            journal.sync();
         }
+        journal.settled();
     }
 }
 
@@ -120,7 +123,16 @@ impl Written {
 }
 
 impl Syncing {
-    /// On the journal's thread.
+    /// Whether it does: it is told at once if the disk has failed.
+    fn waits(&mut self, through: PersistId, waiting: Waiting) -> bool {
+        match &self.failed {
+            Some(reason) => waiting.told(Err(io::Error::other(reason.clone()))),
+            None => self.waiting.push_back((through, waiting)),
+        }
+        self.failed.is_none()
+    }
+
+    /// By whoever works at the disk.
     fn on_news(&mut self, news: JournalNews) {
         match news {
             JournalNews::Synced { through, .. } => {
@@ -231,18 +243,40 @@ mod tests {
         flushed.await.expect("it is told").expect("it is durable");
     }
 
-    #[tokio::test]
-    async fn an_opened_log_has_the_entries_and_the_vote_that_it_had() {
+    fn new_folder() -> std::path::PathBuf {
         let folder = std::env::temp_dir().join(format!("iolite-baseline-log-{:032x}", random_id()));
         std::fs::create_dir(&folder).expect("a new folder");
-        let mut log = Log::open(&folder, Durability::Fsync).expect("a new log");
+        folder
+    }
+
+    #[test]
+    fn in_class_memory_nobody_waits_for_another_thread() {
+        let folder = new_folder();
+        let log = Log::open(&folder, Durability::Memory).expect("a new log");
+        let (sender, mut synced) = oneshot::channel();
+        let vote = Vote { leader_id: LeaderId::new(2, 1), committed: true };
+        log.write([Recorded::Vote(vote.into())], Some(Waiting::Vote(sender)));
+        assert!(matches!(synced.try_recv(), Ok(Ok(()))));
+        std::fs::remove_dir_all(&folder).expect("it is ours");
+    }
+
+    #[tokio::test]
+    async fn an_opened_log_has_the_entries_and_the_vote_that_it_had() {
+        for durability in [Durability::Fsync, Durability::Memory] {
+            is_opened_as_it_was(durability).await;
+        }
+    }
+
+    async fn is_opened_as_it_was(durability: Durability) {
+        let folder = new_folder();
+        let mut log = Log::open(&folder, durability).expect("a new log");
         let vote = Vote { leader_id: LeaderId::new(2, 1), committed: true };
         log.save_vote(&vote).await.expect("it is durable");
         append(&mut log, vec![entry(1, 0), entry(1, 1), entry(1, 2)]).await;
         log.truncate_after(Some(entry(1, 0).log_id)).await.expect("they go");
         append(&mut log, vec![entry(2, 1)]).await;
         drop(log);
-        let mut log = Log::open(&folder, Durability::Fsync).expect("the same log");
+        let mut log = Log::open(&folder, durability).expect("the same log");
         assert_eq!(log.read_vote().await.expect("it is there"), Some(vote));
         assert_eq!(log.try_get_log_entries(..).await.expect("they are there"), [entry(1, 0), entry(2, 1)]);
         assert_eq!(log.try_get_log_entries(1..5).await.expect("as far as there are"), [entry(2, 1)]);
