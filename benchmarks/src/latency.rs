@@ -31,6 +31,10 @@ impl Default for Latencies {
 }
 
 impl LatencyCounts {
+    pub fn of_one(nanos: u64) -> LatencyCounts {
+        LatencyCounts(vec![(nanos, 1)])
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()

@@ -72,7 +72,6 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
     let end = begin + course.seconds;
     let mut tally = Tally::default();
     let mut latencies: BTreeMap<Kind, Latencies> = BTreeMap::new();
-    let mut open = None;
     let mut traffic = None;
     let attempts = person.attempts();
     while Instant::now() < end {
@@ -96,7 +95,7 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
             }
         }
         if now >= end {
-            open = Some((plan.kind(), end - called));
+            kind.open = LatencyCounts::of_one(nanos(end.saturating_duration_since(called)));
         }
     }
     let after = person.traffic();
@@ -104,11 +103,6 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
     (tally.bytes_up, tally.bytes_down) = (after.0 - before.0, after.1 - before.1);
     for (kind, latencies) in latencies {
         tally.kinds.entry(kind).or_default().latency = latencies.counts();
-    }
-    if let Some((kind, age)) = open {
-        let mut ages = Latencies::default();
-        ages.record(nanos(age));
-        tally.kinds.entry(kind).or_default().open = ages.counts();
     }
     Ok(tally)
 }
