@@ -21,7 +21,7 @@ use crate::cache::{Cache, Demand, RowId};
 use crate::tabs::Ticket;
 use crate::view::{Changed, Overlay, Reader};
 
-pub(crate) use entry::{Entry, GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Trail};
+pub(crate) use entry::{Copies, Entry, GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Trail};
 pub use entry::{Mutation, MutationKind};
 pub(crate) use lane::Decided;
 

@@ -347,7 +347,7 @@ fn the_page_has_the_values_of_the_clients_own() {
     let (portions, interests) = (include_str!("../src/cache/portions.rs"), include_str!("../src/cache/interests.rs"));
     let joining = include_str!("../src/tabs/follower/joining.rs");
     let limits = [
-        ("Leader::ENDS_MAX", "1000", "ENDS_MAX: usize = 1000;", leader),
+        ("Ends::ENDS_MAX", "1000", "ENDS_MAX: usize = 1000;", include_str!("../src/tabs/leader/ends.rs")),
         ("Leader::PING_AFTER", "20s", "PING_AFTER: Duration = Duration::from_secs(20);", leader),
         ("Leader::ANSWER_WITHIN", "15s", "ANSWER_WITHIN: Duration = Duration::from_secs(15);", leader),
         ("JOIN_AGAIN_AFTER", "1s", "JOIN_AGAIN_AFTER: Duration = Duration::from_secs(1);", joining),

@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 
 use iolite_machine::PersistId;
 use iolite_values::{Attempt, Counter, Timestamp};
+use iolite_wire::client_storage::StoredEnd;
 
 use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
 use crate::queue::{Entry, Foreseen, Mutation, MutationKind, Stage, Trail};
-use crate::tabs::Ticket;
+use crate::tabs::{Ticket, final_status};
 
 /// A mutation that left the queue, and whose end nobody was told yet.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ impl Client {
         if let Some((reason, by_app)) = refusal {
             self.keep_refused(&entry.mutation, reason, by_app);
         }
-        self.keep_cancelled(&entry.mutation, &status);
+        self.keep_end_of(&entry, &status);
         let attempt = match entry.stage {
             Stage::Committed { attempt, .. } => attempt,
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => {
@@ -85,6 +86,15 @@ impl Client {
     /// Whether the call of a ticket has ended, and its end waits for the disk.
     pub(super) fn will_tell(&self, ticket: Ticket) -> bool {
         self.disk.untold.iter().any(|ended| ended.mutation.ticket == Some(ticket))
+    }
+
+    /// Tells of an end that nobody here has heard of, unless it is told once it is stored. Returns whose it is.
+    pub(super) fn tell_kept(&mut self, ticket: Ticket, end: &StoredEnd) -> Option<Counter> {
+        let (counter, status) = (end.counter?, final_status(&end.how)?);
+        if !self.will_tell(ticket) {
+            self.outputs.push_back(Output::Mutation { counter, attempt: Attempt(0), status });
+        }
+        Some(counter)
     }
 
     fn tell_end(&mut self, mutation: &Mutation, attempt: Attempt, status: MutationStatus) {

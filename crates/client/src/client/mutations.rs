@@ -10,7 +10,7 @@ use iolite_wire::limits;
 use super::Client;
 use crate::interface::{MutationStatus, PendingMutation, Refused};
 use crate::queue::{Entry, Mutation, MutationKind, Stage};
-use crate::tabs::Ticket;
+use crate::tabs::{Answer, Ticket};
 
 /// Why a mutation cannot be called now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +56,7 @@ impl Client {
     }
 
     /// As [`Client::mutate`], of a call that has a ticket already: its tab took the lead meanwhile. If it was found stored after all, and adopted,
-    /// it is the same mutation.
+    /// it is the same mutation; if that has ended, its end is told with the next polls.
     ///
     /// # Errors
     /// As [`Client::mutate`].
@@ -67,10 +67,12 @@ impl Client {
         name: &str,
         arguments: &str,
     ) -> Result<Counter, CallError> {
-        match self.queue.of_ticket(ticket) {
-            Some(counter) => Ok(counter),
-            None => self.mutate_named(now, Some(ticket), name, arguments),
-        }
+        let adopted = match self.answer(ticket) {
+            Answer::Pending(counter) => Some(counter),
+            Answer::Ended(end) => self.tell_kept(ticket, &end),
+            Answer::Unknown => None,
+        };
+        adopted.map_or_else(|| self.mutate_named(now, Some(ticket), name, arguments), Ok)
     }
 
     fn mutate_named(

@@ -189,7 +189,7 @@ impl Client {
         }
         self.tell_stored_ends();
         self.note_saved();
-        self.leader.forget_adopted(self.disk.done);
+        self.leader.forget_taken_out(self.disk.done);
     }
 
     fn note_saved(&mut self) {

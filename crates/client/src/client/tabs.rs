@@ -1,7 +1,7 @@
 //! The client as the leader of other tabs: joins, calls by ticket, updates.
 //!
-//! Invariants: a call is taken into the queue and out of the outbox in one batch, and once; updates are made only when nothing is left to
-//! rebase, so each is the state at one moment.
+//! Invariants: a call is taken into the queue and out of the outbox in one batch, and once; that it was taken is known for as long as its tab may
+//! store it once more; updates are made only when nothing is left to rebase, so each is the state at one moment.
 
 mod updates;
 
@@ -18,16 +18,17 @@ use iolite_wire::tabs::{
 use super::Client;
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
-use crate::queue::{Entry, Mutation, OfflineCheck, Stage};
+use crate::queue::{Copies, Entry, Mutation, OfflineCheck, Stage};
 use crate::tabs::{Answer, CallStatus, News, TabId, Ticket, Wanted, call_status, ended_as, kind_of};
 
 impl Client {
-    /// How far the call of a ticket is. Ask once every call of this tab is known to be stored, or not to be: what is neither pending nor
-    /// kept as refused took effect before this client was opened.
-    pub fn call_status(&self, ticket: Ticket) -> CallStatus {
+    /// How far the call of a ticket is, which its tab knows to be stored. Ask once every call of this tab is known to be stored, or not to be:
+    /// what is neither pending nor kept as refused took effect before this client was opened.
+    pub fn call_status(&mut self, ticket: Ticket) -> CallStatus {
         match self.answer(ticket) {
             Answer::Pending(counter) => {
-                let entry = self.queue.entry(counter).expect("the answer names an entry");
+                let entry = self.queue.entry_mut(counter).expect("the answer names an entry");
+                entry.copies = Copies::NoMore;
                 CallStatus::Queued(counter, entry.status())
             }
             Answer::Ended(end) => call_status(&end),
@@ -39,8 +40,9 @@ impl Client {
     /// taken out: its tab may have stored it once more.
     fn adopt(&mut self, call: StoredMutation, offline_check: OfflineCheck) {
         let Some(ticket) = call.ticket.map(Ticket) else { return };
-        self.disk.changes.forget_call(ticket);
-        if self.knows(ticket) {
+        let is_known = self.knows(ticket);
+        self.take_out(ticket);
+        if is_known {
             return;
         }
         let counter = self.next_counter();
@@ -48,23 +50,39 @@ impl Client {
         let kind = kind_of(Some(&call.name), &call.arguments);
         let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket) };
         self.queue.push(Entry { offline_check, ..Entry::new(mutation, Stage::Called) });
-        self.leader.adopt(ticket, self.disk.last.next());
         self.outputs.push_back(Output::Adopted { ticket, counter });
         // It was promised to be sent when it was stored, so it is saved before its closure has run.
         self.save_mutation(counter);
         self.report(counter);
     }
 
-    /// Whether it was adopted, as far as this client can tell by itself.
-    fn knows(&self, ticket: Ticket) -> bool {
-        self.leader.was_adopted(ticket) || self.answer(ticket) != Answer::Unknown
+    /// The next batch takes it out of the outbox. A reading may show it until then.
+    fn take_out(&mut self, ticket: Ticket) {
+        self.disk.changes.forget_call(ticket);
+        self.leader.take_out(ticket, self.disk.last.next());
     }
 
-    fn answer(&self, ticket: Ticket) -> Answer {
+    /// Its tab knows that it is stored, so it will not be stored again, and what is in the outbox is taken out with the next batch. That it was
+    /// confirmed need not be known from then on.
+    fn note_told(&mut self, ticket: Ticket) {
+        if let Some(entry) = self.queue.of_ticket(ticket).and_then(|counter| self.queue.entry_mut(counter)) {
+            entry.copies = Copies::NoMore;
+        }
+        if let Some(counter) = self.leader.ends.forget_confirmed(ticket) {
+            self.disk.changes.end(counter, None);
+        }
+    }
+
+    /// Whether it was adopted, as far as this client can tell by itself.
+    fn knows(&self, ticket: Ticket) -> bool {
+        self.leader.was_taken_out(ticket) || self.answer(ticket) != Answer::Unknown
+    }
+
+    pub(super) fn answer(&self, ticket: Ticket) -> Answer {
         if let Some(counter) = self.queue.of_ticket(ticket) {
             return Answer::Pending(counter);
         }
-        if let Some(end) = self.leader.end_of(ticket) {
+        if let Some(end) = self.leader.ends.of(ticket) {
             return Answer::Ended(end.clone());
         }
         let refused = self.refused.values().find(|refused| refused.ticket == Some(ticket));
@@ -189,7 +207,10 @@ impl Client {
         let Some(ticket) = call.ticket else { return };
         match self.leader.tab_mut(tab).map(|known| known.news) {
             None => {}
-            Some(News::Trusted) => self.adopt(call, OfflineCheck::Due),
+            Some(News::Trusted) => {
+                self.adopt(call, OfflineCheck::Due);
+                self.note_told(Ticket(ticket));
+            }
             Some(News::LookedUp) => {
                 if self.answer(Ticket(ticket)) == Answer::Unknown {
                     self.leader.note_announced(Ticket(ticket));
@@ -202,9 +223,10 @@ impl Client {
     fn on_ask(&mut self, tab: TabId, ticket: Id) {
         let question = Ticket(ticket);
         let answer = self.answer(question);
-        if answer != Answer::Unknown || self.leader.was_adopted(question) {
+        if self.knows(question) {
             // Its tab may have stored it once more, as it did not hear that the first time worked.
-            self.disk.changes.forget_call(question);
+            self.take_out(question);
+            self.note_told(question);
         }
         match answer {
             Answer::Pending(counter) => {
@@ -215,7 +237,7 @@ impl Client {
             Answer::Ended(_) if self.will_tell(question) => {}
             Answer::Ended(end) => self.answer_end(tab, end),
             // It is neither pending nor refused, and was adopted: it was confirmed.
-            Answer::Unknown if self.leader.was_adopted(question) => self.answer_end(tab, confirmed_earlier(ticket)),
+            Answer::Unknown if self.leader.was_taken_out(question) => self.answer_end(tab, confirmed_earlier(ticket)),
             Answer::Unknown => self.read_outbox(Some((tab, ticket))),
         }
     }
@@ -247,7 +269,7 @@ impl Client {
         if again {
             self.outputs.push_back(Output::ReadOutbox);
         }
-        self.leader.forget_adopted(self.disk.done);
+        self.leader.forget_taken_out(self.disk.done);
     }
 
     pub(super) fn adopt_all(&mut self, mut calls: Vec<StoredMutation>) {
@@ -313,24 +335,30 @@ impl Client {
         self.leader.note_end(&StoredEnd { counter: Some(counter), ticket: ticket.map(Id::from), how });
     }
 
-    /// Nothing else tells that a call by ticket was cancelled.
-    pub(super) fn keep_cancelled(&mut self, mutation: &Mutation, status: &MutationStatus) {
-        let (MutationStatus::Cancelled { .. }, Some(how)) = (status, ended_as(status)) else { return };
-        let Some(ticket) = mutation.ticket else { return };
-        let end = StoredEnd { counter: Some(mutation.counter), ticket: Some(ticket.0), how };
-        self.keep_end(mutation.counter, end);
+    /// Keeps the end of a call by ticket that nothing else tells: that it was cancelled, and, as long as its tab may store it once more, that it was
+    /// confirmed.
+    pub(super) fn keep_end_of(&mut self, entry: &Entry, status: &MutationStatus) {
+        let is_kept = match status {
+            MutationStatus::Cancelled { .. } => true,
+            MutationStatus::Confirmed { .. } => entry.copies == Copies::MayCome,
+            MutationStatus::Pending(_) | MutationStatus::Rejected { .. } | MutationStatus::Quarantined { .. } => false,
+        };
+        let Mutation { counter, ticket, .. } = entry.mutation;
+        if let (true, Some(ticket), Some(how)) = (is_kept, ticket, ended_as(status)) {
+            self.keep_end(counter, ticket, StoredEnd { counter: Some(counter), ticket: Some(ticket.0), how });
+        }
     }
 
     pub(super) fn note_dismissed(&mut self, refused: &Refused) {
         self.leader.note_dismissed(refused.counter);
-        if refused.ticket.is_some() {
-            self.keep_end(refused.counter, end_of_refused(refused));
+        if let Some(ticket) = refused.ticket {
+            self.keep_end(refused.counter, ticket, end_of_refused(refused));
         }
     }
 
-    fn keep_end(&mut self, counter: Counter, end: StoredEnd) {
+    fn keep_end(&mut self, counter: Counter, ticket: Ticket, end: StoredEnd) {
         self.disk.changes.end(counter, Some(&end));
-        if let Some(gone) = self.leader.keep_end(counter, end) {
+        if let Some(gone) = self.leader.ends.keep(counter, ticket, end) {
             self.disk.changes.end(gone, None);
         }
     }

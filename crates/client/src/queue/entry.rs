@@ -51,6 +51,8 @@ pub(crate) struct Entry {
     /// Whether something of it may have reached the store.
     pub(crate) trail: Trail,
     pub(crate) offline_check: OfflineCheck,
+    /// Of a call by ticket.
+    pub(crate) copies: Copies,
     /// The number of the last attempt. Those of each life of the app have numbers of their own.
     pub(crate) attempts: Attempt,
     /// The next attempt needs a snapshot at or above this.
@@ -76,6 +78,14 @@ pub(crate) enum Trail {
 pub(crate) enum OfflineCheck {
     Due,
     Done,
+}
+
+/// Whether the tab that made a call may store it once more, or make it again, since it does not know that it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copies {
+    MayCome,
+    /// The tab said that it knows.
+    NoMore,
 }
 
 /// Who gave a mutation up, and why. The store records it either way, so that no earlier attempt takes effect afterwards.
@@ -159,8 +169,8 @@ impl Entry {
     pub(crate) fn new(mutation: Mutation, stage: Stage) -> Entry {
         let (attempts, wait_for, given_up) = (Attempt(0), Timestamp::ZERO, BTreeMap::new());
         let (state, trail, offline_check) = (RunState::Due, Trail::None, OfflineCheck::Due);
-        let (misses, lives) = (0, Lives::AsFarAsKnown);
-        Entry { mutation, state, stage, trail, offline_check, attempts, wait_for, given_up, misses, lives }
+        let (copies, misses, lives) = (Copies::MayCome, 0, Lives::AsFarAsKnown);
+        Entry { mutation, state, stage, trail, offline_check, copies, attempts, wait_for, given_up, misses, lives }
     }
 
     /// One that an earlier life of the app stored, and may have sent. Attempts of this life are numbered from above `attempts`.

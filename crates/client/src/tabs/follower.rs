@@ -33,7 +33,7 @@ use crate::text::Documents;
 use crate::transaction::RunOf;
 use crate::view::Changed;
 
-use calls::OwnCall;
+use calls::{Late, OwnCall};
 use joining::Link;
 
 /// What a follower is opened with.
@@ -99,6 +99,7 @@ pub struct Follower {
     connection: Connection,
     /// The calls of this tab that have not ended, in order.
     calls: VecDeque<OwnCall>,
+    late: Late,
     persists: PersistId,
     running: Option<RunOf>,
     /// What changed since the reactions were last compared with it.
@@ -131,6 +132,7 @@ impl Follower {
             connection: Connection::Connecting,
             author: None,
             calls: VecDeque::new(),
+            late: Late::default(),
             documents: RefCell::new(Documents::new(Author(1))),
             persists: PersistId::START,
             running: None,

@@ -4,8 +4,9 @@
 //! - a tab has at most one update on its way; rows that change meanwhile are noted once, however often, so their memory is bounded by what the client holds. What ends and
 //!   what is declined is kept for it one by one, for no longer than a tab that does not answer is kept;
 //! - a tab that does not answer is dropped, and joins again from nothing;
-//! - what a reading of the outbox may still show although it was adopted is not adopted again.
+//! - what a reading of the outbox may still show although it was taken out is not adopted again.
 
+mod ends;
 mod tab;
 mod wanted;
 
@@ -22,22 +23,22 @@ use super::{TabId, Ticket};
 use crate::cache::{Needs, RowId};
 use crate::reason::shortened;
 
+use ends::Ends;
 pub(crate) use tab::{Awaited, News, Tab};
 pub(crate) use wanted::{Wanted, reach};
 
 #[derive(Debug, Default)]
 pub(crate) struct Leader {
     tabs: BTreeMap<TabId, Tab>,
-    /// Calls that were adopted, with the position of the batch that takes them out of the outbox, while a reading may show them.
-    adopted: BTreeMap<Ticket, PersistId>,
+    /// Calls with the position of the batch that takes them out of the outbox, while a reading may show them.
+    taken_out: BTreeMap<Ticket, PersistId>,
     reading: Reading,
     /// Tickets that tabs asked about: answered by the reading that runs, and by the next.
     asked: Vec<(TabId, Id)>,
     asked_later: Vec<(TabId, Id)>,
     /// Those of them that tabs stored a moment ago.
     announced: BTreeSet<Ticket>,
-    /// Ends of calls by ticket that neither the queue nor the list of what was refused tells.
-    ends: BTreeMap<Counter, StoredEnd>,
+    pub(crate) ends: Ends,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,16 +60,13 @@ pub(crate) enum Answer {
 }
 
 impl Leader {
-    /// Ends of calls that are kept for tabs that were not there. The oldest go first.
-    pub(crate) const ENDS_MAX: usize = 1000;
     /// A silent tab is pinged after this.
     const PING_AFTER: Duration = Duration::from_secs(20);
     /// A tab that does not answer within this is dropped.
     const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
     pub(crate) fn restored(ends: Vec<StoredEnd>) -> Leader {
-        let ends = ends.into_iter().filter_map(|end| Some((end.counter?, end)));
-        Leader { ends: ends.collect(), ..Leader::default() }
+        Leader { ends: Ends::restored(ends), ..Leader::default() }
     }
 
     pub(crate) fn join(&mut self, tab: TabId, join: JoinNumber, now: Instant) -> &mut Tab {
@@ -178,29 +176,18 @@ impl Leader {
         }
     }
 
-    /// Keeps how a call ended that nothing else tells. Returns what is kept no more.
-    pub(crate) fn keep_end(&mut self, counter: Counter, end: StoredEnd) -> Option<Counter> {
-        self.ends.insert(counter, end);
-        let surplus = self.ends.len() > Self::ENDS_MAX;
-        surplus.then(|| self.ends.pop_first().map(|(counter, _)| counter)).flatten()
+    pub(crate) fn take_out(&mut self, ticket: Ticket, stored_with: PersistId) {
+        self.taken_out.insert(ticket, stored_with);
     }
 
-    pub(crate) fn end_of(&self, ticket: Ticket) -> Option<&StoredEnd> {
-        self.ends.values().find(|end| end.ticket == Some(ticket.0))
+    pub(crate) fn was_taken_out(&self, ticket: Ticket) -> bool {
+        self.taken_out.contains_key(&ticket)
     }
 
-    pub(crate) fn adopt(&mut self, ticket: Ticket, stored_with: PersistId) {
-        self.adopted.insert(ticket, stored_with);
-    }
-
-    pub(crate) fn was_adopted(&self, ticket: Ticket) -> bool {
-        self.adopted.contains_key(&ticket)
-    }
-
-    /// Forgets the adoptions that no reading can show any more.
-    pub(crate) fn forget_adopted(&mut self, stored: PersistId) {
+    /// Forgets what was taken out and no reading can show any more.
+    pub(crate) fn forget_taken_out(&mut self, stored: PersistId) {
         if self.reading == Reading::Idle {
-            self.adopted.retain(|_, position| *position > stored);
+            self.taken_out.retain(|_, position| *position > stored);
         }
     }
 
@@ -303,7 +290,7 @@ impl Leader {
             let both = tab.wanted.keys().any(|id| tab.granted.contains_key(id));
             assert!(!both, "an interest is wanted or granted");
         }
-        assert!(self.ends.len() <= Self::ENDS_MAX);
+        self.ends.validate();
     }
 }
 

@@ -168,8 +168,8 @@ fn so_many_ends_are_kept_for_tabs_that_were_not_there() {
         exchange(&mut leader, &mut tabs);
     }
     assert_eq!(ends(&leader), 1000);
-    let next = leader.reopened();
-    let status = |ticket| next.client.call_status(Ticket(iolite_values::Id::from_u128(ticket)));
+    let mut next = leader.reopened();
+    let mut status = |ticket| next.client.call_status(Ticket(iolite_values::Id::from_u128(ticket)));
     assert!(matches!(status(1001), CallStatus::Ended(_, MutationStatus::Cancelled { .. })));
     assert_eq!(status(1), CallStatus::ConfirmedEarlier, "the oldest is not known any more");
 }
@@ -186,7 +186,8 @@ fn a_reading_that_still_shows_a_confirmed_call_does_not_bring_it_back() {
     leader.input(Input::Outbox(shown.clone()));
     let counter = leader.take_submits()[0].counter;
     leader.decide(counter, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
-    assert_eq!(leader.client.call_status(ticket), CallStatus::ConfirmedEarlier, "nothing tells of it any more");
+    let confirmed = MutationStatus::Confirmed { at: at(20) };
+    assert_eq!(leader.client.call_status(ticket), CallStatus::Ended(counter, confirmed));
     leader.input(Input::Outbox(shown));
     assert_eq!(leader.client.pending().count(), 0, "it would take effect twice");
 }
@@ -215,7 +216,7 @@ fn a_call_that_the_next_leader_found_before_its_tab_knew_it_stored_is_made_once(
     tabs[0].input(next.now, FollowerInput::Persisted(id));
     exchange(&mut next, &mut tabs);
     assert_eq!((next.client.pending().count(), next.take_submits().len()), (0, 0), "it took effect already");
-    assert_eq!(tabs[0].last_call(ticket), &CallStatus::ConfirmedEarlier);
+    assert_eq!(tabs[0].last_call(ticket), &CallStatus::Ended(counter, MutationStatus::Confirmed { at: at(20) }));
 }
 
 #[test]

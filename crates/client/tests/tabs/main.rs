@@ -6,6 +6,7 @@ mod calls;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod joining;
+mod once_more;
 mod views;
 
 use std::time::Duration;

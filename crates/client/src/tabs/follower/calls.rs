@@ -1,10 +1,10 @@
 //! Calls of mutations in a tab that does not lead: stored, told to the leader, followed to their end.
 //!
-//! Invariants: a call is told to a leader only once it is stored; it is announced only to a leader that cannot have found it in the outbox when
+//! Invariants: a call is told to a leader only once this tab knows that it is stored, so that it will not be stored again; it is announced only to a leader that cannot have found it in the outbox when
 //! it opened the storage, and otherwise asked about, so that none is adopted twice.
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Cell, Counter, Text, Write};
+use iolite_values::{Cell, Counter, Id, Text, Write};
 use iolite_wire::client_storage::StoredMutation;
 use iolite_wire::tabs::TabRequest;
 
@@ -23,15 +23,24 @@ use crate::view::View;
 pub(super) struct OwnCall {
     ticket: Ticket,
     call: StoredMutation,
+    storing: Storing,
     state: CallState,
     status: CallStatus,
     wish: Wish,
 }
 
+/// What this tab knows of a call's way to the disk. It may be there before, and a leader may have found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Storing {
+    /// If it fails, it is tried again.
+    GoesOn(PersistId),
+    Done,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CallState {
-    Storing(PersistId, Begun),
-    Stored(Begun),
+    /// The leader was not told of it.
+    Untold(Begun),
     /// The leader adopts it.
     Announced,
     /// The leader finds out what became of it.
@@ -51,6 +60,14 @@ enum Begun {
 enum Wish {
     Keep,
     TakeBack,
+}
+
+/// Calls that the leader had before this tab knew that they are stored: it is told once they are, as there may be another copy in the outbox.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    /// Those that have ended, while their storing goes on.
+    ended: Vec<(PersistId, Ticket)>,
+    stored: Vec<Ticket>,
 }
 
 impl OwnCall {
@@ -81,8 +98,8 @@ impl Follower {
         self.persists = self.persists.next();
         let changes = outbox_entry(&call).into_iter().collect();
         self.outputs.push_back(FollowerOutput::Persist { id: self.persists, changes });
-        let state = CallState::Storing(self.persists, begun);
-        self.calls.push_back(OwnCall { ticket, call, state, status: CallStatus::Called, wish: Wish::Keep });
+        let (storing, state) = (Storing::GoesOn(self.persists), CallState::Untold(begun));
+        self.calls.push_back(OwnCall { ticket, call, storing, state, status: CallStatus::Called, wish: Wish::Keep });
         Ok(())
     }
 
@@ -140,7 +157,7 @@ impl Follower {
         self.calls.iter().filter(|own| match own.state {
             // It may be withdrawn already, and only its end not be told yet.
             CallState::Queued(_) => false,
-            CallState::Storing(..) | CallState::Stored(_) | CallState::Announced | CallState::Asked => {
+            CallState::Untold(_) | CallState::Announced | CallState::Asked => {
                 self.mirror.of_ticket(own.ticket).is_none()
             }
         })
@@ -172,36 +189,41 @@ impl Follower {
     }
 
     pub(super) fn on_persisted(&mut self, id: PersistId) {
-        for own in &mut self.calls {
-            if let CallState::Storing(position, begun) = own.state
-                && position <= id
-            {
-                own.state = CallState::Stored(begun);
+        let is_stored = |storing: Storing| matches!(storing, Storing::GoesOn(position) if position <= id);
+        for own in self.calls.iter_mut().filter(|own| is_stored(own.storing)) {
+            own.storing = Storing::Done;
+            self.outputs.push_back(FollowerOutput::Call { ticket: own.ticket, status: CallStatus::Stored });
+            if let CallState::Queued(_) = own.state {
+                self.outputs.push_back(FollowerOutput::Call { ticket: own.ticket, status: own.status.clone() });
+                self.late.stored.push(own.ticket);
+            } else {
                 own.status = CallStatus::Stored;
-                self.outputs.push_back(FollowerOutput::Call { ticket: own.ticket, status: CallStatus::Stored });
             }
         }
+        let ended = self.late.ended.extract_if(.., |(position, _)| *position <= id);
+        self.late.stored.extend(ended.map(|(_, ticket)| ticket));
     }
 
     /// Tells the leader of calls that are stored, in order. None is announced before those that it was asked about are cleared up.
     pub(super) fn tell_calls(&mut self) -> bool {
         let Link::Following { .. } = self.link else { return false };
-        let (mut asked, mut announced) = (Vec::new(), Vec::new());
+        let mut asked: Vec<Id> = self.late.stored.drain(..).map(Id::from).collect();
+        let mut announced = Vec::new();
         let mut unclear = false;
         for own in &mut self.calls {
-            match own.state {
-                CallState::Asked => unclear = true,
-                CallState::Stored(Begun::Earlier) => {
+            match (own.state, own.storing) {
+                (CallState::Asked, _) => unclear = true,
+                (CallState::Untold(Begun::Earlier), Storing::Done) => {
                     unclear = true;
                     own.state = CallState::Asked;
                     asked.push(own.ticket.0);
                 }
-                CallState::Stored(Begun::UnderThisLeader) if !unclear => {
+                (CallState::Untold(Begun::UnderThisLeader), Storing::Done) if !unclear => {
                     own.state = CallState::Announced;
                     announced.push(own.call.clone());
                 }
-                CallState::Stored(Begun::UnderThisLeader) | CallState::Storing(..) => break,
-                CallState::Announced | CallState::Queued(_) => {}
+                (CallState::Untold(_), _) => break,
+                (CallState::Announced | CallState::Queued(_), _) => {}
             }
         }
         let nothing = asked.is_empty() && announced.is_empty();
@@ -215,16 +237,9 @@ impl Follower {
     /// There is a leader that may have found the calls in the outbox, or may not know of those that another one had.
     pub(super) fn doubt_calls(&mut self) {
         for own in &mut self.calls {
-            own.state = match own.state {
-                CallState::Storing(position, _) => CallState::Storing(position, Begun::Earlier),
-                CallState::Stored(_) | CallState::Announced | CallState::Asked | CallState::Queued(_) => {
-                    match self.mirror.of_ticket(own.ticket) {
-                        Some(pending) if matches!(self.link, Link::Following { .. }) => {
-                            CallState::Queued(pending.counter)
-                        }
-                        Some(_) | None => CallState::Stored(Begun::Earlier),
-                    }
-                }
+            own.state = match self.mirror.of_ticket(own.ticket) {
+                Some(pending) if matches!(self.link, Link::Following { .. }) => CallState::Queued(pending.counter),
+                Some(_) | None => CallState::Untold(Begun::Earlier),
             };
         }
     }
@@ -241,10 +256,11 @@ impl Follower {
     }
 
     pub(super) fn on_call_ended(&mut self, ticket: Ticket, status: CallStatus) {
-        let known = self.calls.len();
-        self.calls.retain(|own| own.ticket != ticket);
-        if self.calls.len() < known {
-            self.outputs.push_back(FollowerOutput::Call { ticket, status });
+        let Some(place) = self.calls.iter().position(|own| own.ticket == ticket) else { return };
+        let own = self.calls.remove(place).expect("it is there");
+        if let Storing::GoesOn(position) = own.storing {
+            self.late.ended.push((position, ticket));
         }
+        self.outputs.push_back(FollowerOutput::Call { ticket, status });
     }
 }
