@@ -420,3 +420,18 @@ fn only_what_its_level_guards_is_submitted() {
     all.sort_unstable();
     assert_eq!(reads, all);
 }
+
+/// A crash brings back what was taken back until that is stored, and it would be sent then, behind what was called after it.
+#[test]
+fn what_is_behind_a_mutation_that_was_taken_back_waits_until_that_is_stored() {
+    let mut harness = counting();
+    let first = harness.mutate("hit");
+    let second = harness.mutate("hit");
+    harness.holds_back = true;
+    assert!(harness.client.cancel(first));
+    harness.connect();
+    assert_eq!(harness.take_submits().len(), 0, "a crash brings the first one back");
+    harness.take_held_back();
+    let submitted: Vec<Counter> = harness.take_submits().iter().map(|submit| submit.counter).collect();
+    assert_eq!(submitted, [second]);
+}

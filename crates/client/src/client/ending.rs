@@ -83,6 +83,11 @@ impl Client {
         }
     }
 
+    /// Whether a crash may bring back what was called before a mutation: it would be sent then, after that one.
+    pub(super) fn may_come_back_before(&self, counter: Counter) -> bool {
+        self.disk.untold.iter().any(|ended| ended.mutation.counter < counter)
+    }
+
     /// Whether the call of a ticket has ended, and its end waits for the disk.
     pub(super) fn will_tell(&self, ticket: Ticket) -> bool {
         self.disk.untold.iter().any(|ended| ended.mutation.ticket == Some(ticket))

@@ -193,6 +193,9 @@ impl Client {
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
+        if self.queue.entries().next().is_some_and(|first| self.may_come_back_before(first.counter())) {
+            return false;
+        }
         let Some(mut submit) = self.queue.next_submission(self.cache.at(), &self.schema) else { return false };
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {
