@@ -64,6 +64,7 @@ const PARTS: &[Part] = &[
     without!("no-completion-records", "1..300"),
     without!("remove-at-reply", "1..300"),
     without!("keep-taken-back", "1..300"),
+    without!("forget-confirmed", "1..300"),
     without!("publish-past-resolved", "1..300"),
     without!("tell-own-later", "1..300"),
     without!("tapir-fig9", "1..60"),

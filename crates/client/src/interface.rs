@@ -130,6 +130,8 @@ pub enum Broken {
     RemoveAtReply,
     /// What was taken back stays in the document that shows a text.
     KeepTakenBack,
+    /// That a call was confirmed is not kept for its tab, which may store it once more.
+    ForgetConfirmed,
 }
 
 /// A pending mutation, for people.

@@ -72,7 +72,7 @@ fn the_page_has_every_end_view_and_connection() {
     assert_eq!(table("Status"), names!(MutationStatus: Pending, Confirmed, Rejected, Quarantined, Cancelled));
     assert_eq!(table("View"), names!(View: Optimistic, Durable, Confirmed));
     assert_eq!(table("Connection"), names!(Connection: Offline, Connecting, Online, Refused));
-    for broken in names!(Broken: Nothing, RemoveAtReply, KeepTakenBack) {
+    for broken in names!(Broken: Nothing, RemoveAtReply, KeepTakenBack, ForgetConfirmed) {
         assert!(broken == "Nothing" || PAGE.contains(&format!("`{broken}`")));
     }
 }

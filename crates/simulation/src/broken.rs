@@ -23,6 +23,7 @@ pub enum Broken {
     NoCompletionRecords,
     RemoveAtReply,
     KeepTakenBack,
+    ForgetConfirmed,
     PublishPastResolved,
     TellOwnLater,
     ValidateAsFigure9,
@@ -62,7 +63,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 20] = [
+const VARIANTS: [Variant; 21] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -110,6 +111,13 @@ const VARIANTS: [Variant; 20] = [
         name: "keep-taken-back",
         rule: "a text shows edits that were taken back",
         place: Where::Client(BrokenClient::KeepTakenBack),
+        needs: Needs::Anything,
+    },
+    Variant {
+        broken: Broken::ForgetConfirmed,
+        name: "forget-confirmed",
+        rule: "a confirmed call is not known any more while its tab may store it once more",
+        place: Where::Client(BrokenClient::ForgetConfirmed),
         needs: Needs::Anything,
     },
     Variant {

@@ -32,6 +32,8 @@ pub enum Fault {
     TabClosed,
     /// A tab that follows stands still, and may lose messages meanwhile.
     TabFrozen,
+    /// A tab is told that a batch failed, which its device has stored all the same.
+    StoredUnheard,
     /// A power cut takes bytes that were not synced.
     LostUnsynced,
     /// A power cut leaves a write in pieces.
@@ -67,7 +69,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Fault; 29] = [
+    pub const ALL: [Fault; 30] = [
         Fault::Drop,
         Fault::Duplicate,
         Fault::Reorder,
@@ -81,6 +83,7 @@ impl Fault {
         Fault::LeaderLost,
         Fault::TabClosed,
         Fault::TabFrozen,
+        Fault::StoredUnheard,
         Fault::LostUnsynced,
         Fault::TornWrite,
         Fault::LostNameChange,

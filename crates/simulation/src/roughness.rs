@@ -30,6 +30,8 @@ pub struct Roughness {
     pub fill_disk_every_ms: u64,
     /// Of the starts of a replica, in thousandths: those on a disk on which a bit has changed.
     pub bit_rot: u64,
+    /// Of what a tab stores, in thousandths: what it is told has failed.
+    pub stored_unheard: u64,
     /// Between two things that operators do, if a run has operators.
     pub operate_every_ms: u64,
     /// Milliseconds that a message takes at most, of a session and within the server.
@@ -45,6 +47,7 @@ impl Roughness {
         let (drop, duplicate, reorder) = (sometimes(150), sometimes(150), sometimes(300));
         let history_lost = if random.chance(700) { random.between(150, 700) } else { 0 };
         let bit_rot = if random.chance(700) { random.between(30, 200) } else { 0 };
+        let stored_unheard = if random.chance(700) { random.between(10, 100) } else { 0 };
         // How many of the kinds a run has.
         let kinds = random.between(200, 800);
         let mut every = |low: u64, high: u64| if random.chance(kinds) { random.between(low, high) } else { 0 };
@@ -70,6 +73,7 @@ impl Roughness {
             stand_still_every_ms: every(500, 6000),
             fill_disk_every_ms: every(2000, 12_000),
             bit_rot,
+            stored_unheard,
             operate_every_ms: random.between(200, 2_000),
             session_delay_ms: random.between(1, 80),
             server_delay_ms: random.between(1, 10),
@@ -102,6 +106,7 @@ impl Roughness {
             stand_still_every_ms: 0,
             fill_disk_every_ms: 0,
             bit_rot: 0,
+            stored_unheard: 0,
             operate_every_ms: 0,
             ..self
         }

@@ -17,7 +17,7 @@ use iolite_wire::tabs::{
 
 use super::Client;
 use crate::cache::Demand;
-use crate::interface::{MutationStatus, Output, Refused};
+use crate::interface::{Broken, MutationStatus, Output, Refused};
 use crate::queue::{Copies, Entry, Mutation, OfflineCheck, Stage};
 use crate::tabs::{Answer, CallStatus, News, TabId, Ticket, Wanted, call_status, ended_as, kind_of};
 
@@ -340,7 +340,9 @@ impl Client {
     pub(super) fn keep_end_of(&mut self, entry: &Entry, status: &MutationStatus) {
         let is_kept = match status {
             MutationStatus::Cancelled { .. } => true,
-            MutationStatus::Confirmed { .. } => entry.copies == Copies::MayCome,
+            MutationStatus::Confirmed { .. } => {
+                entry.copies == Copies::MayCome && self.broken != Broken::ForgetConfirmed
+            }
             MutationStatus::Pending(_) | MutationStatus::Rejected { .. } | MutationStatus::Quarantined { .. } => false,
         };
         let Mutation { counter, ticket, .. } = entry.mutation;

@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use std::time::Duration;
 
 use iolite_client::{
-    Client, Closed, Config, Connection, Gateway, Limits, MutationKind, MutationStatus, Output, ReactionId, RunOf,
+    Client, Closed, Config, Connection, Gateway, LIVE, Limits, MutationKind, MutationStatus, Output, ReactionId, RunOf,
     TabId, Ticket, View,
 };
 use iolite_machine::{Instant, Now};
@@ -51,6 +51,8 @@ pub struct ClientNode {
     seen: BTreeMap<ReactionId, String>,
     /// Mutations that were called and did not end without effect.
     alive: BTreeSet<Counter>,
+    /// Mutations that had ended when their tabs made them again, and whose ends are told once more.
+    told_again: BTreeSet<Counter>,
     /// The closures without a name, which the process keeps.
     closures: BTreeMap<Counter, Call>,
     /// The last character that somebody typed, in whichever tab.
@@ -101,6 +103,7 @@ impl ClientNode {
             failed: BTreeSet::new(),
             seen: BTreeMap::new(),
             alive: BTreeSet::new(),
+            told_again: BTreeSet::new(),
             closures: BTreeMap::new(),
             last_typed: None,
         }
@@ -119,6 +122,7 @@ impl ClientNode {
         self.watchers.clear();
         self.failed.clear();
         self.seen.clear();
+        self.told_again.clear();
         self.life += 1;
         self.is_paused = false;
         self.client = open(&self.device.entries, self.version, self.settings, now, broken, random);
@@ -282,6 +286,26 @@ impl ClientNode {
         }
     }
 
+    /// A call that this tab made before it led, and could not store, as far as it knows. One that it wanted back is taken back.
+    pub fn make_again(&mut self, now: Now, ticket: Ticket, history: &mut History) {
+        let own = &history.tickets[&ticket];
+        let (name, arguments) = match &own.call {
+            Call::Edit(typing) => (LIVE, typing.arguments.clone()),
+            other => ("call", other.to_json()),
+        };
+        let wants_back = own.asked_back;
+        let made = self.client.mutate_by_ticket(now.wall, ticket, name, &arguments);
+        let counter = made.expect("it waits for few");
+        if self.client.mutation(counter).is_none() {
+            self.told_again.insert(counter);
+        } else if !history.calls.contains_key(&(self.index, counter)) {
+            self.note_adopted(ticket, counter, history);
+        }
+        if wants_back {
+            self.client.cancel(counter);
+        }
+    }
+
     fn note_adopted(&mut self, ticket: Ticket, counter: Counter, history: &mut History) {
         let own = history.tickets.get_mut(&ticket).expect("only what was called is adopted");
         own.counters.insert(counter);
@@ -312,6 +336,9 @@ impl ClientNode {
         history: &mut History,
         occasions: &mut Counts<Occasion>,
     ) {
+        if self.told_again.remove(&counter) {
+            return;
+        }
         let stood_on_what_was_taken_back = matches!(status, MutationStatus::Rejected { .. })
             && history.stands_on_what_was_taken_back((self.index, counter));
         let called = history.calls.get_mut(&(self.index, counter)).expect("only what was called has a status");

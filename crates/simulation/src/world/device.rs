@@ -13,10 +13,12 @@ pub type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 pub struct Device {
     pub entries: Entries,
     jobs: VecDeque<(Writer, Job)>,
+    /// What those give later who were told that a batch failed: that one, and what they gave after it.
+    again: BTreeMap<Writer, VecDeque<Job>>,
 }
 
 /// Who gave something to the storage, and is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Writer {
     /// A life of the tab that leads.
     Leader(u64),
@@ -36,15 +38,22 @@ pub enum Done {
 
 impl Device {
     pub fn give(&mut self, writer: Writer, job: Job) {
-        self.jobs.push_back((writer, job));
+        match self.again.get_mut(&writer) {
+            Some(waiting) => waiting.push_back(job),
+            None => self.jobs.push_back((writer, job)),
+        }
     }
 
     pub fn is_idle(&self) -> bool {
-        self.jobs.is_empty() && self.outbox().is_empty()
+        self.has_no_jobs() && self.outbox().is_empty()
     }
 
     pub fn has_only_outbox(&self) -> bool {
-        self.jobs.is_empty() && !self.outbox().is_empty()
+        self.has_no_jobs() && !self.outbox().is_empty()
+    }
+
+    fn has_no_jobs(&self) -> bool {
+        self.jobs.is_empty() && self.again.is_empty()
     }
 
     /// Finishes the oldest job.
@@ -60,8 +69,34 @@ impl Device {
         Some((writer, done))
     }
 
+    /// Stores the oldest batch, whose writer is told that it failed. Nothing, if something else comes next.
+    pub fn store_unheard(&mut self) -> Option<Writer> {
+        let Some((writer, Job::Batch(_, changes))) = self.jobs.front() else { return None };
+        let (writer, changes) = (*writer, changes.clone());
+        self.apply(changes);
+        let (own, others) = std::mem::take(&mut self.jobs).into_iter().partition(|(other, _)| *other == writer);
+        self.jobs = others;
+        let own: VecDeque<(Writer, Job)> = own;
+        self.again.insert(writer, own.into_iter().map(|(_, job)| job).collect());
+        Some(writer)
+    }
+
+    /// What was told to have failed is given again. Returns how much is.
+    pub fn try_again(&mut self, writer: Writer) -> usize {
+        let again = self.again.remove(&writer).unwrap_or_default();
+        let jobs = again.len();
+        self.jobs.extend(again.into_iter().map(|job| (writer, job)));
+        jobs
+    }
+
+    /// What was told to have failed is given up, with all that was given after it.
+    pub fn give_up(&mut self, writer: Writer) {
+        self.again.remove(&writer);
+    }
+
     /// A tab is gone: what it gave is stored up to somewhere, and then no more.
     pub fn lose(&mut self, gone: Writer, random: &mut Random) {
+        self.give_up(gone);
         let own = self.jobs.iter().filter(|(writer, _)| *writer == gone).count() as u64;
         let mut kept = random.below(own + 1);
         // The storage works in order, so what others gave before is stored too; they are told in their time.

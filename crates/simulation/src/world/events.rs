@@ -8,6 +8,7 @@ use iolite_machine::PersistId;
 use iolite_replication::node::{ReplicaId, ToReplica};
 use iolite_values::StoreIncarnation;
 
+use super::device::Writer;
 use super::links::LinkId;
 use crate::history::{ClientIndex, Moment};
 
@@ -20,6 +21,8 @@ pub enum Event {
     Tab(ClientIndex, TabEvent),
     /// The storage of a client's device finishes a job.
     Stored(ClientIndex),
+    /// A tab tries again what it was told has failed.
+    StoreAgain(ClientIndex, Writer),
     Fault(PlannedFault),
 }
 

@@ -17,6 +17,7 @@ impl World {
             Event::Server(event) => self.on_server_event(event),
             Event::Tab(client, event) => self.on_tab_event(client, event),
             Event::Stored(client) => self.stored(client),
+            Event::StoreAgain(client, writer) => self.store_again(client, writer),
             Event::Fault(fault) => self.make_fault(fault),
         }
     }

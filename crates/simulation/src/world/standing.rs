@@ -93,7 +93,7 @@ impl World {
                 | SessionEvent::CloseDown(_)
                 | SessionEvent::ResetArrives(_) => None,
             },
-            Event::Work(_) | Event::Tab(..) | Event::Stored(_) | Event::Fault(_) => None,
+            Event::Work(_) | Event::Tab(..) | Event::Stored(_) | Event::StoreAgain(..) | Event::Fault(_) => None,
         }
     }
 }

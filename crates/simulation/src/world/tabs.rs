@@ -13,6 +13,8 @@ use crate::history::{ClientIndex, Moment};
 use crate::occasions::Occasion;
 
 const MILLISECOND: Moment = 1_000_000;
+/// As hosts do, until they try again what they were told has failed.
+const STORE_AGAIN_AFTER: Moment = 2_000 * MILLISECOND;
 /// Tabs of one client at once, besides the one that leads.
 const TABS_MAX: usize = 2;
 
@@ -88,12 +90,22 @@ impl World {
         self.faults.add(Fault::LeaderLost, 1);
         self.settle_tab(client, id);
         let Some(heir) = self.clients[client.0].tabs.remove(&id) else { return };
-        // It asks for what it has to write, and waits for that before it opens the storage.
-        self.clients[client.0].device.flush(Writer::Tab(id));
+        // It asks for what it has to write, and waits for that before it opens the storage. What fails once more is given up.
+        if self.random.chance(500) {
+            self.clients[client.0].device.try_again(Writer::Tab(id));
+        }
+        let device = &mut self.clients[client.0].device;
+        device.give_up(Writer::Tab(id));
+        device.flush(Writer::Tab(id));
         self.restart_client(client);
+        let now = self.now_of_client(client);
         let node = &mut self.clients[client.0];
         for (ticket, _) in heir.follower.calls() {
-            note_call(ticket, node.client.call_status(ticket), &mut self.history);
+            if self.history.tickets[&ticket].stored {
+                note_call(ticket, node.client.call_status(ticket), &mut self.history);
+            } else {
+                node.make_again(now, ticket, &mut self.history);
+            }
         }
         heir.watchers.values().for_each(|(watcher, view)| node.watch(*watcher, *view));
         let at = self.moment + self.random.between(1, 500) * MILLISECOND;
@@ -240,6 +252,9 @@ impl World {
 
     /// The storage of a client's device finishes its oldest job.
     pub(super) fn stored(&mut self, client: ClientIndex) {
+        if !self.healing && self.roughness.stored_unheard > 0 && self.random.chance(self.roughness.stored_unheard) {
+            return self.store_unheard(client);
+        }
         let now = self.now_of_client(client);
         let node = &mut self.clients[client.0];
         match node.device.next() {
@@ -252,6 +267,25 @@ impl World {
             }
             Some((Writer::Tab(tab), Done::Stored(id))) => self.tell_tab(client, tab, FollowerInput::Persisted(id)),
             Some(_) | None => {}
+        }
+    }
+
+    /// The browser closes the database while a batch is stored, and the tab is told that it is not.
+    fn store_unheard(&mut self, client: ClientIndex) {
+        let Some(writer) = self.clients[client.0].device.store_unheard() else { return self.plan_storing(client) };
+        self.faults.add(Fault::StoredUnheard, 1);
+        self.events.add(self.moment + STORE_AGAIN_AFTER, Event::StoreAgain(client, writer));
+    }
+
+    pub(super) fn store_again(&mut self, client: ClientIndex, writer: Writer) {
+        if let Writer::Tab(id) = writer
+            && let Some(tab) = self.clients[client.0].tabs.get(&id)
+            && tab.frozen_until > self.moment
+        {
+            return self.events.add(tab.frozen_until, Event::StoreAgain(client, writer));
+        }
+        for _ in 0..self.clients[client.0].device.try_again(writer) {
+            self.plan_storing(client);
         }
     }
 }
