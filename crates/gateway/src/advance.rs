@@ -8,6 +8,7 @@
 use std::mem;
 
 use iolite_machine::Now;
+use iolite_values::Timestamp;
 use iolite_wire::message::{Advance, FromGateway, Snapshot};
 
 use crate::load::News;
@@ -16,11 +17,16 @@ use crate::{Gateway, SessionId, size};
 impl Gateway {
     /// Tells a live session what changed, and all outcomes that are due.
     pub(crate) fn send_advance(&mut self, now: Now, id: SessionId, news: News) {
-        let (position, limits) = (self.position(), self.settings.limits);
+        self.send_advance_to(now, id, self.position(), news);
+    }
+
+    /// The same as of an earlier timestamp, if more is told right behind it.
+    pub(crate) fn send_advance_to(&mut self, now: Now, id: SessionId, to: Timestamp, news: News) {
+        let limits = self.settings.limits;
         let Some(open) = self.open_mut(id) else { return };
         assert!(open.is_live(), "an advance would overtake what the session misses");
         // Only a gateway that publishes past the resolved timestamp has told of anything above the position.
-        let to = position.max(open.seen);
+        let to = to.max(open.seen);
         open.seen = to;
         let outcomes = open.take_outcomes(to);
         let News { changes, snapshots, declined, entered } = news;

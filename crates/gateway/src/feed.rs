@@ -15,6 +15,7 @@ use crate::farewell::Farewell;
 use crate::load::News;
 use crate::queries::{Changes, Place, Revision, Turnover};
 use crate::routing::Touched;
+use crate::session::Open;
 use crate::store::Purpose;
 use crate::without::Without;
 use crate::{Gateway, SessionId, limits};
@@ -212,27 +213,36 @@ impl Gateway {
             own.push(news);
         }
         self.make_room_in_buffers(id);
+        if !touched.changes.is_empty() || !touched.entered.is_empty() {
+            match self.open(id).is_some_and(Open::is_live) {
+                true => self.tell(now, id, self.position(), touched),
+                false => self.hold_back(id, touched),
+            }
+        }
+        self.finish_loads(now, id);
+    }
+
+    /// Tells a live session what was sorted for it.
+    pub(crate) fn tell(&mut self, now: Now, id: SessionId, to: Timestamp, touched: Touched) {
         let Touched { changes, entered, has_left, queries, loads: _ } = touched;
         match self.settings.without {
-            _ if changes.is_empty() && entered.is_empty() => {}
-            Without::DataPush => self.send_notice(now, id, &changes, queries),
+            Without::DataPush => self.send_notice(now, id, to, &changes, queries),
             Without::Nothing | Without::DataTypes if entered.is_empty() && !has_left => {
                 self.tell_changes(now, id, changes);
             }
             // What waits is told with it: it is of rows that the client held before. Nothing may come behind the change by which a row
             // leaves before that is told: put together, the row may look like an answer again, though not all of it was followed.
             Without::Nothing | Without::DataTypes => {
-                self.send_advance(now, id, News { changes, entered, ..News::default() });
+                self.send_advance_to(now, id, to, News { changes, entered, ..News::default() });
             }
         }
-        self.finish_loads(now, id);
     }
 
     /// What no gateway should do: tells a commit before the feed does. (But not who comes and goes in queries.)
     pub(crate) fn publish_early(&mut self, now: Now, commit: &Commit) {
         let touched = self.route(std::slice::from_ref(commit), Turnover::default());
         let live = touched.into_iter().filter(|(_, own)| !own.changes.is_empty());
-        let live: Vec<_> = live.filter(|(id, _)| self.open(*id).is_some_and(crate::session::Open::is_live)).collect();
+        let live: Vec<_> = live.filter(|(id, _)| self.open(*id).is_some_and(Open::is_live)).collect();
         let told = live.iter().map(|(id, _)| *id).collect();
         self.published.insert(commit.transaction, told);
         for (id, touched) in live {

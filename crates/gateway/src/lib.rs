@@ -41,6 +41,7 @@ mod store;
 mod submit;
 mod subscribe;
 mod timers;
+mod untold;
 mod validate;
 mod without;
 

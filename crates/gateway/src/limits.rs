@@ -60,7 +60,7 @@ pub const READS_OPEN_MAX: usize = 64;
 pub const ROW_BYTES_MAX: usize = 2 << 20;
 
 /// Changes kept while a session's new interests are read, as far as later ones do not make them good for. Past it the `Subscribe` that keeps most is read again,
-/// as of then, and there is room for twice as much.
+/// as of then, and there is room for twice as much. As many are held back while its client's own outcomes are read; past that, what it missed is read.
 pub const LOAD_BUFFER_BYTES: usize = 1 << 20;
 
 /// Past this, what is not read is declined for now: it is written faster than it is read.

@@ -14,7 +14,6 @@ use crate::answer::Answer;
 use crate::coalesce::coalesce;
 use crate::index::{InterestIndex, Target};
 use crate::limits::{self, Limits};
-use crate::queries::Place;
 use crate::reading::Reading;
 use crate::session::Subscription;
 use crate::size;
@@ -36,10 +35,6 @@ pub struct Load {
     /// What was left out because it is too large, to be told with the answer.
     declined: Vec<Declined>,
     buffer: Vec<Write>,
-    /// Rows that became answers of queries that the client holds.
-    entered: BTreeMap<Place, Entered>,
-    /// Rows that the client holds as answers of these queries, and that have changed since.
-    changed: BTreeSet<(SubscriptionId, Place)>,
     buffer_bytes: usize,
     /// How often it was read again because the buffer was full.
     refills: u32,
@@ -49,7 +44,7 @@ pub struct Load {
 pub enum Stage {
     /// Not asked for: the session is behind.
     Idle,
-    /// Some interests by what changed since the client was told, the others whole. (And queries that the client holds, and is told of, not at all.)
+    /// Some interests by what changed since the client was told, the others whole.
     Reading { missed: Missed, rows: Box<Reading> },
 }
 
@@ -63,23 +58,12 @@ pub struct Missed {
     changes: Vec<Write>,
 }
 
-#[derive(Debug)]
-struct Entered {
-    /// As it is now, or was when it left the last of the queries.
-    row: Row,
-    /// Whether it was in no segment an answer of none of them since the client was told: then the buffer has all its changes, also those by which it leaves.
-    is_buffered: bool,
-}
-
 /// What a segment brings to a load.
 #[derive(Debug, Default)]
 pub struct LoadNews {
     pub buffer: Vec<Write>,
     /// Of rows that were read as answers.
     pub of_answers: Vec<(SubscriptionId, Write)>,
-    /// Of rows that wait to be told because they entered.
-    pub of_entered: Vec<Write>,
-    pub changed: Vec<(SubscriptionId, Place)>,
     pub entered: Vec<(SubscriptionId, RowSnapshot)>,
     /// Rows that are lacked no longer.
     pub found: Vec<(SubscriptionId, RowKey)>,
@@ -135,8 +119,6 @@ impl Load {
             stage: Stage::Idle,
             declined: Vec::new(),
             buffer: Vec::new(),
-            entered: BTreeMap::new(),
-            changed: BTreeSet::new(),
             buffer_bytes: 0,
             refills: 0,
         }
@@ -163,30 +145,14 @@ impl Load {
     pub fn push(&mut self, news: LoadNews) {
         self.buffer_bytes += news.buffer.iter().map(size::write).sum::<usize>();
         self.buffer.extend(news.buffer);
-        for write in &news.of_entered {
-            let place = (write.cell.table, write.cell.row.clone());
-            self.entered.get_mut(&place).map(|own| own.row.apply(write.cell.column, &write.operation));
-        }
         for (name, write) in &news.of_answers {
             if let Some(answer) = self.answer_mut(*name) {
                 answer.change(write);
             }
         }
-        let mut changed = BTreeSet::new();
-        for (name, place) in news.changed {
-            if self.has_answer_to(name) {
-                continue;
-            }
-            changed.insert(place.clone());
-            if !self.has_entered(&place) {
-                self.changed.insert((name, place));
-            }
-        }
         for (name, row) in news.entered {
             if let Some(answer) = self.answer_mut(name) {
                 answer.enter(row);
-            } else {
-                self.enter(row, &changed);
             }
         }
         for (name, key) in &news.found {
@@ -194,14 +160,6 @@ impl Load {
                 answer.found(key);
             }
         }
-    }
-
-    /// Takes a row that became an answer in a segment. `changed` are those that were answers before it, and that it changed.
-    fn enter(&mut self, row: RowSnapshot, changed: &BTreeSet<Place>) {
-        self.buffer_bytes += size::row_snapshot(&row);
-        let place = (row.table, row.key);
-        let is_buffered = changed.contains(&place) && self.entered.get(&place).is_none_or(|own| own.is_buffered);
-        self.entered.insert(place, Entered { row: row.row, is_buffered });
     }
 
     pub fn buffer_bytes(&self) -> usize {
@@ -221,13 +179,11 @@ impl Load {
     /// Keeps what still matters.
     pub fn coalesce_buffer(&mut self) {
         self.buffer = coalesce(std::mem::take(&mut self.buffer));
-        let entered = self.entered.iter().map(|((_, key), own)| size::row(key, &own.row)).sum::<usize>();
-        self.buffer_bytes = entered + self.buffer.iter().map(size::write).sum::<usize>();
+        self.buffer_bytes = self.buffer.iter().map(size::write).sum();
     }
 
     pub fn drop_buffer(&mut self) {
         (self.buffer, self.buffer_bytes) = (Vec::new(), 0);
-        self.entered.clear();
     }
 
     pub fn buffer(&self) -> &[Write] {
@@ -256,16 +212,6 @@ impl Load {
             Stage::Idle => false,
             Stage::Reading { missed: _, rows } => rows.answers.contains_key(&name),
         }
-    }
-
-    /// Whether a row waits to be told because it entered.
-    pub fn has_entered(&self, place: &Place) -> bool {
-        self.entered.contains_key(place)
-    }
-
-    /// Whether the changes of a row that is, or was, an answer of a query that the client holds are kept one by one.
-    pub fn buffers(&self, place: &Place) -> bool {
-        self.entered.get(place).is_none_or(|own| own.is_buffered)
     }
 
     fn answer_mut(&mut self, name: SubscriptionId) -> Option<&mut Answer> {
@@ -313,7 +259,6 @@ impl Load {
     #[must_use]
     pub fn leave_out(&mut self, subscription: SubscriptionId) -> Vec<RequestId> {
         self.subscriptions.remove(&subscription);
-        self.changed.retain(|(own, _)| *own != subscription);
         match &mut self.stage {
             Stage::Idle => Vec::new(),
             Stage::Reading { missed, rows } => {
@@ -342,26 +287,16 @@ impl Load {
             unreachable!("only answered loads are asked for their answer")
         };
         let by_changes = index(&missed.of, subscriptions);
-        let of_answers: BTreeSet<&Place> = self.changed.iter().map(|(_, place)| place).collect();
+        let changes = missed.changes.into_iter().chain(self.buffer.iter().cloned());
         // Interests may have been left out since the changes were taken.
-        let is_wanted = |write: &Write| {
-            by_changes.has_match(&write.cell) || of_answers.contains(&(write.cell.table, write.cell.row.clone()))
-        };
-        let changes = missed.changes.into_iter().chain(self.buffer.iter().cloned()).filter(is_wanted);
-        let queries: Vec<&Query> = queries_of(&self.subscriptions, subscriptions).collect();
-        let is_answer = |(table, key): &Place, row: &Row| {
-            queries.iter().any(|query| query.table == *table && query.selects(key, row))
-        };
-        let entered = self.entered.into_iter().map(|(place, own)| (place, own.row));
-        let entered = entered.filter(|(place, row)| is_answer(place, row));
-        let entered = entered.map(|((table, key), row)| RowSnapshot { table, key, row }).collect();
+        let changes = changes.filter(|write| by_changes.has_match(&write.cell));
         let whole: BTreeSet<SubscriptionId> = self.subscriptions.difference(&missed.of).copied().collect();
         let (read, answers) = rows.into_parts();
         let mut snapshots = fold(read, &index(&whole, subscriptions), &self.buffer);
         let news = answers.into_iter().filter(|(name, own)| own.is_changed() || !missed.unchanged.contains(name));
         snapshots.extend(news.map(|(name, answer)| answer.snapshot(name)));
         snapshots.sort_unstable_by_key(|own| own.subscription);
-        News { changes: coalesce(changes.collect()), snapshots, declined: self.declined, entered }
+        News { changes: coalesce(changes.collect()), snapshots, declined: self.declined, entered: Vec::new() }
     }
 }
 
@@ -378,13 +313,6 @@ fn index(names: &BTreeSet<SubscriptionId>, subscriptions: &BTreeMap<Subscription
         }
     }
     index
-}
-
-fn queries_of<'a>(
-    names: &'a BTreeSet<SubscriptionId>,
-    subscriptions: &'a BTreeMap<SubscriptionId, Subscription>,
-) -> impl Iterator<Item = &'a Query> {
-    names.iter().filter_map(|name| subscriptions.get(name)?.follows.as_deref())
 }
 
 /// The rows after the changes that concern them.

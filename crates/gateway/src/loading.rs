@@ -51,20 +51,17 @@ impl Gateway {
         }
     }
 
-    /// Asks for what happened to a load's interests since `after`. Changes do not tell who came into a query: unless all that is told of one is known anyway, its
-    /// answers are read, as of the same moment. They are told again only if anything changed that they may rest on: otherwise a session whose queries are more than
-    /// it may be sent at one time would be behind again with each answer, and never be told anything else.
+    /// Asks for what happened to a load's interests since `after`. Changes do not tell who came into a query: its answers are read, as of the same moment. They
+    /// are told again only if anything changed that they may rest on: otherwise a session whose queries are more than it may be sent at one time would be behind
+    /// again with each answer, and never be told anything else.
     pub(crate) fn read_changes(&mut self, id: SessionId, load: LoadId, after: Timestamp) {
         let through = self.position();
-        if after < through {
-            self.unfollow_load(id, load);
-        }
+        self.unfollow_load(id, load);
         let Some(open) = self.open(id) else { return };
         let Some(own) = open.loads.get(&load) else { return };
         let known = own.subscriptions.iter().filter_map(|name| Some((*name, open.subscriptions.get(name)?)));
         let (queries, others): (Vec<_>, Vec<_>) =
             known.partition(|(_, own)| matches!(own.interest, Interest::Query(_)));
-        let queries: Vec<_> = queries.into_iter().filter(|(_, own)| own.follows.is_none()).collect();
         let interests: Vec<_> = others.iter().chain(&queries).map(|(_, own)| own.interest.clone()).collect();
         let others = others.into_iter().map(|(name, _)| name).collect();
         let unknown: BTreeSet<SubscriptionId> = queries.into_iter().map(|(name, _)| name).collect();

@@ -73,6 +73,7 @@ impl Gateway {
             Ok(completions) => {
                 open.own_outcomes = OwnOutcomes::Known;
                 open.add_commits(completions);
+                self.tell_held_back(now, id);
                 self.finish_loads(now, id);
             }
             Err(TooOld { .. }) => {
@@ -101,18 +102,13 @@ impl Gateway {
         if self.settings.broken == Broken::TellOwnLater {
             return;
         }
-        let position = self.position();
         let Some(open) = self.open_mut(id) else { return };
-        let is_live = open.is_live();
         let after = match open.own_outcomes {
             OwnOutcomes::Known => after,
             OwnOutcomes::Due { after: own } | OwnOutcomes::Reading { request: _, after: own } => own.min(after),
         };
         let earlier = std::mem::replace(&mut open.own_outcomes, OwnOutcomes::Due { after });
         self.give_up(earlier.request());
-        if is_live {
-            self.read_missed(id, position);
-        }
     }
 }
 

@@ -28,6 +28,7 @@ impl Gateway {
         let Phase::Open(open) = &mut session.phase else { return };
         open.flow = Flow::Behind { since: now.instant };
         open.batch.drop_all();
+        open.untold.drop_all();
         let given_up: Vec<_> = open.loads.values_mut().flat_map(|load| load.restart(Stage::Idle)).collect();
         let deadline = session.deadline(&self.settings.limits);
         self.timers.set(id, deadline);

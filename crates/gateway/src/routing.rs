@@ -8,7 +8,7 @@ use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
 use crate::index::Target;
 use crate::load::{LoadId, LoadNews};
-use crate::queries::{Place, Turnover};
+use crate::queries::Turnover;
 use crate::session::{Standing, Subscription};
 use crate::{Gateway, SessionId};
 
@@ -33,8 +33,6 @@ enum Concern {
     Buffer(LoadId),
     /// It changes an answer that waits to be told.
     Answer(LoadId, SubscriptionId),
-    /// It changes a row that waits to be told because it entered.
-    Entered(LoadId),
 }
 
 type All = BTreeMap<SessionId, Touched>;
@@ -47,15 +45,17 @@ impl Gateway {
             for write in commit.writes.iter() {
                 let place = (write.cell.table, write.cell.row.clone());
                 let answered = turnover.changed.get(&place);
-                for (session, concern) in self.concerned(write, &place, answered) {
+                for (session, concern) in self.concerned(write, answered) {
                     if concern != Concern::Live || !self.was_published(commit.transaction, session) {
                         all.entry(session).or_default().take(concern, write);
                     }
                 }
             }
         }
-        for (place, targets) in turnover.changed {
-            targets.into_iter().for_each(|target| self.note_changed(&mut all, target, &place));
+        for target in turnover.changed.into_values().flatten() {
+            if self.subscription(target).standing == Standing::Live {
+                touched(&mut all, target).queries.insert(target.subscription);
+            }
         }
         for target in turnover.left {
             if self.subscription(target).standing == Standing::Live {
@@ -76,12 +76,7 @@ impl Gateway {
     }
 
     /// What a change is to the sessions that have an interest in it: the same once, however many interests include it.
-    fn concerned(
-        &self,
-        write: &Write,
-        place: &Place,
-        answered: Option<&BTreeSet<Target>>,
-    ) -> BTreeSet<(SessionId, Concern)> {
+    fn concerned(&self, write: &Write, answered: Option<&BTreeSet<Target>>) -> BTreeSet<(SessionId, Concern)> {
         let mut concerned = BTreeSet::new();
         self.index.matches(&write.cell, |target| {
             let concern = match self.subscription(target).standing {
@@ -94,33 +89,11 @@ impl Gateway {
             match self.subscription(*target).standing {
                 Standing::Live => drop(concerned.insert((target.session, Concern::Live))),
                 Standing::Loading(load) => {
-                    let concerns = self.concerns_of_load(*target, load, place);
-                    concerned.extend(concerns.map(|concern| (target.session, concern)));
+                    concerned.insert((target.session, Concern::Answer(load, target.subscription)));
                 }
             }
         }
         concerned
-    }
-
-    /// A row that has entered may be one that the client holds already: then its changes are kept as well, to be told if it leaves before the row is.
-    fn concerns_of_load(&self, target: Target, load: LoadId, place: &Place) -> impl Iterator<Item = Concern> {
-        let own = self.open(target.session).and_then(|open| open.loads.get(&load));
-        let own = own.expect("a loading subscription has a load");
-        let (answer, entered) = (own.has_answer_to(target.subscription), own.has_entered(place));
-        let answer_concern = answer.then_some(Concern::Answer(load, target.subscription));
-        let entered_concern = (!answer && entered).then_some(Concern::Entered(load));
-        let buffer_concern = (!answer && own.buffers(place)).then_some(Concern::Buffer(load));
-        [answer_concern, entered_concern, buffer_concern].into_iter().flatten()
-    }
-
-    fn note_changed(&self, all: &mut All, target: Target, place: &Place) {
-        let own = touched(all, target);
-        match self.subscription(target).standing {
-            Standing::Live => drop(own.queries.insert(target.subscription)),
-            Standing::Loading(load) => {
-                own.loads.entry(load).or_default().changed.push((target.subscription, place.clone()));
-            }
-        }
     }
 
     fn route_entered(&self, all: &mut All, row: &RowSnapshot, targets: BTreeSet<Target>) {
@@ -162,7 +135,6 @@ impl Touched {
             Concern::Live => self.changes.push(write),
             Concern::Buffer(load) => self.loads.entry(load).or_default().buffer.push(write),
             Concern::Answer(load, name) => self.loads.entry(load).or_default().of_answers.push((name, write)),
-            Concern::Entered(load) => self.loads.entry(load).or_default().of_entered.push(write),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::load::{AnswerSize, Load, LoadId};
 use crate::own_outcomes::OwnOutcomes;
 use crate::reading::Amount;
 use crate::size;
+use crate::untold::Untold;
 
 #[derive(Debug)]
 pub struct Session {
@@ -60,6 +61,7 @@ pub struct Open {
     pub own_outcomes: OwnOutcomes,
     pub acknowledged: Counter,
     pub batch: Batch,
+    pub untold: Untold,
 }
 
 /// Whether changes are told as they come.
@@ -137,6 +139,7 @@ impl Open {
             own_outcomes: OwnOutcomes::Known,
             acknowledged: Counter::default(),
             batch: Batch::new(guest.hello.batch),
+            untold: Untold::default(),
         }
     }
 

@@ -69,6 +69,7 @@ impl Gateway {
         }
         check_loads(open);
         open.batch.validate();
+        open.untold.validate();
         let following = open.subscriptions.values().filter(|own| own.follows.is_some()).count();
         if open.is_behind() {
             assert_eq!(following, 0, "nothing is known for a session that is behind");
@@ -90,7 +91,9 @@ impl Gateway {
 
 fn check_loads(open: &Open) {
     let live = open.subscriptions.values().any(|own| own.standing == Standing::Live);
-    assert!(!live || open.is_live() || open.is_behind(), "what changes of a live interest can be told");
+    let is_told = open.flow == Flow::Live;
+    assert!(!live || is_told || open.is_behind(), "what changes of a live interest can be told");
+    assert!(open.untold.is_empty() || is_told && !open.is_live(), "nothing is held back but for own outcomes");
     for (name, own) in &open.subscriptions {
         match own.standing {
             Standing::Live => {

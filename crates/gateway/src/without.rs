@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::Now;
-use iolite_values::{Cell, ColumnId, Element, Interest, Operation, Read, Write};
+use iolite_values::{Cell, ColumnId, Element, Interest, Operation, Read, Timestamp, Write};
 use iolite_wire::message::{Declination, Declined, SubscriptionId};
 
 use crate::load::News;
@@ -27,6 +27,7 @@ impl Gateway {
         &mut self,
         now: Now,
         id: SessionId,
+        to: Timestamp,
         changes: &[Write],
         queries: BTreeSet<SubscriptionId>,
     ) {
@@ -42,7 +43,7 @@ impl Gateway {
             self.remove_subscription(id, *name);
         }
         let declined = names.into_iter().map(|subscription| Declined { subscription, why: Declination::Later });
-        self.send_advance(now, id, News { declined: declined.collect(), ..News::default() });
+        self.send_advance_to(now, id, to, News { declined: declined.collect(), ..News::default() });
     }
 }
 

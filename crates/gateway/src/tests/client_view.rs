@@ -1,10 +1,11 @@
 //! What a client makes of its advances: rows that are held because something that it is subscribed to selects them. It evaluates queries itself.
 //!
-//! Invariant, asserted: a change is told only of a row that the client holds whole, or that lies in a range to which it is subscribed.
+//! Invariant, asserted: a change is told only of a row that the client holds whole, or that lies in a range to which it is subscribed, or of a cell to which
+//! it is.
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Interest, Row, RowKey, TableId, Timestamp};
+use iolite_values::{Interest, Row, RowKey, TableId, Timestamp, Write};
 use iolite_wire::message::{Advance, SubscriptionId};
 
 type Named = Vec<(u32, Interest)>;
@@ -15,7 +16,12 @@ pub struct ClientView {
     /// As far as the answers reached; None: not answered yet.
     pub interests: BTreeMap<SubscriptionId, Option<Interest>>,
     asked: BTreeMap<SubscriptionId, Interest>,
+    /// What was unsubscribed from: changes of it may be on their way.
+    left: Vec<Interest>,
+    /// What is held whole.
     rows: BTreeMap<(TableId, RowKey), Row>,
+    /// What is held for each subscription to a cell.
+    cells: BTreeMap<SubscriptionId, Row>,
     parts: Vec<Advance>,
 }
 
@@ -27,7 +33,8 @@ impl ClientView {
 
     pub fn unsubscribe(&mut self, name: u32) {
         self.interests.remove(&SubscriptionId(name));
-        self.asked.remove(&SubscriptionId(name));
+        self.left.extend(self.asked.remove(&SubscriptionId(name)));
+        self.cells.remove(&SubscriptionId(name));
         self.forget_rows();
     }
 
@@ -69,9 +76,14 @@ impl ClientView {
                 Interest::Range { .. } => own.includes(&write.cell),
                 Interest::Cell(_) | Interest::Query(_) => false,
             });
-            assert!(in_range || self.rows.contains_key(&place), "a change of a row that is not held: {write:?}");
-            let row = self.rows.entry(place).or_default();
-            row.apply(write.cell.column, &write.operation).expect("one type a column");
+            let is_cell = self.apply_to_cells(write);
+            if in_range || self.rows.contains_key(&place) {
+                let row = self.rows.entry(place).or_default();
+                row.apply(write.cell.column, &write.operation).expect("one type a column");
+            } else {
+                let was_left = self.left.iter().any(|own| own.includes(&write.cell));
+                assert!(is_cell || was_left, "a change of what is not held: {write:?}");
+            }
         }
         for row in parts.iter().flat_map(|part| &part.entered) {
             self.rows.insert((row.table, row.key.clone()), row.row.clone());
@@ -88,10 +100,26 @@ impl ClientView {
                 parts.iter().flat_map(|part| &part.snapshots).filter(|own| own.subscription == snapshot.subscription);
             let new: BTreeMap<_, _> =
                 names.flat_map(|own| &own.rows).map(|own| ((own.table, own.key.clone()), own.row.clone())).collect();
+            if let Interest::Cell(_) = interest {
+                self.cells.insert(snapshot.subscription, new.into_values().next().unwrap_or_default());
+                continue;
+            }
             self.rows.retain(|place, row| new.contains_key(place) || !selects(&interest, place, row));
             self.rows.extend(new);
         }
         self.forget_rows();
+    }
+
+    /// Whether there is any that it concerns.
+    fn apply_to_cells(&mut self, write: &Write) -> bool {
+        let mut found = false;
+        for (name, row) in &mut self.cells {
+            if self.asked[name].includes(&write.cell) {
+                row.apply(write.cell.column, &write.operation).expect("one type a column");
+                found = true;
+            }
+        }
+        found
     }
 
     fn forget_rows(&mut self) {
@@ -99,8 +127,12 @@ impl ClientView {
         self.rows.retain(|place, row| interests.iter().any(|own| selects(own, place, row)));
     }
 
-    /// What an interest holds, by key.
-    pub fn answers(&self, interest: &Interest) -> BTreeMap<RowKey, Row> {
+    /// What a subscription holds, by key.
+    pub fn answers(&self, name: SubscriptionId, interest: &Interest) -> BTreeMap<RowKey, Row> {
+        if let Interest::Cell(cell) = interest {
+            let own = self.cells.get(&name).filter(|row| !row.is_empty());
+            return own.map(|row| (cell.row.clone(), row.clone())).into_iter().collect();
+        }
         let own = self.rows.iter().filter(|(place, row)| selects(interest, place, row));
         own.map(|((_, key), row)| (key.clone(), row.clone())).collect()
     }
@@ -108,7 +140,7 @@ impl ClientView {
 
 fn selects(interest: &Interest, (table, key): &(TableId, RowKey), row: &Row) -> bool {
     match interest {
-        Interest::Cell(_) => panic!("views are of whole rows"),
+        Interest::Cell(_) => false,
         Interest::Range { table: own, range } => own == table && range.contains(key) && !row.is_empty(),
         Interest::Query(query) => query.table == *table && query.selects(key, row),
     }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use iolite_store::{Event, Reply, Request};
-use iolite_values::{Condition, Direction, Interest, Query, Test, Value, Write};
+use iolite_values::{Condition, Direction, Interest, Query, Test, Timestamp, Value, Write};
 use iolite_wire::message::{
     Advance, Declination, First, FromClient, FromGateway, GoodbyeReason, Subscribe, SubscriptionId,
 };
 
 use super::queries::*;
 use super::world::*;
+use crate::coalesce::coalesce;
 use crate::{Input, SessionId, limits};
 
 fn first(name: u32, interest: Interest, rows: u32, direction: Direction) -> FromClient {
@@ -141,13 +142,15 @@ fn who_waits_for_its_own_outcomes_is_told_then_who_came_and_went() {
     let late = world.store.answer(Request::Commit { transaction, floor, within });
     let committed = world.last_commit();
     world.publish();
-    world.commit([create_task(3, "open", 3), create_task(4, "open", 4)].concat());
+    world.commit(vec![vote(1, 1)]);
+    let to_first = world.commit([create_task(3, "open", 3), create_task(4, "open", 4)].concat());
     let to = world.commit(vec![vote(3, 1), state(4, "done"), vote(1, 1)]);
     assert_eq!(world.take(), vec![]);
     world.answer_all();
-    let whole = row(3, &[create_task(3, "open", 3), vec![vote(3, 1)]].concat());
-    let expected = Advance { changes: vec![vote(1, 2)], ..entered(to, vec![whole]) };
-    assert_eq!(world.take(), vec![told_committed(1, committed, expected)], "4 was one between two advances only");
+    let new = vec![row(3, &create_task(3, "open", 3)), row(4, &create_task(4, "open", 4))];
+    let first = Advance { changes: vec![vote(1, 2)], ..entered(to_first, new) };
+    let second = told(1, advance(to, vec![vote(3, 1), state(4, "done"), vote(1, 1)]));
+    assert_eq!(world.take(), vec![told_committed(1, committed, first), second], "nothing comes behind who moved");
     world.input(Input::Store(Event::Reply(id, late)));
 }
 
@@ -157,39 +160,91 @@ fn waiting_for_own_outcomes() -> World {
     world.subscribe(1, vec![(2, query(&with_votes_above(4)))]);
     world.answer_all();
     world.take();
+    submit_unheard(&mut world, vec![title(1, "own")]);
+    world
+}
+
+/// Session 1 submits something, and the feed tells of it before the store does. Returns when it was committed.
+fn submit_unheard(world: &mut World, writes: Vec<Write>) -> Timestamp {
     world.knows_outcomes = false;
-    world.say(1, submit(1, vec![title(1, "own")]));
+    world.say(1, submit(1, writes));
     let (_, request) = world.asked.pop_front().expect("asked");
     world.store.answer(request);
     world.publish();
-    world
+    world.last_commit()
 }
 
 #[test]
 fn who_waits_for_its_own_outcomes_is_told_how_a_row_left_that_had_entered_another_query() {
     let mut world = waiting_for_own_outcomes();
     let committed = world.last_commit();
-    world.commit(create_task(1, "open", 6));
-    let to = world.commit(vec![state(1, "done"), vote(1, -5)]);
+    let anew = create_task(1, "open", 6);
+    let entering = world.commit(anew.clone());
+    let left = vec![state(1, "done"), vote(1, -5)];
+    let to = world.commit(left.clone());
     assert_eq!(world.take(), vec![]);
     world.answer_all();
-    let changes = vec![create(1), state(1, "done"), vote(1, 1)];
-    assert_eq!(world.take(), vec![told_committed(1, committed, advance(to, changes))]);
+    let changes = [vec![title(1, "own")], anew.clone()].concat();
+    let first = Advance { changes: coalesce(changes), ..entered(entering, vec![row(1, &anew)]) };
+    assert_eq!(world.take(), vec![told_committed(1, committed, first), told(1, advance(to, left))]);
 }
 
 #[test]
 fn who_waits_for_its_own_outcomes_is_told_whole_what_left_and_came_back() {
     let mut world = waiting_for_own_outcomes();
     let committed = world.last_commit();
-    world.commit(vec![state(1, "done")]);
+    let left = world.commit(vec![state(1, "done")]);
     world.commit(vec![title(1, "of none of its queries")]);
     let back = create_task(1, "open", 3);
-    world.commit(back.clone());
+    let came = world.commit(back.clone());
     let to = world.commit(vec![title(1, "back")]);
     assert_eq!(world.take(), vec![]);
     world.answer_all();
-    let whole = row(1, &[back, vec![title(1, "back")]].concat());
-    let expected = Advance { changes: vec![title(1, "own"), state(1, "done")], ..entered(to, vec![whole]) };
+    let first = told_committed(1, committed, advance(left, vec![title(1, "own"), state(1, "done")]));
+    let others = [entered(came, vec![row(1, &back)]), advance(to, vec![title(1, "back")])];
+    assert_eq!(world.take(), [vec![first], others.map(|own| told(1, own)).into()].concat());
+}
+
+#[test]
+fn who_waits_for_its_own_outcomes_is_told_that_a_row_left_though_it_looks_like_an_answer_since() {
+    let mut world = watched();
+    let both = Query { conditions: with_votes_above(1).conditions, ..in_state("open") };
+    world.say(1, unsubscribe(&[1]));
+    world.subscribe(1, vec![(2, query(&both)), (3, Interest::Cell(state(1, "").cell))]);
+    world.answer_all();
+    world.take();
+    let committed = submit_unheard(&mut world, vec![title(1, "own")]);
+    let left = world.commit(vec![state(1, "done")]);
+    for written in [vote(1, -5), state(1, "open")] {
+        world.commit(vec![written]);
+        world.answer_row();
+    }
+    assert_eq!(world.take(), vec![]);
+    world.answer_all();
+    let first = told_committed(1, committed, advance(left, vec![title(1, "own"), state(1, "done")]));
+    let second = told(1, advance(world.position(), vec![state(1, "open")]));
+    assert_eq!(world.take(), vec![first, second], "put together, it would have three votes still");
+}
+
+#[test]
+fn who_waits_for_its_own_outcomes_has_read_what_it_missed_where_that_is_more_than_may_wait() {
+    let mut world = waiting_for_own_outcomes();
+    let committed = world.last_commit();
+    world.gateway.settings.limits.load_buffer_bytes = 1000;
+    let text = "x".repeat(200);
+    for _ in 0..10 {
+        world.commit(vec![title(1, &text)]);
+    }
+    let is_read = |world: &World| world.asked.iter().any(|(_, asked)| matches!(asked, Request::ReadAt { .. }));
+    assert!(!is_read(&world), "of what is overwritten only the last counts");
+    let new = |number: i64| vec![create(number), state(number, "open"), title(number, &text)];
+    world.commit((10..20).flat_map(new).collect());
+    assert!(is_read(&world), "of rows that enter all counts");
+    let to = world.commit(vec![state(1, "done")]);
+    assert_eq!(world.take(), vec![]);
+    world.answer_all();
+    let open = answer(1, (10..20).map(|number| row(number, &new(number))).collect());
+    let expected = with_snapshots(to, vec![open, answer(2, vec![row(2, &create_task(2, "done", 5))])]);
     assert_eq!(world.take(), vec![told_committed(1, committed, expected)]);
 }
 

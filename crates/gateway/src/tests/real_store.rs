@@ -116,7 +116,7 @@ fn who_comes_and_goes_in_a_query_is_told() {
             view.take(advance);
         }
         let interest = view.interests[&SubscriptionId(1)].clone().expect("answered");
-        view.answers(&interest).into_keys().collect::<Vec<_>>()
+        view.answers(SubscriptionId(1), &interest).into_keys().collect::<Vec<_>>()
     };
     assert_eq!(held(&mut world), [key(1)]);
     world.say(1, submit(2, vec![state(2, "open"), vote(3, 1)]));
