@@ -55,7 +55,7 @@ impl InterestIndex {
         let row = self.cells.get(&(cell.table, cell.row.clone())).into_iter().flatten();
         row.filter(|(own, _)| own.is_changed_with(cell)).for_each(|(_, target)| found(*target));
         if let Some(ranges) = self.ranges.get(&cell.table) {
-            ranges.matches(cell.row.as_bytes(), found);
+            ranges.matches(cell.row.as_bytes()).for_each(found);
         }
     }
 

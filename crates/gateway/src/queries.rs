@@ -6,6 +6,7 @@
 //! Source: Iolite's own (docs/protocols/gateway.md, "Queries").
 
 mod candidates;
+mod known;
 mod turnover;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,9 @@ pub struct Queries {
     candidates: Candidates,
     /// Rows that may be answers of what these follow, and are not known whole to them.
     lacking: BTreeMap<Place, BTreeSet<(Target, QueryId)>>,
+    /// How often a query was looked at for a changed row.
+    #[cfg(test)]
+    pub looked_at: std::cell::Cell<usize>,
 }
 
 #[derive(Debug)]
@@ -119,6 +123,17 @@ impl Queries {
         assert_eq!(kept, self.answers.values().map(BTreeMap::len).sum::<usize>(), "answers are those of queries");
         assert!(self.followed.values().all(|own| !own.followers.is_empty()), "nothing is kept for nobody");
         assert!(self.followed.is_empty() == self.candidates.is_empty(), "no query is looked for that is not followed");
+    }
+
+    /// How many queries a row is an answer of.
+    #[cfg(test)]
+    pub fn answers_of(&self, place: &Place) -> usize {
+        self.answers.get(place).map_or(0, BTreeMap::len)
+    }
+
+    fn note_look(&self) {
+        #[cfg(test)]
+        self.looked_at.set(self.looked_at.get() + 1);
     }
 
     fn begin(&mut self, query: &Arc<Query>) -> QueryId {

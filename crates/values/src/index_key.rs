@@ -161,7 +161,7 @@ pub(crate) fn fixed_values(range: &KeyRange) -> Vec<&[u8]> {
 }
 
 /// The first value, and what is behind it; none if it is not whole.
-fn split_value(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn split_value(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let tag = *bytes.first()?;
     let length = match tag {
         STRING | BYTES => {

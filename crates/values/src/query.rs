@@ -4,6 +4,7 @@
 //! it: whoever asks for a few is told how far the answer reaches, and has asked for the query up to there.
 //! Source: Iolite's own (docs/decisions/0017-queries-and-phantoms.md).
 
+mod bounds;
 mod condition;
 
 use std::borrow::Cow;

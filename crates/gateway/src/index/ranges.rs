@@ -1,8 +1,10 @@
 //! Ranges of keys that something is interested in, found by a key: of one table, or of one index of a table.
 //!
 //! Invariant: ranges of one layer do not overlap, so a layer is asked with one look-up. A range is in the first layer that had room for it,
-//! so there are about as many layers as ranges that overlap in one place: two, if some sessions watch a whole table and many others a part each.
+//! so there are about as many layers as ranges that overlap in one place. Ranges that are open at an end are in none: of these, those that contain a key are
+//! all whose other end is on its one side.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,18 +16,31 @@ pub struct RangeIndex<T> {
     entries: BTreeMap<KeyRange, Entry<T>>,
     /// By lower bound.
     layers: Vec<BTreeMap<Arc<[u8]>, KeyRange>>,
+    /// Ranges without an end, by lower bound.
+    endless: BTreeMap<Arc<[u8]>, KeyRange>,
+    /// Ranges that have one, and begin where all keys do, by upper bound.
+    initial: BTreeMap<Arc<[u8]>, KeyRange>,
+}
+
+/// Where a range is kept.
+#[derive(Debug)]
+enum Kept {
+    /// An empty range contains nothing.
+    Nowhere,
+    Endless,
+    Initial,
+    InLayer(usize),
 }
 
 #[derive(Debug)]
 struct Entry<T> {
-    /// An empty range is in none.
-    layer: Option<usize>,
+    kept: Kept,
     targets: BTreeSet<T>,
 }
 
 impl<T> Default for RangeIndex<T> {
     fn default() -> RangeIndex<T> {
-        RangeIndex { entries: BTreeMap::new(), layers: Vec::new() }
+        RangeIndex { entries: BTreeMap::new(), layers: Vec::new(), endless: BTreeMap::new(), initial: BTreeMap::new() }
     }
 }
 
@@ -35,8 +50,8 @@ impl<T: Copy + Ord> RangeIndex<T> {
             entry.targets.insert(target);
             return;
         }
-        let layer = (!range.is_empty()).then(|| self.place(range));
-        self.entries.insert(range.clone(), Entry { layer, targets: [target].into() });
+        let kept = self.place(range);
+        self.entries.insert(range.clone(), Entry { kept, targets: [target].into() });
     }
 
     pub fn remove(&mut self, range: &KeyRange, target: T) {
@@ -45,8 +60,11 @@ impl<T: Copy + Ord> RangeIndex<T> {
         if !entry.targets.is_empty() {
             return;
         }
-        if let Some(layer) = entry.layer {
-            self.layers[layer].remove(&range.lower);
+        match (&entry.kept, &range.upper) {
+            (Kept::InLayer(layer), _) => drop(self.layers[*layer].remove(&range.lower)),
+            (Kept::Initial, Some(upper)) => drop(self.initial.remove(upper)),
+            (Kept::Endless, _) => drop(self.endless.remove(&range.lower)),
+            (Kept::Nowhere | Kept::Initial, _) => {}
         }
         self.entries.remove(range);
         while self.layers.last().is_some_and(BTreeMap::is_empty) {
@@ -54,14 +72,21 @@ impl<T: Copy + Ord> RangeIndex<T> {
         }
     }
 
-    /// Calls `found` for every target whose range contains the key.
-    pub fn matches(&self, key: &[u8], mut found: impl FnMut(T)) {
-        for layer in &self.layers {
-            let Some((_, range)) = layer.range::<[u8], _>(up_to(key)).next_back() else { continue };
-            if range.contains_bytes(key) {
-                self.targets(range).for_each(&mut found);
-            }
-        }
+    /// Every target whose range contains the key, once.
+    pub fn matches<K: Borrow<[u8]>>(&self, key: K) -> impl Iterator<Item = T> + use<'_, T, K> {
+        let endless = self.endless.range::<[u8], _>(up_to(key.borrow()));
+        let initial = self.initial.range::<[u8], _>((Bound::Excluded(key.borrow()), Bound::Unbounded));
+        let open = endless.chain(initial).map(|(_, range)| range);
+        let in_layers = self.layers.iter().filter_map(move |layer| {
+            let (_, range) = layer.range::<[u8], _>(up_to(key.borrow())).next_back()?;
+            range.contains_bytes(key.borrow()).then_some(range)
+        });
+        open.chain(in_layers).flat_map(|range| self.targets(range))
+    }
+
+    /// How many different ranges there are.
+    pub fn distinct(&self) -> usize {
+        self.entries.len()
     }
 
     pub fn contains(&self, range: &KeyRange, target: T) -> bool {
@@ -76,12 +101,27 @@ impl<T: Copy + Ord> RangeIndex<T> {
         self.entries.is_empty()
     }
 
-    fn targets(&self, range: &KeyRange) -> impl Iterator<Item = T> {
+    fn targets(&self, range: &KeyRange) -> impl Iterator<Item = T> + use<'_, T> {
         self.entries.get(range).into_iter().flat_map(|entry| entry.targets.iter().copied())
     }
 
+    fn place(&mut self, range: &KeyRange) -> Kept {
+        match &range.upper {
+            Some(_) if range.is_empty() => Kept::Nowhere,
+            None => {
+                self.endless.insert(range.lower.clone(), range.clone());
+                Kept::Endless
+            }
+            Some(upper) if range.lower.is_empty() => {
+                self.initial.insert(upper.clone(), range.clone());
+                Kept::Initial
+            }
+            Some(_) => Kept::InLayer(self.place_in_layer(range)),
+        }
+    }
+
     /// Puts a range into the first layer with room for it.
-    fn place(&mut self, range: &KeyRange) -> usize {
+    fn place_in_layer(&mut self, range: &KeyRange) -> usize {
         let place = self.layers.iter().position(|layer| has_room(layer, range)).unwrap_or(self.layers.len());
         if place == self.layers.len() {
             self.layers.push(BTreeMap::new());
@@ -124,8 +164,8 @@ mod tests {
 
     /// From one number up to another, or to the end; empty if they cross.
     fn any_range() -> impl Strategy<Value = KeyRange> {
-        (0i64..12, 0i64..14).prop_map(|(lower, upper)| KeyRange {
-            lower: key(lower).as_bytes().into(),
+        (-1i64..12, 0i64..14).prop_map(|(lower, upper)| KeyRange {
+            lower: if lower < 0 { [].into() } else { key(lower).as_bytes().into() },
             upper: (upper < 13).then(|| key(upper).as_bytes().into()),
         })
     }
@@ -146,7 +186,7 @@ mod tests {
             }
             for row in 0..13 {
                 let mut found = BTreeSet::new();
-                index.matches(key(row).as_bytes(), |target| assert!(found.insert(target), "found once"));
+                index.matches(key(row).as_bytes()).for_each(|target| assert!(found.insert(target), "found once"));
                 let staying = (0..).zip(&ranges).filter(|(_, (range, stays))| *stays && range.contains(&key(row)));
                 let expected: BTreeSet<Target> = staying.map(|(name, _)| target(name)).collect();
                 prop_assert_eq!(found, expected);
@@ -155,18 +195,30 @@ mod tests {
     }
 
     #[test]
-    fn whole_tables_and_parts_take_two_layers_however_many_they_are() {
+    fn whole_tables_and_parts_take_one_layer_however_many_they_are() {
         let mut index = RangeIndex::default();
         for name in 0..1000 {
             let part = KeyRange::one(&key(i64::from(name)));
             index.insert(&part, target(name));
             index.insert(&KeyRange::all(), target(1000 + name));
         }
-        assert_eq!((index.layers.len(), index.len()), (2, 2000));
+        assert_eq!((index.layers.len(), index.len()), (1, 2000));
         for name in 0..1000 {
             index.remove(&KeyRange::one(&key(i64::from(name))), target(name));
             index.remove(&KeyRange::all(), target(1000 + name));
         }
         assert!(index.is_empty() && index.layers.is_empty());
+    }
+
+    #[test]
+    fn ranges_that_are_open_at_an_end_take_no_layer_however_they_overlap() {
+        let mut index = RangeIndex::default();
+        for (name, bound) in (0..).zip(0i64..1000) {
+            index.insert(&KeyRange::all().from(&key(bound)), target(name));
+            index.insert(&KeyRange::all().through(&key(bound)), target(1000 + name));
+        }
+        let found: BTreeSet<Target> = index.matches(key(2).as_bytes()).collect();
+        let expected = (0..=2).chain(1002..2000).map(target).collect();
+        assert_eq!((index.layers.len(), found), (0, expected));
     }
 }

@@ -1,88 +1,144 @@
 //! Which queries a changed row may have come into.
 //!
+//! Queries of one shape, which look at the same fields and leave the same ones a single value, are kept by where their answers stand in several orders: of the
+//! fields that they fix, of each field, of primary keys. Of the orders of which the row's place is known, the one is asked that tells most of them apart.
 //! Invariant: of a row that is known whole, every query is found that selects it; of one that is not, every query whose answer it may become by the columns
-//! that were written. The work is in proportion to those, and to the indexes of the table; of one that is not known whole, to the queries that look at what
-//! was written, until one is found that it may come into.
+//! that were written. The work is in proportion to the shapes, and to the queries in whose range the row stands in the order that was asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{ColumnId, Field, IndexKey, Query, Row, TableId, Write};
+use iolite_values::{ColumnId, Field, IndexKey, KeyRange, Query, Row, RowKey, TableId};
 
+use super::known::Known;
 use super::{Place, QueryId};
 use crate::index::ranges::RangeIndex;
 
 #[derive(Debug, Default)]
 pub struct Candidates {
-    /// By their ranges in each index.
-    by_key: BTreeMap<(TableId, Vec<Field>), RangeIndex<QueryId>>,
-    /// By the columns that they look at.
-    by_column: BTreeMap<(TableId, ColumnId), BTreeSet<QueryId>>,
-    /// Those that a row may come into whatever is written: in a live table, it is there from then on.
-    live: BTreeMap<TableId, BTreeSet<QueryId>>,
+    alike: BTreeMap<TableId, BTreeMap<Shape, Alike>>,
+}
+
+/// What queries have in common that are kept together.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Shape {
+    /// A row may come in whatever is written: it is there from then on.
+    live: bool,
+    /// All that are looked at.
+    columns: BTreeSet<ColumnId>,
+    /// Those that its bounds are of, with whether only one value is asked for.
+    fields: BTreeMap<Field, bool>,
+}
+
+/// Queries of one shape.
+#[derive(Debug)]
+struct Alike {
+    orders: Vec<Order>,
+}
+
+/// Queries by where their answers stand.
+#[derive(Debug)]
+struct Order {
+    by: By,
+    ranges: RangeIndex<QueryId>,
+}
+
+#[derive(Debug)]
+enum By {
+    /// Fields of which one value is asked for, then the primary key.
+    Fixed(Vec<Field>),
+    /// What a field lies between.
+    Field(Field),
 }
 
 impl Candidates {
     pub fn insert(&mut self, query: &Query, id: QueryId) {
-        self.by_key.entry((query.table, query.index.clone())).or_default().insert(&query.range, id);
-        for column in query.columns() {
-            self.by_column.entry((query.table, column)).or_default().insert(id);
-        }
-        if query.live {
-            self.live.entry(query.table).or_default().insert(id);
+        let shape = Shape::of(query);
+        let orders = || shape.orders().map(|by| Order { by, ranges: RangeIndex::default() }).collect();
+        let of_table = self.alike.entry(query.table).or_default();
+        let alike = of_table.entry(shape.clone()).or_insert_with(|| Alike { orders: orders() });
+        for own in &mut alike.orders {
+            own.ranges.insert(&own.by.range_of(query), id);
         }
     }
 
     pub fn remove(&mut self, query: &Query, id: QueryId) {
-        let group = (query.table, query.index.clone());
-        if let Some(own) = self.by_key.get_mut(&group) {
-            own.remove(&query.range, id);
-            if own.is_empty() {
-                self.by_key.remove(&group);
-            }
+        let shape = Shape::of(query);
+        let Some(of_table) = self.alike.get_mut(&query.table) else { return };
+        let Some(alike) = of_table.get_mut(&shape) else { return };
+        for own in &mut alike.orders {
+            own.ranges.remove(&own.by.range_of(query), id);
         }
-        for column in query.columns() {
-            remove_from(&mut self.by_column, &(query.table, column), id);
+        if alike.orders.iter().all(|own| own.ranges.is_empty()) {
+            of_table.remove(&shape);
         }
-        remove_from(&mut self.live, &query.table, id);
+        if of_table.is_empty() {
+            self.alike.remove(&query.table);
+        }
     }
 
     pub fn has_some_of(&self, table: TableId) -> bool {
-        self.groups(table).next().is_some()
+        self.alike.contains_key(&table)
     }
 
-    /// In whose ranges a row lies.
-    pub fn of_row(&self, place: &Place, row: &Row) -> BTreeSet<QueryId> {
-        let mut found = BTreeSet::new();
-        for (fields, ranges) in self.groups(place.0) {
-            let key = IndexKey::new(fields.iter().map(|field| field.value(&place.1, row)), &place.1);
-            ranges.matches(key.as_bytes(), |id| {
-                found.insert(id);
-            });
-        }
-        found
+    /// Which may select a row.
+    pub fn of_row(&self, (table, key): &Place, row: &Row) -> BTreeSet<QueryId> {
+        let of_table = self.alike.get(table).into_iter().flatten();
+        of_table.flat_map(|(_, alike)| alike.find(key, row, |_| true)).collect()
     }
 
-    /// Which may look at what these writes to one row changed; some of them more than once.
-    pub fn of_writes(&self, table: TableId, writes: &[Write]) -> impl Iterator<Item = QueryId> {
-        let columns: BTreeSet<ColumnId> = writes.iter().map(|write| write.cell.column).collect();
-        let looking = columns.into_iter().filter_map(move |column| self.by_column.get(&(table, column)));
-        looking.chain(self.live.get(&table)).flatten().copied()
+    /// Which may select a row since these writes to it, though not all of it is known.
+    pub fn of_writes<'a>(&'a self, place: &'a Place, known: &'a Known) -> impl Iterator<Item = QueryId> + 'a {
+        let of_table = self.alike.get(&place.0).into_iter().flatten();
+        let touched =
+            of_table.filter(|(shape, _)| shape.live || shape.columns.iter().any(|own| known.is_written(*own)));
+        touched.flat_map(|(_, alike)| alike.find(&place.1, known.row(), |column| known.is_known(column)))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.by_key.is_empty() && self.by_column.is_empty() && self.live.is_empty()
-    }
-
-    fn groups(&self, table: TableId) -> impl Iterator<Item = (&Vec<Field>, &RangeIndex<QueryId>)> {
-        let from = self.by_key.range((table, Vec::new())..);
-        from.take_while(move |((own, _), _)| *own == table).map(|((_, fields), ranges)| (fields, ranges))
+        self.alike.is_empty()
     }
 }
 
-fn remove_from<K: Ord>(all: &mut BTreeMap<K, BTreeSet<QueryId>>, key: &K, id: QueryId) {
-    let Some(own) = all.get_mut(key) else { return };
-    own.remove(&id);
-    if own.is_empty() {
-        all.remove(key);
+impl Shape {
+    fn of(query: &Query) -> Shape {
+        let fields = query.index.iter().chain(query.conditions.iter().map(|own| &own.field));
+        let fields = fields.map(|field| (field.clone(), query.leaves_one_value(field)));
+        Shape { live: query.live, columns: query.columns(), fields: fields.collect() }
+    }
+
+    fn orders(&self) -> impl Iterator<Item = By> {
+        let fixed = self.fields.iter().filter(|(_, is_fixed)| **is_fixed).map(|(field, _)| field.clone());
+        let fixed: Vec<Field> = fixed.collect();
+        let by_key = (!fixed.is_empty()).then(|| By::Fixed(Vec::new()));
+        let by_field = self.fields.keys().cloned().map(By::Field);
+        [By::Fixed(fixed)].into_iter().chain(by_key).chain(by_field)
+    }
+}
+
+impl By {
+    fn fields(&self) -> &[Field] {
+        match self {
+            By::Fixed(fields) => fields,
+            By::Field(field) => std::slice::from_ref(field),
+        }
+    }
+
+    fn range_of(&self, query: &Query) -> KeyRange {
+        match self {
+            By::Fixed(fields) => query.range_in(fields),
+            By::Field(field) => query.values_of(field),
+        }
+    }
+}
+
+impl Alike {
+    /// In whose ranges a row stands of which these columns are known.
+    fn find(&self, key: &RowKey, row: &Row, is_known: impl Fn(ColumnId) -> bool) -> impl Iterator<Item = QueryId> {
+        let is_placed = |own: &&Order| own.by.fields().iter().all(|field| field.column().is_none_or(&is_known));
+        let narrowest = self.orders.iter().filter(is_placed).max_by_key(|own| own.ranges.distinct());
+        narrowest.into_iter().flat_map(|own| {
+            let place = IndexKey::new(own.by.fields().iter().map(|field| field.value(key, row)), key);
+            own.ranges.matches(place)
+        })
     }
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_store::Commit;
 use iolite_values::{Read, Row, Write, disturbs};
 
+use super::known::Known;
 use super::{Place, Queries, QueryId, apply_all, whole_after};
 use crate::index::Target;
 
@@ -55,7 +56,8 @@ impl Queries {
 
     fn may_enter_any(&self, place: &Place, writes: &[Write]) -> bool {
         let answered = self.answers.get(place);
-        self.candidates.of_writes(place.0, writes).any(|id| {
+        self.candidates.of_writes(place, &Known::of(writes)).any(|id| {
+            self.note_look();
             let may_enter = || {
                 let own = self.followed.get(&id)?;
                 Some(own.query.keys.contains(&place.1) && disturbs(writes, &Read::Query(own.query.clone())))
@@ -110,6 +112,7 @@ impl Queries {
     /// A row that is known whole comes into the queries that select it, but for those of which it was an answer already.
     fn enter(&mut self, place: &Place, row: &Row, before: &BTreeSet<QueryId>, turnover: &mut Turnover) {
         for id in self.candidates.of_row(place, row).difference(before) {
+            self.note_look();
             let Some(own) = self.followed.get(id).filter(|own| own.query.selects(&place.1, row)) else { continue };
             let entered = turnover.entered.entry(place.clone()).or_insert_with(|| (row.clone(), BTreeSet::new()));
             entered.1.extend(own.followers.iter().copied());

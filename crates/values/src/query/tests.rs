@@ -2,6 +2,8 @@
 
 use std::ops::Bound;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::{IndexRange, Operation};
 
@@ -125,4 +127,84 @@ fn in_the_order_of_primary_keys_a_range_is_one_of_them() {
     let indexed = Query { index: vec![state()], ..all.with_range(between.clone()) };
     assert_eq!(indexed.row_keys(), KeyRange::all(), "its range is one of index keys");
     assert_eq!(indexed.within(&low).row_keys(), low);
+}
+
+/// A query of two fields, by conditions, by an index of both, or by a page of one.
+fn any_bounded() -> impl Strategy<Value = Query> {
+    let text = || prop_oneof![Just(""), Just("a"), Just("a\0"), Just("a\0b"), Just("ab"), Just("b")];
+    let value = || (text(), 0i64..4).prop_map(|(text, number)| (Value::from(text), Value::Int(number)));
+    let test = (0u8..8, value(), any::<bool>()).prop_map(|(kind, (text, number), is_text)| {
+        let value = if is_text { text.clone() } else { number };
+        let test = match kind {
+            0 => Test::Equal(value),
+            1 => Test::NotEqual(value),
+            2 => Test::Less(value),
+            3 => Test::AtMost(value),
+            4 => Test::Greater(value),
+            5 => Test::AtLeast(value),
+            6 => Test::OneOf([value, text, Value::Null].into_iter().filter(|_| is_text).collect()),
+            _ => Test::BeginsWith("a".into()),
+        };
+        let is_text = is_text || matches!(test, Test::OneOf(_) | Test::BeginsWith(_));
+        Condition { field: if is_text { state() } else { votes() }, test }
+    });
+    let range = (0u8..5, value(), value(), any::<bool>()).prop_map(|(kind, from, to, direction)| {
+        let all = KeyRange::all();
+        let direction = if direction { Direction::Ascending } else { Direction::Descending };
+        let at = |(text, number): (Value, Value)| {
+            IndexKey::new([text, number].into_iter().map(std::borrow::Cow::Owned), &key(1))
+        };
+        match kind {
+            0 => all,
+            1 => IndexRange::new(&[from.0], Bound::Unbounded, Bound::Unbounded).range,
+            2 => IndexRange::new(&[], Bound::Excluded(&from.0), Bound::Included(&to.0)).range,
+            3 => IndexRange::new(&[from.0], Bound::Excluded(&from.1), Bound::Excluded(&to.1)).range,
+            _ => all.behind(at(from).as_bytes(), direction).ending_with(at(to).as_bytes(), direction),
+        }
+    });
+    (proptest::collection::vec(test, 0..3), range, any::<bool>(), any::<bool>()).prop_map(
+        |(conditions, range, is_indexed, is_part)| {
+            let keys = if is_part { KeyRange::all().from(&key(2)) } else { KeyRange::all() };
+            let (index, range) = if is_indexed { (vec![state(), votes()], range) } else { (vec![], KeyRange::all()) };
+            Query { index, range, keys, conditions, ..Query::all(TableId(1), false) }
+        },
+    )
+}
+
+fn votes() -> Field {
+    Field::Cell { column: VOTES, absent: Value::Int(0) }
+}
+
+proptest! {
+    #[test]
+    fn answers_stand_where_their_query_says_in_any_index(
+        query in any_bounded(),
+        text in proptest::option::of(prop_oneof![Just(""), Just("a"), Just("a\0"), Just("a\0b"), Just("ab"), Just("b")]),
+        number in 0i64..4,
+        own in 0i64..4,
+    ) {
+        let text = text.map(|text| (STATE, Operation::Put(Value::from(text))));
+        let row = created(&text.into_iter().chain([(VOTES, Operation::Add(number))]).collect::<Vec<_>>());
+        for fields in [vec![], vec![state()], vec![votes()], vec![state(), votes()], vec![votes(), state()]] {
+            let place = IndexKey::new(fields.iter().map(|field| field.value(&key(own), &row)), &key(own));
+            let is_there = query.range_in(&fields).contains_bytes(place.as_bytes());
+            prop_assert!(is_there || !query.selects(&key(own), &row), "{:?} in {:?}", query, fields);
+            let lies = |field| query.values_of(field).contains_bytes(place.as_bytes());
+            let is_between = fields.first().is_none_or(lies);
+            prop_assert!(is_between || !query.selects(&key(own), &row), "{:?} of {:?}", query, fields);
+        }
+    }
+}
+
+#[test]
+fn an_index_tells_queries_apart_by_every_value_that_they_ask_for() {
+    let equal = |field: Field, value: Value| Condition { field, test: Test::Equal(value) };
+    let of = |text: &str, number: i64| Query {
+        conditions: vec![equal(votes(), Value::Int(number)), equal(state(), Value::from(text))],
+        ..Query::all(TableId(1), false)
+    };
+    assert!(of("a", 1).leaves_one_value(&state()) && !Query::all(TableId(1), false).leaves_one_value(&state()));
+    let ranges = [("a", 1), ("a", 2), ("b", 1)].map(|(text, number)| of(text, number).range_in(&[state(), votes()]));
+    let meet = |a: &KeyRange, b: &KeyRange| !a.within(b).is_empty();
+    assert!(!meet(&ranges[0], &ranges[1]) && !meet(&ranges[1], &ranges[2]) && !meet(&ranges[0], &ranges[2]));
 }

@@ -1,0 +1,104 @@
+//! Where the answers of a query stand in an index that it need not have asked for, as far as it tells by its bounds: so that many queries can be kept in order.
+//!
+//! Invariant: every answer stands there, for the range of its index and its conditions say so; other rows may, too.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::{Field, Query, Test};
+use crate::index_key::{fixed_values, split_value};
+use crate::key::{ABOVE_ALL, STRING, encode_escaped};
+use crate::{IndexKey, IndexRange, KeyRange};
+
+impl Query {
+    /// In an index of these fields: the narrower, the more of the first ones the query leaves one value only.
+    pub fn range_in(&self, fields: &[Field]) -> KeyRange {
+        let mut prefix = Vec::new();
+        for field in fields {
+            let values = self.values_of(field);
+            if !is_one_value(&values) {
+                return behind(&prefix, &values);
+            }
+            prefix.extend_from_slice(&values.lower);
+        }
+        behind(&prefix, &self.row_keys())
+    }
+
+    /// Whether a field has the same value in all answers, as far as it is in an index.
+    pub fn leaves_one_value(&self, field: &Field) -> bool {
+        is_one_value(&self.values_of(field))
+    }
+
+    /// What a field lies between, as an index of it alone begins.
+    pub fn values_of(&self, field: &Field) -> KeyRange {
+        let conditions = self.conditions.iter().filter(|own| own.field == *field).map(|own| own.test.range());
+        let places = self.index.iter().enumerate().filter(|(_, own)| *own == field);
+        let of_index = places.map(|(place, _)| values_at(&self.range, place));
+        conditions.chain(of_index).fold(KeyRange::all(), |all, own| all.within(&own))
+    }
+}
+
+impl Test {
+    /// In an index of the field.
+    fn range(&self) -> KeyRange {
+        let between = |from, to| IndexRange::new(&[], from, to).range;
+        match self {
+            Test::Equal(value) => between(Bound::Included(value), Bound::Included(value)),
+            Test::Less(value) => between(Bound::Unbounded, Bound::Excluded(value)),
+            Test::AtMost(value) => between(Bound::Unbounded, Bound::Included(value)),
+            Test::Greater(value) => between(Bound::Excluded(value), Bound::Unbounded),
+            Test::AtLeast(value) => between(Bound::Included(value), Bound::Unbounded),
+            Test::OneOf(all) => match (all.first(), all.last()) {
+                (Some(first), Some(last)) => between(Bound::Included(first), Bound::Included(last)),
+                (None, _) | (_, None) => KeyRange::all(),
+            },
+            Test::BeginsWith(text) => {
+                let mut lower = Vec::new();
+                let length = text.len().min(IndexKey::VALUE_BYTES_MAX);
+                encode_escaped(STRING, &text.as_bytes()[..length], &mut lower);
+                lower.pop();
+                KeyRange { upper: Some(above(&lower)), lower: lower.into() }
+            }
+            Test::NotEqual(_) | Test::Contains(_) => KeyRange::all(),
+        }
+    }
+}
+
+/// What the field at a place of an index lies between in all keys of a range.
+fn values_at(range: &KeyRange, place: usize) -> KeyRange {
+    let fixed = fixed_values(range);
+    if let Some(value) = fixed.get(place) {
+        return KeyRange { lower: (*value).into(), upper: Some(above(value)) };
+    }
+    if place > fixed.len() {
+        return KeyRange::all();
+    }
+    let prefix = fixed.concat();
+    let lower = range.lower.strip_prefix(&prefix[..]).unwrap_or_default();
+    let lower = split_value(lower).map_or(lower, |(value, _)| value);
+    let upper = range.upper.as_ref().and_then(|upper| upper.strip_prefix(&prefix[..]));
+    let upper = upper.filter(|upper| upper.first() != Some(&ABOVE_ALL)).map(|upper| match split_value(upper) {
+        Some((value, behind)) if !behind.is_empty() => above(value),
+        Some(_) | None => upper.into(),
+    });
+    KeyRange { lower: lower.into(), upper }
+}
+
+fn is_one_value(values: &KeyRange) -> bool {
+    let is_whole = || split_value(&values.lower).is_some_and(|(_, behind)| behind.is_empty());
+    values.upper.as_ref().is_some_and(|upper| *upper == above(&values.lower)) && is_whole()
+}
+
+/// The keys that begin so, and go on in the range.
+fn behind(prefix: &[u8], range: &KeyRange) -> KeyRange {
+    let upper = match &range.upper {
+        Some(upper) => Some([prefix, upper].concat().into()),
+        None if prefix.is_empty() => None,
+        None => Some(above(prefix)),
+    };
+    KeyRange { lower: [prefix, &range.lower].concat().into(), upper }
+}
+
+fn above(bytes: &[u8]) -> Arc<[u8]> {
+    bytes.iter().copied().chain([ABOVE_ALL]).collect()
+}
