@@ -2,6 +2,7 @@
 //!
 //! Each size has a server of its own. The next change comes when the watcher has seen the last one, so what is counted for a change is of this change alone.
 
+mod crowd;
 mod table;
 mod watching;
 
@@ -19,6 +20,9 @@ pub struct QueryOptions {
     /// Of query: how many rows the table has, each with a server of its own
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
     pub rows: Vec<u32>,
+    /// Of query: how many others watch the table, each by a query of its own that no row answers
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=100_000))]
+    pub watchers: u32,
 }
 
 const ROWS: &[u32] = &[10, 10_000, 1_000_000];
@@ -29,6 +33,8 @@ struct Report {
     durability: String,
     /// Of the query: its rows by rank, from the highest, so many.
     answers: usize,
+    /// Others who watch the table, each by a query of its own that no row answers.
+    watchers: u32,
     violations: u32,
     points: Vec<Point>,
 }
@@ -66,7 +72,8 @@ pub struct Changes {
 impl QueryOptions {
     /// What was asked for that only this workload has.
     pub fn name_of_any(&self) -> Option<&'static str> {
-        (!self.rows.is_empty()).then_some("--rows")
+        let watchers = (self.watchers > 0).then_some("--watchers");
+        (!self.rows.is_empty()).then_some("--rows").or(watchers)
     }
 }
 
@@ -75,21 +82,23 @@ impl QueryOptions {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let sizes = if arguments.queries.rows.is_empty() { ROWS } else { &arguments.queries.rows };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let watchers = arguments.queries.watchers;
     let mut points = Vec::new();
     for rows in sizes {
         let server = Server::of(arguments)?;
-        points.push(runtime.block_on(watching::measure(&server, *rows, arguments.seconds))?);
+        points.push(runtime.block_on(watching::measure(&server, *rows, watchers, arguments.seconds))?);
     }
     let violations = points.iter().map(|point| point.violations).sum();
     let durability = arguments.durability.name();
-    let report = Report { workload: "query", durability, answers: table::ANSWERS, violations, points };
+    let report = Report { workload: "query", durability, answers: table::ANSWERS, watchers, violations, points };
     let text = if arguments.json { serde_json::to_string(&report)? } else { in_words(&report) };
     iolite_host::print(&text)?;
     Ok(if violations == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn in_words(report: &Report) -> String {
-    let head = format!("query: the {} highest of a table, class {}", report.answers, report.durability);
+    let Report { answers, watchers, durability, .. } = report;
+    let head = format!("query: the {answers} highest of a table, {watchers} other queries beside, class {durability}");
     let kind = |name: &str, changes: &Changes| {
         let Changes { count, latency_ms, server_cpu_us_per_op, clients_cpu_us_per_op, bytes_down_per_op } = changes;
         let Percentiles { p50, p99, .. } = latency_ms;

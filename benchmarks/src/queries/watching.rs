@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use iolite::{Client, Options, Reaction, Value, View};
 
+use super::crowd::Crowd;
 use super::table::{ANSWERS, Item, connect, fill};
 use super::{Changes, Point};
 use crate::accounting::{Pid, own_cpu};
@@ -34,7 +35,7 @@ struct Pair {
 
 /// # Errors
 /// When the server or a client fails.
-pub async fn measure(server: &Server, rows: u32, seconds: u32) -> anyhow::Result<Point> {
+pub async fn measure(server: &Server, rows: u32, watchers: u32, seconds: u32) -> anyhow::Result<Point> {
     let at = server.clients_address();
     let pid = server.pid().context("query starts servers of its own")?;
     let begun = Instant::now();
@@ -45,6 +46,7 @@ pub async fn measure(server: &Server, rows: u32, seconds: u32) -> anyhow::Result
     let mut own = writer.react(View::Confirmed, |tx| Ok(tx.rows("items", &[Value::Int(0)])?.len()));
     own.next().await?;
     let (seen, first_answer_ms) = watch(&watcher).await?;
+    let crowd = Crowd::gather(&at, watchers).await?;
     let mut pair = Pair { writer, watcher, seen, server: pid, top: i64::from(rows), is_in: false };
     let time = Duration::from_secs(u64::from(seconds));
     let moved = pair.changes(time, Kind::Moved).await?;
@@ -57,6 +59,7 @@ pub async fn measure(server: &Server, rows: u32, seconds: u32) -> anyhow::Result
     let last = pair.seen.wait_for(|seen| !seen.is_empty()).await?;
     let is_as_seen = again.wait_for(|seen| !seen.is_empty()).await? == last;
     let memory_bytes = pid.resident_bytes();
+    crowd.leave().await;
     let violations = u32::from(!is_as_seen);
     Ok(Point { rows, load_seconds, memory_bytes, first_answer_ms, second_answer_ms, changed, moved, violations })
 }
