@@ -31,7 +31,7 @@ pub use isolation::{Isolation, Level};
 pub use key::{KeyError, KeyRange, RowKey};
 pub use name::{ColumnId, TableId};
 pub use operation::{ListOrder, Operation};
-pub use query::{Condition, Direction, Field, Query, Test};
+pub use query::{AnyOf, Condition, Direction, Field, Query, Test};
 pub use row::Row;
 pub use schema::{
     Column, ColumnType, Consistency, Offline, OperationError, QueryError, Scalar, Schema, SchemaError, SchemaHash,

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::{CellState, ColumnId, IndexKey, KeyRange, Row, RowKey, TableId, Value};
 
-pub use condition::{Condition, Test};
+pub use condition::{AnyOf, Condition, Test};
 
 /// Rows of one table.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,7 +26,10 @@ pub struct Query {
     pub range: KeyRange,
     /// Of primary keys. See [`Query::row_keys`].
     pub keys: KeyRange,
+    /// All of them hold.
     pub conditions: Vec<Condition>,
+    /// And so does one alternative, or more, of each of these.
+    pub any_of: Vec<AnyOf>,
 }
 
 /// What of a row is compared.
@@ -54,7 +57,8 @@ impl Query {
     /// All rows, in the order of their keys.
     pub fn all(table: TableId, live: bool) -> Query {
         let all = KeyRange::all;
-        Query { table, live, index: Vec::new(), range: all(), keys: all(), conditions: Vec::new() }
+        let (index, conditions, any_of) = (Vec::new(), Vec::new(), Vec::new());
+        Query { table, live, index, range: all(), keys: all(), conditions, any_of }
     }
 
     /// Whether a row is among the answers.
@@ -67,6 +71,7 @@ impl Query {
         self.keys.contains(key)
             && (row.exists() || self.live && !row.is_empty())
             && self.conditions.iter().all(|condition| condition.holds(key, row))
+            && self.any_of.iter().all(|any_of| any_of.holds(key, row))
     }
 
     /// Where a row stands in the index.
@@ -91,16 +96,22 @@ impl Query {
         Query { range, ..self.clone() }
     }
 
+    /// Those of its alternatives, too.
+    pub fn every_condition(&self) -> impl Iterator<Item = &Condition> {
+        self.conditions.iter().chain(self.any_of.iter().flat_map(|any_of| any_of.0.iter().flatten()))
+    }
+
     /// The columns that it looks at.
     pub fn columns(&self) -> BTreeSet<ColumnId> {
-        let conditions = self.conditions.iter().map(|condition| &condition.field);
+        let conditions = self.every_condition().map(|condition| &condition.field);
         self.index.iter().chain(conditions).filter_map(Field::column).collect()
     }
 
     /// Whether every answer of `other` is one of this.
     pub fn covers(&self, other: &Query) -> bool {
         let alike = self.table == other.table && self.live == other.live && self.index == other.index;
-        let asks_no_more = self.conditions.iter().all(|own| other.conditions.contains(own));
+        let asks_no_more = self.conditions.iter().all(|own| other.conditions.contains(own))
+            && self.any_of.iter().all(|own| other.any_of.contains(own));
         alike && asks_no_more && self.range.covers(&other.range) && self.keys.covers(&other.keys)
     }
 
@@ -123,7 +134,8 @@ impl Query {
 
     /// Those of its conditions.
     pub fn conditions_bytes(&self) -> usize {
-        self.conditions.iter().map(Condition::size_bytes).sum()
+        let alone: usize = self.conditions.iter().map(Condition::size_bytes).sum();
+        alone + self.any_of.iter().map(AnyOf::size_bytes).sum::<usize>()
     }
 }
 

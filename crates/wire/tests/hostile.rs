@@ -134,13 +134,15 @@ fn from_gateway(frame: &[u8]) -> Result<(), DecodeError> {
 }
 
 /// Names, the messages around, and the part: the densest frames that the schema allows.
-const DENSE: [(&str, bool, &[u8], &[u8]); 14] = [
+const DENSE: [(&str, bool, &[u8], &[u8]); 16] = [
     ("empty reads", true, &[5], &[0x2a, 0]),
     ("empty writes", true, &[5], &[0x32, 0]),
     ("writes of boxed nothing", true, &[5], &[0x32, 4, 0x12, 0, 0x62, 0]),
     ("reads of an empty range", true, &[5], &[0x2a, 2, 0x32, 0]),
     ("reads of an empty query", true, &[5], &[0x2a, 2, 0x4a, 0]),
     ("empty conditions of a query", true, &[3, 2, 5], &[0x32, 4, 0x0a, 2, 0x08, 0]),
+    ("alternatives of a query", true, &[3, 2, 5, 7], &[0x0a, 0]),
+    ("alternatives of a query that are none", true, &[3, 2, 5], &[0x3a, 0]),
     ("empty subscriptions", true, &[3], &[0x12, 0]),
     ("subscription numbers", true, &[4], &[0x08, 1]),
     ("packed subscription numbers", true, &[4, 1], &[1]),

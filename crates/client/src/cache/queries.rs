@@ -22,7 +22,8 @@ impl Cache {
                 rows.map(|(key, row)| (query.index_key(key, row), (key, row))).collect();
             return Box::new(sorted.into_iter().map(|(place, (key, row))| (place, key, row)));
         };
-        let asks_more = (held.conditions != query.conditions || held.keys != query.keys).then(|| query.clone());
+        let alike = held.conditions == query.conditions && held.any_of == query.any_of && held.keys == query.keys;
+        let asks_more = (!alike).then(|| query.clone());
         let rows = places.filter_map(|place| {
             let ((_, key), row) =
                 self.rows.rows().get_key_value(&(held.table, RowKey::bound(place.row_key_bytes())))?;

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use harness::{Harness, Stop, at, key};
 use iolite_client::{ReactionId, Transaction, View};
 use iolite_values::{
-    Cell, CellState, ColumnId, Condition, Direction, Field, IndexKey, IndexRange, Interest, KeyRange, Operation, Query,
-    Read, Row, RowKey, TableId, Test, Value, Write,
+    AnyOf, Cell, CellState, ColumnId, Condition, Direction, Field, IndexKey, IndexRange, Interest, KeyRange, Operation,
+    Query, Read, Row, RowKey, TableId, Test, Value, Write,
 };
 use iolite_wire::client_storage::StoredRow;
 use iolite_wire::message::{Advance, First, FromClient, RowSnapshot, Snapshot, SubscriptionId};
@@ -57,6 +57,13 @@ fn by_stars(from: i64, to: i64) -> Query {
 fn with_stars(query: &Query, stars: i64) -> Query {
     let condition = Condition { field: stars_field(), test: Test::Equal(Value::Int(stars)) };
     Query { conditions: vec![condition], ..query.clone() }
+}
+
+/// Those of an owner, and those with so many stars.
+fn owned_or_starred(query: &Query, owner: &str, stars: i64) -> Query {
+    let owned = Condition { field: owner_field(), test: Test::Equal(Value::from(owner)) };
+    let starred = Condition { field: stars_field(), test: Test::Equal(Value::Int(stars)) };
+    Query { any_of: vec![AnyOf(vec![vec![owned], vec![starred]])], ..query.clone() }
 }
 
 fn task(owner: &str, stars: i64) -> Row {

@@ -34,6 +34,7 @@ fn asked() -> impl Strategy<Value = Asked> {
         (0usize..3).prop_map(|owner| of_owner(OWNERS[owner])),
         (0i64..6, 0i64..6).prop_map(|(from, more)| by_stars(from, from + more)),
         (0i64..6).prop_map(|stars| with_stars(&Query::all(tasks(), false), stars)),
+        (0usize..3, 0i64..6).prop_map(|(owner, stars)| owned_or_starred(&by_stars(0, 9), OWNERS[owner], stars)),
     ];
     let direction = prop_oneof![Just(Direction::Ascending), Just(Direction::Descending)];
     (query, direction, prop::option::of(1usize..4)).prop_map(|(query, direction, limit)| Asked {

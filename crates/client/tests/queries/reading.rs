@@ -102,6 +102,37 @@ fn a_narrower_query_is_answered_by_a_wider_one() {
 }
 
 #[test]
+fn alternatives_are_answered_by_a_query_without_them() {
+    let rows = [(1, "ann", 3), (2, "ben", 1), (3, "ann", 1), (4, "cid", 2)];
+    let (mut harness, mut gateway) = (connected(), Gateway::with(&rows));
+    watch(&mut harness, View::Confirmed, by_stars(0, 10), ASCENDING, None);
+    gateway.answer(&mut harness);
+    let alternatives = owned_or_starred(&by_stars(0, 10), "ben", 3);
+    let (_, seen) = watch(&mut harness, View::Confirmed, alternatives, ASCENDING, None);
+    assert_eq!(last(&seen), [2, 1]);
+    assert!(gateway.answer(&mut harness).is_empty());
+    gateway.commit(&mut harness, vec![put(1, "stars", Value::Int(2))]);
+    assert_eq!(last(&seen), [2]);
+    gateway.commit(&mut harness, vec![put(4, "owner", "ben")]);
+    assert_eq!(last(&seen), [2, 4]);
+}
+
+#[test]
+fn a_row_enters_and_leaves_by_any_of_its_alternatives() {
+    let (mut harness, mut gateway) = (connected(), Gateway::with(&[(1, "ann", 3), (2, "ben", 1)]));
+    let alternatives = owned_or_starred(&Query::all(tasks(), false), "ann", 5);
+    let (_, seen) = watch(&mut harness, View::Confirmed, alternatives.clone(), ASCENDING, None);
+    assert_eq!(gateway.answer(&mut harness), [(Interest::Query(Arc::new(alternatives)), None)]);
+    assert_eq!(last(&seen), [1]);
+    gateway.commit(&mut harness, vec![put(2, "stars", Value::Int(5)), put(1, "stars", Value::Int(5))]);
+    assert_eq!(last(&seen), [1, 2]);
+    gateway.commit(&mut harness, vec![put(1, "owner", "ben")]);
+    assert_eq!(last(&seen), [1, 2], "the other one holds");
+    gateway.commit(&mut harness, vec![put(1, "stars", Value::Int(4))]);
+    assert_eq!(last(&seen), [2]);
+}
+
+#[test]
 fn a_range_that_is_held_answers_every_query_in_it() {
     let (mut harness, mut gateway) = (connected(), Gateway::with(&[(1, "ann", 3), (2, "ben", 1), (3, "ann", 1)]));
     harness.react(View::Confirmed, |tx| tx.range(tasks(), &KeyRange::all(), None, false).map(drop).map_err(stopped));

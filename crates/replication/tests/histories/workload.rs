@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use iolite_store::{ReadLimit, ReadReply, RowAt};
 use iolite_values::{
-    Cell, ColumnId, Condition, Direction, Element, Field, IndexRange, Interest, KeyRange, ListOrder, Operation, Query,
-    Read, RowKey, TableId, Test, Value, Write,
+    AnyOf, Cell, ColumnId, Condition, Direction, Element, Field, IndexRange, Interest, KeyRange, ListOrder, Operation,
+    Query, Read, RowKey, TableId, Test, Value, Write,
 };
 
 use super::random::Random;
@@ -72,13 +72,17 @@ fn query(random: &mut Random) -> Query {
         (_, 1) => IndexRange::new(&[small(random)], Bound::Unbounded, Bound::Unbounded).range,
         _ => IndexRange::new(&[], Bound::Included(&small(random)), Bound::Unbounded).range,
     };
-    let condition = match random.below(3) {
+    let condition = |random: &mut Random| match random.below(3) {
         0 => Condition { field: field(SET), test: Test::Contains(small(random)) },
         1 => Condition { field: field(REGISTER), test: Test::NotEqual(small(random)) },
         _ => Condition { field: field(COUNTER), test: Test::AtLeast(Value::Int(random.below(9) as i64 - 4)) },
     };
-    let conditions = if random.percent(60) { vec![condition] } else { Vec::new() };
-    Query { index, range, conditions, ..Query::all(TABLE, random.percent(50)) }
+    let conditions = if random.percent(50) { vec![condition(random)] } else { Vec::new() };
+    let mut any_of = Vec::new();
+    if random.percent(30) {
+        any_of.push(AnyOf(vec![vec![condition(random)], vec![condition(random), condition(random)]]));
+    }
+    Query { index, range, conditions, any_of, ..Query::all(TABLE, random.percent(50)) }
 }
 
 /// How many answers of a query are read, if not all, and from which end.

@@ -4,8 +4,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use iolite_values::{
-    ColumnId, Condition, Decision, Direction, Element, Field, IndexRange, Interest, Level, Operation, Query, Read,
-    Test, Timestamp, Transaction, Value, Write,
+    AnyOf, ColumnId, Condition, Decision, Direction, Element, Field, IndexRange, Interest, Level, Operation, Query,
+    Read, Test, Timestamp, Transaction, Value, Write,
 };
 
 use super::Behaviour;
@@ -18,9 +18,11 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("the answers of a query end with the row that passes the limit", a_query_ends_past_its_limit),
     ("a query shows the answers of its timestamp, whatever moved since", older_answers),
     ("a query asks of a row all of its conditions", conditions),
+    ("a query asks of a row one of its alternatives", alternatives),
     ("what was not written counts as the query says", absent),
     ("the changes of a query are the commits that write its table", changes),
     ("a row that comes into a query makes what was read invalid", coming_in),
+    ("a row that comes into a query by one of its alternatives makes what was read invalid", coming_in_by_alternatives),
     ("a row that does not come into a query leaves what was read valid", staying_out),
     ("a row that leaves a query is found by the read of the row", leaving),
     ("two transactions that each bring a row into what the other asked for conflict when strict only", phantom),
@@ -157,6 +159,35 @@ fn conditions(driver: &mut Driver) {
     assert_eq!(answers(driver, &query(vec![many(), by_key])), [2]);
 }
 
+/// In a state, or of so many votes.
+fn any_of(value: i64, least: i64) -> AnyOf {
+    let in_state = Condition { field: state(), test: Test::Equal(Value::Int(value)) };
+    let many = Condition { field: votes(), test: Test::AtLeast(Value::Int(least)) };
+    AnyOf(vec![vec![in_state], vec![many]])
+}
+
+fn alternatives(driver: &mut Driver) {
+    for row in 1..6 {
+        driver.commit([new(row, row % 3), vec![add(row, row)]].concat());
+    }
+    let query = |any_of| Query { any_of, ..by_state() };
+    assert_eq!(answers(driver, &query(vec![any_of(1, 5)])), [1, 4, 5], "in the order of the index");
+    assert_eq!(answers(driver, &query(vec![any_of(1, 5), any_of(2, 4)])), [4, 5], "one of each has to hold");
+    let at = driver.resolved();
+    assert_eq!(answers_at(driver, &query(vec![any_of(0, 4)]), at, last(1)), [5, 4]);
+    let not_fourth = vec![Condition { field: Field::Key(0), test: Test::NotEqual(Value::Int(4)) }];
+    assert_eq!(answers(driver, &Query { conditions: not_fourth, ..query(vec![any_of(1, 5)]) }), [1, 5]);
+    let not_two = Condition { field: state(), test: Test::NotEqual(Value::Int(2)) };
+    let many = Condition { field: votes(), test: Test::AtLeast(Value::Int(2)) };
+    let fifth = Condition { field: Field::Key(0), test: Test::Equal(Value::Int(5)) };
+    assert_eq!(answers(driver, &query(vec![AnyOf(vec![vec![not_two, many], vec![fifth]])])), [3, 4, 5]);
+    let at = driver.resolved();
+    driver.commit(vec![put(3, 1)]);
+    driver.commit(vec![add(1, 9), put(1, 2)]);
+    assert_eq!(answers(driver, &query(vec![any_of(1, 5)])), [3, 4, 1, 5]);
+    assert_eq!(answers_at(driver, &query(vec![any_of(1, 5)]), at, ReadLimit::NONE), [1, 4, 5]);
+}
+
 fn absent(driver: &mut Driver) {
     driver.commit(vec![life(1, Operation::Create)]);
     driver.commit(new(2, 5));
@@ -213,6 +244,19 @@ fn coming_in(driver: &mut Driver) {
     let many = Condition { field: votes(), test: Test::AtLeast(Value::Int(2)) };
     let query = Query { conditions: vec![many], ..with_state(1) };
     assert!(!is_valid_after(driver, vec![read(query)], vec![add(1, 5)]));
+}
+
+fn coming_in_by_alternatives(driver: &mut Driver) {
+    driver.commit(new(1, 2));
+    let query = || Query { any_of: vec![any_of(1, 5)], ..Query::all(TABLE, false) };
+    let coming_in = [new(2, 1), [new(3, 2), vec![add(3, 5)]].concat(), vec![put(1, 1)], vec![add(1, 9)]];
+    for writes in coming_in {
+        assert!(!is_valid_after(driver, vec![read(query())], writes.clone()), "{writes:?}");
+    }
+    let staying_out = [new(4, 2), [new(5, 2), vec![add(5, 4)]].concat(), vec![put(4, 3)]];
+    for writes in staying_out {
+        assert!(is_valid_after(driver, vec![read(query())], writes.clone()), "{writes:?}");
+    }
 }
 
 fn staying_out(driver: &mut Driver) {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::index_key::{encode_indexed, fixed_values, has_some_with};
-use crate::query::{Condition, Field, Query, Test};
+use crate::query::{AnyOf, Condition, Field, Query, Test};
 use crate::{Cell, ColumnId, Operation, Row, RowKey, Value, Write};
 
 /// The rows that may come in by these writes of one transaction.
@@ -41,11 +41,23 @@ struct Known<'a> {
 }
 
 /// What the writes do to one thing that the query asks.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
+    Fails,
     None,
     MaySatisfy,
-    Fails,
+}
+
+impl Effect {
+    /// On some things that all have to be so.
+    fn on_all(effects: impl Iterator<Item = Effect>) -> Effect {
+        effects.fold(Effect::None, |all, own| if all.min(own) == Effect::Fails { Effect::Fails } else { all.max(own) })
+    }
+
+    /// On some things of which one has to be so.
+    fn on_any(effects: impl Iterator<Item = Effect>) -> Effect {
+        effects.max().unwrap_or(Effect::Fails)
+    }
 }
 
 impl<'a> Known<'a> {
@@ -83,8 +95,19 @@ impl<'a> Known<'a> {
         let exists = !self.whole || self.row.exists() || query.live && !self.row.is_empty();
         let begins = query.live || self.whole;
         let conditions = query.conditions.iter().map(|condition| self.effect_on(condition, key));
-        let effects: Vec<Effect> = conditions.chain([self.effect_on_place(query, key)]).collect();
-        exists && !effects.contains(&Effect::Fails) && (begins || effects.contains(&Effect::MaySatisfy))
+        let any_of = query.any_of.iter().map(|any_of| self.effect_on_any_of(any_of, key));
+        match Effect::on_all(conditions.chain(any_of).chain([self.effect_on_place(query, key)])) {
+            Effect::Fails => false,
+            Effect::None => exists && begins,
+            Effect::MaySatisfy => exists,
+        }
+    }
+
+    fn effect_on_any_of(&self, any_of: &AnyOf, key: &RowKey) -> Effect {
+        let conditions = |alternative: &Vec<Condition>| {
+            Effect::on_all(alternative.iter().map(|condition| self.effect_on(condition, key)))
+        };
+        Effect::on_any(any_of.0.iter().map(conditions))
     }
 
     fn effect_on(&self, condition: &Condition, key: &RowKey) -> Effect {

@@ -15,6 +15,10 @@ pub struct Condition {
     pub test: Test,
 }
 
+/// Alternatives, of which a row has to satisfy one: each is conditions that all hold.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AnyOf(pub Vec<Vec<Condition>>);
+
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Test {
     Equal(Value),
@@ -40,6 +44,17 @@ impl Condition {
 
     pub(super) fn size_bytes(&self) -> usize {
         self.field.size_bytes() + self.test.size_bytes()
+    }
+}
+
+impl AnyOf {
+    pub fn holds(&self, key: &RowKey, row: &Row) -> bool {
+        self.0.iter().any(|alternative| alternative.iter().all(|condition| condition.holds(key, row)))
+    }
+
+    pub(super) fn size_bytes(&self) -> usize {
+        let alternatives = self.0.iter().map(|own| 2 + own.iter().map(Condition::size_bytes).sum::<usize>());
+        2 + alternatives.sum::<usize>()
     }
 }
 

@@ -94,6 +94,41 @@ fn a_field_of_the_primary_key_is_asked_like_a_column() {
     assert!(query.selects(&key(4), &created(&[])) && !query.selects(&key(3), &created(&[])));
 }
 
+/// Of two alternatives, the first of two conditions.
+fn open_and_popular_or_urgent() -> Query {
+    let votes = Field::Cell { column: VOTES, absent: Value::Int(0) };
+    let tags = Field::Cell { column: TAGS, absent: Value::Null };
+    let open = Condition { field: state(), test: Test::Equal(Value::from("new")) };
+    let popular = Condition { field: votes, test: Test::AtLeast(Value::Int(3)) };
+    let urgent = Condition { field: tags, test: Test::Contains(Value::from("urgent")) };
+    let any_of = vec![AnyOf(vec![vec![open, popular], vec![urgent]])];
+    Query { any_of, ..Query::all(TableId(1), false) }
+}
+
+#[test]
+fn of_alternatives_one_has_to_hold_with_all_of_its_conditions() {
+    let query = open_and_popular_or_urgent();
+    let done = || (STATE, Operation::Put(Value::from("done")));
+    let (popular, urgent) = ((VOTES, Operation::Add(3)), (TAGS, Operation::Insert(Value::from("urgent"))));
+    assert!(query.selects(&key(1), &created(std::slice::from_ref(&popular))));
+    assert!(query.selects(&key(1), &created(&[done(), urgent.clone()])));
+    assert!(query.selects(&key(1), &created(&[popular.clone(), urgent])));
+    assert!(!query.selects(&key(1), &created(&[])), "of the first alternative one condition holds");
+    assert!(!query.selects(&key(1), &created(&[done(), popular.clone()])));
+    let not_first = Condition { field: Field::Key(1), test: Test::NotEqual(Value::Int(1)) };
+    let narrower = Query { conditions: vec![not_first], ..query };
+    assert!(narrower.selects(&key(2), &created(std::slice::from_ref(&popular))));
+    assert!(!narrower.selects(&key(1), &created(&[popular])), "the other conditions have to hold beside that");
+}
+
+#[test]
+fn a_query_looks_at_what_its_alternatives_ask_and_counts_what_they_take() {
+    let (all, query) = (Query::all(TableId(1), false), open_and_popular_or_urgent());
+    assert_eq!(query.columns(), [STATE, VOTES, TAGS].into());
+    assert_eq!(query.every_condition().count(), 3);
+    assert!(query.conditions_bytes() > 20 && query.size_bytes() == all.size_bytes() + query.conditions_bytes());
+}
+
 #[test]
 fn a_query_ends_where_its_ranges_do() {
     let by_state = Query { index: vec![state()], ..Query::all(TableId(1), false) };
@@ -114,6 +149,9 @@ fn a_query_covers_what_asks_for_less() {
     let some = Query { conditions: vec![open], ..all.clone() };
     let one = some.within(&KeyRange::one(&key(1)));
     assert!(all.covers(&some) && some.covers(&one) && all.covers(&one) && all.covers(&all));
+    let alternatives = open_and_popular_or_urgent();
+    let plain = Query::all(TableId(1), false);
+    assert!(plain.covers(&alternatives) && !alternatives.covers(&plain) && alternatives.covers(&alternatives));
     assert!(!some.covers(&all) && !one.covers(&some) && !all.covers(&Query { index: Vec::new(), ..all.clone() }));
 }
 

@@ -16,6 +16,10 @@ pub enum QueryError {
     Type { table: String, column: String, is: &'static str, asked: String },
     #[error("a query of table {table:?} says that its rows are {said}, and they are not")]
     Life { table: String, said: &'static str },
+    #[error(
+        "one alternative of a query of table {table:?} asks nothing, or there is none: every one has to ask something"
+    )]
+    NoAlternative { table: String },
     #[error("a query of table {table:?} has more than {max} {what}: ask for less, and filter what you get")]
     TooMany { table: String, what: &'static str, max: usize },
 }
@@ -81,7 +85,7 @@ impl Table {
         if !query.index.is_empty() && !is_declared() {
             return Err(QueryError::NoIndex { table: table(), fields: query.index.clone() });
         }
-        if query.conditions.len() > Query::CONDITIONS_MAX {
+        if query.every_condition().count() > Query::CONDITIONS_MAX {
             return Err(QueryError::TooMany { table: table(), what: "conditions", max: Query::CONDITIONS_MAX });
         }
         if query.conditions_bytes() > Query::CONDITIONS_BYTES_MAX {
@@ -93,7 +97,10 @@ impl Table {
         if bounds.into_iter().flatten().any(|length| length > IndexKey::MAX_BYTES + 1) {
             return Err(QueryError::TooMany { table: table(), what: "bytes in a bound", max: IndexKey::MAX_BYTES + 1 });
         }
-        query.conditions.iter().try_for_each(|condition| self.check_condition(name, condition))
+        if query.any_of.iter().any(|any_of| any_of.0.is_empty() || any_of.0.iter().any(Vec::is_empty)) {
+            return Err(QueryError::NoAlternative { table: table() });
+        }
+        query.every_condition().try_for_each(|condition| self.check_condition(name, condition))
     }
 
     fn check_condition(&self, name: &str, Condition { field, test }: &Condition) -> Result<(), QueryError> {

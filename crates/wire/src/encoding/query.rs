@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use iolite_values::{ColumnId, Condition, Direction, Field, KeyRange, Query, TableId, Test, Value};
+use iolite_values::{AnyOf, ColumnId, Condition, Direction, Field, KeyRange, Query, TableId, Test, Value};
 
 use crate::DecodeError;
 use crate::generated::proto::{self, query_condition::Test as Kind, query_field::Of};
@@ -24,6 +24,7 @@ impl Writer {
             range: bounds(self, &query.range),
             keys: bounds(self, &query.keys),
             conditions: query.conditions.iter().map(write_condition).collect(),
+            any_of: query.any_of.iter().map(write_any_of).collect(),
         }
     }
 
@@ -43,7 +44,8 @@ impl Reader {
             index: query.index.into_iter().map(read_field).collect::<Result<_, _>>()?,
             range: range(query.range)?,
             keys: range(query.keys)?,
-            conditions: query.conditions.into_iter().map(read_condition).collect::<Result<_, _>>()?,
+            conditions: read_conditions(query.conditions)?,
+            any_of: query.any_of.into_iter().map(read_any_of).collect::<Result<_, _>>()?,
         }))
     }
 
@@ -115,6 +117,23 @@ fn read_condition(condition: proto::QueryCondition) -> Result<Condition, DecodeE
         Kind::Contains(own) => Test::Contains(value::read(own)?),
     };
     Ok(Condition { field, test })
+}
+
+fn write_any_of(any_of: &AnyOf) -> proto::QueryAnyOf {
+    let alternative = |own: &Vec<Condition>| {
+        let conditions = own.iter().map(write_condition).collect();
+        proto::QueryAlternative { conditions }
+    };
+    proto::QueryAnyOf { alternatives: any_of.0.iter().map(alternative).collect() }
+}
+
+fn read_any_of(any_of: proto::QueryAnyOf) -> Result<AnyOf, DecodeError> {
+    let alternatives = any_of.alternatives.into_iter().map(|own| read_conditions(own.conditions));
+    Ok(AnyOf(alternatives.collect::<Result<_, _>>()?))
+}
+
+fn read_conditions(conditions: Vec<proto::QueryCondition>) -> Result<Vec<Condition>, DecodeError> {
+    conditions.into_iter().map(read_condition).collect()
 }
 
 fn read_set(all: proto::ValueList) -> Result<BTreeSet<Value>, DecodeError> {

@@ -76,8 +76,9 @@ impl Subscribe {
             Interest::Cell(_) | Interest::Range { .. } => 2,
             Interest::Query(query) => {
                 let fields = query.index.iter().map(field).sum::<usize>();
-                let conditions = query.conditions.iter().map(condition).sum::<usize>();
-                2 + fields + bounds(&query.range) + bounds(&query.keys) + conditions
+                let conditions = query.every_condition().map(condition).sum::<usize>();
+                let alternatives = query.any_of.iter().map(|any_of| 1 + any_of.0.len()).sum::<usize>();
+                2 + fields + bounds(&query.range) + bounds(&query.keys) + conditions + alternatives
             }
         }
     }

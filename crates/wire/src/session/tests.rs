@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_values::{
-    Attempt, Cell, ColumnId, Condition, Counter, Decision, Field, Interest, KeyRange, Operation, Query, RowKey,
+    AnyOf, Attempt, Cell, ColumnId, Condition, Counter, Decision, Field, Interest, KeyRange, Operation, Query, RowKey,
     TableId, Test, Timestamp, Value, Write,
 };
 
@@ -110,10 +110,12 @@ fn a_subscription_takes_as_many_parts_as_it_counts() {
     ];
     let condition =
         |test| Condition { field: Field::Cell { column: ColumnId::of("owner"), absent: Value::Null }, test };
+    let conditions: Vec<Condition> = tests.map(condition).into();
     let query = Query {
         index: vec![Field::Key(0), stars],
         range: range.clone(),
-        conditions: tests.map(condition).into(),
+        conditions: conditions.clone(),
+        any_of: vec![AnyOf(vec![conditions.clone(), Vec::new()]), AnyOf(vec![conditions])],
         ..Query::all(TableId(1), false)
     };
     let interests = [

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_values::{
-    Author, Cell, CellState, ColumnId, Condition, Direction, Edit, Element, Field, Id, Insertion, Interest, KeyRange,
-    ListOrder, Operation, Query, Read, Row, RowKey, TableId, Test, Text, Timestamp, Unit, UnitRange, Value, Write,
+    AnyOf, Author, Cell, CellState, ColumnId, Condition, Direction, Edit, Element, Field, Id, Insertion, Interest,
+    KeyRange, ListOrder, Operation, Query, Read, Row, RowKey, TableId, Test, Text, Timestamp, Unit, UnitRange, Value,
+    Write,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -172,9 +173,11 @@ fn condition() -> impl Strategy<Value = Condition> {
 }
 
 pub fn query() -> impl Strategy<Value = Arc<Query>> {
-    let parts = (table(), any::<bool>(), vec(field(), 0..3), range(), range(), vec(condition(), 0..3));
-    parts.prop_map(|(table, live, index, range, keys, conditions)| {
-        Arc::new(Query { table, live, index, range, keys, conditions })
+    let any_of = vec(vec(condition(), 0..3), 0..3).prop_map(AnyOf);
+    let conditions = (vec(condition(), 0..3), vec(any_of, 0..3));
+    let parts = (table(), any::<bool>(), vec(field(), 0..3), range(), range(), conditions);
+    parts.prop_map(|(table, live, index, range, keys, (conditions, any_of))| {
+        Arc::new(Query { table, live, index, range, keys, conditions, any_of })
     })
 }
 

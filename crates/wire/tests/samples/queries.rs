@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iolite_values::{ColumnId, Condition, Direction, Field, Interest, KeyRange, Query, Read, Test, Value};
+use iolite_values::{AnyOf, ColumnId, Condition, Direction, Field, Interest, KeyRange, Query, Read, Test, Value};
 use iolite_wire::message::{Advance, First, FromClient, FromGateway, RowSnapshot, Snapshot, Subscribe, SubscriptionId};
 
 use super::values::{every_state, key, ranges, submit, table, time};
@@ -53,6 +53,12 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let every = || Query::all(table(), false);
     let conditions = every_test().into_iter().map(|test| Condition { field: field(), test }).collect();
     let conditional = Query { conditions, ..every() };
+    let asks = |test| Condition { field: field(), test };
+    let more = vec![asks(Test::Greater(Value::Int(3))), asks(Test::Less(Value::Int(9)))];
+    let none = vec![asks(Test::Equal(Value::Int(0)))];
+    let either = AnyOf(vec![more, none]);
+    let alternative = Query { any_of: vec![either.clone()], ..every() };
+    let beside = Query { any_of: vec![either.clone(), either], ..conditional.clone() };
     let by_index = Query { live: true, index: fields(), range: ranges()[2].clone(), ..every() };
     let some = Query { keys: KeyRange::one(&key("chair")), ..every() };
     let read = Read::Query(Arc::new(Query { index: fields(), ..conditional.clone() }));
@@ -63,6 +69,10 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
             Content::FromClient(vec![FromClient::Submit(submit(vec![read], decision))])
         }),
         ("query_condition", "every kind of condition", subscribes(vec![conditional])),
+        ("query_any_of", "one of two alternatives; the same twice, beside conditions", {
+            subscribes(vec![alternative.clone(), beside])
+        }),
+        ("query_alternative", "an alternative of two conditions, and one of one", subscribes(vec![alternative])),
         ("key_bounds", "an answer that reaches to a row, and a row that came in", answer()),
     ]
 }

@@ -68,7 +68,9 @@ fn any_query(live: bool) -> impl Strategy<Value = Query> {
         Just(vec![field(STATE), field(VOTES)]),
         Just(vec![field(VOTES), Field::Key(0), field(STATE)]),
     ];
-    let conditions = proptest::collection::vec(any_condition(), 0..3);
+    let some = |least| proptest::collection::vec(any_condition(), least..3);
+    let alternatives = proptest::collection::vec(some(1), 1..4).prop_map(AnyOf);
+    let conditions = (some(0), proptest::collection::vec(alternatives, 0..3));
     (index, conditions, small(), small(), 0usize..3).prop_map(move |(index, conditions, low, high, equal)| {
         let (low, high) = (Value::Int(low), Value::Int(high));
         let (equal, from, to) = match (index.len(), equal) {
@@ -77,7 +79,8 @@ fn any_query(live: bool) -> impl Strategy<Value = Query> {
             (_, _) => (vec![low.clone()], Bound::Unbounded, Bound::Included(&high)),
         };
         let range = IndexRange::new(&equal, from, to).range;
-        Query { index, conditions, range, ..Query::all(TABLE, live) }
+        let (conditions, any_of) = conditions;
+        Query { index, conditions, any_of, range, ..Query::all(TABLE, live) }
     })
 }
 
@@ -135,6 +138,25 @@ fn a_row_comes_in_by_what_the_query_looks_at_and_by_nothing_else() {
     assert!(!may_enter(&open(), &[put(1), put(2)]), "the last of two");
     assert!(!may_enter(&open(), &[write(ColumnId::ROW, Operation::Delete)]));
     assert!(!may_enter(&open(), &[]));
+}
+
+#[test]
+fn a_row_comes_in_by_one_of_two_alternatives() {
+    let seven = || Test::Contains(Value::Int(7));
+    let first = vec![asks(STATE, Test::Equal(Value::Int(1))), asks(VOTES, Test::AtLeast(Value::Int(3)))];
+    let query = Query { any_of: vec![AnyOf(vec![first, vec![asks(TAGS, seven())]])], ..Query::all(TABLE, false) };
+    let total = |value| write(VOTES, Operation::PutTotal(value));
+    let insert = |value| write(TAGS, Operation::Insert(Value::Int(value)));
+    assert!(may_enter(&query, &[put(1)]) && may_enter(&query, &[total(3)]) && may_enter(&query, &[insert(7)]));
+    assert!(!may_enter(&query, &[put(2)]), "not by the first one, and the second was not touched");
+    assert!(!may_enter(&query, &[put(1), total(2)]) && !may_enter(&query, &[insert(6)]));
+    assert!(may_enter(&query, &[put(2), insert(7)]), "the second one is enough");
+    let without = write(TAGS, Operation::Remove(Value::Int(7)));
+    assert!(!may_enter(&query, &[put(2), without.clone()]) && may_enter(&query, &[put(1), without]));
+    let create = || write(ColumnId::ROW, Operation::Create);
+    assert!(!may_enter(&query, &[create(), put(1)]) && may_enter(&query, &[create(), put(1), total(3)]));
+    let beside = Query { conditions: vec![asks(STATE, Test::Equal(Value::Int(1)))], ..query };
+    assert!(!may_enter(&beside, &[put(2), insert(7)]), "what stands beside the alternatives has to hold, too");
 }
 
 #[test]

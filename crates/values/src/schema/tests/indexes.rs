@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{NOTES, error, table};
 use crate::schema::QueryError;
-use crate::{ColumnId, Condition, Field, Interest, OperationError, Query, Schema, TableId, Test, Value};
+use crate::{AnyOf, ColumnId, Condition, Field, Interest, OperationError, Query, Schema, TableId, Test, Value};
 
 fn indexed(indexes: &str) -> Schema {
     let json = NOTES.replace(r#""key":["id"]"#, &format!(r#""key":["id"],"indexes":{{{indexes}}}"#));
@@ -146,6 +146,31 @@ fn a_query_has_so_many_conditions() {
         check(&schema, of(Query::CONDITIONS_MAX + 1)),
         Err(QueryError::TooMany { max: Query::CONDITIONS_MAX, .. })
     ));
+    let with_alternatives = |count| {
+        let any_of = vec![AnyOf(vec![vec![condition.clone(); 2], vec![condition.clone(); count - 3]])];
+        Query { conditions: vec![condition.clone()], any_of, ..notes() }
+    };
+    assert_eq!(check(&schema, with_alternatives(Query::CONDITIONS_MAX)), Ok(()));
+    assert!(matches!(
+        check(&schema, with_alternatives(Query::CONDITIONS_MAX + 1)),
+        Err(QueryError::TooMany { max: Query::CONDITIONS_MAX, .. })
+    ));
+}
+
+#[test]
+fn alternatives_are_asked_like_conditions_that_stand_alone_and_each_asks_something() {
+    let schema = by_owner();
+    let field = |name| schema.table("notes").and_then(|table| table.field(name)).expect("a column");
+    let of = |any_of: Vec<Vec<Condition>>| Query { any_of: vec![AnyOf(any_of)], ..notes() };
+    let owner = || Condition { field: field("owner"), test: Test::Equal(Value::from("ann")) };
+    let tagged = |test| Condition { field: field("tags"), test };
+    let good = of(vec![vec![owner()], vec![tagged(Test::Contains(Value::from("a")))]]);
+    assert_eq!(check(&schema, good), Ok(()));
+    let bad = of(vec![vec![owner()], vec![owner(), tagged(Test::Equal(Value::from("a")))]]);
+    assert!(matches!(check(&schema, bad), Err(QueryError::Type { .. })));
+    for nothing in [vec![], vec![vec![]], vec![vec![owner()], vec![]]] {
+        assert_eq!(check(&schema, of(nothing)), Err(QueryError::NoAlternative { table: "notes".into() }));
+    }
 }
 
 #[test]
@@ -173,6 +198,14 @@ fn the_conditions_of_a_query_take_so_many_bytes() {
         query
     };
     assert_eq!(check(&schema, of(Query::CONDITIONS_BYTES_MAX)), Ok(()));
+    let as_alternatives = |own: Query| {
+        let alternatives = own.conditions.into_iter().map(|condition| vec![condition]).collect();
+        Query { any_of: vec![AnyOf(alternatives)], ..notes() }
+    };
+    assert!(matches!(
+        check(&schema, as_alternatives(of(Query::CONDITIONS_BYTES_MAX))),
+        Err(QueryError::TooMany { max: Query::CONDITIONS_BYTES_MAX, .. })
+    ));
     assert!(matches!(
         check(&schema, of(Query::CONDITIONS_BYTES_MAX + 1)),
         Err(QueryError::TooMany { max: Query::CONDITIONS_BYTES_MAX, .. })
