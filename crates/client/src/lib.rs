@@ -28,7 +28,7 @@ pub use client::{CallError, Client};
 pub use interface::{Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused};
 pub use limits::Limits;
 pub use live::{LIVE, live_arguments};
-pub use query::{Plan, Question, QuestionError};
+pub use query::{Alternative, Plan, Question, QuestionError};
 pub use queue::{Mutation, MutationKind};
 pub use reactive::ReactionId;
 pub use session::{Connection, Gateway};

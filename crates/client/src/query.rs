@@ -12,11 +12,16 @@ use iolite_values::{Direction, Test, Value};
 
 pub use plan::Plan;
 
+/// Conditions that all hold, where others may hold instead.
+pub type Alternative = Vec<(String, Test)>;
+
 /// What an app asks of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// All of them have to hold. Columns by name.
     pub conditions: Vec<(String, Test)>,
+    /// Of each of these one alternative has to hold, or more. Where there is none to choose from none does, so there is no answer.
+    pub any_of: Vec<Vec<Alternative>>,
     /// By the first column, then by the next. Without any, in the order of the index that is used, or of the primary key.
     pub order: Vec<(String, Direction)>,
     /// Only so many rows, the first ones in the order.
@@ -24,6 +29,16 @@ pub struct Question {
     /// Only rows that come after this one in the order; rows that are equal in it, by the rest of the index and then by their primary keys. Columns by name,
     /// at least those of the index and of the primary key that are not asked to be equal.
     pub after: Option<BTreeMap<String, Value>>,
+}
+
+impl Question {
+    /// Asks that one of these holds, beside what is asked already. One alone is conditions like others, which may choose an index.
+    pub fn ask_any_of(&mut self, mut alternatives: Vec<Alternative>) {
+        match &mut alternatives[..] {
+            [alone] if !alone.is_empty() => self.conditions.append(alone),
+            _ => self.any_of.push(alternatives),
+        }
+    }
 }
 
 /// A question that has no answer as it is asked.
@@ -38,7 +53,7 @@ pub enum QuestionError {
     )]
     Malformed { table: String, column: String, asked: String },
     #[error(
-        "a question to table {table:?} is not of the form {{\"where\": {{..}}, \"orderBy\": [[column, \"asc\" or \"desc\"]], \"limit\": n, \"after\": {{..}}}}: {what}"
+        "a question to table {table:?} is not of the form {{\"where\": {{..}}, \"anyOf\": [[{{..}}, {{..}}]], \"orderBy\": [[column, \"asc\" or \"desc\"]], \"limit\": n, \"after\": {{..}}}}: {what}"
     )]
     NoQuestion { table: String, what: &'static str },
     #[error(

@@ -1,13 +1,14 @@
 //! Questions in JSON, as languages hand them over that have no types of ours.
 //!
-//! `{"where": {"owner": "ann", "price": {"gte": 1, "lt": 5}}, "orderBy": [["createdAt", "desc"]], "limit": 20, "after": {"createdAt": 7, "id": "x"}}`
+//! `{"where": {"owner": "ann", "price": {"gte": 1, "lt": 5}}, "anyOf": [[{"done": true}, {"votes": 3}]], "orderBy": [["createdAt", "desc"]], "limit": 20,
+//! "after": {"createdAt": 7, "id": "x"}}`
 
 use std::collections::BTreeSet;
 
 use iolite_values::{Direction, Scalar, Table, Test, Value};
 use serde_json::Value as Json;
 
-use super::{Question, QuestionError};
+use super::{Alternative, Question, QuestionError};
 
 impl Question {
     /// Reads a question to a table.
@@ -21,17 +22,12 @@ impl Question {
         let mut question = Question::default();
         for (part, value) in parts {
             match (part.as_str(), value) {
-                ("where", Json::Object(columns)) => {
-                    for (column, asked) in columns {
-                        question.conditions.extend(conditions(name, table, &column, &asked)?);
-                    }
-                }
-                // Several of one column, as programs put them together.
-                ("where", Json::Array(listed)) => {
-                    for one in &listed {
-                        let named = one.as_array().map(Vec::as_slice);
-                        let Some([Json::String(column), asked]) = named else { return Err(malformed("where")) };
-                        question.conditions.extend(conditions(name, table, column, asked)?);
+                ("where", asked) => question.conditions.extend(all(name, table, &asked)?),
+                ("anyOf", Json::Array(listed)) => {
+                    for alternatives in &listed {
+                        let alternatives = alternatives.as_array().ok_or_else(|| malformed("anyOf"))?;
+                        let alternatives = alternatives.iter().map(|asked| all(name, table, asked));
+                        question.ask_any_of(alternatives.collect::<Result<_, _>>()?);
                     }
                 }
                 ("orderBy", Json::Array(columns)) => {
@@ -70,6 +66,30 @@ fn had(name: &str, table: &Table, column: &str, value: &Json) -> Result<(String,
     let own = if value.is_null() { Some(Value::Null) } else { of.from_json(value) };
     let malformed = || QuestionError::Malformed { table: name.into(), column: column.into(), asked: value.to_string() };
     Ok((column.to_owned(), own.ok_or_else(malformed)?))
+}
+
+/// Conditions that all hold.
+fn all(name: &str, table: &Table, asked: &Json) -> Result<Alternative, QuestionError> {
+    let malformed = || QuestionError::NoQuestion { table: name.into(), what: "conditions" };
+    let mut all = Vec::new();
+    match asked {
+        Json::Object(columns) => {
+            for (column, asked) in columns {
+                all.extend(conditions(name, table, column, asked)?);
+            }
+        }
+        // Several of one column, as programs put them together.
+        Json::Array(listed) => {
+            for one in listed {
+                let Some([Json::String(column), asked]) = one.as_array().map(Vec::as_slice) else {
+                    return Err(malformed());
+                };
+                all.extend(conditions(name, table, column, asked)?);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return Err(malformed()),
+    }
+    Ok(all)
 }
 
 fn conditions(name: &str, table: &Table, column: &str, asked: &Json) -> Result<Vec<(String, Test)>, QuestionError> {

@@ -1,5 +1,5 @@
 //! Which index answers a question: the one with most of the columns that are asked to be equal at its front, then with a column of which a range is asked,
-//! then with the order. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
+//! then with the order. Alternatives choose none. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
 //!
 //! Invariant: whatever index is taken, the answer is the same rows; with an order, in the same order.
 
@@ -7,7 +7,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use iolite_values::{
-    Condition, Direction, Field, IndexRange, KeyRange, Query, Read, Row, RowKey, Schema, Table, TableId, Test, Value,
+    AnyOf, Condition, Direction, Field, IndexRange, KeyRange, Query, Read, Row, RowKey, Schema, Table, TableId, Test,
+    Value,
 };
 
 use super::{Question, QuestionError};
@@ -41,8 +42,9 @@ impl Question {
     /// [`RunError::Question`]; [`RunError::Invalid`] for a condition that the column's type has not.
     pub fn plan(&self, schema: &Schema, id: TableId) -> Result<Plan, RunError> {
         let (name, table) = schema.find(id)?;
-        let conditions = self.conditions(name, table)?;
-        let whole = Query { conditions: conditions.clone(), ..Query::all(id, table.live) };
+        let conditions = conditions(name, table, &self.conditions)?;
+        let any_of = self.any_of(name, table)?;
+        let whole = Query { conditions: conditions.clone(), any_of, ..Query::all(id, table.live) };
         schema.check_read(&Read::Query(Arc::new(whole.clone())))?;
         let order = self.open_order(name, table)?;
         let indexes = table.indexes.iter().filter_map(|(index, columns)| {
@@ -72,15 +74,15 @@ impl Question {
         };
         let direction = order.first().filter(|_| sort.is_empty()).map_or(Direction::Ascending, |(_, own)| *own);
         let rest = self.rest(schema, (name, table), &query, &best.columns[..query.index.len()], direction)?;
-        Ok(Plan { query: query.with_range(rest), direction, limit: self.limit, sort })
+        let limit = if self.any_of.iter().any(Vec::is_empty) { Some(0) } else { self.limit };
+        Ok(Plan { query: query.with_range(rest), direction, limit, sort })
     }
 
-    fn conditions(&self, name: &str, table: &Table) -> Result<Vec<Condition>, QuestionError> {
-        let condition = |(column, test): &(String, Test)| {
-            let unknown = || QuestionError::NoColumn { table: name.into(), column: column.clone() };
-            Ok(Condition { field: table.field(column).ok_or_else(unknown)?, test: test.clone() })
-        };
-        self.conditions.iter().map(condition).collect()
+    /// But for those of no alternatives, with which nothing is asked.
+    fn any_of(&self, name: &str, table: &Table) -> Result<Vec<AnyOf>, QuestionError> {
+        let some = self.any_of.iter().filter(|alternatives| !alternatives.is_empty());
+        some.map(|own| own.iter().map(|asked| conditions(name, table, asked)).collect::<Result<_, _>>().map(AnyOf))
+            .collect()
     }
 
     /// The order, without columns that are equal in all answers.
@@ -207,6 +209,14 @@ impl Plan {
             compared.into_iter().find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
         });
     }
+}
+
+fn conditions(name: &str, table: &Table, asked: &[(String, Test)]) -> Result<Vec<Condition>, QuestionError> {
+    let condition = |(column, test): &(String, Test)| {
+        let unknown = || QuestionError::NoColumn { table: name.into(), column: column.clone() };
+        Ok(Condition { field: table.field(column).ok_or_else(unknown)?, test: test.clone() })
+    };
+    asked.iter().map(condition).collect()
 }
 
 fn fields_of(table: &Table, order: &[(&str, Direction)]) -> Vec<(Field, Direction)> {

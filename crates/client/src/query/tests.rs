@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use std::ops::Bound;
 
 use iolite_values::{
-    Direction, Field, IndexKey, IndexRange, KeyRange, OperationError, QueryError, RowKey, Schema, TableId, Test, Value,
+    Condition, Direction, Field, IndexKey, IndexRange, KeyRange, OperationError, QueryError, RowKey, Schema, TableId,
+    Test, Value,
 };
 
 use super::*;
@@ -90,6 +91,59 @@ fn a_beginning_is_a_range() {
     let last = plan(&format!(r#"{{"where":{{"title":{{"startsWith":"a{}"}}}}}}"#, char::MAX));
     let (from, to) = (Value::from(format!("a{}", char::MAX)), Value::from("b"));
     assert_eq!(last.query.range, between(&[], Bound::Included(&from), Bound::Excluded(&to)));
+}
+
+#[test]
+fn alternatives_are_asked_beside_what_the_index_says() {
+    let found = plan(r#"{"where":{"owner":"ann"},"anyOf":[[{"done":true},{"votes":{"gte":3,"lt":9},"done":false}]]}"#);
+    assert_eq!(found.query.index, index("byOwner"));
+    assert!(found.query.conditions.is_empty(), "the owner is in the range");
+    let asks = |column: &str, test| {
+        let field = schema().table("notes").and_then(|table| table.field(column)).expect("a column");
+        Condition { field, test }
+    };
+    let (done, open) = (Test::Equal(Value::Bool(true)), Test::Equal(Value::Bool(false)));
+    let votes = [Test::AtLeast(Value::Int(3)), Test::Less(Value::Int(9))].map(|test| asks("votes", test));
+    let [least, most] = votes;
+    let mut expected = vec![vec![asks("done", done)], vec![asks("done", open), least, most]];
+    expected[1].sort();
+    let mut alternatives = found.query.any_of[0].0.clone();
+    alternatives[1].sort();
+    assert_eq!((found.query.any_of.len(), alternatives), (1, expected));
+}
+
+#[test]
+fn alternatives_choose_no_index_but_one_alone_does() {
+    let found = plan(r#"{"anyOf":[[{"owner":"ann"},{"owner":"ben"}]]}"#);
+    assert_eq!((found.query.index, found.query.range), (vec![], KeyRange::all()));
+    assert_eq!(found.query.any_of.len(), 1);
+    assert_eq!(plan(r#"{"anyOf":[[{"owner":"ann"}]]}"#), plan(r#"{"where":{"owner":"ann"}}"#));
+    let listed = r#"{"anyOf":[[[["owner",{"eq":"ann"}]],{"owner":"ben"}]]}"#;
+    assert_eq!(plan(listed), plan(r#"{"anyOf":[[{"owner":"ann"},{"owner":"ben"}]]}"#));
+}
+
+/// As of one of no values.
+#[test]
+fn of_no_alternatives_none_holds() {
+    let found = plan(r#"{"where":{"owner":"ann"},"anyOf":[[]],"limit":3}"#);
+    assert_eq!((found.limit, found.query.any_of), (Some(0), vec![]));
+}
+
+#[test]
+fn mistakes_in_alternatives_are_errors_too() {
+    for (asked, column) in [(r#""ownr":"ann""#, "ownr"), (r#""createdAt":"x""#, "createdAt"), (r#""tags":"x""#, "tags")]
+    {
+        let error = planned(&format!(r#"{{"anyOf":[[{{"owner":"ann"}},{{{asked}}}]]}}"#)).expect_err(asked).to_string();
+        assert!(error.contains(column), "{asked}: {error}");
+    }
+    // Every row would be an answer.
+    for json in [r#"{"anyOf":[[{"owner":"ann"},{}]]}"#, r#"{"anyOf":[[{}]]}"#] {
+        let error = planned(json).expect_err(json);
+        assert!(matches!(error, RunError::Invalid(OperationError::Query(QueryError::NoAlternative { .. }))), "{json}");
+    }
+    for json in [r#"{"anyOf":{}}"#, r#"{"anyOf":[{}]}"#, r#"{"anyOf":[[1]]}"#] {
+        assert!(matches!(planned(json), Err(RunError::Question(QuestionError::NoQuestion { .. }))), "{json}");
+    }
 }
 
 #[test]
@@ -254,6 +308,7 @@ fn mistakes_are_errors_that_name_the_column() {
         r#"{"orderBy":[["owner"]]}"#,
         r#"{"after":[]}"#,
         r#"{"having":{}}"#,
+        r#"{"where":1}"#,
     ] {
         assert!(matches!(planned(json), Err(RunError::Question(QuestionError::NoQuestion { .. }))), "{json}");
     }

@@ -39,8 +39,15 @@ fn question() -> impl Strategy<Value = Question> {
     let direction = prop_oneof![Just(Direction::Ascending), Just(Direction::Descending)];
     let column = prop_oneof![Just("stars"), Just("owner"), Just("id")].prop_map(str::to_owned);
     let order = prop::collection::vec((column, direction), 0..3);
-    (prop::collection::vec(test(), 0..4), order, prop::option::of(1usize..5))
-        .prop_map(|(conditions, order, limit)| Question { conditions, order, limit, after: None })
+    let alternatives = prop::collection::vec(prop::collection::vec(test(), 1..3), 0..4);
+    let any_of = prop::collection::vec(alternatives, 0..2);
+    (prop::collection::vec(test(), 0..4), any_of, order, prop::option::of(1usize..5)).prop_map(
+        |(conditions, any_of, order, limit)| {
+            let mut question = Question { conditions, order, limit, ..Question::default() };
+            any_of.into_iter().for_each(|alternatives| question.ask_any_of(alternatives));
+            question
+        },
+    )
 }
 
 fn field(column: &str) -> Field {
@@ -93,7 +100,10 @@ proptest! {
         let rows: Vec<(i64, &str, i64)> = rows.into_iter().map(|(id, owner, stars)| (id, OWNERS[owner], stars)).collect();
         let Some((gateway, found)) = answer(&rows, &question) else { return Ok(()) };
         let fits = |(key, row): &(&RowKey, &Row)| {
-            question.conditions.iter().all(|(column, test)| test.holds(&field(column).value(key, row)))
+            let hold = |asked: &Vec<(String, Test)>| {
+                asked.iter().all(|(column, test)| test.holds(&field(column).value(key, row)))
+            };
+            hold(&question.conditions) && question.any_of.iter().all(|any_of| any_of.iter().any(hold))
         };
         let all = gateway.rows.iter().filter(fits).map(|(key, row)| (key.clone(), row.clone()));
         let mut all: Vec<(RowKey, Row)> = all.collect();
