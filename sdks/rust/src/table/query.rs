@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use iolite_client::Question;
+use iolite_client::{Alternative, Question};
 use iolite_values::{ColumnType, Direction, Operation, Test, Value};
 
 use super::kinds::{Checked, Counter, Register, Scalar, Set};
@@ -43,14 +43,36 @@ impl Comparable for Counter {
 
 /// What a query asks of a row of table `T`.
 pub struct Filter<T> {
-    column: &'static str,
-    test: Checked<Test>,
+    /// Of which one holds, or more.
+    alternatives: Checked<Vec<Alternative>>,
     table: PhantomData<fn(T)>,
+}
+
+impl<T> Filter<T> {
+    fn new(alternatives: Checked<Vec<Alternative>>) -> Filter<T> {
+        Filter { alternatives, table: PhantomData }
+    }
+
+    /// This holds, or the other one, or both do. Alternatives choose no index: what else is asked does.
+    pub fn or(self, other: Filter<T>) -> Filter<T> {
+        let both = self.alternatives.and_then(|own| Ok((own, other.alternatives?)));
+        Filter::new(both.map(|(own, others)| [own, others].concat()))
+    }
+
+    /// Both hold, which is for an alternative: what a whole query asks is one [`QueryBuilder::filter`] after the other. Where both have alternatives, each of
+    /// these is asked with each of those.
+    pub fn and(self, other: Filter<T>) -> Filter<T> {
+        let both = self.alternatives.and_then(|own| Ok((own, other.alternatives?)));
+        let pairs = |(own, others): (Vec<Alternative>, Vec<Alternative>)| {
+            own.iter().flat_map(|one| others.iter().map(|other| [&one[..], other].concat())).collect()
+        };
+        Filter::new(both.map(pairs))
+    }
 }
 
 impl<T, C> Column<T, C> {
     fn test(self, test: Checked<Test>) -> Filter<T> {
-        Filter { column: self.name(), test, table: PhantomData }
+        Filter::new(test.map(|test| vec![vec![(self.name().to_owned(), test)]]))
     }
 }
 
@@ -140,8 +162,8 @@ impl<'a> Transaction<'a> {
 impl<T: Table> QueryBuilder<'_, '_, T> {
     /// Only rows that satisfy this, and what else is asked.
     pub fn filter(mut self, filter: Filter<T>) -> Self {
-        match filter.test {
-            Ok(test) => self.question.conditions.push((filter.column.to_owned(), test)),
+        match filter.alternatives {
+            Ok(alternatives) => self.question.ask_any_of(alternatives),
             Err(problem) => self.problem = Some(problem.into()),
         }
         self

@@ -111,6 +111,26 @@ async fn every_comparison_says_what_it_is_called() {
 }
 
 #[tokio::test]
+async fn one_alternative_has_to_hold_with_all_of_its_conditions() {
+    let (client, mut gateway) = opened().await;
+    let asked = client.read(View::Confirmed, |tx| {
+        let recent = Task::OWNER.eq("ben").or(Task::OWNER.is_null()).and(Task::CREATED.greater(3));
+        let found = tx.query::<Task>().filter(Task::DONE.eq(false)).filter(Task::OWNER.eq("ann").or(recent)).all()?;
+        Ok(found.iter().map(|task| task.title.clone()).collect::<Vec<_>>())
+    });
+    let rows = vec![task("a", "ann", 1), task("b", "ben", 3), task("c", "ben", 4), task("d", "cid", 9)];
+    let (titles, (query, _)) = tokio::join!(asked, answer(&mut gateway, rows));
+    assert_eq!(*titles.expect("it ran"), ["a", "c"]);
+    let [any_of] = &query.any_of[..] else { panic!("{query:?}") };
+    let tests: Vec<Vec<&Test>> =
+        any_of.0.iter().map(|own| own.iter().map(|condition| &condition.test).collect()).collect();
+    let [ann, ben, nobody] = [Value::from("ann"), Value::from("ben"), Value::Null].map(Test::Equal);
+    let recent = Test::Greater(Value::Int(3));
+    assert_eq!(tests, [vec![&ann], vec![&ben, &recent], vec![&nobody, &recent]]);
+    assert_eq!(query.conditions.len(), 1);
+}
+
+#[tokio::test]
 async fn of_no_rows_there_is_no_first_one() {
     let (client, mut gateway) = opened().await;
     let asked = client.read(View::Confirmed, |tx| {

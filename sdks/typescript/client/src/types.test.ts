@@ -60,6 +60,8 @@ const mutators = defineMutators(schema, {
     const asked = tx.notes.where({ title: "a", done: false, size: null, tags: { contains: "x" }, votes: { gte: 3, lt: 9 } });
     const titles: readonly string[] = asked.orderBy("title", "desc").limit(20).all().map(({ title }) => title);
     const one: string | undefined = tx.notes.where({ title: { startsWith: "a" }, big: { in: [1n, null] } }).first()?.title;
+    const either = tx.notes.whereAny({ title: "a", votes: { gte: 3 } }, { tags: { contains: "x" } }).where({ done: false });
+    const anyOfMany: string | undefined = either.whereAny(...[1, null].map((size) => ({ size }))).orderBy("title").first()?.title;
     const many: number = tx.messages.orderBy("at").count();
     tx.notes.orderBy("title").after(asked.first()).after({ id: args.id, title: "a" });
     // @ts-expect-error a place is not without the primary key
@@ -80,6 +82,10 @@ const mutators = defineMutators(schema, {
     tx.notes.where({ tags: "x" });
     // @ts-expect-error its members are strings
     tx.notes.where({ tags: { contains: 1 } });
+    // @ts-expect-error every alternative is of columns that are there
+    tx.notes.whereAny({ title: "a" }, { titel: "a" });
+    // @ts-expect-error and of their types
+    tx.notes.where({ title: "a" }).whereAny({ title: "a" }, { votes: "3" });
     // @ts-expect-error a map is not asked for
     tx.notes.where({ meta: "x" });
     // @ts-expect-error a set has no order
@@ -88,6 +94,8 @@ const mutators = defineMutators(schema, {
     tx.notes.orderBy("title", "down");
     // @ts-expect-error rows of a live table are read by their keys
     tx.hits.where({ value: 1 });
+    // @ts-expect-error whatever is asked of them
+    tx.hits.whereAny({ value: 1 });
     tx.messages.delete(["kitchen", 3]);
     tx.hits.ref("home").increment();
     tx.hits.ref("home").set(7);
@@ -98,7 +106,7 @@ const mutators = defineMutators(schema, {
     const made: Id = tx.badges.ref("ada").generate();
     // @ts-expect-error only ids are generated
     tx.notes.ref(args.id).title.generate();
-    return void [first, some, made, titles, one, many];
+    return void [first, some, made, titles, one, anyOfMany, many];
   }),
   clear: mutator((tx) => {
     for (const { room, at } of tx.messages.range()) {

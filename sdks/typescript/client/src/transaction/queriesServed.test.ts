@@ -14,6 +14,7 @@ const schema = defineSchema({
     created: s.int(),
     done: s.bool().default(false),
     votes: s.counter(),
+    helpers: s.set(s.string()),
     weight: s.float().default(0),
   }).index("byOwner", ["owner", "created"]),
 });
@@ -22,6 +23,7 @@ const mutators = defineMutators(schema, {
   add: mutator((tx, args: { id: number; owner: string; created: number; weight?: number }) => tx.tasks.insert(args)),
   finish: mutator((tx, { id }: { id: number }) => tx.tasks.update(id, { done: true })),
   remove: mutator((tx, { id }: { id: number }) => tx.tasks.delete(id)),
+  help: mutator((tx, { id, helper }: { id: number; helper: string }) => tx.tasks.ref(id).helpers.add(helper)),
   give: mutator((tx, { id, owner }: { id: number; owner: string }) => tx.tasks.update(id, { owner })),
 });
 
@@ -74,6 +76,35 @@ describe("queries that a server answers", () => {
     tabs[0]?.goOnline();
     assert.equal(await writer.read((tx) => tx.tasks.where({ created: { gt: 15, lte: 40 } }).count()), 3);
     observations.forEach((observation) => observation.stop());
+  });
+
+  test("hold a row for as long as one of their alternatives does", async () => {
+    const [writer, reader] = [await open(), await open()];
+    for (const [id, owner] of [[31, "eve"], [32, "fay"], [33, "gus"]] as const) {
+      await writer.mutate.add({ id, owner, created: id }).until("confirmed");
+    }
+    const shown = reader.observe((tx) =>
+      tx.tasks
+        .where({ done: false })
+        .whereAny({ owner: "eve" }, { helpers: { contains: "eve" }, created: { gte: 30, lt: 40 } })
+        .orderBy("id")
+        .all()
+        .map(({ id }) => id),
+    );
+    const become = (ids: string): Promise<void> => until(ids, () => JSON.stringify(shown.state.data) === ids);
+    await become("[31]");
+    await writer.mutate.help({ id: 32, helper: "eve" }).until("confirmed");
+    await writer.mutate.help({ id: 31, helper: "eve" }).until("confirmed");
+    await become("[31,32]");
+    await writer.mutate.give({ id: 33, owner: "eve" }).until("confirmed");
+    await writer.mutate.give({ id: 31, owner: "fay" }).until("confirmed");
+    await become("[31,32,33]");
+    await writer.mutate.give({ id: 33, owner: "gus" }).until("confirmed");
+    await become("[31,32]");
+    await writer.mutate.finish({ id: 32 }).until("confirmed");
+    await become("[31]");
+    assert.equal(await reader.read((tx) => tx.tasks.where({ owner: "gus" }).whereAny().count()), 0);
+    shown.stop();
   });
 
   test("find a float by its last digit", async () => {

@@ -65,6 +65,13 @@ export type PlaceOf<T> =
 export interface Query<T> {
   /** Only rows of which this holds, and what was asked before. */
   where(conditions: Where<T>): Query<T>;
+  /**
+   * Only rows of which one of these holds, or more of them, each with all of its conditions; and what was asked before. Of none at all none holds. They choose no
+   * index: what else is asked does.
+   *
+   * @throws code `transaction`, for one that asks nothing.
+   */
+  whereAny(...alternatives: readonly Where<T>[]): Query<T>;
   /** In the order of a column, then of those that are named next. With a limit it needs an index: `table({...}).index(...)`. */
   orderBy(column: OrderColumn<T>, direction?: "asc" | "desc"): Query<T>;
   /**

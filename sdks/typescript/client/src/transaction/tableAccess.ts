@@ -53,6 +53,11 @@ export class TableAccess {
     return this.#query().where(conditions);
   }
 
+  /** A query with alternatives. */
+  whereAny(...alternatives: readonly Row[]): TableQuery {
+    return this.#query().whereAny(...alternatives);
+  }
+
   /** A query in an order. */
   orderBy(column: string, direction?: "asc" | "desc"): TableQuery {
     return this.#query().orderBy(column, direction);

@@ -43,6 +43,27 @@ test("a query says what is asked, and gives rows by column names", () => {
   assert.deepEqual(asked, [[3, { where, orderBy, limit: 20 }]]);
 });
 
+test("alternatives are each asked with all of their conditions, beside what else is asked", () => {
+  const { notes, asked } = asking();
+  const query = notes.whereAny({ title: { startsWith: "a", not: "ab" }, big: 5n }, { tags: { contains: "x" } });
+  query.where({ ratio: null }).whereAny({ title: "b", big: undefined }).whereAny().all();
+  query.all();
+  notes.where({ ratio: null }).whereAny({ big: 1n }, { big: 2n }).all();
+  const first = [
+    [
+      ["title", { startsWith: "a" }],
+      ["title", { not: "ab" }],
+      ["big", { eq: "5" }],
+    ],
+    [["tags", { contains: "x" }]],
+  ];
+  assert.deepEqual(asked, [
+    [3, { where: [["ratio", { eq: null }]], anyOf: [first, [[["title", { eq: "b" }]]], []], orderBy: [] }],
+    [3, { where: [], anyOf: [first], orderBy: [] }],
+    [3, { where: [["ratio", { eq: null }]], anyOf: [[[["big", { eq: "1" }]], [["big", { eq: "2" }]]]], orderBy: [] }],
+  ]);
+});
+
 test("values of every type go as the core reads them, and undefined asks for nothing", () => {
   const { notes, asked } = asking();
   notes.where({ big: 1n << 62n, ratio: { lt: Infinity, in: [0.1, null] }, raw: Uint8Array.of(1, 255), title: undefined, id: { eq: undefined, in: ["a"] } }).all();
@@ -132,5 +153,11 @@ test("mistakes are errors at once", () => {
   for (const asked of [new Date(), new Set(["a"]), new Map([["eq", "a"]]), ["a"], [], {}, { undefined }, ...within]) {
     assert.throws(() => notes.where({ title: asked }), { name: "TransactionError", message: /column "title"/ }, JSON.stringify(asked));
   }
-  assert.throws(() => new TableAccess({} as Scope, { ...table, live: true }).where({}), TransactionError);
+  for (const nothing of [{}, { title: undefined }]) {
+    assert.throws(() => notes.whereAny({ title: "a" }, nothing), { name: "TransactionError", message: /"notes" asks nothing/ });
+  }
+  assert.throws(() => notes.whereAny({ title: "a" }, { titel: "a" }), TransactionError);
+  const live = new TableAccess({} as Scope, { ...table, live: true });
+  assert.throws(() => live.where({}), TransactionError);
+  assert.throws(() => live.whereAny({ title: "a" }), TransactionError);
 });

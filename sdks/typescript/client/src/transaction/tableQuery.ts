@@ -14,6 +14,8 @@ type Condition = readonly [column: string, test: string, value: unknown];
 
 interface Question {
   readonly conditions: readonly Condition[];
+  /** Of each of these, one is to hold. */
+  readonly anyOf: readonly (readonly (readonly Condition[])[])[];
   readonly orderBy: readonly (readonly [string, string])[];
   readonly limit?: number;
   /** What a row has in each column by which there can be an order. */
@@ -34,7 +36,7 @@ export class TableQuery {
     scope: Scope,
     table: TableBinding,
     rowOf: (values: readonly unknown[]) => unknown,
-    question: Question = { conditions: [], orderBy: [] },
+    question: Question = { conditions: [], anyOf: [], orderBy: [] },
   ) {
     this.#scope = scope;
     this.#table = table;
@@ -43,8 +45,16 @@ export class TableQuery {
   }
 
   where(conditions: Readonly<Record<string, unknown>>): TableQuery {
-    const more = Object.entries(conditions).flatMap(([column, asked]) => this.#conditions(column, asked));
-    return this.#with({ conditions: [...this.#question.conditions, ...more] });
+    return this.#with({ conditions: [...this.#question.conditions, ...this.#all(conditions)] });
+  }
+
+  whereAny(...alternatives: readonly Readonly<Record<string, unknown>>[]): TableQuery {
+    const asked = alternatives.map((conditions) => this.#all(conditions));
+    if (asked.some((conditions) => conditions.length === 0)) {
+      // Every row would answer.
+      throw new TransactionError(`whereAny: one of the alternatives for table ${JSON.stringify(this.#table.name)} asks nothing`);
+    }
+    return this.#with({ anyOf: [...this.#question.anyOf, asked] });
   }
 
   orderBy(column: string, direction: "asc" | "desc" = "asc"): TableQuery {
@@ -90,6 +100,10 @@ export class TableQuery {
 
   #with(part: Partial<Question>): TableQuery {
     return new TableQuery(this.#scope, this.#table, this.#rowOf, { ...this.#question, ...part });
+  }
+
+  #all(conditions: Readonly<Record<string, unknown>>): Condition[] {
+    return Object.entries(conditions).flatMap(([column, asked]) => this.#conditions(column, asked));
   }
 
   #conditions(column: string, asked: unknown): Condition[] {
@@ -171,7 +185,8 @@ export function checkedLimit(rows: number): number {
 }
 
 /** Each condition by itself, so that a column can have several of one kind. */
-function json({ conditions, orderBy, limit, after }: Question): string {
-  const where = conditions.map(([column, test, value]) => [column, { [test]: value }]);
-  return JSON.stringify({ where, orderBy, limit, after });
+function json({ conditions, anyOf, orderBy, limit, after }: Question): string {
+  const each = (all: readonly Condition[]): unknown[] => all.map(([column, test, value]) => [column, { [test]: value }]);
+  const alternatives = anyOf.length > 0 ? anyOf.map((one) => one.map(each)) : undefined;
+  return JSON.stringify({ where: each(conditions), anyOf: alternatives, orderBy, limit, after });
 }

@@ -167,7 +167,7 @@ export interface ReadTable<T> {
 export type RangeRowOf<T> = T extends LiveTable<Column, infer K> ? { readonly key: K; readonly value: RowOf<T> } : RowOf<T>;
 
 /** Queries of a table of rows. */
-export type Queries<T> = Pick<Query<T>, "where" | "orderBy">;
+export type Queries<T> = Pick<Query<T>, "where" | "whereAny" | "orderBy">;
 
 export interface WriteLiveTable<T> extends ReadTable<T> {
   ref(key: KeyOf<T>): WriteRefs<T>;
