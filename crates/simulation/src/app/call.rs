@@ -142,7 +142,7 @@ pub enum Call {
         key: i64,
         owner: i64,
     },
-    /// Takes a tag from all things that have it and are somebody's.
+    /// Takes a tag from all things that have it and are somebody's, and from those of the owner with its number.
     Cull {
         tag: i64,
     },

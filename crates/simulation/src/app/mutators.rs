@@ -7,7 +7,7 @@ use iolite_values::{Cell, CellState, ColumnId, KeyRange, ListOrder, Operation, R
 
 use super::handle::{Handle, Stop, between, cell, row_key};
 use super::levels;
-use super::questions::{come_to, in_state, of_ranks, ordered, owned_by, owned_with_tag};
+use super::questions::{come_to, in_state, of_ranks, ordered, owned_by, with_tag_or_of};
 use super::{ACCOUNTS, Call, GAME, JOBS_IN_STATE, OPENING_BALANCE, SEATS, STATES};
 
 /// Runs a call's closure.
@@ -170,7 +170,7 @@ fn crown(tx: &mut dyn Handle, key: i64, owner: i64) -> Result<(), Stop> {
 }
 
 fn cull(tx: &mut dyn Handle, tag: i64) -> Result<(), Stop> {
-    for (key, _) in tx.ask(TableId::of("things"), &owned_with_tag(tag))? {
+    for (key, _) in tx.ask(TableId::of("things"), &with_tag_or_of(tag, tag))? {
         let tags = Cell { table: TableId::of("things"), row: key, column: ColumnId::of("tags") };
         tx.write(tags, Operation::Remove(Value::Int(tag)))?;
     }

@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use iolite_client::Question;
+use iolite_client::{Alternative, Question};
 use iolite_values::{CellState, ColumnId, Direction, Row, RowKey, Test, Value};
 
 /// The column that is the primary key of every table that is asked.
@@ -33,9 +33,11 @@ pub(super) fn owned_by(owner: i64) -> Question {
     asked(vec![("owner", Test::Equal(Value::Int(owner)))])
 }
 
-/// Things that have a tag and are somebody's.
-pub(super) fn owned_with_tag(tag: i64) -> Question {
-    asked(vec![("tags", Test::Contains(Value::Int(tag))), ("owner", Test::NotEqual(Value::Null))])
+/// Things that have a tag and are somebody's, and all that are this owner's.
+pub(super) fn with_tag_or_of(tag: i64, owner: i64) -> Question {
+    let tagged = vec![("tags", Test::Contains(Value::Int(tag))), ("owner", Test::NotEqual(Value::Null))];
+    let owned = vec![("owner", Test::Equal(Value::Int(owner)))];
+    Question { any_of: vec![vec![named(tagged), named(owned)]], ..asked(Vec::new()) }
 }
 
 /// Things of these owners, or of nobody.
@@ -49,9 +51,12 @@ pub(super) fn come_to(least: i64) -> Question {
 }
 
 fn asked(conditions: Vec<(&str, Test)>) -> Question {
-    let conditions = conditions.into_iter().map(|(column, test)| (column.to_owned(), test)).collect();
     let order = vec![(KEY.to_owned(), Direction::Ascending)];
-    Question { conditions, order, ..Question::default() }
+    Question { conditions: named(conditions), order, ..Question::default() }
+}
+
+fn named(conditions: Vec<(&str, Test)>) -> Alternative {
+    conditions.into_iter().map(|(column, test)| (column.to_owned(), test)).collect()
 }
 
 /// By a column, and then by the primary key.
@@ -64,7 +69,9 @@ pub(super) fn ordered(question: Question, column: &str, reverse: bool, limit: Op
 /// The rows that it asks for, of those that there are.
 pub(super) fn answer(question: &Question, rows: impl Iterator<Item = (RowKey, Row)>) -> Vec<(RowKey, Row)> {
     let satisfies = |(key, row): &(RowKey, Row)| {
-        question.conditions.iter().all(|(column, test)| holds(test, column, &value(column, key, row), row))
+        let all =
+            |asked: &Alternative| asked.iter().all(|(column, test)| holds(test, column, &value(column, key, row), row));
+        all(&question.conditions) && question.any_of.iter().all(|alternatives| alternatives.iter().any(all))
     };
     let mut answers: Vec<(RowKey, Row)> = rows.filter(satisfies).collect();
     answers.sort_by(|one, other| {
@@ -152,7 +159,9 @@ mod tests {
     fn what_was_never_written_is_null_or_the_counter_s_zero() {
         let (tagged, own) = (("tags", Operation::Insert(Value::Int(1))), ("owner", Operation::Assign(Value::Int(1))));
         let things = [row(std::slice::from_ref(&tagged)), row(&[tagged, own.clone()]), row(&[own])];
-        assert_eq!(keys(&owned_with_tag(1), &things), are(&[1]));
+        assert_eq!(keys(&with_tag_or_of(1, 0), &things), are(&[1]));
+        assert_eq!(keys(&with_tag_or_of(0, 1), &things), are(&[1, 2]));
+        assert_eq!(keys(&with_tag_or_of(0, 0), &things), are(&[]));
         assert_eq!(keys(&of_few(0), &things), are(&[0, 1, 2]));
         assert_eq!(keys(&of_few(2), &things), are(&[0]));
         assert_eq!(keys(&come_to(0), &things), are(&[0, 1, 2]));

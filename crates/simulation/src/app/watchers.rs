@@ -6,7 +6,7 @@ use super::handle::{Handle, Stop, between, cell, row_key};
 use super::levels::Weak;
 use super::mutators::{game, int};
 use super::pages::page;
-use super::questions::{come_to, in_state_from, of_few, of_ranks, ordered, owned_with_tag};
+use super::questions::{come_to, in_state_from, of_few, of_ranks, ordered, with_tag_or_of};
 use crate::random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Watcher {
             }
             Watcher::Owners { owner, tag, limit, reverse } => {
                 let few = tx.ask(TableId::of("things"), &ordered(of_few(owner), "owner", reverse, limit))?;
-                let tagged = tx.ask(TableId::of("things"), &owned_with_tag(tag))?;
+                let tagged = tx.ask(TableId::of("things"), &with_tag_or_of(tag, owner))?;
                 Ok(format!("{few:?} {tagged:?}"))
             }
             Watcher::Busy { least, limit, reverse } => {
