@@ -33,11 +33,11 @@ function statusOf({ ticket }: OwnCall, host: LeaderHost): CallStatus {
   return readCallStatus(host.callOnly((core) => core.callStatus(ticket)));
 }
 
-/** It is stored nowhere: it was called while no core was there, or could not be written. */
+/**
+ * It is not known to be stored: it was called while no core was there, or could not be written. If it is stored all the same, it is not made again. One that is
+ * wished back is made too, and then taken back by who knows of it.
+ */
 function made({ name = "", args = "null", call }: KnownMutation & { readonly call: OwnCall }, host: LeaderHost): CallStatus {
-  if (call.wish === "takeBack") {
-    return TAKEN_BACK;
-  }
   try {
     const counter = host.callOnly((core, _, wallMs) => core.mutate(name, args, call.ticket, wallMs));
     return { state: "queued", counter, status: { state: "pending", durable: false, sent: false, wouldReject: undefined } };
