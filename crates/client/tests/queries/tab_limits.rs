@@ -293,6 +293,7 @@ fn pages_of_a_tab_are_as_long_as_it_asks() {
     ]);
     let question = Question {
         conditions: vec![("owner".into(), Test::Equal(Value::from("ann")))],
+        any_of: Vec::new(),
         order: vec![("stars".into(), ASCENDING)],
         limit: Some(4),
         after: Some(after),
