@@ -16,6 +16,7 @@ mod decide;
 mod ending;
 mod feed;
 mod members;
+mod obstacles;
 mod opening;
 mod pauses;
 mod proposals;
@@ -48,6 +49,7 @@ use feed::Feed;
 pub use feed::IDLE_CLOSE_BEHIND;
 use members::Members;
 pub use members::ROUND_TRIP_MAX;
+use obstacles::Obstacles;
 use opening::Opening;
 pub use proposals::CLOCK_WINDOW;
 use proposals::Proposals;
@@ -159,6 +161,7 @@ pub struct Coordinator {
     feed: Feed,
     /// What became of proposals that the feed has not reached.
     decided: BTreeMap<ProposalId, Outcome>,
+    obstacles: Obstacles,
     /// When transactions, backups and closers want to be looked at.
     timers: Timers,
     time_limits: TimeLimits,
@@ -190,6 +193,7 @@ impl Coordinator {
             closers: closers.collect(),
             feed: Feed::default(),
             decided: BTreeMap::new(),
+            obstacles: Obstacles::default(),
             timers: Timers::default(),
             time_limits: TimeLimits::default(),
             tally: Tallied::default(),
@@ -386,6 +390,7 @@ impl Machine for Coordinator {
                 "questions carry a view of a group that is not asked"
             );
         }
+        self.obstacles.validate(position);
         assert!(self.decided.keys().all(|id| id.at > position), "what the feed has passed is remembered");
         if matches!(self.session, Session::Open { .. }) {
             assert!(self.waiting.is_empty(), "a request waits although the store is open");

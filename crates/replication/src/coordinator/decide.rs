@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use iolite_machine::Now;
+use iolite_machine::{Instant, Now};
 use iolite_store::{CommitReply, Completion, CompletionDecision, Refusal, Reply};
 use iolite_values::{Decision, Timestamp};
 
@@ -150,6 +150,7 @@ impl Coordinator {
             self.decided.insert(id, outcome);
         }
         self.forget_backup(id);
+        self.obstacles.forget(id);
         let Some(key) = self.transactions.by_proposal(id) else { return };
         let Some(transacting) = self.transactions.remove(key) else { return };
         let mut said = Said::default();
@@ -224,8 +225,8 @@ impl Coordinator {
         match said.refusal {
             Some(refusal) => self.on_refused(now, transacting, refusal),
             None => {
-                let is_busy = said.objections.iter().any(|objection| matches!(objection, Objection::Busy { .. }));
-                self.propose_soon(now, transacting, is_busy);
+                let since = self.in_the_way_since(now.instant, &said.objections);
+                self.propose_soon(now, transacting, since);
             }
         }
     }
@@ -250,9 +251,11 @@ impl Coordinator {
         }
     }
 
-    fn propose_soon(&mut self, now: Now, transacting: Transacting, is_busy: bool) {
-        let is_patient = is_busy || transacting.tries >= PROMPT_TRIES;
-        let wait = if is_patient { self.busy_wait(&transacting) } else { Duration::ZERO };
+    /// Behind what has been in the way since then, if something is.
+    fn propose_soon(&mut self, now: Now, transacting: Transacting, busy_since: Option<Instant>) {
+        let stood = busy_since.map(|since| now.instant.since(since));
+        let is_patient = stood.is_some() || transacting.tries >= PROMPT_TRIES;
+        let wait = if is_patient { self.busy_wait(&transacting, stood.unwrap_or_default()) } else { Duration::ZERO };
         self.propose_again(now, transacting, wait);
     }
 
@@ -260,7 +263,7 @@ impl Coordinator {
         match refusal {
             Refusal::TooFarAhead { limit, .. } => {
                 if transacting.floor.next_for(self.settings.id) <= limit {
-                    self.propose_soon(now, transacting, false);
+                    self.propose_soon(now, transacting, None);
                 } else {
                     self.answer(now, transacting, Reply::Refused(refusal));
                 }

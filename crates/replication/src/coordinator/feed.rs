@@ -78,6 +78,7 @@ impl Coordinator {
             let segment = self.feed.advance(to);
             self.proposals.forget_through(to);
             self.decided = self.decided.split_off(&super::close::after(to));
+            self.obstacles.forget_through(to);
             match self.opens_at {
                 None => self.emit(CoordinatorOutput::Event(Event::Feed(segment))),
                 Some(_) => self.tell_ready(),

@@ -144,6 +144,7 @@ impl Coordinator {
     fn begin_feed(&mut self, now: Now, resolved: Timestamp) {
         self.feed.begin(resolved);
         self.decided.retain(|id, _| id.at > resolved);
+        self.obstacles.forget_through(resolved);
         for (shard, closer) in &mut self.closers {
             let idle_at = closer.begin(now.instant, resolved);
             self.timers.set(idle_at, Timer::Closer(*shard));

@@ -7,6 +7,7 @@ mod feed;
 mod giving_up;
 mod levels;
 mod listing;
+mod obstacles;
 mod pieces;
 mod reading;
 mod repair;

@@ -13,15 +13,13 @@ use iolite_store::RequestId;
 use iolite_values::{Attempt, Level, Timestamp, Transaction, TransactionId};
 
 use super::Coordinator;
+use super::obstacles::pauses_after;
 use super::pauses::Pauses;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use crate::ir::Proposing;
 use crate::node::{Answer, Ask, Ballot, Objection, Proposal, ProposalId, ReplicaId, ShardId, View, Voted};
 use crate::tapir::split;
-
-/// When a proposal that met an undecided one is made again.
-pub const BUSY_PAUSES: Pauses = Pauses { first: Duration::from_micros(500), longest: Duration::from_millis(50) };
 
 /// How far ahead of the clock a proposal reaches after some retries.
 pub const RETRY_LEADS: Pauses = Pauses { first: Duration::from_micros(100), longest: Duration::from_millis(200) };
@@ -217,9 +215,9 @@ impl Coordinator {
         }
     }
 
-    /// How long to wait for an undecided proposal. No two coordinators wait alike, or they would meet again.
-    pub(super) fn busy_wait(&self, transacting: &Transacting) -> Duration {
-        BUSY_PAUSES.some_after(transacting.tries, transacting.id.at.as_u64() ^ self.settings.life.0)
+    /// How long to wait for something that has been in the way for so long. No two coordinators wait alike, or they would meet again.
+    pub(super) fn busy_wait(&self, transacting: &Transacting, stood: Duration) -> Duration {
+        pauses_after(stood).some_after(transacting.tries, transacting.id.at.as_u64() ^ self.settings.life.0)
     }
 
     pub(super) fn press_transaction(&mut self, now: Now, key: u64) {

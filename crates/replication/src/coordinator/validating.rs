@@ -13,9 +13,9 @@ use iolite_values::{Attempt, Decision, Level, Read, Timestamp, Transaction, Tran
 
 use super::Coordinator;
 use super::members::PATIENCE_MIN;
+use super::obstacles::BUSY_PAUSES;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
-use super::transactions::BUSY_PAUSES;
 use crate::node::{Ask, Invalid, ReplicaId, ShardId, View};
 use crate::tapir::split_reads;
 

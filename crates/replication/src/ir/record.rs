@@ -83,6 +83,13 @@ impl Record {
         self.iter().take_while(move |(id, _)| id.at <= through)
     }
 
+    /// The entries above `after`, at or below `through`, oldest first.
+    pub fn between(&self, after: Timestamp, through: Timestamp) -> impl Iterator<Item = (ProposalId, &Entry)> {
+        let first = ProposalId::first_at(Timestamp::from_u64(after.as_u64().saturating_add(1)));
+        let entries = self.entries.range(first..).map(|(id, entry)| (*id, entry));
+        entries.take_while(move |(id, _)| id.at <= through)
+    }
+
     pub fn len(&self) -> usize {
         self.entries.len()
     }

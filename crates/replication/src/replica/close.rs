@@ -1,6 +1,7 @@
 //! Close: nothing new is voted OK at or below a timestamp any more; and what committed there, or may yet.
 //!
-//! Invariants: the barrier is raised before the answer is made; what it says to be complete stays so after a crash, for others forget by it; an answer names every OK without outcome at or below what it closes, and every commit.
+//! Invariants: the barrier is raised before the answer is made; what it says to be complete stays so after a crash, for others forget by it; an answer names every OK without outcome at or below what it closes, and every commit; it is bounded,
+//! however long something stays undecided.
 //! Source: Iolite's own (docs/protocols/feed.md).
 
 use std::sync::Arc;
@@ -10,10 +11,12 @@ use iolite_store::{Commit, TooOld};
 use iolite_values::Timestamp;
 
 use super::Replica;
+use crate::ir::Entry;
 use crate::journal::{JournalRecord, commit_bytes};
-use crate::node::{Answer, Closed, ClosedList, Detail, Outcome, ProposalId, Undecided, View};
+use crate::node::{Answer, Closed, ClosedList, Detail, Outcome, Proposal, ProposalId, ShardId, Undecided, View};
+use crate::versions::Logged;
 
-/// One answer carries about this much, so that a coordinator that was away for long does not get everything at once.
+/// One answer carries about this much, so that a coordinator that was away for long does not get everything at once. A proposal that is only named counts as a write.
 pub const CLOSED_WRITES_MAX: usize = 4096;
 
 /// And about so many bytes: with one commit more, it fits into a message.
@@ -30,6 +33,12 @@ impl Filled {
     pub fn add(&mut self, commit: &Commit) {
         self.writes += commit.writes.len().max(1);
         self.bytes += commit_bytes(commit);
+    }
+
+    /// A proposal that did not commit, or not yet.
+    fn add_named(&mut self, participants: &[ShardId]) {
+        self.writes += 1;
+        self.bytes += size_of::<ProposalId>() + size_of_val(participants);
     }
 
     pub fn is_enough(&self) -> bool {
@@ -49,53 +58,46 @@ impl Replica {
         (self.barrier_after.max(self.complete_after), Answer::Closed(self.stretch(cursor, self.closed(), detail)))
     }
 
-    /// What is known of (cursor, end], or its beginning if that is much. Any commit's timestamp up to the barrier is a place to pause.
+    /// What is known of (cursor, end], or its beginning if that is much. The timestamp of anything that is told, up to the barrier, is a place to pause.
     fn stretch(&self, cursor: Timestamp, end: Timestamp, detail: Detail) -> Result<Closed, TooOld> {
-        let mut commits: Vec<Commit> = Vec::new();
-        let (mut committed, mut given_up) = (Vec::new(), Vec::new());
-        let mut last = cursor;
-        let mut filled = Filled::default();
-        let mut through = end.max(cursor);
-        for logged in self.versions.logged(cursor, end)? {
-            if filled.is_enough() {
-                through = last;
-                break;
-            }
-            filled.add(&logged.commit);
-            let Commit { at, transaction, writes: _ } = logged.commit;
-            last = at;
-            let id = ProposalId { at, transaction, attempt: logged.attempt };
-            if logged.is_abort {
-                given_up.push(id);
-                continue;
-            }
-            committed.push(id);
-            if detail != Detail::Names {
-                commits.push(logged.commit.clone());
-            }
-        }
-        let aborted = self
+        let mut logged = self.versions.logged(cursor, end)?.peekable();
+        let mut open = self
             .record
-            .through(through)
-            .filter(|(id, entry)| id.at > cursor && entry.outcome == Some(Outcome::Aborted));
-        Ok(Closed {
-            through,
+            .between(cursor, end)
+            .filter(|(_, entry)| is_aborted(entry) || undecided(entry).is_some())
+            .peekable();
+        let mut closed = Closed {
+            through: end.max(cursor),
             barrier: self.closed(),
             latest: self.versions.last_commit().unwrap_or_default(),
             complete: self.complete(),
-            undecided: self.undecided(cursor, through),
-            aborted: aborted.map(|(id, _)| id).collect(),
-            committed,
-            given_up,
-            commits,
-        })
-    }
-
-    /// What is prepared in (cursor, through].
-    fn undecided(&self, cursor: Timestamp, through: Timestamp) -> Vec<Undecided> {
-        let prepared = self.prepared.iter().take_while(|proposal| proposal.id.at <= through);
-        let undecided = prepared.filter(|proposal| proposal.id.at > cursor);
-        undecided.map(|own| Undecided { id: own.id, participants: own.participants.clone() }).collect()
+            undecided: Vec::new(),
+            aborted: Vec::new(),
+            committed: Vec::new(),
+            given_up: Vec::new(),
+            commits: Vec::new(),
+        };
+        let (mut filled, mut last) = (Filled::default(), cursor);
+        let next = |logged: Option<&&Logged>, open: Option<&(ProposalId, &Entry)>| {
+            let both = [logged.map(|logged| logged.commit.at), open.map(|(id, _)| id.at)];
+            both.into_iter().flatten().min()
+        };
+        while let Some(at) = next(logged.peek(), open.peek()) {
+            if filled.is_enough() {
+                closed.through = last;
+                break;
+            }
+            last = at;
+            while let Some(logged) = logged.next_if(|logged| logged.commit.at == at) {
+                filled.add(&logged.commit);
+                tell_logged(&mut closed, logged, detail);
+            }
+            while let Some((id, entry)) = open.next_if(|(id, _)| id.at == at) {
+                filled.add_named(entry.proposal.as_ref().map_or(&[][..], |proposal| &proposal.participants));
+                tell_open(&mut closed, id, entry);
+            }
+        }
+        Ok(closed)
     }
 
     pub(super) fn on_close_list(
@@ -115,5 +117,33 @@ impl Replica {
             self.closed_lists.push(list);
         }
         (self.persisted, Answer::Listed)
+    }
+}
+
+fn tell_logged(closed: &mut Closed, logged: &Logged, detail: Detail) {
+    let Commit { at, transaction, writes: _ } = logged.commit;
+    let id = ProposalId { at, transaction, attempt: logged.attempt };
+    if logged.is_abort {
+        return closed.given_up.push(id);
+    }
+    closed.committed.push(id);
+    if detail != Detail::Names {
+        closed.commits.push(logged.commit.clone());
+    }
+}
+
+fn is_aborted(entry: &Entry) -> bool {
+    entry.outcome == Some(Outcome::Aborted)
+}
+
+fn undecided(entry: &Entry) -> Option<&Arc<Proposal>> {
+    entry.proposal.as_ref().filter(|_| entry.is_prepared())
+}
+
+/// What is undecided, or aborted.
+fn tell_open(closed: &mut Closed, id: ProposalId, entry: &Entry) {
+    match undecided(entry) {
+        Some(own) => closed.undecided.push(Undecided { id, participants: own.participants.clone() }),
+        None => closed.aborted.push(id),
     }
 }

@@ -101,15 +101,19 @@ fn who_opens_the_store_is_told_of_a_barrier_that_a_crash_does_not_take_back() {
 }
 
 /// With another shard, so that it hears how the proposal ended.
+fn prepare_with_another(transaction: &iolite_values::Transaction, at: Timestamp) -> (ProposalId, Ask) {
+    let Ask::Prepare { proposal, .. } = prepare(transaction, at) else { panic!("it is a Prepare") };
+    let participants = [ShardId(0), ShardId(1)].into();
+    let proposal = Arc::new(Proposal { participants, ..(*proposal).clone() });
+    (proposal.id, Ask::Prepare { proposal, after: None })
+}
+
 #[test]
 fn a_crash_does_not_take_back_either_how_far_a_replica_alone_is_complete() {
     let mut bench = Bench::new();
     bench.close(at(1));
-    let Ask::Prepare { proposal, .. } = prepare(&add(1, 1), at(5)) else { panic!("it is a Prepare") };
-    let id = proposal.id;
-    let participants = [ShardId(0), ShardId(1)].into();
-    let proposal = Arc::new(Proposal { participants, ..(*proposal).clone() });
-    bench.ask(Ask::Prepare { proposal, after: None });
+    let (id, ask) = prepare_with_another(&add(1, 1), at(5));
+    bench.ask(ask);
     let complete = |said: Vec<Said>| match said.last() {
         Some(Said::Answer(after, Answer::Closed(Ok(closed)))) => (*after, closed.complete),
         other => panic!("{other:?}"),
@@ -157,6 +161,33 @@ fn a_long_stretch_comes_in_parts() {
         parts.push((closed.through, closed.commits.len()));
     }
     assert_eq!(parts, [(at(2), 2), (at(4), 2), (at(9), 1)]);
+}
+
+/// One stays undecided, and whatever conflicts with it is proposed again and again.
+#[test]
+fn so_does_one_in_which_much_was_aborted() {
+    let mut bench = Bench::new();
+    let (stuck, ask) = prepare_with_another(&put(1, 1), at(1));
+    bench.ask(ask);
+    let many = CLOSED_WRITES_MAX as u64 * 3 / 2;
+    for counter in 2..=many {
+        let (id, ask) = prepare_with_another(&put(counter, 1), at(counter));
+        let Ask::Prepare { proposal, after } = ask else { panic!("it is a Prepare") };
+        bench.replica.on_prepare(bench.now, proposal, after);
+        bench.replica.on_outcome(id, Outcome::Aborted, None);
+    }
+    bench.ask(prepare_with_another(&put(many + 1, 2), at(many + 1)).1);
+    let mut cursor = Timestamp::ZERO;
+    let (mut parts, mut undecided) = (Vec::new(), Vec::new());
+    while cursor < at(9_000) {
+        let Answer::Closed(Ok(closed)) = bench.answer(close(at(9_000), cursor)) else { panic!("closed") };
+        cursor = closed.through;
+        parts.push((closed.through, closed.aborted.len() + closed.undecided.len()));
+        undecided.extend(closed.undecided.iter().map(|own| own.id.at));
+    }
+    let first = CLOSED_WRITES_MAX as u64;
+    assert_eq!(parts, [(at(first), CLOSED_WRITES_MAX), (at(9_000), (many + 1 - first) as usize)]);
+    assert_eq!(undecided, [stuck.at, at(many + 1)]);
 }
 
 #[test]
