@@ -40,6 +40,10 @@ impl Replica {
     /// In a merge: whether a proposal that a fast quorum may have accepted can stand beside what committed and what was kept already. The barrier says nothing
     /// here: it governs the first validation only.
     pub(super) fn may_stand(&self, proposal: &Proposal, kept: &ProposalIndex) -> bool {
+        if self.has_committed(proposal) {
+            // In a state that was taken from another replica. It would conflict with itself.
+            return true;
+        }
         let excluded = self
             .closed_lists
             .iter()
@@ -55,9 +59,13 @@ impl Replica {
     /// may have been told of this very one, before any replica was. That its outcome was here does, for of this one it was not. And it was here, if another
     /// one committed: at or below the complete point all that committed was, and above it the records tell (docs/protocols/tapir.md, "Exactly once").
     fn is_over(&self, proposal: &Proposal) -> bool {
+        proposal.is_home && self.clients.has_completed(proposal.id.transaction)
+    }
+
+    /// Whether this very proposal committed, as far as it is here.
+    fn has_committed(&self, proposal: &Proposal) -> bool {
         let ProposalId { at, transaction, .. } = proposal.id;
-        let is_this = self.versions.logged_at(at).is_some_and(|logged| logged.commit.transaction == transaction);
-        proposal.is_home && !is_this && self.clients.has_completed(transaction)
+        self.versions.logged_at(at).is_some_and(|logged| logged.commit.transaction == transaction)
     }
 
     /// Exactly-once: what this shard knows of the transaction, if it keeps its outcome.

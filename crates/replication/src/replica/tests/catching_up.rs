@@ -9,7 +9,7 @@ use iolite_values::{CellState, Operation, Timestamp, Transaction, Value};
 use super::bench::{add, at, blind, cell, write};
 use super::group::{Trio, id_of};
 use crate::journal::JournalRecord;
-use crate::node::{Ask, Boot, Detail, Peer, ProposalId, ReplicaId, StateChunk};
+use crate::node::{Ask, Boot, Detail, Outcome, Peer, ProposalId, ReplicaId, StateChunk, Vote};
 use crate::replica::catch_up::{STATE_PAUSE_MAX, STATE_TRIES_MAX};
 use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 use crate::replica::state_transfer::STATE_CHUNK_BYTES_MAX;
@@ -97,10 +97,10 @@ fn large_commits_come_in_parts_too() {
     assert_eq!(segments.collect::<Vec<_>>(), [10, 5]);
 }
 
-/// Forgets history at the first two replicas: what is older than a second.
-fn collect(trio: &mut Trio) {
+/// Forgets history at these replicas: what is older than a second.
+fn collect(trio: &mut Trio, replicas: [usize; 2]) {
     let through = at(5_000);
-    for replica in [0, 1] {
+    for replica in replicas {
         trio.resolve(&[replica], trio.complete()[replica], through, &[]);
         for _ in 0..4 {
             let (cursor, settled, detail) = (through, through, Detail::Names);
@@ -116,7 +116,7 @@ fn who_was_away_for_longer_than_history_is_kept_takes_the_whole_state() {
     // More than a chunk of rows.
     ids.extend(commit_large_without_the_third(&mut trio, 10..18, STATE_CHUNK_BYTES_MAX / 3));
     trio.resolve(&[0, 1], Timestamp::ZERO, at(20), &ids);
-    collect(&mut trio);
+    collect(&mut trio, [0, 1]);
     assert!(trio.replicas[0].low_watermark() > Timestamp::ZERO, "some of it is forgotten");
     trio.resolve(&[2], at(20), at(5_000), &[]);
     trio.settle();
@@ -144,7 +144,7 @@ fn who_gives_its_state_keeps_its_history_meanwhile() {
     trio.resolve(&[0, 1], Timestamp::ZERO, at(2), &ids);
     let now = trio.now;
     trio.replicas[0].on_fetch_state(now, crate::node::ReplicaId(2), Vec::new());
-    collect(&mut trio);
+    collect(&mut trio, [0, 1]);
     assert_eq!(trio.replicas[0].low_watermark(), Timestamp::ZERO);
     assert!(trio.replicas[1].low_watermark() > Timestamp::ZERO);
 }
@@ -165,7 +165,7 @@ fn a_state_that_came_so_slowly_that_history_was_forgotten_meanwhile_is_asked_for
     }
     let chunk = trio.take_said();
     trio.now.instant = trio.now.instant + STATE_HELD_FOR + Duration::from_millis(1);
-    collect(&mut trio);
+    collect(&mut trio, [0, 1]);
     assert!(trio.replicas[0].low_watermark() > at(2), "it is forgotten");
     for message in chunk {
         trio.replicas[message.to.0 as usize].handle(trio.now, ReplicaInput::FromPeer(message));
@@ -187,7 +187,7 @@ fn a_giver_that_falls_silent_is_given_up_for_another() {
     let mut trio = Trio::new();
     let ids = commit_without_the_third(&mut trio, 2);
     trio.resolve(&[0, 1], Timestamp::ZERO, at(2), &ids);
-    collect(&mut trio);
+    collect(&mut trio, [0, 1]);
     trio.resolve(&[2], at(2), at(5_000), &[]);
     // The first one asked answers that its history is gone, and then nothing any more.
     let first = match trio.replicas[2].catch_up.expected_from {
@@ -261,4 +261,28 @@ fn who_says_that_it_is_complete_is_so_after_a_crash() {
         trio.ask(0, ask);
         assert_eq!(trio.answer_after.0, trio.records[0].len() as u64);
     }
+}
+
+/// A state has what committed above the giver's complete point, too. Its outcome had reached the giver alone.
+#[test]
+fn what_a_transferred_state_says_to_have_committed_does_not_conflict_with_itself_in_a_merge() {
+    let mut trio = Trio::new();
+    let before = add(1, 1);
+    trio.commit(&[0, 2], &before, at(1));
+    trio.resolve(&[0, 2], Timestamp::ZERO, at(1), &[id_of(&before, at(1))]);
+    collect(&mut trio, [0, 2]);
+    let last = add(2, 2);
+    assert_eq!(trio.prepare(&[0, 1, 2], &last, at(6_000)), [Vote::Ok; 3]);
+    trio.ask(0, Ask::Outcome { id: id_of(&last, at(6_000)), outcome: Outcome::Committed, proposal: None });
+    trio.resolve(&[1], at(1), at(5_000), &[]);
+    for _ in 0..4 {
+        trio.settle_without(Some(2));
+        trio.pass(FETCH_AGAIN_AFTER);
+    }
+    trio.settle_without(Some(2));
+    assert_eq!((trio.complete()[1], value(&trio.replicas[1], 2)), (at(5_000), Some(CellState::Counter(1))));
+    let now = trio.now;
+    trio.replicas[1].begin_view_change(now);
+    trio.settle_without(Some(0));
+    assert_eq!(trio.prepare(&[1, 2], &last, at(6_000)), [Vote::Ok; 2]);
 }
