@@ -82,6 +82,8 @@ impl Replica {
             }
         }
         for commit in commits {
+            // Like a record, it does not say whether it read anything.
+            self.reads_through = self.reads_through.max(commit.at);
             self.replay_commit(Logged::from_checkpoint(commit))?;
         }
         for record in records {

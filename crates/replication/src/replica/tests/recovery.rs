@@ -41,6 +41,16 @@ fn nothing_commits_below_a_read_after_a_restart_either() {
 }
 
 #[test]
+fn nor_after_one_that_begins_with_a_checkpoint() {
+    let mut bench = Bench::of_any_past();
+    bench.commit(&reading(1, Timestamp::ZERO, vec![read(1)], Vec::new()), at(5));
+    bench.replica.begin_checkpoint();
+    let chunks: Vec<Vec<u8>> = std::iter::from_fn(|| bench.replica.next_chunk(1)).collect();
+    bench.restart(&chunks, &[]);
+    assert_eq!(bench.prepare(&put(2, 1), at(4)), Prepared::Retry { above: at(5) });
+}
+
+#[test]
 fn an_earlier_attempt_that_commits_after_a_restart_is_the_outcome_of_all() {
     let mut bench = Bench::new();
     bench.close(at(1));
