@@ -18,7 +18,7 @@ impl Coordinator {
         }
         self.history.get_or_insert(store);
         match answer {
-            Answer::WrongStore => return self.on_wrong_store(now, store),
+            Answer::WrongStore => return self.on_wrong_store(now, Target { shard, replica: from }, store),
             Answer::Superseded { term } => return self.on_superseded(now, id, term),
             Answer::WrongEpoch(Some(group)) => return self.on_wrong_epoch(now, from, store, group),
             Answer::Ended(split) => return self.on_ended(now, &split),

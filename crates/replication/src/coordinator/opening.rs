@@ -11,22 +11,47 @@ use iolite_machine::Now;
 use iolite_store::Event;
 use iolite_values::{StoreIncarnation, Timestamp};
 
-use super::questions::Purpose;
+use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use super::{Coordinator, CoordinatorOutput, Session, lowest};
-use crate::node::{Ask, MessageId, Opened, ReplicaId, ShardId, Term};
+use crate::ir::Quorums;
+use crate::node::{Ask, Group, MessageId, Opened, ReplicaId, ShardId, Term};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
-    store: Option<StoreIncarnation>,
-    opened: BTreeMap<ShardId, BTreeMap<ReplicaId, Opened>>,
-    /// None before the term is known.
-    begun: Option<BTreeMap<ShardId, BTreeSet<ReplicaId>>>,
+    /// What replicas say, by the history that they have: nothing of two can be put together.
+    opened: BTreeMap<StoreIncarnation, AtShards>,
+    /// None before the history and the term are known.
+    begun: Option<Beginning>,
+}
+
+type AtShards = BTreeMap<ShardId, BTreeMap<ReplicaId, Opened>>;
+
+/// Registering in one history.
+#[derive(Clone, Debug)]
+struct Beginning {
+    store: StoreIncarnation,
+    by: BTreeMap<ShardId, BTreeSet<ReplicaId>>,
+    /// Those that have another history now.
+    gone: BTreeSet<Target>,
 }
 
 impl Opening {
     pub fn store(&self) -> Option<StoreIncarnation> {
-        self.store
+        self.begun.as_ref().map(|begun| begun.store)
+    }
+
+    /// Returns those that have told of another history.
+    fn hear(&mut self, from: Target, store: StoreIncarnation, opened: Opened) -> Vec<Target> {
+        for shards in self.opened.values_mut() {
+            if let Some(replicas) = shards.get_mut(&from.shard) {
+                replicas.remove(&from.replica);
+            }
+        }
+        self.opened.entry(store).or_default().entry(from.shard).or_default().insert(from.replica, opened);
+        let others = self.opened.iter().filter(|(known, _)| **known != store).flat_map(|(_, shards)| shards);
+        let others = others.flat_map(|(shard, replicas)| replicas.keys().map(|replica| (*shard, *replica)));
+        others.map(|(shard, replica)| Target { shard, replica }).collect()
     }
 }
 
@@ -64,31 +89,33 @@ impl Coordinator {
         if opening.begun.is_some() {
             return;
         }
-        if opening.store.is_some_and(|known| known != store) {
-            // A replica of another history: nothing that was heard before can be put together with it.
-            opening.opened.clear();
-        }
-        opening.store = Some(store);
-        opening.opened.entry(shard).or_default().insert(from, opened);
-        let opened = std::mem::take(&mut opening.opened);
+        let others = opening.hear(Target { shard, replica: from }, store, opened);
+        let opened = opening.opened.get(&store).cloned().unwrap_or_default();
         let is_enough = self
             .shards()
             .iter()
             .all(|shard| opened.get(shard).is_some_and(|answers| answers.len() >= self.quorums(*shard).majority()));
         let terms = opened.values().flat_map(BTreeMap::values).map(|opened| opened.term);
         let last = terms.max().unwrap_or_default();
-        if let Session::Opening(opening) = &mut self.session {
-            opening.opened = opened;
-        }
         if is_enough {
-            self.begin_term(now, last);
+            return self.begin_term(now, store, last);
+        }
+        for to in others {
+            self.open_again(now, to);
+        }
+    }
+
+    /// It may have come back with another history since it answered. There may be two for a while, so it is asked only after a pause.
+    fn open_again(&mut self, now: Now, to: Target) {
+        if !self.questions.is_any(|question| question.purpose == Purpose::Open && question.to == to) {
+            self.questions.add(now.instant, to, self.members.round_trip(to.replica), Purpose::Open, Ask::Open);
         }
     }
 
     /// Registers as the life after `last`.
-    fn begin_term(&mut self, now: Now, last: Term) {
+    fn begin_term(&mut self, now: Now, store: StoreIncarnation, last: Term) {
         let Session::Opening(opening) = &mut self.session else { return };
-        opening.begun = Some(BTreeMap::new());
+        opening.begun = Some(Beginning { store, by: BTreeMap::new(), gone: BTreeSet::new() });
         if self.term <= last {
             self.take_term(last);
         }
@@ -101,8 +128,8 @@ impl Coordinator {
     pub(super) fn on_begun(&mut self, now: Now, shard: ShardId, from: ReplicaId) {
         let Session::Opening(opening) = &mut self.session else { return };
         let Some(begun) = &mut opening.begun else { return };
-        begun.entry(shard).or_default().insert(from);
-        let begun = begun.clone();
+        begun.by.entry(shard).or_default().insert(from);
+        let begun = begun.by.clone();
         let is_enough = self
             .shards()
             .iter()
@@ -114,11 +141,12 @@ impl Coordinator {
 
     fn serve(&mut self, now: Now) {
         let Session::Opening(opening) = &self.session else { return };
-        let Some(store) = opening.store else { return };
+        let Some(store) = opening.store() else { return };
+        let opened = opening.opened.get(&store).cloned().unwrap_or_default();
         let furthest = |answers: &BTreeMap<ReplicaId, Opened>| answers.values().map(|opened| opened.complete).max();
-        let resolved = lowest(opening.opened.values().filter_map(furthest));
+        let resolved = lowest(opened.values().filter_map(furthest));
         // Whatever was acknowledged to anyone before is at or below the latest that one of any majority has.
-        let latest = opening.opened.values().flat_map(BTreeMap::values).map(|opened| opened.latest).max();
+        let latest = opened.values().flat_map(BTreeMap::values).map(|opened| opened.latest).max();
         self.questions.drop_each(|question| matches!(question.purpose, Purpose::Begin));
         self.session = Session::Open { store };
         self.proposals.begin();
@@ -155,8 +183,11 @@ impl Coordinator {
     /// it is another process under the same id.
     pub(super) fn on_superseded(&mut self, now: Now, id: MessageId, term: Term) {
         match &self.session {
-            Session::Opening(opening) if opening.begun.is_some() && self.term <= term => self.begin_term(now, term),
-            Session::Opening(_) => {}
+            Session::Opening(opening) => {
+                if let Some(store) = opening.store().filter(|_| self.term <= term) {
+                    self.begin_term(now, store, term);
+                }
+            }
             Session::Open { .. } if term > self.term => {
                 self.emit(CoordinatorOutput::Superseded { term });
             }
@@ -172,9 +203,20 @@ impl Coordinator {
         self.term_since = self.questions.last_number();
     }
 
-    pub(super) fn on_wrong_store(&mut self, now: Now, actual: StoreIncarnation) {
-        match &self.session {
+    pub(super) fn on_wrong_store(&mut self, now: Now, from: Target, actual: StoreIncarnation) {
+        let group = self.settings.shards.group(from.shard);
+        match &mut self.session {
             Session::Open { store } if *store != actual => self.open(now),
+            Session::Opening(Opening { begun: Some(begun), .. }) if begun.store != actual => {
+                begun.gone.insert(from);
+                let stays = |replica: &&ReplicaId| !begun.gone.contains(&Target { replica: **replica, ..from });
+                let has_majority =
+                    |group: &Group| group.members().iter().filter(stays).count() >= Quorums::of(group).majority();
+                // One alone may be what is left of another history.
+                if group.is_some_and(|group| !has_majority(group)) {
+                    self.open(now);
+                }
+            }
             Session::Open { .. } | Session::Opening(_) => {}
         }
     }

@@ -157,6 +157,11 @@ impl Questions {
         self.drop_all(those.collect::<Vec<_>>());
     }
 
+    /// Whether this holds for a question that is open.
+    pub fn is_any(&self, which: impl Fn(&Question) -> bool) -> bool {
+        self.open.values().any(which)
+    }
+
     pub fn message(&self, number: u64) -> Option<(Target, MessageId, Ask)> {
         let question = self.open.get(&number)?;
         Some((question.to, MessageId { life: self.life, number }, question.ask.clone()))

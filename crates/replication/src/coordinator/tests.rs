@@ -5,6 +5,7 @@ mod bench;
 mod counting;
 mod feed;
 mod giving_up;
+mod histories;
 mod levels;
 mod listing;
 mod obstacles;

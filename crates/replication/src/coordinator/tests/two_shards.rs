@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_values::{RowKey, TableId, Timestamp};
+use iolite_values::{RowKey, StoreIncarnation, TableId, Timestamp};
 
 use super::bench::{START_MICROS, STORE, opened, own_id};
 use crate::ShardMap;
@@ -52,6 +52,18 @@ impl Bench {
     }
 
     pub fn answer_in(&mut self, view: View, replica: u64, which: impl Fn(&Ask) -> bool, answer: Answer) {
+        self.answer_of(STORE, view, replica, which, answer);
+    }
+
+    /// As a replica of another history.
+    pub fn answer_of(
+        &mut self,
+        store: StoreIncarnation,
+        view: View,
+        replica: u64,
+        which: impl Fn(&Ask) -> bool,
+        answer: Answer,
+    ) {
         self.listen();
         let from = ReplicaId(replica);
         let own = self.told.iter().rev().find(|(to, message)| *to == from && which(&message.ask));
@@ -62,7 +74,7 @@ impl Bench {
             shard: shard_of(from),
             id: message.id,
             boot: Boot(1),
-            store: STORE,
+            store,
             view,
             highest: Timestamp::ZERO,
             limit: Timestamp::MAX,
