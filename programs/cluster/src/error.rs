@@ -108,11 +108,12 @@ pub enum OperatorError {
     OtherSplit { shard: u32 },
     #[error(
         "shard {shard} was split, but within {within:?} none of its replicas {replicas} was told that all of the parts have begun. Do not turn them off; \
-         start those that do not run, and give the same command again"
+         start those that do not run, replace those that are lost, and give the same command again"
     )]
     Needed { shard: u32, replicas: String, within: Duration },
     #[error(
-        "the group of shard {shard} was chosen, but the replicas {missing} do not take part within {within:?}. Nobody may be turned off until they do:          start what does not run, and give the same command again"
+        "the group of shard {shard} was chosen, but the replicas {missing} do not take part within {within:?}. Nobody may be turned off until a majority \
+         does, and all that run: start what does not run, and give the same command again"
     )]
     NotTakingPart { shard: u32, missing: String, within: Duration },
 }

@@ -18,6 +18,7 @@ mod ports;
 mod readiness;
 mod reports;
 mod shape;
+mod taking_part;
 mod wiring;
 
 pub use error::{ClusterError, OperatorError};

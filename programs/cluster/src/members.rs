@@ -1,8 +1,8 @@
 //! Changing the groups of a local cluster that runs: making the replicas that join, and turning those off that have left.
 //!
 //! Invariants:
-//! - who leaves is stopped only once all of the group that follows take part in it;
-//! - the number of a replica that is gone is not used again.
+//! - who leaves is stopped only once a majority of the group that follows takes part in it, with all of it that answer;
+//! - the number of a replica that is gone is not used again, and none that may have promised something is made anew.
 //!
 //! What is cut off goes on where it was by the same command: replicas that were made and are of no group yet are used first.
 
@@ -184,6 +184,12 @@ impl LocalCluster {
         Ok(joining)
     }
 
+    /// Those of the replicas whose folders are there.
+    fn made(&self, replicas: &[u64]) -> Vec<u64> {
+        let folder = |number| self.folder().join(NodeRole::Store(ReplicaId(number)).to_string());
+        replicas.iter().copied().filter(|number| LocalNode::is_made(&folder(*number))).collect()
+    }
+
     /// Writes what is to be split where into the cluster's file, with new replicas, as many for each part as the shard has. Returns the shard; what
     /// was planned before goes on.
     fn plan_split(&self, at: &Begins, file: &mut ClusterFile) -> Result<u32, ClusterError> {
@@ -224,7 +230,12 @@ impl LocalCluster {
         self.write(&file)?;
         let split = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();
         let parts = [split.lower.replicas, split.upper.replicas].concat();
-        let mut joining = if split.done { Joining::default() } else { self.make_and_start(&parts, program)? };
+        let mut joining = match split.done {
+            true => Joining::default(),
+            // Who is not there any more has lost its disk, and is replaced by a change of the part's group.
+            false if operator.has_chosen_split(shard).await? => self.make_and_start(&self.made(&parts), program)?,
+            false => self.make_and_start(&parts, program)?,
+        };
         joining.beside(operator.split(shard)).await?;
         Ok(if split.done { Vec::new() } else { parts.into_iter().map(|id| NodeRole::Store(ReplicaId(id))).collect() })
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - a group is changed only to one of which a majority answers and has what the shard has: a group that never comes up would be waited for for ever;
-//! - the cluster's description tells of a group only once it was chosen, and takes part;
+//! - the cluster's description tells of a group only once it was chosen, and has begun: a majority takes part;
 //! - what somebody else writes into a description that is in etcd meanwhile stays there.
 //!
 //! What is cut off is done by the same command again: it begins with what the replicas say.
@@ -28,6 +28,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::OperatorError;
 use crate::ability::{Ability, Inability};
 use crate::reports::{Reports, replicas_of, reports_of};
+use crate::taking_part::waited_for;
 
 /// Who changes groups is a coordinator, like a gateway: its number is the last one, and `gateway-4095` the name in its certificate.
 pub fn operator_id() -> CoordinatorId {
@@ -98,8 +99,8 @@ impl Operator {
         reports_of(&self.client, replicas).await
     }
 
-    /// Brings the file up to the groups that the replicas know, and returns it: a command before may have been cut off. Each of these groups takes
-    /// part then.
+    /// Brings the file up to the groups that the replicas know, and returns it: a command before may have been cut off. Each of these groups has
+    /// begun then.
     ///
     /// # Errors
     /// [`OperatorError`].
@@ -153,7 +154,7 @@ impl Operator {
         }
     }
 
-    /// Writes into the description that a group takes part, unless a later one is in it.
+    /// Writes into the description that a group has begun, unless a later one is in it.
     async fn note(&self, group: &Group) -> Result<ClusterFile, OperatorError> {
         let shard = group.shard.0;
         self.edit(|file| {
@@ -218,13 +219,10 @@ impl Operator {
 
     async fn expect_taking_part(&self, group: &Group) -> Result<(), OperatorError> {
         self.wait_until(group.members(), |reports| {
-            let takes_part = |id: &&ReplicaId| {
-                reports.get(*id).is_some_and(|report| report.takes_part && report.group.epoch >= group.epoch)
-            };
-            let missing: Vec<ReplicaId> = group.members().iter().filter(|id| !takes_part(id)).copied().collect();
             let (shard, within) = (group.shard.0, self.within);
-            let error = || OperatorError::NotTakingPart { shard, missing: numbers(&missing), within };
-            (!missing.is_empty()).then(error)
+            let error =
+                |missing: Vec<ReplicaId>| OperatorError::NotTakingPart { shard, missing: numbers(&missing), within };
+            waited_for(group, reports).map(error)
         })
         .await
     }
@@ -244,7 +242,7 @@ impl Operator {
             let parent = group_of(&file, shard)?;
             let parts = [split.lower().members(), split.upper().members()].concat();
             let reports = self.reports_of(&[parent.members(), &parts[..]].concat()).await?;
-            if !reports.values().any(|report| report.split.as_ref() == Some(&split)) {
+            if !is_chosen(&split, &reports) {
                 if parent != *split.parent() {
                     return Err(OperatorError::OtherParent { shard });
                 }
@@ -253,8 +251,10 @@ impl Operator {
                     self.expect_split(&split).await?;
                 }
             }
-            self.expect_taking_part(split.lower()).await?;
-            self.expect_taking_part(split.upper()).await?;
+            // A part may have another group by now: one of its replicas was lost, and replaced.
+            for part in [split.lower(), split.upper()] {
+                self.expect_taking_part(&group_of(&file, part.shard.0)?).await?;
+            }
             self.expect_unneeded(&file, shard).await?;
             file = self
                 .edit(|file| {
@@ -264,6 +264,18 @@ impl Operator {
                 .await?;
         }
         Ok(file)
+    }
+
+    /// Whether a replica says that the split of the cluster's file was chosen. All replicas of its parts were made before.
+    ///
+    /// # Errors
+    /// [`OperatorError`].
+    pub async fn has_chosen_split(&self, shard: u32) -> Result<bool, OperatorError> {
+        let mut file = self.file().await?;
+        let place = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();
+        let split = split_of(&place).map_err(OperatorError::Problem)?;
+        let reports = self.reports_of(&replicas_of(&file)).await?;
+        Ok(is_chosen(&split, &reports))
     }
 
     /// A part needs all of its replicas, for a majority has to come up, and nobody can undo a split.
@@ -302,6 +314,10 @@ impl Operator {
         })
         .await
     }
+}
+
+fn is_chosen(split: &Split, reports: &Reports) -> bool {
+    reports.values().any(|report| report.split.as_ref() == Some(split))
 }
 
 /// Whether one of them was told that no replica that keeps a shard needs them. Where nobody answers, nothing is known.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use folder::{PATIENCE, PROGRAM};
-use iolite_cluster::Signal;
+use iolite_cluster::{LocalNode, Signal};
 use marks::{Marking, open};
 use up::Up;
 
@@ -105,18 +105,38 @@ fn a_change_that_would_stop_a_shard_is_refused_and_one_that_was_cut_off_goes_on(
     assert_eq!(up.names(), ["store-1", "store-2", "store-3", "store-4", "store-5"]);
 }
 
+/// The group that takes the place of the first one has the other in it, which is silent for ever.
+#[test]
+fn of_two_replicas_that_are_lost_one_is_replaced_after_the_other() {
+    let up = Up::start("two-lost", &["--replicas", "5"]);
+    for name in ["store-3", "store-4"] {
+        let lost = up.node(name);
+        up.kill(&lost);
+        std::fs::remove_dir_all(lost.data()).expect("it is there");
+    }
+    up.run(&["replace", "store-3", "--within", "30"]);
+    assert_eq!(up.names(), ["store-0", "store-1", "store-2", "store-4", "store-5"]);
+    up.run(&["replace", "store-4", "--within", "30"]);
+    assert_eq!(up.names(), ["store-0", "store-1", "store-2", "store-5", "store-6"]);
+}
+
 /// `iolite shard` with these arguments: whether it succeeded, and what it said of errors.
 fn shard(arguments: &[&str]) -> (bool, String) {
     let output = Command::new(PROGRAM).arg("shard").args(arguments).output().expect("the program can be run");
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Of all replicas that answer.
-fn epochs(folder: &str) -> Vec<u64> {
-    let output =
-        Command::new(PROGRAM).args(["shard", "status", "--data", folder]).output().expect("the program can be run");
-    let text = String::from_utf8(output.stdout).expect("a text");
-    text.lines().filter_map(|line| line.split_whitespace().nth(3)?.parse().ok()).collect()
+/// Stops a replica as soon as it is there and runs.
+fn stand_still(up: &Up, name: &str) -> LocalNode {
+    let begun = Instant::now();
+    loop {
+        let cluster = up.cluster();
+        let made = cluster.nodes().iter().find(|node| node.role.to_string() == name);
+        if let Some(node) = made.filter(|node| node.signal(Signal::STOP).expect("it can be stopped")) {
+            return node.clone();
+        }
+        assert!(begun.elapsed() < PATIENCE, "there is no {name}");
+    }
 }
 
 /// Without this it would be as if the replicas were silent, for as long as a step may take.
@@ -124,19 +144,16 @@ fn epochs(folder: &str) -> Vec<u64> {
 fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
     let up = Up::start("operators", &[]);
     let folder = up.path().to_str().expect("a text");
-    // The change is waited for until all of the new group take part, and one of them stands still.
-    let cluster = up.cluster();
-    let stands = cluster.nodes().iter().find(|node| node.role.to_string() == "store-2").expect("it is a member");
-    stands.signal(Signal::STOP).expect("it runs");
     let begin = |arguments: &[&str]| {
         let mut command = up.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program can be run")
     };
+    // A change waits for the replica that is new, and that stands still. So that it does before it has what the others have, another one does, too, and each
+    // look at the replicas takes its time.
+    let slow = up.node("store-2");
+    slow.signal(Signal::STOP).expect("it runs");
     let interrupted = begin(&["replace", "store-0"]);
-    let begun = Instant::now();
-    while !up.names().contains(&"store-3".to_owned()) {
-        assert!(begun.elapsed() < PATIENCE, "it makes no replica");
-    }
+    let stands = stand_still(&up, "store-3");
     let sent = Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()), "it is there");
     let ended = interrupted.wait_with_output().expect("it was started");
@@ -152,23 +169,20 @@ fn an_operator_is_told_that_another_one_works_and_why_links_are_refused() {
     let done = looked_at.wait_with_output().expect("it was started");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 
-    stands.signal(Signal::STOP).expect("it runs");
     let mut first = begin(&["replace", "store-1"]);
+    let stands = stand_still(&up, "store-4");
     let begun = Instant::now();
-    // It has chosen the group, so that the other one has something to change.
-    while !epochs(folder).contains(&2) {
-        assert!(begun.elapsed() < PATIENCE, "it chooses no group");
-    }
     while first.try_wait().expect("it was started").is_none() {
         assert!(begun.elapsed() < PATIENCE, "it goes on beside the others");
-        // The later one of the two goes on, for long enough to come up: it has to hear of the group that the first has chosen.
-        shard(&["change", "--data", folder, "--shard", "0", "--replicas", "1,2,3", "--within", "6"]);
+        // The later one of the two goes on. It waits for the same replica, for long enough to come up.
+        shard(&["change", "--data", folder, "--shard", "0", "--replicas", "2,3,4", "--within", "6"]);
     }
     let ended = first.wait_with_output().expect("it was started");
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(!ended.status.success() && said.contains("another command works as gateway-4095"), "{said}");
 
     stands.signal(Signal::CONT).expect("it is there");
+    slow.signal(Signal::CONT).expect("it is there");
 
     let own = |name: &str| up.path().join("operator").join(name).to_str().expect("a text").to_owned();
     let certificate = |arguments: &[&str]| {
