@@ -136,6 +136,8 @@ struct Disk {
     ended: VecDeque<(PersistId, Counter)>,
     /// Ends that are told once they are stored.
     untold: VecDeque<Ended>,
+    /// The batch with which everything is stored that ended in the history before.
+    ends_before_history: PersistId,
     /// Rows that changed since they were last stored, and the interests as they were stored.
     changed_rows: BTreeSet<RowId>,
     stored_interests: BTreeSet<Interest>,

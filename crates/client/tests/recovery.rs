@@ -10,7 +10,7 @@ use std::time::Duration;
 use harness::{Harness, Stop, at, config, hits, key, note, note_row, notes};
 use iolite_client::{Client, Closed, Connection, Input, MutationStatus, OpenError, Output, RunOf, View};
 use iolite_machine::Machine;
-use iolite_values::{Attempt, CellState, KeyRange, Operation, Row, Schema, Value, Write};
+use iolite_values::{Attempt, CellState, Counter, KeyRange, Operation, Row, Schema, Value, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Outcome, Snapshot, Verdict};
 
 #[test]
@@ -361,4 +361,25 @@ fn nobody_waits_for_rows_to_be_on_the_disk_and_everybody_for_a_call() {
     assert_eq!(std::mem::take(&mut harness.awaited), [false]);
     harness.mutate("hit");
     assert!(harness.awaited[0], "it is not sent before");
+}
+
+/// A crash brings back what was confirmed in a history that is lost, until that is stored, and it would be sent then, behind what was called after it.
+#[test]
+fn nothing_is_sent_to_another_history_before_what_ended_in_the_last_one_is_stored() {
+    let mut harness = Harness::new();
+    harness.mutator("hit", |tx| Ok(tx.write(hits(1), Operation::Add(1))?));
+    harness.connect();
+    let first = harness.mutate("hit");
+    let second = harness.mutate("hit");
+    harness.holds_back = true;
+    let change = Write { cell: hits(1), operation: Operation::Add(1) };
+    harness.decide(first, 1, 10, vec![change], Verdict::Committed(at(10)));
+    harness.disconnect();
+    harness.take_submits();
+    harness.link();
+    harness.welcome(2);
+    assert_eq!(harness.take_submits().len(), 0, "a crash brings the first one back");
+    harness.take_held_back();
+    let submitted: Vec<Counter> = harness.take_submits().iter().map(|submit| submit.counter).collect();
+    assert_eq!(submitted, [second]);
 }

@@ -78,6 +78,10 @@ impl Client {
             self.changed = Changed::Everything;
             self.queue.history_lost();
             self.restart_tabs();
+            if self.store.is_some() {
+                self.disk.due = true;
+                self.disk.ends_before_history = self.disk.last.next();
+            }
             self.store = Some(welcome.store);
             self.compare_due = true;
         }
@@ -191,6 +195,10 @@ impl Client {
     pub(super) fn submit(&mut self) -> bool {
         // Before the first batch is stored, a restart would number its attempts as this life does.
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
+            return false;
+        }
+        // Of what was confirmed in another history this one knows nothing: what a crash brings back of it would take effect here, after what is sent now.
+        if self.disk.done < self.disk.ends_before_history {
             return false;
         }
         if self.queue.entries().next().is_some_and(|first| self.may_come_back_before(first.counter())) {

@@ -29,6 +29,7 @@ impl Disk {
             due: false,
             ended: VecDeque::new(),
             untold: VecDeque::new(),
+            ends_before_history: PersistId::START,
             changed_rows: unused,
             stored_interests,
             stores_cache,
