@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use iolite_replication::journal::JournalRecord;
 use iolite_replication::node::{ProposalId, ShardId};
 use iolite_replication::{Logged, decisions};
 use iolite_values::{Attempt, ClientId, Level, StoreIncarnation, Timestamp, TransactionId, Write};
@@ -112,11 +113,11 @@ impl Commits {
 /// aborts.
 fn decided(store: &StoreHistory) -> Result<BTreeMap<ProposalId, Option<Vec<Write>>>, Violation> {
     let mut parts: BTreeMap<(ProposalId, ShardId), Logged> = BTreeMap::new();
-    let mut aborted = BTreeSet::new();
+    let mut aborted: BTreeMap<ProposalId, BTreeSet<ShardId>> = BTreeMap::new();
     for own in store.of_disks() {
         for (id, logged) in decisions(own.journal.values()) {
             let Some(logged) = logged else {
-                aborted.insert(id);
+                aborted.entry(id).or_default().insert(own.shard);
                 continue;
             };
             let known = parts.entry((id, own.shard)).or_insert_with(|| logged.clone());
@@ -126,10 +127,12 @@ fn decided(store: &StoreHistory) -> Result<BTreeMap<ProposalId, Option<Vec<Write
             }
         }
     }
+    let elsewhere = Elsewhere::of(store);
     let mut decided: BTreeMap<ProposalId, Option<Vec<Write>>> = BTreeMap::new();
-    for ((id, _), logged) in parts {
-        if aborted.contains(&id) {
-            let what = format!("{id:?} was committed and aborted");
+    for ((id, shard), logged) in parts {
+        let aborted = aborted.get(&id).into_iter().flatten();
+        if let Some(other) = aborted.filter(|other| !elsewhere.is(id, shard, **other)).min() {
+            let what = format!("{id:?} was committed by {shard:?} and aborted by {other:?}");
             return Err(Violation::new(Invariant::ExactlyOnce, what));
         }
         let whole = decided.entry(id).or_insert_with(|| (!logged.is_abort).then(Vec::new));
@@ -141,6 +144,44 @@ fn decided(store: &StoreHistory) -> Result<BTreeMap<ProposalId, Option<Vec<Write
         }
     }
     Ok(decided)
+}
+
+/// Proposals that look like others of the same name. A shard that ends aborts what comes late, above all that anybody closes. A later life of the
+/// coordinator does not know of it, and may propose the same at the same place to the shard's parts: it is the first one above what they begin with.
+struct Elsewhere {
+    ended: BTreeSet<ShardId>,
+    participants: BTreeMap<(ProposalId, ShardId), Vec<ShardId>>,
+}
+
+impl Elsewhere {
+    fn of(store: &StoreHistory) -> Elsewhere {
+        let mut found = Elsewhere { ended: BTreeSet::new(), participants: BTreeMap::new() };
+        for own in store.of_disks() {
+            for record in own.journal.values() {
+                let entries = match record {
+                    JournalRecord::Split(_) => {
+                        found.ended.insert(own.shard);
+                        continue;
+                    }
+                    JournalRecord::Entry(entry) => std::slice::from_ref(entry),
+                    JournalRecord::Master(part) => &part.entries,
+                    _ => continue,
+                };
+                for entry in entries {
+                    if let Some(proposal) = &entry.proposal {
+                        found.participants.insert((entry.id, own.shard), proposal.participants.to_vec());
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether what `other` aborted is not what `shard` committed.
+    fn is(&self, id: ProposalId, shard: ShardId, other: ShardId) -> bool {
+        let takes_part = self.participants.get(&(id, shard)).is_none_or(|all| all.contains(&other));
+        self.ended.contains(&other) && !takes_part && shard != other
+    }
 }
 
 impl History {
