@@ -454,4 +454,5 @@ fn an_end_that_only_a_gateway_was_told_has_to_be_recorded() {
 mod levels;
 mod queries;
 mod room;
+mod splits;
 mod texts;
