@@ -83,9 +83,11 @@ impl Client {
         }
     }
 
-    /// Whether a crash may bring back what was called before a mutation: it would be sent then, after that one.
+    /// Whether a crash may bring back what was called before a mutation: it would be sent then, after that one. What was confirmed takes no effect again, but for
+    /// another history that knows nothing of it.
     pub(super) fn may_come_back_before(&self, counter: Counter) -> bool {
-        self.disk.untold.iter().any(|ended| ended.mutation.counter < counter)
+        let other_history = self.disk.done < self.disk.ends_before_history;
+        other_history || self.disk.untold.iter().any(|ended| ended.mutation.counter < counter)
     }
 
     /// Whether the call of a ticket has ended, and its end waits for the disk.

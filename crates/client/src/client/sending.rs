@@ -197,10 +197,6 @@ impl Client {
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
-        // Of what was confirmed in another history this one knows nothing: what a crash brings back of it would take effect here, after what is sent now.
-        if self.disk.done < self.disk.ends_before_history {
-            return false;
-        }
         if self.queue.entries().next().is_some_and(|first| self.may_come_back_before(first.counter())) {
             return false;
         }
