@@ -450,8 +450,3 @@ fn reached_by(count: usize, points: impl Iterator<Item = Timestamp>) -> Option<T
 fn just_before(at: Timestamp) -> Timestamp {
     Timestamp::from_u64(at.as_u64().saturating_sub(1))
 }
-
-/// Sorts below every proposal above `through`, and not below those at or below it.
-pub(super) fn after(through: Timestamp) -> ProposalId {
-    ProposalId::first_at(Timestamp::from_u64(through.as_u64().saturating_add(1)))
-}

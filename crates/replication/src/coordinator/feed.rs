@@ -10,7 +10,7 @@ use iolite_store::{Commit, Event, Segment};
 use iolite_values::{Timestamp, TransactionId};
 
 use super::{Coordinator, CoordinatorOutput, Session, lowest};
-use crate::node::ShardId;
+use crate::node::{ProposalId, ShardId};
 
 /// Without demand, this much of the recent past stays open, for proposals of slower clocks and links.
 pub const IDLE_CLOSE_BEHIND: Duration = Duration::from_millis(100);
@@ -77,7 +77,7 @@ impl Coordinator {
         if to > self.feed.position {
             let segment = self.feed.advance(to);
             self.proposals.forget_through(to);
-            self.decided = self.decided.split_off(&super::close::after(to));
+            self.decided = self.decided.split_off(&ProposalId::first_above(to));
             self.obstacles.forget_through(to);
             match self.opens_at {
                 None => self.emit(CoordinatorOutput::Event(Event::Feed(segment))),

@@ -12,7 +12,6 @@ use iolite_machine::Instant;
 use iolite_values::Timestamp;
 
 use super::Coordinator;
-use super::close::after;
 use super::pauses::Pauses;
 use crate::node::{Objection, ProposalId};
 
@@ -34,7 +33,7 @@ impl Obstacles {
     }
 
     pub fn forget_through(&mut self, through: Timestamp) {
-        self.since = self.since.split_off(&after(through));
+        self.since = self.since.split_off(&ProposalId::first_above(through));
     }
 
     /// # Panics

@@ -85,8 +85,7 @@ impl Record {
 
     /// The entries above `after`, at or below `through`, oldest first.
     pub fn between(&self, after: Timestamp, through: Timestamp) -> impl Iterator<Item = (ProposalId, &Entry)> {
-        let first = ProposalId::first_at(Timestamp::from_u64(after.as_u64().saturating_add(1)));
-        let entries = self.entries.range(first..).map(|(id, entry)| (*id, entry));
+        let entries = self.entries.range(ProposalId::first_above(after)..).map(|(id, entry)| (*id, entry));
         entries.take_while(move |(id, _)| id.at <= through)
     }
 

@@ -19,6 +19,11 @@ impl ProposalId {
     pub fn first_at(at: Timestamp) -> ProposalId {
         ProposalId { at, transaction: TransactionId::default(), attempt: Attempt(0) }
     }
+
+    /// Sorts below every proposal above `through`, and not below those at or below it.
+    pub fn first_above(through: Timestamp) -> ProposalId {
+        ProposalId::first_at(Timestamp::from_u64(through.as_u64().saturating_add(1)))
+    }
 }
 
 /// What it makes of this shard, if it commits.
