@@ -6,7 +6,6 @@
 //! Source: Iolite's own (docs/protocols/gateway.md, "Queries").
 
 mod candidates;
-mod known;
 mod turnover;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,10 @@
 //! Source: Diamond's validation matrix (Zhang 2017, Table 3.4), refined by type. Lists: docs/protocols/operations.md.
 
 mod entering;
+mod known;
 
 pub use entering::may_bring;
+pub use known::KnownRow;
 
 use crate::{Element, Operation, Read, Write};
 

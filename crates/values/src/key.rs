@@ -38,6 +38,11 @@ pub(crate) const ESCAPE: u8 = 0xff;
 /// No value begins with it: behind a tuple, it makes a bound that all extensions of the tuple sort below.
 pub(crate) const ABOVE_ALL: u8 = 0xff;
 
+/// What all extensions of a tuple sort below.
+pub(crate) fn above(tuple: &[u8]) -> Arc<[u8]> {
+    tuple.iter().copied().chain([ABOVE_ALL]).collect()
+}
+
 impl RowKey {
     pub const MAX_BYTES: usize = 1024;
 
@@ -148,8 +153,7 @@ impl KeyRange {
             return Ok(KeyRange::all());
         }
         let key = RowKey::new(values)?;
-        let upper: Vec<u8> = key.0.iter().copied().chain([ABOVE_ALL]).collect();
-        Ok(KeyRange { lower: key.0, upper: Some(upper.into()) })
+        Ok(KeyRange { upper: Some(above(&key.0)), lower: key.0 })
     }
 
     pub fn contains(&self, key: &RowKey) -> bool {

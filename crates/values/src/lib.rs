@@ -23,7 +23,7 @@ mod transaction;
 mod value;
 
 pub use cell::{Cell, Element, Interest, Read};
-pub use conflict::{Commutativity, commutativity, disturbs, may_bring, observes, writes_commute};
+pub use conflict::{Commutativity, KnownRow, commutativity, disturbs, may_bring, observes, writes_commute};
 pub use footprint::{apply_and_count, row_footprint};
 pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
 pub use index_key::{IndexKey, IndexRange};

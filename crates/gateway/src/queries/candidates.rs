@@ -7,9 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{ColumnId, Field, IndexKey, KeyRange, Query, Row, RowKey, TableId};
+use iolite_values::{ColumnId, Field, IndexKey, KeyRange, KnownRow, Query, Row, RowKey, TableId};
 
-use super::known::Known;
 use super::{Place, QueryId};
 use crate::index::ranges::RangeIndex;
 
@@ -87,7 +86,7 @@ impl Candidates {
     }
 
     /// Which may select a row since these writes to it, though not all of it is known.
-    pub fn of_writes<'a>(&'a self, place: &'a Place, known: &'a Known) -> impl Iterator<Item = QueryId> + 'a {
+    pub fn of_writes<'a>(&'a self, place: &'a Place, known: &'a KnownRow<'a>) -> impl Iterator<Item = QueryId> + 'a {
         let of_table = self.alike.get(&place.0).into_iter().flatten();
         let touched =
             of_table.filter(|(shape, _)| shape.live || shape.columns.iter().any(|own| known.is_written(*own)));

@@ -7,9 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::Commit;
-use iolite_values::{Read, Row, Write, disturbs};
+use iolite_values::{KnownRow, Read, Row, Write, disturbs};
 
-use super::known::Known;
 use super::{Place, Queries, QueryId, apply_all, whole_after};
 use crate::index::Target;
 
@@ -56,7 +55,7 @@ impl Queries {
 
     fn may_enter_any(&self, place: &Place, writes: &[Write]) -> bool {
         let answered = self.answers.get(place);
-        self.candidates.of_writes(place, &Known::of(writes)).any(|id| {
+        self.candidates.of_writes(place, &KnownRow::of(writes)).any(|id| {
             self.note_look();
             let may_enter = || {
                 let own = self.followed.get(&id)?;

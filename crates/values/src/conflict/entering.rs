@@ -5,16 +5,17 @@
 //! satisfying, for nothing is known of it; and so does what is set by an operation whose effect rests on what was there.
 //! Invariant: a row that was no answer before the writes and is one after them is found, whatever it held.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::known::KnownRow;
 use crate::index_key::{encode_indexed, fixed_values, has_some_with};
 use crate::query::{AnyOf, Condition, Field, Query, Test};
-use crate::{Cell, ColumnId, Operation, Row, RowKey, Value, Write};
+use crate::{Cell, RowKey, Write};
 
 /// The rows that may come in by these writes of one transaction.
 pub fn may_bring<'a>(query: &Query, writes: &'a [Write]) -> impl Iterator<Item = &'a RowKey> {
     let concerns = |cell: &Cell| cell.table == query.table && query.keys.contains(&cell.row);
-    let mut rows: BTreeMap<&RowKey, Known<'_>> = BTreeMap::new();
+    let mut rows: BTreeMap<&RowKey, KnownRow<'_>> = BTreeMap::new();
     for write in writes.iter().filter(|write| concerns(&write.cell)) {
         rows.entry(&write.cell.row).or_default().take(write);
     }
@@ -24,20 +25,6 @@ pub fn may_bring<'a>(query: &Query, writes: &'a [Write]) -> impl Iterator<Item =
 /// Whether any row may come in by them.
 pub(super) fn may_bring_any(query: &Query, writes: &[Write]) -> bool {
     may_bring(query, writes).next().is_some()
-}
-
-/// What is known of a row from a transaction's writes to it alone.
-#[derive(Default)]
-struct Known<'a> {
-    /// As far as it is known.
-    row: Row,
-    /// The row was created or deleted, so all of it is known.
-    whole: bool,
-    set: BTreeSet<ColumnId>,
-    /// Changed, and it is not known to what.
-    changed: BTreeSet<ColumnId>,
-    /// Of sets of which not all is known.
-    members: BTreeMap<(ColumnId, &'a Value), bool>,
 }
 
 /// What the writes do to one thing that the query asks.
@@ -60,37 +47,7 @@ impl Effect {
     }
 }
 
-impl<'a> Known<'a> {
-    fn take(&mut self, write: &'a Write) {
-        let (column, operation) = (write.cell.column, &write.operation);
-        match operation {
-            Operation::Create | Operation::Delete if column == ColumnId::ROW => {
-                *self = Known { row: std::mem::take(&mut self.row), whole: true, ..Known::default() };
-                // Whatever it held, it holds nothing now.
-                let _ = self.row.apply(column, operation);
-            }
-            Operation::Put(_) | Operation::Assign(_) | Operation::PutTotal(_) => self.apply(column, operation),
-            _ if self.whole || self.set.contains(&column) => self.apply(column, operation),
-            Operation::Insert(member) => drop(self.members.insert((column, member), true)),
-            Operation::Remove(member) => drop(self.members.insert((column, member), false)),
-            Operation::Create
-            | Operation::Delete
-            | Operation::Add(_)
-            | Operation::Append { .. }
-            | Operation::SetAt { .. }
-            | Operation::PutEntry { .. }
-            | Operation::RemoveEntry { .. }
-            | Operation::Edit(_) => drop(self.changed.insert(column)),
-        }
-    }
-
-    fn apply(&mut self, column: ColumnId, operation: &Operation) {
-        self.changed.remove(&column);
-        self.set.insert(column);
-        // An operation of another type changes nothing, here as in the store.
-        let _ = self.row.apply(column, operation);
-    }
-
+impl KnownRow<'_> {
     fn may_enter(&self, query: &Query, key: &RowKey) -> bool {
         let exists = !self.whole || self.row.exists() || query.live && !self.row.is_empty();
         let begins = query.live || self.whole;
@@ -162,10 +119,6 @@ impl<'a> Known<'a> {
             (true, true) => Effect::MaySatisfy,
             (true, false) => Effect::None,
         }
-    }
-
-    fn is_known(&self, column: ColumnId) -> bool {
-        self.whole || self.set.contains(&column)
     }
 }
 

@@ -3,11 +3,10 @@
 //! Invariant: every answer stands there, for the range of its index and its conditions say so; other rows may, too.
 
 use std::ops::Bound;
-use std::sync::Arc;
 
 use super::{Field, Query, Test};
 use crate::index_key::{fixed_values, split_value};
-use crate::key::{ABOVE_ALL, STRING, encode_escaped};
+use crate::key::{ABOVE_ALL, STRING, above, encode_escaped};
 use crate::{IndexKey, IndexRange, KeyRange};
 
 impl Query {
@@ -97,8 +96,4 @@ fn behind(prefix: &[u8], range: &KeyRange) -> KeyRange {
         None => Some(above(prefix)),
     };
     KeyRange { lower: [prefix, &range.lower].concat().into(), upper }
-}
-
-fn above(bytes: &[u8]) -> Arc<[u8]> {
-    bytes.iter().copied().chain([ABOVE_ALL]).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{IndexRange, KeyRange, Read, TableId, Value, disturbs, observes};
+use crate::{ColumnId, IndexRange, KeyRange, Operation, Read, Row, TableId, Value, disturbs, observes};
 
 const TABLE: TableId = TableId(1);
 /// A scalar, a counter, a set.
