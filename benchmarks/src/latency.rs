@@ -10,7 +10,7 @@ pub struct Latencies {
 }
 
 /// Values and how often they came.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyCounts(Vec<(u64, u64)>);
 
 /// Percentiles in milliseconds.

@@ -14,6 +14,7 @@ pub struct Sides {
     before: Used,
 }
 
+/// Processor time of each side, since its processes began.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     server: Duration,
@@ -35,12 +36,7 @@ impl Sides {
     }
 
     pub fn by_operation(&self, operations: u64) -> CpuPerOp {
-        let now = Used::by(self.server, &self.clients);
-        let each = |now: Duration, before: Duration| match operations {
-            0 => 0.0,
-            some => now.saturating_sub(before).as_secs_f64() * 1e6 / some as f64,
-        };
-        CpuPerOp { server: each(now.server, self.before.server), clients: each(now.clients, self.before.clients) }
+        Used::by(self.server, &self.clients).since(self.before, operations)
     }
 }
 
@@ -48,40 +44,26 @@ impl Used {
     fn by(server: Pid, clients: &[Pid]) -> Used {
         Used { server: server.tree_cpu(), clients: clients.iter().map(|client| client.tree_cpu()).sum() }
     }
+
+    fn since(self, before: Used, operations: u64) -> CpuPerOp {
+        let each = |now: Duration, before: Duration| match operations {
+            0 => 0.0,
+            some => now.saturating_sub(before).as_secs_f64() * 1e6 / some as f64,
+        };
+        CpuPerOp { server: each(self.server, before.server), clients: each(self.clients, before.clients) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Child, Command, Stdio};
-
     use super::*;
 
-    /// Burns the processor when it is told to, says so, and waits for its input to end.
-    fn part() -> Child {
-        let script = "read go; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done; read end";
-        let mut shell = Command::new("sh");
-        shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("there is a shell")
-    }
-
-    fn burn(child: &mut Child) {
-        use std::io::{Read, Write};
-        child.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
-        child.stdout.as_mut().expect("a pipe").read_exact(&mut [0; 4]).expect("it says that it is done");
-    }
-
     #[test]
-    fn what_clients_use_is_not_their_servers() {
-        let (mut server, mut clients) = (part(), [part(), part()]);
-        burn(&mut server);
-        let sides = Sides::of(Pid::of(&server), clients.iter().map(Pid::of).collect());
-        clients.iter_mut().for_each(burn);
-        let CpuPerOp { server: of_server, clients: of_clients } = sides.by_operation(2);
-        assert!(of_clients > 5_000.0, "{of_clients}");
-        assert!(of_server < of_clients / 10.0, "what it used before does not count: {of_server} beside {of_clients}");
-        assert_eq!(sides.by_operation(0), CpuPerOp::default());
-        for child in [&mut server].into_iter().chain(&mut clients) {
-            drop(child.stdin.take());
-            child.wait().expect("it ends when its input does");
-        }
+    fn what_clients_use_is_not_their_servers_and_what_was_used_before_does_not_count() {
+        let millis =
+            |server, clients| Used { server: Duration::from_millis(server), clients: Duration::from_millis(clients) };
+        let (before, now) = (millis(500, 40), millis(501, 340));
+        assert_eq!(now.since(before, 2), CpuPerOp { server: 500.0, clients: 150_000.0 });
+        assert_eq!(now.since(before, 0), CpuPerOp::default());
     }
 }
