@@ -147,8 +147,7 @@ impl Cache {
             return;
         }
         let held = |column| self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column });
-        let cells: BTreeMap<_, _> =
-            row.cells().filter(|(column, _)| held(*column)).map(|(column, state)| (column, state.clone())).collect();
+        let cells = row.cells().filter(|(column, _)| held(*column)).map(|(column, state)| (column, state.clone()));
         let row = Row::from_parts(row.exists() && held(ColumnId::ROW), cells);
         self.rows.put(id, row);
     }
@@ -163,7 +162,7 @@ impl Cache {
             Interest::Cell(cell) => {
                 let Some(row) = self.row(cell.table, &cell.row) else { return Vec::new() };
                 let own = row.cell(cell.column).map(|state| (cell.column, state.clone()));
-                let row = Row::from_parts(row.exists(), own.into_iter().collect());
+                let row = Row::from_parts(row.exists(), own);
                 vec![RowSnapshot { table: cell.table, key: cell.row.clone(), row }]
             }
             Interest::Query(query) => {
@@ -210,11 +209,10 @@ impl Cache {
 
     fn put_cell(&mut self, cell: &Cell, source: &Row) {
         let id = (cell.table, cell.row.clone());
-        let mut cells = self.rows.remove(&id).unwrap_or_default().into_cells();
-        if let Some(state) = source.cell(cell.column) {
-            cells.insert(cell.column, state.clone());
-        }
-        self.rows.put(id, Row::from_parts(source.exists(), cells));
+        let others =
+            self.rows.remove(&id).unwrap_or_default().into_cells().filter(|(column, _)| *column != cell.column);
+        let own = source.cell(cell.column).map(|state| (cell.column, state.clone()));
+        self.rows.put(id, Row::from_parts(source.exists(), others.chain(own)));
     }
 
     /// Removes an interest's content before it is replaced. Of a cell: that cell, and the life of its row, which comes with every cell.
@@ -273,9 +271,8 @@ impl Cache {
 
     fn keep_cells(&mut self, id: &RowId, exists: bool, keep: impl Fn(ColumnId) -> bool) {
         let Some(row) = self.rows.remove(id) else { return };
-        let mut cells = row.into_cells();
-        cells.retain(|column, _| keep(*column));
-        self.rows.put(id.clone(), Row::from_parts(exists, cells));
+        let kept = row.into_cells().filter(|(column, _)| keep(*column));
+        self.rows.put(id.clone(), Row::from_parts(exists, kept));
     }
 
     pub(crate) fn validate(&self) {

@@ -204,7 +204,7 @@ fn shown_in_a_tab() -> (Harness, Vec<Tab>, SubscriptionId, Rc<RefCell<Vec<i64>>>
     });
     exchange(&mut leader, &mut tabs);
     let subscription = leader.sent.iter().find_map(first_subscription).expect("it is asked for");
-    let row = Row::from_parts(false, [(ColumnId::of("value"), CellState::Counter(5))].into());
+    let row = Row::from_parts(false, [(ColumnId::of("value"), CellState::Counter(5))]);
     leader.load(10, &[(TableId::of("hits"), key(1), row)]);
     exchange(&mut leader, &mut tabs);
     assert_eq!(*seen.borrow(), [5]);

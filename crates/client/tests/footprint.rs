@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use harness::{key, notes};
 use iolite_values::{
-    Author, CellState, ColumnId, Edit, Insertion, Row, RowKey, TableId, Text, Unit, Value, row_footprint,
+    Author, CellState, ColumnId, Edit, Insertion, Operation, Row, RowKey, TableId, Text, Unit, Value, row_footprint,
 };
 
 struct Counting;
@@ -45,7 +45,7 @@ type Rows = BTreeMap<(TableId, RowKey), Row>;
 fn rows(cells: impl Fn(i64) -> Vec<CellState>) -> Rows {
     let row = |id| {
         let cells = cells(id).into_iter().enumerate().map(|(column, state)| (ColumnId(column as u32 + 1), state));
-        ((notes(), key(id)), Row::from_parts(true, cells.collect()))
+        ((notes(), key(id)), Row::from_parts(true, cells))
     };
     (0..1000).map(row).collect()
 }
@@ -66,7 +66,27 @@ fn typed(at_begin: impl Fn(u32) -> bool) -> CellState {
         text.apply(&Arc::new(Edit { inserted, removed: Vec::new() }));
         last = Some(first);
     }
-    CellState::Text(text)
+    CellState::Text(Box::new(text))
+}
+
+/// Rows whose cells came one after the other, which leaves room behind them.
+fn grown(columns: u32) -> Rows {
+    let row = |id| {
+        let mut row = Row::default();
+        (1..=columns).for_each(|column| row.apply(ColumnId(column), &Operation::Add(id)).expect("a counter"));
+        ((notes(), key(id)), row)
+    };
+    (0..1000).map(row).collect()
+}
+
+fn check(name: &str, rows: impl FnOnce() -> Rows) {
+    let before = ALLOCATED.load(Ordering::Relaxed);
+    let rows = rows();
+    let taken = ALLOCATED.load(Ordering::Relaxed) - before;
+    let counted: usize = rows.iter().map(|((_, key), row)| row_footprint(key, row)).sum();
+    println!("{name}: {taken} bytes taken, {counted} counted: {:.2}", counted as f64 / taken as f64);
+    assert!(counted >= taken, "{name}: {taken} bytes are taken and {counted} counted");
+    assert!(counted <= 2 * taken, "{name}: {taken} bytes are taken and {counted} counted");
 }
 
 /// One test, so that no other one allocates meanwhile.
@@ -84,12 +104,9 @@ fn rows_take_no_more_memory_than_they_count() {
         ("a text, typed all over", |_| vec![typed(|number| number % 3 == 0)]),
     ];
     for (name, cells) in shapes {
-        let before = ALLOCATED.load(Ordering::Relaxed);
-        let rows = rows(cells);
-        let taken = ALLOCATED.load(Ordering::Relaxed) - before;
-        let counted: usize = rows.iter().map(|((_, key), row)| row_footprint(key, row)).sum();
-        println!("{name}: {taken} bytes taken, {counted} counted: {:.2}", counted as f64 / taken as f64);
-        assert!(counted >= taken, "{name}: {taken} bytes are taken and {counted} counted");
-        assert!(counted <= 2 * taken, "{name}: {taken} bytes are taken and {counted} counted");
+        check(name, || rows(cells));
+    }
+    for columns in [1, 5, 9] {
+        check(&format!("{columns} cells that came one by one"), || grown(columns));
     }
 }

@@ -3,7 +3,6 @@
 mod harness;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -194,7 +193,7 @@ fn if_it_becomes_known_that_there_is_one_it_runs_again_at_once() {
         tx.range(tasks, &KeyRange::all(), None, false)?;
         Ok(())
     });
-    let row = Row::from_parts(true, BTreeMap::new());
+    let row = Row::from_parts(true, []);
     harness.load(10, &[(tasks, key(1), row)]);
     let status = harness.last_status(add);
     assert!(matches!(status, MutationStatus::Pending(Pending { would_reject: Some(_), .. })), "{status:?}");
@@ -258,7 +257,7 @@ fn stands_on_what_a_query_brings(then: fn(&mut Transaction<'_>) -> Result<(), St
     harness.take_submits();
     harness.runs.clear();
     let cells = [(ColumnId::of("owner"), CellState::Scalar(Value::from("ann")))];
-    let row = RowSnapshot { table: tasks, key: key(1), row: Row::from_parts(true, cells.into()) };
+    let row = RowSnapshot { table: tasks, key: key(1), row: Row::from_parts(true, cells) };
     let outcome = Outcome { counter: add, attempt: Attempt(1), verdict: Verdict::Committed(at(20)) };
     harness.advance(Advance { to: at(20), entered: vec![row], outcomes: vec![outcome], ..Advance::default() });
     let submits = harness.take_submits();

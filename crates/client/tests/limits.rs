@@ -2,7 +2,6 @@
 
 mod harness;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -291,7 +290,7 @@ fn what_makes_queries_too_large_as_they_are_answered_fails() {
     let asked = harness.take_subscribed(false);
     assert_eq!(asked.len(), 20);
     let reaches = |bound: u8| KeyRange { lower: Arc::from([]), upper: Some(vec![bound; 900].into()) };
-    let row = RowSnapshot { table: TableId::of("tasks"), key: key(1), row: Row::from_parts(true, BTreeMap::new()) };
+    let row = RowSnapshot { table: TableId::of("tasks"), key: key(1), row: Row::from_parts(true, []) };
     let snapshots = asked.into_iter().map(|(subscription, _)| Snapshot {
         subscription,
         rows: vec![row.clone()],

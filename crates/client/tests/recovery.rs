@@ -23,7 +23,7 @@ fn a_held_row_that_was_deleted_beyond_the_history_is_gone() {
         log.borrow_mut().push(tx.exists(notes(), &key(1))?);
         Ok(())
     });
-    harness.load(10, &[(notes(), key(1), Row::from_parts(true, Default::default()))]);
+    harness.load(10, &[(notes(), key(1), Row::from_parts(true, []))]);
     harness.disconnect();
     harness.link();
     harness.welcome(1);

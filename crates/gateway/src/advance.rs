@@ -118,7 +118,7 @@ mod tests {
 
     fn row(number: i64, bytes: usize) -> RowSnapshot {
         let state = CellState::Scalar(Value::bytes(vec![0; bytes]));
-        let row = Row::from_parts(true, [(ColumnId(1), state)].into());
+        let row = Row::from_parts(true, [(ColumnId(1), state)]);
         RowSnapshot { table: TableId(1), key: key(number), row }
     }
 

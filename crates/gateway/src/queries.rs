@@ -183,7 +183,7 @@ impl Followed {
     fn seen_of(&self, row: &Row) -> Row {
         let seen = row.cells().filter(|(column, _)| self.columns.contains(column));
         let exists = row.exists() || self.query.live;
-        Row::from_parts(exists, seen.map(|(column, state)| (column, state.clone())).collect())
+        Row::from_parts(exists, seen.map(|(column, state)| (column, state.clone())))
     }
 }
 

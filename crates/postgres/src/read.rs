@@ -256,7 +256,7 @@ fn extent_of(interest: &Interest) -> (TableId, KeyRange) {
 /// The row with that cell only.
 fn cell_of(row: &Row, column: ColumnId) -> Row {
     let cell = row.cell(column).map(|state| (column, state.clone()));
-    Row::from_parts(row.exists(), cell.into_iter().collect())
+    Row::from_parts(row.exists(), cell)
 }
 
 fn row_at((table, key): RowId, row: Row) -> Option<RowAt> {

@@ -82,7 +82,7 @@ mod tests {
             _ => {
                 let column = ColumnId(one % 2 + 20);
                 let text = match row.cell(column) {
-                    Some(CellState::Text(text)) => text.clone(),
+                    Some(CellState::Text(text)) => Text::clone(text),
                     _ => Text::default(),
                 };
                 return (column, Operation::Edit(edit(&text, (one, other), content).into()));

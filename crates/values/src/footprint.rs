@@ -6,10 +6,10 @@
 
 use crate::{CellState, ColumnId, Operation, Row, RowKey, Text, TypeMismatch, Value};
 
-/// A row in a map of rows: its key, and the nodes of the two maps that it stands in.
-const ROW_BYTES: usize = 768;
-/// A cell in its row.
-const CELL_BYTES: usize = 96;
+/// A row in a map of rows: its place in the map's nodes, of which half may be free, and the room that its first cells get.
+const ROW_BYTES: usize = 320;
+/// The place of a cell in its row, of which half may be free.
+const CELL_BYTES: usize = 80;
 /// The first node of a set or a map, and what else a collection takes however few it holds.
 const COLLECTION_BYTES: usize = 512;
 /// The head of what a value points to.

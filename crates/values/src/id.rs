@@ -6,31 +6,33 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// 128 random bits: the value of an `id` column, an incarnation. Written as 32 hexadecimal digits, in JSON too.
+///
+/// As bytes, the highest first: their order is that of the number, and nothing that holds one is aligned to 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Id(u128);
+pub struct Id([u8; 16]);
 
 impl Id {
     pub const fn from_u128(bits: u128) -> Id {
-        Id(bits)
+        Id(bits.to_be_bytes())
     }
 
     pub const fn as_u128(self) -> u128 {
-        self.0
+        u128::from_be_bytes(self.0)
     }
 
     pub const fn from_bytes(bytes: [u8; 16]) -> Id {
-        Id(u128::from_be_bytes(bytes))
+        Id(bytes)
     }
 
     pub const fn to_bytes(self) -> [u8; 16] {
-        self.0.to_be_bytes()
+        self.0
     }
 }
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
+        write!(f, "{:032x}", self.as_u128())
     }
 }
 
@@ -50,7 +52,7 @@ impl FromStr for Id {
     fn from_str(text: &str) -> Result<Id, ParseIdError> {
         let plain = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let bits = if plain { u128::from_str_radix(text, 16).ok() } else { None };
-        bits.map(Id).ok_or_else(|| ParseIdError(text.chars().take(64).collect()))
+        bits.map(Id::from_u128).ok_or_else(|| ParseIdError(text.chars().take(64).collect()))
     }
 }
 

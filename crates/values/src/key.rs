@@ -3,15 +3,18 @@
 //! Invariant: for keys of the same column types, comparing the bytes compares the tuples; a shorter tuple sorts before its extensions.
 //! Source: the ordering rules are those of FoundationDB's tuple layer, with our own tags.
 
+mod bytes;
+
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use self::bytes::KeyBytes;
 use crate::{Direction, Id, Value};
 
 /// The encoded primary key of a row. At most [`RowKey::MAX_BYTES`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RowKey(Arc<[u8]>);
+pub struct RowKey(KeyBytes);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
@@ -61,7 +64,7 @@ impl RowKey {
         if bytes.len() > RowKey::MAX_BYTES {
             return Err(KeyError::TooLong { bytes: bytes.len() });
         }
-        Ok(RowKey(bytes.into()))
+        Ok(RowKey(KeyBytes::new(&bytes)))
     }
 
     /// Takes encoded bytes from a peer or a disk.
@@ -80,16 +83,16 @@ impl RowKey {
         if canonical.len() > RowKey::MAX_BYTES {
             return Err(KeyError::TooLong { bytes: canonical.len() });
         }
-        if canonical == bytes { Ok(RowKey(bytes.into())) } else { Err(KeyError::Malformed) }
+        if canonical == bytes { Ok(RowKey(KeyBytes::new(bytes))) } else { Err(KeyError::Malformed) }
     }
 
     /// A bound for look-ups in maps of keys: it sorts as `bytes` do, and need not be a key.
     pub fn bound(bytes: &[u8]) -> RowKey {
-        RowKey(bytes.into())
+        RowKey(KeyBytes::new(bytes))
     }
 
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        self.0.as_slice()
     }
 
     /// Decodes the values.
@@ -97,7 +100,7 @@ impl RowKey {
     /// # Errors
     /// [`KeyError::Malformed`]; never for a key made by [`RowKey::new`].
     pub fn values(&self) -> Result<Vec<Value>, KeyError> {
-        let mut rest = &self.0[..];
+        let mut rest = self.as_bytes();
         let mut values = Vec::new();
         while !rest.is_empty() {
             values.push(decode(&mut rest)?);
@@ -109,7 +112,7 @@ impl RowKey {
 /// Ordered maps of keys are searched by the bounds of a range, which are bytes.
 impl Borrow<[u8]> for RowKey {
     fn borrow(&self) -> &[u8] {
-        &self.0
+        self.0.as_slice()
     }
 }
 
@@ -117,7 +120,7 @@ impl fmt::Debug for RowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.values() {
             Ok(values) => f.debug_list().entries(values).finish(),
-            Err(_) => write!(f, "{:02x?}", &self.0),
+            Err(_) => write!(f, "{:02x?}", self.as_bytes()),
         }
     }
 }
@@ -141,7 +144,7 @@ impl KeyRange {
 
     /// Exactly one row.
     pub fn one(key: &RowKey) -> KeyRange {
-        KeyRange { lower: key.0.clone(), upper: Some(successor(&key.0)) }
+        KeyRange { lower: key.as_bytes().into(), upper: Some(successor(key.as_bytes())) }
     }
 
     /// Every row whose key begins with these values; all rows for none.
@@ -153,11 +156,11 @@ impl KeyRange {
             return Ok(KeyRange::all());
         }
         let key = RowKey::new(values)?;
-        Ok(KeyRange { upper: Some(above(&key.0)), lower: key.0 })
+        Ok(KeyRange { lower: key.as_bytes().into(), upper: Some(above(key.as_bytes())) })
     }
 
     pub fn contains(&self, key: &RowKey) -> bool {
-        self.contains_bytes(&key.0)
+        self.contains_bytes(key.as_bytes())
     }
 
     /// Whether these bytes lie between the bounds.
@@ -209,12 +212,12 @@ impl KeyRange {
 
     /// The part up to and including `key`.
     pub fn through(&self, key: &RowKey) -> KeyRange {
-        KeyRange { lower: self.lower.clone(), upper: Some(successor(&key.0)) }
+        KeyRange { lower: self.lower.clone(), upper: Some(successor(key.as_bytes())) }
     }
 
     /// The part from `key` on.
     pub fn from(&self, key: &RowKey) -> KeyRange {
-        KeyRange { lower: key.0.clone(), upper: self.upper.clone() }
+        KeyRange { lower: key.as_bytes().into(), upper: self.upper.clone() }
     }
 }
 

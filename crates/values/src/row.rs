@@ -2,7 +2,7 @@
 //!
 //! Invariant: creating or deleting a row empties it, so nothing of an earlier row under the same key is ever seen.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 
 use crate::{CellState, ColumnId, Operation, TypeMismatch};
 
@@ -10,7 +10,7 @@ use crate::{CellState, ColumnId, Operation, TypeMismatch};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     exists: bool,
-    cells: BTreeMap<ColumnId, CellState>,
+    cells: LiteMap<ColumnId, CellState>,
 }
 
 impl Row {
@@ -18,8 +18,8 @@ impl Row {
     pub const CELL_BYTES: usize = 4;
 
     /// A row as a peer or a disk described it.
-    pub fn from_parts(exists: bool, cells: BTreeMap<ColumnId, CellState>) -> Row {
-        Row { exists, cells }
+    pub fn from_parts(exists: bool, cells: impl IntoIterator<Item = (ColumnId, CellState)>) -> Row {
+        Row { exists, cells: cells.into_iter().collect() }
     }
 
     /// Whether the row was created and not deleted since. (In a live table rows hold cells without existing in this sense.)
@@ -35,8 +35,8 @@ impl Row {
         self.cells.iter().map(|(column, state)| (*column, state))
     }
 
-    pub fn into_cells(self) -> BTreeMap<ColumnId, CellState> {
-        self.cells
+    pub fn into_cells(self) -> impl Iterator<Item = (ColumnId, CellState)> {
+        self.cells.into_iter()
     }
 
     /// Never written, or deleted and not written since.
@@ -48,18 +48,20 @@ impl Row {
     /// [`TypeMismatch`], and the row is as before.
     pub fn apply(&mut self, column: ColumnId, operation: &Operation) -> Result<(), TypeMismatch> {
         if column == ColumnId::ROW {
-            let mut life = Some(CellState::Row(self.exists));
-            CellState::apply(&mut life, operation)?;
-            self.exists = life == Some(CellState::Row(true));
-            self.cells.clear();
+            let mut life = CellState::Row(self.exists);
+            life.apply(operation)?;
+            *self = Row { exists: life == CellState::Row(true), cells: LiteMap::default() };
             return Ok(());
         }
-        let mut state = self.cells.remove(&column);
-        let applied = CellState::apply(&mut state, operation);
-        if let Some(state) = state {
-            self.cells.insert(column, state);
+        match self.cells.get_mut(&column) {
+            Some(state) => state.apply(operation),
+            None => {
+                let mut state = CellState::empty_for(operation);
+                state.apply(operation)?;
+                self.cells.insert(column, state);
+                Ok(())
+            }
         }
-        applied
     }
 
     /// Bytes of content, for limits and accounting.

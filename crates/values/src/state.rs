@@ -18,7 +18,8 @@ pub enum CellState {
     Set(BTreeSet<Value>),
     List(Vec<Value>),
     Map(BTreeMap<Arc<str>, Value>),
-    Text(Text),
+    /// Apart, because it is larger than the others, and cells lie side by side.
+    Text(Box<Text>),
 }
 
 /// An operation of another data type than the cell has.
@@ -40,17 +41,14 @@ impl CellState {
             Operation::Insert(_) | Operation::Remove(_) => CellState::Set(BTreeSet::new()),
             Operation::Append { .. } | Operation::SetAt { .. } => CellState::List(Vec::new()),
             Operation::PutEntry { .. } | Operation::RemoveEntry { .. } => CellState::Map(BTreeMap::new()),
-            Operation::Edit(_) => CellState::Text(Text::default()),
+            Operation::Edit(_) => CellState::Text(Box::default()),
         }
     }
 
-    /// Applies an operation to a cell, which has no state before its first.
-    ///
     /// # Errors
     /// [`TypeMismatch`], and the state is as before.
-    pub fn apply(state: &mut Option<CellState>, operation: &Operation) -> Result<(), TypeMismatch> {
-        let state = state.get_or_insert_with(|| CellState::empty_for(operation));
-        match (&mut *state, operation) {
+    pub fn apply(&mut self, operation: &Operation) -> Result<(), TypeMismatch> {
+        match (&mut *self, operation) {
             (CellState::Row(exists), Operation::Create) => *exists = true,
             (CellState::Row(exists), Operation::Delete) => *exists = false,
             (CellState::Scalar(own), Operation::Put(value)) | (CellState::Register(own), Operation::Assign(value)) => {
@@ -109,11 +107,11 @@ mod tests {
     use crate::ListOrder;
 
     fn after(operations: &[Operation]) -> CellState {
-        let mut state = None;
+        let mut state = CellState::empty_for(operations.first().expect("an operation"));
         for operation in operations {
-            CellState::apply(&mut state, operation).expect("one type");
+            state.apply(operation).expect("one type");
         }
-        state.expect("an operation was applied")
+        state
     }
 
     #[test]
@@ -136,9 +134,9 @@ mod tests {
 
     #[test]
     fn another_type_is_an_error_and_changes_nothing() {
-        let mut state = Some(CellState::Counter(3));
-        let error = CellState::apply(&mut state, &Operation::Create).expect_err("a counter is no row");
+        let mut state = CellState::Counter(3);
+        let error = state.apply(&Operation::Create).expect_err("a counter is no row");
         assert_eq!(error, TypeMismatch { is: "counter", wants: "row" });
-        assert_eq!(state, Some(CellState::Counter(3)));
+        assert_eq!(state, CellState::Counter(3));
     }
 }

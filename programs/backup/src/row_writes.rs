@@ -103,7 +103,7 @@ mod tests {
             let removed = vec![UnitRange { author, from: first.number, length }];
             text.apply(&Edit { inserted: None, removed }.into());
         }
-        CellState::Text(text)
+        CellState::Text(Box::new(text))
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         let long = CellState::Scalar(Value::string("x".repeat(ROW_BYTES_MAX - 1_000)));
         let texts = [rewritten(1, 250 << 10, 5), rewritten(2, 100, 3)];
         for cells in [vec![texts[0].clone()], vec![long, texts[0].clone(), texts[1].clone()]] {
-            let cells = (1..).map(ColumnId).zip(cells).collect();
+            let cells = (1..).map(ColumnId).zip(cells);
             let key = RowKey::new(&[Value::Int(1)]).expect("short");
             let rows = [StoredRow { table: TableId(7), key, row: Row::from_parts(true, cells) }];
             let (mut made, mut largest) = (Row::default(), 0);

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 fn rows() -> Vec<StoredRow> {
     let row = |number: i64| {
         let key = RowKey::new(&[Value::Int(number)]).expect("short");
-        let cells = BTreeMap::from([(ColumnId(1), CellState::Scalar(Value::from("text")))]);
+        let cells = [(ColumnId(1), CellState::Scalar(Value::from("text")))];
         StoredRow { table: TableId(7), key, row: Row::from_parts(true, cells) }
     };
     (0..20).map(row).collect()

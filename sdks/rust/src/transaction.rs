@@ -105,7 +105,7 @@ impl<'a> Transaction<'a> {
     pub(crate) fn cell_record(&mut self, table: &str, key: impl IntoKey, column: &str) -> Result<Record> {
         let cell = self.cell_of(table, &key, column)?;
         let state = self.core.cell(&cell)?;
-        let row = Row::from_parts(true, state.map(|state| (cell.column, state)).into_iter().collect());
+        let row = Row::from_parts(true, state.map(|state| (cell.column, state)));
         let texts = self.texts(cell.table, &cell.row, &row);
         Ok(Record::new(self.definition(table)?, key.values(), row).with_texts(texts))
     }

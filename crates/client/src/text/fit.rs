@@ -20,7 +20,7 @@ pub(crate) fn fits(writes: &[Write], reader: Reader<'_>) -> bool {
         }
         let Operation::Edit(edit) = operation else { continue };
         let text = texts.entry((cell, *life)).or_insert_with(|| match reader.cell(cell) {
-            Some(CellState::Text(text)) if *life == 0 => text.clone(),
+            Some(CellState::Text(text)) if *life == 0 => Text::clone(text),
             Some(_) | None => Text::default(),
         });
         if text.check(edit).is_err() {

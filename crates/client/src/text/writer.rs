@@ -46,7 +46,7 @@ pub(crate) fn text_with<'w>(
         return Err(EditError::RowMissing);
     }
     let mut text = match reader.cell(cell) {
-        Some(CellState::Text(text)) => text.clone(),
+        Some(CellState::Text(text)) => Text::clone(text),
         Some(_) | None => Text::default(),
     };
     for write in more.into_iter().filter(|write| write.cell == *cell) {

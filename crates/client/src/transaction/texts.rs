@@ -63,7 +63,7 @@ impl Transaction<'_> {
 
     fn layered_text(&self, cell: &Cell) -> Text {
         match self.layered().cell(cell) {
-            Some(CellState::Text(text)) => text.clone(),
+            Some(CellState::Text(text)) => Text::clone(text),
             Some(_) | None => Text::default(),
         }
     }

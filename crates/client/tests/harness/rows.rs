@@ -32,7 +32,7 @@ pub fn note_row(title: &str, votes: i64) -> Row {
         (ColumnId::of("title"), CellState::Scalar(Value::from(title))),
         (ColumnId::of("votes"), CellState::Counter(votes)),
     ];
-    Row::from_parts(true, cells.into())
+    Row::from_parts(true, cells)
 }
 
 /// What a note is inserted with.

@@ -71,7 +71,7 @@ fn task(owner: &str, stars: i64) -> Row {
         (ColumnId::of("owner"), CellState::Scalar(Value::from(owner))),
         (ColumnId::of("stars"), CellState::Scalar(Value::Int(stars))),
     ];
-    Row::from_parts(true, cells.into())
+    Row::from_parts(true, cells)
 }
 
 fn cell(id: i64, column: &str) -> Cell {
@@ -176,7 +176,7 @@ impl Gateway {
         let row = match interest {
             Interest::Cell(cell) => {
                 let own = row.cell(cell.column).map(|state| (cell.column, state.clone()));
-                Row::from_parts(row.exists(), own.into_iter().collect())
+                Row::from_parts(row.exists(), own)
             }
             Interest::Range { .. } | Interest::Query(_) => row,
         };

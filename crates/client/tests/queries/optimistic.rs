@@ -174,7 +174,7 @@ fn a_row_that_left_the_query_of_a_mutation_is_held_for_it_beside_somebody_elses_
 fn a_mutation_that_queried_runs_again_when_a_row_that_one_before_it_changed_turns_out_to_be_an_answer() {
     let (mut harness, mut gateway, _) = showing(&[], None);
     let row = |owner: &str| [(ColumnId::of("owner"), CellState::Scalar(Value::from(owner)))];
-    gateway.rows.insert(key(1), Row::from_parts(true, row("cid").into()));
+    gateway.rows.insert(key(1), Row::from_parts(true, row("cid")));
     writer(&mut harness, "give", vec![put(1, "owner", "ann")]);
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = seen.clone();

@@ -51,7 +51,7 @@ fn a_row_that_leaves_is_held_as_far_as_something_else_holds_it() {
     });
     gateway.answer(&mut harness);
     gateway.commit(&mut harness, vec![put(1, "owner", "ben"), put(2, "owner", "ben")]);
-    let part = Row::from_parts(true, [(ColumnId::of("stars"), CellState::Scalar(Value::Int(3)))].into());
+    let part = Row::from_parts(true, [(ColumnId::of("stars"), CellState::Scalar(Value::Int(3)))]);
     assert_eq!(stored(&harness), [(key(1), part)], "row 2 is gone, and the owner of row 1");
     gateway.answer(&mut harness);
     gateway.commit(&mut harness, vec![put(1, "stars", Value::Int(7))]);

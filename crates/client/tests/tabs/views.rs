@@ -140,7 +140,7 @@ fn what_a_tab_was_given_out_of_a_wider_interest_stays_while_the_tab_looks_at_it(
     let screen = leader.react(View::Confirmed, |tx| {
         tx.range(TableId::of("hits"), &KeyRange::all(), None, false).map(drop).map_err(Stop::from)
     });
-    let row = Row::from_parts(false, [(ColumnId::of("value"), CellState::Counter(5))].into());
+    let row = Row::from_parts(false, [(ColumnId::of("value"), CellState::Counter(5))]);
     leader.load(10, &[(TableId::of("hits"), key(1), row)]);
     exchange(&mut leader, &mut tabs);
     assert_eq!(*seen.borrow(), [5]);

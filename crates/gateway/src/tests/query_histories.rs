@@ -275,7 +275,7 @@ fn whole(row: i64) -> Interest {
 fn body(store: &FakeStore, row: i64, at: Timestamp) -> Text {
     let task = store.rows(&whole(row), at).pop();
     match task.as_ref().and_then(|own| own.row.cell(ColumnId::of("body"))) {
-        Some(CellState::Text(text)) => text.clone(),
+        Some(CellState::Text(text)) => Text::clone(text),
         Some(_) | None => Text::default(),
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
 /// The row with that cell only.
 fn cell_of(row: &Row, column: ColumnId) -> Row {
     let cell = row.cell(column).map(|state| (column, state.clone()));
-    Row::from_parts(row.exists(), cell.into_iter().collect())
+    Row::from_parts(row.exists(), cell)
 }
 
 pub(super) fn row_at(table: TableId, key: &RowKey, row: Row) -> Option<RowAt> {

@@ -36,7 +36,8 @@ pub struct VersionedRow {
     latest: Row,
     /// The last commit that the base reflects.
     base_at: Timestamp,
-    past: Option<Past>,
+    /// Apart: most rows have none, and all lie side by side.
+    past: Option<Box<Past>>,
     /// Not below what `row_bytes` says of the latest state: no operation adds more to that than `growth_bytes` says of it.
     bytes_bound: usize,
 }
@@ -92,7 +93,7 @@ impl VersionedRow {
 
     /// Whether the write at this place of the transaction that committed at `at` has been applied already.
     pub fn reflects(&self, at: Timestamp, index: usize) -> bool {
-        let in_history = |past: &Past| past.history.binary_search_by_key(&(at, index), Version::place).is_ok();
+        let in_history = |past: &Box<Past>| past.history.binary_search_by_key(&(at, index), Version::place).is_ok();
         at <= self.base_at || self.past.as_ref().is_some_and(in_history)
     }
 
@@ -105,7 +106,7 @@ impl VersionedRow {
             let base = self.latest.clone();
             apply(&mut self.latest, &version)?;
             self.count_growth(version.write());
-            self.past = Some(Past { base, history: [version].into(), landmarks: Landmarks::default() });
+            self.past = Some(Box::new(Past { base, history: [version].into(), landmarks: Landmarks::default() }));
             return Ok(());
         };
         let index = past.history.partition_point(|other| other.place() < version.place());

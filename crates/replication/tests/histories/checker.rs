@@ -244,7 +244,7 @@ fn read_of(model: &Model, read: &Read) -> Rows {
                     return None;
                 }
                 let state = row.cell(cell.column).map(|state| (cell.column, state.clone()));
-                Row::from_parts(row.exists(), state.into_iter().collect())
+                Row::from_parts(row.exists(), state)
             }
             Interest::Range { table: own, range } => {
                 if own != table || !range.contains(key) {

@@ -48,7 +48,7 @@ pub fn check_stored(world: &World, end: &Model) -> Result<(), Violation> {
             let replica = replicas.first()?;
             let row = replica.versions().row(page(key).table, &page(key).row)?.latest();
             match row.cell(page(key).column) {
-                Some(CellState::Text(text)) => Some(text.clone()),
+                Some(CellState::Text(text)) => Some(Text::clone(text)),
                 Some(_) | None => None,
             }
         });

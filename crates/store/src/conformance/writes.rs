@@ -64,9 +64,9 @@ fn text(driver: &mut Driver) {
     for edit in &edits {
         driver.commit(vec![write(1, edit.clone())]);
     }
-    let mut fitting = None;
-    edits[..3].iter().for_each(|edit| CellState::apply(&mut fitting, edit).expect("a text"));
-    assert_eq!(driver.cell(1), fitting);
+    let mut fitting = CellState::empty_for(&edits[0]);
+    edits[..3].iter().for_each(|edit| fitting.apply(edit).expect("a text"));
+    assert_eq!(driver.cell(1), Some(fitting));
 }
 
 fn life_of_a_row(driver: &mut Driver) {

@@ -80,9 +80,9 @@ fn valid_in(state: Option<&CellState>, operation: &Operation) -> bool {
 }
 
 fn fold<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Option<CellState> {
-    let mut state = None;
+    let mut state: Option<CellState> = None;
     for operation in operations {
-        CellState::apply(&mut state, operation).expect("one type");
+        state.get_or_insert_with(|| CellState::empty_for(operation)).apply(operation).expect("one type");
     }
     state
 }

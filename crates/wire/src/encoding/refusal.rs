@@ -107,7 +107,7 @@ fn type_name(number: i32) -> Result<&'static str, DecodeError> {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use iolite_values::{CellState, Text, Value};
+    use iolite_values::{CellState, Value};
 
     use super::*;
 
@@ -121,7 +121,7 @@ mod tests {
             CellState::Set(BTreeSet::new()),
             CellState::List(Vec::new()),
             CellState::Map(BTreeMap::new()),
-            CellState::Text(Text::default()),
+            CellState::Text(Box::default()),
         ];
         for state in &states {
             // No other arm: a new type does not compile before it is here.

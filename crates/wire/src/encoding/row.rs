@@ -44,14 +44,11 @@ impl Writer {
 
 impl Reader {
     pub(crate) fn row(&self, row: proto::Row) -> Result<Row, DecodeError> {
-        let mut cells = BTreeMap::new();
-        for cell in row.cells {
-            let column = ColumnId(cell.column);
-            if cells.last_key_value().is_some_and(|(last, _)| *last >= column) {
-                return Err(DecodeError::malformed("a row's cells are in the order of their columns"));
-            }
-            cells.insert(column, self.state(cell.state)?);
+        if !row.cells.iter().map(|cell| cell.column).is_sorted_by(|a, b| a < b) {
+            return Err(DecodeError::malformed("a row's cells are in the order of their columns"));
         }
+        let state = |cell: proto::RowCell| Ok((ColumnId(cell.column), self.state(cell.state)?));
+        let cells = row.cells.into_iter().map(state).collect::<Result<Vec<_>, DecodeError>>()?;
         Ok(Row::from_parts(row.exists, cells))
     }
 
@@ -64,7 +61,7 @@ impl Reader {
             State::Set(members) => CellState::Set(set(members)?),
             State::List(list) => CellState::List(list.values.into_iter().map(value::read).collect::<Result<_, _>>()?),
             State::Map(map) => CellState::Map(self.map(map)?),
-            State::Text(own) => CellState::Text(text::read(own)?),
+            State::Text(own) => CellState::Text(Box::new(text::read(own)?)),
         })
     }
 

@@ -1,6 +1,5 @@
 //! Values and what is made of them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_values::{
@@ -190,11 +189,10 @@ fn state() -> impl Strategy<Value = CellState> {
         btree_set(value(), 0..4).prop_map(CellState::Set),
         vec(value(), 0..4).prop_map(CellState::List),
         vec((text(), value()), 0..4).prop_map(|entries| CellState::Map(entries.into_iter().collect())),
-        written().prop_map(CellState::Text),
+        written().prop_map(|text| CellState::Text(Box::new(text))),
     ]
 }
 
 pub fn row() -> impl Strategy<Value = Row> {
-    (any::<bool>(), vec((column(), state()), 0..4))
-        .prop_map(|(exists, cells)| Row::from_parts(exists, cells.into_iter().collect::<BTreeMap<_, _>>()))
+    (any::<bool>(), vec((column(), state()), 0..4)).prop_map(|(exists, cells)| Row::from_parts(exists, cells))
 }

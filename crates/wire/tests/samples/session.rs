@@ -93,7 +93,7 @@ fn two_advances() -> Vec<FromGateway> {
 
 fn table_change() -> FromGateway {
     let tables = [table(), table(), TableId::of("chat")];
-    let row = Row::from_parts(true, [(column(), CellState::Counter(1))].into());
+    let row = Row::from_parts(true, [(column(), CellState::Counter(1))]);
     let rows = tables.map(|table| RowSnapshot { table, key: key("chair"), row: row.clone() }).into();
     let snapshots = vec![Snapshot { subscription: SubscriptionId(1), rows, reaches: None }];
     FromGateway::Advance(Advance { snapshots, ..advance(Vec::new()) })

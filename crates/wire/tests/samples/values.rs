@@ -130,7 +130,7 @@ pub fn every_state() -> Row {
         CellState::List(every_value()),
         CellState::Map(BTreeMap::from([("a".into(), Value::Int(1)), ("b".into(), Value::Null)])),
     ];
-    Row::from_parts(true, (1u32..).map(ColumnId).zip(states).collect())
+    Row::from_parts(true, (1u32..).map(ColumnId).zip(states))
 }
 
 pub fn rows(rows: Vec<Row>) -> FromGateway {
@@ -160,8 +160,7 @@ fn read(element: Element) -> Read {
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let one = |operation| changes(vec![operation]);
-    let row =
-        |state| Content::FromGateway(vec![rows(vec![Row::from_parts(false, BTreeMap::from([(column(), state)]))])]);
+    let row = |state| Content::FromGateway(vec![rows(vec![Row::from_parts(false, [(column(), state)])])]);
     let named = ["chair", "table", "chair", "lamp"].map(|row| Write { cell: cell(row), operation: Operation::Add(1) });
     let range = |(id, range)| (SubscriptionId(id), Interest::Range { table: table(), range });
     let ranges = (0..).zip(ranges()).map(range).collect();
@@ -175,7 +174,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("value_list", "a set's state", row(CellState::Set(BTreeSet::from([Value::Int(1), Value::Int(2)])))),
         ("row_cell", "a counter's state", row(CellState::Counter(12))),
         ("text_edit", "an edit of a text", one(Operation::Edit(edit().into()))),
-        ("text_state", "a text's state", row(CellState::Text(text()))),
+        ("text_state", "a text's state", row(CellState::Text(Box::new(text())))),
         ("row", "a row with every type of cell, and one that does not exist", {
             Content::FromGateway(vec![rows(vec![every_state(), Row::default()])])
         }),

@@ -33,7 +33,7 @@ fn task(id: &str, owner: &str, created: i64) -> RowSnapshot {
         (column("title"), iolite_values::CellState::Scalar(Value::from(id))),
     ];
     let key = RowKey::new(&[Value::from(id)]).expect("short");
-    RowSnapshot { table: TableId::of("tasks"), key, row: Row::from_parts(true, cells.into()) }
+    RowSnapshot { table: TableId::of("tasks"), key, row: Row::from_parts(true, cells) }
 }
 
 async fn opened() -> (Client, ScriptedGateway) {

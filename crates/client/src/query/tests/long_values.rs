@@ -25,7 +25,7 @@ fn with(value: &Value) -> Row {
         (ColumnId::of("kind"), CellState::Scalar(Value::Int(1))),
         (ColumnId::of(column_of(value)), CellState::Scalar(value.clone())),
     ];
-    Row::from_parts(true, cells.into())
+    Row::from_parts(true, cells)
 }
 
 /// Every comparison with a value.

@@ -155,7 +155,7 @@ fn rows_of(rows: &BTreeMap<(TableId, RowKey), Row>, interest: &Interest) -> Vec<
     let part = |row: &Row| match interest {
         Interest::Cell(cell) => {
             let state = row.cell(cell.column).map(|state| (cell.column, state.clone()));
-            Row::from_parts(row.exists(), state.into_iter().collect())
+            Row::from_parts(row.exists(), state)
         }
         Interest::Range { .. } | Interest::Query(_) => row.clone(),
     };
