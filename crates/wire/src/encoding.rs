@@ -23,5 +23,5 @@ mod writer;
 pub(crate) use cell::{name as cell_name, named as named_cell, row_key};
 pub(crate) use level::{read_level, write_level};
 pub(crate) use query::{read_direction, write_direction};
-pub(crate) use reader::{Reader, identity, only_true, required};
+pub(crate) use reader::{Reader, each, identity, only_true, required};
 pub(crate) use writer::Writer;

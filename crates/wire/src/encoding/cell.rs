@@ -4,9 +4,9 @@
 //! cells in use keep their numbers. Invariant: both sides hold the same cell under the same number, for no others are used.
 //! Source: HPACK's dynamic table (RFC 7541); the clock rule is Corbató's (1968).
 
-use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use hashbrown::HashTable;
 use iolite_values::{Cell, ColumnId, RowKey, TableId};
 
 use crate::DecodeError;
@@ -22,14 +22,11 @@ pub(crate) struct NumberedCell {
     pub name: Option<Box<proto::CellName>>,
 }
 
-/// So few cells are found by looking at each.
-const FEW: usize = 16;
-
 /// The sender's side.
 #[derive(Debug, Default)]
 pub(super) struct SentCells {
-    /// Once there are more than a few: by the hash of the cell, which costs a small part of comparing keys. No order is read from it.
-    numbers: BTreeSet<(u64, u32)>,
+    /// By the hash of the cell. No order is read from it.
+    numbers: HashTable<u32>,
     slots: Vec<Slot>,
     /// Where the search for a number to define again goes on.
     hand: usize,
@@ -40,30 +37,27 @@ pub(super) struct SentCells {
 #[derive(Debug)]
 struct Slot {
     cell: Cell,
+    hash: u64,
     used: bool,
 }
 
 impl SentCells {
     fn number(&mut self, cell: &Cell) -> NumberedCell {
-        if let Some(at) = self.find(cell) {
+        let hash = hash(cell);
+        if let Some(at) = self.find(cell, hash) {
             self.slots[at].used = true;
             return NumberedCell { number: number(at), name: None };
         }
-        let number = self.define(cell.clone());
+        let number = self.define(Slot { cell: cell.clone(), hash, used: true });
         NumberedCell { number, name: Some(Box::new(name(cell))) }
     }
 
-    fn find(&self, cell: &Cell) -> Option<usize> {
-        if self.slots.len() <= FEW {
-            return self.slots.iter().position(|slot| slot.cell == *cell);
-        }
-        let hash = hash(cell);
-        let mut alike = self.numbers.range((hash, 0)..=(hash, u32::MAX)).map(|(_, number)| *number as usize);
-        alike.find(|at| self.slots[*at].cell == *cell)
+    fn find(&self, cell: &Cell, hash: u64) -> Option<usize> {
+        let found = self.numbers.find(hash, |number| self.slots[*number as usize].cell == *cell);
+        found.map(|number| *number as usize)
     }
 
-    fn define(&mut self, cell: Cell) -> u32 {
-        let slot = Slot { cell, used: true };
+    fn define(&mut self, slot: Slot) -> u32 {
         let (at, before) = if self.slots.len() < NUMBERED_CELLS.most {
             self.slots.push(slot);
             (self.slots.len() - 1, None)
@@ -78,18 +72,13 @@ impl SentCells {
     }
 
     fn enter(&mut self, at: usize) {
-        // The first that is one too many takes the few along.
-        let from = if self.slots.len() == FEW + 1 { 0 } else { at };
-        if self.slots.len() > FEW {
-            let own = self.slots[from..=at].iter().zip(from..);
-            self.numbers.extend(own.map(|(slot, at)| (hash(&slot.cell), number(at))));
-        }
+        let slots = &self.slots;
+        self.numbers.insert_unique(slots[at].hash, number(at), |number| slots[*number as usize].hash);
     }
 
     fn leave(&mut self, at: usize) {
-        if self.slots.len() > FEW {
-            self.numbers.remove(&(hash(&self.slots[at].cell), number(at)));
-        }
+        let entry = self.numbers.find_entry(self.slots[at].hash, |own| *own as usize == at);
+        entry.expect("every slot is found by its hash").remove();
     }
 
     /// The first slot from the hand on that was not used since the hand last passed.
@@ -118,9 +107,6 @@ impl SentCells {
                 }
                 None => drop(self.slots.pop()),
             }
-        }
-        if self.slots.len() <= FEW {
-            self.numbers.clear();
         }
         self.hand = if self.slots.is_empty() { 0 } else { self.hand % self.slots.len() };
     }
@@ -202,11 +188,12 @@ mod tests {
     }
 
     fn all_are_found(sent: &SentCells) -> bool {
-        sent.slots.iter().enumerate().all(|(at, slot)| sent.find(&slot.cell) == Some(at))
+        let mut slots = sent.slots.iter().enumerate();
+        sent.numbers.len() == sent.slots.len()
+            && slots.all(|(at, slot)| sent.find(&slot.cell, hash(&slot.cell)) == Some(at))
     }
 
     proptest! {
-        /// Around the number from which on cells are found by their hash.
         #[test]
         fn what_was_sent_is_resolved_whatever_messages_were_taken_back(
             messages in prop::collection::vec((prop::collection::vec(0_u32..40, 0..20), any::<bool>()), 0..12),
@@ -217,7 +204,7 @@ mod tests {
                 prop_assert!(all_are_found(&sent));
                 if !is_sent {
                     sent.rollback();
-                    prop_assert!(all_are_found(&sent) && (sent.slots.len() > FEW || sent.numbers.is_empty()));
+                    prop_assert!(all_are_found(&sent));
                     continue;
                 }
                 sent.commit();

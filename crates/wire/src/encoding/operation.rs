@@ -8,7 +8,7 @@ use crate::DecodeError;
 use crate::generated::proto::{self, write::Operation as Field};
 use crate::limits::MAP_KEY;
 
-use super::reader::required;
+use super::reader::{each, required};
 use super::{Reader, Writer, text, value};
 
 impl Writer {
@@ -50,7 +50,7 @@ impl Writer {
 
 impl Reader {
     pub(crate) fn writes(&mut self, writes: Vec<proto::Write>) -> Result<Vec<Write>, DecodeError> {
-        writes.into_iter().map(|write| self.write(write)).collect()
+        each(writes, |write| self.write(write))
     }
 
     fn write(&mut self, write: proto::Write) -> Result<Write, DecodeError> {

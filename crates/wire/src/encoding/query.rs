@@ -11,7 +11,7 @@ use crate::DecodeError;
 use crate::generated::proto::{self, query_condition::Test as Kind, query_field::Of};
 use crate::limits::INDEX_BOUND;
 
-use super::reader::required;
+use super::reader::{each, required};
 use super::{Reader, Writer, value};
 
 impl Writer {
@@ -41,11 +41,11 @@ impl Reader {
         Ok(Arc::new(Query {
             table: TableId(query.table),
             live: query.live,
-            index: query.index.into_iter().map(read_field).collect::<Result<_, _>>()?,
+            index: each(query.index, read_field)?,
             range: range(query.range)?,
             keys: range(query.keys)?,
             conditions: read_conditions(query.conditions)?,
-            any_of: query.any_of.into_iter().map(read_any_of).collect::<Result<_, _>>()?,
+            any_of: each(query.any_of, read_any_of)?,
         }))
     }
 
@@ -133,11 +133,11 @@ fn read_any_of(any_of: proto::QueryAnyOf) -> Result<AnyOf, DecodeError> {
 }
 
 fn read_conditions(conditions: Vec<proto::QueryCondition>) -> Result<Vec<Condition>, DecodeError> {
-    conditions.into_iter().map(read_condition).collect()
+    each(conditions, read_condition)
 }
 
 fn read_set(all: proto::ValueList) -> Result<BTreeSet<Value>, DecodeError> {
-    let values = all.values.into_iter().map(value::read).collect::<Result<Vec<_>, _>>()?;
+    let values = each(all.values, value::read)?;
     match values.is_sorted_by(|a, b| a < b) {
         true => Ok(values.into_iter().collect()),
         false => Err(DecodeError::malformed("the values of a condition are in order, each once")),

@@ -6,6 +6,7 @@ use crate::DecodeError;
 use crate::generated::proto::{self, read::Part};
 use crate::limits::MAP_KEY;
 
+use super::reader::each;
 use super::{Reader, Writer, value};
 
 impl Writer {
@@ -42,7 +43,7 @@ impl Writer {
 
 impl Reader {
     pub(crate) fn reads(&mut self, reads: Vec<proto::Read>) -> Result<Vec<Read>, DecodeError> {
-        reads.into_iter().map(|read| self.read(read)).collect()
+        each(reads, |read| self.read(read))
     }
 
     fn read(&mut self, read: proto::Read) -> Result<Read, DecodeError> {

@@ -38,6 +38,18 @@ pub(crate) fn required<T>(field: Option<T>, what: &'static str) -> Result<T, Dec
     field.ok_or(DecodeError::Malformed { what })
 }
 
+/// What each of some fields holds. There is room for all from the beginning, which `collect` of results does not make: long lists are decoded all the time.
+pub(crate) fn each<F, T>(
+    fields: Vec<F>,
+    mut read: impl FnMut(F) -> Result<T, DecodeError>,
+) -> Result<Vec<T>, DecodeError> {
+    let mut all = Vec::with_capacity(fields.len());
+    for field in fields {
+        all.push(read(field)?);
+    }
+    Ok(all)
+}
+
 /// A field whose presence says it all.
 pub(crate) fn only_true(field: bool) -> Result<(), DecodeError> {
     if field { Ok(()) } else { Err(DecodeError::malformed("a field that can only be true is not")) }

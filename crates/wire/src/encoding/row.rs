@@ -10,7 +10,7 @@ use crate::DecodeError;
 use crate::generated::proto::{self, row_cell::State};
 use crate::limits::MAP_KEY;
 
-use super::reader::required;
+use super::reader::{each, required};
 use super::{Reader, Writer, text, value};
 
 impl Writer {
@@ -47,8 +47,7 @@ impl Reader {
         if !row.cells.iter().map(|cell| cell.column).is_sorted_by(|a, b| a < b) {
             return Err(DecodeError::malformed("a row's cells are in the order of their columns"));
         }
-        let state = |cell: proto::RowCell| Ok((ColumnId(cell.column), self.state(cell.state)?));
-        let cells = row.cells.into_iter().map(state).collect::<Result<Vec<_>, DecodeError>>()?;
+        let cells = each(row.cells, |cell| Ok((ColumnId(cell.column), self.state(cell.state)?)))?;
         Ok(Row::from_parts(row.exists, cells))
     }
 
@@ -59,7 +58,7 @@ impl Reader {
             State::Register(value) => CellState::Register(value::read(value)?),
             State::Counter(total) => CellState::Counter(total),
             State::Set(members) => CellState::Set(set(members)?),
-            State::List(list) => CellState::List(list.values.into_iter().map(value::read).collect::<Result<_, _>>()?),
+            State::List(list) => CellState::List(each(list.values, value::read)?),
             State::Map(map) => CellState::Map(self.map(map)?),
             State::Text(own) => CellState::Text(Box::new(text::read(own)?)),
         })

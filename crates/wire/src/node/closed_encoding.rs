@@ -3,7 +3,7 @@
 //! All its names share one numbering of clients. Its commits, if it has them, are those that it names as committed: they are not named again.
 
 use crate::DecodeError;
-use crate::encoding::{Reader, Writer, required};
+use crate::encoding::{Reader, Writer, each, required};
 use crate::generated::proto;
 
 use super::{Closed, ShardId, Undecided};
@@ -33,7 +33,7 @@ pub(super) fn read(closed: proto::AnswerClosed, reader: &mut Reader) -> Result<C
     let barrier = reader.timestamp(closed.barrier_near, closed.barrier)?;
     let latest = reader.timestamp(closed.latest_near, closed.latest)?;
     let complete = reader.timestamp(closed.complete_near, closed.complete)?;
-    let undecided = closed.undecided.into_iter().map(|own| read_undecided(own, reader)).collect::<Result<_, _>>()?;
+    let undecided = each(closed.undecided, |own| read_undecided(own, reader))?;
     let aborted = reader.all_listed(closed.aborted)?;
     let committed = reader.all_listed(closed.committed)?;
     let given_up = reader.all_listed(closed.given_up)?;

@@ -5,7 +5,7 @@ use iolite_values::{Counter, Timestamp};
 use super::{TabMutation, UpdateNumber};
 use crate::DecodeError;
 use crate::client_storage::{StoredEnd, StoredMutation};
-use crate::encoding::{Reader, Writer, required};
+use crate::encoding::{Reader, Writer, each, required};
 use crate::generated::proto;
 use crate::message::{Declined, Goodbye, RowSnapshot, Snapshot, SubscriptionId};
 use crate::session::{
@@ -95,7 +95,7 @@ pub(super) fn read(update: proto::TabUpdate, reader: &mut Reader) -> Result<TabU
     let snapshots = snapshots.map(|snapshot| read_snapshot(snapshot, reader)).collect::<Result<_, _>>()?;
     let pending = update.pending.into_iter().map(|mutation| TabMutation::read(mutation, reader));
     let pending = pending.collect::<Result<_, _>>()?;
-    let ended = update.ended.into_iter().map(|end| StoredEnd::read(end, reader)).collect::<Result<_, _>>()?;
+    let ended = each(update.ended, |end| StoredEnd::read(end, reader))?;
     let refused = update.refused.into_iter().map(|refused| StoredMutation::read(refused, reader));
     let declined = update.declined.into_iter().map(|declined| read_declined(declined, reader));
     Ok(TabUpdate {
