@@ -93,8 +93,8 @@ impl VersionedRow {
 
     /// Whether the write at this place of the transaction that committed at `at` has been applied already.
     pub fn reflects(&self, at: Timestamp, index: usize) -> bool {
-        let in_history = |past: &Box<Past>| past.history.binary_search_by_key(&(at, index), Version::place).is_ok();
-        at <= self.base_at || self.past.as_ref().is_some_and(in_history)
+        let in_history = |past: &Past| past.history.binary_search_by_key(&(at, index), Version::place).is_ok();
+        at <= self.base_at || self.past.as_deref().is_some_and(in_history)
     }
 
     /// Adds a version, wherever in the history it belongs.

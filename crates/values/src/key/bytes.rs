@@ -7,20 +7,20 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// As many as fit beside the tag and the length in three words: a number, an id, or a string of 20 bytes.
-const SHORT_MAX: usize = 22;
+const INLINE: usize = 22;
 
 #[derive(Clone)]
 pub(super) enum KeyBytes {
-    Short { length: u8, bytes: [u8; SHORT_MAX] },
+    Short { length: u8, bytes: [u8; INLINE] },
     Long(Arc<[u8]>),
 }
 
 impl KeyBytes {
     pub(super) fn new(slice: &[u8]) -> KeyBytes {
-        if slice.len() > SHORT_MAX {
+        if slice.len() > INLINE {
             return KeyBytes::Long(slice.into());
         }
-        let mut bytes = [0; SHORT_MAX];
+        let mut bytes = [0; INLINE];
         bytes[..slice.len()].copy_from_slice(slice);
         KeyBytes::Short { length: slice.len() as u8, bytes }
     }
