@@ -2,12 +2,15 @@
 //!
 //! Invariant: creating or deleting a row empties it, so nothing of an earlier row under the same key is ever seen.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use litemap::LiteMap;
 
 use crate::{CellState, ColumnId, Operation, TypeMismatch};
 
 /// The state of one row at one timestamp.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Row {
     exists: bool,
     cells: LiteMap<ColumnId, CellState>,
@@ -67,6 +70,14 @@ impl Row {
     /// Bytes of content, for limits and accounting.
     pub fn size_bytes(&self) -> usize {
         1 + self.cells.values().map(|state| Row::CELL_BYTES + state.size_bytes()).sum::<usize>()
+    }
+}
+
+/// As of a map.
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cells: BTreeMap<_, _> = self.cells().collect();
+        f.debug_struct("Row").field("exists", &self.exists).field("cells", &cells).finish()
     }
 }
 
