@@ -10,14 +10,14 @@ describe("the memory of a client", () => {
   const stage = new NotesStage();
 
   test("has a limit, past which what was asked for last fails with the reason", async () => {
-    const client = await stage.open(new FakeDevice(), { cacheBytes: 4_000 });
+    const client = await stage.open(new FakeDevice(), { cacheBytes: 2_000 });
     for (let count = 0; count < 8; count += 1) {
       await client.mutate.addNote({ id: newId(), title: "a note" }).until("confirmed");
     }
     const observation = client.observe((tx) => tx.notes.range().length);
     observation.onChange(() => undefined);
     await until("the observation fails", () => observation.state.error !== undefined);
-    assert.match(String(observation.state.error), /takes \d+ bytes of the cache, which has 4000: read less at a time/);
+    assert.match(String(observation.state.error), /takes \d+ bytes of the cache, which has 2000: read less at a time/);
   });
 
   test("keeps what is pinned, also offline, and a pin says when it is there", async () => {
