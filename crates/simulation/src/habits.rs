@@ -90,7 +90,7 @@ fn client_limits(random: &mut Random) -> iolite_client::Limits {
     let default = iolite_client::Limits::default();
     // Of most rows a few fit in, and of some one.
     let cache_bytes_max =
-        if random.chance(500) { random.between(2_000, 20_000) as usize } else { default.cache_bytes_max };
+        if random.chance(500) { random.between(1_000, 10_000) as usize } else { default.cache_bytes_max };
     iolite_client::Limits {
         cache_bytes_max,
         idle_interests_max: random.below(6) as usize,

@@ -154,11 +154,15 @@ pub struct End {
     pub confirmed_through: Timestamp,
 }
 
+/// What a client says of an abort that an earlier life of the app sent.
+const ABORTED_EARLIER: &str = "it was aborted before the app was started again";
+
 impl End {
-    /// Whether a later report says the same. A client that was started again may not know an abort's reason any more.
+    /// Whether a later report says the same. A client that was started again may not know any more who aborted it, and why.
     pub fn is_as(&self, how: &EndedAs, life: u64) -> bool {
         match (&self.how, how) {
             (EndedAs::Rejected(_), EndedAs::Rejected(_)) if life != self.life => true,
+            (EndedAs::Quarantined(_), EndedAs::Rejected(reason)) if life != self.life => reason == ABORTED_EARLIER,
             (first, later) => first == later,
         }
     }
@@ -364,5 +368,24 @@ impl ReplicaHistory {
             let own = self.journal.get(&record.position).map(|own| own.encode());
             assert_eq!(own, Some(Ok(record.bytes.clone())), "a record changed on the disk");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_later_life_may_not_know_who_aborted() {
+        let end = |how| End { at: 0, life: 1, how, confirmed_through: Timestamp::ZERO };
+        let (by_client, by_app) = (EndedAs::Quarantined("no room".into()), EndedAs::Rejected("too late".into()));
+        let unknown = EndedAs::Rejected(ABORTED_EARLIER.into());
+        for first in [&by_client, &by_app] {
+            assert!(end(first.clone()).is_as(&unknown, 2));
+            assert!(!end(first.clone()).is_as(&unknown, 1), "the same life knows it");
+            assert!(end(first.clone()).is_as(first, 1));
+        }
+        assert!(!end(by_client).is_as(&by_app, 2), "somebody else gave it up, and says why");
+        assert!(!end(by_app).is_as(&EndedAs::Cancelled("gone".into()), 2));
     }
 }

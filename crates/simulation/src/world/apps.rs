@@ -139,6 +139,8 @@ impl World {
         }
         let counter = refused[self.random.below(refused.len() as u64) as usize];
         self.occasions.add(Occasion::Dismissed, 1);
+        // Its end may be on its way to the disk, and is told when nobody asks any more.
+        node.forget_dismissed(counter);
         let place = self.random.below(node.tabs.len() as u64 + 1) as usize;
         match node.tabs.values_mut().nth(place) {
             Some(tab) => tab.follower.dismiss(counter),

@@ -252,6 +252,12 @@ impl ClientNode {
         self.client.finish(run, closed);
     }
 
+    /// The app has seen that a mutation ended without effect, and wants to hear no more of it.
+    pub fn forget_dismissed(&mut self, counter: Counter) {
+        self.alive.remove(&counter);
+        self.tabs.values_mut().for_each(|tab| tab.forget_dismissed(counter));
+    }
+
     fn run_watcher(&mut self, id: ReactionId, history: &mut History) {
         let (watcher, view) = self.watchers[&id];
         let pending = self.client.pending().map(|pending| PendingThen::of(&pending)).collect();

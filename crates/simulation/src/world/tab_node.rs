@@ -163,6 +163,10 @@ impl TabNode {
         }
     }
 
+    pub fn forget_dismissed(&mut self, counter: Counter) {
+        self.alive.remove(&counter);
+    }
+
     fn run_watcher(&mut self, id: ReactionId, history: &mut History) {
         let (watcher, view) = self.watchers[&id];
         let pending = self.follower.pending().map(PendingThen::of).collect();
