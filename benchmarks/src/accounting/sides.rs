@@ -31,18 +31,18 @@ pub struct CpuPerOp {
 
 impl Sides {
     pub fn of(server: Pid, clients: Vec<Pid>) -> Sides {
-        let before = Used::by(server, &clients);
+        let before = Used::by(server, &clients, Pid::tree_cpu);
         Sides { server, clients, before }
     }
 
     pub fn by_operation(&self, operations: u64) -> CpuPerOp {
-        Used::by(self.server, &self.clients).since(self.before, operations)
+        Used::by(self.server, &self.clients, Pid::tree_cpu).since(self.before, operations)
     }
 }
 
 impl Used {
-    fn by(server: Pid, clients: &[Pid]) -> Used {
-        Used { server: server.tree_cpu(), clients: clients.iter().map(|client| client.tree_cpu()).sum() }
+    fn by(server: Pid, clients: &[Pid], used: impl Fn(Pid) -> Duration) -> Used {
+        Used { server: used(server), clients: clients.iter().map(|client| used(*client)).sum() }
     }
 
     fn since(self, before: Used, operations: u64) -> CpuPerOp {
@@ -60,9 +60,11 @@ mod tests {
 
     #[test]
     fn what_clients_use_is_not_their_servers_and_what_was_used_before_does_not_count() {
-        let millis =
-            |server, clients| Used { server: Duration::from_millis(server), clients: Duration::from_millis(clients) };
-        let (before, now) = (millis(500, 40), millis(501, 340));
+        let used = |server: u64, first: u64, second: u64| {
+            let of = move |pid: Pid| Duration::from_millis([server, first, second][pid.number() as usize]);
+            Used::by(Pid::numbered(0), &[Pid::numbered(1), Pid::numbered(2)], of)
+        };
+        let (before, now) = (used(500, 10, 30), used(501, 110, 230));
         assert_eq!(now.since(before, 2), CpuPerOp { server: 500.0, clients: 150_000.0 });
         assert_eq!(now.since(before, 0), CpuPerOp::default());
     }

@@ -209,10 +209,9 @@ impl Cache {
 
     fn put_cell(&mut self, cell: &Cell, source: &Row) {
         let id = (cell.table, cell.row.clone());
-        let others =
-            self.rows.remove(&id).unwrap_or_default().into_cells().filter(|(column, _)| *column != cell.column);
+        let before = self.rows.remove(&id).unwrap_or_default().into_cells();
         let own = source.cell(cell.column).map(|state| (cell.column, state.clone()));
-        self.rows.put(id, Row::from_parts(source.exists(), others.chain(own)));
+        self.rows.put(id, Row::from_parts(source.exists(), before.chain(own)));
     }
 
     /// Removes an interest's content before it is replaced. Of a cell: that cell, and the life of its row, which comes with every cell.

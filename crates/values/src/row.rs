@@ -20,7 +20,7 @@ impl Row {
     /// What a cell takes beside its content.
     pub const CELL_BYTES: usize = 4;
 
-    /// A row as a peer or a disk described it.
+    /// A row as a peer or a disk described it. Of two states of one cell the later one counts.
     pub fn from_parts(exists: bool, cells: impl IntoIterator<Item = (ColumnId, CellState)>) -> Row {
         Row { exists, cells: cells.into_iter().collect() }
     }
@@ -73,7 +73,7 @@ impl Row {
     }
 }
 
-/// As of a map.
+/// Its cells print as a map.
 impl fmt::Debug for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cells: BTreeMap<_, _> = self.cells().collect();

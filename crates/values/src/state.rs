@@ -45,6 +45,8 @@ impl CellState {
         }
     }
 
+    /// Applies an operation. Before the first one of a cell its state is that of [`CellState::empty_for`].
+    ///
     /// # Errors
     /// [`TypeMismatch`], and the state is as before.
     pub fn apply(&mut self, operation: &Operation) -> Result<(), TypeMismatch> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iolite_values::{Attempt, ClientId, ColumnId, Counter, TableId, Timestamp, TransactionId};
 
-use crate::encoding::{Reader, Writer, identity, read_level, required, row_key, write_level};
+use crate::encoding::{Reader, Writer, each, identity, read_level, required, row_key, write_level};
 use crate::generated::proto::{self, checkpoint_chunk::Chunk as Field};
 use crate::generated::shapes;
 use crate::limits::CHECKPOINT_CHUNK;
@@ -68,25 +68,21 @@ impl CheckpointChunk {
         check_version(chunk.version)?;
         let mut reader = Reader::default();
         Ok(match required(chunk.chunk, "a chunk of no known kind")? {
-            Field::Rows(rows) => CheckpointChunk::Rows(read_each(rows.rows, |row| read_row(row, &mut reader))?),
+            Field::Rows(rows) => CheckpointChunk::Rows(each(rows.rows, |row| read_row(row, &mut reader))?),
             Field::Commits(commits) => {
-                CheckpointChunk::Commits(read_each(commits.commits, |commit| read_commit(commit, &mut reader))?)
+                CheckpointChunk::Commits(each(commits.commits, |commit| read_commit(commit, &mut reader))?)
             }
             Field::Clients(clients) => {
-                CheckpointChunk::Clients(read_each(clients.clients, |client| read_client(client, &mut reader))?)
+                CheckpointChunk::Clients(each(clients.clients, |client| read_client(client, &mut reader))?)
             }
             Field::Meta(meta) => CheckpointChunk::Meta(CheckpointMeta {
                 low_watermark: Timestamp::from_u64(meta.low_watermark),
                 ceiling: Timestamp::from_u64(meta.ceiling),
                 reads_through: Timestamp::from_u64(meta.reads_through),
             }),
-            Field::Records(records) => CheckpointChunk::Records(read_each(records.records, JournalRecord::from_proto)?),
+            Field::Records(records) => CheckpointChunk::Records(each(records.records, JournalRecord::from_proto)?),
         })
     }
-}
-
-fn read_each<P, T>(all: Vec<P>, read: impl FnMut(P) -> Result<T, DecodeError>) -> Result<Vec<T>, DecodeError> {
-    all.into_iter().map(read).collect()
 }
 
 fn write_row(row: &CheckpointRow, writer: &mut Writer) -> proto::CheckpointRow {
@@ -107,7 +103,7 @@ fn read_row(row: proto::CheckpointRow, reader: &mut Reader) -> Result<Checkpoint
         key: row_key(&row.key)?,
         base: reader.row(required(row.base, "a row without a base")?)?,
         base_at: reader.timestamp(row.base_at_near, row.base_at)?,
-        history: read_each(row.history, |entry| read_entry(entry, reader))?,
+        history: each(row.history, |entry| read_entry(entry, reader))?,
     })
 }
 
