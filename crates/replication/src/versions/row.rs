@@ -178,7 +178,11 @@ impl VersionedRow {
 
 impl Past {
     fn count_through(&self, at: Timestamp) -> usize {
-        self.history.partition_point(|version| version.at <= at)
+        // Mostly it is asked of the present: then the rest does not have to be fetched.
+        match self.history.back() {
+            Some(last) if last.at > at => self.history.partition_point(|version| version.at <= at),
+            Some(_) | None => self.history.len(),
+        }
     }
 
     /// The row after the first `count` versions, which are those through `at`.

@@ -1,6 +1,7 @@
 //! The bytes of a key. Maps of rows compare them all the time, so short ones lie where they are compared, and nothing has to be fetched for it.
 //!
-//! Invariant: what is short is never shared, so equal bytes are equal variants. Order, equality and hash are those of the slice.
+//! Invariant: what is short is never shared, so equal bytes are equal variants; past its length it is zeros, so that it is compared as numbers are. Order,
+//! equality and hash are those of the slice.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -33,9 +34,23 @@ impl KeyBytes {
     }
 }
 
+/// In the order of slices: where one is the beginning of another, the other's next byte decides, or its length if that byte is zero too.
+fn compare_short(a: (&[u8; INLINE], u8), b: (&[u8; INLINE], u8)) -> Ordering {
+    first(a.0).cmp(&first(b.0)).then_with(|| last(a.0).cmp(&last(b.0))).then_with(|| a.1.cmp(&b.1))
+}
+
+fn first(bytes: &[u8; INLINE]) -> u128 {
+    u128::from_be_bytes(*bytes.first_chunk().expect("it is longer"))
+}
+
+/// Two bytes of it are of the first too, which are equal when this is looked at.
+fn last(bytes: &[u8; INLINE]) -> u64 {
+    u64::from_be_bytes(*bytes.last_chunk().expect("it is longer"))
+}
+
 impl PartialEq for KeyBytes {
     fn eq(&self, other: &KeyBytes) -> bool {
-        self.as_slice() == other.as_slice()
+        self.cmp(other).is_eq()
     }
 }
 
@@ -49,7 +64,12 @@ impl PartialOrd for KeyBytes {
 
 impl Ord for KeyBytes {
     fn cmp(&self, other: &KeyBytes) -> Ordering {
-        self.as_slice().cmp(other.as_slice())
+        match (self, other) {
+            (KeyBytes::Short { length: a_length, bytes: a }, KeyBytes::Short { length: b_length, bytes: b }) => {
+                compare_short((a, *a_length), (b, *b_length))
+            }
+            _ => self.as_slice().cmp(other.as_slice()),
+        }
     }
 }
 
@@ -74,8 +94,12 @@ mod tests {
     #[test]
     fn short_and_long_bytes_are_in_the_order_of_slices() {
         assert_eq!(size_of::<KeyBytes>(), 24);
-        let slices: Vec<Vec<u8>> =
-            (0..50).flat_map(|length| [0, 1, 0xff].map(|last| [vec![7; length], vec![last]].concat())).collect();
+        let slices: Vec<Vec<u8>> = (0..50)
+            .flat_map(|length| {
+                [vec![], vec![0], vec![1], vec![0xff], vec![0, 0], vec![0, 1]]
+                    .map(|last| [vec![7; length], last].concat())
+            })
+            .collect();
         for a in &slices {
             let key = KeyBytes::new(a);
             assert_eq!(key.as_slice(), a);

@@ -66,10 +66,10 @@ impl Interests {
         let surplus = self.idle.len().saturating_sub(idle_max).max(too_many);
         let mut gone: Vec<Interest> = self.idle.values().take(surplus).cloned().collect();
         let mut bytes = self.queries_bytes - gone.iter().map(query_bytes).sum::<usize>();
-        for query in self.idle.values().skip(surplus).filter(|own| query_bytes(own) > 0) {
-            if bytes <= Self::QUERIES_BYTES_MAX {
-                break;
-            }
+        let mut rest = self.idle.values().skip(surplus).filter(|own| query_bytes(own) > 0);
+        while bytes > Self::QUERIES_BYTES_MAX
+            && let Some(query) = rest.next()
+        {
             bytes -= query_bytes(query);
             gone.push(query.clone());
         }
