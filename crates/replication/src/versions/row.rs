@@ -93,7 +93,8 @@ impl VersionedRow {
 
     /// Whether the write at this place of the transaction that committed at `at` has been applied already.
     pub fn reflects(&self, at: Timestamp, index: usize) -> bool {
-        let in_history = |past: &Past| past.history.binary_search_by_key(&(at, index), Version::place).is_ok();
+        let in_history =
+            |past: &Past| past.reaches(at) && past.history.binary_search_by_key(&(at, index), Version::place).is_ok();
         at <= self.base_at || self.past.as_deref().is_some_and(in_history)
     }
 
@@ -177,12 +178,13 @@ impl VersionedRow {
 }
 
 impl Past {
+    /// Whether a version of this time or later is there. Mostly none is: then the rest does not have to be fetched.
+    fn reaches(&self, at: Timestamp) -> bool {
+        self.history.back().is_some_and(|last| last.at >= at)
+    }
+
     fn count_through(&self, at: Timestamp) -> usize {
-        // Mostly it is asked of the present: then the rest does not have to be fetched.
-        match self.history.back() {
-            Some(last) if last.at > at => self.history.partition_point(|version| version.at <= at),
-            Some(_) | None => self.history.len(),
-        }
+        if self.reaches(at) { self.history.partition_point(|version| version.at <= at) } else { self.history.len() }
     }
 
     /// The row after the first `count` versions, which are those through `at`.
