@@ -8,6 +8,7 @@
 //! docs/decisions/0018-text-is-units-that-servers-understand.md
 
 mod edit;
+mod fingerprint;
 mod pair;
 mod recent;
 mod runs;
@@ -16,12 +17,12 @@ mod size;
 mod stretches;
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(test)]
 use edit::length_of;
 pub use edit::{Author, Edit, Insertion, MalformedEdit, Unit, UnitRange};
+pub use fingerprint::Fingerprint;
 use pair::Halves;
 use recent::Recent;
 pub use runs::Run;
@@ -31,11 +32,19 @@ use size::Size;
 /// What a text cell holds. Cheap to clone: many views of one text share all but its last edits.
 #[derive(Clone, Default)]
 pub struct Text {
-    folded: Arc<Runs>,
+    folded: Arc<Folded>,
     /// Edits since, in their order. When they have many parts they are folded in.
     tail: Vec<Recent>,
     /// Of all of it.
     size: Size,
+}
+
+/// The edits of a text that are in runs.
+#[derive(Clone, Default)]
+struct Folded {
+    runs: Runs,
+    /// Of the runs, once it was asked for.
+    fingerprint: OnceLock<Fingerprint>,
 }
 
 /// What a text lacks that an edit needs.
@@ -60,8 +69,9 @@ impl Text {
     /// # Errors
     /// [`MalformedEdit`]: no edits lead to it.
     pub fn from_runs(runs: BTreeMap<Author, Vec<Run>>) -> Result<Text, MalformedEdit> {
-        let folded = Runs::from_parts(runs)?;
-        Ok(Text { size: folded.size(), folded: Arc::new(folded), tail: Vec::new() })
+        let runs = Runs::from_parts(runs)?;
+        let size = runs.size();
+        Ok(Text { folded: Arc::new(Folded { runs, fingerprint: OnceLock::new() }), tail: Vec::new(), size })
     }
 
     /// The text in as few runs as can be: equal for equal texts.
@@ -72,7 +82,7 @@ impl Text {
     /// Units that an author inserted so far: the next one's number.
     pub fn count(&self, author: Author) -> u32 {
         let own = self.tail.iter().filter_map(Recent::inserted).filter(|(units, _)| units.author == author);
-        own.map(|(units, _)| units.end()).max().unwrap_or_else(|| self.folded.count(author))
+        own.map(|(units, _)| units.end()).max().unwrap_or_else(|| self.folded.runs.count(author))
     }
 
     /// Whether an edit can be applied.
@@ -111,13 +121,12 @@ impl Text {
     }
 
     fn fold(&mut self, last: &Edit) {
-        let mut runs = std::mem::take(&mut self.folded);
-        let folded = Arc::make_mut(&mut runs);
-        self.tail.drain(..).for_each(|recent| folded.apply(&recent.edit));
-        debug_assert_eq!(folded.size(), self.size, "an edit adds to the size what it adds to the runs");
-        folded.apply(last);
-        self.size = folded.size();
-        self.folded = runs;
+        let Folded { runs, fingerprint } = Arc::make_mut(&mut self.folded);
+        *fingerprint = OnceLock::new();
+        self.tail.drain(..).for_each(|recent| runs.apply(&recent.edit));
+        debug_assert_eq!(runs.size(), self.size, "an edit adds to the size what it adds to the runs");
+        runs.apply(last);
+        self.size = runs.size();
     }
 
     fn tail_parts(&self) -> usize {
@@ -136,13 +145,24 @@ impl Text {
 
     /// Bytes and parts that are in memory: of what is folded, and of the edits since, whatever they remove.
     pub(crate) fn held(&self) -> (usize, usize) {
-        let Size { bytes, parts } = self.folded.size();
+        let Size { bytes, parts } = self.folded.runs.size();
         let tail = self.tail.iter().map(|recent| (recent.edit.size_bytes(), 1 + 2 * recent.edit.removed.len()));
         tail.fold((bytes, parts), |own, edit| (own.0 + edit.0, own.1 + edit.1))
     }
 
+    /// What tells it from another text of the same cell. Costs what was edited since it was folded, and whoever asks first of what was folded looks at all of it.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let folded = self.folded.fingerprint.get_or_init(|| {
+            #[cfg(test)]
+            looks::count(self.folded.runs.size().parts);
+            Fingerprint::of(&self.folded.runs)
+        });
+        let since: Vec<Fingerprint> = self.tail.iter().map(Recent::fingerprint).collect();
+        Fingerprint::of((folded, since))
+    }
+
     fn folded_whole(&self) -> Runs {
-        let mut runs = (*self.folded).clone();
+        let mut runs = self.folded.runs.clone();
         self.tail.iter().for_each(|recent| runs.apply(&recent.edit));
         runs
     }
@@ -156,12 +176,6 @@ impl PartialEq for Text {
 }
 
 impl Eq for Text {}
-
-impl Hash for Text {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        if self.tail.is_empty() { self.folded.hash(state) } else { self.folded_whole().hash(state) }
-    }
-}
 
 impl std::fmt::Debug for Text {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

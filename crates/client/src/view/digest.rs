@@ -86,7 +86,7 @@ impl DigestBuilder {
                 key.hash(self);
                 self.value(value);
             }),
-            CellState::Text(text) => text.hash(self),
+            CellState::Text(text) => text.fingerprint().hash(self),
         }
     }
 

@@ -25,7 +25,7 @@ pub struct UnitRange {
 }
 
 /// Units that come into the text together.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Insertion {
     pub first: Unit,
     /// The unit that was before it. None: the text's begin.
@@ -36,7 +36,7 @@ pub struct Insertion {
 }
 
 /// A change of a text.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Edit {
     pub inserted: Option<Insertion>,
     pub removed: Vec<UnitRange>,

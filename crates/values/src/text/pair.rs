@@ -20,7 +20,7 @@ impl Text {
         let in_tail = self.tail.iter().filter_map(Recent::inserted);
         let own = in_tail.filter(|(units, _)| units.author == unit.author && units.from <= unit.number);
         let own = own.max_by_key(|(units, _)| units.from).map(|(units, own)| (units, &*own.text));
-        own.or_else(|| self.folded.text_at(unit))
+        own.or_else(|| self.folded.runs.text_at(unit))
             .is_some_and(|(units, text)| halves.is_second(text, units.length, unit.number - units.from))
     }
 }

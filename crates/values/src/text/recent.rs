@@ -2,18 +2,25 @@
 
 use std::sync::Arc;
 
-use super::{Edit, Insertion, UnitRange};
+use super::{Edit, Fingerprint, Insertion, UnitRange};
 
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Recent {
     pub edit: Arc<Edit>,
     /// Units that it inserts. To count them takes as long as the text is.
     length: u32,
+    /// Of the edit. It is asked for again and again.
+    fingerprint: Fingerprint,
 }
 
 impl Recent {
     pub(super) fn new(edit: Arc<Edit>) -> Recent {
-        Recent { length: edit.inserted.as_ref().map_or(0, Insertion::length), edit }
+        let length = edit.inserted.as_ref().map_or(0, Insertion::length);
+        Recent { length, fingerprint: Fingerprint::of(&edit), edit }
+    }
+
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 
     /// What it inserts, and as which units.

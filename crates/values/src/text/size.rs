@@ -64,7 +64,7 @@ impl Text {
         let from = range.from.saturating_sub(1);
         let length = range.end().saturating_add(1) - from;
         let window = Window(UnitRange { from, length, ..*range });
-        let mut runs = window.of(&self.folded);
+        let mut runs = window.of(&self.folded.runs);
         for recent in &self.tail {
             window.insert(&mut runs, recent);
             recent.edit.removed.iter().for_each(|own| window.remove(&mut runs, own));

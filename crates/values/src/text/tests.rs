@@ -165,6 +165,25 @@ fn an_edit_that_removes_many_ranges_costs_what_it_is_long_and_not_its_square() {
     }
 }
 
+#[test]
+fn a_fingerprint_tells_what_was_taken_back_and_typed_anew_and_costs_what_was_edited_since() {
+    let mut text = Text::default();
+    for number in 0..5_000 {
+        text.apply(&typed(1, number, number.checked_sub(2).map(|left| (1, left)), "x"));
+    }
+    let (before, looks) = (text.fingerprint(), looks::so_far());
+    let with = |edit: &Arc<Edit>| {
+        let mut text = text.clone();
+        text.apply(edit);
+        text.fingerprint()
+    };
+    let (a, b, gone) = (typed(2, 0, None, "a"), typed(2, 0, None, "b"), removal(1, 7, 1));
+    let all = [before, with(&a), with(&b), with(&gone), with(&removal(1, 8, 1))];
+    assert!((1..5).all(|at| !all[..at].contains(&all[at])), "{all:?}");
+    assert_eq!(with(&a), with(&a));
+    assert!(looks::so_far() - looks < 500, "all of it was looked at again: {}", looks::so_far() - looks);
+}
+
 proptest! {
     /// Random edits, of which those that fit are applied: how many of them are folded in makes no difference, nor how many ranges go in one of them.
     #[test]
@@ -198,6 +217,8 @@ proptest! {
         prop_assert_eq!(folded.size_bytes(), folded.runs().values().flatten().map(|run| 24 + run.text.as_ref().map_or(0, String::len)).sum::<usize>());
         prop_assert_eq!(after(&text.edits()), text.clone());
         let early = after(&log[..at.index(log.len() + 1)]);
+        prop_assert_eq!(after(&log).fingerprint(), text.fingerprint());
+        prop_assert!(early == text || early.fingerprint() != text.fingerprint());
         let since = text.since(&early).expect("it only grew");
         let mut caught_up = early;
         since.iter().for_each(|edit| caught_up.apply(edit));
