@@ -55,7 +55,7 @@ pub use proposals::CLOCK_WINDOW;
 use proposals::Proposals;
 use questions::{Purpose, Questions, Target};
 use reading::Readings;
-pub use reading::{READ_BYTES_MAX, READ_ROWS_MAX};
+pub use reading::{READ_BYTES_MAX, READ_LOOKS_MAX, READ_ROWS_MAX};
 use requests::Acknowledging;
 pub use tally::{LATENCY_BOUNDS, Latencies, Tally};
 use time_limits::TimeLimits;
@@ -80,6 +80,8 @@ pub struct CoordinatorSettings {
     pub idle_close_after_max: Duration,
     /// A proposal that stays undecided for this long is taken over, or for as long as three questions to the farthest replica take.
     pub backup_after: Duration,
+    /// [`READ_LOOKS_MAX`].
+    pub read_looks_max: usize,
 }
 
 impl CoordinatorSettings {
@@ -93,6 +95,7 @@ impl CoordinatorSettings {
             idle_close_after: Duration::from_millis(250),
             idle_close_after_max: Duration::from_secs(1),
             backup_after: Duration::from_millis(250),
+            read_looks_max: READ_LOOKS_MAX,
         }
     }
 }

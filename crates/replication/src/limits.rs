@@ -1,8 +1,8 @@
 //! Every limit and fixed time of this crate in one place to look at; each is defined where it is used.
 
 pub use crate::coordinator::{
-    CLOCK_WINDOW, IDLE_CLOSE_BEHIND, READ_BYTES_MAX, READ_ROWS_MAX, ROUND_TRIP_MAX, TAKEN_OVER_EACH_ROUND,
-    VALIDATIONS_MAX,
+    CLOCK_WINDOW, IDLE_CLOSE_BEHIND, READ_BYTES_MAX, READ_LOOKS_MAX, READ_ROWS_MAX, ROUND_TRIP_MAX,
+    TAKEN_OVER_EACH_ROUND, VALIDATIONS_MAX,
 };
 pub use crate::journal::{CHUNK_BYTES_MAX, RECORD_BYTES_MAX, ROW_BYTES_MAX};
 pub use crate::replica::{

@@ -315,7 +315,7 @@ impl Replica {
             // One that is new knows of no lives, and has nothing.
             Ask::Open if !self.has_begun() => return None,
             Ask::Open => self.on_open(from),
-            Ask::ReadAt { interest, at, limit } => self.on_read_at(now, &interest, at, limit),
+            Ask::ReadAt { interest, at, limit, looks } => self.on_read_at(now, &interest, at, limit, looks),
             Ask::Changes { interests, after, through } => self.on_changes(&interests, after, through),
             _ if !self.standing.is_normal() => return None,
             Ask::Begin => self.on_begin(from, term, id.life),

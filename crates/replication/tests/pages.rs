@@ -87,6 +87,7 @@ fn the_page_of_all_limits_gives_them_too() {
         ("COLLECTED_EACH_TIME", limits::COLLECTED_EACH_TIME.to_string()),
         ("INDEXES_MAX", limits::INDEXES_MAX.to_string()),
         ("READ_ROWS_MAX", limits::READ_ROWS_MAX.to_string()),
+        ("READ_LOOKS_MAX", limits::READ_LOOKS_MAX.to_string()),
         ("READ_BYTES_MAX", limits::READ_BYTES_MAX.to_string()),
         ("ANSWER_BYTES_MAX", limits::ANSWER_BYTES_MAX.to_string()),
         ("STATE_CHUNK_BYTES_MAX", limits::STATE_CHUNK_BYTES_MAX.to_string()),

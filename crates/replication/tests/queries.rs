@@ -45,7 +45,7 @@ fn what_a_question_costs() {
         let range = IndexRange::new(&[], Bound::Included(&Value::Int(rows - 10)), Bound::Unbounded).range;
         let best = Interest::Query(Arc::new(Query { index, range, ..Query::all(TABLE, false) }));
         let begun = Instant::now();
-        assert_eq!(versions.read_at(&best, at(rows), ReadLimit::NONE).expect("kept").rows.len(), 10);
+        assert_eq!(versions.read_at(&best, at(rows), ReadLimit::NONE, usize::MAX).expect("kept").reply.rows.len(), 10);
         let first = begun.elapsed();
         let (mut applied, mut asked) = (Vec::new(), Vec::new());
         for change in 1..=CHANGES {
@@ -55,7 +55,10 @@ fn what_a_question_costs() {
             applied.push(begun.elapsed());
             let begun = Instant::now();
             let some = ReadLimit { rows: 9, ..ReadLimit::NONE };
-            assert_eq!(versions.read_at(&best, at(rows + change), some).expect("kept").rows.len(), 10);
+            assert_eq!(
+                versions.read_at(&best, at(rows + change), some, usize::MAX).expect("kept").reply.rows.len(),
+                10
+            );
             asked.push(begun.elapsed());
         }
         applied.sort();

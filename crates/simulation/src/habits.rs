@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use iolite_replication::limits::READ_LOOKS_MAX;
 use iolite_store::ReadLimit;
 
 use crate::app::KEYS;
@@ -47,6 +48,8 @@ pub struct Habits {
     pub upgrade: u64,
     pub client_limits: iolite_client::Limits,
     pub gateway_limits: iolite_gateway::Limits,
+    /// Rows that a replica looks at for one piece of what is read.
+    pub read_looks_max: usize,
 }
 
 impl Habits {
@@ -58,6 +61,7 @@ impl Habits {
         let pending_max = random.between(2, 30) as usize;
         let upgrade = if random.chance(900) { random.between(700, 1_000) } else { 0 };
         let (client_limits, gateway_limits) = (client_limits(random), gateway_limits(random));
+        let read_looks_max = if random.chance(400) { READ_LOOKS_MAX } else { random.between(1, 6) as usize };
         Habits {
             calls: Calls::Everything { keys: KEYS as u64, edits: EDITS },
             pause_ms: 120,
@@ -70,6 +74,7 @@ impl Habits {
             upgrade,
             client_limits,
             gateway_limits,
+            read_looks_max,
         }
     }
 }

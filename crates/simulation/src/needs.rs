@@ -1,5 +1,7 @@
 //! Worlds in which a broken variant shows what it does within few seeds. They are calm but for what matters, so that what they lead to can be read.
 
+use iolite_replication::limits::READ_LOOKS_MAX;
+
 use crate::app::KEYS;
 use crate::habits::{Calls, Habits};
 use crate::roughness::Roughness;
@@ -86,6 +88,7 @@ impl Needs {
                 batched: 0,
                 client_limits: iolite_client::Limits::default(),
                 gateway_limits: iolite_gateway::Limits::default(),
+                read_looks_max: READ_LOOKS_MAX,
                 ..drawn
             },
         }

@@ -48,10 +48,12 @@ pub enum Occasion {
     TextEditedInTab,
     /// An edit was refused, because what it stood on had been taken back.
     EditRefused,
+    /// A replica answered with how far it had looked, because that was far.
+    LookedThrough,
 }
 
 impl Occasion {
-    pub const ALL: [Occasion; 21] = [
+    pub const ALL: [Occasion; 22] = [
         Occasion::AdvanceInParts,
         Occasion::Unsubscribed,
         Occasion::Resumed,
@@ -73,5 +75,6 @@ impl Occasion {
         Occasion::TextEditedOffline,
         Occasion::TextEditedInTab,
         Occasion::EditRefused,
+        Occasion::LookedThrough,
     ];
 }

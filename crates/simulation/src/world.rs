@@ -187,9 +187,9 @@ impl World {
 
     fn populate(&mut self, size: Size) {
         for number in 0..size.fronts {
-            let (now, limits) = (self.now_of_front(number), self.habits.gateway_limits);
+            let now = self.now_of_front(number);
             let shards = self.map.clone();
-            let front = FrontNode::start(now, number as u16, shards, limits, self.broken, &mut self.random);
+            let front = FrontNode::start(now, number as u16, shards, &self.habits, self.broken, &mut self.random);
             self.fronts.push(Process::Up(Box::new(front)));
         }
         for index in 0..size.clients {

@@ -106,14 +106,19 @@ pub struct ReadReply {
 impl ReadReply {
     /// Of these rows, those through the one that passes the limit.
     pub fn through_limit(at: Timestamp, rows: impl IntoIterator<Item = RowAt>, limit: ReadLimit) -> ReadReply {
+        let mut rows = rows.into_iter();
+        ReadReply::taking(at, limit, || rows.next())
+    }
+
+    /// The same of rows that come one by one.
+    pub fn taking(at: Timestamp, limit: ReadLimit, mut next: impl FnMut() -> Option<RowAt>) -> ReadReply {
         let (mut reply, mut bytes) = (ReadReply { at, rows: Vec::new(), is_cut: false }, 0);
-        for row in rows {
+        while !reply.is_cut
+            && let Some(row) = next()
+        {
             bytes += row.row.size_bytes();
             reply.rows.push(row);
             reply.is_cut = reply.rows.len() > limit.rows || bytes > limit.bytes;
-            if reply.is_cut {
-                break;
-            }
         }
         reply
     }

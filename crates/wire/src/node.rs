@@ -20,7 +20,7 @@ mod version;
 mod vote;
 mod vote_encoding;
 
-pub use answer::{Answer, Changed, Closed, FromReplica, Invalid, Opened, Report, Undecided};
+pub use answer::{Answer, Changed, Closed, FromReplica, Invalid, Opened, Piece, Report, Undecided};
 pub use ask::{Ask, Detail, ToReplica};
 pub use configuration::{Configuration, ConfigurationError};
 pub use identity::{

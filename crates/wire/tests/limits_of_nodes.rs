@@ -12,7 +12,8 @@ use iolite_wire::EncodeError;
 use iolite_wire::limits::{self, Limit};
 use iolite_wire::node::{
     Answer, Ask, Ballot, BetweenReplicas, Boot, Effect, Epoch, FromReplica, Life, MessageId, NodesHello, Outcome, Peer,
-    Proposal, ProposalId, RecordPart, RecordedEntry, ReplicaId, ShardId, StateChunk, Term, ToReplica, View, Vote,
+    Piece, Proposal, ProposalId, RecordPart, RecordedEntry, ReplicaId, ShardId, StateChunk, Term, ToReplica, View,
+    Vote,
 };
 
 fn key(number: i64) -> RowKey {
@@ -76,7 +77,8 @@ fn between(peer: Peer) -> BetweenReplicas {
 
 fn rows(count: i64, row: &Row) -> FromReplica {
     let rows = (0..count).map(|number| RowAt { table: TableId(1), key: key(number), row: row.clone() }).collect();
-    answer(Answer::Read(Ok(ReadReply { at: Timestamp::MAX, rows, is_cut: true })))
+    let looked_through = Some(vec![0xff; limits::RANGE_BOUND.most].into());
+    answer(Answer::Read(Ok(Piece { reply: ReadReply { at: Timestamp::MAX, rows, is_cut: true }, looked_through })))
 }
 
 fn row(columns: u32, value: Value) -> Row {

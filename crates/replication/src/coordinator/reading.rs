@@ -26,6 +26,9 @@ use crate::completions::{completions_table, outcomes_after};
 use crate::node::{Answer, Ask, ShardId, Split};
 use crate::shards::ShardMap;
 
+/// So many rows of a table may be looked at for one piece, answers or not: so whoever asks for much does not hold others up for long.
+pub const READ_LOOKS_MAX: usize = 2048;
+
 /// When all replicas are behind, they are asked again after this long.
 pub const READ_AGAIN_AFTER: Duration = Duration::from_millis(2);
 
@@ -114,8 +117,8 @@ impl Coordinator {
             Interest::Query(query) => Some(query.clone()),
             Interest::Cell(_) | Interest::Range { .. } => None,
         };
-        let (at, piece) = (kind.at(), first_piece_of(limit));
-        let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit: piece }));
+        let (at, limit, looks) = (kind.at(), first_piece_of(limit), self.settings.read_looks_max);
+        let parts = asks.into_iter().map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit, looks }));
         self.begin_reading(now, request, kind, query, parts.collect());
     }
 
@@ -175,7 +178,8 @@ impl Coordinator {
         let limit = ReadLimit { rows: 0, bytes: 0, direction: Direction::Ascending };
         for shard in self.shards() {
             for replica in self.replicas(shard) {
-                self.say(Target { shard, replica }, Ask::ReadAt { interest: interest.clone(), at, limit });
+                let ask = Ask::ReadAt { interest: interest.clone(), at, limit, looks: self.settings.read_looks_max };
+                self.say(Target { shard, replica }, ask);
             }
         }
     }

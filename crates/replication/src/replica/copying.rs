@@ -13,7 +13,7 @@ use iolite_values::{Direction, KeyRange, Timestamp};
 
 use super::Replica;
 use crate::completions::is_of_one_client;
-use crate::node::Answer;
+use crate::node::{Answer, Piece};
 
 /// A copy that is not heard of for this long is over.
 pub const COPY_HELD_FOR: Duration = Duration::from_secs(60);
@@ -57,16 +57,17 @@ impl Replica {
         (self.persisted, answer)
     }
 
-    fn read_completions(&self, range: &KeyRange, at: Timestamp, limit: ReadLimit) -> Result<ReadReply, TooOld> {
+    fn read_completions(&self, range: &KeyRange, at: Timestamp, limit: ReadLimit) -> Result<Piece, TooOld> {
         let low_watermark = self.versions.low_watermark();
         if at < low_watermark {
             return Err(TooOld { low_watermark });
         }
         let rows = self.clients.rows_at(range, at);
-        Ok(match limit.direction {
+        let reply = match limit.direction {
             Direction::Ascending => ReadReply::through_limit(at, rows, limit),
             Direction::Descending => ReadReply::through_limit(at, rows.collect::<Vec<_>>().into_iter().rev(), limit),
-        })
+        };
+        Ok(reply.into())
     }
 
     /// The end of what may be collected.

@@ -20,6 +20,7 @@ impl Replica {
         interest: &Interest,
         at: Timestamp,
         limit: ReadLimit,
+        looks: usize,
     ) -> (PersistId, Answer) {
         if let Err(refusal) = self.check_interest_is_here(interest) {
             return (PersistId::START, Answer::Refused(refusal));
@@ -29,7 +30,8 @@ impl Replica {
         {
             return self.on_read_completions(now, range, at, limit);
         }
-        let answer = self.incomplete(at).unwrap_or_else(|| Answer::Read(self.versions.read_at(interest, at, limit)));
+        let incomplete = self.incomplete(at);
+        let answer = incomplete.unwrap_or_else(|| Answer::Read(self.versions.read_at(interest, at, limit, looks)));
         (self.barrier_after, answer)
     }
 

@@ -13,45 +13,47 @@ use iolite_store::{ReadLimit, ReadReply, RowAt};
 use iolite_values::{Direction, IndexKey, Query, Timestamp};
 
 use super::Versions;
-use super::read::{bounds, row_at};
+use super::read::{bounds, look_through, row_at};
+use crate::node::Piece;
 
 impl Versions {
-    /// Through the one that passes the limit.
-    pub(super) fn answers(&mut self, query: &Query, at: Timestamp, limit: ReadLimit) -> ReadReply {
+    /// Through the one that passes the limit, or as far as so many looks reach.
+    pub(super) fn answers(&mut self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> Piece {
         if query.range.is_empty() || query.keys.is_empty() {
-            return ReadReply::through_limit(at, [], limit);
+            return ReadReply::through_limit(at, [], limit).into();
         }
         if query.index.is_empty() {
-            return self.answers_by_key(query, at, limit);
+            return self.answers_by_key(query, at, limit, looks);
         }
         // The index has to be there before anything borrows the rows.
         self.indexes.ask_for(query.table, &query.index, self.tables.get(&query.table));
-        self.answers_by_index(query, at, limit)
+        self.answers_by_index(query, at, limit, looks)
     }
 
-    fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> ReadReply {
+    fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> Piece {
         let keys = query.row_keys();
-        let rows = self.rows_in(query.table, &keys).map(|(key, row)| (key, row.at(at)));
-        let answers = rows.filter(|(key, row)| query.selects(key, row));
-        let answers = answers.filter_map(|(key, row)| row_at(query.table, key, row.into_owned()));
+        let rows = self.rows_in(query.table, &keys).map(|(key, row)| {
+            let row = Some(row.at(at)).filter(|row| query.selects(key, row));
+            (key.as_bytes(), row.and_then(|row| row_at(query.table, key, row.into_owned())))
+        });
         match limit.direction {
-            Direction::Ascending => ReadReply::through_limit(at, answers, limit),
-            Direction::Descending => ReadReply::through_limit(at, answers.rev(), limit),
+            Direction::Ascending => look_through(at, rows, limit, looks),
+            Direction::Descending => look_through(at, rows.rev(), limit, looks),
         }
     }
 
-    fn answers_by_index(&self, query: &Query, at: Timestamp, limit: ReadLimit) -> ReadReply {
+    fn answers_by_index(&self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> Piece {
         let (Some(rows), Some(index)) = (self.tables.get(&query.table), self.indexes.keys(query.table, &query.index))
         else {
-            return ReadReply::through_limit(at, [], limit);
+            return ReadReply::through_limit(at, [], limit).into();
         };
         let written = self.written_after(query, at);
-        let mut moved: Vec<(IndexKey, RowAt)> = Vec::new();
+        let mut moved: Vec<Looked> = Vec::new();
         for (key, row) in written.iter().filter_map(|key| rows.get_key_value(*key)) {
             let row = row.at(at);
             if query.selects(key, &row) {
                 let place = query.index_key(key, &row);
-                moved.push((place, RowAt { table: query.table, key: key.clone(), row: row.into_owned() }));
+                moved.push((place, Some(RowAt { table: query.table, key: key.clone(), row: row.into_owned() })));
             }
         }
         moved.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -59,17 +61,18 @@ impl Versions {
         let settled = settled.filter(|place| !written.contains(place.row_key_bytes())).filter_map(|place| {
             let (key, row) = rows.get_key_value(place.row_key_bytes())?;
             let row = row.latest();
-            query
-                .selects_in_range(key, row)
-                .then(|| (place.clone(), RowAt { table: query.table, key: key.clone(), row: row.clone() }))
+            let answer = query.selects_in_range(key, row).then(|| RowAt {
+                table: query.table,
+                key: key.clone(),
+                row: row.clone(),
+            });
+            Some((place.clone(), answer))
         });
         match limit.direction {
-            Direction::Ascending => {
-                ReadReply::through_limit(at, merged(settled, moved.into_iter(), Ordering::Less), limit)
-            }
+            Direction::Ascending => look_through(at, merged(settled, moved.into_iter(), Ordering::Less), limit, looks),
             Direction::Descending => {
                 let rows = merged(settled.rev(), moved.into_iter().rev(), Ordering::Greater);
-                ReadReply::through_limit(at, rows, limit)
+                look_through(at, rows, limit, looks)
             }
         }
     }
@@ -83,26 +86,28 @@ impl Versions {
     }
 }
 
+/// A row that is looked at, at its place, and whether it is an answer.
+type Looked = (IndexKey, Option<RowAt>);
+
 /// Two series without a place in common, put together in their order: the one whose place compares so comes first.
 fn merged(
-    one: impl Iterator<Item = (IndexKey, RowAt)>,
-    other: impl Iterator<Item = (IndexKey, RowAt)>,
+    one: impl Iterator<Item = Looked>,
+    other: impl Iterator<Item = Looked>,
     first: Ordering,
-) -> impl Iterator<Item = RowAt> {
+) -> impl Iterator<Item = Looked> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(move || next_of(&mut one, &mut other, first))
 }
 
-fn next_of<A, B>(one: &mut Peekable<A>, other: &mut Peekable<B>, first: Ordering) -> Option<RowAt>
+fn next_of<A, B>(one: &mut Peekable<A>, other: &mut Peekable<B>, first: Ordering) -> Option<Looked>
 where
-    A: Iterator<Item = (IndexKey, RowAt)>,
-    B: Iterator<Item = (IndexKey, RowAt)>,
+    A: Iterator<Item = Looked>,
+    B: Iterator<Item = Looked>,
 {
     let is_one = match (one.peek(), other.peek()) {
         (Some((a, _)), Some((b, _))) => a.cmp(b) == first,
         (Some(_), None) => true,
         (None, _) => false,
     };
-    let next = if is_one { one.next() } else { other.next() };
-    next.map(|(_, row)| row)
+    if is_one { one.next() } else { other.next() }
 }

@@ -1,18 +1,28 @@
 //! Reading interests at a timestamp.
+//!
+//! Invariant: so many rows are looked at as was asked for and no more, answers or not: who reads much lets others in between.
 
+use std::borrow::Borrow;
 use std::ops::Bound;
 
 use iolite_store::{ReadLimit, ReadReply, RowAt, TooOld};
 use iolite_values::{ColumnId, Direction, Interest, KeyRange, Row, RowKey, TableId, Timestamp};
 
 use super::{VersionedRow, Versions};
+use crate::node::Piece;
 
 impl Versions {
-    /// The rows of an interest that hold anything, as of `at`, through the one that passes the limit.
+    /// The rows of an interest that hold anything, as of `at`, through the one that passes the limit, or as far as `looks` rows of the table reach.
     ///
     /// # Errors
     /// [`TooOld`] below the low watermark.
-    pub fn read_at(&mut self, interest: &Interest, at: Timestamp, limit: ReadLimit) -> Result<ReadReply, TooOld> {
+    pub fn read_at(
+        &mut self,
+        interest: &Interest,
+        at: Timestamp,
+        limit: ReadLimit,
+        looks: usize,
+    ) -> Result<Piece, TooOld> {
         if at < self.low_watermark {
             return Err(TooOld { low_watermark: self.low_watermark });
         }
@@ -20,17 +30,17 @@ impl Versions {
             Interest::Cell(cell) => {
                 let row = self.row(cell.table, &cell.row).map(|row| cell_of(&row.at(at), cell.column));
                 let rows = row.into_iter().filter_map(|row| row_at(cell.table, &cell.row, row)).collect();
-                ReadReply { at, rows, is_cut: false }
+                ReadReply { at, rows, is_cut: false }.into()
             }
             Interest::Range { table, range } => {
                 let rows = self.rows_in(*table, range);
-                let rows = rows.filter_map(|(key, row)| row_at(*table, key, row.at(at).into_owned()));
+                let rows = rows.map(|(key, row)| (key.as_bytes(), row_at(*table, key, row.at(at).into_owned())));
                 match limit.direction {
-                    Direction::Ascending => ReadReply::through_limit(at, rows, limit),
-                    Direction::Descending => ReadReply::through_limit(at, rows.rev(), limit),
+                    Direction::Ascending => look_through(at, rows, limit, looks),
+                    Direction::Descending => look_through(at, rows.rev(), limit, looks),
                 }
             }
-            Interest::Query(query) => self.answers(query, at, limit),
+            Interest::Query(query) => self.answers(query, at, limit, looks),
         })
     }
 
@@ -43,6 +53,28 @@ impl Versions {
         let rows = self.tables.get(&table).filter(|_| !range.is_empty());
         rows.into_iter().flat_map(move |rows| rows.range::<[u8], _>(bounds(range)))
     }
+}
+
+/// The answers among rows of a table, each with its place in the order that they are looked at in, through the one that passes the limit.
+pub(super) fn look_through<P: Borrow<[u8]>>(
+    at: Timestamp,
+    rows: impl IntoIterator<Item = (P, Option<RowAt>)>,
+    limit: ReadLimit,
+    looks: usize,
+) -> Piece {
+    let (mut rows, mut looked, mut last) = (rows.into_iter(), 0, None);
+    let reply = ReadReply::taking(at, limit, || {
+        while looked < looks {
+            let (place, answer) = rows.next()?;
+            (looked, last) = (looked + 1, Some(place));
+            if answer.is_some() {
+                return answer;
+            }
+        }
+        None
+    });
+    let reaches = last.filter(|_| looked == looks && !reply.is_cut);
+    Piece { looked_through: reaches.map(|place| place.borrow().into()), reply }
 }
 
 /// As a map of bytes takes them.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use iolite_store::{Commit, ReadLimit, RowAt, TooOld};
 use iolite_values::{
-    Cell, CellState, ColumnId, CoordinatorId, Interest, KeyRange, Operation, Read, Row, RowKey, TableId, Timestamp,
-    TransactionId, Value, Write, observes,
+    Cell, CellState, ColumnId, CoordinatorId, Direction, Interest, KeyRange, Operation, Read, Row, RowKey, TableId,
+    Timestamp, TransactionId, Value, Write, observes,
 };
 use proptest::prelude::*;
 
@@ -86,8 +86,17 @@ proptest! {
     fn every_timestamp_shows_the_commits_up_to_it_whatever_order_they_came_in(commits in commits()) {
         let mut versions = with(&commits);
         for micros in (0..130).step_by(5) {
-            let read = versions.read_at(&everything(), at(micros), ReadLimit::NONE).unwrap();
-            prop_assert_eq!(read.rows, model(&commits, at(micros)));
+            let read = versions.read_at(&everything(), at(micros), ReadLimit::NONE, usize::MAX).unwrap();
+            prop_assert_eq!(&read.reply.rows, &model(&commits, at(micros)));
+            let (mut range, mut in_pieces) = (KeyRange::all(), Vec::new());
+            loop {
+                let interest = Interest::Range { table: TABLE, range: range.clone() };
+                let piece = versions.read_at(&interest, at(micros), ReadLimit::NONE, 2).unwrap();
+                in_pieces.extend(piece.reply.rows);
+                let Some(place) = piece.looked_through else { break };
+                range = range.behind(&place, Direction::Ascending);
+            }
+            prop_assert_eq!(in_pieces, read.reply.rows);
         }
     }
 
@@ -97,11 +106,11 @@ proptest! {
         versions.collect_through(at(through));
         versions.validate();
         for micros in (0..130).step_by(5) {
-            let read = versions.read_at(&everything(), at(micros), ReadLimit::NONE);
+            let read = versions.read_at(&everything(), at(micros), ReadLimit::NONE, usize::MAX);
             if micros < through {
                 prop_assert_eq!(read, Err(TooOld { low_watermark: at(through) }));
             } else {
-                prop_assert_eq!(read.unwrap().rows, model(&commits, at(micros)));
+                prop_assert_eq!(read.unwrap().reply.rows, model(&commits, at(micros)));
             }
         }
     }

@@ -469,7 +469,7 @@ pub fn check_same_state(mut before: Replica, recovered: &mut Replica) -> Result<
     }
     for at in expected.iter().map(|commit| commit.at).chain([low_watermark, Timestamp::MAX]) {
         let read = |replica: &Replica| {
-            replica.versions().clone().read_at(&everything(), at, iolite_store::ReadLimit::NONE).unwrap()
+            replica.versions().clone().read_at(&everything(), at, iolite_store::ReadLimit::NONE, usize::MAX).unwrap()
         };
         if read(&before) != read(recovered) {
             let difference = format!("{:?}\ninstead of\n{:?}", read(recovered), read(&before));

@@ -236,9 +236,8 @@ impl World {
 
     pub(super) fn start_front(&mut self, front: usize) {
         let now = self.now_of_front(front);
-        let limits = self.habits.gateway_limits;
         let shards = self.map.clone();
-        let node = FrontNode::start(now, front as u16, shards, limits, self.broken, &mut self.random);
+        let node = FrontNode::start(now, front as u16, shards, &self.habits, self.broken, &mut self.random);
         self.fronts[front] = Process::Up(Box::new(node));
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
-use iolite_gateway::{Gateway, Input, Limits, Output, SessionId, Settings, Without};
+use iolite_gateway::{Gateway, Input, Output, SessionId, Settings, Without};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
@@ -18,6 +18,7 @@ use iolite_wire::{SessionDecoder, SessionEncoder};
 use super::checked::Checked;
 use crate::broken::Broken;
 use crate::counts::Counts;
+use crate::habits::Habits;
 use crate::history::{History, OpenCalls};
 use crate::occasions::Occasion;
 use crate::random::Random;
@@ -60,7 +61,7 @@ impl FrontNode {
         now: Now,
         number: u16,
         shards: ShardMap,
-        limits: Limits,
+        habits: &Habits,
         broken: Broken,
         random: &mut Random,
     ) -> FrontNode {
@@ -68,12 +69,15 @@ impl FrontNode {
             client: ClientId(Id::from_u128(random.id())),
             access: Access::Development(DevelopmentToken::new(TOKEN)),
             schemas: SchemaPolicy::Grow,
-            limits,
+            limits: habits.gateway_limits,
             broken: broken.of_gateway(),
             without: Without::Nothing,
         });
         let id = CoordinatorId::new(number).expect("few gateways");
-        let settings = CoordinatorSettings::new(id, Life(random.bits()), shards);
+        let settings = CoordinatorSettings {
+            read_looks_max: habits.read_looks_max,
+            ..CoordinatorSettings::new(id, Life(random.bits()), shards)
+        };
         let coordinator = Coordinator::new(now, settings);
         FrontNode {
             gateway: Checked::new(gateway),

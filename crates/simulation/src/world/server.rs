@@ -2,7 +2,7 @@
 
 use iolite_engine::MemoryDisk;
 use iolite_replication::ReplicaInput;
-use iolite_replication::node::{FromReplica, ReplicaId, ToReplica};
+use iolite_replication::node::{Answer, FromReplica, ReplicaId, ToReplica};
 
 use super::events::{Event, ServerEvent};
 use super::frames::{decode, encode};
@@ -10,6 +10,7 @@ use super::store_node::{DiskSync, Place, Said, StoreNode};
 use super::{Process, World};
 use crate::faults::Fault;
 use crate::history::Moment;
+use crate::occasions::Occasion;
 
 const MILLISECOND: Moment = 1_000_000;
 
@@ -144,6 +145,8 @@ impl World {
     fn front_takes(&mut self, front: usize, life: u64, message: FromReplica) {
         let now = self.now_of_front(front);
         if let (Process::Up(node), true) = (&mut self.fronts[front], self.front_lives[front] == life) {
+            let looked_through = matches!(&message.answer, Answer::Read(Ok(piece)) if piece.looked_through.is_some());
+            self.occasions.add(Occasion::LookedThrough, u64::from(looked_through));
             node.answer(now, message);
         }
     }

@@ -24,6 +24,20 @@ pub struct FromReplica {
     pub answer: Answer,
 }
 
+/// What was read at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub reply: ReadReply,
+    /// As many rows were looked at as were to be, and what lies behind this place is to be read yet. It is a primary key, or that of the query's index.
+    pub looked_through: Option<Arc<[u8]>>,
+}
+
+impl From<ReadReply> for Piece {
+    fn from(reply: ReadReply) -> Piece {
+        Piece { reply, looked_through: None }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     Opened(Opened),
@@ -42,7 +56,7 @@ pub enum Answer {
     },
     /// The list is recorded.
     Listed,
-    Read(Result<ReadReply, TooOld>),
+    Read(Result<Piece, TooOld>),
     Changes(Result<Changed, TooOld>),
     /// Not everything at or below what was asked for has reached this replica.
     Behind {

@@ -1,18 +1,20 @@
 //! A replica's answers, to bytes and back.
 
+use std::sync::Arc;
+
 use iolite_store::{ReadReply, RowAt, TooOld};
 use iolite_values::{StoreIncarnation, Timestamp};
 
 use crate::encoding::{Reader, Writer, identity, node as parts, only_true, refusal, required};
 use crate::generated::proto::{self, from_replica_frame::Answer as Field};
 use crate::generated::shapes;
-use crate::limits::FROM_REPLICA;
+use crate::limits::{FROM_REPLICA, RANGE_BOUND};
 use crate::session::{read_rows_as, write_rows_of};
 use crate::{DecodeError, EncodeError, frame};
 
 use super::{
-    Answer, Boot, Changed, Epoch, FromReplica, Invalid, Life, MessageId, Opened, ReplicaId, Report, ShardId, Split,
-    Term, View, closed_encoding, configuration, vote_encoding,
+    Answer, Boot, Changed, Epoch, FromReplica, Invalid, Life, MessageId, Opened, Piece, ReplicaId, Report, ShardId,
+    Split, Term, View, closed_encoding, configuration, vote_encoding,
 };
 
 impl FromReplica {
@@ -86,10 +88,7 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
         Answer::Closed(Err(too_old)) => Field::ClosedTooOld(too_old.low_watermark.as_u64()),
         Answer::Stirred { at } => Field::Stirred(at.as_u64()),
         Answer::Listed => Field::Listed(true),
-        Answer::Read(Ok(ReadReply { at, rows, is_cut })) => {
-            let rows = write_rows_of(rows.iter().map(|row| (row.table, &row.key, &row.row)), writer);
-            Field::Read(proto::AnswerRead { at: at.as_u64(), rows, is_cut: *is_cut })
-        }
+        Answer::Read(Ok(piece)) => Field::Read(write_piece(piece, writer)),
         Answer::Read(Err(too_old)) => Field::ReadTooOld(too_old.low_watermark.as_u64()),
         Answer::Changes(Ok(Changed { through, commits })) => {
             Field::Changes(proto::AnswerChanges { commits: writer.commits(commits), through: through.as_u64() })
@@ -110,6 +109,21 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
     }
 }
 
+fn write_piece(piece: &Piece, writer: &mut Writer) -> proto::AnswerRead {
+    let Piece { reply: ReadReply { at, rows, is_cut }, looked_through } = piece;
+    let rows = write_rows_of(rows.iter().map(|row| (row.table, &row.key, &row.row)), writer);
+    writer.count(looked_through.as_ref().map_or(0, |place| place.len()), RANGE_BOUND);
+    let looked_through = looked_through.as_ref().map(|place| place.to_vec());
+    proto::AnswerRead { at: at.as_u64(), rows, is_cut: *is_cut, looked_through }
+}
+
+fn read_piece(own: proto::AnswerRead, reader: &mut Reader) -> Result<Piece, DecodeError> {
+    let rows = read_rows_as(own.rows, reader, |table, key, row| RowAt { table, key, row })?;
+    reader.count(own.looked_through.as_ref().map_or(0, Vec::len), RANGE_BOUND)?;
+    let reply = ReadReply { at: Timestamp::from_u64(own.at), rows, is_cut: own.is_cut };
+    Ok(Piece { reply, looked_through: own.looked_through.map(Arc::from) })
+}
+
 fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, DecodeError> {
     Ok(match answer {
         Field::Opened(opened) => {
@@ -124,10 +138,7 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
         Field::ClosedTooOld(low_watermark) => Answer::Closed(Err(too_old(low_watermark))),
         Field::Stirred(at) => Answer::Stirred { at: Timestamp::from_u64(at) },
         Field::Listed(listed) => only_true(listed).map(|()| Answer::Listed)?,
-        Field::Read(own) => {
-            let rows = read_rows_as(own.rows, reader, |table, key, row| RowAt { table, key, row })?;
-            Answer::Read(Ok(ReadReply { at: Timestamp::from_u64(own.at), rows, is_cut: own.is_cut }))
-        }
+        Field::Read(own) => Answer::Read(Ok(read_piece(own, reader)?)),
         Field::ReadTooOld(low_watermark) => Answer::Read(Err(too_old(low_watermark))),
         Field::Changes(changes) => {
             let through = Timestamp::from_u64(changes.through);

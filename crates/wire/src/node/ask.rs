@@ -58,8 +58,8 @@ pub enum Ask {
     CloseList { view: View, through: Timestamp, may_commit: Arc<[ProposalId]> },
     /// Everything that committed in (from, through]. Is not answered.
     Resolved { from: Timestamp, through: Timestamp, commits: Arc<[ProposalId]> },
-    /// The rows of an interest at a resolved timestamp.
-    ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },
+    /// The rows of an interest at a resolved timestamp: so far as the limit allows, and as `looks` rows of the table were looked at, answers or not.
+    ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit, looks: usize },
     /// The commits in (after, through] that touch the interests.
     Changes { interests: Vec<Interest>, after: Timestamp, through: Timestamp },
     /// Whether what was read at `snapshot` is true still. Nothing is recorded.

@@ -90,12 +90,13 @@ fn write(ask: &Ask, of_frame: View, writer: &mut Writer) -> Field {
             Field::CloseList(write_close_list(view, *through, may_commit, writer))
         }
         Ask::Resolved { from, through, commits } => Field::Resolved(write_resolved([*from, *through], commits, writer)),
-        Ask::ReadAt { interest, at, limit } => Field::ReadAt(proto::AskReadAt {
+        Ask::ReadAt { interest, at, limit, looks } => Field::ReadAt(proto::AskReadAt {
             interest: Some(writer.interest(interest)),
             at: at.as_u64(),
             rows_max: write_most(limit.rows),
             bytes_max: write_most(limit.bytes),
             descending: write_direction(limit.direction),
+            looks_max: write_most(*looks),
         }),
         Ask::Changes { interests, after, through } => Field::Changes(proto::AskChanges {
             interests: interests.iter().map(|interest| writer.interest(interest)).collect(),
@@ -217,7 +218,8 @@ fn read_read_at(own: proto::AskReadAt, reader: &mut Reader) -> Result<Ask, Decod
     let interest = reader.interest(required(own.interest, "rows are asked for, and not which")?)?;
     let direction = read_direction(own.descending);
     let limit = ReadLimit { rows: read_most(own.rows_max), bytes: read_most(own.bytes_max), direction };
-    Ok(Ask::ReadAt { interest, at: Timestamp::from_u64(own.at), limit })
+    let looks = read_most(own.looks_max);
+    Ok(Ask::ReadAt { interest, at: Timestamp::from_u64(own.at), limit, looks })
 }
 
 fn read_changes(own: proto::AskChanges, reader: &mut Reader) -> Result<Ask, DecodeError> {

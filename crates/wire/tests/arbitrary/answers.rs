@@ -1,10 +1,12 @@
 //! Anything that a replica answers.
 
+use std::sync::Arc;
+
 use iolite_store::{Commit, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{CellState, StoreIncarnation, TypeMismatch, Value};
 use iolite_wire::node::{
-    Answer, Boot, Changed, Closed, FromReplica, Invalid, Objection, Opened, Outcome, ReplicaId, Report, ShardId, Term,
-    Undecided, Vote, Voted,
+    Answer, Boot, Changed, Closed, FromReplica, Invalid, Objection, Opened, Outcome, Piece, ReplicaId, Report, ShardId,
+    Term, Undecided, Vote, Voted,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -110,9 +112,12 @@ fn closed() -> BoxedStrategy<Closed> {
         .boxed()
 }
 
-fn read_reply() -> BoxedStrategy<ReadReply> {
+fn piece() -> BoxedStrategy<Piece> {
     let row = (table(), key(), row()).prop_map(|(table, key, row)| RowAt { table, key, row });
-    (timestamp(), vec(row, 0..4), any::<bool>()).prop_map(|(at, rows, is_cut)| ReadReply { at, rows, is_cut }).boxed()
+    let place = option::of(vec(any::<u8>(), 0..40).prop_map(Arc::from));
+    (timestamp(), vec(row, 0..4), any::<bool>(), place)
+        .prop_map(|(at, rows, is_cut, looked_through)| Piece { reply: ReadReply { at, rows, is_cut }, looked_through })
+        .boxed()
 }
 
 fn report() -> BoxedStrategy<Report> {
@@ -147,7 +152,7 @@ fn answer() -> BoxedStrategy<Answer> {
         1 => timestamp().prop_map(|low_watermark| Answer::TooOld { low_watermark }),
         4 => closed().prop_map(|closed| Answer::Closed(Ok(closed))),
         1 => too_old().prop_map(|too_old| Answer::Closed(Err(too_old))),
-        3 => read_reply().prop_map(|reply| Answer::Read(Ok(reply))),
+        3 => piece().prop_map(|piece| Answer::Read(Ok(piece))),
         1 => too_old().prop_map(|too_old| Answer::Read(Err(too_old))),
         2 => (timestamp(), commits()).prop_map(|(through, commits)| Answer::Changes(Ok(Changed { through, commits }))),
         1 => too_old().prop_map(|too_old| Answer::Changes(Err(too_old))),

@@ -78,8 +78,9 @@ fn about_data() -> BoxedStrategy<Ask> {
     let most = || prop_oneof![any::<usize>(), Just(usize::MAX), Just(0)];
     let limit = (most(), most(), direction());
     let limit = limit.prop_map(|(rows, bytes, direction)| ReadLimit { rows, bytes, direction });
+    let reading = (interest(), timestamp(), limit, most());
     prop_oneof![
-        (interest(), timestamp(), limit).prop_map(|(interest, at, limit)| Ask::ReadAt { interest, at, limit }),
+        reading.prop_map(|(interest, at, limit, looks)| Ask::ReadAt { interest, at, limit, looks }),
         (vec(interest(), 0..4), timestamp(), timestamp()).prop_map(|(interests, after, through)| Ask::Changes {
             interests,
             after,

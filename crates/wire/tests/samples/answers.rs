@@ -1,10 +1,12 @@
 //! Everything that a replica answers.
 
+use std::sync::Arc;
+
 use iolite_store::{Commit, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{Attempt, Operation, Timestamp, TypeMismatch};
 use iolite_wire::node::{
     Answer, Ballot, Boot, Changed, Closed, Effect, Epoch, FromReplica, Group, Invalid, Objection, Opened, Outcome,
-    ReplicaId, Report, ShardId, Term, Undecided, View, Vote, Voted,
+    Piece, ReplicaId, Report, ShardId, Term, Undecided, View, Vote, Voted,
 };
 
 use super::asks::{coordinator, message_id, names};
@@ -160,9 +162,12 @@ pub fn all() -> Samples {
             "at term 3",
             sample([Answer::Opened(Opened { term: Term(3), complete: time(3), latest: time(4) })]),
         ),
-        ("answer_read", "a row of every state with more behind it, and none", {
-            let parts = [(vec![row], true), (Vec::new(), false)];
-            sample(parts.map(|(rows, is_cut)| Answer::Read(Ok(ReadReply { at: time(9), rows, is_cut }))))
+        ("answer_read", "a row of every state with more behind it; none; none as far as was looked", {
+            let looked_through: Option<Arc<[u8]>> = Some(row.key.as_bytes().into());
+            let parts = [(vec![row], true, None), (Vec::new(), false, None), (Vec::new(), false, looked_through)];
+            sample(parts.map(|(rows, is_cut, looked_through)| {
+                Answer::Read(Ok(Piece { reply: ReadReply { at: time(9), rows, is_cut }, looked_through }))
+            }))
         }),
         ("answer_reported", "of a shard that ends, whose parts begin", {
             let (group, split) = (group.clone(), Some(super::nodes::split()));

@@ -91,15 +91,15 @@ fn about_data() -> Samples {
     let limit = ReadLimit { rows: 100, bytes: 100_000, ..ReadLimit::NONE };
     vec![
         ("ask_read_at", "with limits and without", {
-            let read = |limit| Ask::ReadAt { interest: range.clone(), at: time(9), limit };
-            sample([limit, ReadLimit::NONE].map(read))
+            let read = |(limit, looks)| Ask::ReadAt { interest: range.clone(), at: time(9), limit, looks };
+            sample([(limit, 2048), (ReadLimit::NONE, usize::MAX)].map(read))
         }),
         ("ask_changes", "of a cell, twice, and of a range", {
             let interests = vec![chair.clone(), chair.clone(), range.clone()];
             sample([Ask::Changes { interests, after: time(1), through: time(9) }])
         }),
         ("node_interest", "in a cell", {
-            sample([Ask::ReadAt { interest: chair, at: time(9), limit: ReadLimit::NONE }])
+            sample([Ask::ReadAt { interest: chair, at: time(9), limit: ReadLimit::NONE, looks: usize::MAX }])
         }),
         ("ask_validate", "two reads of one cell", {
             let read = |element| Read::Cell { cell: cell("chair"), element };

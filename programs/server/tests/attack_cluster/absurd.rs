@@ -76,7 +76,7 @@ fn absurd_asks() -> Vec<Ask> {
         Ask::CloseList { view, through: end, may_commit: [].into() },
         Ask::Resolved { from: Timestamp::ZERO, through: end, commits: [].into() },
         Ask::Resolved { from: end, through: end, commits: [id].into() },
-        Ask::ReadAt { interest: everything.clone(), at: end, limit: ReadLimit::NONE },
+        Ask::ReadAt { interest: everything.clone(), at: end, limit: ReadLimit::NONE, looks: usize::MAX },
         Ask::Changes { interests: vec![everything; 100], after: Timestamp::ZERO, through: end },
         Ask::Validate { snapshot: end, reads: [].into() },
         Ask::Acknowledge { client, through: Counter(u64::MAX) },

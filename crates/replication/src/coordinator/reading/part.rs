@@ -8,7 +8,7 @@ use iolite_store::{Commit, ReadLimit, ReadReply, RowAt, TooOld};
 use iolite_values::{Direction, Interest};
 
 use super::{Kind, READ_BYTES_MAX, READ_ROWS_MAX, parts_of};
-use crate::node::{Answer, Ask, Changed, ReplicaId, ShardId, Split};
+use crate::node::{Answer, Ask, Changed, Piece, ReplicaId, ShardId, Split};
 use crate::shards::ShardMap;
 
 /// Names a part among those of its reading. Never used again in it: when a shard ends, what is to come of it comes in parts of its own.
@@ -65,7 +65,7 @@ impl Part {
     /// Takes a piece. Says whether the next one is to be asked for.
     pub fn take(&mut self, kind: Kind, answer: Answer) -> bool {
         let rest = match answer {
-            Answer::Read(Ok(reply)) => self.take_rows(kind, reply),
+            Answer::Read(Ok(piece)) => self.take_rows(kind, piece),
             Answer::Changes(Ok(changed)) => self.take_commits(kind, changed),
             Answer::Read(Err(too_old)) => {
                 self.answer = Some(Found::Rows(Err(too_old)));
@@ -83,19 +83,23 @@ impl Part {
         true
     }
 
-    fn take_rows(&mut self, kind: Kind, reply: ReadReply) -> Option<Ask> {
-        let (at, Some(whole), Ask::ReadAt { interest, limit, .. }) = (kind.at(), kind.limit(), &self.ask) else {
+    fn take_rows(&mut self, kind: Kind, Piece { reply, looked_through }: Piece) -> Option<Ask> {
+        let (at, Some(whole), Ask::ReadAt { interest, limit, looks, .. }) = (kind.at(), kind.limit(), &self.ask) else {
             return None;
         };
         let size = Size::of(&reply.rows);
         // A replica of the release before does not say it.
         let is_cut = reply.is_cut || size.is_past(*limit);
         let last = reply.rows.last().filter(|_| is_cut);
-        let rest = last.and_then(|last| rest_of(interest, last, limit.direction));
+        let rest = match (last, looked_through) {
+            (Some(last), _) => rest_of(interest, last, limit.direction),
+            (None, Some(place)) => rest_behind(interest, &place, limit.direction),
+            (None, None) => None,
+        };
         self.begun.add(reply.rows, size);
         let come = self.begun.size;
         let rest = rest.filter(|_| !come.is_past(whole));
-        let rest = rest.map(|interest| Ask::ReadAt { interest, at, limit: piece_of(whole, come) });
+        let rest = rest.map(|interest| Ask::ReadAt { interest, at, limit: piece_of(whole, come), looks: *looks });
         if rest.is_none() {
             let (rows, is_cut) = (std::mem::take(&mut self.begun.rows), come.is_past(whole));
             self.answer = Some(Found::Rows(Ok(ReadReply { at, rows, is_cut })));
@@ -116,9 +120,10 @@ impl Part {
     /// What is to come of it, of the shards that have its rows now.
     pub fn asks_in_parts(&self, map: &ShardMap, split: &Split) -> Vec<(ShardId, Ask)> {
         match &self.ask {
-            Ask::ReadAt { interest, at, limit } => {
+            Ask::ReadAt { interest, at, limit, looks } => {
+                let (at, limit, looks) = (*at, *limit, *looks);
                 let parts = parts_of(map, interest).into_iter();
-                parts.map(|(shard, interest)| (shard, Ask::ReadAt { interest, at: *at, limit: *limit })).collect()
+                parts.map(|(shard, interest)| (shard, Ask::ReadAt { interest, at, limit, looks })).collect()
             }
             _ => [split.lower(), split.upper()].map(|group| (group.shard, self.ask.clone())).into(),
         }
@@ -171,13 +176,20 @@ fn piece_of(limit: ReadLimit, come: Size) -> ReadLimit {
 /// What of an interest comes behind a row of it.
 fn rest_of(interest: &Interest, last: &RowAt, direction: Direction) -> Option<Interest> {
     match interest {
+        Interest::Cell(_) | Interest::Range { .. } => rest_behind(interest, last.key.as_bytes(), direction),
+        Interest::Query(query) => rest_behind(interest, query.index_key(&last.key, &last.row).as_bytes(), direction),
+    }
+}
+
+/// What of an interest comes behind a place in its order.
+fn rest_behind(interest: &Interest, place: &[u8], direction: Direction) -> Option<Interest> {
+    match interest {
         Interest::Cell(_) => None,
         Interest::Range { table, range } => {
-            Some(Interest::Range { table: *table, range: range.behind(last.key.as_bytes(), direction) })
+            Some(Interest::Range { table: *table, range: range.behind(place, direction) })
         }
         Interest::Query(query) => {
-            let last = query.index_key(&last.key, &last.row);
-            Some(Interest::Query(Arc::new(query.with_range(query.range.behind(last.as_bytes(), direction)))))
+            Some(Interest::Query(Arc::new(query.with_range(query.range.behind(place, direction)))))
         }
     }
 }

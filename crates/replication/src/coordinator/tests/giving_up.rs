@@ -32,7 +32,7 @@ fn a_read_that_is_given_up_is_neither_asked_again_nor_answered() {
     assert_eq!((give_up(&mut bench, 1), bench.coordinator.open_requests()), (vec![], 0));
     assert!(!is_read_again(&mut bench));
     let late = ReadReply { at: Timestamp::ZERO, rows: Vec::new(), is_cut: false };
-    assert_eq!(bench.answer(asked, Answer::Read(Ok(late))), []);
+    assert_eq!(bench.answer(asked, Answer::Read(Ok(late.into()))), []);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use iolite_values::{
 };
 
 use super::bench::{Bench, Said, at, closed, transaction};
-use crate::coordinator::{READ_BYTES_MAX, READ_ROWS_MAX};
-use crate::node::{Answer, Ask, Boot, Changed, FromReplica, MessageId, ReplicaId, ShardId, View};
+use crate::coordinator::{READ_BYTES_MAX, READ_LOOKS_MAX, READ_ROWS_MAX};
+use crate::node::{Answer, Ask, Boot, Changed, FromReplica, MessageId, Piece, ReplicaId, ShardId, View};
 use crate::versions::{Logged, Versions};
 
 fn row(number: i64, bytes: usize) -> RowAt {
@@ -24,7 +24,7 @@ fn row(number: i64, bytes: usize) -> RowAt {
 fn read_from(first: Option<&RowAt>, limit: ReadLimit) -> Ask {
     let lower = first.map_or(KeyRange::all().lower, |last| KeyRange::one(&last.key).upper.unwrap());
     let interest = Interest::Range { table: TableId(1), range: KeyRange { lower, upper: None } };
-    Ask::ReadAt { interest, at: Timestamp::ZERO, limit }
+    Ask::ReadAt { interest, at: Timestamp::ZERO, limit, looks: READ_LOOKS_MAX }
 }
 
 fn request(limit: ReadLimit) -> Request {
@@ -33,12 +33,12 @@ fn request(limit: ReadLimit) -> Request {
 }
 
 fn read(rows: &[RowAt]) -> Answer {
-    Answer::Read(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec(), is_cut: false }))
+    Answer::Read(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec(), is_cut: false }.into()))
 }
 
 /// With more behind them.
 fn cut(rows: &[RowAt]) -> Answer {
-    Answer::Read(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec(), is_cut: true }))
+    Answer::Read(Ok(ReadReply { at: Timestamp::ZERO, rows: rows.to_vec(), is_cut: true }.into()))
 }
 
 fn replied(rows: &[RowAt], is_cut: bool) -> Said {
@@ -103,6 +103,28 @@ fn a_piece_is_cut_if_its_replica_says_so_however_large_it_looks() {
     assert_eq!(bench.answer(3, sent(read(&rows[1..]))), [replied(&rows, false)]);
 }
 
+#[test]
+fn what_lies_behind_the_rows_that_were_looked_at_is_asked_for_next() {
+    let rows: Vec<RowAt> = (0..9).map(|number| row(number, 1)).collect();
+    let looked = |found: &[RowAt], last: &RowAt| {
+        let reply = ReadReply { at: Timestamp::ZERO, rows: found.to_vec(), is_cut: false };
+        sent(Answer::Read(Ok(Piece { reply, looked_through: Some(last.key.as_bytes().into()) })))
+    };
+    let limit = ReadLimit { rows: 2, ..ReadLimit::NONE };
+    let piece = |rows| ReadLimit { rows, bytes: READ_BYTES_MAX, ..ReadLimit::NONE };
+    let mut bench = Bench::open();
+    assert_eq!(bench.request(1, request(limit)), [Said::Asks(2, read_from(None, piece(2)))]);
+    let said = bench.answer(2, looked(&[], &rows[3]));
+    assert_eq!(said, [Said::Asks(3, read_from(rows.get(3), piece(2)))], "nothing was found");
+    let said = bench.answer(3, looked(&rows[4..5], &rows[6]));
+    assert_eq!(
+        said,
+        [Said::Asks(4, read_from(rows.get(6), piece(1)))],
+        "behind what was looked at, not what was found"
+    );
+    assert_eq!(bench.answer(4, read(&[])), [replied(&rows[4..5], false)]);
+}
+
 /// Two pastes, and what was typed behind them: who counts the letters one by one counts more than the message that tells of them holds.
 #[test]
 fn rows_behind_a_long_text_are_read() {
@@ -125,8 +147,8 @@ fn rows_behind_a_long_text_are_read() {
     let interest = Interest::Range { table: TableId(1), range: KeyRange::all() };
     let limit = ReadLimit { bytes: 512 << 10, ..ReadLimit::NONE };
     let mut said = bench.request(1, Request::ReadAt { interest: interest.clone(), at: at(9), limit });
-    while let Some(Said::Asks(number, Ask::ReadAt { interest, at, limit })) = said.last() {
-        said = bench.answer(*number, sent(Answer::Read(versions.read_at(interest, *at, *limit))));
+    while let Some(Said::Asks(number, Ask::ReadAt { interest, at, limit, looks })) = said.last() {
+        said = bench.answer(*number, sent(Answer::Read(versions.read_at(interest, *at, *limit, *looks))));
     }
     let [Said::Event(Event::Reply(RequestId(1), Reply::ReadAt(Ok(reply))))] = &said[..] else { panic!("an answer") };
     assert_eq!((reply.rows.len(), reply.is_cut), (9, false));
@@ -147,6 +169,7 @@ fn many_answers_of_a_query_are_read_in_pieces_from_either_end() {
         interest: Interest::Query(Arc::new(query.with_range(range))),
         at: Timestamp::ZERO,
         limit,
+        looks: READ_LOOKS_MAX,
     };
     // Longer values are behind shorter ones.
     let rows: Vec<RowAt> = (0..5).map(|number| row(9 - number, 10 - number as usize)).collect();

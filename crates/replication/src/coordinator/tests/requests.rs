@@ -11,7 +11,7 @@ use super::bench::{
     prepared, transaction,
 };
 use crate::completions::completions_table;
-use crate::coordinator::CoordinatorInput;
+use crate::coordinator::{CoordinatorInput, READ_LOOKS_MAX};
 use crate::node::{Answer, Ask, Boot, Life, MessageId};
 
 fn replied(id: u64, reply: Reply) -> Said {
@@ -41,7 +41,12 @@ fn a_copy_of_the_store_is_told_to_every_replica_and_waits_for_nobody() {
     bench.coordinator.handle(bench.now, CoordinatorInput::Hold(at(5)));
     let range = KeyRange { lower: [].into(), upper: Some([].into()) };
     let interest = Interest::Range { table: completions_table(), range };
-    let ask = Ask::ReadAt { interest, at: at(5), limit: ReadLimit { rows: 0, bytes: 0, ..ReadLimit::NONE } };
+    let ask = Ask::ReadAt {
+        interest,
+        at: at(5),
+        limit: ReadLimit { rows: 0, bytes: 0, ..ReadLimit::NONE },
+        looks: READ_LOOKS_MAX,
+    };
     assert_eq!(bench.said(), [Said::Asks(2, ask)]);
     assert_eq!((bench.coordinator.open_requests(), bench.answer(2, Answer::Behind { complete: at(1) })), (0, vec![]));
 }
@@ -124,7 +129,7 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
     let asks = [
         (
             Request::ReadAt { interest: interest.clone(), at: resolved, limit },
-            Ask::ReadAt { interest: interest.clone(), at: resolved, limit },
+            Ask::ReadAt { interest: interest.clone(), at: resolved, limit, looks: READ_LOOKS_MAX },
         ),
         (
             Request::Changes { interests: vec![interest.clone()], after: resolved, through: resolved },
@@ -140,7 +145,7 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
     }
     let reply = ReadReply { at: resolved, rows: Vec::new(), is_cut: false };
     let too_old = TooOld { low_watermark: at(9) };
-    assert_eq!(bench.answer(2, Answer::Read(Ok(reply.clone()))), [replied(2, Reply::ReadAt(Ok(reply)))]);
+    assert_eq!(bench.answer(2, Answer::Read(Ok(reply.clone().into()))), [replied(2, Reply::ReadAt(Ok(reply)))]);
     assert_eq!(bench.answer(3, Answer::Changes(Err(too_old))), [replied(3, Reply::Changes(Err(too_old)))]);
     assert_eq!(bench.answer(4, Answer::Acknowledged), [replied(4, Reply::Acknowledged)]);
 }

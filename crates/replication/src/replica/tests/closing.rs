@@ -62,7 +62,7 @@ fn a_stretch_waits_for_its_own_commits_only() {
     let told = closed_before(at(9), at(5), vec![commit(&first, at(5))]);
     assert_eq!(bench.ask(ask), [Said::Answer(PersistId(2), told)]);
     let interest = Interest::Cell(cell(1));
-    let read = bench.ask(Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE });
+    let read = bench.ask(Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE, looks: usize::MAX });
     assert!(matches!(read[..], [Said::Answer(PersistId(2), Answer::Read(Ok(_)))]), "{read:?}");
     let ask = close(at(9), at(5));
     assert_eq!(bench.ask(ask), [Said::Answer(PersistId(3), closed(at(9), vec![commit(&second, at(9))]))]);
@@ -237,7 +237,7 @@ fn a_cursor_below_the_low_watermark_is_too_old() {
     assert_eq!(bench.answer(ask), Answer::Closed(Err(too_old)));
     let interest = Interest::Cell(cell(1));
     assert_eq!(
-        bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(4), limit: ReadLimit::NONE }),
+        bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(4), limit: ReadLimit::NONE, looks: usize::MAX }),
         Answer::Read(Err(too_old))
     );
     let changes = Ask::Changes { interests: vec![interest], after: at(4), through: at(9) };

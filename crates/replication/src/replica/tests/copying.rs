@@ -8,14 +8,14 @@ use iolite_values::{ClientId, Counter, Decision, Id, Interest, KeyRange, Operati
 
 use super::bench::{Bench, Said, add, at, blind, cell, completion, put, write};
 use crate::completions::{CompletionRow, client_key, completions_table, outcome_key, outcomes_after};
-use crate::node::{Answer, Ask};
+use crate::node::{Answer, Ask, Piece};
 use crate::replica::{COPIES_MAX, COPY_HELD_FOR, COPY_HISTORY_MAX};
 
 const CLIENT: ClientId = ClientId(Id::from_u128(1));
 
 fn completions(range: KeyRange, at: Timestamp, rows: usize) -> Ask {
     let interest = Interest::Range { table: completions_table(), range };
-    Ask::ReadAt { interest, at, limit: ReadLimit { rows, ..ReadLimit::NONE } }
+    Ask::ReadAt { interest, at, limit: ReadLimit { rows, ..ReadLimit::NONE }, looks: usize::MAX }
 }
 
 fn hold(at: Timestamp) -> Ask {
@@ -23,7 +23,7 @@ fn hold(at: Timestamp) -> Ask {
 }
 
 fn rows(answer: Answer) -> Vec<CompletionRow> {
-    let Answer::Read(Ok(ReadReply { rows, .. })) = answer else { panic!("{answer:?}") };
+    let Answer::Read(Ok(Piece { reply: ReadReply { rows, .. }, .. })) = answer else { panic!("{answer:?}") };
     rows.iter().map(|row| CompletionRow::of(row).expect("a row of this table")).collect()
 }
 
@@ -103,7 +103,7 @@ fn history_is_kept_while_a_copy_is_heard_of_and_no_longer() {
     bench.now.instant = bench.now.instant + COPY_HELD_FOR / 2;
     bench.close(at(5_001));
     let interest = Interest::Cell(cell(1));
-    let read = Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE };
+    let read = Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE, looks: usize::MAX };
     assert!(matches!(bench.answer(read.clone()), Answer::Read(Ok(_))), "it was heard of again");
     bench.now.instant = bench.now.instant + COPY_HELD_FOR / 2;
     bench.close(at(5_002));

@@ -289,7 +289,8 @@ fn a_replica_alone_that_is_drained_is_complete_as_far_as_it_closed_and_no_furthe
     assert_eq!((closed.through, closed.barrier, closed.complete), (drained, drained, drained));
     let Some(Answer::Opened(opened)) = scene.trio.ask(0, Ask::Open) else { panic!("an answer") };
     assert_eq!((opened.complete, scene.trio.replicas[0].complete()), (drained, drained));
-    let beyond = Ask::ReadAt { interest: Interest::Cell(cell(1)), at: at(9_000), limit: ReadLimit::NONE };
+    let beyond =
+        Ask::ReadAt { interest: Interest::Cell(cell(1)), at: at(9_000), limit: ReadLimit::NONE, looks: usize::MAX };
     let refusal = Refusal::NotResolved { asked: at(9_000), resolved: drained };
     assert_eq!(scene.trio.ask(0, beyond), Some(Answer::Refused(refusal)));
 }

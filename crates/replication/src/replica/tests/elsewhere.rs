@@ -66,7 +66,9 @@ fn so_is_the_outcome_of_a_client_whose_records_are_of_another_shard() {
 fn so_are_reads_at_a_timestamp() {
     let mut bench = bench();
     bench.close(at(1));
-    let mut read = |interest: Interest| bench.ask(Ask::ReadAt { interest, at: at(1), limit: ReadLimit::NONE }).pop();
+    let mut read = |interest: Interest| {
+        bench.ask(Ask::ReadAt { interest, at: at(1), limit: ReadLimit::NONE, looks: usize::MAX }).pop()
+    };
     let refused = Some(Said::Answer(PersistId::START, Answer::Refused(REFUSED)));
     assert_eq!(read(Interest::Cell(cell(4))), refused);
     let (table, key_range) = range(5, 10);

@@ -95,9 +95,10 @@ fn a_closed_timestamp_stays_readable_after_a_restart() {
     bench.commit(&add(1, 1), at(5));
     bench.close(at(5));
     let interest = iolite_values::Interest::Cell(super::bench::cell(1));
-    let before = bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(5), limit: ReadLimit::NONE });
-    assert!(matches!(&before, Answer::Read(Ok(reply)) if reply.rows.len() == 1));
+    let before =
+        bench.answer(Ask::ReadAt { interest: interest.clone(), at: at(5), limit: ReadLimit::NONE, looks: usize::MAX });
+    assert!(matches!(&before, Answer::Read(Ok(piece)) if piece.reply.rows.len() == 1));
     let records = bench.records.clone();
     bench.restart(&[], &records);
-    assert_eq!(bench.answer(Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE }), before);
+    assert_eq!(bench.answer(Ask::ReadAt { interest, at: at(5), limit: ReadLimit::NONE, looks: usize::MAX }), before);
 }
