@@ -49,6 +49,8 @@ pub async fn drive<M: Machine>(
 
 async fn sleep_until(deadline: Option<tokio::time::Instant>) {
     match deadline {
+        // A machine that has more to do: others of this thread have their turn, and what has come is handed over.
+        Some(deadline) if deadline <= tokio::time::Instant::now() => tokio::task::yield_now().await,
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }

@@ -1,5 +1,6 @@
 //! Nothing leaves a node before what it tells is durable, and its page says what it does.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_access::{Access, DevelopmentToken};
@@ -10,8 +11,8 @@ use iolite_machine::{PersistId, WallTime};
 use iolite_replication::journal::JournalRecord;
 use iolite_replication::node::{Boot, Life};
 use iolite_replication::{Coordinator, CoordinatorSettings, Replica, ReplicaSettings, Retention, ShardMap};
-use iolite_values::{ClientId, CoordinatorId, Counter, Id, RowKey, Schema, StoreIncarnation, Value};
-use iolite_wire::message::{FromClient, Hello, ProtocolVersion};
+use iolite_values::{ClientId, CoordinatorId, Counter, Id, KeyRange, RowKey, Schema, StoreIncarnation, TableId, Value};
+use iolite_wire::message::{FromClient, Hello, ProtocolVersion, Subscribe, SubscriptionId};
 
 use super::*;
 use crate::checkpoints::Checkpoints;
@@ -100,6 +101,29 @@ fn a_commit_is_told_when_its_record_is_durable_and_not_before() {
     let mut last = through;
     let after = outputs(&mut node, Some(&mut last));
     assert_eq!(after.iter().filter(|output| is_welcome(output)).count(), 1, "{after:?}");
+}
+
+#[test]
+fn who_asks_for_much_lets_others_in_between() {
+    let mut node = node(u64::MAX);
+    let mut durable = PersistId::START;
+    outputs(&mut node, Some(&mut durable));
+    greet(&mut node);
+    outputs(&mut node, Some(&mut durable));
+    let many = 1..=8 * READS_AT_A_TIME as u32;
+    let range = |number: u32| KeyRange { lower: number.to_be_bytes().into(), upper: None };
+    let interests = many
+        .map(|number| (SubscriptionId(number), Interest::Range { table: TableId::of("notes"), range: range(number) }));
+    let subscribe = Subscribe { held: false, interests: interests.collect(), first: BTreeMap::new() };
+    node.handle(NOW, NodeInput::Gateway(Input::Message(SESSION, FromClient::Subscribe(subscribe))));
+    let is_answer = |output: &NodeOutput| matches!(output, NodeOutput::Message(SESSION, FromGateway::Advance(_)));
+    let mut turns = 0;
+    while !outputs(&mut node, Some(&mut durable)).iter().any(is_answer) {
+        turns += 1;
+        assert_eq!(node.deadline(), Some(NOW.instant), "there is more to do, and others have their turn");
+        node.on_deadline(NOW);
+    }
+    assert_eq!(turns, 8, "each reads so much");
 }
 
 #[test]
