@@ -139,6 +139,21 @@ impl ClientNode {
         self.alive.retain(|counter| pending.contains(counter) || confirmed(counter));
     }
 
+    /// The app looks at what was refused: an end may have been stored, and its process killed before it was told.
+    pub fn learn_refused(&mut self, moment: Moment, history: &mut History) {
+        for refused in self.client.refused() {
+            let called =
+                history.calls.get_mut(&(self.index, refused.counter)).expect("only what was called is refused");
+            if called.ends.is_empty() {
+                let reason = refused.reason.to_string();
+                let how = if refused.by_app { EndedAs::Rejected(reason) } else { EndedAs::Quarantined(reason) };
+                let end = End { at: moment, life: self.life, how, confirmed_through: self.client.at() };
+                called.ends.insert(self.store, end);
+                self.alive.remove(&refused.counter);
+            }
+        }
+    }
+
     pub fn go_offline(&mut self) {
         self.is_paused = true;
         self.client.go_offline();

@@ -120,6 +120,7 @@ impl World {
         let now = self.now_of_client(client);
         let node = &mut self.clients[client.0];
         node.restart(now, self.broken, &mut self.random, &self.history, &mut self.occasions);
+        node.learn_refused(self.moment, &mut self.history);
         // A client that had stored nothing yet is another one now.
         self.history.identities.insert(node.client.identity(), client);
         self.history.versions.insert(client, node.version);
