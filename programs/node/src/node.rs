@@ -1,6 +1,7 @@
 //! The embedded server: a front and a store in one process, which speak to each other by messages only, as across a network.
 //!
-//! Invariant: between two things that come from outside only a bounded amount is read, however much is asked for.
+//! Invariant: between two things that come from outside so many pieces are read and no more, however much is asked for; what a piece may cost, `Versions::read_at`
+//! says.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,7 @@
 //! Reading interests at a timestamp.
 //!
-//! Invariant: so many rows are looked at as was asked for and no more, answers or not: who reads much lets others in between.
+//! Invariant: so many rows are looked at as was asked for and no more, answers or not: who reads much lets others in between. Of a query, what was written
+//! since the timestamp is looked at beside them, and all of the table when its index is asked for the first time.
 
 use std::borrow::Borrow;
 use std::ops::Bound;
