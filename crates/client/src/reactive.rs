@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Interest, Read, TableId};
+use iolite_values::{Digest, Interest, Read, TableId};
 
 use crate::cache::{Demand, Need, Needs, TooManyInterests};
 use crate::transaction::{Closed, Missed, Run};
-use crate::view::{Changed, Digest, Reader, View};
+use crate::view::{Changed, Reader, View};
 
 /// A registered reactive transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -9,7 +9,7 @@ mod overlay;
 mod reader;
 
 pub(crate) use changed::Changed;
-pub(crate) use digest::Digest;
+pub(crate) use digest::Answer;
 pub(crate) use overlay::Overlay;
 pub use reader::Reader;
 

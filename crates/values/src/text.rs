@@ -8,7 +8,6 @@
 //! docs/decisions/0018-text-is-units-that-servers-understand.md
 
 mod edit;
-mod fingerprint;
 mod pair;
 mod recent;
 mod runs;
@@ -22,12 +21,13 @@ use std::sync::{Arc, OnceLock};
 #[cfg(test)]
 use edit::length_of;
 pub use edit::{Author, Edit, Insertion, MalformedEdit, Unit, UnitRange};
-pub use fingerprint::Fingerprint;
 use pair::Halves;
 use recent::Recent;
 pub use runs::Run;
 use runs::Runs;
 use size::Size;
+
+use crate::Digest;
 
 /// What a text cell holds. Cheap to clone: many views of one text share all but its last edits.
 #[derive(Clone, Default)]
@@ -44,7 +44,7 @@ pub struct Text {
 struct Folded {
     runs: Runs,
     /// Of the runs, once it was asked for.
-    fingerprint: OnceLock<Fingerprint>,
+    digest: OnceLock<Digest>,
 }
 
 /// What a text lacks that an edit needs.
@@ -71,7 +71,7 @@ impl Text {
     pub fn from_runs(runs: BTreeMap<Author, Vec<Run>>) -> Result<Text, MalformedEdit> {
         let runs = Runs::from_parts(runs)?;
         let size = runs.size();
-        Ok(Text { folded: Arc::new(Folded { runs, fingerprint: OnceLock::new() }), tail: Vec::new(), size })
+        Ok(Text { folded: Arc::new(Folded { runs, digest: OnceLock::new() }), tail: Vec::new(), size })
     }
 
     /// The text in as few runs as can be: equal for equal texts.
@@ -121,8 +121,8 @@ impl Text {
     }
 
     fn fold(&mut self, last: &Edit) {
-        let Folded { runs, fingerprint } = Arc::make_mut(&mut self.folded);
-        *fingerprint = OnceLock::new();
+        let Folded { runs, digest } = Arc::make_mut(&mut self.folded);
+        *digest = OnceLock::new();
         self.tail.drain(..).for_each(|recent| runs.apply(&recent.edit));
         debug_assert_eq!(runs.size(), self.size, "an edit adds to the size what it adds to the runs");
         runs.apply(last);
@@ -151,14 +151,14 @@ impl Text {
     }
 
     /// What tells it from another text of the same cell. Costs what was edited since it was folded, and whoever asks first of what was folded looks at all of it.
-    pub fn fingerprint(&self) -> Fingerprint {
-        let folded = self.folded.fingerprint.get_or_init(|| {
+    pub fn digest(&self) -> Digest {
+        let folded = self.folded.digest.get_or_init(|| {
             #[cfg(test)]
             looks::count(self.folded.runs.size().parts);
-            Fingerprint::of(&self.folded.runs)
+            Digest::of(&self.folded.runs)
         });
-        let since: Vec<Fingerprint> = self.tail.iter().map(Recent::fingerprint).collect();
-        Fingerprint::of((folded, since))
+        let since: Vec<Digest> = self.tail.iter().map(Recent::digest).collect();
+        Digest::of((folded, since))
     }
 
     fn folded_whole(&self) -> Runs {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, Counter, Decision, Read, Timestamp, Write};
+use iolite_values::{Attempt, Counter, Decision, Digest, Read, Timestamp, Write};
 use iolite_wire::message::Submit;
 
 use crate::cache::{Demand, RowId};
@@ -12,7 +12,7 @@ use crate::interface::Pending;
 use crate::tabs::Ticket;
 use crate::text::fits;
 use crate::transaction::{Lives, Missed};
-use crate::view::{Changed, Digest, Reader};
+use crate::view::{Changed, Reader};
 
 /// What was called.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Reading inside a transaction. Each read is noted with a fingerprint of its answer.
+//! Reading inside a transaction. Each read is noted with a digest of its answer.
 //!
 //! Invariant: what the closure learned is in the read set; what it wrote itself is not, because nobody else can change that.
 

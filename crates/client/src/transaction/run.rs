@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Interest, Read, Write};
+use iolite_values::{Counter, Digest, Interest, Read, Write};
 use iolite_wire::message::First;
 
 use super::{Random, RunError};
 use crate::ReactionId;
 use crate::cache::RowId;
-use crate::view::{Digest, Overlay, View};
+use crate::view::{Overlay, View};
 
 /// Whose closure runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //!
 //! Invariant: all layers stand on the cache at one timestamp, so whatever is read together belongs together.
 
-use iolite_values::{Cell, CellState, Direction, Interest, KeyRange, Read, Row, RowKey, TableId};
+use iolite_values::{Cell, CellState, Digest, Direction, Interest, KeyRange, Read, Row, RowKey, TableId};
 
-use super::{Digest, Overlay};
+use super::{Answer, Overlay};
 use crate::cache::{Cache, Demand};
 use crate::transaction::Missed;
 
@@ -74,23 +74,23 @@ impl<'a> Reader<'a> {
         Merged { layers: layers.map(Iterator::peekable), reverse }.filter(|(_, row)| !row.is_empty())
     }
 
-    /// A fingerprint of what a read returns here: equal answers have equal fingerprints.
+    /// A digest of what a read returns here: equal answers have equal digests.
     pub(crate) fn digest(&self, read: &Read) -> Digest {
-        let mut digest = Digest::builder();
+        let mut answer = Answer::default();
         match read {
-            Read::Cell { cell, element } => digest.cell(self.row(cell.table, &cell.row), cell.column, element),
+            Read::Cell { cell, element } => answer.cell(self.row(cell.table, &cell.row), cell.column, element),
             Read::Range { table, range } => {
                 for (key, row) in self.range(*table, range, false) {
-                    digest.row(key, row);
+                    answer.row(key, row);
                 }
             }
             Read::Query(query) => {
                 for (_, key, row) in self.answers(query, Direction::Ascending, usize::MAX) {
-                    digest.row(key, row);
+                    answer.row(key, row);
                 }
             }
         }
-        digest.finish()
+        answer.digest()
     }
 
     /// Whether reads would be answered as they were: all of them can be, for as long as `demand` needs them or a pending mutation makes the row, and equally. (A row that left the query which

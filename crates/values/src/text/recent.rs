@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Edit, Fingerprint, Insertion, UnitRange};
+use super::{Edit, Insertion, UnitRange};
+use crate::Digest;
 
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Recent {
@@ -10,17 +11,17 @@ pub(super) struct Recent {
     /// Units that it inserts. To count them takes as long as the text is.
     length: u32,
     /// Of the edit. It is asked for again and again.
-    fingerprint: Fingerprint,
+    digest: Digest,
 }
 
 impl Recent {
     pub(super) fn new(edit: Arc<Edit>) -> Recent {
         let length = edit.inserted.as_ref().map_or(0, Insertion::length);
-        Recent { length, fingerprint: Fingerprint::of(&edit), edit }
+        Recent { length, digest: Digest::of(&edit), edit }
     }
 
-    pub(super) fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+    pub(super) fn digest(&self) -> Digest {
+        self.digest
     }
 
     /// What it inserts, and as which units.

@@ -166,16 +166,16 @@ fn an_edit_that_removes_many_ranges_costs_what_it_is_long_and_not_its_square() {
 }
 
 #[test]
-fn a_fingerprint_tells_what_was_taken_back_and_typed_anew_and_costs_what_was_edited_since() {
+fn a_digest_tells_what_was_taken_back_and_typed_anew_and_costs_what_was_edited_since() {
     let mut text = Text::default();
     for number in 0..5_000 {
         text.apply(&typed(1, number, number.checked_sub(2).map(|left| (1, left)), "x"));
     }
-    let (before, looks) = (text.fingerprint(), looks::so_far());
+    let (before, looks) = (text.digest(), looks::so_far());
     let with = |edit: &Arc<Edit>| {
         let mut text = text.clone();
         text.apply(edit);
-        text.fingerprint()
+        text.digest()
     };
     let (a, b, gone) = (typed(2, 0, None, "a"), typed(2, 0, None, "b"), removal(1, 7, 1));
     let all = [before, with(&a), with(&b), with(&gone), with(&removal(1, 8, 1))];
@@ -217,8 +217,8 @@ proptest! {
         prop_assert_eq!(folded.size_bytes(), folded.runs().values().flatten().map(|run| 24 + run.text.as_ref().map_or(0, String::len)).sum::<usize>());
         prop_assert_eq!(after(&text.edits()), text.clone());
         let early = after(&log[..at.index(log.len() + 1)]);
-        prop_assert_eq!(after(&log).fingerprint(), text.fingerprint());
-        prop_assert!(early == text || early.fingerprint() != text.fingerprint());
+        prop_assert_eq!(after(&log).digest(), text.digest());
+        prop_assert!(early == text || early.digest() != text.digest());
         let since = text.since(&early).expect("it only grew");
         let mut caught_up = early;
         since.iter().for_each(|edit| caught_up.apply(edit));
