@@ -13,7 +13,8 @@ use super::{VersionedRow, Versions};
 use crate::node::Piece;
 
 impl Versions {
-    /// The rows of an interest that hold anything, as of `at`, through the one that passes the limit, or as far as `looks` rows of the table reach.
+    /// The rows of an interest that hold anything, as of `at`, through the one that passes the limit, or as far as `looks` rows of the table reach:
+    /// at least one, so that who asks on comes to the end.
     ///
     /// # Errors
     /// [`TooOld`] below the low watermark.
@@ -63,7 +64,7 @@ pub(super) fn look_through<P: Borrow<[u8]>>(
     limit: ReadLimit,
     looks: usize,
 ) -> Piece {
-    let (mut rows, mut looked, mut last) = (rows.into_iter(), 0, None);
+    let (mut rows, looks, mut looked, mut last) = (rows.into_iter(), looks.max(1), 0, None);
     let reply = ReadReply::taking(at, limit, || {
         while looked < looks {
             let (place, answer) = rows.next()?;
