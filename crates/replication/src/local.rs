@@ -124,6 +124,9 @@ impl Local {
                     CoordinatorOutput::Superseded { term } => panic!("there is one coordinator: {term:?}"),
                 }
             }
+            let now = self.now;
+            let is_due = |replica: &&mut Replica| replica.deadline().is_some_and(|at| at <= now.instant);
+            self.replicas.values_mut().filter(is_due).for_each(|replica| replica.on_deadline(now));
             for id in self.replicas.keys().copied().collect::<Vec<_>>() {
                 while let Some(output) = self.replicas.get_mut(&id).and_then(Machine::poll) {
                     quiet = false;

@@ -43,6 +43,7 @@ mod terms;
 mod types;
 mod validate;
 mod view_change;
+mod waiting_reads;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -83,6 +84,7 @@ use terms::Terms;
 pub use view_change::{
     PART_BYTES_MAX, VIEW_CHANGE_AGAIN_AFTER, VIEW_CHANGE_LASTS_MAX, VIEW_CHANGE_PATIENCE, VIEW_CHANGE_PATIENCE_MAX,
 };
+use waiting_reads::WaitingReads;
 
 /// What a replica is started with.
 #[derive(Clone, Debug)]
@@ -188,6 +190,7 @@ pub struct Replica {
     /// Those of them that may make sense, if others say so too.
     far_times: FarTimes,
     followers: Followers,
+    waiting_reads: WaitingReads,
     checkpoint: Option<Checkpoint>,
     outputs: VecDeque<ReplicaOutput>,
 }
@@ -238,6 +241,7 @@ impl Replica {
             absurd: 0,
             far_times: FarTimes::default(),
             followers: Followers::default(),
+            waiting_reads: WaitingReads::default(),
             checkpoint: None,
             outputs: VecDeque::new(),
         }
@@ -408,7 +412,7 @@ impl Machine for Replica {
 
     fn handle(&mut self, now: Now, input: ReplicaInput) {
         match input {
-            ReplicaInput::FromCoordinator(message) => self.on_coordinator(now, message),
+            ReplicaInput::FromCoordinator(message) => self.on_question(now, message),
             ReplicaInput::FromPeer(message) => self.on_peer(now, message),
         }
         self.press_configuration(now);
@@ -419,11 +423,10 @@ impl Machine for Replica {
         self.outputs.pop_front()
     }
 
-    /// A replica of one waits for nothing.
     fn deadline(&self) -> Option<Instant> {
         let is_chosen = self.next.is_some() || self.chosen_split.is_some() || self.lacks_a_last_view();
         let is_due = is_chosen || self.follows() && self.catch_up.deadline().is_none();
-        let next = is_due.then(Instant::default);
+        let next = (is_due || !self.waiting_reads.is_empty()).then(Instant::default);
         [self.catch_up.deadline(), self.standing.deadline(), self.division_deadline(), next].into_iter().flatten().min()
     }
 
@@ -433,6 +436,7 @@ impl Machine for Replica {
         self.fetch_again(now);
         self.press_view_change(now);
         self.press_configuration(now);
+        self.read_next(now);
     }
 
     fn validate(&self) {

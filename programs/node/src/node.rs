@@ -1,20 +1,12 @@
 //! The embedded server: a front and a store in one process, which speak to each other by messages only, as across a network.
-//!
-//! Invariant: between two things that come from outside so many pieces are read and no more, however much is asked for; what a piece may cost, `Versions::read_at`
-//! says.
 
 use std::collections::VecDeque;
 
 use iolite_gateway::{Input, SessionId};
 use iolite_machine::{Instant, Machine, Now};
-use iolite_replication::node::Ask;
-use iolite_values::Interest;
 use iolite_wire::message::FromGateway;
 
 use crate::{Front, FrontInput, FrontOutput, JournalInput, JournalOutput, Store, StoreInput, StoreOutput};
-
-/// Ranges and queries that are read, a piece each, before it is looked whether something has come from outside.
-const READS_AT_A_TIME: usize = 8;
 
 /// The composition. Its work is done when it is polled, so that inputs that come together are treated together.
 #[derive(Debug)]
@@ -23,8 +15,6 @@ pub struct Node {
     front: Front,
     store: Store,
     outputs: VecDeque<NodeOutput>,
-    /// Much was read, and there is more to do once the host has had its turn.
-    is_busy: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +33,7 @@ pub enum NodeOutput {
 
 impl Node {
     pub fn new(now: Now, front: Front, store: Store) -> Node {
-        Node { now, front, store, outputs: VecDeque::new(), is_busy: false }
+        Node { now, front, store, outputs: VecDeque::new() }
     }
 
     /// Whether sessions are served.
@@ -59,14 +49,11 @@ impl Node {
         &self.store
     }
 
-    /// Carries messages between the parts until none has anything to say, or much was read.
+    /// Carries messages between the parts until none has anything to say.
     fn settle(&mut self) {
-        let mut reads = 0;
-        while !self.is_busy {
+        loop {
             let mut quiet = true;
-            while reads < READS_AT_A_TIME
-                && let Some(output) = self.front.poll()
-            {
+            while let Some(output) = self.front.poll() {
                 quiet = false;
                 match output {
                     FrontOutput::Message(session, message) => {
@@ -74,7 +61,6 @@ impl Node {
                     }
                     FrontOutput::Close(session) => self.outputs.push_back(NodeOutput::Close(session)),
                     FrontOutput::ToReplica(_, message) => {
-                        reads += usize::from(reads_much(&message.ask));
                         self.store.handle(self.now, StoreInput::FromCoordinator(message));
                     }
                     FrontOutput::Superseded(term) => {
@@ -95,13 +81,8 @@ impl Node {
             if quiet {
                 return;
             }
-            self.is_busy = reads == READS_AT_A_TIME;
         }
     }
-}
-
-fn reads_much(ask: &Ask) -> bool {
-    matches!(ask, Ask::ReadAt { interest: Interest::Range { .. } | Interest::Query(_), .. })
 }
 
 impl Machine for Node {
@@ -109,7 +90,7 @@ impl Machine for Node {
     type Output = NodeOutput;
 
     fn handle(&mut self, now: Now, input: NodeInput) {
-        (self.now, self.is_busy) = (now, false);
+        self.now = now;
         match input {
             NodeInput::Gateway(input) => self.front.handle(now, FrontInput::Gateway(input)),
             NodeInput::Journal(input) => self.store.handle(now, StoreInput::Journal(input)),
@@ -124,12 +105,11 @@ impl Machine for Node {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let at_once = self.is_busy.then_some(self.now.instant);
-        [at_once, self.front.deadline(), self.store.deadline()].into_iter().flatten().min()
+        [self.front.deadline(), self.store.deadline()].into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
-        (self.now, self.is_busy) = (now, false);
+        self.now = now;
         self.front.on_deadline(now);
         self.store.on_deadline(now);
     }

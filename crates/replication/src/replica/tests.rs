@@ -22,3 +22,4 @@ mod splitting;
 mod terms;
 mod validating;
 mod view_changing;
+mod waiting;

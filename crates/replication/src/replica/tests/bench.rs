@@ -96,6 +96,9 @@ impl Bench {
         let (from, shard, view) = (CoordinatorId::default(), ShardId::default(), View::default());
         let message = ToReplica { from, term, id, store, shard, view, ask };
         self.replica.handle(self.now, ReplicaInput::FromCoordinator(message));
+        if self.replica.deadline().is_some_and(|at| at <= self.now.instant) {
+            self.replica.on_deadline(self.now);
+        }
         self.replica.validate();
         std::iter::from_fn(|| self.replica.poll())
             .map(|output| match output {
