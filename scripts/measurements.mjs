@@ -1,12 +1,15 @@
 // What the tables of measurements share: runs as commands printed them, medians, figures as we write them.
 import { readFileSync } from "node:fs";
 
-/** The runs of a file with one JSON object a line. @param {string} file */
-export const readRuns = (file) =>
-    readFileSync(file, "utf8")
+/** The runs of a text with one JSON object a line. @param {string} text */
+export const readLines = (text) =>
+    text
         .split("\n")
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line));
+
+/** Those of a file. @param {string} file */
+export const readRuns = (file) => readLines(readFileSync(file, "utf8"));
 
 /** @param {number[]} numbers */
 export const median = (numbers) => {

@@ -1,4 +1,4 @@
-/** A TCP proxy that can be cut: it then drops every connection at once and refuses new ones, as if the network were gone. */
+/** A TCP proxy that can be cut: it then drops every connection at once and refuses new ones, as if the network were gone. It can be a long one, too. */
 
 import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net";
 
@@ -16,10 +16,11 @@ export function directTo(port: number): CuttableLink {
   return { origin: `http://127.0.0.1:${port}`, cut: refuse, mend: refuse, close: () => Promise.resolve() };
 }
 
-export async function linkTo(targetPort: number): Promise<CuttableLink> {
+/** What is sent takes `delayMs` in each direction. */
+export async function linkTo(targetPort: number, delayMs = 0): Promise<CuttableLink> {
   /** The pages' ends of the connections. */
   const sockets = new Set<Socket>();
-  const listener = createServer((near) => join(near, connect(targetPort, "127.0.0.1"), sockets));
+  const listener = createServer((near) => join(near, connect(targetPort, "127.0.0.1"), sockets, delayMs));
   await listen(listener, 0);
   const { port } = listener.address() as AddressInfo;
   async function cut(): Promise<void> {
@@ -35,7 +36,7 @@ export async function linkTo(targetPort: number): Promise<CuttableLink> {
   };
 }
 
-function join(near: Socket, far: Socket, sockets: Set<Socket>): void {
+function join(near: Socket, far: Socket, sockets: Set<Socket>, delayMs: number): void {
   sockets.add(near);
   for (const [one, other] of [
     [near, far],
@@ -48,7 +49,12 @@ function join(near: Socket, far: Socket, sockets: Set<Socket>): void {
       sockets.delete(one);
       other.destroy();
     });
-    one.pipe(other);
+    if (delayMs === 0) {
+      one.pipe(other);
+    } else {
+      one.on("data", (bytes: Buffer) => setTimeout(() => other.write(bytes), delayMs));
+      one.on("end", () => setTimeout(() => other.end(), delayMs));
+    }
   }
 }
 

@@ -28,6 +28,8 @@ export interface StageOf<S extends Server, P extends Visitor> {
 export interface PersonOptions extends BrowserContextOptions {
   /** Connects to the server itself: the link cannot be cut then, but the server can be killed. */
   readonly direct?: boolean;
+  /** What is sent takes so long in each direction. */
+  readonly delayMs?: number;
 }
 
 export interface Staging<S extends Server, P extends Visitor> {
@@ -69,9 +71,9 @@ async function join<S extends Server, P extends Visitor>(
   server: Server,
   people: P[],
   name: string,
-  { direct = false, ...options }: PersonOptions = {},
+  { direct = false, delayMs = 0, ...options }: PersonOptions = {},
 ): Promise<P> {
-  const link = direct ? directTo(server.port) : await linkTo(server.port);
+  const link = direct ? directTo(server.port) : await linkTo(server.port, delayMs);
   const context = await browser.newContext({ viewport: { width: 1280, height: 820 }, ...options });
   await context.addInitScript((name) => localStorage.setItem("examples.name", name), name);
   const person = new Person(name, context, link);
