@@ -436,7 +436,7 @@ impl Machine for Replica {
         self.fetch_again(now);
         self.press_view_change(now);
         self.press_configuration(now);
-        self.read_next(now);
+        self.read_waiting(now);
     }
 
     fn validate(&self) {

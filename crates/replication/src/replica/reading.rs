@@ -31,7 +31,13 @@ impl Replica {
             return self.on_read_completions(now, range, at, limit);
         }
         let incomplete = self.incomplete(at);
-        let answer = incomplete.unwrap_or_else(|| Answer::Read(self.versions.read_at(interest, at, limit, looks)));
+        let answer = incomplete.unwrap_or_else(|| {
+            let read = self.versions.read_and_count(interest, at, limit, looks);
+            Answer::Read(read.map(|(piece, looked)| {
+                self.waiting_reads.note_looked(looked);
+                piece
+            }))
+        });
         (self.barrier_after, answer)
     }
 

@@ -1,9 +1,9 @@
-//! Reads that may be much. Whatever else has come is done before them, and one is done at a time: those who read much hold up each other, and nobody else for
-//! longer than a piece takes.
+//! Reads that may be much. Whatever else has come is done before them: those who read much hold up each other, and nobody else for longer than a turn takes.
 //!
 //! Invariants:
+//! - in a turn so many rows are looked at, and by its last read up to as many again: one large read is done, or many small ones;
 //! - a question waits once, however often it is asked meanwhile;
-//! - coordinators have turns, and of one nothing waits that an earlier life of it asked.
+//! - coordinators take turns, and of one nothing waits that an earlier life of it asked.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,11 @@ use iolite_machine::Now;
 use iolite_values::{CoordinatorId, Interest};
 
 use super::Replica;
+use crate::coordinator::READ_LOOKS_MAX;
 use crate::node::{Ask, MessageId, ToReplica};
+
+/// What a read takes beside the rows that it looks at, in rows.
+const READ_TAKES: usize = 32;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct WaitingReads {
@@ -19,11 +23,18 @@ pub(super) struct WaitingReads {
     of: BTreeMap<CoordinatorId, BTreeMap<MessageId, ToReplica>>,
     /// Who had the last turn.
     last: Option<CoordinatorId>,
+    /// Rows that were looked at in this turn.
+    looked: usize,
 }
 
 impl WaitingReads {
     pub fn is_empty(&self) -> bool {
         self.of.is_empty()
+    }
+
+    /// A read has looked at so many rows.
+    pub fn note_looked(&mut self, rows: usize) {
+        self.looked += rows;
     }
 
     fn add(&mut self, message: ToReplica) {
@@ -60,9 +71,15 @@ impl Replica {
         }
     }
 
-    /// Does the read whose turn it is.
-    pub(super) fn read_next(&mut self, now: Now) {
-        if let Some(message) = self.waiting_reads.take() {
+    /// A turn of the reads that wait.
+    pub(super) fn read_waiting(&mut self, now: Now) {
+        self.waiting_reads.looked = 0;
+        while self.waiting_reads.looked < READ_LOOKS_MAX
+            && let Some(message) = self.waiting_reads.take()
+        {
+            // How much it takes to look for changes is not known: nothing else is read after it.
+            let is_last = matches!(message.ask, Ask::Changes { .. });
+            self.waiting_reads.looked += if is_last { READ_LOOKS_MAX } else { READ_TAKES };
             self.on_coordinator(now, message);
         }
     }

@@ -17,10 +17,10 @@ use super::read::{bounds, look_through, row_at};
 use crate::node::Piece;
 
 impl Versions {
-    /// Through the one that passes the limit, or as far as so many looks reach.
-    pub(super) fn answers(&mut self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> Piece {
+    /// Through the one that passes the limit, or as far as so many looks reach; and how many that were.
+    pub(super) fn answers(&mut self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> (Piece, usize) {
         if query.range.is_empty() || query.keys.is_empty() {
-            return ReadReply::through_limit(at, [], limit).into();
+            return (ReadReply::through_limit(at, [], limit).into(), 0);
         }
         if query.index.is_empty() {
             return self.answers_by_key(query, at, limit, looks);
@@ -30,7 +30,7 @@ impl Versions {
         self.answers_by_index(query, at, limit, looks)
     }
 
-    fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> Piece {
+    fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> (Piece, usize) {
         let keys = query.row_keys();
         let rows = self.rows_in(query.table, &keys).map(|(key, row)| {
             let row = Some(row.at(at)).filter(|row| query.selects(key, row));
@@ -42,10 +42,10 @@ impl Versions {
         }
     }
 
-    fn answers_by_index(&self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> Piece {
+    fn answers_by_index(&self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> (Piece, usize) {
         let (Some(rows), Some(index)) = (self.tables.get(&query.table), self.indexes.keys(query.table, &query.index))
         else {
-            return ReadReply::through_limit(at, [], limit).into();
+            return (ReadReply::through_limit(at, [], limit).into(), 0);
         };
         let written = self.written_after(query, at);
         let mut moved: Vec<Looked> = Vec::new();

@@ -25,6 +25,17 @@ impl Versions {
         limit: ReadLimit,
         looks: usize,
     ) -> Result<Piece, TooOld> {
+        self.read_and_count(interest, at, limit, looks).map(|(piece, _)| piece)
+    }
+
+    /// And how many rows were looked at.
+    pub(crate) fn read_and_count(
+        &mut self,
+        interest: &Interest,
+        at: Timestamp,
+        limit: ReadLimit,
+        looks: usize,
+    ) -> Result<(Piece, usize), TooOld> {
         if at < self.low_watermark {
             return Err(TooOld { low_watermark: self.low_watermark });
         }
@@ -32,7 +43,7 @@ impl Versions {
             Interest::Cell(cell) => {
                 let row = self.row(cell.table, &cell.row).map(|row| cell_of(&row.at(at), cell.column));
                 let rows = row.into_iter().filter_map(|row| row_at(cell.table, &cell.row, row)).collect();
-                ReadReply { at, rows, is_cut: false }.into()
+                (ReadReply { at, rows, is_cut: false }.into(), 1)
             }
             Interest::Range { table, range } => {
                 let rows = self.rows_in(*table, range);
@@ -57,13 +68,14 @@ impl Versions {
     }
 }
 
-/// The answers among rows of a table, each with its place in the order that they are looked at in, through the one that passes the limit.
+/// The answers among rows of a table, each with its place in the order that they are looked at in, through the one that passes the limit; and
+/// how many rows were looked at.
 pub(super) fn look_through<P: Borrow<[u8]>>(
     at: Timestamp,
     rows: impl IntoIterator<Item = (P, Option<RowAt>)>,
     limit: ReadLimit,
     looks: usize,
-) -> Piece {
+) -> (Piece, usize) {
     let (mut rows, looks, mut looked, mut last) = (rows.into_iter(), looks.max(1), 0, None);
     let reply = ReadReply::taking(at, limit, || {
         while looked < looks {
@@ -76,7 +88,7 @@ pub(super) fn look_through<P: Borrow<[u8]>>(
         None
     });
     let reaches = last.filter(|_| looked == looks && !reply.is_cut);
-    Piece { looked_through: reaches.map(|place| place.borrow().into()), reply }
+    (Piece { looked_through: reaches.map(|place| place.borrow().into()), reply }, looked)
 }
 
 /// As a map of bytes takes them.

@@ -57,8 +57,8 @@ fn asked_looking_at(
     let (mut rest, mut rows) = (query.clone(), Vec::new());
     loop {
         let interest = Interest::Query(Arc::new(rest.clone()));
-        let piece = versions.read_at(&interest, at, limit.behind(&rows), looks).unwrap();
-        assert!(piece.reply.rows.len() <= looks.max(1));
+        let (piece, looked) = versions.read_and_count(&interest, at, limit.behind(&rows), looks).unwrap();
+        assert!(piece.reply.rows.len() <= looked && looked <= looks.max(1));
         rows.extend(piece.reply.rows);
         let Some(place) = piece.looked_through else { return rows };
         assert!(!piece.reply.is_cut, "it is known by its last row how far it is");
