@@ -47,8 +47,8 @@ use close::Closer;
 pub use close::TAKEN_OVER_EACH_ROUND;
 use feed::Feed;
 pub use feed::IDLE_CLOSE_BEHIND;
-use members::Members;
 pub use members::ROUND_TRIP_MAX;
+use members::{Members, Work};
 use obstacles::Obstacles;
 use opening::Opening;
 pub use proposals::CLOCK_WINDOW;
@@ -247,7 +247,8 @@ impl Coordinator {
     }
 
     fn ask(&mut self, now: Now, to: Target, purpose: Purpose, ask: Ask) -> u64 {
-        let number = self.questions.add(now.instant, to, self.members.round_trip(to.replica), purpose, ask);
+        let took = self.members.round_trip(to.replica, purpose.work());
+        let number = self.questions.add(now.instant, to, took, purpose, ask);
         self.send(number);
         number
     }
@@ -262,7 +263,7 @@ impl Coordinator {
     fn ask_again(&mut self, number: u64) {
         let Some(question) = self.questions.get(number) else { return };
         if let Purpose::Reading { request, part } = question.purpose {
-            self.members.on_silence(question.to.replica);
+            self.members.on_silence(question.to.replica, Work::Reading);
             if let Some(to) = self.next_for(request, part) {
                 self.questions.redirect(number, to);
             }

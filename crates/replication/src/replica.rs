@@ -85,6 +85,7 @@ pub use view_change::{
     PART_BYTES_MAX, VIEW_CHANGE_AGAIN_AFTER, VIEW_CHANGE_LASTS_MAX, VIEW_CHANGE_PATIENCE, VIEW_CHANGE_PATIENCE_MAX,
 };
 use waiting_reads::WaitingReads;
+pub use waiting_reads::{TURN_LOOKS_MAX, WAITING_BYTES_MAX};
 
 /// What a replica is started with.
 #[derive(Clone, Debug)]

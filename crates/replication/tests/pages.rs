@@ -89,6 +89,8 @@ fn the_page_of_all_limits_gives_them_too() {
         ("READ_ROWS_MAX", limits::READ_ROWS_MAX.to_string()),
         ("READ_LOOKS_MAX", limits::READ_LOOKS_MAX.to_string()),
         ("READ_BYTES_MAX", limits::READ_BYTES_MAX.to_string()),
+        ("TURN_LOOKS_MAX", limits::TURN_LOOKS_MAX.to_string()),
+        ("WAITING_BYTES_MAX", limits::WAITING_BYTES_MAX.to_string()),
         ("ANSWER_BYTES_MAX", limits::ANSWER_BYTES_MAX.to_string()),
         ("STATE_CHUNK_BYTES_MAX", limits::STATE_CHUNK_BYTES_MAX.to_string()),
         ("STATE_HELD_FOR", format!("{:?}", limits::STATE_HELD_FOR)),

@@ -192,6 +192,11 @@ impl KeyRange {
         self.upper.as_ref().is_some_and(|upper| **upper <= *self.lower)
     }
 
+    /// Whether no two keys can lie in it, as by [`KeyRange::one`].
+    pub fn is_of_one_row(&self) -> bool {
+        self.is_empty() || self.upper.as_ref().is_some_and(|upper| *upper == successor(&self.lower))
+    }
+
     /// The part that comes behind these bytes, in a direction.
     #[must_use]
     pub fn behind(&self, last: &[u8], direction: Direction) -> KeyRange {

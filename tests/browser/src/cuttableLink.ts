@@ -47,7 +47,8 @@ function join(near: Socket, far: Socket, sockets: Set<Socket>, delayMs: number):
     one.on("error", () => undefined);
     one.on("close", () => {
       sockets.delete(one);
-      other.destroy();
+      // What is on its way arrives.
+      setTimeout(() => other.destroy(), delayMs);
     });
     if (delayMs === 0) {
       one.pipe(other);

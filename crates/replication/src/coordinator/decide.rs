@@ -11,7 +11,7 @@ use iolite_store::{CommitReply, Completion, CompletionDecision, Refusal, Reply};
 use iolite_values::{Decision, Timestamp};
 
 use super::Coordinator;
-use super::members::PATIENCE_MIN;
+use super::members::{PATIENCE_MIN, Work};
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use super::transactions::{AtShard, Phase, Place, Transacting};
@@ -105,7 +105,7 @@ impl Coordinator {
         }
         let silent = self.replicas(shard).into_iter().filter(|replica| !own.proposing.has_answered(*replica));
         for replica in silent.collect::<Vec<_>>() {
-            self.members.on_silence(replica);
+            self.members.on_silence(replica, Work::Rest);
         }
         self.finalise(now, key, shard, slow);
     }

@@ -1,5 +1,6 @@
 //! How the replicas answer, so that the slow path begins in time and the nearest one is read from.
 //!
+//! Invariant: reads wait at a replica for those before them, so how long they take says nothing of how far it is, or when its vote will come.
 //! Nothing here decides an outcome.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -25,14 +26,29 @@ pub(super) struct Members {
 /// So many boots of a replica are told apart. A message of an earlier one, if it ever comes, only makes questions be asked once more.
 const BOOTS_KNOWN: usize = 4;
 
+/// What a replica is asked to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Work {
+    Reading,
+    Rest,
+}
+
+/// How it answers.
+#[derive(Clone, Debug, Default)]
+struct Pace {
+    /// A moving average.
+    round_trip: Duration,
+    /// It did not answer in time, and nothing since.
+    is_late: bool,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Member {
     /// The latest last.
     boots: VecDeque<Boot>,
-    /// A moving average.
-    round_trip: Duration,
-    /// It did not answer in time, and not since.
-    is_late: bool,
+    /// Of all but reads.
+    pace: Pace,
+    of_reads: Pace,
     /// How far it follows clocks, as of its last message.
     limit: Timestamp,
 }
@@ -56,14 +72,12 @@ impl Members {
         known.len() > 1
     }
 
-    pub fn on_answer(&mut self, replica: ReplicaId, asked_at: Instant, now: Instant) {
+    pub fn on_answer(&mut self, replica: ReplicaId, work: Work, asked_at: Instant, now: Instant) {
         let member = self.members.entry(replica).or_default();
         let took = now.since(asked_at).min(ROUND_TRIP_MAX);
-        member.is_late = false;
-        member.round_trip = match member.round_trip.is_zero() {
-            true => took,
-            false => (member.round_trip * 7 + took) / 8,
-        };
+        (member.pace.is_late, member.of_reads.is_late) = (false, false);
+        let own = &mut member.pace_of(work).round_trip;
+        *own = if own.is_zero() { took } else { (*own * 7 + took) / 8 };
     }
 
     pub fn set_limit(&mut self, replica: ReplicaId, limit: Timestamp) {
@@ -84,28 +98,42 @@ impl Members {
         shards.groups().map(of_group).min().unwrap_or_default()
     }
 
-    pub fn on_silence(&mut self, replica: ReplicaId) {
-        self.members.entry(replica).or_default().is_late = true;
+    pub fn on_silence(&mut self, replica: ReplicaId, work: Work) {
+        self.members.entry(replica).or_default().pace_of(work).is_late = true;
     }
 
+    /// Whether its votes are.
     pub fn is_late(&self, replica: ReplicaId) -> bool {
-        self.members.get(&replica).is_some_and(|member| member.is_late)
+        self.members.get(&replica).is_some_and(|member| member.pace.is_late)
     }
 
-    pub fn round_trip(&self, replica: ReplicaId) -> Duration {
-        self.members.get(&replica).map_or(Duration::ZERO, |member| member.round_trip)
+    pub fn round_trip(&self, replica: ReplicaId, work: Work) -> Duration {
+        self.members.get(&replica).map_or(Duration::ZERO, |member| match work {
+            Work::Reading => member.of_reads.round_trip.max(member.pace.round_trip),
+            Work::Rest => member.pace.round_trip,
+        })
     }
 
     /// The longest round trip to one that answers.
     pub fn farthest(&self) -> Duration {
-        let in_time = self.members.values().filter(|member| !member.is_late);
-        in_time.map(|member| member.round_trip).max().unwrap_or_default()
+        let in_time = self.members.values().filter(|member| !member.pace.is_late);
+        in_time.map(|member| member.pace.round_trip).max().unwrap_or_default()
     }
 
-    /// The nearest first; those that did not answer last.
+    /// The nearest first; those that did not answer, or not what was to be read, last.
     pub fn by_distance(&self, mut replicas: Vec<ReplicaId>) -> Vec<ReplicaId> {
-        replicas.sort_by_key(|replica| (self.is_late(*replica), self.round_trip(*replica), *replica));
+        let is_late = |replica| self.members.get(&replica).is_some_and(|own| own.pace.is_late || own.of_reads.is_late);
+        replicas.sort_by_key(|replica| (is_late(*replica), self.round_trip(*replica, Work::Rest), *replica));
         replicas
+    }
+}
+
+impl Member {
+    fn pace_of(&mut self, work: Work) -> &mut Pace {
+        match work {
+            Work::Reading => &mut self.of_reads,
+            Work::Rest => &mut self.pace,
+        }
     }
 }
 
@@ -118,13 +146,26 @@ mod tests {
         let mut members = Members::new(&ShardMap::alone());
         let (replica, asked_at) = (ReplicaId::default(), Instant::from_nanos(0));
         let mut answers = |took| {
-            members.on_answer(replica, asked_at, asked_at + took);
-            members.round_trip(replica)
+            members.on_answer(replica, Work::Rest, asked_at, asked_at + took);
+            members.round_trip(replica, Work::Rest)
         };
         let usual = Duration::from_millis(10);
         answers(usual);
         assert_eq!(answers(Duration::from_secs(60)), (usual * 7 + ROUND_TRIP_MAX) / 8);
         assert!((0..20).map(|_| answers(usual)).last() < Some(usual * 2));
+    }
+
+    #[test]
+    fn a_replica_whose_reads_wait_is_not_taken_to_be_far_or_late() {
+        let mut members = Members::new(&ShardMap::alone());
+        let (replica, asked_at) = (ReplicaId::default(), Instant::from_nanos(0));
+        let [near, long] = [10, 900].map(Duration::from_millis);
+        members.on_answer(replica, Work::Rest, asked_at, asked_at + near);
+        members.on_silence(replica, Work::Reading);
+        assert_eq!((members.is_late(replica), members.farthest()), (false, near));
+        members.on_answer(replica, Work::Reading, asked_at, asked_at + long);
+        assert_eq!([Work::Reading, Work::Rest].map(|work| members.round_trip(replica, work)), [long, near]);
+        assert_eq!(members.farthest(), near);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use iolite_machine::Now;
 use iolite_store::Event;
 use iolite_values::{StoreIncarnation, Timestamp};
 
+use super::members::Work;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use super::{Coordinator, CoordinatorOutput, Session, lowest};
@@ -108,7 +109,13 @@ impl Coordinator {
     /// It may have come back with another history since it answered. There may be two for a while, so it is asked only after a pause.
     fn open_again(&mut self, now: Now, to: Target) {
         if !self.questions.is_any(|question| question.purpose == Purpose::Open && question.to == to) {
-            self.questions.add(now.instant, to, self.members.round_trip(to.replica), Purpose::Open, Ask::Open);
+            self.questions.add(
+                now.instant,
+                to,
+                self.members.round_trip(to.replica, Work::Rest),
+                Purpose::Open,
+                Ask::Open,
+            );
         }
     }
 

@@ -10,6 +10,7 @@ use iolite_store::RequestId;
 use iolite_values::Timestamp;
 
 use super::CoordinatorSettings;
+use super::members::Work;
 use super::reading::PartId;
 use crate::node::{Answer, Ask, Life, MessageId, ProposalId, ReplicaId, ShardId};
 
@@ -44,6 +45,20 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
+    pub fn work(&self) -> Work {
+        match self {
+            Purpose::Reading { .. } => Work::Reading,
+            Purpose::Open
+            | Purpose::Begin
+            | Purpose::Close
+            | Purpose::CloseList
+            | Purpose::Vote { .. }
+            | Purpose::Backup(_)
+            | Purpose::Validation(_)
+            | Purpose::Acknowledge(_) => Work::Rest,
+        }
+    }
+
     /// Whether an answer is one to such a question. No replica of ours sends another kind; the question then stays open.
     pub fn accepts(&self, answer: &Answer) -> bool {
         match self {
@@ -78,10 +93,26 @@ pub(super) struct Question {
     pub to: Target,
     pub purpose: Purpose,
     pub asked_at: Instant,
+    /// Whom it was put to before.
+    before: Vec<Target>,
     ask: Ask,
     again_at: Instant,
     first_wait: Duration,
     wait: Duration,
+}
+
+impl Question {
+    /// Who may have it, but the one that has answered.
+    pub fn others(&self, answered: Option<Target>) -> Vec<Target> {
+        let before = self.before.iter().filter(|before| **before != self.to);
+        before.chain([&self.to]).copied().filter(|target| Some(*target) != answered).collect()
+    }
+
+    /// What was read at a timestamp is the same wherever it was read: whom it was put to before may have taken long.
+    pub fn is_answered_by(&self, from: Target, answer: &Answer) -> bool {
+        let is_read = matches!(answer, Answer::Read(Ok(_)) | Answer::Changes(Ok(_))) && from.shard == self.to.shard;
+        (from == self.to || is_read) && self.purpose.accepts(answer)
+    }
 }
 
 impl Questions {
@@ -101,7 +132,8 @@ impl Questions {
         self.last_number += 1;
         let first_wait = (round_trip * 2).max(self.resend_after).min(self.resend_after_max);
         let again_at = now + first_wait;
-        let question = Question { to, purpose, ask, asked_at: now, again_at, first_wait, wait: first_wait };
+        let question =
+            Question { to, purpose, ask, asked_at: now, before: Vec::new(), again_at, first_wait, wait: first_wait };
         self.open.insert(self.last_number, question);
         self.timers.insert((again_at, self.last_number));
         self.last_number
@@ -114,7 +146,10 @@ impl Questions {
     /// Puts a question to another replica, which can answer it as well. It keeps its number and how long it waits.
     pub fn redirect(&mut self, number: u64, to: Target) {
         if let Some(question) = self.open.get_mut(&number) {
-            question.to = to;
+            let before = std::mem::replace(&mut question.to, to);
+            if before != to && !question.before.contains(&before) {
+                question.before.push(before);
+            }
         }
     }
 

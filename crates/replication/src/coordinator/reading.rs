@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use iolite_machine::Now;
 use iolite_store::{ReadLimit, Refusal, Reply, RequestId};
-use iolite_values::{ClientId, Counter, Direction, Interest, KeyRange, Query, Timestamp};
+use iolite_values::{ClientId, Counter, Direction, Interest, KeyRange, Query, TableId, Timestamp};
 
 pub(super) use part::PartId;
 use part::{Part, first_piece_of};
 
-use super::Coordinator;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
+use super::{Coordinator, Session};
 use crate::completions::{completions_table, outcomes_after};
 use crate::node::{Answer, Ask, ShardId, Split};
 use crate::shards::ShardMap;
@@ -200,8 +200,17 @@ impl Coordinator {
     pub(super) fn end_reading(&mut self, request: RequestId) {
         let Some(reading) = self.readings.open.remove(&request) else { return };
         for part in reading.parts {
-            self.questions.drop_all(part.question);
+            if let Some((number, question)) = part.question.and_then(|own| Some((own, self.questions.take(own)?))) {
+                self.unask(number, question.others(None));
+            }
             self.timers.clear(Timer::Reading(request, part.id));
+        }
+    }
+
+    /// Nobody waits for what these were asked: where a read waits, a question for nothing under its number takes its place.
+    pub(super) fn unask(&mut self, number: u64, asked: Vec<Target>) {
+        if matches!(self.session, Session::Open { .. }) {
+            asked.into_iter().for_each(|to| self.post(to, number, nothing()));
         }
     }
 
@@ -306,6 +315,13 @@ impl Reading {
             Kind::Changes { through: _ } => Reply::Changes(merging::changes(found)),
         }
     }
+}
+
+/// A read of no rows, which is answered at once.
+fn nothing() -> Ask {
+    let range = KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) };
+    let (interest, limit) = (Interest::Range { table: TableId(0), range }, ReadLimit { rows: 0, ..ReadLimit::NONE });
+    Ask::ReadAt { interest, at: Timestamp::ZERO, limit, looks: 1 }
 }
 
 /// The parts of an interest that shards have.

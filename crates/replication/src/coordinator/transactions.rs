@@ -13,6 +13,7 @@ use iolite_store::RequestId;
 use iolite_values::{Attempt, Level, Timestamp, Transaction, TransactionId};
 
 use super::Coordinator;
+use super::members::{PATIENCE_MIN, Work};
 use super::obstacles::pauses_after;
 use super::pauses::Pauses;
 use super::questions::{Purpose, Target};
@@ -361,11 +362,12 @@ impl Coordinator {
         if missing.iter().all(|replica| self.members.is_late(*replica)) {
             return Duration::ZERO;
         }
-        let farthest = missing.iter().map(|replica| self.members.round_trip(*replica)).max().unwrap_or_default();
+        let farthest =
+            missing.iter().map(|replica| self.members.round_trip(*replica, Work::Rest)).max().unwrap_or_default();
         if farthest > took * 2 {
             // A second trip to the near ones is shorter than one to the far ones: both paths at once.
             return Duration::ZERO;
         }
-        (farthest * 2).max(super::members::PATIENCE_MIN).saturating_sub(took)
+        (farthest * 2).max(PATIENCE_MIN).saturating_sub(took)
     }
 }

@@ -12,7 +12,7 @@ use iolite_store::{Refusal, Reply, RequestId, Validity};
 use iolite_values::{Attempt, Decision, Level, Read, Timestamp, Transaction, TransactionId};
 
 use super::Coordinator;
-use super::members::PATIENCE_MIN;
+use super::members::{PATIENCE_MIN, Work};
 use super::obstacles::BUSY_PAUSES;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
@@ -86,7 +86,7 @@ impl Coordinator {
             // A majority is enough, so the others are left alone while these answer.
             let mut nearest = self.members.by_distance(self.replicas(shard));
             nearest.truncate(self.quorums(shard).majority());
-            let farthest = nearest.iter().map(|replica| self.members.round_trip(*replica)).max();
+            let farthest = nearest.iter().map(|replica| self.members.round_trip(*replica, Work::Rest)).max();
             patience = patience.max(farthest.unwrap_or_default() * 2);
             first.extend(nearest.iter().map(|replica| Target { shard, replica: *replica }));
             shards.insert(shard, AtShard { reads: reads.into(), asked: BTreeMap::new(), valid: BTreeMap::new() });
@@ -163,7 +163,7 @@ impl Coordinator {
             let others = self.replicas(*shard).into_iter().filter(|id| !own.is_asked_or_valid(*id));
             again.extend(others.map(|replica| Target { shard: *shard, replica }));
             if validating.late_at <= now.instant {
-                own.asked.keys().for_each(|replica| self.members.on_silence(*replica));
+                own.asked.keys().for_each(|replica| self.members.on_silence(*replica, Work::Rest));
             }
         }
         for to in again {

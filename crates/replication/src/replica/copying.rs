@@ -52,7 +52,11 @@ impl Replica {
         if !is_of_one_client(range) {
             self.copies.hold(now.instant, at);
         }
-        let answer = self.incomplete(at).unwrap_or_else(|| Answer::Read(self.read_completions(range, at, limit)));
+        let answer = self.incomplete(at).unwrap_or_else(|| {
+            let read = self.read_completions(range, at, limit);
+            self.waiting_reads.note_looked(read.as_ref().map_or(0, |piece| piece.reply.rows.len()), 0);
+            Answer::Read(read)
+        });
         // What was acknowledged may still be on its way into the journal.
         (self.persisted, answer)
     }

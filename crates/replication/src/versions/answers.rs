@@ -17,7 +17,8 @@ use super::read::{bounds, look_through, row_at};
 use crate::node::Piece;
 
 impl Versions {
-    /// Through the one that passes the limit, or as far as so many looks reach; and how many that were.
+    /// Through the one that passes the limit, or as far as so many looks reach; and how many rows were looked at, with those of an index that was made for it and
+    /// what was written since.
     pub(super) fn answers(&mut self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> (Piece, usize) {
         if query.range.is_empty() || query.keys.is_empty() {
             return (ReadReply::through_limit(at, [], limit).into(), 0);
@@ -26,8 +27,9 @@ impl Versions {
             return self.answers_by_key(query, at, limit, looks);
         }
         // The index has to be there before anything borrows the rows.
-        self.indexes.ask_for(query.table, &query.index, self.tables.get(&query.table));
-        self.answers_by_index(query, at, limit, looks)
+        let indexed = self.indexes.ask_for(query.table, &query.index, self.tables.get(&query.table));
+        let (piece, looked) = self.answers_by_index(query, at, limit, looks);
+        (piece, indexed + looked)
     }
 
     fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> (Piece, usize) {
@@ -68,13 +70,14 @@ impl Versions {
             });
             Some((place.clone(), answer))
         });
-        match limit.direction {
+        let (piece, looked) = match limit.direction {
             Direction::Ascending => look_through(at, merged(settled, moved.into_iter(), Ordering::Less), limit, looks),
             Direction::Descending => {
                 let rows = merged(settled.rev(), moved.into_iter().rev(), Ordering::Greater);
                 look_through(at, rows, limit, looks)
             }
-        }
+        };
+        (piece, looked + written.len())
     }
 
     /// The rows of the query's table that were written since.

@@ -38,16 +38,23 @@ impl Eq for Indexes {}
 pub struct Moving(Vec<(Vec<Field>, Option<IndexKey>)>);
 
 impl Indexes {
-    /// An index is asked for. It is made of the table's rows if it is not there.
-    pub fn ask_for(&mut self, table: TableId, fields: &[Field], rows: Option<&BTreeMap<RowKey, VersionedRow>>) {
+    /// An index is asked for. It is made of the table's rows if it is not there. Returns how many rows that took.
+    pub fn ask_for(
+        &mut self,
+        table: TableId,
+        fields: &[Field],
+        rows: Option<&BTreeMap<RowKey, VersionedRow>>,
+    ) -> usize {
         self.asked += 1;
         let asked = self.asked;
         let name = (table, fields.to_vec());
-        if !self.all.contains_key(&name) {
+        let is_new = !self.all.contains_key(&name);
+        if is_new {
             self.make_room();
         }
         let index = self.all.entry(name).or_insert_with(|| Index { keys: keys(fields, rows), last_asked: asked });
         index.last_asked = asked;
+        rows.filter(|_| is_new).map_or(0, BTreeMap::len)
     }
 
     /// The keys of an index that was asked for.

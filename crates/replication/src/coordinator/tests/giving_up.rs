@@ -25,11 +25,16 @@ fn is_read_again(bench: &mut Bench) -> bool {
 }
 
 #[test]
-fn a_read_that_is_given_up_is_neither_asked_again_nor_answered() {
+fn a_read_that_is_given_up_is_asked_for_nothing_and_not_answered() {
     let mut bench = Bench::open();
     bench.request(1, read());
     let asked = bench.asked();
-    assert_eq!((give_up(&mut bench, 1), bench.coordinator.open_requests()), (vec![], 0));
+    let said = give_up(&mut bench, 1);
+    let is_nothing = |interest: &Interest| matches!(interest, Interest::Range { table: _, range } if range.is_empty());
+    assert!(
+        matches!(&said[..], [Said::Asks(own, Ask::ReadAt { interest, .. })] if *own == asked && is_nothing(interest))
+    );
+    assert_eq!(bench.coordinator.open_requests(), 0);
     assert!(!is_read_again(&mut bench));
     let late = ReadReply { at: Timestamp::ZERO, rows: Vec::new(), is_cut: false };
     assert_eq!(bench.answer(asked, Answer::Read(Ok(late.into()))), []);

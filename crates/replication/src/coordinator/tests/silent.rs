@@ -1,9 +1,10 @@
 //! Replicas that fall silent.
 
 use iolite_machine::Machine;
-use iolite_store::{Request, RequestId};
+use iolite_store::{ReadLimit, ReadReply, Request, RequestId, TooOld};
 use iolite_values::{
-    Cell, ClientId, ColumnId, Counter, Decision, Id, Operation, RowKey, TableId, Timestamp, Transaction, Value, Write,
+    Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, Operation, RowKey, TableId, Timestamp,
+    Transaction, Value, Write,
 };
 
 use super::bench::transaction;
@@ -64,6 +65,31 @@ fn a_far_replica_is_given_the_time_that_it_takes_before_it_is_asked_again() {
     let [near, far] = [100, 150_000];
     assert_eq!([90_000, 250_000].map(|micros| prepares_within(near, micros)), [1, 2]);
     assert_eq!([250_000, 350_000].map(|micros| prepares_within(far, micros)), [1, 2]);
+}
+
+/// Or a read that waits at all replicas for longer than each of them is waited for would never be done.
+#[test]
+fn what_a_replica_has_read_is_taken_though_another_one_was_asked_meanwhile() {
+    let mut bench = Bench::new();
+    bench.open([(5, 100), (1, 100)]);
+    let interest = Interest::Range { table: IN_THE_FIRST, range: KeyRange::all() };
+    let read = Request::ReadAt { interest, at: Timestamp::ZERO, limit: ReadLimit::NONE };
+    bench.coordinator.handle(bench.now, CoordinatorInput::Request(RequestId(1), read));
+    bench.pass(150_000);
+    bench.listen();
+    let is_read = |ask: &Ask| matches!(ask, Ask::ReadAt { .. });
+    let asked = bench.told.iter().filter(|(_, message)| is_read(&message.ask)).map(|(to, _)| *to);
+    let [first, second] = asked.collect::<Vec<_>>()[..] else { panic!("two are asked by then") };
+    assert_ne!(first, second);
+    let too_old = Answer::Read(Err(TooOld { low_watermark: Timestamp::MAX }));
+    bench.answer(first.0, is_read, too_old);
+    assert_eq!(bench.coordinator.open_requests(), 1, "the other one may have it");
+    let reply = ReadReply { at: Timestamp::ZERO, rows: Vec::new(), is_cut: false };
+    let before = bench.told.len();
+    bench.answer(first.0, is_read, Answer::Read(Ok(reply.into())));
+    assert_eq!(bench.coordinator.open_requests(), 0);
+    let told = bench.told[before..].iter().map(|(to, message)| (*to, is_read(&message.ask)));
+    assert_eq!(told.collect::<Vec<_>>(), [(second, true)], "nobody waits for it any more");
 }
 
 /// Or there would be more and more of them while one is down.

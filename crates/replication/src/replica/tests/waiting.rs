@@ -5,9 +5,8 @@ use iolite_store::ReadLimit;
 use iolite_values::{CoordinatorId, Interest, KeyRange, Operation, TableId};
 
 use super::bench::{Bench, STORE, add, at, blind, prepare, write};
-use crate::coordinator::READ_LOOKS_MAX;
 use crate::node::{Answer, Ask, Life, MessageId, ShardId, Term, ToReplica, View};
-use crate::replica::{ReplicaInput, ReplicaOutput};
+use crate::replica::{ReplicaInput, ReplicaOutput, TURN_LOOKS_MAX};
 
 /// Without what is journalled.
 fn answers(bench: &mut Bench) -> Vec<(u64, Answer)> {
@@ -44,13 +43,13 @@ fn turn(bench: &mut Bench) -> Vec<u64> {
 
 fn read_all() -> Ask {
     let interest = Interest::Range { table: TableId(1), range: KeyRange::all() };
-    Ask::ReadAt { interest, at: at(1), limit: ReadLimit::NONE, looks: READ_LOOKS_MAX }
+    Ask::ReadAt { interest, at: at(1), limit: ReadLimit::NONE, looks: TURN_LOOKS_MAX }
 }
 
 /// With a table of more rows than are looked at in a turn.
 fn bench_with_much() -> Bench {
     let mut bench = Bench::new();
-    let writes = (0..READ_LOOKS_MAX as i64 + 1).map(|row| write(row, Operation::Add(1)));
+    let writes = (0..TURN_LOOKS_MAX as i64 + 1).map(|row| write(row, Operation::Add(1)));
     bench.commit(&blind(1, writes.collect()), at(1));
     bench.close(at(1));
     bench
