@@ -247,7 +247,7 @@ impl Coordinator {
     }
 
     fn ask(&mut self, now: Now, to: Target, purpose: Purpose, ask: Ask) -> u64 {
-        let took = self.members.round_trip(to.replica, purpose.work());
+        let took = self.members.round_trip(to.replica, Work::of(&ask));
         let number = self.questions.add(now.instant, to, took, purpose, ask);
         self.send(number);
         number
@@ -260,12 +260,12 @@ impl Coordinator {
     }
 
     /// What was not answered in time is asked again; of the next replica, where any can answer: the first one may never come back.
-    fn ask_again(&mut self, number: u64) {
+    fn ask_again(&mut self, now: Instant, number: u64) {
         let Some(question) = self.questions.get(number) else { return };
         if let Purpose::Reading { request, part } = question.purpose {
-            self.members.on_silence(question.to.replica, Work::Reading);
+            self.members.on_silence(question.to.replica, question.work());
             if let Some(to) = self.next_for(request, part) {
-                self.questions.redirect(number, to);
+                self.questions.redirect(now, number, to);
             }
         }
         self.send(number);
@@ -369,7 +369,7 @@ impl Machine for Coordinator {
         self.end_waits(now.instant);
         let due = self.questions.due(now.instant);
         for number in &due {
-            self.ask_again(*number);
+            self.ask_again(now.instant, *number);
         }
         self.look_for_later_groups(now.instant, &due);
         if matches!(self.session, Session::Open { .. }) {

@@ -15,6 +15,7 @@ mod ir;
 pub mod journal;
 pub mod limits;
 mod local;
+mod reads;
 mod replica;
 mod shards;
 mod tapir;

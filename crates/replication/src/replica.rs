@@ -359,36 +359,57 @@ impl Replica {
             let report = self.report();
             return self.reply(now, message.from, message.id, self.persisted, Answer::Reported(report));
         }
-        if self.awaiting.is_some() || self.answer_unsealed(now, &message) {
+        if !self.admit(now, &message) {
             return;
         }
-        let (to, id, group) = (message.from, message.id, self.configuration.group());
+        if let Some(message) = self.waiting_reads.hear(message) {
+            self.answer_admitted(now, message);
+        }
+    }
+
+    /// Whether it is a question to this replica as it is now. Otherwise says so, if anything is to be said.
+    fn admit(&mut self, now: Now, message: &ToReplica) -> bool {
+        let (to, id) = (message.from, message.id);
+        if self.awaiting.is_some() || self.answer_unsealed(now, message) {
+            return false;
+        }
         if message.ask != Ask::Open && message.store != Some(self.settings.store) {
-            return self.reply(now, to, id, PersistId::START, Answer::WrongStore);
+            self.reply(now, to, id, PersistId::START, Answer::WrongStore);
+            return false;
         }
-        if let Ask::Configured { group } = message.ask {
-            return self.on_group(now, group);
+        if let Ask::Configured { group } = &message.ask {
+            self.on_group(now, group.clone());
+            return false;
         }
+        let group = self.configuration.group();
         if message.shard != group.shard || message.view.epoch != group.epoch || !self.is_member() {
             let own = (message.shard == group.shard).then(|| group.clone());
             if own.is_some() && message.view.epoch > group.epoch {
                 self.ask_for_configuration();
             }
             // What is told of a group is told on: one that is the whole group may have decided on it by a record that is not durable yet.
-            return self.reply(now, to, id, self.persisted, Answer::WrongEpoch(own));
+            self.reply(now, to, id, self.persisted, Answer::WrongEpoch(own));
+            return false;
         }
         if let Some(ended) = self.ended() {
-            return self.reply(now, to, id, PersistId::START, ended);
+            self.reply(now, to, id, PersistId::START, ended);
+            return false;
         }
         if let (Some(term), true) = (self.later_term(to, message.term), message.ask != Ask::Open) {
-            return self.reply(now, to, id, PersistId::START, Answer::Superseded { term });
+            self.reply(now, to, id, PersistId::START, Answer::Superseded { term });
+            return false;
         }
-        if self.refuses(now, &message) {
-            return;
+        if self.refuses(now, message) {
+            return false;
         }
         if message.view > self.standing.view() {
             self.join(now, message.view);
         }
+        true
+    }
+
+    fn answer_admitted(&mut self, now: Now, message: ToReplica) {
+        let (to, id) = (message.from, message.id);
         let answer = self.answer(now, message);
         self.collect(now);
         if let Some((after, answer)) = answer {
@@ -413,7 +434,7 @@ impl Machine for Replica {
 
     fn handle(&mut self, now: Now, input: ReplicaInput) {
         match input {
-            ReplicaInput::FromCoordinator(message) => self.on_question(now, message),
+            ReplicaInput::FromCoordinator(message) => self.on_coordinator(now, message),
             ReplicaInput::FromPeer(message) => self.on_peer(now, message),
         }
         self.press_configuration(now);

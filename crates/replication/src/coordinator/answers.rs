@@ -6,7 +6,6 @@
 use iolite_machine::Now;
 use iolite_values::Timestamp;
 
-use super::members::Work;
 use super::questions::{Purpose, Target};
 use super::{Coordinator, Session};
 use crate::node::{Answer, Ask, FromReplica, ShardId, View};
@@ -47,12 +46,13 @@ impl Coordinator {
         }
         // First the answer, then the rest again: what is answered here need not be asked again.
         let fits = self.questions.find(id).is_some_and(|question| question.is_answered_by(from, &answer));
+        if !fits && matches!(answer, Answer::Behind { .. }) {
+            self.pass_on(now.instant, id, from);
+        }
         if fits && let Some(question) = self.questions.take(id.number) {
-            let work = question.purpose.work();
-            self.members.on_answer(from.replica, work, question.asked_at, now.instant);
-            if work == Work::Reading {
-                self.unask(id.number, question.others(Some(from)));
-            }
+            let asked_at = question.asked_at(from).unwrap_or(now.instant);
+            self.members.on_answer(from.replica, question.work(), asked_at, now.instant);
+            self.unask(id.number, question.others(Some(from)));
             match (question.purpose, answer) {
                 (Purpose::Open, Answer::Opened(opened)) => self.on_opened(now, shard, from.replica, store, opened),
                 (purpose, answer) => self.on_answer(now, from, view, purpose, answer),

@@ -11,6 +11,7 @@ use iolite_machine::{Instant, Now};
 use iolite_store::{Commit, TooOld};
 use iolite_values::Timestamp;
 
+use super::members::Work;
 use super::pauses::Pauses;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
@@ -258,7 +259,7 @@ impl Coordinator {
 
     fn close(&mut self, now: Now, shard: ShardId, through: Timestamp) {
         let settled = self.settled();
-        let near_first = self.members.by_distance(self.replicas(shard));
+        let near_first = self.members.by_distance(self.replicas(shard), Work::Rest);
         let Some(closer) = self.closers.get_mut(&shard).filter(|_| matches!(self.session, Session::Open { .. })) else {
             return;
         };

@@ -1,6 +1,6 @@
 //! How the replicas answer, so that the slow path begins in time and the nearest one is read from.
 //!
-//! Invariant: reads wait at a replica for those before them, so how long they take says nothing of how far it is, or when its vote will come.
+//! Invariant: large reads wait at a replica for those before them, so how long they take says only how far it is at most, and nothing of when its vote will come.
 //! Nothing here decides an outcome.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -9,7 +9,8 @@ use std::time::Duration;
 use iolite_machine::Instant;
 use iolite_values::Timestamp;
 
-use crate::node::{Boot, Group, ReplicaId};
+use crate::node::{Ask, Boot, Group, ReplicaId};
+use crate::reads::may_be_much;
 use crate::shards::ShardMap;
 
 /// No answer comes sooner than that for sure, so the slow path is not begun within it.
@@ -29,8 +30,15 @@ const BOOTS_KNOWN: usize = 4;
 /// What a replica is asked to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Work {
+    /// What may be much.
     Reading,
     Rest,
+}
+
+impl Work {
+    pub fn of(ask: &Ask) -> Work {
+        if may_be_much(ask) { Work::Reading } else { Work::Rest }
+    }
 }
 
 /// How it answers.
@@ -46,7 +54,7 @@ struct Pace {
 struct Member {
     /// The latest last.
     boots: VecDeque<Boot>,
-    /// Of all but reads.
+    /// Of all but large reads.
     pace: Pace,
     of_reads: Pace,
     /// How far it follows clocks, as of its last message.
@@ -102,7 +110,7 @@ impl Members {
         self.members.entry(replica).or_default().pace_of(work).is_late = true;
     }
 
-    /// Whether its votes are.
+    /// Whether it is with all but large reads.
     pub fn is_late(&self, replica: ReplicaId) -> bool {
         self.members.get(&replica).is_some_and(|member| member.pace.is_late)
     }
@@ -110,6 +118,8 @@ impl Members {
     pub fn round_trip(&self, replica: ReplicaId, work: Work) -> Duration {
         self.members.get(&replica).map_or(Duration::ZERO, |member| match work {
             Work::Reading => member.of_reads.round_trip.max(member.pace.round_trip),
+            // One that was never measured otherwise is no nearer than that.
+            Work::Rest if member.pace.round_trip.is_zero() => member.of_reads.round_trip,
             Work::Rest => member.pace.round_trip,
         })
     }
@@ -120,9 +130,12 @@ impl Members {
         in_time.map(|member| member.pace.round_trip).max().unwrap_or_default()
     }
 
-    /// The nearest first; those that did not answer, or not what was to be read, last.
-    pub fn by_distance(&self, mut replicas: Vec<ReplicaId>) -> Vec<ReplicaId> {
-        let is_late = |replica| self.members.get(&replica).is_some_and(|own| own.pace.is_late || own.of_reads.is_late);
+    /// The nearest first; those that did not answer such questions last.
+    pub fn by_distance(&self, mut replicas: Vec<ReplicaId>, work: Work) -> Vec<ReplicaId> {
+        let is_late = |replica| {
+            let own = self.members.get(&replica);
+            own.is_some_and(|own| own.pace.is_late || work == Work::Reading && own.of_reads.is_late)
+        };
         replicas.sort_by_key(|replica| (is_late(*replica), self.round_trip(*replica, Work::Rest), *replica));
         replicas
     }
@@ -166,6 +179,26 @@ mod tests {
         members.on_answer(replica, Work::Reading, asked_at, asked_at + long);
         assert_eq!([Work::Reading, Work::Rest].map(|work| members.round_trip(replica, work)), [long, near]);
         assert_eq!(members.farthest(), near);
+    }
+
+    #[test]
+    fn who_was_measured_by_large_reads_only_is_not_taken_to_be_the_nearest() {
+        let mut members = Members::new(&ShardMap::alone());
+        let (far, near, asked_at) = (ReplicaId(1), ReplicaId(2), Instant::from_nanos(0));
+        members.on_answer(far, Work::Reading, asked_at, asked_at + Duration::from_millis(80));
+        members.on_answer(near, Work::Rest, asked_at, asked_at + Duration::from_millis(2));
+        for work in [Work::Reading, Work::Rest] {
+            assert_eq!(members.by_distance(vec![far, near], work), [near, far]);
+        }
+    }
+
+    #[test]
+    fn whose_large_reads_are_late_is_the_last_for_those_and_for_nothing_else() {
+        let mut members = Members::new(&ShardMap::alone());
+        let (one, other) = (ReplicaId(1), ReplicaId(2));
+        members.on_silence(one, Work::Reading);
+        assert_eq!(members.by_distance(vec![one, other], Work::Reading), [other, one]);
+        assert_eq!(members.by_distance(vec![one, other], Work::Rest), [one, other]);
     }
 
     #[test]

@@ -45,20 +45,6 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    pub fn work(&self) -> Work {
-        match self {
-            Purpose::Reading { .. } => Work::Reading,
-            Purpose::Open
-            | Purpose::Begin
-            | Purpose::Close
-            | Purpose::CloseList
-            | Purpose::Vote { .. }
-            | Purpose::Backup(_)
-            | Purpose::Validation(_)
-            | Purpose::Acknowledge(_) => Work::Rest,
-        }
-    }
-
     /// Whether an answer is one to such a question. No replica of ours sends another kind; the question then stays open.
     pub fn accepts(&self, answer: &Answer) -> bool {
         match self {
@@ -92,9 +78,8 @@ pub(super) struct Questions {
 pub(super) struct Question {
     pub to: Target,
     pub purpose: Purpose,
-    pub asked_at: Instant,
-    /// Whom it was put to before.
-    before: Vec<Target>,
+    /// Whom it was put to so far, and when first.
+    asked: Vec<(Target, Instant)>,
     ask: Ask,
     again_at: Instant,
     first_wait: Duration,
@@ -102,16 +87,35 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// Who may have it, but the one that has answered.
-    pub fn others(&self, answered: Option<Target>) -> Vec<Target> {
-        let before = self.before.iter().filter(|before| **before != self.to);
-        before.chain([&self.to]).copied().filter(|target| Some(*target) != answered).collect()
+    pub fn work(&self) -> Work {
+        Work::of(&self.ask)
     }
 
-    /// What was read at a timestamp is the same wherever it was read: whom it was put to before may have taken long.
+    /// When it was first put to this one.
+    pub fn asked_at(&self, of: Target) -> Option<Instant> {
+        self.asked.iter().find(|(target, _)| *target == of).map(|(_, at)| *at)
+    }
+
+    /// Where it may wait, but for the one that has answered.
+    pub fn others(&self, answered: Option<Target>) -> Vec<Target> {
+        let waits = self.work() == Work::Reading;
+        self.asked
+            .iter()
+            .filter(|_| waits)
+            .map(|(target, _)| *target)
+            .filter(|target| Some(*target) != answered)
+            .collect()
+    }
+
+    /// What was read at a timestamp is the same wherever it was read: whom it was put to before may have taken long. And while those may have it, that
+    /// another one is behind is no answer.
     pub fn is_answered_by(&self, from: Target, answer: &Answer) -> bool {
-        let is_read = matches!(answer, Answer::Read(Ok(_)) | Answer::Changes(Ok(_))) && from.shard == self.to.shard;
-        (from == self.to || is_read) && self.purpose.accepts(answer)
+        let is_its_turn = match answer {
+            Answer::Read(Ok(_)) | Answer::Changes(Ok(_)) => self.asked_at(from).is_some(),
+            Answer::Behind { .. } => from == self.to && self.asked.len() == 1,
+            _ => from == self.to,
+        };
+        is_its_turn && self.purpose.accepts(answer)
     }
 }
 
@@ -132,8 +136,7 @@ impl Questions {
         self.last_number += 1;
         let first_wait = (round_trip * 2).max(self.resend_after).min(self.resend_after_max);
         let again_at = now + first_wait;
-        let question =
-            Question { to, purpose, ask, asked_at: now, before: Vec::new(), again_at, first_wait, wait: first_wait };
+        let question = Question { to, purpose, ask, asked: vec![(to, now)], again_at, first_wait, wait: first_wait };
         self.open.insert(self.last_number, question);
         self.timers.insert((again_at, self.last_number));
         self.last_number
@@ -144,11 +147,11 @@ impl Questions {
     }
 
     /// Puts a question to another replica, which can answer it as well. It keeps its number and how long it waits.
-    pub fn redirect(&mut self, number: u64, to: Target) {
+    pub fn redirect(&mut self, now: Instant, number: u64, to: Target) {
         if let Some(question) = self.open.get_mut(&number) {
-            let before = std::mem::replace(&mut question.to, to);
-            if before != to && !question.before.contains(&before) {
-                question.before.push(before);
+            question.to = to;
+            if question.asked_at(to).is_none() {
+                question.asked.push((to, now));
             }
         }
     }

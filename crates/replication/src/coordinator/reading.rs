@@ -12,18 +12,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_machine::Now;
+use iolite_machine::{Instant, Now};
 use iolite_store::{ReadLimit, Refusal, Reply, RequestId};
 use iolite_values::{ClientId, Counter, Direction, Interest, KeyRange, Query, TableId, Timestamp};
 
 pub(super) use part::PartId;
 use part::{Part, first_piece_of};
 
+use super::members::Work;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use super::{Coordinator, Session};
 use crate::completions::{completions_table, outcomes_after};
-use crate::node::{Answer, Ask, ShardId, Split};
+use crate::node::{Answer, Ask, MessageId, ShardId, Split};
 use crate::shards::ShardMap;
 
 /// So many rows of a table may be looked at for one piece, answers or not: so whoever asks for much does not hold others up for long.
@@ -214,12 +215,23 @@ impl Coordinator {
         }
     }
 
+    /// Who was asked is behind, and others may have it still: it goes to the next one that was not asked yet.
+    pub(super) fn pass_on(&mut self, now: Instant, id: MessageId, from: Target) {
+        let Some(question) = self.questions.find(id).filter(|question| question.to == from) else { return };
+        let Purpose::Reading { request, part } = question.purpose else { return };
+        let is_next_new = self.readings.part(request, part).is_some_and(|own| !own.next.is_empty());
+        if is_next_new && let Some(to) = self.next_for(request, part) {
+            self.questions.redirect(now, id.number, to);
+            self.send(id.number);
+        }
+    }
+
     /// Whose turn it is to be asked for a part.
     pub(super) fn next_for(&mut self, request: RequestId, part: PartId) -> Option<Target> {
         let own = self.readings.part(request, part)?;
         if own.next.is_empty() {
             let all = self.settings.shards.group(own.shard).map_or_else(Vec::new, |group| group.members().to_vec());
-            own.next = self.members.by_distance(all);
+            own.next = self.members.by_distance(all, Work::of(&own.ask));
             own.next.reverse();
         }
         Some(Target { shard: own.shard, replica: own.next.pop()? })

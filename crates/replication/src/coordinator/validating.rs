@@ -84,7 +84,7 @@ impl Coordinator {
         let (mut first, mut patience) = (Vec::new(), PATIENCE_MIN);
         for (shard, reads) in split_reads(&self.settings.shards, &reader.reads) {
             // A majority is enough, so the others are left alone while these answer.
-            let mut nearest = self.members.by_distance(self.replicas(shard));
+            let mut nearest = self.members.by_distance(self.replicas(shard), Work::Rest);
             nearest.truncate(self.quorums(shard).majority());
             let farthest = nearest.iter().map(|replica| self.members.round_trip(*replica, Work::Rest)).max();
             patience = patience.max(farthest.unwrap_or_default() * 2);

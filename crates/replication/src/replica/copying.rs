@@ -54,7 +54,7 @@ impl Replica {
         }
         let answer = self.incomplete(at).unwrap_or_else(|| {
             let read = self.read_completions(range, at, limit);
-            self.waiting_reads.note_looked(read.as_ref().map_or(0, |piece| piece.reply.rows.len()), 0);
+            self.waiting_reads.note_rows(read.as_ref().map_or(0, |piece| piece.reply.rows.len()));
             Answer::Read(read)
         });
         // What was acknowledged may still be on its way into the journal.

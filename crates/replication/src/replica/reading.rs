@@ -11,7 +11,7 @@ use super::close::Filled;
 use crate::broken::Broken;
 use crate::completions::completions_table;
 use crate::journal::JournalRecord;
-use crate::node::{Answer, Changed, Invalid, Piece, Proposal};
+use crate::node::{Answer, Changed, Invalid, Proposal};
 
 impl Replica {
     pub(super) fn on_read_at(
@@ -34,7 +34,8 @@ impl Replica {
         let answer = incomplete.unwrap_or_else(|| {
             let read = self.versions.read_and_count(interest, at, limit, looks);
             Answer::Read(read.map(|(piece, looked)| {
-                self.waiting_reads.note_looked(looked, bytes_of(&piece));
+                self.waiting_reads.note_rows(looked);
+                self.waiting_reads.note_answer(&piece);
                 piece
             }))
         });
@@ -108,9 +109,4 @@ impl Replica {
             Some(Answer::Behind { complete })
         }
     }
-}
-
-/// Of its rows.
-fn bytes_of(piece: &Piece) -> usize {
-    piece.reply.rows.iter().map(|row| row.row.size_bytes()).sum()
 }

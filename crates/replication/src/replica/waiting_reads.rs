@@ -1,17 +1,18 @@
 //! Reads that may be much. Whatever else has come is done before them: those who read much hold up each other, and nobody else for longer than a turn takes.
 //!
 //! Invariants:
-//! - in a turn so much is read, and by its last read up to a piece more: one large read is done, or many small ones;
+//! - in a turn so much is read, with what the read that passes it takes: one large read is done, or many small ones;
 //! - a question waits once, however often it is asked meanwhile, and as it was asked last;
-//! - coordinators take turns; of each so much waits and no more, and nothing that an earlier life of it asked.
+//! - coordinators take turns; of each so much waits and no more, the oldest, and of one of its lives.
 
 use std::collections::BTreeMap;
 
 use iolite_machine::Now;
-use iolite_values::{CoordinatorId, Interest};
+use iolite_values::CoordinatorId;
 
 use super::Replica;
-use crate::node::{Ask, MessageId, Term, ToReplica};
+use crate::node::{Ask, MessageId, Piece, Term, ToReplica};
+use crate::reads::{interests_of, may_be_much};
 
 /// Rows of tables and indexes, or kibibytes of answers, that are looked at in a turn.
 pub const TURN_LOOKS_MAX: usize = 2048;
@@ -19,7 +20,7 @@ pub const TURN_LOOKS_MAX: usize = 2048;
 /// What a read takes beside these.
 const READ_TAKES: usize = 32;
 
-/// Bytes of questions that wait for one coordinator, about: who has more is not heard, and asks again.
+/// Bytes of questions that wait for one coordinator, about: what is more is not heard, and asked again.
 pub const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Of a question beside what it names.
@@ -49,14 +50,25 @@ impl WaitingReads {
         self.of.is_empty()
     }
 
-    /// A read has looked at so many rows, and its answer has so many bytes.
-    pub fn note_looked(&mut self, rows: usize, bytes: usize) {
-        self.looked = self.looked.saturating_add(rows).saturating_add(bytes >> 10);
+    /// A read has looked at so many rows.
+    pub fn note_rows(&mut self, rows: usize) {
+        self.looked = self.looked.saturating_add(rows);
+    }
+
+    /// Its answer has these.
+    pub fn note_answer(&mut self, piece: &Piece) {
+        let bytes: usize = piece.reply.rows.iter().map(|row| row.row.size_bytes()).sum();
+        self.note_rows(bytes >> 10);
     }
 
     /// Takes a question that may be much, and returns any other. What is asked under a number takes the place of what was.
     pub fn hear(&mut self, message: ToReplica) -> Option<ToReplica> {
-        self.drop(message.from, message.id);
+        if let Some(own) = self.of.get_mut(&message.from).filter(|own| own.term == message.term) {
+            own.drop(message.id);
+            if own.questions.is_empty() {
+                self.of.remove(&message.from);
+            }
+        }
         if !may_be_much(&message.ask) {
             return Some(message);
         }
@@ -64,24 +76,22 @@ impl WaitingReads {
         None
     }
 
+    /// The oldest questions are heard: where there is no room, later ones give way.
     fn add(&mut self, message: ToReplica) {
         let own = self.of.entry(message.from).or_default();
         if own.term < message.term {
             *own = Waiting { term: message.term, ..Waiting::default() };
         }
         let bytes = bytes_of(&message.ask);
-        let fits = own.questions.is_empty() || own.bytes + bytes <= WAITING_BYTES_MAX;
-        if own.term == message.term && fits {
+        while own.bytes + bytes > WAITING_BYTES_MAX
+            && let Some((last, _)) = own.questions.last_key_value().filter(|(last, _)| **last > message.id)
+        {
+            let last = *last;
+            own.drop(last);
+        }
+        if own.questions.is_empty() || own.bytes + bytes <= WAITING_BYTES_MAX {
             own.bytes += bytes;
             own.questions.insert(message.id, message);
-        }
-    }
-
-    fn drop(&mut self, from: CoordinatorId, id: MessageId) {
-        let Some(own) = self.of.get_mut(&from) else { return };
-        own.bytes -= own.questions.remove(&id).map_or(0, |before| bytes_of(&before.ask));
-        if own.questions.is_empty() {
-            self.of.remove(&from);
         }
     }
 
@@ -90,8 +100,8 @@ impl WaitingReads {
         let turn = later.or_else(|| self.of.keys().next().copied())?;
         self.last = Some(turn);
         let own = self.of.get_mut(&turn)?;
-        let (_, message) = own.questions.pop_first()?;
-        own.bytes -= bytes_of(&message.ask);
+        let first = *own.questions.first_key_value()?.0;
+        let message = own.drop(first)?;
         if own.questions.is_empty() {
             self.of.remove(&turn);
         }
@@ -99,14 +109,15 @@ impl WaitingReads {
     }
 }
 
-impl Replica {
-    /// Takes a question to answer now, or lets it wait.
-    pub(super) fn on_question(&mut self, now: Now, message: ToReplica) {
-        if let Some(message) = self.waiting_reads.hear(message) {
-            self.on_coordinator(now, message);
-        }
+impl Waiting {
+    fn drop(&mut self, id: MessageId) -> Option<ToReplica> {
+        let message = self.questions.remove(&id)?;
+        self.bytes -= bytes_of(&message.ask);
+        Some(message)
     }
+}
 
+impl Replica {
     /// A turn of the reads that wait.
     pub(super) fn read_waiting(&mut self, now: Now) {
         self.waiting_reads.looked = 0;
@@ -115,41 +126,19 @@ impl Replica {
         {
             // How much it takes to look for changes is not known: nothing else is read after it.
             let is_last = matches!(message.ask, Ask::Changes { .. });
-            self.waiting_reads.note_looked(if is_last { TURN_LOOKS_MAX } else { READ_TAKES }, 0);
-            self.on_coordinator(now, message);
+            self.waiting_reads.note_rows(if is_last { TURN_LOOKS_MAX } else { READ_TAKES });
+            // The replica may have gone over to another group meanwhile.
+            if self.admit(now, &message) {
+                self.answer_admitted(now, message);
+            }
         }
-    }
-}
-
-fn may_be_much(ask: &Ask) -> bool {
-    match ask {
-        Ask::ReadAt { interest: Interest::Cell(_), .. } => false,
-        Ask::ReadAt { interest: Interest::Range { table: _, range }, .. } => !range.is_of_one_row(),
-        Ask::ReadAt { interest: Interest::Query(_), .. } | Ask::Changes { .. } => true,
-        Ask::Open
-        | Ask::Begin
-        | Ask::Prepare { .. }
-        | Ask::Finalise { .. }
-        | Ask::Poll { .. }
-        | Ask::Outcome { .. }
-        | Ask::Close { .. }
-        | Ask::CloseList { .. }
-        | Ask::Resolved { .. }
-        | Ask::Validate { .. }
-        | Ask::Acknowledge { .. }
-        | Ask::Report
-        | Ask::Configured { .. } => false,
     }
 }
 
 /// About as much as it takes in memory.
 fn bytes_of(ask: &Ask) -> usize {
-    let of_interests = |interests: &[Interest]| interests.iter().map(|own| QUESTION_BYTES + own.size_bytes()).sum();
-    match ask {
-        Ask::ReadAt { interest, .. } => QUESTION_BYTES + interest.size_bytes(),
-        Ask::Changes { interests, .. } => of_interests(interests),
-        _ => QUESTION_BYTES,
-    }
+    let interests = interests_of(ask).iter().map(|own| QUESTION_BYTES + own.size_bytes());
+    QUESTION_BYTES + interests.sum::<usize>()
 }
 
 #[cfg(test)]
@@ -157,7 +146,7 @@ mod tests {
     use std::sync::Arc;
 
     use iolite_store::ReadLimit;
-    use iolite_values::{KeyRange, Query, StoreIncarnation, TableId, Timestamp};
+    use iolite_values::{Interest, KeyRange, StoreIncarnation, TableId, Timestamp};
 
     use super::*;
     use crate::node::{Life, ShardId, View};
@@ -204,21 +193,20 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_life_asked_waits_no_more_and_what_comes_of_it_late_does_not_either() {
-        assert_eq!(turns([(1, 1, 8), (1, 2, 1), (1, 1, 9)]), [(1, 2, 1)]);
+    fn what_an_earlier_life_asked_waits_no_more() {
+        assert_eq!(turns([(1, 1, 8), (1, 2, 1)]), [(1, 2, 1)]);
     }
 
     #[test]
-    fn so_much_waits_for_a_coordinator_and_who_asks_for_more_is_not_heard() {
+    fn so_much_waits_for_a_coordinator_and_of_more_the_latest_is_not_heard() {
         let mut waiting = WaitingReads::default();
-        let bytes = WAITING_BYTES_MAX / 4 - QUESTION_BYTES;
-        // What is there already is taken once more: it may be asked in a later view.
-        for number in [1, 2, 3, 4, 5, 2] {
+        let bytes = WAITING_BYTES_MAX / 4 - 2 * QUESTION_BYTES;
+        for number in [1, 2, 3, 4, 5, 2, 0] {
             waiting.hear(question(1, 1, number, read(range(bytes))));
         }
         waiting.hear(question(2, 1, 9, read(range(bytes))));
         let heard = std::iter::from_fn(|| waiting.take()).map(|own| own.id.number).collect::<Vec<_>>();
-        assert_eq!(heard, [1, 9, 2, 3, 4]);
+        assert_eq!(heard, [0, 9, 1, 2, 3]);
         waiting.hear(question(1, 1, 6, read(range(WAITING_BYTES_MAX))));
         assert!(!waiting.is_empty(), "one is always heard");
     }
@@ -234,16 +222,5 @@ mod tests {
         let in_its_place = question(1, 1, 1, nothing);
         assert_eq!(waiting.hear(in_its_place.clone()), Some(in_its_place));
         assert_eq!(std::iter::from_fn(|| waiting.take()).map(|own| own.id.number).collect::<Vec<_>>(), [2]);
-    }
-
-    #[test]
-    fn what_is_one_row_does_not_wait() {
-        let one = KeyRange { lower: Arc::new([7]), upper: Some(Arc::new([7, 0])) };
-        let none = KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) };
-        for range in [one, none] {
-            assert!(!may_be_much(&read(Interest::Range { table: TableId(1), range })));
-        }
-        assert!(may_be_much(&read(range(3))));
-        assert!(may_be_much(&read(Interest::Query(Arc::new(Query::all(TableId(1), true))))));
     }
 }

@@ -84,12 +84,16 @@ fn what_a_replica_has_read_is_taken_though_another_one_was_asked_meanwhile() {
     let too_old = Answer::Read(Err(TooOld { low_watermark: Timestamp::MAX }));
     bench.answer(first.0, is_read, too_old);
     assert_eq!(bench.coordinator.open_requests(), 1, "the other one may have it");
+    bench.answer(second.0, is_read, Answer::Behind { complete: Timestamp::ZERO });
+    let Some((third, message)) = bench.told.last().cloned() else { panic!("the third is asked") };
+    assert!(![first, second].contains(&third) && is_read(&message.ask));
+    bench.answer(third.0, is_read, Answer::Behind { complete: Timestamp::ZERO });
     let reply = ReadReply { at: Timestamp::ZERO, rows: Vec::new(), is_cut: false };
     let before = bench.told.len();
     bench.answer(first.0, is_read, Answer::Read(Ok(reply.into())));
     assert_eq!(bench.coordinator.open_requests(), 0);
     let told = bench.told[before..].iter().map(|(to, message)| (*to, is_read(&message.ask)));
-    assert_eq!(told.collect::<Vec<_>>(), [(second, true)], "nobody waits for it any more");
+    assert_eq!(told.collect::<Vec<_>>(), [(second, true), (third, true)], "nobody waits for it any more");
 }
 
 /// Or there would be more and more of them while one is down.
