@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Author, Edit, Text, Unfit, Unit};
+use iolite_values::{Author, Edit, Text, Unfit, Unit, UnitRange};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paper {
@@ -35,12 +35,28 @@ impl Paper {
         if needed.into_iter().any(|unit| self.place(unit).is_none()) {
             return Err(Unfit::Lacks);
         }
-        let Some(own) = &edit.inserted else { return Ok(()) };
-        match own.first.number.cmp(&self.count(own.first.author)) {
-            std::cmp::Ordering::Less => Err(Unfit::Taken),
-            std::cmp::Ordering::Equal => Ok(()),
-            std::cmp::Ordering::Greater => Err(Unfit::Lacks),
+        if let Some(own) = &edit.inserted {
+            match own.first.number.cmp(&self.count(own.first.author)) {
+                std::cmp::Ordering::Less => return Err(Unfit::Taken),
+                std::cmp::Ordering::Equal => {}
+                std::cmp::Ordering::Greater => return Err(Unfit::Lacks),
+            }
         }
+        if self.parts(edit) { Err(Unfit::Parts) } else { Ok(()) }
+    }
+
+    /// Whether it would put something between the halves of a character, or remove one of them.
+    fn parts(&self, edit: &Edit) -> bool {
+        let is_second = |author: Author, number: u32| {
+            let own = self.units.iter().find(|own| own.unit == Unit::new(author, number) && !own.is_removed);
+            own.is_some_and(|own| (0xdc00..0xe000).contains(&own.code))
+        };
+        let is_between = edit.inserted.as_ref().is_some_and(|own| {
+            own.left.is_some_and(|left| is_second(left.author, left.number + 1))
+                || own.right.is_some_and(|right| is_second(right.author, right.number))
+        });
+        let is_of_one = |range: &UnitRange| is_second(range.author, range.from) || is_second(range.author, range.end());
+        is_between || edit.removed.iter().any(is_of_one)
     }
 
     /// Applies an edit, if it fits.
@@ -134,7 +150,7 @@ fn units_of(text: &Text) -> BTreeMap<Unit, Known> {
 mod tests {
     use std::sync::Arc;
 
-    use iolite_values::{Insertion, UnitRange};
+    use iolite_values::Insertion;
 
     use super::*;
 
@@ -194,6 +210,26 @@ mod tests {
             paper.apply(&edit);
             assert_eq!(paper.string(), "ab");
         }
+    }
+
+    /// Its unit had another character when the edit was made: the store's history was lost since, and the author began anew (seed 151).
+    #[test]
+    fn what_would_part_a_character_changes_nothing_unless_it_was_removed() {
+        let mut paper = Paper::default();
+        paper.apply(&insert(5, 0, None, None, "a\u{2_0000}b"));
+        let parting = [
+            insert(6, 0, unit(5, 1), None, "c"),
+            insert(6, 0, None, unit(5, 2), "c"),
+            remove(5, 0, 2),
+            remove(5, 2, 2),
+        ];
+        for edit in &parting {
+            assert_eq!(paper.check(edit), Err(Unfit::Parts));
+            paper.apply(edit);
+        }
+        assert_eq!(paper.string(), "a\u{2_0000}b");
+        paper.apply(&remove(5, 1, 2));
+        assert!(parting.iter().all(|edit| paper.check(edit).is_ok()));
     }
 
     #[test]
