@@ -148,7 +148,9 @@ impl Replica {
         let previous = Configuration::first(previous.clone());
         let configuration = std::mem::replace(&mut self.configuration, previous);
         let standing = std::mem::replace(&mut self.standing, before);
-        self.on_coordinator(now, message.clone());
+        if self.admit(now, message) {
+            self.answer_admitted(now, message.clone());
+        }
         (self.configuration, self.standing) = (configuration, standing);
         true
     }
