@@ -142,6 +142,11 @@ impl KeyRange {
         KeyRange { lower: Arc::from([]), upper: None }
     }
 
+    /// No row.
+    pub fn none() -> KeyRange {
+        KeyRange { lower: Arc::from([]), upper: Some(Arc::from([])) }
+    }
+
     /// Exactly one row.
     pub fn one(key: &RowKey) -> KeyRange {
         KeyRange { lower: key.as_bytes().into(), upper: Some(successor(key.as_bytes())) }

@@ -99,12 +99,8 @@ impl Question {
     /// Where it may wait, but for the one that has answered.
     pub fn others(&self, answered: Option<Target>) -> Vec<Target> {
         let waits = self.work() == Work::Reading;
-        self.asked
-            .iter()
-            .filter(|_| waits)
-            .map(|(target, _)| *target)
-            .filter(|target| Some(*target) != answered)
-            .collect()
+        let asked = self.asked.iter().map(|(target, _)| *target);
+        asked.filter(|target| waits && Some(*target) != answered).collect()
     }
 
     /// What was read at a timestamp is the same wherever it was read: whom it was put to before may have taken long. And while those may have it, that

@@ -174,7 +174,7 @@ impl Coordinator {
 
     /// Tells every replica that the store is read at `at`: reading none of the completion records says that, and is enough.
     pub(super) fn hold(&mut self, at: Timestamp) {
-        let range = KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) };
+        let range = KeyRange::none();
         let interest = Interest::Range { table: completions_table(), range };
         let limit = ReadLimit { rows: 0, bytes: 0, direction: Direction::Ascending };
         for shard in self.shards() {
@@ -331,7 +331,7 @@ impl Reading {
 
 /// A read of no rows, which is answered at once.
 fn nothing() -> Ask {
-    let range = KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) };
+    let range = KeyRange::none();
     let (interest, limit) = (Interest::Range { table: TableId(0), range }, ReadLimit { rows: 0, ..ReadLimit::NONE });
     Ask::ReadAt { interest, at: Timestamp::ZERO, limit, looks: 1 }
 }

@@ -143,8 +143,6 @@ fn bytes_of(ask: &Ask) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use iolite_store::ReadLimit;
     use iolite_values::{Interest, KeyRange, StoreIncarnation, TableId, Timestamp};
 
@@ -214,7 +212,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_nothing_in_the_end_is_not_read() {
         let mut waiting = WaitingReads::default();
-        let empty = KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) };
+        let empty = KeyRange::none();
         let nothing = read(Interest::Range { table: TableId(0), range: empty });
         for number in [1, 2] {
             waiting.hear(question(1, 1, number, read(range(3))));

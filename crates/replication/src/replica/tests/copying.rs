@@ -19,7 +19,7 @@ fn completions(range: KeyRange, at: Timestamp, rows: usize) -> Ask {
 }
 
 fn hold(at: Timestamp) -> Ask {
-    completions(KeyRange { lower: Arc::new([]), upper: Some(Arc::new([])) }, at, 0)
+    completions(KeyRange::none(), at, 0)
 }
 
 fn rows(answer: Answer) -> Vec<CompletionRow> {
