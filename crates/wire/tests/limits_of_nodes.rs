@@ -77,7 +77,11 @@ fn between(peer: Peer) -> BetweenReplicas {
 
 fn rows(count: i64, row: &Row) -> FromReplica {
     let rows = (0..count).map(|number| RowAt { table: TableId(1), key: key(number), row: row.clone() }).collect();
-    let looked_through = Some(vec![0xff; limits::RANGE_BOUND.most].into());
+    piece(rows, limits::INDEX_BOUND.most)
+}
+
+fn piece(rows: Vec<RowAt>, place: usize) -> FromReplica {
+    let looked_through = Some(vec![0xff; place].into());
     answer(Answer::Read(Ok(Piece { reply: ReadReply { at: Timestamp::MAX, rows, is_cut: true }, looked_through })))
 }
 
@@ -88,7 +92,7 @@ fn row(columns: u32, value: Value) -> Row {
 }
 
 fn frame_is_limited(limit: Limit, of: impl Fn(usize) -> Result<Vec<u8>, EncodeError>) {
-    assert!(of(limit.most - 4096).is_ok(), "{limit}");
+    assert!(of(limit.most - 8192).is_ok(), "{limit}");
     assert_eq!(of(limit.most), Err(EncodeError::TooLarge { limit }));
 }
 
@@ -157,6 +161,15 @@ fn what_a_gateway_reads_at_most_fits_into_a_message() {
     assert!(rows(100_000, &wide).encode().is_ok(), "100,000 rows of 19 columns");
     let text = row(3, Value::string("x".repeat(100)));
     assert!(rows(100_000, &text).encode().is_ok(), "{} bytes a row", text.size_bytes());
+}
+
+/// Of a query it is an index key, which may be five times as long as the key of a row.
+#[test]
+fn the_place_that_a_read_has_come_to_has_a_length() {
+    let limit = limits::INDEX_BOUND;
+    let longest = piece(Vec::new(), limit.most);
+    assert_eq!(FromReplica::decode(&longest.encode().expect("it fits")), Ok(longest));
+    assert_eq!(piece(Vec::new(), limit.most + 1).encode(), Err(EncodeError::TooLarge { limit }));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use iolite_values::{StoreIncarnation, Timestamp};
 use crate::encoding::{Reader, Writer, identity, node as parts, only_true, refusal, required};
 use crate::generated::proto::{self, from_replica_frame::Answer as Field};
 use crate::generated::shapes;
-use crate::limits::{FROM_REPLICA, RANGE_BOUND};
+use crate::limits::{FROM_REPLICA, INDEX_BOUND};
 use crate::session::{read_rows_as, write_rows_of};
 use crate::{DecodeError, EncodeError, frame};
 
@@ -112,14 +112,14 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
 fn write_piece(piece: &Piece, writer: &mut Writer) -> proto::AnswerRead {
     let Piece { reply: ReadReply { at, rows, is_cut }, looked_through } = piece;
     let rows = write_rows_of(rows.iter().map(|row| (row.table, &row.key, &row.row)), writer);
-    writer.count(looked_through.as_ref().map_or(0, |place| place.len()), RANGE_BOUND);
+    writer.count(looked_through.as_ref().map_or(0, |place| place.len()), INDEX_BOUND);
     let looked_through = looked_through.as_ref().map(|place| place.to_vec());
     proto::AnswerRead { at: at.as_u64(), rows, is_cut: *is_cut, looked_through }
 }
 
 fn read_piece(own: proto::AnswerRead, reader: &mut Reader) -> Result<Piece, DecodeError> {
     let rows = read_rows_as(own.rows, reader, |table, key, row| RowAt { table, key, row })?;
-    reader.count(own.looked_through.as_ref().map_or(0, Vec::len), RANGE_BOUND)?;
+    reader.count(own.looked_through.as_ref().map_or(0, Vec::len), INDEX_BOUND)?;
     let reply = ReadReply { at: Timestamp::from_u64(own.at), rows, is_cut: own.is_cut };
     Ok(Piece { reply, looked_through: own.looked_through.map(Arc::from) })
 }

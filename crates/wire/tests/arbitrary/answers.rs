@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use iolite_store::{Commit, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, RowAt, TooOld};
 use iolite_values::{CellState, StoreIncarnation, TypeMismatch, Value};
+use iolite_wire::limits;
 use iolite_wire::node::{
     Answer, Boot, Changed, Closed, FromReplica, Invalid, Objection, Opened, Outcome, Piece, ReplicaId, Report, ShardId,
     Term, Undecided, Vote, Voted,
@@ -114,7 +115,9 @@ fn closed() -> BoxedStrategy<Closed> {
 
 fn piece() -> BoxedStrategy<Piece> {
     let row = (table(), key(), row()).prop_map(|(table, key, row)| RowAt { table, key, row });
-    let place = option::of(vec(any::<u8>(), 0..40).prop_map(Arc::from));
+    // A key, or one of an index, which is the longer one.
+    let length = prop_oneof![9 => 0..40_usize, 1 => Just(limits::INDEX_BOUND.most)];
+    let place = option::of(length.prop_flat_map(|length| vec(any::<u8>(), length)).prop_map(Arc::from));
     (timestamp(), vec(row, 0..4), any::<bool>(), place)
         .prop_map(|(at, rows, is_cut, looked_through)| Piece { reply: ReadReply { at, rows, is_cut }, looked_through })
         .boxed()
