@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use iolite_values::{Cell, Condition, Field, Interest, Operation, Query, RowKey, TableId, Test, Value, Write};
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Subscribe, SubscriptionId, Verdict};
@@ -141,5 +142,27 @@ async fn who_asks_for_a_large_table_and_leaves_it_in_a_loop_costs_little_whether
     witness.works().await;
     drop((reader, deaf));
     at_most(&server, 1).await;
+    witness.noticed_nothing().await;
+}
+
+/// With `--nocapture` it says how long the witness waited: docs/claims.md has the figure.
+#[tokio::test]
+async fn who_asks_for_hundreds_of_queries_and_leaves_each_at_once_holds_up_nobody() {
+    let folder = Folder::new("greed-query-hundreds");
+    let server = Dev::start(&folder.0);
+    let mut witness = Witness::arrive(&server).await;
+    heap_up(&server).await;
+    let mut greedy = enter_as(&server, 100).await;
+    for round in 0..400 {
+        greedy.say(&ask(round, all_but_number(round, 10))).await;
+        greedy.say(&leave(round)).await;
+    }
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        let start = Instant::now();
+        witness.works().await;
+        waits.push(start.elapsed());
+    }
+    println!("a mutation beside 400 queries of {ROWS} rows waited for {waits:.2?}");
     witness.noticed_nothing().await;
 }
