@@ -7,6 +7,7 @@ mod tally;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -30,14 +31,25 @@ macro_rules! without {
     };
 }
 
-const PARTS: &[Part] = &[
-    Part {
-        name: "rust",
-        // Unoptimised: overflows and debug assertions are checked, and from cold it takes under half the processor time of
-        // a release build. The simulation, which needs the speed, runs in the release binary.
-        command: &["cargo", "test", "--locked", "--no-fail-fast"],
-        counting: Counting::CargoTests,
-    },
+/// The parts of a lane run one after the other, and the lanes of a stage at once.
+type Lane = &'static [Part];
+
+/// A stage begins when the one before has ended. Tests of programs wait for processes, and those of browsers for pages, so these two lanes
+/// take little longer together than each alone. What keeps all cores busy runs by itself.
+const STAGES: &[&[Lane]] = &[&[BUILD], &[RUST, WEB], &[SIMULATION]];
+
+// Unoptimised: overflows and debug assertions are checked, and from cold it takes under half the processor time of a release build. The simulation, which
+// needs the speed, runs in the release binary.
+const BUILD: Lane = &[Part {
+    name: "rust: the tests are built",
+    command: &["cargo", "test", "--locked", "--no-run"],
+    counting: Counting::OneCheck,
+}];
+
+const RUST: Lane =
+    &[Part { name: "rust", command: &["cargo", "test", "--locked", "--no-fail-fast"], counting: Counting::CargoTests }];
+
+const WEB: Lane = &[
     Part { name: "types", command: &["npm", "run", "--silent", "types"], counting: Counting::OneCheck },
     Part { name: "typescript", command: &["npm", "run", "--silent", "test:unit"], counting: Counting::NodeTests },
     Part {
@@ -51,6 +63,9 @@ const PARTS: &[Part] = &[
         command: &["env", "IOLITE_CLUSTER=2x3", "npm", "run", "--silent", "test:browser"],
         counting: Counting::NodeTests,
     },
+];
+
+const SIMULATION: Lane = &[
     Part {
         name: "simulation",
         command: &["target/release/iolite", "simulate", "--seeds", "1..300"],
@@ -79,16 +94,21 @@ const PARTS: &[Part] = &[
     without!("accept-while-ending", "1..60"),
 ];
 
+struct Ended {
+    name: &'static str,
+    tally: Tally,
+    seconds: u64,
+}
+
 /// Whether every part passed.
 pub fn run(root: &Path) -> Result<bool> {
     let mut total = Tally::default();
     let mut summary = Vec::new();
-    for part in PARTS {
-        println!("== {}", part.name);
-        let start = Instant::now();
-        let tally = run_part(root, part)?;
-        summary.push(format!("{:<34}{tally} ({} s)", part.name, start.elapsed().as_secs()));
-        total = total + tally;
+    for lanes in STAGES {
+        for Ended { name, tally, seconds } in run_stage(root, lanes)? {
+            summary.push(format!("{name:<34}{tally} ({seconds} s)"));
+            total = total + tally;
+        }
     }
     println!("== summary");
     summary.iter().for_each(|line| println!("{line}"));
@@ -96,16 +116,41 @@ pub fn run(root: &Path) -> Result<bool> {
     Ok(total.failed == 0)
 }
 
-/// Shows what the part prints, and counts it.
-fn run_part(root: &Path, part: &Part) -> Result<Tally> {
-    let (program, arguments) = part.command.split_first().expect("every part names its program");
+/// The first lane is shown while it runs. What runs beside it is shown part by part, when each has ended.
+fn run_stage(root: &Path, lanes: &[Lane]) -> Result<Vec<Ended>> {
+    let lanes = thread::scope(|scope| {
+        let lanes = lanes.iter().enumerate();
+        let run = |(number, lane): (usize, &Lane)| {
+            let (lane, is_first) = (*lane, number == 0);
+            scope.spawn(move || lane.iter().map(|part| run_part(root, part, is_first)).collect::<Result<Vec<_>>>())
+        };
+        let lanes: Vec<_> = lanes.map(run).collect();
+        lanes.into_iter().map(|lane| lane.join().expect("a lane does not panic")).collect::<Result<Vec<_>>>()
+    })?;
+    Ok(lanes.into_iter().flatten().collect())
+}
+
+fn run_part(root: &Path, part: &Part, is_shown: bool) -> Result<Ended> {
+    println!("== {}", part.name);
+    let start = Instant::now();
+    let (printed, succeeded) = run_command(root, part.command, is_shown)?;
+    if !is_shown {
+        writeln!(std::io::stdout(), "== what {} printed\n{printed}", part.name)?;
+    }
+    let tally = part.counting.count(&printed, succeeded);
+    Ok(Ended { name: part.name, tally, seconds: start.elapsed().as_secs() })
+}
+
+/// What it printed, and whether it succeeded.
+fn run_command(root: &Path, command: &[&str], is_shown: bool) -> Result<(String, bool)> {
+    let (program, arguments) = command.split_first().expect("every part names its program");
     let child =
         Command::new(program).args(arguments).current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut child = match child {
         Ok(child) => child,
         Err(error) => {
             println!("cannot start {program}: {error}");
-            return Ok(Tally { failed: 1, ..Tally::default() });
+            return Ok((String::new(), false));
         }
     };
     let mut printed = String::new();
@@ -113,10 +158,11 @@ fn run_part(root: &Path, part: &Part) -> Result<Tally> {
     for line in BufReader::new(output).split(b'\n') {
         let line = line.with_context(|| format!("cannot read what {program} prints"))?;
         let line = String::from_utf8_lossy(&line);
-        writeln!(std::io::stdout(), "{line}")?;
+        if is_shown {
+            writeln!(std::io::stdout(), "{line}")?;
+        }
         printed.push_str(&line);
         printed.push('\n');
     }
-    let succeeded = child.wait()?.success();
-    Ok(part.counting.count(&printed, succeeded))
+    Ok((printed, child.wait()?.success()))
 }
