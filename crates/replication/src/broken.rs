@@ -23,7 +23,9 @@ pub enum Broken {
     FinaliseWithoutView,
     /// A write is accepted above a prepared transaction that reads what it writes, as in Figure 9; a merge that validates again is then unsound (flaw 3).
     AcceptAboveReaders,
-    /// A merge keeps only what more than f / 2 + 1 records have, as in Figure 5 (flaw 4).
+    /// ceil(3f / 2) + 1 equal votes decide at once, and a merge keeps what the text of the paper says (flaw 7).
+    FastAsPublished,
+    /// The same, but a merge keeps only what more than f / 2 + 1 records have, as in Figure 5 (flaw 4).
     MergeAsFigure5,
     /// A transaction that is prepared is answered OK at whatever timestamp it is asked for, as in Figure 8 (flaw 5).
     AnswerForTransaction,

@@ -36,6 +36,7 @@ use iolite_machine::{Instant, Machine, Now, Tallied};
 use iolite_store::{Event, Reply, Request, RequestId};
 use iolite_values::{CoordinatorId, StoreIncarnation, Timestamp};
 
+use crate::broken::Broken;
 use crate::ir::Quorums;
 use crate::node::{
     Ask, FromReplica, Group, Life, Outcome, ProposalId, ReplicaId, ShardId, Split, Term, ToReplica, View,
@@ -82,6 +83,8 @@ pub struct CoordinatorSettings {
     pub backup_after: Duration,
     /// [`READ_LOOKS_MAX`].
     pub read_looks_max: usize,
+    /// For simulations and tests, as that of the replicas.
+    pub broken: Broken,
 }
 
 impl CoordinatorSettings {
@@ -96,6 +99,7 @@ impl CoordinatorSettings {
             idle_close_after_max: Duration::from_secs(1),
             backup_after: Duration::from_millis(250),
             read_looks_max: READ_LOOKS_MAX,
+            broken: Broken::Nothing,
         }
     }
 }
@@ -239,7 +243,8 @@ impl Coordinator {
     }
 
     fn quorums(&self, shard: ShardId) -> Quorums {
-        Quorums::of(self.settings.shards.group(shard).expect("questions are about shards of the map"))
+        let group = self.settings.shards.group(shard).expect("questions are about shards of the map");
+        Quorums::of(group).broken(self.settings.broken)
     }
 
     fn replicas(&self, shard: ShardId) -> Vec<ReplicaId> {

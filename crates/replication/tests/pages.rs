@@ -42,7 +42,7 @@ fn the_replicas_page_speaks_of_every_input_output_and_answer() {
     );
     assert_names(
         REPLICA,
-        &names!(Broken: Nothing, SkipReadValidation, LetRowsIn, SecondCommitterWins, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, ValidateAsFigure9, FinaliseWithoutView, AcceptAboveReaders, MergeAsFigure5, AnswerForTransaction, ValidateWithoutPrepared, BeginFromFewer, LeaveUnsealed, EndUndrained, AcceptWhileEnding, TakePartBehind)
+        &names!(Broken: Nothing, SkipReadValidation, LetRowsIn, SecondCommitterWins, NoCompletionRecords, PublishPastResolved, AcceptBelowWrites, ValidateAsFigure9, FinaliseWithoutView, AcceptAboveReaders, FastAsPublished, MergeAsFigure5, AnswerForTransaction, ValidateWithoutPrepared, BeginFromFewer, LeaveUnsealed, EndUndrained, AcceptWhileEnding, TakePartBehind)
             [1..],
     );
 }

@@ -85,6 +85,7 @@ fn opened(plan: &Plan) -> Vec<Node> {
             idle_close_after,
             idle_close_after_max: idle_close_after,
             backup_after: Duration::ZERO,
+            broken: plan.broken,
             ..CoordinatorSettings::new(id, Life(u64::from(id.number())), shard_map(plan))
         };
         let mut node = CoordinatorNode::new(Coordinator::new(now, settings), now, plan.bounds.proposals);

@@ -2,8 +2,8 @@
 //!
 //! Invariants: an outcome that is in any record, a vote that was finalised by a majority, and a vote that a fast quorum gave are in the master
 //! record; no two proposals of it that may commit conflict, unless one of them has its outcome.
-//! Source: TAPIR (TOCS 2018) 3.2.2 and Figure 11, with these corrections: exactly f + 1 records; a majority OK is checked against other
-//! proposals only, never against the barrier; a minority OK becomes a No.
+//! Source: TAPIR (TOCS 2018) 3.2.2 and Figure 11, with these corrections: exactly f + 1 records; an OK that all of them have is checked against other
+//! proposals only, never against the barrier; any other OK becomes a No.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,12 +21,11 @@ pub struct Record {
     pub entries: Vec<RecordedEntry>,
 }
 
-/// `records` are those of exactly f + 1 replicas; what fewer than `kept` of them accepted, no fast quorum did. `may_stand` says whether a proposal
+/// `records` are those of exactly f + 1 replicas; what not all of them accepted was not decided at once. `may_stand` says whether a proposal
 /// that a fast quorum may have accepted can be kept: whether it conflicts neither with what committed nor with those of the second
 /// argument, which are kept already. Says what becomes of each proposal in the new view.
 pub(crate) fn merge(
     quorums: Quorums,
-    kept: usize,
     records: &[Record],
     may_stand: impl Fn(&Arc<Proposal>, &ProposalIndex) -> bool,
 ) -> BTreeMap<ProposalId, RecordedEntry> {
@@ -41,7 +40,7 @@ pub(crate) fn merge(
     let mut merged = BTreeMap::new();
     let mut open = Vec::new();
     for (id, said) in said {
-        let (entry, fate) = merge_one(id, kept, &said);
+        let (entry, fate) = merge_one(id, quorums.kept(), &said);
         merged.insert(id, entry);
         match fate {
             Fate::Known => {}

@@ -182,7 +182,9 @@ mod tests {
         assert_eq!(decided(3, &[Ok, Ok, Ok]), Some(Ok));
         assert_eq!(decided(3, &[No, No, No]), Some(No));
         assert_eq!(decided(5, &[Ok, Ok, Ok, No]), None);
-        assert_eq!(decided(5, &[Ok, Ok, Ok, No, Ok]), Some(Ok));
+        assert_eq!(decided(5, &[Ok, Ok, Ok, No, Ok]), None, "as published it would be decided");
+        assert_eq!(decided(5, &[Ok, Ok, Ok, Ok]), None);
+        assert_eq!(decided(5, &[Ok, Ok, Ok, Ok, Ok]), Some(Ok));
     }
 
     #[test]

@@ -1,19 +1,27 @@
 //! How many replicas it takes, of n = 2f + 1.
 //!
-//! Invariants: any two majorities meet; whatever a fast quorum voted, at least `kept` of any majority voted too; and a majority that voted against
-//! leaves no fast quorum for.
-//! Source: TAPIR (TOCS 2018) 3.2. Its Figure 5 and its text give two thresholds for `kept`; this is the text's, over exactly f + 1 records.
+//! Invariants: any two majorities meet; whatever all voted, a whole majority voted too; and whoever is of three quorums, one that decided at once and two
+//! majorities, is at least one replica.
+//! Source: TAPIR (TOCS 2018) 3.2, whose fast quorum is smaller: ceil(3f / 2) + 1. From f = 2 on that is too few, however many records a merge wants
+//! (decision 0022). Its Figure 5 and its text give two thresholds for that.
 
+use crate::broken::Broken;
 use crate::node::Group;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quorums {
     faults: usize,
+    broken: Broken,
 }
 
 impl Quorums {
     pub fn of(group: &Group) -> Quorums {
-        Quorums { faults: group.members().len() / 2 }
+        Quorums { faults: group.members().len() / 2, broken: Broken::Nothing }
+    }
+
+    /// Some of what is broken are the quorums themselves.
+    pub fn broken(self, broken: Broken) -> Quorums {
+        Quorums { broken, ..self }
     }
 
     pub fn members(self) -> usize {
@@ -25,19 +33,22 @@ impl Quorums {
         self.faults + 1
     }
 
-    /// ceil(3f / 2) + 1: whose equal votes decide at once.
+    /// All: whose equal votes decide at once.
     pub fn fast(self) -> usize {
-        (3 * self.faults).div_ceil(2) + 1
+        match self.broken {
+            Broken::FastAsPublished | Broken::MergeAsFigure5 => (3 * self.faults).div_ceil(2) + 1,
+            _ => self.members(),
+        }
     }
 
-    /// ceil(f / 2) + 1: in how many of a majority's records a vote is that may have been decided at once.
+    /// All of a majority: in how many of its records a vote is that may have been decided at once.
     pub fn kept(self) -> usize {
-        self.faults.div_ceil(2) + 1
-    }
-
-    /// More than f / 2 + 1, as Figure 5 has it: too many when f is even (flaw 4).
-    pub fn kept_as_figure_5(self) -> usize {
-        self.faults / 2 + 2 - self.faults % 2
+        match self.broken {
+            // More than f / 2 + 1.
+            Broken::MergeAsFigure5 => self.faults / 2 + 2 - self.faults % 2,
+            Broken::FastAsPublished => self.faults.div_ceil(2) + 1,
+            _ => self.majority(),
+        }
     }
 
     /// f + 1 + floor(f / 2): who has to answer a Close so that nothing else can come to be decided below it, without telling the group.
@@ -53,11 +64,13 @@ mod tests {
     #[test]
     fn quorums_meet_as_they_have_to() {
         for faults in 0..=3 {
-            let quorums = Quorums { faults };
+            let quorums = Quorums { faults, broken: Broken::Nothing };
             let n = quorums.members();
             assert!(2 * quorums.majority() > n);
             // Of a fast quorum, so many are in any majority at least.
             assert_eq!(quorums.fast() + quorums.majority() - n, quorums.kept());
+            // In every merge there is one that voted for what was decided at once, and for what was accepted after it: it knew how the first had ended.
+            assert!(quorums.fast() + 2 * quorums.majority() > 2 * n);
             // Two conflicting operations cannot both be kept by one majority: each replica votes for one of them.
             assert!(2 * quorums.kept() > quorums.majority());
             // A majority against leaves no fast quorum, and a fast quorum against leaves nothing to keep.
@@ -70,11 +83,20 @@ mod tests {
     }
 
     #[test]
+    fn the_published_fast_quorum_does_not_meet_two_majorities_from_five_replicas_on() {
+        let meets = |faults| {
+            let quorums = Quorums { faults, broken: Broken::FastAsPublished };
+            quorums.fast() + 2 * quorums.majority() > 2 * quorums.members()
+        };
+        assert_eq!([0, 1, 2, 3, 4].map(meets), [true, true, false, false, false]);
+    }
+
+    #[test]
     fn the_sizes_for_one_three_and_five() {
         let sizes = |faults| {
-            let quorums = Quorums { faults };
+            let quorums = Quorums { faults, broken: Broken::Nothing };
             (quorums.majority(), quorums.fast(), quorums.kept(), quorums.close())
         };
-        assert_eq!((sizes(0), sizes(1), sizes(2)), ((1, 1, 1, 1), (2, 3, 2, 2), (3, 4, 2, 4)));
+        assert_eq!((sizes(0), sizes(1), sizes(2)), ((1, 1, 1, 1), (2, 3, 2, 2), (3, 5, 3, 4)));
     }
 }

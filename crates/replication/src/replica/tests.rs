@@ -19,6 +19,7 @@ mod levels;
 mod proposals;
 mod recovery;
 mod splitting;
+mod successors;
 mod terms;
 mod validating;
 mod view_changing;

@@ -172,6 +172,7 @@ impl Replica {
             | Broken::ValidateAsFigure9
             | Broken::FinaliseWithoutView
             | Broken::AcceptAboveReaders
+            | Broken::FastAsPublished
             | Broken::MergeAsFigure5
             | Broken::ValidateWithoutPrepared
             | Broken::AnswerForTransaction

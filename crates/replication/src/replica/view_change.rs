@@ -19,7 +19,7 @@ use super::Replica;
 use super::configuration::Givers;
 use super::standing::{Changing, Parts, Standing};
 use crate::broken::Broken;
-use crate::ir::{Entry, MemberRecord, Quorums, merge};
+use crate::ir::{Entry, MemberRecord, merge};
 use crate::journal::{COMPLETION_BYTES, JournalRecord, proposal_bytes};
 use crate::node::{ClosedList, Outcome, Peer, Proposal, ProposalId, RecordPart, RecordedEntry, ReplicaId, View, Vote};
 use crate::tapir::ProposalIndex;
@@ -264,7 +264,7 @@ impl Replica {
             records.push(MemberRecord { last_normal: View::default(), entries: Vec::new() });
         }
         let may_stand = |proposal: &Arc<Proposal>, kept: &ProposalIndex| self.may_stand(proposal, kept);
-        let merged = merge(quorums, self.kept(quorums), &records, may_stand);
+        let merged = merge(quorums.broken(self.settings.broken), &records, may_stand);
         // What was closed in an earlier view, those of the latest have closed too.
         let (_, closed) = barriers.into_iter().max().unwrap_or_default();
         let split = self.known_split().cloned();
@@ -278,11 +278,6 @@ impl Replica {
             ..RecordPart::empty(view)
         };
         cut(head, merged.into_values().collect())
-    }
-
-    fn kept(&self, quorums: Quorums) -> usize {
-        let is_published = self.settings.broken == Broken::MergeAsFigure5;
-        if is_published { quorums.kept_as_figure_5() } else { quorums.kept() }
     }
 
     pub(super) fn on_start_view(&mut self, now: Now, part: RecordPart) {

@@ -76,6 +76,7 @@ impl FrontNode {
         let id = CoordinatorId::new(number).expect("few gateways");
         let settings = CoordinatorSettings {
             read_looks_max: habits.read_looks_max,
+            broken: broken.of_replica(),
             ..CoordinatorSettings::new(id, Life(random.bits()), shards)
         };
         let coordinator = Coordinator::new(now, settings);

@@ -60,7 +60,7 @@ fn a_second_proposal_of_what_was_acknowledged_and_forgotten_does_not_stand() {
 #[test]
 fn the_only_proposal_of_what_was_acknowledged_stands_although_nobody_has_applied_it() {
     let mut five = Trio::of(5);
-    assert_eq!(five.prepare(&[1, 2, 3, 4], &put(1, 1), at(6_000)), [Vote::Ok; 4]);
+    assert_eq!(five.prepare(&[0, 1, 2, 3, 4], &put(1, 1), at(6_000)), [Vote::Ok; 5]);
     acknowledge(&mut five, &[0, 1, 2, 3, 4]);
     merge(&mut five);
     assert_eq!(vote(&mut five, 6_000), Vote::Ok, "a fast quorum decided it");

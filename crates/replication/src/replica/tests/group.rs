@@ -8,6 +8,7 @@ use iolite_values::{CoordinatorId, Timestamp, Transaction};
 
 use super::bench::{START_MICROS, STORE, settings};
 use crate::ShardMap;
+use crate::broken::Broken;
 use crate::node::{
     Answer, Ask, BetweenReplicas, Epoch, Group, Life, MessageId, Objection, Outcome, Peer, ProposalId, ReplicaId,
     ShardId, Term, ToReplica, View, Vote, Voted,
@@ -35,9 +36,13 @@ impl Trio {
 
     /// A group of another size.
     pub fn of(size: u64) -> Trio {
+        Trio::broken(size, Broken::Nothing)
+    }
+
+    pub fn broken(size: u64, broken: Broken) -> Trio {
         let members: Vec<ReplicaId> = (0..size).map(ReplicaId).collect();
         let group = Group::new(ShardId(0), Epoch(0), &members).unwrap();
-        let replica = |id| Replica::new(ReplicaSettings { id, group: group.clone(), ..settings(1) });
+        let replica = |id| Replica::new(ReplicaSettings { id, group: group.clone(), broken, ..settings(1) });
         let now = Now { instant: Instant::from_nanos(0), wall: WallTime::from_micros(START_MICROS) };
         let replicas: Vec<Replica> = members.into_iter().map(replica).collect();
         let records = vec![Vec::new(); replicas.len()];
