@@ -13,7 +13,7 @@ use crate::node::{Proposal, ProposalId};
 pub struct ProposalIndex {
     proposals: BTreeMap<ProposalId, Arc<Proposal>>,
     rows: BTreeSet<(TableId, RowKey, ProposalId)>,
-    /// Those that read ranges or queries: any write may concern them.
+    /// Those that read ranges of more than one row, or queries: any write may concern them.
     ranges: BTreeSet<ProposalId>,
     transactions: BTreeSet<(TransactionId, ProposalId)>,
 }
@@ -21,7 +21,7 @@ pub struct ProposalIndex {
 impl ProposalIndex {
     pub fn insert(&mut self, proposal: Arc<Proposal>) {
         let id = proposal.id;
-        self.rows.extend(rows(&proposal).map(|(table, row)| (table, row.clone(), id)));
+        self.rows.extend(rows(&proposal).map(|(table, row)| (table, row, id)));
         if reads_many_rows(&proposal) {
             self.ranges.insert(id);
         }
@@ -32,7 +32,7 @@ impl ProposalIndex {
     pub fn remove(&mut self, id: ProposalId) -> Option<Arc<Proposal>> {
         let proposal = self.proposals.remove(&id)?;
         for (table, row) in rows(&proposal) {
-            self.rows.remove(&(table, row.clone(), id));
+            self.rows.remove(&(table, row, id));
         }
         self.ranges.remove(&id);
         self.transactions.remove(&(id.transaction, id));
@@ -128,14 +128,19 @@ fn first() -> ProposalId {
     ProposalId::first_at(Timestamp::ZERO)
 }
 
-fn rows(proposal: &Proposal) -> impl Iterator<Item = (TableId, &RowKey)> {
+fn rows(proposal: &Proposal) -> impl Iterator<Item = (TableId, RowKey)> {
     let read = proposal.reads.iter().filter_map(|read| match read {
-        Read::Cell { cell, element: _ } => Some((cell.table, &cell.row)),
-        Read::Range { .. } | Read::Query(_) => None,
+        Read::Cell { cell, element: _ } => Some((cell.table, cell.row.clone())),
+        Read::Range { table, range } => range.is_of_one_row().then(|| (*table, RowKey::bound(&range.lower))),
+        Read::Query(_) => None,
     });
-    read.chain(proposal.writes().iter().map(|write| (write.cell.table, &write.cell.row)))
+    read.chain(proposal.writes().iter().map(|write| (write.cell.table, write.cell.row.clone())))
 }
 
 fn reads_many_rows(proposal: &Proposal) -> bool {
-    proposal.reads.iter().any(|read| matches!(read, Read::Range { .. } | Read::Query(_)))
+    proposal.reads.iter().any(|read| match read {
+        Read::Cell { .. } => false,
+        Read::Range { table: _, range } => !range.is_of_one_row(),
+        Read::Query(_) => true,
+    })
 }

@@ -70,6 +70,12 @@ impl Versions {
                     .find(|version| version.at < end && observes(read, version.write()))
                     .map(|version| version.at)
             }),
+            // What a query returned, and rows that were read one by one: a transaction may have thousands of them.
+            Read::Range { table, range } if range.is_of_one_row() => {
+                let row = self.rows_in(*table, range).next();
+                let newest_first = row.into_iter().flat_map(|(_, row)| row.history_above(snapshot).rev());
+                newest_first.map(|version| version.at).find(|at| *at < end)
+            }
             Read::Range { .. } | Read::Query(_) => {
                 let between = (Bound::Excluded(snapshot), Bound::Excluded(end));
                 let mut newest_first = self.recent.range(between).rev();
