@@ -38,6 +38,8 @@ struct Stretch {
     /// As of its end.
     read: BTreeMap<Place, Row>,
     open: BTreeMap<RequestId, Place>,
+    /// Rows that could not be read, and why: nobody can say whether they came into a query, also to who follows one since.
+    failed: BTreeMap<Place, String>,
 }
 
 #[derive(Debug)]
@@ -59,8 +61,8 @@ impl Feed {
     }
 
     fn push(&mut self, segment: Segment) {
-        let (read, open) = (BTreeMap::new(), BTreeMap::new());
-        self.waiting.push_back(Stretch { segment, judged: None, read, open });
+        let (read, open, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        self.waiting.push_back(Stretch { segment, judged: None, read, open, failed });
     }
 
     pub fn validate(&self, position: Timestamp) {
@@ -102,11 +104,15 @@ impl Gateway {
 
     /// Finds out which rows have to be read for the next segment: once, unless there is more to be known since.
     fn judge_next(&mut self) {
-        let Some(next) = self.feed.waiting.front_mut() else { return };
-        let by = self.queries.revision();
-        if next.judged.as_ref().is_some_and(|own| own.by == by) {
+        let Some(next) = self.feed.waiting.front() else { return };
+        if next.judged.as_ref().is_some_and(|own| own.by == self.queries.revision()) {
             return;
         }
+        for (place, problem) in next.failed.clone() {
+            self.give_up_queries(&place, &problem);
+        }
+        let Some(next) = self.feed.waiting.front_mut() else { return };
+        let by = self.queries.revision();
         let changes = self.queries.changes(&next.segment.commits);
         let mut unread = self.queries.unknown(&changes);
         for known in next.read.keys().chain(next.open.values()) {
@@ -149,22 +155,22 @@ impl Gateway {
     }
 
     pub(crate) fn on_row(&mut self, now: Now, request: RequestId, reply: Result<ReadReply, TooOld>) {
+        let Ok(reply) = reply else {
+            return self.on_row_refused(now, request, "the store is too slow to tell what queries answer: come back");
+        };
         let Some(next) = self.feed.waiting.front_mut() else { return };
         let Some(place) = next.open.remove(&request) else { return };
-        let rows = reply.map(|reply| reply.rows);
-        let row = rows.as_ref().map(|rows| rows.first().map(|own| own.row.clone()).unwrap_or_default());
-        next.read.insert(place.clone(), row.unwrap_or_default());
-        if rows.is_err() {
-            self.give_up_queries(&place, "the store is too slow to tell what queries answer: come back");
-        }
+        let row = reply.rows.into_iter().next().map(|own| own.row);
+        next.read.insert(place, row.unwrap_or_default());
         self.follow_feed(now);
     }
 
-    /// The store refuses to tell what a row holds.
+    /// The store cannot tell what a row holds.
     pub(crate) fn on_row_refused(&mut self, now: Now, request: RequestId, problem: &str) {
         let Some(next) = self.feed.waiting.front_mut() else { return };
         let Some(place) = next.open.remove(&request) else { return };
         next.read.insert(place.clone(), Row::default());
+        next.failed.insert(place.clone(), problem.to_owned());
         self.give_up_queries(&place, problem);
         self.follow_feed(now);
     }

@@ -319,3 +319,25 @@ fn a_row_of_a_live_table_stays_an_answer_whatever_else_of_it_is_written() {
     world.commit(vec![put(1, "x")]);
     assert_eq!((world.take(), world.asked.len()), (vec![], 0), "it has left");
 }
+
+#[test]
+fn who_comes_to_follow_a_query_for_which_a_row_could_not_be_read_is_sent_away_too() {
+    let mut world = watched();
+    world.commit(create_task(3, "done", 1));
+    world.join(2);
+    world.subscribe(2, vec![(1, query(&in_state("open")))]);
+    world.commit(vec![state(2, "open"), state(3, "open")]);
+    world.take();
+    assert_eq!(world.asked.len(), 3, "its answer, and two rows for those who follow already");
+    let kept = std::mem::replace(&mut world.store.low_watermark, Timestamp::MAX);
+    world.answer(1);
+    assert_eq!(world.goodbye(1).0, GoodbyeReason::Unavailable);
+    world.store.low_watermark = kept;
+    world.answer(0);
+    let said = world.take();
+    let [Said::To(2, FromGateway::Advance(_)), Said::To(2, FromGateway::Goodbye(goodbye)), Said::Closed(2)] = &said[..]
+    else {
+        panic!("its answer as it was, and that nobody can say whether task 2 came into it: {said:?}")
+    };
+    assert_eq!(goodbye.reason, GoodbyeReason::Unavailable);
+}
