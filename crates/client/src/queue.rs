@@ -219,7 +219,7 @@ impl Queue {
     fn any_stands_on(&self, rows: &[RowId]) -> bool {
         let changed = Changed::Rows(rows.iter().cloned().collect());
         rows.iter().any(|(table, key)| self.overlay.row(*table, key).is_some())
-            || self.entries.values().any(|entry| entry.reads().any(|read| changed.concerns(read)))
+            || self.entries.values().any(|entry| entry.looked_at().any(|read| changed.concerns(read)))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -236,7 +236,13 @@ impl Queue {
     /// Puts entries on the overlay, up to one whose closure has to run because an answer that it had is another now.
     pub(crate) fn settle(&mut self, cache: &Cache) -> Step {
         for (counter, entry) in self.entries.range_mut((Bound::Excluded(self.settled), Bound::Unbounded)) {
-            if entry.is_stale(Reader::new(cache, Some(&self.overlay), None), &self.changed) {
+            let reader = Reader::new(cache, Some(&self.overlay), None);
+            if entry.is_stale(reader, &self.changed) {
+                if let RunState::Missing(stopped) = &entry.state
+                    && !reader.has_come(stopped)
+                {
+                    entry.misses = 0;
+                }
                 // What it wrote is gone, whatever its next run writes.
                 let rows: Vec<RowId> = entry.rows().collect();
                 self.touched.extend(rows.iter().cloned());

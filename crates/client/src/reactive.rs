@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_values::{Digest, Interest, Read, TableId};
 
 use crate::cache::{Demand, Need, Needs, TooManyInterests};
-use crate::transaction::{Closed, Missed, Run};
+use crate::transaction::{Closed, Missed, Run, Stopped};
 use crate::view::{Changed, Reader, View};
 
 /// A registered reactive transaction.
@@ -22,16 +22,20 @@ pub(crate) struct Reaction {
     pub(crate) state: ReactionState,
     /// What its last run read that was not stopped, and saw.
     read: Vec<(Read, Digest)>,
-    /// Runs in a row that missed something.
+    /// Runs in a row that missed something, each when what the one before it missed had come.
     pub(crate) misses: u32,
+    /// How often in a row there was no room for what it reads.
+    crowded: u32,
 }
 
 #[derive(Debug)]
 pub(crate) enum ReactionState {
     Due,
-    /// It cannot run before these are held.
-    Missing(Vec<Missed>),
+    /// It cannot run to its end before what it missed is held, or what it saw is another.
+    Missing(Stopped),
     Done,
+    /// There was no room for what it reads. It runs again when another one needs nothing any more.
+    Crowded,
     /// It failed, and is left alone until it is registered again.
     Failed,
 }
@@ -48,17 +52,35 @@ pub(crate) enum Finished {
     Failed(String),
 }
 
+impl Reaction {
+    /// Another one needs nothing any more.
+    fn get_room(&mut self) {
+        match self.state {
+            ReactionState::Crowded if self.crowded <= crate::Client::CROWDED_MAX => self.state = ReactionState::Due,
+            // It had room for a while.
+            ReactionState::Done => self.crowded = 0,
+            ReactionState::Crowded | ReactionState::Due | ReactionState::Missing(_) | ReactionState::Failed => {}
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Reactions {
     reactions: BTreeMap<ReactionId, Reaction>,
     last: u64,
 }
 
+impl crate::Client {
+    /// How often in a row a reaction asks again for what there was no room for.
+    pub const CROWDED_MAX: u32 = 8;
+}
+
 impl Reactions {
     pub(crate) fn register(&mut self, view: View) -> ReactionId {
         self.last += 1;
         let id = ReactionId(self.last);
-        self.reactions.insert(id, Reaction { view, state: ReactionState::Due, read: Vec::new(), misses: 0 });
+        let (state, read) = (ReactionState::Due, Vec::new());
+        self.reactions.insert(id, Reaction { view, state, read, misses: 0, crowded: 0 });
         id
     }
 
@@ -79,8 +101,14 @@ impl Reactions {
         }
     }
 
+    /// What it needed is room for others.
     pub(crate) fn stop(&mut self, id: ReactionId) -> bool {
-        self.reactions.remove(&id).is_some()
+        let Some(stopped) = self.reactions.remove(&id) else { return false };
+        let had_some = !matches!(stopped.state, ReactionState::Crowded | ReactionState::Failed);
+        if had_some {
+            self.reactions.values_mut().for_each(Reaction::get_room);
+        }
+        true
     }
 
     pub(crate) fn get(&self, id: ReactionId) -> Option<&Reaction> {
@@ -99,9 +127,16 @@ impl Reactions {
         reaction.misses = if run.is_stopped() { reaction.misses + 1 } else { 0 };
         let too_many = reaction.misses > crate::Client::MISSES_MAX;
         let (state, finished) = match (missed, closed) {
-            (Err(error), _) => (ReactionState::Failed, Finished::Failed(error.to_string())),
+            (Err(error), _) => {
+                reaction.crowded += 1;
+                (ReactionState::Crowded, Finished::Failed(error.to_string()))
+            }
             (Ok(_), _) if too_many => (ReactionState::Failed, Finished::Failed(crate::Client::MISSES_TOO_MANY.into())),
-            (Ok(missed), _) if run.is_stopped() => (ReactionState::Missing(missed), Finished::Waits),
+            (Ok(missed), _) if run.is_stopped() => {
+                let stopped = Stopped { missed, reads: run.reads.into_iter().collect() };
+                reaction.state = ReactionState::Missing(stopped);
+                return Finished::Waits;
+            }
             (Ok(_), Closed::Returned) => (ReactionState::Done, Finished::Done),
             // It runs again when what it read changes: an app that trips over some data recovers with the data.
             (Ok(_), Closed::Aborted(message) | Closed::Failed(message)) => {
@@ -119,10 +154,15 @@ impl Reactions {
     /// The reactions that wait for an interest.
     pub(crate) fn waiting_for(&self, interest: &Interest) -> Vec<ReactionId> {
         let waits = |reaction: &Reaction| match &reaction.state {
-            ReactionState::Missing(missed) => missed.iter().any(|missed| interest.covers(&missed.interest)),
-            ReactionState::Due | ReactionState::Done | ReactionState::Failed => false,
+            ReactionState::Missing(stopped) => stopped.missed.iter().any(|missed| interest.covers(&missed.interest)),
+            ReactionState::Due | ReactionState::Done | ReactionState::Crowded | ReactionState::Failed => false,
         };
         self.reactions.iter().filter(|(_, reaction)| waits(reaction)).map(|(id, _)| *id).collect()
+    }
+
+    /// Whether this reaction waits for data.
+    pub(crate) fn waits(&self, id: ReactionId) -> bool {
+        self.reactions.get(&id).is_some_and(|own| matches!(own.state, ReactionState::Missing(_)))
     }
 
     /// What this reaction waits for cannot be had. False when it waits for nothing.
@@ -131,10 +171,13 @@ impl Reactions {
         waiting.map(|reaction| reaction.state = ReactionState::Failed).is_some()
     }
 
-    /// What this reaction reads cannot be held. False when it has failed already.
-    pub(crate) fn fail(&mut self, id: ReactionId) -> bool {
-        let going = self.reactions.get_mut(&id).filter(|own| !matches!(own.state, ReactionState::Failed));
-        going.map(|reaction| reaction.state = ReactionState::Failed).is_some()
+    /// There is no room for what this reaction reads. False when it has failed already.
+    pub(crate) fn crowd_out(&mut self, id: ReactionId) -> bool {
+        let is_going = |own: &&mut Reaction| !matches!(own.state, ReactionState::Crowded | ReactionState::Failed);
+        let Some(reaction) = self.reactions.get_mut(&id).filter(is_going) else { return false };
+        reaction.state = ReactionState::Crowded;
+        reaction.crowded += 1;
+        true
     }
 
     /// What a reaction's last run read, if it has nothing left to run for. Queries come first: they tell more than rows.
@@ -142,7 +185,7 @@ impl Reactions {
         let reaction = self.reactions.get(&id)?;
         match reaction.state {
             ReactionState::Done => Some(Box::new(reaction.read.iter().rev().map(|(read, _)| Need::Read(read)))),
-            ReactionState::Due | ReactionState::Missing(_) | ReactionState::Failed => None,
+            ReactionState::Due | ReactionState::Missing(_) | ReactionState::Crowded | ReactionState::Failed => None,
         }
     }
 
@@ -168,8 +211,13 @@ impl Reactions {
         for (id, reaction) in &mut self.reactions {
             let reader = reader(reaction.view);
             let due = match &reaction.state {
-                ReactionState::Due | ReactionState::Failed => false,
-                ReactionState::Missing(missed) => missed.iter().all(|missed| reader.has_come(missed)),
+                ReactionState::Due | ReactionState::Crowded | ReactionState::Failed => false,
+                ReactionState::Missing(stopped) if reader.has_come(stopped) => true,
+                ReactionState::Missing(stopped) => {
+                    let is_other = reader.is_another_state(Demand::Reaction(*id), stopped, changed);
+                    reaction.misses = if is_other { 0 } else { reaction.misses };
+                    is_other
+                }
                 ReactionState::Done => {
                     let concerned = reaction.read.iter().any(|(read, _)| changed.concerns(read));
                     concerned && !reader.would_repeat(Demand::Reaction(*id), &reaction.read)

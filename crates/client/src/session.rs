@@ -200,6 +200,10 @@ impl Session {
         self.state = State::Refused { reason, message };
     }
 
+    pub(crate) fn is_paused(&self) -> bool {
+        matches!(self.state, State::Paused)
+    }
+
     pub(crate) fn pause(&mut self) {
         self.state = State::Paused;
     }

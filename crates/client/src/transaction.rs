@@ -21,7 +21,7 @@ use iolite_values::{ColumnId, Id, Operation, Schema};
 pub use error::RunError;
 pub(crate) use random::{Random, mix};
 pub use run::{Closed, Run, RunOf};
-pub(crate) use run::{Lives, Missed};
+pub(crate) use run::{Lives, Missed, Stopped};
 
 use crate::text::Documents;
 use crate::view::Reader;

@@ -435,3 +435,35 @@ fn what_is_behind_a_mutation_that_was_taken_back_waits_until_that_is_stored() {
     let submitted: Vec<Counter> = harness.take_submits().iter().map(|submit| submit.counter).collect();
     assert_eq!(submitted, [second]);
 }
+
+#[test]
+fn a_mutation_that_waits_for_what_cannot_come_goes_on_when_it_needs_something_else() {
+    let mut harness = Harness::new();
+    harness.mutator("point", |tx| Ok(tx.write(hits(1), Operation::Add(30))?));
+    harness.mutator("follow", |tx| {
+        let at = match tx.cell(&hits(1))? {
+            Some(CellState::Counter(at)) => at,
+            _ => 0,
+        };
+        tx.cell(&hits(10 + at))?;
+        Ok(tx.write(hits(2), Operation::Add(1))?)
+    });
+    harness.connect();
+    harness.react(View::Confirmed, |tx| {
+        tx.cell(&hits(1))?;
+        tx.cell(&hits(10))?;
+        Ok(())
+    });
+    harness.load(10, &[]);
+    harness.load(11, &[]);
+    harness.stores = false;
+    let first = harness.mutate("point");
+    // The link is there when it is called, and gone before what it lacks has come.
+    let second = harness.mutate("follow");
+    harness.client.go_offline();
+    harness.settle();
+    assert!(matches!(harness.last_status(second), MutationStatus::Pending(pending) if pending.waits_for_data));
+    assert!(harness.client.cancel(first), "it was not sent");
+    harness.settle();
+    assert!(matches!(harness.last_status(second), MutationStatus::Pending(pending) if !pending.waits_for_data));
+}

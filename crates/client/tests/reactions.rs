@@ -305,3 +305,48 @@ fn a_page_whose_timers_come_minutes_late_keeps_its_link() {
         pings.collect::<Vec<_>>().into_iter().for_each(|number| harness.tell(FromGateway::Pong(number)));
     }
 }
+
+/// A reaction to the counter that counter 1 names, if it is above zero, and else to counter 10; and what adds to counter 1.
+fn pointing() -> (Harness, iolite_client::ReactionId) {
+    let mut harness = Harness::new();
+    harness.mutator("on", |tx| Ok(tx.write(hits(1), Operation::Add(10))?));
+    harness.mutator("back", |tx| Ok(tx.write(hits(1), Operation::Add(-10))?));
+    harness.connect();
+    let id = harness.react(View::Optimistic, |tx| {
+        let target = match tx.cell(&hits(1))? {
+            Some(CellState::Counter(target)) if target != 0 => target,
+            _ => 10,
+        };
+        tx.cell(&hits(target + 10))?;
+        Ok(())
+    });
+    harness.load(10, &[]);
+    harness.load(11, &[]);
+    (harness, id)
+}
+
+#[test]
+fn who_waits_for_what_cannot_come_goes_on_when_it_is_not_needed_any_more() {
+    let (mut harness, id) = pointing();
+    harness.client.go_offline();
+    harness.settle();
+    harness.mutate("on");
+    harness.mutate("on");
+    assert!(harness.other.contains(&Output::Unavailable(id)), "counter 30 is not here");
+    harness.runs.clear();
+    harness.mutate("back");
+    harness.mutate("back");
+    assert!(harness.runs_of(RunOf::Reaction(id)) > 0, "what it needs is here");
+}
+
+#[test]
+fn who_waits_may_come_to_wait_for_something_else_any_number_of_times() {
+    let (mut harness, id) = pointing();
+    harness.client.go_offline();
+    harness.settle();
+    for _ in 0..2 * iolite_client::Client::MISSES_MAX {
+        harness.mutate("on");
+    }
+    let failed = |output: &Output| matches!(output, Output::ReactionFailed { reaction, .. } if *reaction == id);
+    assert!(!harness.other.iter().any(failed), "each of them is asked for by what is there");
+}

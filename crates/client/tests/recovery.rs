@@ -383,3 +383,18 @@ fn nothing_is_sent_to_another_history_before_what_ended_in_the_last_one_is_store
     let submitted: Vec<Counter> = harness.take_submits().iter().map(|submit| submit.counter).collect();
     assert_eq!(submitted, [second]);
 }
+
+#[test]
+fn a_new_token_does_not_end_the_silence_that_the_app_asked_for() {
+    let mut harness = Harness::new();
+    harness.connect();
+    harness.client.go_offline();
+    harness.settle();
+    harness.take_tried();
+    harness.client.set_token(harness.now.instant, "newer".into());
+    harness.pass(std::time::Duration::from_secs(60));
+    assert_eq!((harness.connection(), harness.take_tried().len()), (Connection::Offline, 0));
+    harness.client.go_online(harness.now.instant);
+    harness.pass(std::time::Duration::from_secs(1));
+    assert_eq!(harness.take_tried().len(), 1);
+}

@@ -3,7 +3,7 @@
 mod harness;
 
 use harness::{Harness, Stop, at, hit, hits, key, note_row, notes};
-use iolite_client::{Limits, MutationStatus, Output, ReactionId, View};
+use iolite_client::{Limits, MutationStatus, Output, ReactionId, RunOf, View};
 use iolite_values::{KeyRange, Operation, Row, RowKey, TableId, Write, row_footprint};
 use iolite_wire::message::{Advance, FromClient, SubscriptionId};
 
@@ -134,4 +134,43 @@ fn a_mutation_that_needs_more_than_all_the_room_is_told_so() {
         panic!("{:?}", harness.last_status(counter));
     };
     assert!(reason.contains("read less at a time"), "{reason}");
+}
+
+#[test]
+fn who_failed_for_want_of_room_goes_on_when_another_one_ends() {
+    let mut harness = Harness::with(rows_of_room(2));
+    harness.connect();
+    let watched: Vec<ReactionId> = (1..=3)
+        .map(|id| {
+            let reaction = watch(&mut harness, id);
+            harness.load(10 + id as u64, &[large(id)]);
+            reaction
+        })
+        .collect();
+    assert_eq!(failed(&harness).len(), 1);
+    harness.runs.clear();
+    assert!(harness.client.stop(watched[0]));
+    harness.settle();
+    harness.load(20, &[large(3)]);
+    assert_eq!(failed(&harness).len(), 1, "now there is room");
+    assert!(harness.runs_of(RunOf::Reaction(watched[2])) > 0);
+}
+
+/// Whoever comes and goes beside it does not make it ask for the same without an end.
+#[test]
+fn who_fails_for_want_of_room_again_and_again_is_left_alone() {
+    let mut harness = Harness::with(rows_of_room(2));
+    harness.connect();
+    for id in 1..=3 {
+        watch(&mut harness, id);
+        harness.load(10 + id as u64, &[large(id)]);
+    }
+    for round in 0..2 * u64::from(iolite_client::Client::CROWDED_MAX) {
+        let other = harness.react(View::Confirmed, |tx| tx.cell(&hits(1)).map(drop).map_err(Stop::from));
+        harness.load(20 + 2 * round, &[large(3)]);
+        assert!(harness.client.stop(other));
+        harness.settle();
+        harness.load(21 + 2 * round, &[large(3)]);
+    }
+    assert_eq!(failed(&harness).len(), 1 + iolite_client::Client::CROWDED_MAX as usize);
 }

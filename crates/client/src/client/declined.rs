@@ -38,7 +38,7 @@ impl Client {
         for demand in demands {
             match demand {
                 Demand::Reaction(id) => {
-                    if self.reactions.fail(id) {
+                    if self.reactions.crowd_out(id) {
                         self.cache.interests.settle(demand, &BTreeSet::new());
                         self.outputs.push_back(Output::ReactionFailed { reaction: id, message: reason.into() });
                     }

@@ -12,7 +12,7 @@ use crate::live::{self, LIVE};
 use crate::queue::{GivenUp, MutationKind, OfflineCheck, Ran, RunResult, RunState, Stage, Step, Trail};
 use crate::reactive::{Finished, ReactionId};
 use crate::reason::shortened;
-use crate::transaction::{Closed, Lives, Missed, Random, Run, RunOf, Transaction};
+use crate::transaction::{Closed, Lives, Missed, Random, Run, RunOf, Stopped, Transaction};
 use crate::view::{Reader, View};
 
 impl Client {
@@ -90,7 +90,7 @@ impl Client {
             (true, _) if first && !can_fetch => {
                 return self.give_up(counter, &self.not_on_this_device(&missed));
             }
-            (true, _) => RunState::Missing(missed),
+            (true, _) => RunState::Missing(Stopped { missed, reads: run.reads.into_iter().collect() }),
             (false, Closed::Returned) => match self.why_refused_offline(&run, offline_check) {
                 Some(reason) => return self.give_up(counter, &reason),
                 None => ran(run, None),

@@ -16,10 +16,12 @@ use crate::session::{Due, Phase, State};
 use crate::view::Changed;
 
 impl Client {
-    /// Uses another token from now on, and tries it at once if the old one was refused.
+    /// Uses another token from now on, and tries it at once if the old one was refused. Who is offline by [`Client::go_offline`] stays so.
     pub fn set_token(&mut self, now: Instant, token: String) {
         self.token = token;
-        self.session.retry_now(now);
+        if !self.session.is_paused() {
+            self.session.retry_now(now);
+        }
         self.note_connection();
     }
 

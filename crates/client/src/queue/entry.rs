@@ -11,7 +11,7 @@ use crate::cache::{Demand, RowId};
 use crate::interface::Pending;
 use crate::tabs::Ticket;
 use crate::text::fits;
-use crate::transaction::{Lives, Missed};
+use crate::transaction::{Lives, Stopped};
 use crate::view::{Changed, Reader};
 
 /// What was called.
@@ -59,7 +59,7 @@ pub(crate) struct Entry {
     pub(crate) wait_for: Timestamp,
     /// Why it was given up, of each attempt that was submitted as given up.
     pub(crate) given_up: BTreeMap<Attempt, GivenUp>,
-    /// Runs in a row that missed something.
+    /// Runs in a row that missed something, each when what the one before it missed had come.
     pub(crate) misses: u32,
     /// For its next runs.
     pub(crate) lives: Lives,
@@ -102,8 +102,8 @@ pub(crate) enum GivenUp {
 pub(crate) enum RunState {
     /// It has to run (again).
     Due,
-    /// It missed these, and has no effect until they are there.
-    Missing(Vec<Missed>),
+    /// It missed something, and has no effect until that is there, or what it saw is another.
+    Missing(Stopped),
     Done(Ran),
 }
 
@@ -204,11 +204,11 @@ impl Entry {
 
     /// Whether the last run would see something else now, if any of what it saw changed.
     pub(crate) fn is_stale(&self, reader: Reader<'_>, changed: &Changed) -> bool {
+        let demand = Demand::Mutation(self.counter());
         match &self.state {
             RunState::Due => false,
-            RunState::Missing(missed) => missed.iter().all(|missed| reader.has_come(missed)),
+            RunState::Missing(stopped) => reader.has_come(stopped) || reader.is_another_state(demand, stopped, changed),
             RunState::Done(ran) => {
-                let demand = Demand::Mutation(self.counter());
                 let has_come = |(table, key): &RowId| reader.exists(*table, key);
                 if ran.assumed.iter().any(|id| changed.concerns_row(id) && has_come(id)) {
                     return true;
@@ -247,6 +247,16 @@ impl Entry {
             RunState::Due | RunState::Missing(_) => None,
         };
         ran.into_iter().flat_map(|ran| &ran.reads).map(|(read, _)| read)
+    }
+
+    /// The same, and what it saw before it was stopped.
+    pub(crate) fn looked_at(&self) -> impl Iterator<Item = &Read> {
+        let stopped = match &self.state {
+            RunState::Missing(stopped) => Some(stopped),
+            RunState::Due | RunState::Done(_) => None,
+        };
+        let stopped = stopped.into_iter().flat_map(|stopped| &stopped.reads).map(|(read, _)| read);
+        self.reads().chain(stopped)
     }
 
     /// The rows that its last run wrote.

@@ -51,6 +51,13 @@ pub(crate) struct Missed {
     pub(crate) first: Option<First>,
 }
 
+/// A run that was stopped: what it lacked, and what it had seen until then.
+#[derive(Debug)]
+pub(crate) struct Stopped {
+    pub(crate) missed: Vec<Missed>,
+    pub(crate) reads: Vec<(Read, Digest)>,
+}
+
 /// How the closure ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Closed {

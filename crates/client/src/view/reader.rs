@@ -4,9 +4,9 @@
 
 use iolite_values::{Cell, CellState, Digest, Direction, Interest, KeyRange, Read, Row, RowKey, TableId};
 
-use super::{Answer, Overlay};
+use super::{Answer, Changed, Overlay};
 use crate::cache::{Cache, Demand};
-use crate::transaction::Missed;
+use crate::transaction::{Missed, Stopped};
 
 /// Looks at the data through a stack of layers.
 #[derive(Clone, Copy)]
@@ -41,9 +41,20 @@ impl<'a> Reader<'a> {
         self.holds(interest) || self.is_made_below(interest)
     }
 
-    /// Whether what a run missed is known, or at least not on its way any more: then the run asks for what it still misses.
-    pub(crate) fn has_come(&self, Missed { interest, first: _ }: &Missed) -> bool {
-        self.knows(interest) || !self.cache.interests.is_on_its_way(interest)
+    /// Whether all that a run missed is known, or at least not on its way any more: then the run asks for what it still misses.
+    pub(crate) fn has_come(&self, stopped: &Stopped) -> bool {
+        let has_come = |Missed { interest, first: _ }: &Missed| {
+            self.knows(interest) || !self.cache.interests.is_on_its_way(interest)
+        };
+        stopped.missed.iter().all(has_come)
+    }
+
+    /// Whether a stopped run would see something else now than it did, and so may miss something else, or nothing.
+    pub(crate) fn is_another_state(&self, demand: Demand, stopped: &Stopped, changed: &Changed) -> bool {
+        let is_other = |(read, digest): &(Read, Digest)| {
+            changed.concerns(read) && self.tells_of(demand, read) && self.digest(read) != *digest
+        };
+        stopped.reads.iter().any(is_other)
     }
 
     /// The row as far as it is held; `None` if it holds nothing.

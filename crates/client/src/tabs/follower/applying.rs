@@ -122,8 +122,8 @@ impl Follower {
         self.changed = Changed::Everything;
         for demand in demands {
             let Demand::Reaction(reaction) = demand else { continue };
-            let failed = if was_held { self.reactions.fail(reaction) } else { self.reactions.give_up(reaction) };
-            if failed {
+            let concerned = was_held || self.reactions.waits(reaction);
+            if concerned && self.reactions.crowd_out(reaction) {
                 self.cache.interests.settle(demand, &BTreeSet::new());
                 let message = reason.clone();
                 self.outputs.push_back(FollowerOutput::ReactionFailed { reaction, message });
