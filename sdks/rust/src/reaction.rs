@@ -30,7 +30,18 @@ pub struct Reaction<T> {
     _registration: Registration,
 }
 
-type State<T> = Option<std::result::Result<Arc<T>, ReactionError>>;
+/// What is told of a reaction: its last value, and why there is no newer one.
+#[derive(Debug)]
+pub(crate) struct State<T> {
+    value: Option<Arc<T>>,
+    error: Option<ReactionError>,
+}
+
+impl<T> State<T> {
+    fn newest(&self) -> Option<std::result::Result<Arc<T>, ReactionError>> {
+        self.error.clone().map(Err).or_else(|| self.value.clone().map(Ok))
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Registration {
@@ -51,9 +62,9 @@ impl<T> Reaction<T> {
         Reaction { values, _registration: registration }
     }
 
-    /// The last value; `None` before the first run.
+    /// The last value, also while no newer one can be had; `None` before the first run.
     pub fn latest(&self) -> Option<Arc<T>> {
-        self.values.borrow().as_ref().and_then(|state| state.as_ref().ok().cloned())
+        self.values.borrow().value.clone()
     }
 
     /// Waits for the next run, and returns its value. Of several runs since the last call only the last counts: each is the state as a whole.
@@ -65,7 +76,7 @@ impl<T> Reaction<T> {
     pub async fn next(&mut self) -> std::result::Result<Arc<T>, ReactionError> {
         loop {
             self.values.changed().await.map_err(|_| ReactionError::Closed)?;
-            if let Some(state) = self.values.borrow_and_update().clone() {
+            if let Some(state) = self.values.borrow_and_update().newest() {
                 return state;
             }
         }
@@ -81,9 +92,10 @@ impl<T> Reaction<T> {
         &mut self,
         mut condition: impl FnMut(&T) -> bool,
     ) -> std::result::Result<Arc<T>, ReactionError> {
-        let holds = |state: &State<T>| matches!(state, Some(Ok(value)) if condition(value));
-        let state = self.values.wait_for(holds).await.map_err(|_| ReactionError::Closed)?.clone();
-        Ok(state.expect("the condition held for a value").expect("the condition held for a value"))
+        let holds =
+            |state: &State<T>| state.error.is_none() && state.value.as_ref().is_some_and(|value| condition(value));
+        let state = self.values.wait_for(holds).await.map_err(|_| ReactionError::Closed)?;
+        Ok(state.value.clone().expect("the condition held for a value"))
     }
 }
 
@@ -103,7 +115,7 @@ pub(crate) struct Watched<T, F> {
 
 impl<T, F> Watched<T, F> {
     pub(crate) fn new(closure: F) -> (Watched<T, F>, watch::Receiver<State<T>>) {
-        let (values, receiver) = watch::channel(None);
+        let (values, receiver) = watch::channel(State { value: None, error: None });
         (Watched { closure, value: None, values }, receiver)
     }
 }
@@ -121,11 +133,11 @@ where
 
     fn publish(&mut self) {
         if let Some(value) = self.value.take() {
-            self.values.send_replace(Some(Ok(Arc::new(value))));
+            self.values.send_replace(State { value: Some(Arc::new(value)), error: None });
         }
     }
 
     fn fail(&mut self, error: ReactionError) {
-        self.values.send_replace(Some(Err(error)));
+        self.values.send_modify(|state| state.error = Some(error));
     }
 }

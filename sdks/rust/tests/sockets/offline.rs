@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iolite::{Client, Embedded, MutationEnd, MutationHandle, MutationStatus, Transaction, View, abort};
+use iolite::{Client, Embedded, MutationEnd, MutationHandle, MutationStatus, ReactionError, Transaction, View, abort};
 
 use crate::notes::{hits, open, options, schema, wait_for_hits};
 
@@ -127,4 +127,22 @@ async fn a_folder_belongs_to_one_client_and_to_one_user() {
     client.close().await;
     let other = server.client(schema(), options().directory(&folder.0).user("bob"));
     assert!(other.expect_err("it is ada's").to_string().contains("ada"));
+}
+
+#[tokio::test]
+async fn the_last_value_stays_while_no_newer_one_can_be_had() {
+    let server = iolite::embedded().await.expect("a server");
+    let client = open(&server);
+    wait_for_hits(&client, 0).await;
+    let mut shown = client.react(View::Optimistic, |tx| {
+        let hits = hits(tx)?;
+        Ok(if hits > 0 { tx.rows("notes", &[])?.len() as i64 } else { -1 })
+    });
+    assert_eq!(*shown.next().await.expect("it is here"), -1);
+    client.go_offline();
+    client.mutate("hit", "home").expect("called").durable().await.expect("durable");
+    assert_eq!(shown.next().await, Err(ReactionError::Unavailable));
+    assert_eq!(shown.latest().as_deref(), Some(&-1));
+    client.go_online();
+    assert_eq!(*shown.wait_for(|seen| *seen >= 0).await.expect("it comes"), 0);
 }

@@ -2,6 +2,7 @@
 
 import type { Storage } from "../storage/storage.js";
 import { newTabId, type TabChannel, type TabMessage } from "../tabs/tabChannel.js";
+import { errorOf } from "../transaction/scope.js";
 import { Core, OutputKind } from "../wasm/iolite_wasm.js";
 import { CoreHost, type CoreHostEvents, type CoreHostOptions } from "./coreHost.js";
 import type { OwnOutput } from "./outputs.js";
@@ -19,7 +20,12 @@ export class FollowerHost extends CoreHost {
 
   static open(storage: Storage, options: FollowerHostOptions, events: CoreHostEvents): FollowerHost {
     const { schema, cacheBytes, platform } = options;
-    const core = Core.follow(schema.json, cacheBytes, platform.monotonicMs(), platform.wallMs());
+    let core;
+    try {
+      core = Core.follow(schema.json, cacheBytes, platform.monotonicMs(), platform.wallMs());
+    } catch (thrown) {
+      throw errorOf(thrown);
+    }
     return new FollowerHost(core, storage, options, events);
   }
 

@@ -299,6 +299,27 @@ describe("a client of a real server", () => {
     assert.deepEqual(ann.pending, []);
   });
 
+  test("does not call back who has stopped, also if that was in the callback of another one", async () => {
+    const ann = await open();
+    const page = newId();
+    const seen: (number | undefined)[] = [];
+    const stops: (() => void)[] = [];
+    ann.react((tx) => tx.hits.get(page), {}, ({ data }) => {
+      if (data === 1) {
+        stops.forEach((stop) => stop());
+      }
+    });
+    stops.push(ann.react((tx) => tx.hits.get(page), {}, ({ data }) => seen.push(data)));
+    await until("the beginning", () => seen.includes(0));
+    await ann.mutate.hit({ page }).until("confirmed");
+    assert.ok(!seen.includes(1), `${seen}`);
+    const observation = ann.observe((tx) => tx.hits.get(page));
+    observation.onChange(() => seen.push(1));
+    observation.stop();
+    await ann.mutate.hit({ page }).until("confirmed");
+    assert.ok(!seen.includes(1), `${seen}`);
+  });
+
   test("can be closed, and says so afterwards", async () => {
     const ann = await open();
     const stop = ann.react((tx) => tx.hits.range(), {}, () => undefined);

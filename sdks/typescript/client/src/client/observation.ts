@@ -35,6 +35,7 @@ export class OneObservation implements Observation<unknown> {
   }
 
   stop(): void {
+    this.#watched.end();
     this.#ended(this);
   }
 

@@ -8,14 +8,14 @@ import type { Client } from "./types.js";
 
 export async function openClient(options: TabOptions, platform: Platform): Promise<Client> {
   const seat = new Seat(options, await placeOfTab(options, platform));
-  if (seat.place.leadership.isWaiting) {
-    seat.follow();
-    return new TabClient(seat);
-  }
   try {
-    await seat.lead();
+    if (seat.place.leadership.isWaiting) {
+      seat.follow();
+    } else {
+      await seat.lead();
+    }
   } catch (error) {
-    // Its storage cannot be used: another tab may try.
+    // Its storage or its schema cannot be used: it is not to lead later, and another tab may.
     await seat.close();
     throw error;
   }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
 
+import { defineMutators, defineSchema, s, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { type App, NotesStage } from "../testing/notesStage.js";
 import { until } from "../testing/until.js";
@@ -48,6 +49,16 @@ describe("a tab that cannot work", () => {
     const second = await stage.open(device);
     assert.deepEqual([second.connection.storage, second.connection.role], ["indexeddb", "leader"]);
     await second.mutate.hit({ page: "beside" }).until("confirmed");
+  });
+
+  test("as its schema is refused beside a tab that leads does not lead later", async () => {
+    const device = new FakeDevice();
+    const leader = await stage.open(device);
+    const schema = defineSchema({ "my-notes": table({ id: s.string() }) });
+    const refused = device.openTab({ ...stage.options, schema, mutators: defineMutators(schema, {}) });
+    await assert.rejects(refused, { code: "schema" });
+    await leader.close();
+    assert.equal((await stage.open(device)).connection.role, "leader");
   });
 
   test("as its core could not be loaded does not keep the lead", async () => {

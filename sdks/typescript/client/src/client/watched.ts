@@ -32,6 +32,11 @@ export class Watched<T> {
     return () => void this.#callbacks.delete(own);
   }
 
+  /** Nobody is called any more, whatever is on its way. */
+  end(): void {
+    this.#callbacks.clear();
+  }
+
   readonly #deliver = (): void => {
     for (const callback of this.#callbacks) {
       callBack(callback, this.value);

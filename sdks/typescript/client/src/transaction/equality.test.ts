@@ -26,6 +26,16 @@ test("what did not change keeps its identity", () => {
   assert.deepEqual(shared([1, 2], [1]), [1]);
 });
 
+test("what is in two places stays one", () => {
+  const [a, b] = [{ id: 1 }, { id: 2 }];
+  const [c, d] = [{ id: 1 }, { id: 2 }];
+  const other = shared({ all: [a, b], selected: a }, { all: [c, d], selected: d }) as { all: object[]; selected: object };
+  assert.deepEqual([other.all[0] === a, other.all[1] === b, other.selected === b], [true, true, true]);
+  const edited = Object.freeze({ id: 2, title: "new" });
+  const after = shared(other, { all: [c, edited], selected: edited }) as typeof other;
+  assert.deepEqual([after.all[0] === a, after.all[1] === after.selected, Object.isFrozen(after.selected)], [true, true, true]);
+});
+
 test("what cannot be walked through is no error, and never taken for what was before", () => {
   const circle = (name: string): unknown => {
     const own: Record<string, unknown> = { name };

@@ -48,20 +48,38 @@ function equal(a: unknown, b: unknown, others: Others): boolean {
   return typeof a === "function" && typeof b === "function" && others(a, b);
 }
 
-function sharing(previous: unknown, next: unknown): unknown {
+/** What stands for each object of `next`: one that is there in two places stays one. */
+type Stand = Map<object, unknown>;
+
+function sharing(previous: unknown, next: unknown, stand: Stand): unknown {
   if (Object.is(previous, next) || typeof previous !== "object" || typeof next !== "object" || !previous || !next) {
-    return next;
+    return typeof next === "object" && next !== null ? (stand.get(next) ?? next) : next;
   }
+  const known = stand.get(next);
+  if (known !== undefined) {
+    return known;
+  }
+  const result = sharingParts(previous, next, stand);
+  stand.set(next, result);
+  return result;
+}
+
+function sharingParts(previous: object, next: object, stand: Stand): unknown {
   if (Array.isArray(previous) && Array.isArray(next)) {
-    const parts = next.map((value: unknown, index) => sharing(previous[index], value));
-    return isSame(previous, parts) ? previous : parts;
+    const parts = next.map((value: unknown, index) => sharing(previous[index], value, stand));
+    return isSame(previous, parts) ? previous : isSame(next, parts) ? next : asFrozenAs(next, parts);
   }
   if (isPlain(previous) && isPlain(next)) {
-    const parts = Object.fromEntries(Object.entries(next).map(([key, value]) => [key, sharing(previous[key], value)]));
-    const same = isSame(Object.keys(previous), Object.keys(parts));
-    return same && isSame(Object.values(previous), Object.values(parts)) ? previous : parts;
+    const parts = Object.fromEntries(Object.entries(next).map(([key, value]) => [key, sharing(previous[key], value, stand)]));
+    const values = Object.values(parts);
+    const same = isSame(Object.keys(previous), Object.keys(parts)) && isSame(Object.values(previous), values);
+    return same ? previous : isSame(Object.values(next), values) ? next : asFrozenAs(next, parts);
   }
   return isData(next) && equal(previous, next, never) ? previous : next;
+}
+
+function asFrozenAs<T extends object>(next: object, parts: T): T {
+  return Object.isFrozen(next) ? Object.freeze(parts) : parts;
 }
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
@@ -91,5 +109,5 @@ export function areEqual(a: unknown, b: unknown): boolean {
  * If it cannot be walked through: as it is.
  */
 export function shared(previous: unknown, next: unknown): unknown {
-  return walked(() => sharing(previous, next)) ?? next;
+  return walked(() => sharing(previous, next, new Map())) ?? next;
 }

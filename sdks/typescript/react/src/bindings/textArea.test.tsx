@@ -67,7 +67,7 @@ test("what is typed while nobody knows the text stays in the box, and is written
   await end();
 });
 
-test("what was typed into one text is written into no other", async (t) => {
+test("what was typed into one text is written into that one, also when its box shows another", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const [text, other] = [new FakeText(), new FakeText()];
   const { area, render, end } = await showArea(text);
@@ -78,8 +78,21 @@ test("what was typed into one text is written into no other", async (t) => {
   await act(async () => other.become("another"));
   text.written = "one";
   t.mock.timers.tick(1000);
-  assert.deepEqual([area.value, text.splices, other.splices], ["another", [], []]);
+  assert.deepEqual([area.value, text.splices, other.splices], ["another", [[3, 0, "!"]], []]);
   await end();
+});
+
+test("what was typed into a text that is gone before it could be written is told", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const [text, onError] = [new FakeText(), mock.fn()];
+  const { area, end } = await showArea(text, { onError });
+  await act(async () => text.become("one"));
+  text.written = undefined;
+  await type(area, "one!", 4);
+  await end();
+  Object.defineProperty(text, "value", { value: undefined });
+  t.mock.timers.tick(1000);
+  assert.equal(onError.mock.callCount(), 1);
 });
 
 test("what cannot be written is told, and the box shows the text without it", async () => {

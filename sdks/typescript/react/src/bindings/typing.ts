@@ -1,7 +1,8 @@
 /**
  * What is typed into a box, on its way to the text that the box shows.
  *
- * Invariants: the box holds what was last shown, and what was typed since and is not written yet; what an input method composes is not replaced.
+ * Invariants: the box holds what was last shown, and what was typed since and is not written yet, which is written also when the box is gone; what an input
+ * method composes is not replaced.
  */
 
 import type { LiveText } from "@iolite/client";
@@ -51,7 +52,6 @@ export class Typing {
     Object.entries(heard).forEach(([event, hear]) => box.addEventListener(event, hear));
     return () => {
       Object.entries(heard).forEach(([event, hear]) => box.removeEventListener(event, hear));
-      clearTimeout(this.#again);
       this.#box = undefined;
     };
   }
@@ -60,16 +60,24 @@ export class Typing {
   meet(): void {
     clearTimeout(this.#again);
     const box = this.#box;
-    if (box === undefined || !this.#look()) {
-      return;
+    if ((box === undefined && this.#typed === undefined) || !this.#look()) {
+      return this.#loseTyped();
     }
-    if (this.#typed !== undefined && !this.#write(this.#typed, box.selectionStart)) {
+    if (this.#typed !== undefined && !this.#write(this.#typed, box?.selectionStart ?? null)) {
       this.#again = setTimeout(() => this.meet(), AGAIN_MS);
       return;
     }
     this.#look();
-    if (!this.#composes) {
+    if (box !== undefined && !this.#composes) {
       this.#show(box);
+    }
+  }
+
+  /** Neither the box nor the text is there any more. */
+  #loseTyped(): void {
+    if (this.#box === undefined && this.#typed !== undefined) {
+      this.#typed = undefined;
+      report(this.onError, new Error("what was typed could not be stored: its text is not here any more"));
     }
   }
 
