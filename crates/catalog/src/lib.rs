@@ -148,7 +148,7 @@ impl Catalog {
             SchemaPolicy::Fixed => Err(SchemaError {
                 table: String::new(),
                 column: String::new(),
-                problem: "it has tables or columns that the server's has not: run `iolite schema apply` first".into(),
+                problem: "it has tables or columns that the server's has not: connect with it once to a gateway whose file says `schemas = \"grow\"`".into(),
             }),
         }
     }

@@ -61,7 +61,7 @@ fn a_restarted_catalog_reads_what_was_stored() {
 fn a_fixed_schema_says_how_it_is_made_to_grow() {
     let catalog = Catalog::new(SchemaPolicy::Fixed);
     let error = catalog.admit(&schema("")).expect_err("it adds a table");
-    assert!(error.to_string().contains("iolite schema apply"), "{error}");
+    assert!(error.to_string().contains("schemas = \"grow\""), "{error}");
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub use mailbox::{Inbox, Mailbox, mailbox};
 pub use metrics::{Histogram, Metric, Metrics, Summary};
 pub use open_files::allow_all_open_files;
 pub use origin::is_loopback_host;
+pub use origin::{NotAnOrigin, Origins};
 pub use pid_file::{PidFile, PidFileError};
 pub use randomness::{random_id, random_seed};
 pub use secret_file::{SecretError, read_or_create_secret};

@@ -4,7 +4,45 @@
 //! secret: browsers see to that as long as no CORS header allows it; and a foreign name that is made to point at 127.0.0.1 (DNS rebinding) is
 //! told by the `Host` header.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderMap, header};
+use url::Url;
+
+/// The sites whose pages may connect beside the port's own, as their browsers name them: `https://app.example`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins(Arc<[String]>);
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "{0:?} is not the origin of pages: write scheme, host and, unless it is the scheme's, port, as in https://app.example"
+)]
+pub struct NotAnOrigin(pub String);
+
+impl Origins {
+    /// # Errors
+    /// [`NotAnOrigin`]: something else than `http` or `https` and a host, or more than that.
+    pub fn new(texts: &[String]) -> Result<Origins, NotAnOrigin> {
+        texts
+            .iter()
+            .map(|text| normal(text).ok_or_else(|| NotAnOrigin(text.clone())))
+            .collect::<Result<_, _>>()
+            .map(Origins)
+    }
+
+    /// Whether the page that sent this is of one of them.
+    pub(crate) fn hold(&self, headers: &HeaderMap) -> bool {
+        text(headers, header::ORIGIN).is_some_and(|origin| self.0.iter().any(|own| own == origin))
+    }
+}
+
+/// As a browser writes it: lower case, without the scheme's own port.
+fn normal(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let origin = url.origin().ascii_serialization();
+    // Nothing but the slash that ends every such address is left out.
+    (url.as_str().strip_suffix('/') == Some(&origin)).then_some(origin)
+}
 
 /// Whether a `Host` header (or the host of an origin) names this machine's loopback interface.
 pub fn is_loopback_host(host: &str) -> bool {
@@ -47,6 +85,39 @@ mod tests {
             headers.insert(header::ORIGIN, origin.parse().expect("a header"));
         }
         headers
+    }
+
+    #[test]
+    fn pages_of_named_origins_may_connect_and_others_may_not() {
+        let named = ["https://App.example:443", "http://10.0.0.7:8080/"].map(str::to_owned);
+        let origins = Origins::new(&named).expect("origins");
+        for (origin, is_named) in [
+            ("https://app.example", true),
+            ("http://10.0.0.7:8080", true),
+            ("http://app.example", false),
+            ("https://app.example:8443", false),
+            ("https://app.example.evil.example", false),
+            ("null", false),
+        ] {
+            assert_eq!(origins.hold(&headers("gateway.example", Some(origin))), is_named, "{origin}");
+        }
+        assert!(!origins.hold(&headers("gateway.example", None)));
+    }
+
+    #[test]
+    fn what_is_no_origin_is_refused_by_its_name() {
+        for text in [
+            "",
+            "*",
+            "app.example",
+            "https://",
+            "ftp://app.example",
+            "https://app.example/app",
+            "https://me@app.example",
+            "null",
+        ] {
+            assert_eq!(Origins::new(&[text.to_owned()]), Err(NotAnOrigin(text.to_owned())));
+        }
     }
 
     #[test]

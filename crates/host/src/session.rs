@@ -324,13 +324,14 @@ impl<H: SessionHandler> Session<'_, H> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
     use std::sync::Arc;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
 
     use super::*;
-    use crate::{Inbox, Probes, Shutdown, Site, bind, mailbox};
+    use crate::{Inbox, Origins, Probes, Shutdown, Site, bind, mailbox};
 
     #[derive(Clone)]
     struct Bytes;
@@ -371,27 +372,56 @@ mod tests {
         }
     }
 
-    const UPGRADE: &str = "GET /sync HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-
     async fn next(inbox: &mut Inbox<SessionEvent<Vec<u8>>>) -> Vec<SessionEvent<Vec<u8>>> {
         assert!(inbox.wait().await);
         inbox.take().collect()
     }
 
-    #[tokio::test]
-    async fn a_session_whose_connection_breaks_without_a_word_is_closed() {
-        let (mailbox, mut inbox) = mailbox(1000);
+    /// Asks for a session from a page of this origin, and gives the status that it gets.
+    async fn ask(address: SocketAddr, origin: &str) -> (TcpStream, u16) {
+        let mut socket = TcpStream::connect(address).await.expect("it listens");
+        let upgrade = format!(
+            "GET /sync HTTP/1.1\r\nHost: gateway.example\r\nOrigin: {origin}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        );
+        socket.write_all(upgrade.as_bytes()).await.expect("it reads");
+        let mut answer = [0; 12];
+        socket.read_exact(&mut answer).await.expect("it answers");
+        let status = str::from_utf8(&answer).ok().and_then(|answer| answer.strip_prefix("HTTP/1.1 "));
+        (socket, status.and_then(|status| status.parse().ok()).expect("a status"))
+    }
+
+    /// Where sessions of programs and of pages of one more site are served.
+    async fn serve() -> (SocketAddr, Inbox<SessionEvent<Vec<u8>>>, Shutdown) {
+        let (mailbox, inbox) = mailbox(1000);
         let (metrics, shutdown) = (Metrics::default(), Shutdown::new());
         let endpoint = Endpoint::new(Bytes, mailbox, &metrics, shutdown.listen());
         let listener = bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
-        tokio::spawn(Site::new(metrics, Arc::new(Bytes)).with_sessions(endpoint).serve(listener, shutdown.listen()));
-        let mut socket = TcpStream::connect(address).await.expect("it listens");
-        socket.write_all(UPGRADE.as_bytes()).await.expect("it reads");
-        let mut answer = [0; 12];
-        socket.read_exact(&mut answer).await.expect("it answers");
-        assert_eq!(answer, *b"HTTP/1.1 101");
+        let origins = Origins::new(&["https://app.example".to_owned()]).expect("an origin");
+        let site = Site::new(metrics, Arc::new(Bytes)).with_sessions(endpoint, origins);
+        tokio::spawn(site.serve(listener, shutdown.listen()));
+        (address, inbox, shutdown)
+    }
+
+    #[tokio::test]
+    async fn pages_of_this_port_and_of_named_origins_get_a_session() {
+        let (address, _inbox, _shutdown) = serve().await;
+        for (origin, status) in [
+            ("http://gateway.example", 101),
+            ("https://app.example", 101),
+            ("http://app.example", 403),
+            ("https://evil.example", 403),
+        ] {
+            assert_eq!(ask(address, origin).await.1, status, "{origin}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_whose_connection_breaks_without_a_word_is_closed() {
+        let (address, mut inbox, _shutdown) = serve().await;
+        let (socket, status) = ask(address, "http://gateway.example").await;
+        assert_eq!(status, 101);
         assert_eq!(next(&mut inbox).await, [SessionEvent::Opened]);
         drop(socket);
         let closed = tokio::time::timeout(CLOSE_WITHIN * 10, next(&mut inbox)).await;

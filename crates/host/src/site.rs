@@ -1,6 +1,6 @@
 //! The one port: the app's files, the sessions' WebSocket, probes and metrics.
 //!
-//! Nothing here allows another site's page to read or to connect: no CORS header, and the origin is checked: see origin.rs.
+//! Nothing here allows another site's page to read: no CORS header; nor to connect, unless its origin was named: see origin.rs.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::connections::Peer;
-use crate::origin::{is_addressed_to_loopback, is_foreign};
+use crate::origin::{Origins, is_addressed_to_loopback, is_foreign};
 use crate::session::{Endpoint, SessionHandler};
 use crate::{Metrics, Stop, connections};
 
@@ -65,9 +65,9 @@ impl Site {
         Site { router }
     }
 
-    /// Sessions, at `/sync`.
-    pub fn with_sessions<H: SessionHandler>(mut self, endpoint: Endpoint<H>) -> Site {
-        let serve = any(move |headers, upgrade| async move { sync(endpoint, &headers, upgrade) });
+    /// Sessions, at `/sync`: of programs, of the pages of this port, and of those of these origins.
+    pub fn with_sessions<H: SessionHandler>(mut self, endpoint: Endpoint<H>, origins: Origins) -> Site {
+        let serve = any(move |headers, upgrade| async move { sync(endpoint, &origins, &headers, upgrade) });
         self.router = self.router.route("/sync", serve);
         self
     }
@@ -141,9 +141,20 @@ fn own_json(peer: Peer, headers: &HeaderMap, json: String) -> Response {
     (headers, json).into_response()
 }
 
-fn sync<H: SessionHandler>(endpoint: Endpoint<H>, headers: &HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    if is_foreign(headers) {
-        return (StatusCode::FORBIDDEN, "a page of another site may not connect\n").into_response();
+fn sync<H: SessionHandler>(
+    endpoint: Endpoint<H>,
+    origins: &Origins,
+    headers: &HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if is_foreign(headers) && !origins.hold(headers) {
+        // The page is told nothing but that it cannot connect, so the operator is.
+        tracing::info!(origin = ?headers.get(header::ORIGIN), host = ?headers.get(header::HOST), "a page of another site was refused: if it is yours, name it in the gateway's `origins`");
+        return (
+            StatusCode::FORBIDDEN,
+            "a page of another site may not connect: its origin is not among the gateway's `origins`\n",
+        )
+            .into_response();
     }
     let bytes_max = endpoint.frame_bytes_max();
     let upgrade = upgrade.max_message_size(bytes_max).max_frame_size(bytes_max).read_buffer_size(READ_BUFFER_BYTES);

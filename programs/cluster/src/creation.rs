@@ -126,6 +126,7 @@ impl<'a> Creation<'a> {
             // It is on one machine, and for development.
             tells_token: true,
             app: self.shape.app.clone(),
+            origins: Vec::new(),
             schemas: Schemas::Grow,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_gateway::{Broken, Gateway, Limits, Settings, Without};
-use iolite_host::{Endpoint, Metrics, Probes, SessionHandler, Site, random_id};
+use iolite_host::{Endpoint, Metrics, Origins, Probes, SessionHandler, Site, random_id};
 use iolite_values::{ClientId, Id};
 
 /// Whether sessions are served, for `/readyz`.
@@ -40,12 +40,13 @@ pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, without: Without) -> G
 /// Sessions, probes, metrics and the page; and for pages and programs of this machine, if they are told a token, what they need to connect.
 pub(crate) fn site<H: SessionHandler>(
     endpoint: Endpoint<H>,
+    origins: Origins,
     metrics: Metrics,
     ready: Arc<Ready>,
     told_token: Option<&str>,
     app: Option<&Path>,
 ) -> Site {
-    let mut site = Site::new(metrics, ready).with_sessions(endpoint);
+    let mut site = Site::new(metrics, ready).with_sessions(endpoint, origins);
     if let Some(token) = told_token {
         let own = serde_json::json!({ "token": token, "url": "/sync" });
         site = site.with_own_json("/iolite.json", own.to_string());

@@ -105,7 +105,8 @@ impl GatewayServer {
         let ready = Arc::new(Ready::default());
         let metrics = GatewayMetrics::new(&self.metrics);
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
-        let site = site(endpoint.clone(), self.metrics, ready.clone(), told_token, self.config.app.as_deref());
+        let (origins, app) = (self.config.origins.clone(), self.config.app.as_deref());
+        let site = site(endpoint.clone(), origins, self.metrics, ready.clone(), told_token, app);
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (superseded, mut other) = watch::channel(None);
         let mut world = World { endpoint, links: self.links, names: NodeNames::default(), ready, metrics, superseded };

@@ -82,7 +82,8 @@ impl PostgresGateway {
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
-        let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), told_token, self.config.app.as_deref());
+        let (origins, app) = (self.config.origins.clone(), self.config.app.as_deref());
+        let site = site(endpoint.clone(), origins, self.metrics.clone(), ready.clone(), told_token, app);
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (requests, asked) = mpsc::unbounded_channel();
         let mut world = World { endpoint, requests, ready };

@@ -9,8 +9,8 @@ use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
 use iolite_gateway::Without;
 use iolite_host::{
-    BindError, Clock, Endpoint, Inbox, MachineJournal, Mailbox, Metrics, Performer, Shutdown, bind, drive, mailbox,
-    random_seed,
+    BindError, Clock, Endpoint, Inbox, MachineJournal, Mailbox, Metrics, Origins, Performer, Shutdown, bind, drive,
+    mailbox, random_seed,
 };
 use iolite_machine::Now;
 use iolite_replication::node::Life;
@@ -167,7 +167,14 @@ impl Server {
         let sessions = GatewaySessions(NodeInput::Gateway);
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, shutdown.listen());
         let ready = Arc::new(Ready::default());
-        let site = site(endpoint.clone(), self.metrics.clone(), ready.clone(), Some(&self.token), self.app.as_deref());
+        let site = site(
+            endpoint.clone(),
+            Origins::default(),
+            self.metrics.clone(),
+            ready.clone(),
+            Some(&self.token),
+            self.app.as_deref(),
+        );
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
         let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));
         let mut world = World { endpoint, journal: self.journal, ready, gateway, store };

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use iolite_host::NotAnOrigin;
 use iolite_replication::ShardMapError;
 use iolite_replication::node::{GroupError, ReplicaId, ShardId, SplitError};
 use iolite_values::KeyError;
@@ -65,6 +66,8 @@ pub enum ConfigProblem {
         "the gateway's number {0} is not one of 0 to {last}: those beyond are of commands, such as backups", last = FIRST_NUMBER_OF_COMMANDS - 1
     )]
     GatewayNumber(u16),
+    #[error("`origins`: {0}")]
+    Origin(#[from] NotAnOrigin),
     #[error("there is no replica {} in the cluster's file: add it, or correct the number", id.0)]
     UnknownReplica { id: ReplicaId },
     #[error("the cluster's description is in etcd, and this is for clusters of one machine: use `iolite shard`")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
 use iolite_gateway::Without;
-use iolite_host::{LinkSecurity, TlsFiles};
+use iolite_host::{LinkSecurity, Origins, TlsFiles};
 use iolite_replication::node::ReplicaId;
 use iolite_values::CoordinatorId;
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,8 @@ pub struct GatewayConfig {
     pub tells_token: bool,
     /// The folder of the app's page.
     pub app: Option<PathBuf>,
+    /// Whose pages may connect beside that one.
+    pub origins: Origins,
     pub schemas: Schemas,
 }
 
@@ -167,6 +169,8 @@ pub struct GatewayTable {
     pub tells_token: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<String>,
     pub schemas: Schemas,
 }
 
@@ -266,8 +270,9 @@ impl GatewayConfig {
         let own = Some(table.number).filter(|number| *number < FIRST_NUMBER_OF_COMMANDS);
         let id = own.and_then(CoordinatorId::new).ok_or(ConfigProblem::GatewayNumber(table.number))?;
         let (token, app) = (folder.join(table.token), table.app.map(|app| folder.join(app)));
+        let origins = Origins::new(&table.origins)?;
         let GatewayTable { listen, tells_token, schemas, .. } = table;
-        Ok(GatewayConfig { id, listen, token, tells_token, app, schemas })
+        Ok(GatewayConfig { id, listen, token, tells_token, app, origins, schemas })
     }
 }
 
@@ -306,6 +311,10 @@ mod tests {
             (head.to_owned(), "neither [store] nor [gateway]"),
             (format!("{head}{store}{gateway}"), "both [store] and [gateway]"),
             (format!("{head}{gateway}"), "not one of 0 to 4031: those beyond are of commands"),
+            (
+                format!("{head}{}origins = [\"app.example\"]\n", gateway.replace("4032", "0")),
+                "as in https://app.example",
+            ),
             (format!("cluster = \"c\"\n{store}"), "neither `certificates = FOLDER`"),
             (format!("{head}certificates = \"tls\"\n{store}"), "choose one"),
             (format!("{head}delay_ms = -1.0\n{store}"), "delay_ms"),
