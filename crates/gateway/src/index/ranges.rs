@@ -84,11 +84,6 @@ impl<T: Copy + Ord> RangeIndex<T> {
         open.chain(in_layers).flat_map(|range| self.targets(range))
     }
 
-    /// How many different ranges there are.
-    pub fn distinct(&self) -> usize {
-        self.entries.len()
-    }
-
     pub fn contains(&self, range: &KeyRange, target: T) -> bool {
         self.entries.get(range).is_some_and(|entry| entry.targets.contains(&target))
     }

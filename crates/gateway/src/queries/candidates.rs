@@ -1,9 +1,9 @@
 //! Which queries a changed row may have come into.
 //!
 //! Queries of one shape, which look at the same fields and leave the same ones a single value, are kept by where their answers stand in several orders: of the
-//! fields that they fix, of each field, of primary keys. Of the orders of which the row's place is known, the one is asked that tells most of them apart.
+//! fields that they fix, of each field, of primary keys. The orders of which the row's place is known are asked side by side, and the one that ends first counts.
 //! Invariant: of a row that is known whole, every query is found that selects it; of one that is not, every query whose answer it may become by the columns
-//! that were written. The work is in proportion to the shapes, and to the queries in whose range the row stands in the order that was asked.
+//! that were written. The work is in proportion to the shapes, their orders, and the queries in whose range the row stands in the order in which these are fewest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,12 +132,29 @@ impl By {
 
 impl Alike {
     /// In whose ranges a row stands of which these columns are known.
-    fn find(&self, key: &RowKey, row: &Row, is_known: impl Fn(ColumnId) -> bool) -> impl Iterator<Item = QueryId> {
+    fn find(&self, key: &RowKey, row: &Row, is_known: impl Fn(ColumnId) -> bool) -> Vec<QueryId> {
         let is_placed = |own: &&Order| own.by.fields().iter().all(|field| field.column().is_none_or(&is_known));
-        let narrowest = self.orders.iter().filter(is_placed).max_by_key(|own| own.ranges.distinct());
-        narrowest.into_iter().flat_map(|own| {
+        let placed = self.orders.iter().filter(is_placed);
+        let matches = placed.map(|own| {
             let place = IndexKey::new(own.by.fields().iter().map(|field| field.value(key, row)), key);
             own.ranges.matches(place)
-        })
+        });
+        shortest(matches.collect())
+    }
+}
+
+/// All of the one that ends first. They are walked through side by side, so that no long one costs more than the shortest.
+fn shortest(mut all: Vec<impl Iterator<Item = QueryId>>) -> Vec<QueryId> {
+    let mut found = vec![Vec::new(); all.len()];
+    loop {
+        for (walk, found) in all.iter_mut().zip(&mut found) {
+            match walk.next() {
+                Some(id) => found.push(id),
+                None => return std::mem::take(found),
+            }
+        }
+        if all.is_empty() {
+            return Vec::new();
+        }
     }
 }

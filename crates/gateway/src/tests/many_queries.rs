@@ -54,6 +54,14 @@ fn above_in_index(number: usize) -> Query {
     Query { index: fields.into(), range, ..Query::all(TableId::of(TASKS), false) }
 }
 
+/// Two of each state, which reach to places of their own: the latest of each.
+fn newest(number: usize) -> Query {
+    let from = Value::Int(-(number as i64));
+    let state = Value::from(name(number / 2));
+    let range = IndexRange::new(&[state], Bound::Excluded(&from), Bound::Unbounded).range;
+    Query { range, ..above_in_index(0) }
+}
+
 fn of_row(number: usize) -> Query {
     let keys = KeyRange::one(&key(number as i64));
     Query { keys, conditions: vec![condition("state", Test::NotEqual(Value::from("x")))], ..above(1) }
@@ -120,7 +128,7 @@ fn applied(mut row: Row, writes: &[Write]) -> Row {
 
 #[test]
 fn a_changed_row_costs_no_more_for_queries_that_it_does_not_concern() {
-    let cases: [Case; 12] = [
+    let cases: [Case; 13] = [
         ("state, put", by_state, some_state),
         ("state, created", by_state, anew),
         ("state in the index, put", in_index, some_state),
@@ -129,6 +137,7 @@ fn a_changed_row_costs_no_more_for_queries_that_it_does_not_concern() {
         ("votes, created", above, anew),
         ("votes behind the state in the index, put", above_in_index, some_votes),
         ("votes behind the state in the index, created", above_in_index, anew),
+        ("the newest of each state, created", newest, anew),
         ("key, put", of_row, some_state),
         ("state and votes, counted", both, one_more),
         ("state and title, both put", of_state_and_title, titled_too),
