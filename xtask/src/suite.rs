@@ -35,7 +35,7 @@ macro_rules! without {
 type Lane = &'static [Part];
 
 /// A stage begins when the one before has ended. Tests of programs wait for processes, and those of browsers for pages, so these two lanes
-/// take little longer together than each alone. What keeps all cores busy runs by itself.
+/// take less time side by side than one after the other. What keeps all cores busy runs by itself.
 const STAGES: &[&[Lane]] = &[&[BUILD], &[RUST, WEB], &[SIMULATION]];
 
 // Unoptimised: overflows and debug assertions are checked, and from cold it takes under half the processor time of a release build. The simulation, which

@@ -1,7 +1,7 @@
 //! How many replicas it takes, of n = 2f + 1.
 //!
-//! Invariants: any two majorities meet; whatever all voted, a whole majority voted too; and whoever is of three quorums, one that decided at once and two
-//! majorities, is at least one replica.
+//! Invariants: any two majorities meet; whatever all voted, a whole majority voted too; and at least one replica is in all three of a quorum that decided at once
+//! and two majorities.
 //! Source: TAPIR (TOCS 2018) 3.2, whose fast quorum is smaller: ceil(3f / 2) + 1. From f = 2 on that is too few, however many records a merge wants
 //! (decision 0022). Its Figure 5 and its text give two thresholds for that.
 

@@ -145,7 +145,7 @@ async fn who_asks_for_a_large_table_and_leaves_it_in_a_loop_costs_little_whether
     witness.noticed_nothing().await;
 }
 
-/// With `--nocapture` it says how long the witness waited: docs/claims.md has the figure.
+/// With `--nocapture` it says how long the witness waited: docs/limits.md has the figure.
 #[tokio::test]
 async fn who_asks_for_hundreds_of_queries_and_leaves_each_at_once_holds_up_nobody() {
     let folder = Folder::new("greed-query-hundreds");

@@ -149,6 +149,21 @@ impl Trio {
         self.now.instant < end
     }
 
+    /// Of five: the second one begins a view, which the fourth and the fifth join.
+    pub fn merge(&mut self) {
+        self.replicas[1].begin_view_change(self.now);
+        self.settle_without_any(&[0, 2]);
+        assert!([1, 3, 4].into_iter().all(|replica| self.replicas[replica].takes_part()));
+    }
+
+    /// What the merge made of a transaction.
+    pub fn vote(&mut self, transaction: &Transaction, at: Timestamp) -> Vote {
+        match self.ask(1, prepare(transaction, at)) {
+            Some(Answer::Voted(voted)) => voted.vote,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// The votes of these replicas on a transaction.
     pub fn prepare(&mut self, replicas: &[usize], transaction: &Transaction, at: Timestamp) -> Vec<Vote> {
         let votes = replicas.iter().map(|replica| match self.ask(*replica, prepare(transaction, at)) {

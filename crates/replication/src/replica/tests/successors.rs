@@ -3,25 +3,9 @@
 use iolite_values::{Operation, Timestamp};
 
 use super::bench::{at, close, put, read, reading, write};
-use super::group::{Trio, id_of, prepare};
+use super::group::{Trio, id_of};
 use crate::broken::Broken;
-use crate::node::{Answer, Ask, Objection, Outcome, Vote};
-
-/// The second one begins a view, which the fourth and the fifth join.
-fn merge(five: &mut Trio) {
-    let now = five.now;
-    five.replicas[1].begin_view_change(now);
-    five.settle_without_any(&[0, 2]);
-    assert!([1, 3, 4].into_iter().all(|replica| five.replicas[replica].takes_part()));
-}
-
-/// What the merge made of the put of the first transaction.
-fn vote(five: &mut Trio, millis: u64) -> Vote {
-    match five.ask(1, prepare(&put(1, 1), at(millis))) {
-        Some(Answer::Voted(voted)) => voted.vote,
-        other => panic!("{other:?}"),
-    }
-}
+use crate::node::{Ask, Objection, Outcome, Vote};
 
 /// Two hear how the first one ended, at 5.
 fn tell_two(five: &mut Trio) {
@@ -37,8 +21,8 @@ fn four_of_five_as_published_lose_what_they_decided_to_what_commits_after_it() {
     assert_eq!(five.prepare(&[0, 1, 2, 3], &put(1, 1), at(5)), [Vote::Ok; 4], "decided, as published");
     tell_two(&mut five);
     five.commit(&[0, 2, 4], &put(2, 1), at(10));
-    merge(&mut five);
-    assert_eq!(vote(&mut five, 5), Vote::No, "its client was told that it committed");
+    five.merge();
+    assert_eq!(five.vote(&put(1, 1), at(5)), Vote::No, "its client was told that it committed");
 }
 
 #[test]
@@ -51,8 +35,8 @@ fn nothing_commits_after_what_all_decided_before_a_majority_knows_how_that_ended
     for replica in [1, 3, 4] {
         assert_eq!(five.objection(replica, &put(2, 1), at(10)), Some(Objection::Busy { with }));
     }
-    merge(&mut five);
-    assert_eq!(vote(&mut five, 5), Vote::Ok);
+    five.merge();
+    assert_eq!(five.vote(&put(1, 1), at(5)), Vote::Ok);
 }
 
 /// Who had voted for the reader is the one that gives the record, and the reader is settled.
@@ -62,8 +46,8 @@ fn merged_below_a_reader(broken: Broken) -> Vote {
     let reader = reading(2, at(1), vec![read(1)], vec![write(2, Operation::Add(1))]);
     five.commit(&[0, 1, 2], &reader, at(20));
     five.ask(1, close(at(30), Timestamp::ZERO));
-    merge(&mut five);
-    vote(&mut five, 10)
+    five.merge();
+    five.vote(&put(1, 1), at(10))
 }
 
 #[test]
