@@ -42,3 +42,13 @@ pub enum Broken {
     /// A replica takes part in a view before it has what its master record calls settled: a new one on an empty disk counts at once.
     TakePartBehind,
 }
+
+impl Broken {
+    /// Whether a merge validates again what a fast quorum may have accepted.
+    pub(crate) fn merges_as_published(self) -> bool {
+        matches!(
+            self,
+            Broken::ValidateAsFigure9 | Broken::AcceptAboveReaders | Broken::FastAsPublished | Broken::MergeAsFigure5
+        )
+    }
+}

@@ -42,7 +42,7 @@ pub fn decisions<'a>(records: impl IntoIterator<Item = &'a JournalRecord>) -> Ve
             | JournalRecord::Configured(_)
             | JournalRecord::Split(_)
             | JournalRecord::Joined(_)
-            | JournalRecord::ClosedList(_)
+            | JournalRecord::Superseded
             | JournalRecord::Complete(_)
             | JournalRecord::Snapshot(_) => {}
         }

@@ -26,7 +26,6 @@ pub(crate) fn interests_of(ask: &Ask) -> &[Interest] {
         | Ask::Poll { .. }
         | Ask::Outcome { .. }
         | Ask::Close { .. }
-        | Ask::CloseList { .. }
         | Ask::Resolved { .. }
         | Ask::Validate { .. }
         | Ask::Acknowledge { .. }

@@ -19,7 +19,6 @@ mod clients;
 mod close;
 mod configuration;
 mod copying;
-mod counters;
 mod division;
 mod elsewhere;
 mod figures;
@@ -33,6 +32,7 @@ mod outcome;
 mod outgoing;
 mod part;
 mod prepare;
+mod published;
 mod reading;
 mod record;
 mod recover;
@@ -55,8 +55,8 @@ use crate::broken::Broken;
 use crate::extent::Extent;
 use crate::ir::{Quorums, Record};
 use crate::node::{
-    Answer, Ask, BetweenReplicas, Boot, ClosedList, Configuration, Detail, FromReplica, Group, RecordedEntry,
-    ReplicaId, ShardId, Split, ToReplica, View,
+    Answer, Ask, BetweenReplicas, Boot, Configuration, Detail, FromReplica, Group, RecordedEntry, ReplicaId, ShardId,
+    Split, ToReplica, View,
 };
 use crate::tapir::ProposalIndex;
 use crate::versions::{Retention, Versions};
@@ -159,7 +159,6 @@ pub struct Replica {
     prepared: ProposalIndex,
     /// What committed above the barrier and read something.
     readers: ProposalIndex,
-    closed_lists: Vec<ClosedList>,
     terms: Terms,
     /// Everything that committed at or below this is here, as far as this replica was told.
     complete: Timestamp,
@@ -223,7 +222,6 @@ impl Replica {
             record: Record::default(),
             prepared: ProposalIndex::default(),
             readers: ProposalIndex::default(),
-            closed_lists: Vec::new(),
             terms: Terms::default(),
             complete: Timestamp::ZERO,
             complete_after: PersistId::START,
@@ -341,7 +339,6 @@ impl Replica {
                 }
                 self.on_close(now, through, cursor, detail)
             }
-            Ask::CloseList { view, through, may_commit } => self.on_close_list(view, through, &may_commit),
             Ask::Resolved { from, through, commits } => {
                 self.on_resolved(now, from, through, &commits);
                 return None;
@@ -423,7 +420,7 @@ impl Replica {
         }
         if !self.is_writing_commits() && !self.holds_history(now.instant) {
             let through = self.collected_through(now);
-            self.versions.collect(self.settings.retention, through, self.complete(), COLLECTED_EACH_TIME);
+            self.versions.collect(self.settings.retention, through, COLLECTED_EACH_TIME);
         }
     }
 }
@@ -466,8 +463,7 @@ impl Machine for Replica {
         self.clients.validate();
         assert!(self.barrier <= self.ceiling, "the barrier passed the ceiling");
         assert!(self.complete() <= self.barrier, "the complete point passed the barrier");
-        let collected = self.settings.retention.collects_through(self.complete());
-        assert!(self.versions.low_watermark() <= collected, "history was forgotten that a merge may need");
+        assert!(self.versions.low_watermark() <= self.complete(), "history was forgotten that is not complete");
         assert!(self.barrier_after <= self.persisted, "the barrier waits for a record that was not handed out");
         for (at, id) in &self.open_commits {
             assert!(*at > self.barrier, "a commit at or below the barrier is still open");

@@ -31,7 +31,7 @@ fn assert_names(page: &str, names: &[&str]) {
 fn the_replicas_page_speaks_of_every_input_output_and_answer() {
     assert_names(
         REPLICA,
-        &names!(Ask: Open, Begin, Prepare, Finalise, Poll, Outcome, Close, CloseList, Resolved, ReadAt, Changes, Validate, Acknowledge, Report, Configured),
+        &names!(Ask: Open, Begin, Prepare, Finalise, Poll, Outcome, Close, Resolved, ReadAt, Changes, Validate, Acknowledge, Report, Configured),
     );
     assert_names(REPLICA, &names!(ReplicaInput: FromCoordinator, FromPeer));
     assert_names(REPLICA, &names!(ReplicaOutput: Persist, Reply, ToPeer));
@@ -54,7 +54,7 @@ fn the_coordinators_page_speaks_of_every_input_and_answer() {
     assert_names(COORDINATOR, &names!(Objection: Retry, Busy, Conflict, Completed, Forgotten, Refused));
     assert_names(
         COORDINATOR,
-        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Stirred, Listed, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Ended, Superseded, Reported),
+        &names!(Answer: Opened, Begun, Voted, Unknown, TooOld, Closed, Stirred, Read, Changes, Behind, Valid, Acknowledged, Refused, WrongStore, WrongEpoch, Ended, Superseded, Reported),
     );
 }
 
@@ -80,7 +80,7 @@ fn the_pages_give_the_numbers_of_the_code() {
 fn the_page_of_all_limits_gives_them_too() {
     use iolite_replication::{Retention, limits};
     let page = include_str!("../../../docs/limits.md");
-    let Retention { age, operations_max, snapshot_age_max } = Retention::default();
+    let Retention { age, operations_max } = Retention::default();
     let rows = [
         ("CHUNK_BYTES_MAX", limits::CHUNK_BYTES_MAX.to_string()),
         ("CLOSED_WRITES_MAX", limits::CLOSED_WRITES_MAX.to_string()),
@@ -109,7 +109,6 @@ fn the_page_of_all_limits_gives_them_too() {
         ("DIVIDED_BALLOTS", limits::DIVIDED_BALLOTS.to_string()),
         ("Retention::age", format!("{age:?}")),
         ("Retention::operations_max", operations_max.to_string()),
-        ("Retention::snapshot_age_max", format!("{snapshot_age_max:?}")),
         ("CLOCK_LEAD_MAX", format!("{:?}", limits::CLOCK_LEAD_MAX)),
         ("CLOCK_WINDOW", format!("{:?}", limits::CLOCK_WINDOW)),
         ("DECIDED_LEAD_MAX", format!("{:?}", limits::DECIDED_LEAD_MAX)),

@@ -86,7 +86,7 @@ impl Timeline {
             | JournalRecord::Ceiling(_)
             | JournalRecord::Term { .. }
             | JournalRecord::Joined(_)
-            | JournalRecord::ClosedList(_)
+            | JournalRecord::Superseded
             | JournalRecord::Complete(_)
             | JournalRecord::Snapshot(_)
             | JournalRecord::Configured(_)

@@ -133,8 +133,7 @@ impl World {
         let (roughness, habits) = (Roughness::random(&mut random), Habits::random(&mut random));
         let size = needs.size(Size::random(&mut random));
         let age = Duration::from_millis(random.between(200, 20_000));
-        let snapshot_age_max = age.clamp(Duration::from_secs(2), Duration::from_secs(12));
-        let retention = Retention { age, operations_max: 5_000, snapshot_age_max };
+        let retention = Retention { age, operations_max: 5_000 };
         let topology = needs.topology(Topology::random(&mut random));
         let drawn = if topology.is_alone() { Operators::None } else { Operators::random(&mut random) };
         let map = topology.map();

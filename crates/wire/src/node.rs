@@ -26,7 +26,7 @@ pub use configuration::{Configuration, ConfigurationError};
 pub use identity::{
     Ballot, Boot, Epoch, Group, GroupError, Life, MessageId, Registered, ReplicaId, ShardId, Term, View,
 };
-pub use peer::{BetweenReplicas, ClosedList, Drained, Peer, RecordPart, StateChunk};
+pub use peer::{BetweenReplicas, Drained, Peer, RecordPart, StateChunk};
 pub use proposal::{Effect, Proposal, ProposalId};
 pub use split::{Split, SplitError};
 pub use version::{NodesHello, NodesVersion};

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use decoders::Frames;
+use iolite_wire::journal::{CheckpointChunk, JournalRecord};
 use samples::Sample;
 
 fn folder(name: &str) -> PathBuf {
@@ -71,6 +72,25 @@ fn every_proto_says_since_when() {
             assert!(comment.contains("// Since "), "{}", path.display());
         }
     }
+}
+
+/// Lists with which a feed was closed, in records of their own and in parts of a record; counters that were acknowledged without an outcome.
+#[test]
+fn what_an_earlier_release_wrote_and_nothing_rests_on_any_more_is_passed_over() {
+    let bytes = |digits: String| frames(&digits).concat();
+    let list = "090190008c1e55e86212161a1011112222333344445555666677778888202a2801121808041a1011112222333344445555666677778888202a2801";
+    let record = JournalRecord::decode(&bytes(format!("08024a3b{list}")));
+    assert_eq!(record, Ok(JournalRecord::Superseded));
+    let part = "0a0408031004110110008c1e55e862190120008c1e55e86220012803";
+    let [with, without] = [format!("08024259{part}3a3b{list}"), format!("0802421c{part}")];
+    let [with, without] = [with, without].map(|digits| JournalRecord::decode(&bytes(digits)));
+    assert!(matches!(&with, Ok(JournalRecord::Master(part)) if part.number == 1), "{with:?}");
+    assert_eq!(with, without);
+    let client = "0a10111122223333444455556666777788881029";
+    let [with, without] = [format!("0801221c0a1a{client}220403030529"), format!("080122160a14{client}")];
+    let [with, without] = [with, without].map(|digits| CheckpointChunk::decode(&bytes(digits)));
+    assert!(matches!(&with, Ok(CheckpointChunk::Clients(clients)) if clients.len() == 1), "{with:?}");
+    assert_eq!(with, without);
 }
 
 fn stems(folder: &Path) -> BTreeSet<String> {

@@ -209,7 +209,7 @@ impl Known {
 }
 
 fn new_client(client: ClientId, acknowledged: Counter) -> CheckpointClient {
-    CheckpointClient { client, acknowledged, unseen: Vec::new(), completions: Default::default() }
+    CheckpointClient { client, acknowledged, completions: Default::default() }
 }
 
 fn is_something(client: &CheckpointClient) -> bool {

@@ -25,7 +25,6 @@ fn clients() -> Vec<CheckpointClient> {
     let client = |number: u128| CheckpointClient {
         client: ClientId(Id::from_u128(number)),
         acknowledged: Counter(4),
-        unseen: Vec::new(),
         completions: BTreeMap::from([(Counter(5), completion)]),
     };
     (0..20).map(client).collect()

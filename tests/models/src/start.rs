@@ -58,7 +58,7 @@ pub fn nodes(plan: &Plan) -> Vec<Node> {
 fn opened(plan: &Plan) -> Vec<Node> {
     let store = StoreIncarnation(Id::from_u128(5));
     // They read at the beginning of time.
-    let retention = Retention { snapshot_age_max: Duration::MAX, ..Retention::default() };
+    let retention = Retention::default();
     let mut nodes = Vec::new();
     let map = shard_map(plan);
     for group in groups(plan) {

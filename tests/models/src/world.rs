@@ -144,7 +144,7 @@ impl WorldModel {
     fn is_carried(&self, known: &Known, number: MessageNumber) -> bool {
         let feeds = match &known.messages[number as usize].message.payload {
             Payload::Asked(message) => {
-                matches!(message.ask, Ask::Close { .. } | Ask::CloseList { .. } | Ask::Resolved { .. })
+                matches!(message.ask, Ask::Close { .. } | Ask::Resolved { .. })
             }
             Payload::Answered(_) | Payload::Peer(_) => false,
         };

@@ -39,7 +39,7 @@ impl Coordinator {
         if let Answer::Stirred { at } = answer {
             return self.on_stirred(at);
         }
-        let is_of_view = matches!(answer, Answer::Voted(_) | Answer::Closed(_) | Answer::Listed | Answer::Valid(_));
+        let is_of_view = matches!(answer, Answer::Voted(_) | Answer::Closed(_) | Answer::Valid(_));
         if is_of_view && view < self.view(shard) {
             // It does not know of the view that others are in. Asking again tells it.
             return self.send(id.number);
@@ -88,7 +88,6 @@ impl Coordinator {
         match (purpose, answer) {
             (Purpose::Begin, Answer::Begun) => self.on_begun(now, from.shard, from.replica),
             (Purpose::Close, Answer::Closed(closed)) => self.on_closed(now, from, view, closed),
-            (Purpose::CloseList, Answer::Listed) => self.on_listed(now, from, view),
             (Purpose::Vote { transaction, at }, answer) => self.on_vote(now, transaction, at, from, answer),
             (Purpose::Backup(id), answer) => self.on_backup_answer(now, id, from, answer),
             (Purpose::Reading { request, part }, answer) => self.on_reading(now, request, part, answer),

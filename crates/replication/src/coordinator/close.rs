@@ -16,14 +16,13 @@ use super::pauses::Pauses;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use super::{Coordinator, CoordinatorSettings, Session, lowest};
-use crate::ir::Quorums;
 use crate::node::{Ask, Ballot, Closed, Detail, Outcome, ProposalId, ReplicaId, ShardId, View};
 
 /// When a shard is closed again while something in it is undecided.
 pub const CLOSE_PAUSES: Pauses = Pauses { first: Duration::from_millis(1), longest: Duration::from_millis(100) };
 
-/// How long a Close waits for more than a majority to answer, before it makes its list known to a majority.
-pub const LIST_AFTER: Duration = Duration::from_millis(20);
+/// How long a Close waits for more than a majority to answer, if that has closed no further than was closed before.
+pub const MORE_WITHIN: Duration = Duration::from_millis(20);
 
 /// So many are taken over with one Close, the oldest first: the next Close waits behind what is asked of them, so replicas are not asked more than they answer.
 pub const TAKEN_OVER_EACH_ROUND: usize = 256;
@@ -66,18 +65,9 @@ struct Round {
     answers: BTreeMap<ReplicaId, (View, Closed)>,
     /// When a majority had answered.
     majority_at: Option<Instant>,
-    listed: Option<Listed>,
 }
 
-/// The list that was made of a majority's answers, and who has recorded it.
-#[derive(Clone, Debug)]
-struct Listed {
-    view: View,
-    through: Timestamp,
-    by: BTreeSet<ReplicaId>,
-}
-
-/// What the answers of enough replicas of one view say together.
+/// What the answers of a majority in one view say together.
 struct Combined {
     through: Timestamp,
     commits: BTreeMap<Timestamp, Commit>,
@@ -172,19 +162,11 @@ impl Round {
         Some((view, self.answers.values().filter(|(own, _)| *own == view).count()))
     }
 
-    /// How many answers are enough, if there are enough: a close quorum, or a majority that has recorded the list.
-    fn quorum(&self, view: View, count: usize, quorums: Quorums) -> Option<usize> {
-        let listed = self.listed.as_ref().filter(|listed| listed.view == view && listed.by.len() >= quorums.majority());
-        match listed {
-            Some(_) => Some(quorums.majority()),
-            None => (count >= quorums.close()).then_some(quorums.close()),
-        }
-    }
-
-    /// Of `quorum` replicas: those that closed furthest.
-    fn combine(&self, view: View, quorum: usize, majority: usize, cursor: Timestamp) -> Combined {
+    /// Of a majority: those that closed furthest.
+    fn combine(&self, view: View, majority: usize) -> Combined {
+        let cursor = self.cursor;
         let of_view = || self.answers.values().filter(move |(own, _)| *own == view).map(|(_, closed)| closed);
-        let through = reached_by(quorum, of_view().map(|closed| closed.through)).unwrap_or(cursor);
+        let through = reached_by(majority, of_view().map(|closed| closed.through)).unwrap_or(cursor);
         let within = |id: &&ProposalId| id.at <= through;
         let committed = of_view().flat_map(|closed| &closed.committed).filter(within).copied().collect();
         let given_up = of_view().flat_map(|closed| &closed.given_up).filter(within).copied().collect();
@@ -265,8 +247,7 @@ impl Coordinator {
         };
         let cursor = closer.repair_from.take().unwrap_or(closer.cursor);
         let wants_whole = closer.wants_whole;
-        closer.phase =
-            Phase::Asked(Round { cursor, through, answers: BTreeMap::new(), majority_at: None, listed: None });
+        closer.phase = Phase::Asked(Round { cursor, through, answers: BTreeMap::new(), majority_at: None });
         for (place, replica) in near_first.into_iter().enumerate() {
             let detail = match (place, wants_whole) {
                 (0, _) => Detail::Followed,
@@ -287,8 +268,8 @@ impl Coordinator {
         }
         self.press_round(now, from.shard);
         let phase = self.closers.get(&from.shard).map(|closer| &closer.phase);
-        if let Some(Phase::Asked(Round { majority_at: Some(at), listed: None, .. })) = phase {
-            self.set_timer(*at + LIST_AFTER, Timer::Closer(from.shard));
+        if let Some(Phase::Asked(Round { majority_at: Some(at), .. })) = phase {
+            self.set_timer(*at + MORE_WITHIN, Timer::Closer(from.shard));
         }
     }
 
@@ -300,8 +281,7 @@ impl Coordinator {
         let earlier = round.answers.iter().filter(|(_, (own, _))| *own < view).map(|(replica, _)| *replica);
         let again: Vec<ReplicaId> = earlier.collect();
         round.answers.retain(|_, (own, _)| *own >= view);
-        (round.majority_at, round.listed) = (None, None);
-        self.questions.drop_each(|question| question.to.shard == shard && question.purpose == Purpose::CloseList);
+        round.majority_at = None;
         for replica in again {
             let ask = Ask::Close { through, cursor, settled, detail: Detail::Whole };
             self.ask(now, Target { shard, replica }, Purpose::Close, ask);
@@ -318,54 +298,21 @@ impl Coordinator {
         }
     }
 
-    pub(super) fn on_listed(&mut self, now: Now, from: Target, view: View) {
-        let Some(Closer { phase: Phase::Asked(round), .. }) = self.closers.get_mut(&from.shard) else { return };
-        if let Some(listed) = round.listed.as_mut().filter(|listed| listed.view == view) {
-            listed.by.insert(from.replica);
-        }
-        self.press_round(now, from.shard);
-    }
-
-    /// Goes on if enough have answered.
+    /// Goes on if a majority has answered in one view.
     fn press_round(&mut self, now: Now, shard: ShardId) {
         let quorums = self.quorums(shard);
         let Some(Closer { phase: Phase::Asked(round), .. }) = self.closers.get(&shard) else { return };
-        let cursor = &round.cursor;
-        let Some((view, count)) = round.view() else { return };
-        let is_late = round.majority_at.is_some_and(|at| at + LIST_AFTER <= now.instant);
-        if let Some(quorum) = round.quorum(view, count, quorums) {
-            let mut combined = round.combine(view, quorum, quorums.majority(), *cursor);
-            if let Some(listed) = round.listed.as_ref().filter(|_| count < quorums.close()) {
-                combined.through = combined.through.min(listed.through);
-            }
-            // One whose clock is behind closes less than was asked. The others may do without it.
-            if combined.through > *cursor || count == quorums.members() || is_late {
-                self.finish_round(now, shard, combined);
-            }
-            return;
+        let Some((view, count)) = round.view().filter(|(_, count)| *count >= quorums.majority()) else { return };
+        let is_late = round.majority_at.is_some_and(|at| at + MORE_WITHIN <= now.instant);
+        let combined = round.combine(view, quorums.majority());
+        // One whose clock is behind closes less than was asked. The others may do without it.
+        if combined.through > round.cursor || count == quorums.members() || is_late {
+            self.finish_round(now, shard, combined);
         }
-        let is_listed = round.listed.as_ref().is_some_and(|listed| listed.view == view);
-        if count >= quorums.majority() && is_late && !is_listed {
-            let combined = round.combine(view, quorums.majority(), quorums.majority(), *cursor);
-            self.list(now, shard, view, &combined);
-        }
-    }
-
-    /// Fewer than would do without saying more: a majority has to know what may commit.
-    fn list(&mut self, now: Now, shard: ShardId, view: View, combined: &Combined) {
-        let all = combined.committed.iter().chain(&combined.given_up).chain(combined.undecided.keys());
-        let may_commit: BTreeSet<ProposalId> = all.copied().collect();
-        let ask = Ask::CloseList { view, through: combined.through, may_commit: may_commit.into_iter().collect() };
-        if let Some(Closer { phase: Phase::Asked(round), .. }) = self.closers.get_mut(&shard) {
-            round.listed = Some(Listed { view, through: combined.through, by: BTreeSet::new() });
-        }
-        self.ask_all(now, shard, &Purpose::CloseList, &ask);
     }
 
     fn finish_round(&mut self, now: Now, shard: ShardId, mut combined: Combined) {
-        self.questions.drop_each(|question| {
-            question.to.shard == shard && matches!(question.purpose, Purpose::Close | Purpose::CloseList)
-        });
+        self.questions.drop_each(|question| question.to.shard == shard && question.purpose == Purpose::Close);
         // Of those that were decided here, a Commit is on the way to the replicas, which will tell; the rest is dead.
         combined.undecided.retain(|id, _| self.decided.get(id) != Some(&Outcome::Aborted));
         let Some(closer) = self.closers.get_mut(&shard) else { return };

@@ -79,7 +79,6 @@ impl Coordinator {
             | Purpose::Open
             | Purpose::Begin
             | Purpose::Close
-            | Purpose::CloseList
             | Purpose::Vote { .. }
             | Purpose::Backup(_)
             | Purpose::Validation(_)

@@ -61,7 +61,7 @@ impl Coordinator {
     pub(super) fn open(&mut self, now: Now) {
         self.session = Session::Opening(Opening::default());
         let feed = |purpose: &Purpose| match purpose {
-            Purpose::Open | Purpose::Begin | Purpose::Close | Purpose::CloseList => true,
+            Purpose::Open | Purpose::Begin | Purpose::Close => true,
             Purpose::Vote { .. }
             | Purpose::Backup(_)
             | Purpose::Reading { .. }

@@ -27,7 +27,6 @@ pub(super) enum Purpose {
     Open,
     Begin,
     Close,
-    CloseList,
     /// The vote on a transaction's proposal at this timestamp.
     Vote {
         transaction: u64,
@@ -51,7 +50,6 @@ impl Purpose {
             Purpose::Open => matches!(answer, Answer::Opened(_)),
             Purpose::Begin => matches!(answer, Answer::Begun),
             Purpose::Close => matches!(answer, Answer::Closed(_)),
-            Purpose::CloseList => matches!(answer, Answer::Listed),
             Purpose::Vote { .. } | Purpose::Backup(_) => {
                 matches!(answer, Answer::Voted(_) | Answer::Unknown | Answer::TooOld { .. })
             }

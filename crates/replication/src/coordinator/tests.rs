@@ -2,12 +2,12 @@
 
 mod behind;
 mod bench;
+mod closing;
 mod counting;
 mod feed;
 mod giving_up;
 mod histories;
 mod levels;
-mod listing;
 mod obstacles;
 mod pieces;
 mod reading;

@@ -50,11 +50,6 @@ impl Quorums {
             _ => self.majority(),
         }
     }
-
-    /// f + 1 + floor(f / 2): who has to answer a Close so that nothing else can come to be decided below it, without telling the group.
-    pub fn close(self) -> usize {
-        self.majority() + self.faults / 2
-    }
 }
 
 #[cfg(test)]
@@ -76,9 +71,8 @@ mod tests {
             // A majority against leaves no fast quorum, and a fast quorum against leaves nothing to keep.
             assert!(n - quorums.majority() < quorums.fast());
             assert!(n - quorums.fast() < quorums.kept());
-            // Whoever was not told to close is too few to be kept.
-            assert!(n - quorums.close() < quorums.kept());
-            assert!(quorums.close() <= n);
+            // Whoever a majority that closes has not told of is too few to be kept.
+            assert!(n - quorums.majority() < quorums.kept());
         }
     }
 
@@ -95,8 +89,8 @@ mod tests {
     fn the_sizes_for_one_three_and_five() {
         let sizes = |faults| {
             let quorums = Quorums { faults, broken: Broken::Nothing };
-            (quorums.majority(), quorums.fast(), quorums.kept(), quorums.close())
+            (quorums.majority(), quorums.fast(), quorums.kept())
         };
-        assert_eq!((sizes(0), sizes(1), sizes(2)), ((1, 1, 1, 1), (2, 3, 2, 2), (3, 5, 3, 4)));
+        assert_eq!((sizes(0), sizes(1), sizes(2)), ((1, 1, 1), (2, 3, 2), (3, 5, 3)));
     }
 }

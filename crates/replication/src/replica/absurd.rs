@@ -157,8 +157,7 @@ fn latest_in(part: &RecordPart) -> Timestamp {
         entry.outcome == Some(Outcome::Committed) || entry.vote == Vote::Ok && entry.finalised.is_some()
     };
     let decided = part.entries.iter().filter(is_decided).map(|entry| entry.id.at);
-    let closed = part.closed_lists.iter().map(|list| list.through);
-    decided.chain(closed).chain([part.complete, part.barrier]).max().unwrap_or_default()
+    decided.chain([part.complete, part.barrier]).max().unwrap_or_default()
 }
 
 /// The timestamp that a question calls decided or closed, or would have recorded as if it could be.
@@ -169,7 +168,7 @@ fn says_decided(ask: &Ask) -> Option<Timestamp> {
         Ask::Finalise { id, vote: Vote::Ok, .. }
         | Ask::Outcome { id, outcome: Outcome::Committed, .. }
         | Ask::Poll { id, .. } => Some(id.at),
-        Ask::CloseList { through, .. } | Ask::Resolved { through, .. } => Some(*through),
+        Ask::Resolved { through, .. } => Some(*through),
         // These are held to where clocks and the store are already.
         Ask::Prepare { after, .. } => after.map(|dead| dead.at),
         Ask::Close { .. } => None,

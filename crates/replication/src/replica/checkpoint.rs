@@ -8,7 +8,6 @@ use iolite_values::{ClientId, Counter, RowKey, TableId, Timestamp};
 
 use super::Replica;
 use super::part::Part;
-use super::view_change::list_bytes;
 use crate::journal::{
     CHUNK_BYTES_MAX, COMPLETION_BYTES, CheckpointChunk, CheckpointMeta, JournalRecord, proposal_bytes,
 };
@@ -159,14 +158,12 @@ impl Replica {
             split: self.last_view_split(),
             ..RecordPart::empty(last_normal)
         };
-        let lists = self.closed_lists.iter().cloned().map(JournalRecord::ClosedList);
         let entries = self.record.iter().map(|(id, entry)| JournalRecord::Entry(entry.recorded(id)));
         let joined = (!self.standing.is_normal()).then(|| JournalRecord::Joined(self.standing.view()));
         // Of the epoch of the record, or of one that has not begun here.
         let (before, behind) =
             if last_normal.epoch == self.epoch() { (configured(), None) } else { (None, configured()) };
-        let standing =
-            before.into_iter().chain(terms).chain([JournalRecord::Master(master)]).chain(lists).chain(entries);
+        let standing = before.into_iter().chain(terms).chain([JournalRecord::Master(master)]).chain(entries);
         standing.chain(behind).chain(joined).chain(origin).chain(self.division_records()).collect()
     }
 }
@@ -178,7 +175,6 @@ fn chunk_of_records(records: Vec<JournalRecord>, bytes_max: usize) -> (Option<Ch
     for record in records.by_ref() {
         bytes += match &record {
             JournalRecord::Entry(entry) => entry.proposal.as_ref().map_or(0, |proposal| proposal_bytes(proposal)),
-            JournalRecord::ClosedList(list) => list_bytes(list),
             _ => 0,
         } + COMPLETION_BYTES;
         some.push(record);

@@ -1,7 +1,7 @@
 //! Completion records: what became of each client's transactions.
 //!
 //! Invariant: a record is kept until its client acknowledges it, and the counter up to which a client acknowledged is kept for good, so a
-//! transaction takes effect once however late a copy of it comes. Of what was acknowledged it is known whether its outcome was here.
+//! transaction takes effect once however late a copy of it comes.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -10,7 +10,6 @@ use std::ops::Bound;
 use iolite_store::{Completion, RowAt};
 use iolite_values::{ClientId, Counter, KeyRange, Timestamp, TransactionId};
 
-use super::counters::Counters;
 use crate::completions::{CompletionRow, first_client};
 use crate::journal::{CheckpointClient, completion_from_wire, completion_to_wire};
 
@@ -24,8 +23,6 @@ pub struct Clients {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Client {
     acknowledged: Counter,
-    /// Acknowledged, and no outcome of it was here: its client was told before this replica was, or left the counter out.
-    unseen: Counters,
     completions: BTreeMap<Counter, Completion>,
 }
 
@@ -51,19 +48,8 @@ impl Clients {
         self.change(transaction.client, |client| {
             if transaction.counter > client.acknowledged {
                 client.completions.entry(transaction.counter).or_insert(completion);
-            } else {
-                client.unseen.remove(transaction.counter);
             }
         });
-    }
-
-    /// Whether an outcome of the transaction was here, whether it is kept or not.
-    pub fn has_completed(&self, transaction: TransactionId) -> bool {
-        let Some(client) = self.clients.get(&transaction.client) else { return false };
-        match transaction.counter <= client.acknowledged {
-            true => !client.unseen.contains(transaction.counter),
-            false => client.completions.contains_key(&transaction.counter),
-        }
     }
 
     /// Forgets outcomes. Says whether that changed anything.
@@ -92,13 +78,11 @@ impl Clients {
                 .take(room)
                 .map(|(counter, found)| (*counter, completion_to_wire(found)))
                 .collect();
-            // What was acknowledged since the part before is not among its completions, and was seen nevertheless.
-            if completions.is_empty() && begun.is_some_and(|counter| client.acknowledged <= counter) {
+            if completions.is_empty() && begun.is_some() {
                 continue;
             }
-            let unseen: Vec<_> = client.unseen.ranges().collect();
-            room = room.saturating_sub((completions.len() + unseen.len()).max(1));
-            parts.push(CheckpointClient { client: *id, acknowledged: client.acknowledged, unseen, completions });
+            room = room.saturating_sub(completions.len().max(1));
+            parts.push(CheckpointClient { client: *id, acknowledged: client.acknowledged, completions });
             if room == 0 {
                 break;
             }
@@ -135,9 +119,9 @@ impl Clients {
 
     /// Takes a part from a checkpoint.
     pub fn restore(&mut self, part: CheckpointClient) {
-        let CheckpointClient { client, acknowledged, unseen, completions } = part;
+        let CheckpointClient { client, acknowledged, completions } = part;
         let completions = completions.into_iter().map(|(counter, found)| (counter, completion_from_wire(found)));
-        let known = Client { acknowledged, unseen: unseen.into_iter().collect(), completions: completions.collect() };
+        let known = Client { acknowledged, completions: completions.collect() };
         self.change(client, |own| own.absorb(known));
     }
 
@@ -167,43 +151,21 @@ impl Clients {
         for client in self.clients.values() {
             let lowest = client.completions.keys().next();
             assert!(lowest.is_none_or(|counter| *counter > client.acknowledged), "an acknowledged outcome was kept");
-            let highest = client.unseen.ranges().last();
-            assert!(
-                highest.is_none_or(|(_, last)| last <= client.acknowledged),
-                "an outcome is awaited that is no more"
-            );
         }
     }
 }
 
 impl Client {
-    /// Through a counter above the present one.
     fn acknowledge(&mut self, through: Counter) {
-        self.unseen.append(self.acknowledged.next(), through);
-        let mut later = self.completions.split_off(&through);
-        if later.remove(&through).is_some() {
-            self.unseen.remove(through);
-        }
-        for counter in std::mem::replace(&mut self.completions, later).into_keys() {
-            self.unseen.remove(counter);
-        }
-        self.acknowledged = through;
+        self.acknowledged = self.acknowledged.max(through);
+        self.completions = self.completions.split_off(&self.acknowledged.next());
     }
 
-    /// What one of the two has seen was seen.
-    fn absorb(&mut self, mut other: Client) {
-        let most = self.acknowledged.max(other.acknowledged);
-        for own in [&mut *self, &mut other] {
-            if own.acknowledged < most {
-                own.acknowledge(most);
-            }
-        }
-        self.unseen = self.unseen.within(&other.unseen);
+    fn absorb(&mut self, other: Client) {
         for (counter, completion) in other.completions {
-            if counter > most {
-                self.completions.entry(counter).or_insert(completion);
-            }
+            self.completions.entry(counter).or_insert(completion);
         }
+        self.acknowledge(other.acknowledged);
     }
 }
 
@@ -216,7 +178,7 @@ mod tests {
 
     /// Simulated seed 15 of the histories: the checkpoint cut the client between two completions, and the second was acknowledged before it was written.
     #[test]
-    fn what_is_acknowledged_between_two_parts_of_a_checkpoint_was_seen() {
+    fn a_client_that_acknowledges_between_two_parts_of_a_checkpoint_is_as_it_was() {
         let client = ClientId(Id::from_u128(1));
         let of = |counter| TransactionId { client, counter: Counter(counter) };
         let at = |counter| Timestamp::from_u64(counter << 20);
@@ -232,7 +194,7 @@ mod tests {
         let mut recovered = Clients::default();
         parts.into_iter().for_each(|part| recovered.restore(part));
         recovered.acknowledge(client, Counter(9));
-        assert!(recovered.has_completed(of(9)));
         assert_eq!(recovered, clients);
+        assert_eq!(recovered.known(of(9)), Known::Forgotten);
     }
 }

@@ -12,8 +12,8 @@ use iolite_values::Timestamp;
 
 use super::Replica;
 use crate::ir::Entry;
-use crate::journal::{JournalRecord, commit_bytes};
-use crate::node::{Answer, Closed, ClosedList, Detail, Outcome, Proposal, ProposalId, ShardId, Undecided, View};
+use crate::journal::commit_bytes;
+use crate::node::{Answer, Closed, Detail, Outcome, Proposal, ProposalId, ShardId, Undecided};
 use crate::versions::Logged;
 
 /// One answer carries about this much, so that a coordinator that was away for long does not get everything at once. A proposal that is only named counts as a write.
@@ -98,25 +98,6 @@ impl Replica {
             }
         }
         Ok(closed)
-    }
-
-    pub(super) fn on_close_list(
-        &mut self,
-        view: View,
-        through: Timestamp,
-        may_commit: &Arc<[ProposalId]>,
-    ) -> (PersistId, Answer) {
-        if view != self.standing.view() || through > self.closes_to() {
-            // The answer tells the view: who asks may hear of it from nobody else.
-            return (PersistId::START, Answer::Unknown);
-        }
-        let list = ClosedList { through, may_commit: may_commit.to_vec() };
-        if through > self.complete() && !self.closed_lists.contains(&list) {
-            self.raise_barrier(through);
-            self.persist(&JournalRecord::ClosedList(list.clone()));
-            self.closed_lists.push(list);
-        }
-        (self.persisted, Answer::Listed)
     }
 }
 

@@ -74,11 +74,12 @@ impl Replica {
         Ok(reply.into())
     }
 
-    /// The end of what may be collected.
+    /// The end of what may be collected. What is not here yet is not old.
     pub(super) fn collected_through(&self, now: Now) -> Timestamp {
+        let settled = self.settled.min(self.complete());
         let held = self.copies.oldest(now.instant);
         let operations_max = self.settings.retention.operations_max.saturating_mul(COPY_HISTORY_MAX);
         let held = held.filter(|_| self.versions.history_operations() <= operations_max);
-        held.map_or(self.settled, |at| self.settled.min(at))
+        held.map_or(settled, |at| settled.min(at))
     }
 }

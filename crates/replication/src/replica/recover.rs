@@ -125,7 +125,7 @@ impl Replica {
             JournalRecord::Split(split) => self.replay_split(split),
             JournalRecord::Joined(view) => self.standing = self.standing.joined(view),
             JournalRecord::Master(part) => self.replay_master(part),
-            JournalRecord::ClosedList(list) => self.closed_lists.push(list),
+            JournalRecord::Superseded => {}
             JournalRecord::Complete(through) => self.complete_through(through),
             JournalRecord::Snapshot(part) => self.replay_snapshot(part)?,
         }

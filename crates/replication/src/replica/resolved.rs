@@ -52,6 +52,5 @@ impl Replica {
     pub(super) fn complete_through(&mut self, through: Timestamp) {
         self.complete = self.complete.max(through);
         self.forget_settled(through);
-        self.closed_lists.retain(|list| list.through > through);
     }
 }

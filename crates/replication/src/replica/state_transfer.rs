@@ -1,8 +1,8 @@
 //! The whole state, chunk by chunk, from one replica to another that has fallen too far behind.
 //!
 //! Invariants: all chunks are of one boot of the giver, which collects no history meanwhile; so chunks, and what committed since the first one, give
-//! its state, as with a checkpoint. What the taker knows beyond it stays. If a chunk comes so late that history was collected, the state is taken only if it
-//! still has what a merge may need.
+//! its state, as with a checkpoint. What the taker knows beyond it stays. If a chunk comes so late that history was collected, the state is not taken if its
+//! low watermark is above what it is complete through.
 //! The giver keeps nothing between two chunks but the time until which it holds its history.
 
 use std::time::Duration;
@@ -136,7 +136,7 @@ impl Replica {
         self.press_beginning(now);
     }
 
-    /// The state, if it is newer than the own one, has the history that a merge may need, and nothing that is far ahead.
+    /// The state, if it is newer than the own one, has all history above what it is complete through, and nothing that is far ahead.
     fn state_to_take(&self, now: Now, complete: Timestamp, chunks: &[Vec<u8>]) -> Option<State> {
         if complete <= self.complete {
             return None;
@@ -144,7 +144,7 @@ impl Replica {
         // Chunks that cannot be read are a peer's fault: it is asked again, or another one.
         let state = self.read_state(complete, chunks).ok()?;
         let last_commit = state.versions.last_commit().unwrap_or_default();
-        let has_history = self.settings.retention.collects_through(complete) >= state.versions.low_watermark();
+        let has_history = complete >= state.versions.low_watermark();
         (has_history && !self.is_too_far(now, last_commit)).then_some(state)
     }
 

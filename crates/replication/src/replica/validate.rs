@@ -14,8 +14,8 @@ use super::Replica;
 use super::clients::Known;
 use super::lists::Place;
 use crate::broken::Broken;
-use crate::node::{Objection, Proposal, ProposalId};
-use crate::tapir::{ProposalIndex, are_in_order, conflict, conflict_as_figure_9};
+use crate::node::{Objection, Proposal};
+use crate::tapir::{are_in_order, conflict, conflict_as_figure_9};
 
 impl Replica {
     /// Whether this replica votes OK, if its record can be written down.
@@ -25,7 +25,6 @@ impl Replica {
         self.check_configuration(proposal)?;
         self.check_sense(now, proposal).map_err(Objection::Refused)?;
         self.check_rows_are_here(proposal).map_err(Objection::Refused)?;
-        self.check_snapshot(proposal)?;
         if let Some(at_least) = self.conflict_with_commits(proposal) {
             return Err(Objection::Conflict { at_least });
         }
@@ -35,37 +34,6 @@ impl Replica {
         self.check_place(proposal, self.floor())?;
         self.check_types(proposal.writes()).map_err(Objection::Refused)?;
         self.check_rows(proposal)
-    }
-
-    /// In a merge: whether a proposal that a fast quorum may have accepted can stand beside what committed and what was kept already. The barrier says nothing
-    /// here: it governs the first validation only.
-    pub(super) fn may_stand(&self, proposal: &Proposal, kept: &ProposalIndex) -> bool {
-        if self.has_committed(proposal) {
-            // In a state that was taken from another replica. It would conflict with itself.
-            return true;
-        }
-        let excluded = self
-            .closed_lists
-            .iter()
-            .any(|list| proposal.id.at <= list.through && list.may_commit.binary_search(&proposal.id).is_err());
-        !excluded
-            && !self.is_over(proposal)
-            && !kept.touching(proposal).any(|other| conflict(proposal, other))
-            && self.conflict_with_commits(proposal).is_none()
-            && self.check_place(proposal, Timestamp::ZERO).is_ok()
-    }
-
-    /// Whether another proposal of the transaction committed: no fast quorum can have accepted both. That its client has acknowledged it says nothing: it
-    /// may have been told of this very one, before any replica was. That its outcome was here does, for of this one it was not. And it was here, if another
-    /// one committed: at or below the complete point all that committed was, and above it the records tell (docs/protocols/tapir.md, "Exactly once").
-    fn is_over(&self, proposal: &Proposal) -> bool {
-        proposal.is_home && self.clients.has_completed(proposal.id.transaction)
-    }
-
-    /// Whether this very proposal committed, as far as it is here.
-    fn has_committed(&self, proposal: &Proposal) -> bool {
-        let ProposalId { at, transaction, .. } = proposal.id;
-        self.versions.logged_at(at).is_some_and(|logged| logged.commit.transaction == transaction)
     }
 
     /// Exactly-once: what this shard knows of the transaction, if it keeps its outcome.
@@ -92,17 +60,8 @@ impl Replica {
         if at > limit { Err(Refusal::TooFarAhead { asked: at, limit }) } else { Ok(()) }
     }
 
-    /// It is run again on a snapshot of which a merge can tell what has changed since, however late that is made.
-    fn check_snapshot(&self, proposal: &Proposal) -> Result<(), Objection> {
-        let (snapshot, at) = (proposal.snapshot, proposal.id.at);
-        if !rests_on_its_snapshot(proposal) || !self.settings.retention.is_too_old(snapshot, at) {
-            return Ok(());
-        }
-        Err(Objection::Conflict { at_least: at })
-    }
-
     /// The last commit since its snapshot that it cannot stand above.
-    fn conflict_with_commits(&self, proposal: &Proposal) -> Option<Timestamp> {
+    pub(super) fn conflict_with_commits(&self, proposal: &Proposal) -> Option<Timestamp> {
         self.conflict_of_reads(proposal).max(self.conflict_of_writes(proposal))
     }
 
@@ -185,7 +144,7 @@ impl Replica {
     }
 
     /// Whether its timestamp is free for it, above `floor` and all that it has to come after.
-    fn check_place(&self, proposal: &Proposal, floor: Timestamp) -> Result<(), Objection> {
+    pub(super) fn check_place(&self, proposal: &Proposal, floor: Timestamp) -> Result<(), Objection> {
         let at = proposal.id.at;
         let mut place = if at <= floor { Place::Above(floor) } else { Place::Free };
         if proposal.level == Level::Serializable && at <= proposal.snapshot {

@@ -9,7 +9,6 @@
 //! Source: TAPIR (TOCS 2018) 3.2.2, and the corrections of docs/protocols/ir.md.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now};
@@ -21,8 +20,7 @@ use super::standing::{Changing, Parts, Standing};
 use crate::broken::Broken;
 use crate::ir::{Entry, MemberRecord, merge};
 use crate::journal::{COMPLETION_BYTES, JournalRecord, proposal_bytes};
-use crate::node::{ClosedList, Outcome, Peer, Proposal, ProposalId, RecordPart, RecordedEntry, ReplicaId, View, Vote};
-use crate::tapir::ProposalIndex;
+use crate::node::{Outcome, Peer, ProposalId, RecordPart, RecordedEntry, ReplicaId, View, Vote};
 
 /// A part of a record is about this large at most.
 pub const PART_BYTES_MAX: usize = 1 << 20;
@@ -152,7 +150,6 @@ impl Replica {
         let head = RecordPart {
             complete: self.complete,
             barrier: self.closed(),
-            closed_lists: self.closed_lists.clone(),
             terms: self.terms_in_order(),
             ..RecordPart::empty(view)
         };
@@ -246,11 +243,6 @@ impl Replica {
                 barriers.push((last_normal, part.barrier));
                 self.register_all(&part.terms);
                 entries.extend(part.entries.into_iter().filter(|entry| entry.id.at > complete));
-                for list in part.closed_lists {
-                    if list.through > complete && !self.closed_lists.contains(&list) {
-                        self.closed_lists.push(list);
-                    }
-                }
             }
             records.push(MemberRecord { last_normal, entries });
         }
@@ -263,8 +255,10 @@ impl Replica {
         if self.settings.broken == Broken::BeginFromFewer && records.len() < quorums.majority() {
             records.push(MemberRecord { last_normal: View::default(), entries: Vec::new() });
         }
-        let may_stand = |proposal: &Arc<Proposal>, kept: &ProposalIndex| self.may_stand(proposal, kept);
-        let merged = merge(quorums.broken(self.settings.broken), &records, may_stand);
+        let mut merged = merge(quorums.broken(self.settings.broken), &records);
+        if self.settings.broken.merges_as_published() {
+            self.validate_again(&records, &mut merged);
+        }
         // What was closed in an earlier view, those of the latest have closed too.
         let (_, closed) = barriers.into_iter().max().unwrap_or_default();
         let split = self.known_split().cloned();
@@ -272,7 +266,6 @@ impl Replica {
         let head = RecordPart {
             complete,
             barrier: closed.max(complete).max(highest),
-            closed_lists: self.closed_lists.clone(),
             terms: self.terms_in_order(),
             split,
             ..RecordPart::empty(view)
@@ -326,8 +319,6 @@ impl Replica {
             self.register_all(&part.terms);
         }
         let entries = master.iter().flat_map(|part| part.entries.iter().cloned()).collect();
-        let lists = master.iter().flat_map(|part| part.closed_lists.iter().cloned());
-        self.closed_lists = lists.filter(|list| list.through > self.complete()).collect();
         self.replace_record(entries);
         self.note_last_view(&master[0]);
     }
@@ -367,34 +358,11 @@ impl Replica {
         let parts: Vec<RecordPart> = parts.parts.values().cloned().collect();
         self.complete = self.complete.max(parts[0].complete);
         parts.iter().for_each(|part| self.register_all(&part.terms));
-        self.closed_lists = parts.iter().flat_map(|part| part.closed_lists.iter().cloned()).collect();
         self.note_last_view(&parts[0]);
         self.replace_record(parts.into_iter().flat_map(|part| part.entries).collect());
         self.standing = Standing::Normal { view, master: None };
         self.awaiting = None;
     }
-}
-
-/// What is cut into parts.
-enum Piece {
-    List(ClosedList),
-    Entry(RecordedEntry),
-}
-
-impl Piece {
-    fn bytes(&self) -> usize {
-        match self {
-            Piece::List(list) => list_bytes(list),
-            Piece::Entry(entry) => {
-                COMPLETION_BYTES + entry.proposal.as_ref().map_or(0, |proposal| proposal_bytes(proposal))
-            }
-        }
-    }
-}
-
-/// About what a list takes.
-pub(super) fn list_bytes(list: &ClosedList) -> usize {
-    COMPLETION_BYTES * (1 + list.may_commit.len())
 }
 
 /// The highest timestamp at which something committed or may yet.
@@ -403,20 +371,17 @@ fn highest_accepted(merged: &BTreeMap<ProposalId, RecordedEntry>) -> Option<Time
 }
 
 /// A record in parts of bounded size; at least one. The lives of coordinators, and how the shard ends, are in the first.
-fn cut(mut head: RecordPart, entries: Vec<RecordedEntry>) -> Vec<RecordPart> {
-    let lists = std::mem::take(&mut head.closed_lists).into_iter().map(Piece::List);
+fn cut(head: RecordPart, entries: Vec<RecordedEntry>) -> Vec<RecordPart> {
     let next = RecordPart { terms: Vec::new(), split: None, ..head.clone() };
     let (mut parts, mut last, mut bytes) = (Vec::new(), head, 0);
-    for piece in lists.chain(entries.into_iter().map(Piece::Entry)) {
-        if bytes > 0 && bytes + piece.bytes() > PART_BYTES_MAX {
+    for entry in entries {
+        let own = COMPLETION_BYTES + entry.proposal.as_ref().map_or(0, |proposal| proposal_bytes(proposal));
+        if bytes > 0 && bytes + own > PART_BYTES_MAX {
             parts.push(std::mem::replace(&mut last, next.clone()));
             bytes = 0;
         }
-        bytes += piece.bytes();
-        match piece {
-            Piece::List(list) => last.closed_lists.push(list),
-            Piece::Entry(entry) => last.entries.push(entry),
-        }
+        bytes += own;
+        last.entries.push(entry);
     }
     parts.push(last);
     let count = u32::try_from(parts.len()).expect("a record fits into memory");

@@ -9,34 +9,17 @@ use iolite_values::Timestamp;
 
 use super::Versions;
 
-/// How much history is kept: of the resolved past, what is younger than `age`, and no more operations than `operations_max`; but always that of the
-/// last `snapshot_age_max`.
+/// How much history is kept: of the resolved past, what is younger than `age`, and no more operations than `operations_max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     pub age: Duration,
     pub operations_max: usize,
-    /// The snapshot that a proposal has read is no older than this, by the proposal's own timestamp. So a merge can tell of each that is not settled whether what
-    /// it read has changed. The same at all replicas of a group.
-    pub snapshot_age_max: Duration,
 }
 
 impl Default for Retention {
     /// A minute bridges the restart of a gateway; a client that was away for longer gets a snapshot.
     fn default() -> Retention {
-        Retention { age: Duration::from_secs(60), operations_max: 1 << 20, snapshot_age_max: Duration::from_secs(30) }
-    }
-}
-
-impl Retention {
-    /// Below this no proposal reads, if its timestamp is above `complete`.
-    pub fn collects_through(&self, complete: Timestamp) -> Timestamp {
-        let last = complete.micros().checked_sub(micros(self.snapshot_age_max).saturating_add(1));
-        last.map_or(Timestamp::ZERO, Timestamp::end_of)
-    }
-
-    /// Whether a proposal at this timestamp has read too long ago.
-    pub fn is_too_old(&self, snapshot: Timestamp, at: Timestamp) -> bool {
-        snapshot.micros().saturating_add(micros(self.snapshot_age_max)) < at.micros()
+        Retention { age: Duration::from_secs(60), operations_max: 1 << 20 }
     }
 }
 
@@ -45,12 +28,11 @@ fn micros(duration: Duration) -> u64 {
 }
 
 impl Versions {
-    /// Forgets what `retention` does not keep of the past through `resolved`, `commits_max` commits at most. What is above `complete` may yet be merged.
-    pub fn collect(&mut self, retention: Retention, resolved: Timestamp, complete: Timestamp, commits_max: usize) {
-        let at_most = resolved.min(retention.collects_through(complete));
-        let too_old = Timestamp::end_of(resolved.micros().saturating_sub(micros(retention.age))).min(at_most);
+    /// Forgets what `retention` does not keep of the past through `resolved`, `commits_max` commits at most.
+    pub fn collect(&mut self, retention: Retention, resolved: Timestamp, commits_max: usize) {
+        let too_old = Timestamp::end_of(resolved.micros().saturating_sub(micros(retention.age))).min(resolved);
         for _ in 0..commits_max {
-            let through = if self.history_operations > retention.operations_max { at_most } else { too_old };
+            let through = if self.history_operations > retention.operations_max { resolved } else { too_old };
             match self.recent.first_key_value() {
                 Some((at, _)) if *at <= through => self.collect_oldest(),
                 Some(_) | None => break,

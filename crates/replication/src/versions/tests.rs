@@ -151,8 +151,8 @@ proptest! {
         operations_max in 0usize..20,
     ) {
         let mut versions = with(&commits);
-        let retention = Retention { age: Duration::from_micros(age), operations_max, snapshot_age_max: Duration::ZERO };
-        versions.collect(retention, at(resolved), Timestamp::MAX, usize::MAX);
+        let retention = Retention { age: Duration::from_micros(age), operations_max };
+        versions.collect(retention, at(resolved), usize::MAX);
         versions.validate();
         prop_assert!(versions.low_watermark() <= at(resolved));
         let kept: usize = versions.commits(versions.low_watermark(), Timestamp::MAX).unwrap().map(|commit| commit.writes.len()).sum();

@@ -49,8 +49,7 @@ impl StoreNode {
         host: Host,
         clock_offset_micros: i64,
     ) -> StoreNode {
-        let retention =
-            Retention { age: Duration::from_secs(3), operations_max: 60, snapshot_age_max: Duration::from_secs(2) };
+        let retention = Retention { age: Duration::from_secs(3), operations_max: 60 };
         let settings = ReplicaSettings { id, group, extent, origin, store: STORE, boot: Boot(1), retention, broken };
         let replica = Replica::new(settings.clone());
         StoreNode {

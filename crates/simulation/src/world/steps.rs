@@ -31,7 +31,6 @@ impl Step {
             Ask::Open
             | Ask::Begin
             | Ask::Close { .. }
-            | Ask::CloseList { .. }
             | Ask::Resolved { .. }
             | Ask::ReadAt { .. }
             | Ask::Changes { .. }

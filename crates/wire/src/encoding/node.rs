@@ -7,8 +7,8 @@ use iolite_values::{ClientId, CoordinatorId, Counter, Timestamp, TransactionId};
 use crate::DecodeError;
 use crate::generated::proto;
 use crate::node::{
-    Ballot, ClosedList, Effect, Epoch, Life, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, Registered,
-    ShardId, Split, Term, View, Vote,
+    Ballot, Effect, Epoch, Life, Outcome, Proposal, ProposalId, RecordPart, RecordedEntry, Registered, ShardId, Split,
+    Term, View, Vote,
 };
 use crate::session::{attempt, earlier_attempts};
 
@@ -72,16 +72,8 @@ impl Writer {
             number: part.number,
             parts: part.parts,
             entries: part.entries.iter().map(|entry| self.entry(entry)).collect(),
-            closed_lists: part.closed_lists.iter().map(|list| self.closed_list(list)).collect(),
             terms: part.terms.iter().map(write_term).collect(),
             split: part.split.as_ref().map(Split::to_proto),
-        }
-    }
-
-    pub(crate) fn closed_list(&mut self, list: &ClosedList) -> proto::ClosedList {
-        proto::ClosedList {
-            through: list.through.as_u64(),
-            may_commit: list.may_commit.iter().map(|id| self.proposal_id(*id)).collect(),
         }
     }
 }
@@ -150,7 +142,6 @@ impl Reader {
     pub(crate) fn record_part(&mut self, part: proto::RecordPart) -> Result<RecordPart, DecodeError> {
         let entries = part.entries.into_iter().map(|entry| self.entry(entry));
         let entries = entries.collect::<Result<_, _>>()?;
-        let closed_lists = part.closed_lists.iter().map(|list| self.closed_list(list));
         let terms = part.terms.iter().map(read_term).collect::<Result<Vec<_>, _>>()?;
         if !terms.is_sorted_by(|a, b| a.coordinator < b.coordinator) {
             return Err(DecodeError::malformed("terms are in the order of the coordinators, each once"));
@@ -162,18 +153,9 @@ impl Reader {
             number: part.number,
             parts: part.parts,
             entries,
-            closed_lists: closed_lists.collect::<Result<_, _>>()?,
             terms,
             split: part.split.map(Split::from_proto).transpose()?,
         })
-    }
-
-    pub(crate) fn closed_list(&mut self, list: &proto::ClosedList) -> Result<ClosedList, DecodeError> {
-        let may_commit = list.may_commit.iter().map(|id| self.proposal_id(id)).collect::<Result<Vec<_>, _>>()?;
-        if !may_commit.is_sorted_by(|a, b| a < b) {
-            return Err(DecodeError::malformed("the proposals of a list are in order, each once"));
-        }
-        Ok(ClosedList { through: Timestamp::from_u64(list.through), may_commit })
     }
 }
 

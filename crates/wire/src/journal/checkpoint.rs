@@ -55,8 +55,6 @@ pub struct CheckpointCommit {
 pub struct CheckpointClient {
     pub client: ClientId,
     pub acknowledged: Counter,
-    /// The first and the last of ranges at or below it whose outcome was never here, in order.
-    pub unseen: Vec<(Counter, Counter)>,
     /// What became of its transactions after `acknowledged`.
     pub completions: BTreeMap<Counter, Completion>,
 }

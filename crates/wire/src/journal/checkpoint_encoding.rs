@@ -165,7 +165,6 @@ fn write_client(client: &CheckpointClient, writer: &mut Writer) -> proto::Checkp
     proto::CheckpointClient {
         client: client.client.0.to_bytes().to_vec(),
         acknowledged: client.acknowledged.0,
-        unseen: client.unseen.iter().flat_map(|(first, last)| [first.0, last.0]).collect(),
         completions: completions.map(|(counter, completion)| write_completion(*counter, completion, writer)).collect(),
     }
 }
@@ -180,24 +179,7 @@ fn read_client(client: proto::CheckpointClient, reader: &mut Reader) -> Result<C
         completions.insert(counter, read_completion(&completion, reader)?);
     }
     let acknowledged = Counter(client.acknowledged);
-    let unseen = read_unseen(&client.unseen, acknowledged)?;
-    Ok(CheckpointClient { client: ClientId(identity(&client.client)?), acknowledged, unseen, completions })
-}
-
-fn read_unseen(numbers: &[u64], acknowledged: Counter) -> Result<Vec<(Counter, Counter)>, DecodeError> {
-    let (pairs, rest) = numbers.as_chunks::<2>();
-    // Ranges that touch would be one.
-    let follows = |pair: &[[u64; 2]]| pair[0][1] < pair[1][0] && pair[0][1] + 1 < pair[1][0];
-    let are_in_order = pairs.iter().all(|[first, last]| first <= last) && pairs.windows(2).all(follows);
-    let highest = pairs.last().map_or(0, |[_, last]| *last);
-    if !rest.is_empty()
-        || !are_in_order
-        || highest > acknowledged.0
-        || pairs.first().is_some_and(|[first, _]| *first == 0)
-    {
-        return Err(DecodeError::malformed("ranges of acknowledged counters are in order and apart"));
-    }
-    Ok(pairs.iter().map(|[first, last]| (Counter(*first), Counter(*last))).collect())
+    Ok(CheckpointClient { client: ClientId(identity(&client.client)?), acknowledged, completions })
 }
 
 fn write_completion(counter: Counter, completion: &Completion, writer: &mut Writer) -> proto::Completion {

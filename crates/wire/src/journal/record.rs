@@ -9,7 +9,7 @@ use crate::limits::JOURNAL_RECORD;
 use crate::session::{attempt, earlier_attempts};
 use crate::{DecodeError, EncodeError, frame};
 
-use crate::node::{ClosedList, Configuration, RecordPart, RecordedEntry, Registered, Split, View};
+use crate::node::{Configuration, RecordPart, RecordedEntry, Registered, Split, View};
 
 use super::check_version;
 use super::since::{of_commit, of_entry, of_writes};
@@ -34,7 +34,8 @@ pub enum JournalRecord {
     /// A part of the record with which the replica goes on, in the part's view. It counts when all parts are there.
     Master(RecordPart),
     /// Only these can commit at or below its timestamp.
-    ClosedList(ClosedList),
+    /// What releases before wrote, and nothing rests on any more: read, and not written.
+    Superseded,
     /// Everything that committed at or below this is here.
     Complete(Timestamp),
     /// A part of the state that the replica got from another one. It counts when the last is there.
@@ -101,7 +102,7 @@ impl JournalRecord {
             JournalRecord::Term(term) => Field::Term(parts::write_term(term)),
             JournalRecord::Joined(view) => Field::Joined(parts::write_view(*view)),
             JournalRecord::Master(part) => Field::Master(writer.record_part(part)),
-            JournalRecord::ClosedList(list) => Field::ClosedList(writer.closed_list(list)),
+            JournalRecord::Superseded => Field::Superseded(Vec::new()),
             JournalRecord::Complete(through) => Field::Complete(through.as_u64()),
             JournalRecord::Snapshot(part) => Field::Snapshot(proto::SnapshotPart {
                 complete: part.complete.as_u64(),
@@ -131,7 +132,7 @@ impl JournalRecord {
             JournalRecord::Master(part) => part.entries.iter().map(of_entry).max().unwrap_or(2),
             JournalRecord::Term(_)
             | JournalRecord::Joined(_)
-            | JournalRecord::ClosedList(_)
+            | JournalRecord::Superseded
             | JournalRecord::Complete(_)
             | JournalRecord::Snapshot(_)
             | JournalRecord::Configured(_)
@@ -153,7 +154,7 @@ impl JournalRecord {
             Field::Term(term) => JournalRecord::Term(parts::read_term(&term)?),
             Field::Joined(view) => JournalRecord::Joined(parts::read_view(&view)),
             Field::Master(part) => JournalRecord::Master(reader.record_part(part)?),
-            Field::ClosedList(list) => JournalRecord::ClosedList(reader.closed_list(&list)?),
+            Field::Superseded(_) => JournalRecord::Superseded,
             Field::Complete(through) => JournalRecord::Complete(Timestamp::from_u64(through)),
             Field::Snapshot(part) => JournalRecord::Snapshot(SnapshotPart {
                 complete: Timestamp::from_u64(part.complete),

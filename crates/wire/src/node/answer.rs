@@ -54,8 +54,6 @@ pub enum Answer {
     Stirred {
         at: Timestamp,
     },
-    /// The list is recorded.
-    Listed,
     Read(Result<Piece, TooOld>),
     Changes(Result<Changed, TooOld>),
     /// Not everything at or below what was asked for has reached this replica.

@@ -87,7 +87,6 @@ fn write(answer: &Answer, of_frame: View, writer: &mut Writer) -> Field {
         Answer::Closed(Ok(closed)) => Field::Closed(closed_encoding::write(closed, writer)),
         Answer::Closed(Err(too_old)) => Field::ClosedTooOld(too_old.low_watermark.as_u64()),
         Answer::Stirred { at } => Field::Stirred(at.as_u64()),
-        Answer::Listed => Field::Listed(true),
         Answer::Read(Ok(piece)) => Field::Read(write_piece(piece, writer)),
         Answer::Read(Err(too_old)) => Field::ReadTooOld(too_old.low_watermark.as_u64()),
         Answer::Changes(Ok(Changed { through, commits })) => {
@@ -137,7 +136,6 @@ fn read(answer: Field, of_frame: View, reader: &mut Reader) -> Result<Answer, De
         Field::Closed(closed) => Answer::Closed(Ok(closed_encoding::read(closed, reader)?)),
         Field::ClosedTooOld(low_watermark) => Answer::Closed(Err(too_old(low_watermark))),
         Field::Stirred(at) => Answer::Stirred { at: Timestamp::from_u64(at) },
-        Field::Listed(listed) => only_true(listed).map(|()| Answer::Listed)?,
         Field::Read(own) => Answer::Read(Ok(read_piece(own, reader)?)),
         Field::ReadTooOld(low_watermark) => Answer::Read(Err(too_old(low_watermark))),
         Field::Changes(changes) => {

@@ -54,8 +54,6 @@ pub enum Ask {
         settled: Timestamp,
         detail: Detail,
     },
-    /// Makes it known to the group that only these can commit at or below `through`.
-    CloseList { view: View, through: Timestamp, may_commit: Arc<[ProposalId]> },
     /// Everything that committed in (from, through]. Is not answered.
     Resolved { from: Timestamp, through: Timestamp, commits: Arc<[ProposalId]> },
     /// The rows of an interest at a resolved timestamp: so far as the limit allows, and as `looks` rows of the table were looked at, answers or not.

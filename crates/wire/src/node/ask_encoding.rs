@@ -85,10 +85,6 @@ fn write(ask: &Ask, of_frame: View, writer: &mut Writer) -> Field {
         Ask::Close { through, cursor, settled, detail } => {
             Field::Close(write_close([*through, *cursor, *settled], *detail, writer))
         }
-        Ask::CloseList { view, through, may_commit } => {
-            let view = parts::write_view_beside(*view, of_frame);
-            Field::CloseList(write_close_list(view, *through, may_commit, writer))
-        }
         Ask::Resolved { from, through, commits } => Field::Resolved(write_resolved([*from, *through], commits, writer)),
         Ask::ReadAt { interest, at, limit, looks } => Field::ReadAt(proto::AskReadAt {
             interest: Some(writer.interest(interest)),
@@ -126,17 +122,6 @@ fn write_close(times: [Timestamp; 3], detail: Detail, writer: &mut Writer) -> pr
         whole: detail != Detail::Names,
         followed: detail == Detail::Followed,
     }
-}
-
-fn write_close_list(
-    view: Option<proto::View>,
-    through: Timestamp,
-    may_commit: &[ProposalId],
-    writer: &mut Writer,
-) -> proto::AskCloseList {
-    let through = writer.timestamp(through);
-    let may_commit = writer.all_listed(may_commit);
-    proto::AskCloseList { view, through_near: through.near, through: through.full, may_commit }
 }
 
 fn write_resolved(times: [Timestamp; 2], commits: &[ProposalId], writer: &mut Writer) -> proto::AskResolved {
@@ -177,11 +162,6 @@ fn read(ask: Field, of_frame: View, reader: &mut Reader) -> Result<Ask, DecodeEr
             Ask::Outcome { id, outcome: parts::read_outcome(own.committed), proposal }
         }
         Field::Close(own) => read_close(&own, reader)?,
-        Field::CloseList(own) => {
-            let view = parts::read_view_beside(own.view.as_ref(), of_frame);
-            let through = reader.timestamp(own.through_near, own.through)?;
-            Ask::CloseList { view, through, may_commit: reader.all_listed(own.may_commit)?.into() }
-        }
         Field::Resolved(own) => {
             let from = reader.timestamp(own.from_near, own.from)?;
             let through = reader.timestamp(own.through_near, own.through)?;

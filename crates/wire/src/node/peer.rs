@@ -2,7 +2,7 @@
 
 use iolite_values::{StoreIncarnation, Timestamp};
 
-use super::{Boot, Configuration, Epoch, ProposalId, RecordedEntry, Registered, ReplicaId, ShardId, Split, View};
+use super::{Boot, Configuration, Epoch, RecordedEntry, Registered, ReplicaId, ShardId, Split, View};
 use crate::journal::Completed;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,6 @@ pub struct RecordPart {
     pub number: u32,
     pub parts: u32,
     pub entries: Vec<RecordedEntry>,
-    pub closed_lists: Vec<ClosedList>,
     /// In the order of the coordinators, each once.
     pub terms: Vec<Registered>,
     /// In a master record: how the shard ends, if the leader knew it. Its view lets nothing new in.
@@ -114,17 +113,8 @@ impl RecordPart {
             number: 0,
             parts: 1,
             entries: Vec::new(),
-            closed_lists: Vec::new(),
             terms: Vec::new(),
             split: None,
         }
     }
-}
-
-/// Only these can commit at or below `through`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClosedList {
-    pub through: Timestamp,
-    /// In order, each once.
-    pub may_commit: Vec<ProposalId>,
 }

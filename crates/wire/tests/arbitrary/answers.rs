@@ -139,14 +139,7 @@ fn report() -> BoxedStrategy<Report> {
 
 fn answer() -> BoxedStrategy<Answer> {
     let too_old = || timestamp().prop_map(|low_watermark| TooOld { low_watermark });
-    let plain = [
-        Answer::Begun,
-        Answer::Unknown,
-        Answer::Listed,
-        Answer::Valid(Ok(())),
-        Answer::Acknowledged,
-        Answer::WrongStore,
-    ];
+    let plain = [Answer::Begun, Answer::Unknown, Answer::Valid(Ok(())), Answer::Acknowledged, Answer::WrongStore];
     prop_oneof![
         2 => prop::sample::select(plain.to_vec()),
         1 => (any::<u32>(), timestamp(), timestamp())

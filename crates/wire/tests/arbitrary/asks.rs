@@ -60,11 +60,6 @@ fn about_the_feed() -> BoxedStrategy<Ask> {
             settled,
             detail
         }),
-        (view(), timestamp(), names()).prop_map(|(view, through, may_commit)| Ask::CloseList {
-            view,
-            through,
-            may_commit: may_commit.into()
-        }),
         (timestamp(), timestamp(), names()).prop_map(|(from, through, commits)| Ask::Resolved {
             from,
             through,
@@ -106,7 +101,7 @@ pub fn to_replica() -> BoxedStrategy<ToReplica> {
     parts
         .prop_map(|(from, term, id, store, shard, view, ask, is_of_view)| {
             // What is of a view is nearly always of that of the frame.
-            let own = if let Ask::Finalise { view, .. } | Ask::CloseList { view, .. } = &ask
+            let own = if let Ask::Finalise { view, .. } = &ask
                 && is_of_view
             {
                 *view

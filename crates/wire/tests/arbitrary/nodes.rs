@@ -1,12 +1,11 @@
 //! Anything that replicas write down of what they say to each other.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use iolite_values::{CoordinatorId, Level, TableId};
 use iolite_wire::journal::SnapshotPart;
 use iolite_wire::node::{
-    Ballot, ClosedList, Configuration, Drained, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
+    Ballot, Configuration, Drained, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
     RecordedEntry, Registered, ReplicaId, ShardId, Split, Term, View, Vote,
 };
 use proptest::collection::{btree_set, vec};
@@ -63,31 +62,16 @@ pub fn view() -> impl Strategy<Value = View> {
     (any::<u32>(), any::<u32>()).prop_map(|(epoch, number)| View { epoch: Epoch(epoch), number })
 }
 
-pub fn closed_list() -> impl Strategy<Value = ClosedList> {
-    (timestamp(), btree_set(id(), 0..4))
-        .prop_map(|(through, ids): (_, BTreeSet<_>)| ClosedList { through, may_commit: ids.into_iter().collect() })
-}
-
 pub fn record_part() -> BoxedStrategy<RecordPart> {
     let numbers = (any::<u32>(), any::<u32>());
-    (
-        view(),
-        timestamp(),
-        timestamp(),
-        numbers,
-        vec(entry(), 0..3),
-        vec(closed_list(), 0..2),
-        terms(),
-        option::of(split()),
-    )
-        .prop_map(|(view, complete, barrier, (number, parts), entries, closed_lists, terms, split)| RecordPart {
+    (view(), timestamp(), timestamp(), numbers, vec(entry(), 0..3), terms(), option::of(split()))
+        .prop_map(|(view, complete, barrier, (number, parts), entries, terms, split)| RecordPart {
             view,
             complete,
             barrier,
             number,
             parts,
             entries,
-            closed_lists,
             terms,
             split,
         })

@@ -1,6 +1,6 @@
 //! Any record of the journal, of a checkpoint and of a client's storage.
 
-use iolite_values::{ClientId, Counter, SchemaHash, StoreIncarnation, TransactionId};
+use iolite_values::{ClientId, SchemaHash, StoreIncarnation, TransactionId};
 use iolite_wire::client_storage::{
     EndedAs, MutationStatus, StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow,
 };
@@ -44,7 +44,7 @@ pub fn journal_record() -> BoxedStrategy<JournalRecord> {
         nodes::term().prop_map(JournalRecord::Term),
         nodes::view().prop_map(JournalRecord::Joined),
         nodes::record_part().prop_map(JournalRecord::Master),
-        nodes::closed_list().prop_map(JournalRecord::ClosedList),
+        Just(JournalRecord::Superseded),
         timestamp().prop_map(JournalRecord::Complete),
         nodes::snapshot_part().prop_map(JournalRecord::Snapshot),
         nodes::configuration().prop_map(JournalRecord::Configured),
@@ -81,10 +81,10 @@ fn checkpoint_client() -> impl Strategy<Value = CheckpointClient> {
     let completion =
         (attempt(), timestamp(), settled).prop_map(|(attempt, at, settled)| Completion { attempt, at, settled });
     let completions = vec((counter(), completion), 0..4).prop_map(|each| each.into_iter().collect());
-    (client(), counter(), completions, 0_u64..4).prop_map(|(client, acknowledged, completions, ranges)| {
-        let unseen = (0..ranges).map(|range| (Counter(range * 10 + 1), Counter(range * 10 + 8)));
-        let unseen = unseen.filter(|(_, last)| *last <= acknowledged).collect();
-        CheckpointClient { client, acknowledged, unseen, completions }
+    (client(), counter(), completions).prop_map(|(client, acknowledged, completions)| CheckpointClient {
+        client,
+        acknowledged,
+        completions,
     })
 }
 

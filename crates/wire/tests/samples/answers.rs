@@ -141,7 +141,6 @@ pub fn all() -> Samples {
         Answer::TooOld { low_watermark: time(2) },
         Answer::Closed(Err(too_old)),
         Answer::Stirred { at: time(8) },
-        Answer::Listed,
         Answer::Read(Err(too_old)),
         Answer::Changes(Err(too_old)),
         Answer::Behind { complete: time(3) },

@@ -71,10 +71,6 @@ fn about_the_feed() -> Samples {
         ("ask_close", "for names, for everything, and to be told of more", {
             sample([Detail::Names, Detail::Whole, Detail::Followed].map(close))
         }),
-        ("ask_close_list", "in the view of the frame, and in another", {
-            let list = |view| Ask::CloseList { view, through, may_commit: names().into() };
-            sample([view(), View::default()].map(list))
-        }),
         ("ask_resolved", "a commit, and none", {
             let resolved = |commits: &[ProposalId]| Ask::Resolved { from: cursor, through, commits: commits.into() };
             sample([&[id(5)][..], &[]].map(resolved))

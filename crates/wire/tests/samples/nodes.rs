@@ -5,7 +5,7 @@ use std::sync::Arc;
 use iolite_values::{Attempt, CoordinatorId, Element, Level, Read, Timestamp};
 use iolite_wire::journal::{CheckpointChunk, CheckpointMeta, JournalRecord, SnapshotPart};
 use iolite_wire::node::{
-    Ballot, ClosedList, Configuration, Drained, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
+    Ballot, Configuration, Drained, Effect, Epoch, Group, Life, Outcome, Proposal, ProposalId, RecordPart,
     RecordedEntry, Registered, ReplicaId, ShardId, Split, Term, View, Vote,
 };
 
@@ -43,10 +43,6 @@ pub fn view() -> View {
     View { epoch: Epoch(3), number: 4 }
 }
 
-fn list() -> ClosedList {
-    ClosedList { through: time(9), may_commit: vec![id(5), id(6)] }
-}
-
 fn term() -> Registered {
     Registered { coordinator: CoordinatorId::new(9).expect("small"), term: Term(2), life: Life(u64::MAX) }
 }
@@ -70,17 +66,7 @@ pub fn drained() -> Drained {
 
 pub fn part(entries: Vec<RecordedEntry>) -> RecordPart {
     let (view, complete, barrier) = (view(), time(1), time(2));
-    RecordPart {
-        view,
-        complete,
-        barrier,
-        number: 1,
-        parts: 3,
-        entries,
-        closed_lists: vec![list()],
-        terms: vec![term()],
-        split: Some(split()),
-    }
+    RecordPart { view, complete, barrier, number: 1, parts: 3, entries, terms: vec![term()], split: Some(split()) }
 }
 
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
@@ -110,7 +96,6 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("view", "a view was joined", records(vec![JournalRecord::Joined(view())])),
         ("record_part", "a part of a master record", records(vec![JournalRecord::Master(part)])),
         ("coordinator_term", "a life of a coordinator", records(vec![term.clone()])),
-        ("closed_list", "two that may commit", records(vec![JournalRecord::ClosedList(list())])),
         ("snapshot_part", "the last part of a state", records(vec![JournalRecord::Snapshot(snapshot)])),
         ("shard_configuration", "of the first epoch, and of a later one", {
             records([Configuration::first(group()), configuration()].map(JournalRecord::Configured).into())

@@ -25,7 +25,6 @@ const MEMORY_GROWS_MAX: usize = 64 << 20;
 fn golden() -> Vec<Vec<u8>> {
     let pages = [
         include_str!("../../../../crates/wire/golden/ask_close.hex"),
-        include_str!("../../../../crates/wire/golden/ask_close_list.hex"),
         include_str!("../../../../crates/wire/golden/ask_prepare.hex"),
         include_str!("../../../../crates/wire/golden/ask_finalise.hex"),
         include_str!("../../../../crates/wire/golden/ask_outcome.hex"),
@@ -72,8 +71,6 @@ fn absurd_asks() -> Vec<Ask> {
         Ask::Outcome { id, outcome: Outcome::Aborted, proposal: None },
         Ask::Close { through: end, cursor: end, settled: end, detail: Detail::Whole },
         Ask::Close { through: end, cursor: Timestamp::ZERO, settled: end, detail: Detail::Names },
-        Ask::CloseList { view, through: end, may_commit: [id].into() },
-        Ask::CloseList { view, through: end, may_commit: [].into() },
         Ask::Resolved { from: Timestamp::ZERO, through: end, commits: [].into() },
         Ask::Resolved { from: end, through: end, commits: [id].into() },
         Ask::ReadAt { interest: everything.clone(), at: end, limit: ReadLimit::NONE, looks: usize::MAX },

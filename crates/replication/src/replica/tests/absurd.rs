@@ -7,8 +7,8 @@ use super::bench::{STORE, add, at, close, settings};
 use super::group::{Trio, id_of, prepare};
 use crate::journal::Completed;
 use crate::node::{
-    Ask, Ballot, BetweenReplicas, Boot, ClosedList, Configuration, Drained, Epoch, Group, Life, MessageId, Outcome,
-    Peer, RecordPart, RecordedEntry, ReplicaId, ShardId, StateChunk, Term, ToReplica, View, Vote,
+    Ask, Ballot, BetweenReplicas, Boot, Configuration, Drained, Epoch, Group, Life, MessageId, Outcome, Peer,
+    RecordPart, RecordedEntry, ReplicaId, ShardId, StateChunk, Term, ToReplica, View, Vote,
 };
 use crate::replica::{
     DECIDED_LEAD_MAX, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings, TERMS_AHEAD_MAX, VIEWS_AHEAD_MAX,
@@ -47,7 +47,6 @@ fn what_is_called_decided_in_a_far_future_does_nothing() {
         Ask::Finalise { id, view, ballot: Ballot::FIRST, vote: Vote::Ok, proposal: None },
         Ask::Poll { id, ballot: Ballot { number: 1, ..Ballot::FIRST } },
         Ask::Outcome { id, outcome: Outcome::Committed, proposal: None },
-        Ask::CloseList { view, through: far, may_commit: [id].into() },
         Ask::Resolved { from: Timestamp::ZERO, through: far, commits: [].into() },
     ];
     let count = asks.len() as u64;
@@ -56,8 +55,8 @@ fn what_is_called_decided_in_a_far_future_does_nothing() {
     }
     assert_eq!(trio.replicas[0].figures().absurd, count);
     assert_eq!((trio.replicas[0].complete(), trio.replicas[0].record_len()), (Timestamp::ZERO, 0));
-    let held = Ask::CloseList { view, through: at(7), may_commit: [].into() };
-    assert!(is_answered(&mut trio, 1, 0, held), "what is not far is taken");
+    let near = Ask::Poll { id: id_of(&transaction, at(7)), ballot: Ballot { number: 1, ..Ballot::FIRST } };
+    assert!(is_answered(&mut trio, 1, 0, near), "what is not far is taken");
     trio.commit(&[0, 1, 2], &transaction, at(9));
 }
 
@@ -170,13 +169,11 @@ fn nothing_that_one_replica_says_holds_a_time_that_is_far_ahead() {
         outcome: None,
     };
     let committed = RecordedEntry { finalised: None, outcome: Some(Outcome::Committed), ..entry.clone() };
-    let list = ClosedList { through: far, may_commit: [].into() };
     let parts = [
         RecordPart { complete: far, ..RecordPart::empty(view) },
         RecordPart { barrier: far, ..RecordPart::empty(view) },
         RecordPart { entries: vec![entry], ..RecordPart::empty(view) },
         RecordPart { entries: vec![committed], ..RecordPart::empty(view) },
-        RecordPart { closed_lists: vec![list], ..RecordPart::empty(view) },
     ];
     let drained = |complete, barrier| Peer::Drained(Drained { view, complete, barrier, terms: Vec::new() });
     let commit = committed_at(far);

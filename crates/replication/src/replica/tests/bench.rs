@@ -48,11 +48,7 @@ pub enum Prepared {
 }
 
 pub fn settings(boot: u64) -> ReplicaSettings {
-    let retention = Retention {
-        age: Duration::from_secs(1),
-        operations_max: 100_000,
-        snapshot_age_max: Duration::from_millis(100),
-    };
+    let retention = Retention { age: Duration::from_secs(1), operations_max: 100_000 };
     ReplicaSettings::alone(STORE, Boot(boot), retention)
 }
 
@@ -69,15 +65,7 @@ impl Bench {
     /// No more than so many, however young they are.
     pub fn keeping(operations_max: usize) -> Bench {
         let mut bench = Bench::new();
-        let retention = &mut bench.replica.settings.retention;
-        *retention = Retention { operations_max, snapshot_age_max: Duration::ZERO, ..*retention };
-        bench
-    }
-
-    /// Whose proposals may have read at the beginning of time.
-    pub fn of_any_past() -> Bench {
-        let mut bench = Bench::new();
-        bench.replica.settings.retention.snapshot_age_max = Duration::MAX;
+        bench.replica.settings.retention.operations_max = operations_max;
         bench
     }
 

@@ -165,8 +165,10 @@ fn a_state_that_came_so_slowly_that_history_was_forgotten_meanwhile_is_asked_for
     }
     let chunk = trio.take_said();
     trio.now.instant = trio.now.instant + STATE_HELD_FOR + Duration::from_millis(1);
+    let later = commit_one_without_the_third(&mut trio, 3_000, &add(3, 1));
+    trio.resolve(&[0, 1], at(20), at(4_500), &[later]);
     collect(&mut trio, [0, 1]);
-    assert!(trio.replicas[0].low_watermark() > at(2), "it is forgotten");
+    assert!(trio.replicas[0].low_watermark() > at(20), "it is forgotten");
     for message in chunk {
         trio.replicas[message.to.0 as usize].handle(trio.now, ReplicaInput::FromPeer(message));
     }
@@ -176,7 +178,7 @@ fn a_state_that_came_so_slowly_that_history_was_forgotten_meanwhile_is_asked_for
         Timestamp::ZERO,
         "what it was given begins too late for what it is complete through"
     );
-    trio.resolve(&[2], at(20), at(5_000), &[]);
+    trio.resolve(&[2], at(4_500), at(5_000), &[]);
     trio.settle();
     assert_eq!(trio.complete(), [at(5_000); 3]);
     assert_eq!(value(&trio.replicas[2], 12), value(&trio.replicas[0], 12));

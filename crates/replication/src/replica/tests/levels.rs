@@ -12,7 +12,7 @@ fn late(level: Level) -> Transaction {
 
 /// With a write of row 1 that was reported.
 fn written() -> Bench {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&put(1, 1), at(10));
     bench
 }
@@ -39,7 +39,7 @@ fn nobody_stands_in_a_past_that_is_closed() {
 
 #[test]
 fn what_a_serializable_transaction_read_is_not_written_below_it() {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&late(Level::Serializable), at(5));
     assert_eq!(bench.prepare(&put(3, 1), at(4)), Prepared::Retry { above: at(5) });
     bench.commit(&put(3, 1), at(6));
@@ -68,7 +68,7 @@ fn the_first_to_commit_after_a_snapshot_wins() {
 
 #[test]
 fn what_commutes_is_no_conflict_after_a_snapshot() {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&add(1, 1), at(10));
     bench.commit(&Transaction { level: Level::Snapshot, ..add(2, 1) }, at(11));
     let put = put_at(Level::Snapshot, 3);
@@ -77,7 +77,7 @@ fn what_commutes_is_no_conflict_after_a_snapshot() {
 
 #[test]
 fn read_committed_puts_stand_where_their_timestamps_say() {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&put_at(Level::ReadCommitted, 1), at(10));
     bench.commit(&put_at(Level::ReadCommitted, 2), at(5));
     let row = bench.replica.versions().row(cell(1).table, &cell(1).row).expect("it was put").latest().clone();
@@ -93,14 +93,14 @@ fn a_read_committed_put_stands_above_a_strict_one() {
 
 #[test]
 fn a_strict_put_stands_above_a_read_committed_one() {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&put_at(Level::ReadCommitted, 1), at(10));
     assert_eq!(bench.prepare(&put(2, 1), at(5)), Prepared::Retry { above: at(10) });
 }
 
 #[test]
 fn what_a_strict_transaction_read_is_not_put_below_it_at_any_level() {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&reading(2, Timestamp::ZERO, vec![read(1)], vec![write(2, Operation::Add(1))]), at(5));
     assert_eq!(bench.prepare(&put_at(Level::ReadCommitted, 3), at(4)), Prepared::Retry { above: at(5) });
 }
@@ -108,7 +108,7 @@ fn what_a_strict_transaction_read_is_not_put_below_it_at_any_level() {
 /// Else a merge would give up a read committed put that was reported.
 #[test]
 fn a_replica_that_came_back_knows_the_levels_of_what_committed() {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&put_at(Level::ReadCommitted, 1), at(10));
     bench.replica.begin_checkpoint();
     let chunks: Vec<_> = std::iter::from_fn(|| bench.replica.next_chunk(1 << 20)).collect();

@@ -33,7 +33,7 @@ fn an_outcome_survives_a_restart_until_it_is_acknowledged() {
 
 #[test]
 fn nothing_commits_below_a_read_after_a_restart_either() {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&reading(1, Timestamp::ZERO, vec![read(1)], Vec::new()), at(5));
     let records = bench.records.clone();
     bench.restart(&[], &records);
@@ -42,7 +42,7 @@ fn nothing_commits_below_a_read_after_a_restart_either() {
 
 #[test]
 fn nor_after_one_that_begins_with_a_checkpoint() {
-    let mut bench = Bench::of_any_past();
+    let mut bench = Bench::new();
     bench.commit(&reading(1, Timestamp::ZERO, vec![read(1)], Vec::new()), at(5));
     bench.replica.begin_checkpoint();
     let chunks: Vec<Vec<u8>> = std::iter::from_fn(|| bench.replica.next_chunk(1)).collect();

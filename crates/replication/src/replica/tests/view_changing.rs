@@ -6,7 +6,7 @@ use iolite_values::{Level, Operation, Timestamp, Value};
 
 use super::bench::{add, at, blind, put, read, reading, write};
 use super::group::{Trio, id_of, prepare};
-use crate::node::{Answer, Ask, Ballot, Detail, Epoch, Outcome, Peer, ProposalId, View, Vote};
+use crate::node::{Answer, Ask, Ballot, Detail, Epoch, Outcome, Peer, View, Vote};
 use crate::replica::view_change::{
     PART_BYTES_MAX, VIEW_CHANGE_LASTS_MAX, VIEW_CHANGE_PATIENCE, VIEW_CHANGE_PATIENCE_MAX,
 };
@@ -123,20 +123,6 @@ fn an_outcome_that_one_knows_is_known_to_all() {
         assert_eq!(voted.outcome, Some(Outcome::Committed));
         assert!(trio.replicas[replica].versions().has_commit_at(at(5)));
     }
-}
-
-/// Simulated seed 57 of one shard of five: a merge let the first proposal stand, and the transaction took effect twice.
-#[test]
-fn another_proposal_of_a_transaction_that_committed_is_refused() {
-    let mut trio = Trio::new();
-    let transaction = add(1, 1);
-    trio.prepare(&[1, 2], &transaction, at(5));
-    let Ask::Prepare { proposal, .. } = prepare(&transaction, at(9)) else { panic!("it is a Prepare") };
-    let (id, outcome) = (id_of(&transaction, at(9)), Outcome::Committed);
-    trio.ask(2, Ask::Outcome { id, outcome, proposal: Some(proposal) });
-    begin(&mut trio, 1);
-    trio.settle_without(Some(0));
-    assert_eq!(votes(&mut trio, &[1, 2], &transaction, at(5)), [Vote::No, Vote::No]);
 }
 
 #[test]
@@ -288,48 +274,4 @@ fn a_long_record_goes_in_parts() {
     assert_eq!((sent, begun), (Some(5), Some(5)));
     let last = blind(5, vec![write(5, Operation::Put(large))]);
     assert_eq!(votes(&mut trio, &[0, 1], &last, at(5)), [Vote::Ok, Vote::Ok]);
-}
-
-/// Who asks may hear of the view from nobody else: nothing else may be asked of the shard.
-#[test]
-fn a_list_of_an_earlier_view_is_not_recorded_and_answered() {
-    let mut trio = Trio::new();
-    let view = trio.replicas[0].view();
-    begin(&mut trio, 0);
-    trio.settle_without(Some(2));
-    assert_ne!(trio.replicas[0].view(), view);
-    let list = Ask::CloseList { view, through: at(5), may_commit: [].into() };
-    assert_eq!(trio.ask(0, list), Some(Answer::Unknown));
-    assert!(trio.replicas[0].closed_lists.is_empty());
-}
-
-#[test]
-fn the_lists_of_a_record_go_in_parts_too() {
-    let mut trio = Trio::new();
-    let names: Vec<ProposalId> = (1..20_000).map(|counter| id_of(&put(counter, 1), at(counter))).collect();
-    let view = trio.replicas[0].view();
-    for through in 1..=5 {
-        let may_commit = names[through..].into();
-        trio.ask(0, Ask::CloseList { view, through: at(30_000 + through as u64), may_commit });
-    }
-    let lists = trio.replicas[0].closed_lists.clone();
-    assert_eq!(lists.len(), 5);
-    begin(&mut trio, 0);
-    trio.settle_without(Some(2));
-    let bytes = trio.said.iter().filter_map(|peer| match peer {
-        Peer::DoViewChange { part, .. } | Peer::StartView { part } => Some(part.closed_lists.len()),
-        _ => None,
-    });
-    assert_eq!(bytes.max(), Some(1), "each of these is as much as a part");
-    for replica in [0, 1] {
-        assert_eq!(trio.replicas[replica].closed_lists, lists);
-        let settings = trio.replicas[replica].settings.clone();
-        let mut recovered = Replica::recover(settings.clone(), [[0u8; 0]; 0], &trio.records[replica]).unwrap();
-        assert_eq!(recovered.closed_lists, lists);
-        recovered.begin_checkpoint();
-        let chunks: Vec<_> = std::iter::from_fn(|| recovered.next_chunk(1)).collect();
-        let recovered = Replica::recover(settings, &chunks, [[0u8; 0]; 0]).unwrap();
-        assert_eq!(recovered.closed_lists, lists);
-        assert!(chunks.iter().all(|chunk| chunk.len() < 2 * PART_BYTES_MAX), "in chunks of a part each");
-    }
 }
