@@ -17,6 +17,7 @@ pub mod limits;
 mod local;
 mod reads;
 mod replica;
+mod scans;
 mod shards;
 mod tapir;
 mod versions;

@@ -81,6 +81,7 @@ pub use recover::RecoverError;
 use standing::Standing;
 pub use state_transfer::{STATE_CHUNK_BYTES_MAX, STATE_HELD_FOR};
 use terms::Terms;
+pub use validate::VALIDATION_LOOKS_MAX;
 pub use view_change::{
     PART_BYTES_MAX, VIEW_CHANGE_AGAIN_AFTER, VIEW_CHANGE_LASTS_MAX, VIEW_CHANGE_PATIENCE, VIEW_CHANGE_PATIENCE_MAX,
 };

@@ -90,6 +90,7 @@ fn the_page_of_all_limits_gives_them_too() {
         ("READ_LOOKS_MAX", limits::READ_LOOKS_MAX.to_string()),
         ("READ_BYTES_MAX", limits::READ_BYTES_MAX.to_string()),
         ("TURN_LOOKS_MAX", limits::TURN_LOOKS_MAX.to_string()),
+        ("VALIDATION_LOOKS_MAX", limits::VALIDATION_LOOKS_MAX.to_string()),
         ("WAITING_BYTES_MAX", limits::WAITING_BYTES_MAX.to_string()),
         ("ANSWER_BYTES_MAX", limits::ANSWER_BYTES_MAX.to_string()),
         ("STATE_CHUNK_BYTES_MAX", limits::STATE_CHUNK_BYTES_MAX.to_string()),

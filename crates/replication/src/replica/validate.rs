@@ -15,7 +15,11 @@ use super::clients::Known;
 use super::lists::Place;
 use crate::broken::Broken;
 use crate::node::{Objection, Proposal};
+use crate::scans::Scans;
 use crate::tapir::{are_in_order, conflict, conflict_as_figure_9};
+
+/// So often what was written since a transaction's snapshot is compared with the ranges and queries that it read. Then it runs again, on a later snapshot.
+pub const VALIDATION_LOOKS_MAX: usize = 1 << 18;
 
 impl Replica {
     /// Whether this replica votes OK, if its record can be written down.
@@ -92,12 +96,15 @@ impl Replica {
         if self.settings.broken == Broken::SkipReadValidation {
             return None;
         }
-        let changes = reads.iter().filter(|read| self.watches(read)).map(|read| {
-            match self.versions.last_change_of(read, snapshot, end) {
-                Ok(change) => change,
-                // Nobody can tell any more: run again on a snapshot of which it can be told.
-                Err(TooOld { low_watermark }) => Some(low_watermark.max(self.complete())),
-            }
+        let watched = || reads.iter().filter(|read| self.watches(read));
+        let of_rows = watched().map(|read| self.versions.last_change_of(read, snapshot, end));
+        let scans = Scans::of(watched());
+        let of_scans = (!scans.is_empty())
+            .then(|| self.versions.last_change_of_scans(&scans, snapshot, end, VALIDATION_LOOKS_MAX));
+        let changes = of_rows.chain(of_scans).map(|change| match change {
+            Ok(change) => change,
+            // Nobody can tell any more: run again on a snapshot of which it can be told.
+            Err(TooOld { low_watermark }) => Some(low_watermark.max(self.complete())),
         });
         changes.max().flatten()
     }

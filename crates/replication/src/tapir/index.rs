@@ -8,6 +8,7 @@ use std::sync::Arc;
 use iolite_values::{KeyRange, Read, RowKey, TableId, Timestamp, TransactionId};
 
 use crate::node::{Proposal, ProposalId};
+use crate::scans::rows_of_scans;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProposalIndex {
@@ -95,9 +96,12 @@ impl ProposalIndex {
         for read in reads {
             match read {
                 Read::Cell { cell, element: _ } => ids.extend(self.on_row(cell.table, &cell.row)),
-                Read::Range { table, range } => ids.extend(self.within(*table, range)),
-                Read::Query(query) => ids.extend(self.within(query.table, &query.row_keys())),
+                Read::Range { table, range } if range.is_of_one_row() => ids.extend(self.within(*table, range)),
+                Read::Range { .. } | Read::Query(_) => {}
             }
+        }
+        for (table, ranges) in rows_of_scans(reads.iter()) {
+            ranges.iter().for_each(|range| ids.extend(self.within(table, range)));
         }
         ids
     }

@@ -3,9 +3,10 @@
 use std::ops::Bound;
 
 use iolite_store::{Commit, TooOld};
-use iolite_values::{Interest, Read, Timestamp, disturbs, observes};
+use iolite_values::{Interest, Read, Timestamp, observes};
 
 use super::{Logged, Versions};
+use crate::scans::Scans;
 
 impl Versions {
     /// The commits in (after, through], oldest first.
@@ -47,7 +48,36 @@ impl Versions {
         Ok(self.commits(after, through)?.filter(concerns))
     }
 
-    /// The last commit above `snapshot` and below `end` that may have changed what `read` returned then.
+    /// The last commit above `snapshot` and below `end` that may have changed what any of these reads returned then. After `looks` comparisons the next commit is
+    /// taken to have done so: what is so far back is not worth the work, and whoever read it does so again.
+    ///
+    /// # Errors
+    /// [`TooOld`] when that is not known any more.
+    pub fn last_change_of_scans(
+        &self,
+        scans: &Scans,
+        snapshot: Timestamp,
+        end: Timestamp,
+        mut looks: usize,
+    ) -> Result<Option<Timestamp>, TooOld> {
+        if snapshot < self.low_watermark {
+            return Err(TooOld { low_watermark: self.low_watermark });
+        }
+        if end <= snapshot {
+            return Ok(None);
+        }
+        let between = (Bound::Excluded(snapshot), Bound::Excluded(end));
+        let mut newest_first = self.recent.range(between).rev();
+        let change = newest_first.find(|(_, logged)| {
+            let (are_disturbed, looked) = scans.are_disturbed_by(&logged.commit.writes);
+            let is_enough = looked > looks;
+            looks = looks.saturating_sub(looked);
+            are_disturbed || is_enough
+        });
+        Ok(change.map(|(at, _)| *at))
+    }
+
+    /// The last commit above `snapshot` and below `end` that may have changed what `read`, of one row, returned then. Others are scans.
     ///
     /// # Errors
     /// [`TooOld`] when that is not known any more.
@@ -70,17 +100,12 @@ impl Versions {
                     .find(|version| version.at < end && observes(read, version.write()))
                     .map(|version| version.at)
             }),
-            // What a query returned, and rows that were read one by one: a transaction may have thousands of them.
             Read::Range { table, range } if range.is_of_one_row() => {
                 let row = self.rows_in(*table, range).next();
                 let newest_first = row.into_iter().flat_map(|(_, row)| row.history_above(snapshot).rev());
                 newest_first.map(|version| version.at).find(|at| *at < end)
             }
-            Read::Range { .. } | Read::Query(_) => {
-                let between = (Bound::Excluded(snapshot), Bound::Excluded(end));
-                let mut newest_first = self.recent.range(between).rev();
-                newest_first.find(|(_, logged)| disturbs(&logged.commit.writes, read)).map(|(at, _)| *at)
-            }
+            Read::Range { .. } | Read::Query(_) => None,
         };
         Ok(change)
     }

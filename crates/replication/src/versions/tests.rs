@@ -12,6 +12,7 @@ use iolite_values::{
 use proptest::prelude::*;
 
 use super::{Logged, Retention, Versions};
+use crate::scans::Scans;
 
 const TABLE: TableId = TableId(1);
 
@@ -139,7 +140,9 @@ proptest! {
         for read in &reads {
             let above = commits.iter().filter(|commit| commit.at > at(snapshot) && commit.at < at(end));
             let expected = above.filter(|commit| commit.writes.iter().any(|write| observes(read, write))).map(|commit| commit.at).max();
-            prop_assert_eq!(versions.last_change_of(read, at(snapshot), at(end)), Ok(expected));
+            let of_row = versions.last_change_of(read, at(snapshot), at(end)).unwrap();
+            let of_scan = versions.last_change_of_scans(&Scans::of([read].into_iter()), at(snapshot), at(end), usize::MAX).unwrap();
+            prop_assert_eq!(of_row.max(of_scan), expected);
         }
     }
 
@@ -194,6 +197,16 @@ fn a_read_of_the_recent_past_of_a_hot_cell_does_not_begin_at_its_beginning() {
         let state = row.at(at(100_000 - behind)).cell(ColumnId(2)).cloned();
         assert_eq!(state, Some(CellState::Counter(100_000 - i64::try_from(behind).unwrap())));
     }
+}
+
+#[test]
+fn what_was_written_since_is_compared_with_scans_so_often_and_the_next_is_a_conflict() {
+    let versions = hot(100);
+    let elsewhere = Read::Range { table: TABLE, range: KeyRange::all().from(&key(2)) };
+    let scans = Scans::of([&elsewhere].into_iter());
+    let last_change = |looks| versions.last_change_of_scans(&scans, at(0), Timestamp::MAX, looks).unwrap();
+    // Each costs one for the commit, and one for its write.
+    assert_eq!([200, 199, 100, 0].map(last_change), [None, Some(at(1)), Some(at(50)), Some(at(100))]);
 }
 
 mod answers;
