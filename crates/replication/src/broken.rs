@@ -21,7 +21,7 @@ pub enum Broken {
     ValidateAsFigure9,
     /// A FINALIZE of an earlier view is obeyed (flaw 6).
     FinaliseWithoutView,
-    /// A write is accepted above a prepared transaction that reads what it writes, as in Figure 9; a merge that validates again is then unsound (flaw 3).
+    /// A write is accepted above a prepared transaction that reads what it writes, as in Figure 9, and a merge validates again, which is then unsound (flaw 3).
     AcceptAboveReaders,
     /// ceil(3f / 2) + 1 equal votes decide at once, and a merge keeps what the text of the paper says (flaw 7).
     FastAsPublished,
