@@ -2,10 +2,12 @@
 //!
 //! Invariants:
 //! - segments are taken in order, and whole: one of which it has to be read first what came into queries holds up those behind it;
+//! - those that wait behind it are one: they are taken at once, and their rows read as of the end of all of them. So who is read for catches up;
+//! - what waits is bounded: past the bound nobody waits any longer for what the next one needs, and those who need it begin anew;
 //! - of a row it is judged when its segment is next, and when it is to be read, whether it has to be read: not again with each row that comes;
 //! - a change is told once to a session, however many of its interests include it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Now;
 use iolite_store::{Commit, ReadReply, Request, RequestId, Segment, TooOld};
@@ -18,22 +20,35 @@ use crate::routing::Touched;
 use crate::session::Open;
 use crate::store::Purpose;
 use crate::without::Without;
-use crate::{Gateway, SessionId, limits};
+use crate::{Gateway, SessionId, limits, size};
+
+/// What is said to who needs a row that is not read in time.
+const TOO_SLOW: &str = "the store is too slow to tell what queries answer: come back";
 
 /// The segments that are not taken yet.
 #[derive(Debug, Default)]
 pub struct Feed {
-    waiting: VecDeque<Stretch>,
+    /// The one that is taken next.
+    next: Option<Stretch>,
+    /// Those behind it, put together.
+    behind: Option<Behind>,
     /// How often it was judged of a row whether it has to be read.
     #[cfg(test)]
     pub judgements: usize,
+}
+
+/// Segments, and how much they hold.
+#[derive(Debug)]
+struct Behind {
+    segment: Segment,
+    bytes: usize,
 }
 
 /// A segment, and what was read for it.
 #[derive(Debug)]
 struct Stretch {
     segment: Segment,
-    /// Of the next one, what it does.
+    /// What it does.
     judged: Option<Judged>,
     /// As of its end.
     read: BTreeMap<Place, Row>,
@@ -52,27 +67,68 @@ struct Judged {
 
 impl Feed {
     pub fn clear(&mut self) {
-        self.waiting.clear();
+        (self.next, self.behind) = (None, None);
     }
 
     /// Up to where segments have come.
     fn end(&self) -> Option<Timestamp> {
-        self.waiting.back().map(|own| own.segment.to)
+        let behind = self.behind.as_ref().map(|own| own.segment.to);
+        behind.or(self.next.as_ref().map(|own| own.segment.to))
     }
 
     fn push(&mut self, segment: Segment) {
-        let (read, open, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        self.waiting.push_back(Stretch { segment, judged: None, read, open, failed });
+        match (&self.next, &mut self.behind) {
+            (None, _) => self.next = Some(Stretch::new(segment)),
+            (Some(_), None) => self.behind = Some(Behind::new(segment)),
+            (Some(_), Some(behind)) => behind.join(segment),
+        }
+    }
+
+    /// What is behind it is next then.
+    fn take_next(&mut self) -> Option<Stretch> {
+        let behind = self.behind.take().map(|own| Stretch::new(own.segment));
+        std::mem::replace(&mut self.next, behind)
+    }
+
+    /// How much waits behind the next one.
+    fn behind_bytes(&self) -> usize {
+        self.behind.as_ref().map_or(0, |own| own.bytes)
     }
 
     pub fn validate(&self, position: Timestamp) {
-        let mut at = position;
-        for own in &self.waiting {
-            assert_eq!(own.segment.from, at, "the segments that wait join");
-            at = own.segment.to;
-        }
-        assert!(self.waiting.front().is_none_or(|own| !own.open.is_empty()), "the feed waits for something");
+        let Some(next) = &self.next else {
+            return assert!(self.behind.is_none(), "what waits has something to wait for");
+        };
+        assert!(!next.open.is_empty(), "the feed waits for something");
+        assert_eq!(next.segment.from, position, "the next segment begins where the last one has ended");
+        let Some(behind) = &self.behind else { return };
+        assert_eq!(behind.segment.from, next.segment.to, "the segments that wait join");
+        assert_eq!(behind.bytes, bytes_of(&behind.segment), "what waits is counted");
     }
+}
+
+impl Behind {
+    fn new(segment: Segment) -> Behind {
+        Behind { bytes: bytes_of(&segment), segment }
+    }
+
+    /// Takes the one that comes next.
+    fn join(&mut self, segment: Segment) {
+        self.bytes += bytes_of(&segment);
+        self.segment.to = segment.to;
+        self.segment.commits.extend(segment.commits);
+    }
+}
+
+impl Stretch {
+    fn new(segment: Segment) -> Stretch {
+        let (read, open, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Stretch { segment, judged: None, read, open, failed }
+    }
+}
+
+fn bytes_of(segment: &Segment) -> usize {
+    segment.commits.iter().map(size::commit).sum()
 }
 
 impl Gateway {
@@ -83,19 +139,22 @@ impl Gateway {
         self.follow_feed(now);
     }
 
-    /// Takes the segments whose rows are read, and asks for those of the next one.
+    /// Takes the segments whose rows are read, or waited for no longer, and asks for those of the next one.
     pub(crate) fn follow_feed(&mut self, now: Now) {
         loop {
-            if self.feed.waiting.is_empty() && self.queries.is_lacking() {
+            if self.feed.next.is_none() && self.queries.is_lacking() {
                 let (from, to) = (self.position(), self.position());
                 self.feed.push(Segment { from, to, commits: Vec::new() });
             }
             self.judge_next();
+            if self.feed.behind_bytes() > self.settings.limits.feed_waiting_bytes_max {
+                self.give_up_rows();
+            }
             self.read_rows();
-            if self.feed.waiting.front().is_none_or(|next| !next.open.is_empty()) {
+            if self.feed.next.as_ref().is_none_or(|next| !next.open.is_empty()) {
                 return;
             }
-            let Some(Stretch { segment, judged, read, .. }) = self.feed.waiting.pop_front() else { return };
+            let Some(Stretch { segment, judged, read, .. }) = self.feed.take_next() else { return };
             let changes = judged.expect("the next one was judged").changes;
             let turnover = self.queries.turn(&changes, &read);
             self.take_segment(now, &segment, turnover);
@@ -104,14 +163,14 @@ impl Gateway {
 
     /// Finds out which rows have to be read for the next segment: once, unless there is more to be known since.
     fn judge_next(&mut self) {
-        let Some(next) = self.feed.waiting.front() else { return };
+        let Some(next) = self.feed.next.as_ref() else { return };
         if next.judged.as_ref().is_some_and(|own| own.by == self.queries.revision()) {
             return;
         }
         for (place, problem) in next.failed.clone() {
             self.give_up_queries(&place, &problem);
         }
-        let Some(next) = self.feed.waiting.front_mut() else { return };
+        let Some(next) = self.feed.next.as_mut() else { return };
         let by = self.queries.revision();
         let changes = self.queries.changes(&next.segment.commits);
         let mut unread = self.queries.unknown(&changes);
@@ -131,7 +190,7 @@ impl Gateway {
             let interest = Interest::Range { table, range: KeyRange::one(&key) };
             let limit = self.settings.limits.read_share;
             let request = self.ask(Purpose::Row, Request::ReadAt { interest, at, limit });
-            if let Some(next) = self.feed.waiting.front_mut() {
+            if let Some(next) = self.feed.next.as_mut() {
                 next.open.insert(request, (table, key));
             }
         }
@@ -139,7 +198,7 @@ impl Gateway {
 
     /// A row that is to be read now. Those whose followers are gone since need not be.
     fn next_unread(&mut self) -> Option<(Place, Timestamp)> {
-        let next = self.feed.waiting.front_mut()?;
+        let next = self.feed.next.as_mut()?;
         let judged = next.judged.as_mut()?;
         while next.open.len() < limits::ROWS_OPEN_MAX {
             let place = judged.unread.pop_first()?;
@@ -156,9 +215,9 @@ impl Gateway {
 
     pub(crate) fn on_row(&mut self, now: Now, request: RequestId, reply: Result<ReadReply, TooOld>) {
         let Ok(reply) = reply else {
-            return self.on_row_refused(now, request, "the store is too slow to tell what queries answer: come back");
+            return self.on_row_refused(now, request, TOO_SLOW);
         };
-        let Some(next) = self.feed.waiting.front_mut() else { return };
+        let Some(next) = self.feed.next.as_mut() else { return };
         let Some(place) = next.open.remove(&request) else { return };
         let row = reply.rows.into_iter().next().map(|own| own.row);
         next.read.insert(place, row.unwrap_or_default());
@@ -167,12 +226,38 @@ impl Gateway {
 
     /// The store cannot tell what a row holds.
     pub(crate) fn on_row_refused(&mut self, now: Now, request: RequestId, problem: &str) {
-        let Some(next) = self.feed.waiting.front_mut() else { return };
+        let Some(next) = self.feed.next.as_mut() else { return };
         let Some(place) = next.open.remove(&request) else { return };
+        self.give_up_row(place, problem);
+        self.follow_feed(now);
+    }
+
+    /// Nobody waits any longer for the rows of the next stretch.
+    fn give_up_rows(&mut self) {
+        let Some(next) = self.feed.next.as_mut() else { return };
+        let unread = next.judged.as_mut().map(|own| std::mem::take(&mut own.unread)).unwrap_or_default();
+        let open = std::mem::take(&mut next.open);
+        self.give_up(open.keys().copied());
+        for place in unread.into_iter().chain(open.into_values()) {
+            // With who needed those before, all who need this one may be gone.
+            if self.is_needed(&place) {
+                self.give_up_row(place, TOO_SLOW);
+            }
+        }
+    }
+
+    /// Whether a row has to be read for the next stretch.
+    fn is_needed(&self, place: &Place) -> bool {
+        let judged = self.feed.next.as_ref().and_then(|next| next.judged.as_ref());
+        judged.is_some_and(|own| self.queries.is_unknown(&own.changes, place))
+    }
+
+    /// Goes on without a row: who needs it begins anew.
+    fn give_up_row(&mut self, place: Place, problem: &str) {
+        let Some(next) = self.feed.next.as_mut() else { return };
         next.read.insert(place.clone(), Row::default());
         next.failed.insert(place.clone(), problem.to_owned());
         self.give_up_queries(&place, problem);
-        self.follow_feed(now);
     }
 
     /// Ends the sessions to which nobody can say whether a row came into their queries. They come back and have them read.
@@ -195,15 +280,15 @@ impl Gateway {
         for commit in &segment.commits {
             self.published.remove(&commit.transaction);
         }
-        let mut due = self.due.take(segment.to);
+        let due = self.due.take(segment.to);
+        let untouched: Vec<SessionId> = due.iter().filter(|id| !touched.contains_key(id)).copied().collect();
         for (id, touched) in touched {
-            due.remove(&id);
             self.deliver(now, id, touched);
         }
-        for id in due {
+        for id in untouched {
             self.finish_loads(now, id);
         }
-        for id in surprised.into_keys() {
+        for id in surprised.into_keys().chain(due) {
             self.read_own_outcomes(id);
         }
         self.finish_growth();

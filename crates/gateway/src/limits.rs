@@ -47,6 +47,10 @@ pub const QUERIES_BYTES_MAX: usize = 1 << 20;
 /// Rows of which it has to be known whether they came into queries, and that are read at one time. The feed waits for them.
 pub const ROWS_OPEN_MAX: usize = 64;
 
+/// Bytes of the commits that wait behind those for which rows are read. Past it nobody waits any longer: the sessions whose queries need these rows are sent
+/// away, to have them read when they are back, and the feed goes on for all others.
+pub const FEED_WAITING_BYTES_MAX: usize = 32 << 20;
+
 /// Rows that were read for a session and are not sent yet, so also the rows that answer one `Subscribe`.
 pub const ANSWER_ROWS_MAX: usize = 100_000;
 
@@ -115,6 +119,8 @@ pub struct Limits {
     pub load_buffer_bytes: usize,
     /// [`LOAD_BUFFER_BYTES_MAX`].
     pub load_buffer_bytes_max: usize,
+    /// [`FEED_WAITING_BYTES_MAX`].
+    pub feed_waiting_bytes_max: usize,
     /// [`READS_OPEN_MAX`].
     pub reads_open_max: usize,
     /// What each of these reads at first: together they are not more than a session may be sent.
@@ -132,6 +138,7 @@ impl Default for Limits {
             advance_part_bytes: ADVANCE_PART_BYTES,
             load_buffer_bytes: LOAD_BUFFER_BYTES,
             load_buffer_bytes_max: LOAD_BUFFER_BYTES_MAX,
+            feed_waiting_bytes_max: FEED_WAITING_BYTES_MAX,
             reads_open_max: READS_OPEN_MAX,
             read_share: ReadLimit {
                 rows: ANSWER_ROWS_MAX / READS_OPEN_MAX,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::{Commit, RequestId, RowAt};
-use iolite_values::{Interest, Query, Row, RowKey, TableId, Write};
+use iolite_values::{Interest, Query, Row, RowKey, TableId, Timestamp, Write};
 use iolite_wire::message::{Declination, Declined, RowSnapshot, Snapshot, SubscriptionId};
 
 use crate::SessionId;
@@ -44,6 +44,8 @@ pub struct Load {
 pub enum Stage {
     /// Not asked for: the session is behind.
     Idle,
+    /// The store keeps nothing as old as the feed's position: asked for when that is here.
+    Early { until: Timestamp },
     /// Some interests by what changed since the client was told, the others whole.
     Reading { missed: Missed, rows: Box<Reading> },
 }
@@ -124,10 +126,18 @@ impl Load {
         }
     }
 
+    /// When it is to be asked for, if that is not yet.
+    pub fn is_early_until(&self) -> Option<Timestamp> {
+        match &self.stage {
+            Stage::Early { until } => Some(*until),
+            Stage::Idle | Stage::Reading { .. } => None,
+        }
+    }
+
     /// What is read for it.
     pub fn requests(&self) -> Vec<RequestId> {
         match &self.stage {
-            Stage::Idle => Vec::new(),
+            Stage::Idle | Stage::Early { .. } => Vec::new(),
             Stage::Reading { missed, rows } => missed.request.into_iter().chain(rows.requests()).collect(),
         }
     }
@@ -141,8 +151,11 @@ impl Load {
         given_up
     }
 
-    /// Takes what a segment brings.
+    /// Takes what a segment brings, if it is to be put together with what is read.
     pub fn push(&mut self, news: LoadNews) {
+        if self.reading().is_none() {
+            return;
+        }
         self.buffer_bytes += news.buffer.iter().map(size::write).sum::<usize>();
         self.buffer.extend(news.buffer);
         for (name, write) in &news.of_answers {
@@ -193,7 +206,7 @@ impl Load {
     /// What has been read so far.
     pub fn answer_size(&self) -> AnswerSize {
         match &self.stage {
-            Stage::Idle => AnswerSize::default(),
+            Stage::Idle | Stage::Early { .. } => AnswerSize::default(),
             Stage::Reading { missed: _, rows } => rows.size(),
         }
     }
@@ -201,7 +214,7 @@ impl Load {
     /// Its rows, while they are read.
     pub fn reading(&mut self) -> Option<&mut Reading> {
         match &mut self.stage {
-            Stage::Idle => None,
+            Stage::Idle | Stage::Early { .. } => None,
             Stage::Reading { missed: _, rows } => Some(rows),
         }
     }
@@ -209,7 +222,7 @@ impl Load {
     /// Whether the answers of a query were read.
     pub fn has_answer_to(&self, name: SubscriptionId) -> bool {
         match &self.stage {
-            Stage::Idle => false,
+            Stage::Idle | Stage::Early { .. } => false,
             Stage::Reading { missed: _, rows } => rows.answers.contains_key(&name),
         }
     }
@@ -243,14 +256,14 @@ impl Load {
 
     pub fn waits_for_changes(&self, request: RequestId) -> bool {
         match &self.stage {
-            Stage::Idle => false,
+            Stage::Idle | Stage::Early { .. } => false,
             Stage::Reading { missed, rows: _ } => missed.request == Some(request),
         }
     }
 
     pub fn is_answered(&self) -> bool {
         match &self.stage {
-            Stage::Idle => false,
+            Stage::Idle | Stage::Early { .. } => false,
             Stage::Reading { missed, rows } => missed.request.is_none() && rows.is_answered(),
         }
     }
@@ -260,7 +273,7 @@ impl Load {
     pub fn leave_out(&mut self, subscription: SubscriptionId) -> Vec<RequestId> {
         self.subscriptions.remove(&subscription);
         match &mut self.stage {
-            Stage::Idle => Vec::new(),
+            Stage::Idle | Stage::Early { .. } => Vec::new(),
             Stage::Reading { missed, rows } => {
                 missed.of.remove(&subscription);
                 missed.unchanged.remove(&subscription);

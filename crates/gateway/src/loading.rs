@@ -3,7 +3,8 @@
 //! Invariants (docs/protocols/gateway.md, "Order"):
 //! - while new interests are read, changes of the others go on, and those of the new ones are buffered;
 //! - while a session catches up, nothing else is sent to it: answers and outcomes that are ready wait;
-//! - one `Subscribe` has one answer.
+//! - one `Subscribe` has one answer;
+//! - what the store has refused because it is too old is not asked for again before the feed has moved on.
 
 use std::collections::BTreeSet;
 
@@ -27,6 +28,27 @@ impl Gateway {
         let rows = Box::new(Reading::new(at, self.settings.limits.read_share, own.subscriptions.clone()));
         self.restart_load(id, load, Stage::Reading { missed: Missed::default(), rows });
         self.ask_for_rows(id);
+    }
+
+    /// What it was to be read at is not kept any more: it is read as of now, or when the feed has come to what is kept.
+    fn read_kept(&mut self, id: SessionId, load: LoadId, too_old: TooOld) {
+        let until = too_old.low_watermark;
+        if until <= self.position() {
+            return self.read_snapshots(id, load);
+        }
+        self.unfollow_load(id, load);
+        self.restart_load(id, load, Stage::Early { until });
+        self.due.insert(until, id);
+    }
+
+    /// Reads what has waited for the feed to come here.
+    fn read_early(&mut self, id: SessionId) {
+        let position = self.position();
+        let loads = self.open(id).into_iter().flat_map(|open| &open.loads);
+        let due = loads.filter(|(_, own)| own.is_early_until().is_some_and(|until| until <= position));
+        for load in due.map(|(load, _)| *load).collect::<Vec<_>>() {
+            self.read_snapshots(id, load);
+        }
     }
 
     /// Asks for as much of what a session's loads still lack as may be read at one time.
@@ -85,8 +107,9 @@ impl Gateway {
         let so_far = open.answer_size();
         let Some(own) = open.loads.get_mut(&load) else { return };
         let Some(reading) = own.reading().filter(|reading| reading.waits_for(request)) else { return };
-        let Ok(reply) = reply else {
-            return self.read_snapshots(id, load);
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(too_old) => return self.read_kept(id, load, too_old),
         };
         if let Some(wanted) = reading.take(request, reply) {
             match why_declined(&wanted, so_far, self.catalog.schema()) {
@@ -118,6 +141,7 @@ impl Gateway {
 
     /// Sends every answer that is whole and may be sent, and the outcomes that waited; and reads on.
     pub(crate) fn finish_loads(&mut self, now: Now, id: SessionId) {
+        self.read_early(id);
         self.ask_for_rows(id);
         while let Some(open) = self.open_mut(id) {
             let Some(load) = open.take_answered() else { break };

@@ -24,7 +24,7 @@ use crate::{Gateway, SessionId};
 pub enum OwnOutcomes {
     /// All of it, up to the feed's position: told, or about to be.
     Known,
-    /// Those above a counter are to be read, when the session takes anything again.
+    /// Those above a counter are to be read, when the session takes anything again, or the feed is where the store keeps what it holds.
     Due {
         after: Counter,
     },
@@ -76,9 +76,12 @@ impl Gateway {
                 self.tell_held_back(now, id);
                 self.finish_loads(now, id);
             }
-            Err(TooOld { .. }) => {
+            Err(TooOld { low_watermark }) => {
                 open.own_outcomes = OwnOutcomes::Due { after };
-                self.read_own_outcomes(id);
+                match low_watermark <= self.position() {
+                    true => self.read_own_outcomes(id),
+                    false => self.due.insert(low_watermark, id),
+                }
             }
         }
     }

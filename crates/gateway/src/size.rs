@@ -1,6 +1,7 @@
 //! Estimates of how many bytes messages and transactions take in memory and, before abbreviation, on the wire. Never exact: they bound
 //! memory, they bill nobody.
 
+use iolite_store::Commit;
 use iolite_values::{Cell, CellState, Decision, Read, Row, RowKey, Transaction, Write};
 use iolite_wire::message::{Advance, Declination, Declined, FromGateway, Outcome, RowSnapshot, Verdict};
 
@@ -14,6 +15,10 @@ pub fn cell(cell: &Cell) -> usize {
 
 pub fn write(write: &Write) -> usize {
     cell(&write.cell) + write.operation.size_bytes() + 2
+}
+
+pub fn commit(commit: &Commit) -> usize {
+    FIXED + commit.writes.iter().map(write).sum::<usize>()
 }
 
 pub fn read(read: &Read) -> usize {

@@ -24,5 +24,6 @@ mod real_world;
 mod resumption;
 mod schemas;
 mod time;
+mod waiting_feed;
 mod without;
 mod world;

@@ -10,6 +10,7 @@ use crate::SessionId;
 use crate::gateway::target;
 use crate::interface::Broken;
 use crate::limits;
+use crate::load::Load;
 use crate::session::{Flow, Open, Phase, Session, Standing};
 use crate::store::Purpose;
 
@@ -66,6 +67,9 @@ impl Gateway {
                 assert!(self.due.contains(*at, id), "an outcome that waits is looked at when the feed is there");
             }
             assert!(!open.is_live() || !open.has_outcomes(position), "a live session is told at once");
+        }
+        for until in open.loads.values().filter_map(Load::is_early_until) {
+            assert!(until > self.position() && self.due.contains(until, id), "what is early is read when it is time");
         }
         check_loads(open);
         open.batch.validate();

@@ -145,6 +145,7 @@ fn values() -> Vec<(&'static str, String)> {
         RANGE_BOUND_BYTES_MAX,
         QUERIES_BYTES_MAX,
         ROWS_OPEN_MAX,
+        FEED_WAITING_BYTES_MAX,
         ANSWER_ROWS_MAX,
         ANSWER_BYTES_MAX,
         READS_OPEN_MAX,
