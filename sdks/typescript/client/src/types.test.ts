@@ -17,6 +17,9 @@ const schema = defineSchema({
     log: s.list(s.int(), { order: "commit" }),
     meta: s.map(s.string()),
     owner: s.register(s.string()).optional(),
+    mood: s.string().optional().default("calm"),
+    tone: s.string().default("calm").optional(),
+    guest: s.register(s.string()).optional().default("nobody"),
   }).index("byTitle", ["title", "votes"]),
   messages: table({ room: s.string(), at: s.int(), text: s.string() }).key("room", "at"),
   hits: live(s.counter()),
@@ -43,7 +46,7 @@ const mutators = defineMutators(schema, {
       throw new Abort("taken");
     }
     tx.notes.insert({ id: args.id, title: args.title });
-    tx.notes.insert({ id: args.id, title: args.title, votes: 2, tags: ["a"], meta: { a: "b" }, owner: null });
+    tx.notes.insert({ id: args.id, title: args.title, votes: 2, tags: ["a"], meta: { a: "b" }, owner: null, mood: null, guest: null });
     // @ts-expect-error a title has to be given
     tx.notes.insert({ id: args.id });
     // @ts-expect-error a title is a string
@@ -141,9 +144,16 @@ function calls(db: Client<typeof schema, (typeof mutators)["byName"]>, id: Id): 
       const log: readonly number[] | undefined = data?.log;
       const meta: ReadonlyMap<string, string> | undefined = data?.meta;
       const owner: string | null | undefined = data?.owner;
+      const moods: readonly (string | null | undefined)[] = [data?.mood, data?.tone, data?.guest];
+      // @ts-expect-error it may be null, though it is not when not given
+      const mood: string | undefined = data?.mood;
+      // @ts-expect-error in whatever order that was said
+      const tone: string | undefined = data?.tone;
+      // @ts-expect-error of a register too
+      const guest: string | undefined = data?.guest;
       // @ts-expect-error a counter is a number
       const votes: string | undefined = data?.votes;
-      return [title, size, big, tags, log, meta, owner, votes];
+      return [title, size, big, tags, log, meta, owner, votes, moods, mood, tone, guest];
     },
   );
   const hits: Promise<number> = db.read((tx) => tx.hits.ref("home").get());

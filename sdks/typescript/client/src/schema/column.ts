@@ -4,8 +4,11 @@ import type { Id } from "../id.js";
 
 export type ScalarName = "bool" | "int" | "float" | "string" | "bytes" | "id";
 
-/** Whether a value has to be given when a row is inserted. */
+/** Whether a value has to be given when a row is inserted, and of those that may be left out, whether they may be null. */
 export type Presence = "required" | "defaulted" | "optional";
+
+/** Of a column that is given a default: it may be null still, if it might before. */
+type WithDefault<P extends Presence> = P extends "optional" ? "optional" : "defaulted";
 
 /** How values of a column look in JavaScript; `int64` is the column type int with bigints instead of numbers. */
 export type Shape = "plain" | "bigint";
@@ -37,13 +40,13 @@ export class ScalarColumn<T = unknown, P extends Presence = Presence> extends Co
   declare readonly [presenceOf]: P;
   declare readonly kind: "scalar";
 
-  /** May be null, and is when not given. */
+  /** May be null, and is when not given, unless it has a default. */
   optional(): ScalarColumn<T, "optional"> {
     return new ScalarColumn({ ...this.json, optional: true }, this.shape);
   }
 
   /** What it holds when not given. */
-  default(value: T): ScalarColumn<T, "defaulted"> {
+  default(value: T): ScalarColumn<T, WithDefault<P>> {
     return new ScalarColumn({ ...this.json, default: value }, this.shape);
   }
 }
@@ -53,13 +56,13 @@ export class RegisterColumn<T = unknown, P extends Presence = Presence> extends 
   declare readonly [presenceOf]: P;
   declare readonly kind: "register";
 
-  /** May be null, and is when not given. */
+  /** May be null, and is when not given, unless it has a default. */
   optional(): RegisterColumn<T, "optional"> {
     return new RegisterColumn({ ...this.json, optional: true }, this.shape);
   }
 
   /** What it holds when not given. */
-  default(value: T): RegisterColumn<T, "defaulted"> {
+  default(value: T): RegisterColumn<T, WithDefault<P>> {
     return new RegisterColumn({ ...this.json, default: value }, this.shape);
   }
 }

@@ -93,6 +93,18 @@ test("bytes are asked for by what they are, whatever class of bytes they have", 
   assert.deepEqual(asked, raw.map(() => [3, { where, orderBy: [["raw", "asc"]], after: { id: "1", raw: "01ff" } }]));
 });
 
+test("a column of which every comparison is with undefined is refused: it would ask nothing, and every row answer", () => {
+  const { notes, asked } = asking();
+  const refused = { name: "TransactionError", message: /column "ratio": every comparison is with undefined/ };
+  for (const ratio of [{ gt: undefined }, { gte: undefined, lt: undefined }]) {
+    assert.throws(() => notes.where({ ratio }), refused);
+    assert.throws(() => notes.where({ title: "a", ratio }), refused);
+    assert.throws(() => notes.whereAny({ title: "a", ratio }), refused);
+  }
+  notes.where({ ratio: undefined }).where({ ratio: { gt: 1, lt: undefined } }).all();
+  assert.deepEqual(asked, [[3, { where: [["ratio", { gt: "1" }]], orderBy: [] }]]);
+});
+
 test("half of a character is refused where it is asked for, and whole ones are not", () => {
   const { notes, asked } = asking();
   const refused = { name: "TransactionError", message: /column "title".* half of a character/ };

@@ -124,7 +124,12 @@ export class TableQuery {
     if (unknown !== undefined) {
       throw new TransactionError(`column ${JSON.stringify(column)}: there is no comparison ${JSON.stringify(unknown[0])}`);
     }
-    return tests.filter(([, value]) => value !== undefined).map(([test, value]) => [column, test, written(column, definition, value)]);
+    const said = tests.filter(([, value]) => value !== undefined);
+    if (said.length === 0) {
+      // As above. Whoever means that leaves the column out, or says undefined of it.
+      throw new TransactionError(`column ${JSON.stringify(column)}: every comparison is with undefined, so nothing would be asked of it`);
+    }
+    return said.map(([test, value]) => [column, test, written(column, definition, value)]);
   }
 
   #column(column: string): Column {
