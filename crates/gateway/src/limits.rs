@@ -32,6 +32,10 @@ pub const CATCH_UP_UNDRAINED_BYTES: usize = 1 << 20;
 /// Changes larger than this are replaced by snapshots when a session catches up or resumes.
 pub const CATCH_UP_CHANGES_BYTES_MAX: usize = 1 << 20;
 
+/// Bytes of the commits by which a session is told what it missed. They are read whole, with what it does not ask for and what later ones make good for, and past
+/// this they are not read any further: it gets snapshots.
+pub const CATCH_UP_COMMITS_BYTES_MAX: usize = 4 << 20;
+
 /// One part of an advance: the next row or change begins a new part. (A larger single row is a part of its own.)
 pub const ADVANCE_PART_BYTES: usize = 256 << 10;
 
@@ -113,6 +117,8 @@ pub struct Limits {
     pub catch_up_undrained_bytes: usize,
     /// [`CATCH_UP_CHANGES_BYTES_MAX`].
     pub catch_up_changes_bytes_max: usize,
+    /// [`CATCH_UP_COMMITS_BYTES_MAX`].
+    pub catch_up_commits_bytes_max: usize,
     /// [`ADVANCE_PART_BYTES`].
     pub advance_part_bytes: usize,
     /// [`LOAD_BUFFER_BYTES`]. Above 0.
@@ -135,6 +141,7 @@ impl Default for Limits {
             undrained_bytes_max: UNDRAINED_BYTES_MAX,
             catch_up_undrained_bytes: CATCH_UP_UNDRAINED_BYTES,
             catch_up_changes_bytes_max: CATCH_UP_CHANGES_BYTES_MAX,
+            catch_up_commits_bytes_max: CATCH_UP_COMMITS_BYTES_MAX,
             advance_part_bytes: ADVANCE_PART_BYTES,
             load_buffer_bytes: LOAD_BUFFER_BYTES,
             load_buffer_bytes_max: LOAD_BUFFER_BYTES_MAX,

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::Now;
-use iolite_store::{Commit, ReadReply, Request, RequestId, TooOld};
+use iolite_store::{ChangesError, Commit, ReadReply, Request, RequestId, TooOld};
 use iolite_values::{Interest, Schema, Timestamp};
 use iolite_wire::message::{Declination, SubscriptionId};
 
@@ -89,8 +89,9 @@ impl Gateway {
         let unknown: BTreeSet<SubscriptionId> = queries.into_iter().map(|(name, _)| name).collect();
         let rows = Box::new(Reading::new(through, self.settings.limits.read_share, unknown.clone()));
         let is_asked = after < through && !interests.is_empty();
-        let request = is_asked
-            .then(|| self.ask(Purpose::Load { session: id, load }, Request::Changes { interests, after, through }));
+        let bytes_max = self.settings.limits.catch_up_commits_bytes_max;
+        let question = Request::Changes { interests, after, through, bytes_max };
+        let request = is_asked.then(|| self.ask(Purpose::Load { session: id, load }, question));
         self.restart_load(id, load, Stage::Reading { missed: Missed::new(others, unknown, request), rows });
         self.ask_for_rows(id);
     }
@@ -127,14 +128,15 @@ impl Gateway {
         id: SessionId,
         load: LoadId,
         request: RequestId,
-        reply: Result<Vec<Commit>, TooOld>,
+        reply: Result<Vec<Commit>, ChangesError>,
     ) {
         let bytes_max = self.settings.limits.catch_up_changes_bytes_max;
         let Some(open) = self.open_mut(id) else { return };
         let Some(own) = open.loads.get_mut(&load).filter(|own| own.waits_for_changes(request)) else { return };
-        let fits = reply.is_ok_and(|commits| own.take_commits(&commits, &open.subscriptions, bytes_max));
-        if !fits {
-            self.read_snapshots(id, load);
+        match reply {
+            Ok(commits) if own.take_commits(&commits, &open.subscriptions, bytes_max) => {}
+            Ok(_) | Err(ChangesError::TooMuch) => self.read_snapshots(id, load),
+            Err(ChangesError::TooOld(too_old)) => self.read_kept(id, load, too_old),
         }
         self.finish_loads(now, id);
     }

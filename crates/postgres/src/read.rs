@@ -2,10 +2,14 @@
 //!
 //! Invariant: all statements of one request see one moment (REPEATABLE READ), so nothing is collected between two of them.
 
-use iolite_store::{Commit, ReadLimit, ReadReply, Refusal, Reply, RowAt, TooOld};
+use std::pin::pin;
+
+use futures_util::TryStreamExt;
+use iolite_store::{ChangesError, Commit, ReadLimit, ReadReply, Refusal, Reply, RowAt, TooOld};
 use iolite_values::{
-    ClientId, ColumnId, Counter, Direction, Interest, KeyRange, Query, Row, RowKey, TableId, Timestamp,
+    ClientId, ColumnId, Counter, Direction, Interest, Interests, KeyRange, Query, Row, RowKey, TableId, Timestamp,
 };
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row as SqlRow, Statement};
 
 use crate::commit::completion_from_columns;
@@ -96,16 +100,16 @@ impl Reader {
         &self,
         shared: &Shared,
         interests: &[Interest],
-        after: Timestamp,
-        through: Timestamp,
+        (after, through): (Timestamp, Timestamp),
+        bytes_max: usize,
     ) -> Result<Reply, WorkError> {
         if let Err(refusal) = check_resolved(shared, through) {
             return Ok(Reply::Refused(refusal));
         }
         let too_old = self.begin(after).await?;
         let changes = match too_old {
-            Some(too_old) => Err(too_old),
-            None => Ok(self.changes_between(interests, after, through).await?),
+            Some(too_old) => Err(ChangesError::TooOld(too_old)),
+            None => self.changes_between(interests, (after, through), bytes_max).await?,
         };
         self.clear().await?;
         Ok(Reply::Changes(changes))
@@ -219,23 +223,28 @@ impl Reader {
     async fn changes_between(
         &self,
         interests: &[Interest],
-        after: Timestamp,
-        through: Timestamp,
-    ) -> Result<Vec<Commit>, WorkError> {
+        (after, through): (Timestamp, Timestamp),
+        bytes_max: usize,
+    ) -> Result<Result<Vec<Commit>, ChangesError>, WorkError> {
         let ranges: Vec<(TableId, KeyRange)> = interests.iter().map(extent_of).collect();
         let tables: Vec<i64> = ranges.iter().map(|(table, _)| i64::from(table.0)).collect();
         let lowers: Vec<&[u8]> = ranges.iter().map(|(_, range)| &range.lower[..]).collect();
         let uppers: Vec<&[u8]> = ranges.iter().map(|(_, range)| range.upper.as_deref().unwrap_or(AFTER_ALL)).collect();
         let (after, through) = (timestamp_to_column(after), timestamp_to_column(through));
-        let answer = self.client.query(&self.changes, &[&tables, &lowers, &uppers, &after, &through]).await?;
-        let mut commits = Vec::new();
-        for line in answer {
+        let values: [&(dyn ToSql + Sync); 5] = [&tables, &lowers, &uppers, &after, &through];
+        let mut answer = pin!(self.client.query_raw(&self.changes, values).await?);
+        let (interests, mut commits, mut bytes) = (Interests::new(interests), Vec::new(), 0);
+        while let Some(line) = answer.try_next().await? {
             let commit = records::decode(timestamp_from_column(line.get(0)), line.get(1))?;
-            commits.extend(commit.filter(|commit| {
-                commit.writes.iter().any(|write| interests.iter().any(|interest| interest.includes(&write.cell)))
-            }));
+            let is_asked_for = |commit: &Commit| commit.writes.iter().any(|write| interests.include(&write.cell));
+            let Some(commit) = commit.filter(is_asked_for) else { continue };
+            bytes += commit.size_bytes();
+            if bytes > bytes_max {
+                return Ok(Err(ChangesError::TooMuch));
+            }
+            commits.push(commit);
         }
-        Ok(commits)
+        Ok(Ok(commits))
     }
 }
 

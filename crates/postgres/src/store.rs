@@ -240,8 +240,8 @@ impl Session {
             (Session::Read(reader), Request::ReadAt { interest, at, limit }) => {
                 reader.read_at(shared, interest, *at, *limit).await
             }
-            (Session::Read(reader), Request::Changes { interests, after, through }) => {
-                reader.changes(shared, interests, *after, *through).await
+            (Session::Read(reader), Request::Changes { interests, after, through, bytes_max }) => {
+                reader.changes(shared, interests, (*after, *through), *bytes_max).await
             }
             (Session::Read(reader), Request::Completions { client, after, at, most }) => {
                 reader.completions(shared, (*client, *after), *at, *most).await

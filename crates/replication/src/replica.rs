@@ -77,6 +77,7 @@ pub use figures::{Figures, Votes};
 pub use finalise::DIVIDED_BALLOTS;
 use followers::Followers;
 use origin::Awaiting;
+pub use reading::CHANGES_LOOKS_MAX;
 pub use recover::RecoverError;
 use standing::Standing;
 pub use state_transfer::{STATE_CHUNK_BYTES_MAX, STATE_HELD_FOR};

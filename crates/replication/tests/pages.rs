@@ -85,6 +85,7 @@ fn the_page_of_all_limits_gives_them_too() {
         ("CHUNK_BYTES_MAX", limits::CHUNK_BYTES_MAX.to_string()),
         ("CLOSED_WRITES_MAX", limits::CLOSED_WRITES_MAX.to_string()),
         ("COLLECTED_EACH_TIME", limits::COLLECTED_EACH_TIME.to_string()),
+        ("CHANGES_LOOKS_MAX", limits::CHANGES_LOOKS_MAX.to_string()),
         ("INDEXES_MAX", limits::INDEXES_MAX.to_string()),
         ("READ_ROWS_MAX", limits::READ_ROWS_MAX.to_string()),
         ("READ_LOOKS_MAX", limits::READ_LOOKS_MAX.to_string()),

@@ -121,6 +121,7 @@ fn gateway_limits(random: &mut Random) -> iolite_gateway::Limits {
         undrained_bytes_max,
         catch_up_undrained_bytes: random.below(undrained_bytes_max as u64) as usize,
         catch_up_changes_bytes_max: random.below(1_000) as usize,
+        catch_up_commits_bytes_max: 4 * undrained_bytes_max,
         advance_part_bytes: random.between(1, 1_000) as usize,
         load_buffer_bytes: 1 + random.below(400) as usize,
         load_buffer_bytes_max: iolite_gateway::limits::LOAD_BUFFER_BYTES_MAX,

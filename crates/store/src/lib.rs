@@ -20,7 +20,8 @@ use iolite_values::{StoreIncarnation, Timestamp, TransactionId, Write};
 
 pub use attempts::{ATTEMPTS_MAX, Attempts};
 pub use reply::{
-    CommitReply, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, Reply, RowAt, TooOld, Validity,
+    ChangesError, CommitReply, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, Reply, RowAt,
+    TooOld, Validity,
 };
 pub use request::{ReadLimit, Request, RequestId};
 
@@ -63,4 +64,11 @@ pub struct Commit {
     pub transaction: TransactionId,
     /// Those of one row in the order in which the transaction made them.
     pub writes: Arc<[Write]>,
+}
+
+impl Commit {
+    /// About as many bytes as its writes take: of one that comes in parts, as many as of the parts together.
+    pub fn size_bytes(&self) -> usize {
+        self.writes.iter().map(size::write_bytes).sum()
+    }
 }

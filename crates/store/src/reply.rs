@@ -9,7 +9,7 @@ pub enum Reply {
     Commit(CommitReply),
     Validated(Validity),
     ReadAt(Result<ReadReply, TooOld>),
-    Changes(Result<Vec<Commit>, TooOld>),
+    Changes(Result<Vec<Commit>, ChangesError>),
     Completions(Result<Vec<(Counter, Completion)>, TooOld>),
     Acknowledged,
     /// In place of the reply to any request that no store can serve. Nothing was changed.
@@ -129,6 +129,21 @@ pub struct RowAt {
     pub table: TableId,
     pub key: RowKey,
     pub row: Row,
+}
+
+/// Why the commits of a stretch are not told. What they have changed is read instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangesError {
+    #[error("some of the stretch is forgotten: read as of {:?} or later", .0.low_watermark)]
+    TooOld(TooOld),
+    #[error("they take more bytes than was asked for: read as of the end of the stretch")]
+    TooMuch,
+}
+
+impl From<TooOld> for ChangesError {
+    fn from(too_old: TooOld) -> ChangesError {
+        ChangesError::TooOld(too_old)
+    }
 }
 
 /// The store no longer holds versions that old.

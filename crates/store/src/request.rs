@@ -48,8 +48,9 @@ pub enum Request {
     /// the limit, so that a reply that is cut reaches to its last row.
     ReadAt { interest: Interest, at: Timestamp, limit: ReadLimit },
     /// The commits in (after, through] that touch any of the interests: of a query, that write any row which may be an answer by its primary key. Which
-    /// rows come and go takes more than the commits to tell.
-    Changes { interests: Vec<Interest>, after: Timestamp, through: Timestamp },
+    /// rows come and go takes more than the commits to tell. If they are more than `bytes_max`, as [`crate::Commit::size_bytes`] counts them, none is told
+    /// ([`crate::ChangesError::TooMuch`]), and no more are put together than pass it.
+    Changes { interests: Vec<Interest>, after: Timestamp, through: Timestamp, bytes_max: usize },
     /// What became of a client's transactions above a counter, as of `at`, which has to be resolved: the first `most` (1 and more) of those that
     /// completed at or below it and are not acknowledged, in the order of their counters.
     Completions { client: ClientId, after: Counter, at: Timestamp, most: usize },

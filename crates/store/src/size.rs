@@ -11,6 +11,14 @@ pub const RECORD_BYTES_MAX: usize = 8 << 20;
 /// What an element of a collection takes beside its content, at most.
 const ELEMENT_BYTES: usize = 24;
 
+/// What a write takes beside its key and content: table, column, kind, lengths.
+const WRITE_BYTES: usize = 32;
+
+/// About what a write takes in memory and where it is sent.
+pub fn write_bytes(write: &Write) -> usize {
+    write.cell.row.as_bytes().len() + write.operation.size_bytes() + WRITE_BYTES
+}
+
 /// A bound on what a row takes where it is stored or sent.
 pub fn row_bytes(row: &Row) -> usize {
     let elements = row.cells().map(|(_, state)| match state {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_store::{
-    Commit, CommitReply, Completion, CompletionDecision, Event, ReadReply, Reply, Request, RowAt, Segment, TooOld,
+    ChangesError, Commit, CommitReply, Completion, CompletionDecision, Event, ReadReply, Reply, Request, RowAt,
+    Segment, TooOld,
 };
 use iolite_values::{
     ClientId, Counter, Decision, Direction, Id, Interest, Row, RowKey, StoreIncarnation, TableId, Timestamp,
@@ -39,14 +40,16 @@ impl FakeStore {
                 }
                 Reply::ReadAt(self.if_kept(at).map(|()| ReadReply::through_limit(at, rows, limit)))
             }
-            Request::Changes { interests, after, through } => {
+            Request::Changes { interests, after, through, bytes_max } => {
                 assert!(through <= self.resolved && after <= through);
                 let in_time = self.log.iter().filter(|own| own.at > after && own.at <= through);
                 let touching = in_time.filter(|own| {
                     own.writes.iter().any(|write| interests.iter().any(|interest| interest.includes(&write.cell)))
                 });
-                let commits = touching.cloned().collect();
-                Reply::Changes(self.if_kept(after).map(|()| commits))
+                let commits: Vec<Commit> = touching.cloned().collect();
+                let is_too_much = commits.iter().map(Commit::size_bytes).sum::<usize>() > bytes_max;
+                let told = if is_too_much { Err(ChangesError::TooMuch) } else { Ok(commits) };
+                Reply::Changes(self.if_kept(after).map_err(ChangesError::from).and(told))
             }
             Request::Completions { client, after, at, most } => {
                 let own = self.completions.iter().filter(|(id, _)| id.client == client && id.counter > after);

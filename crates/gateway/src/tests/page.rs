@@ -140,6 +140,7 @@ fn values() -> Vec<(&'static str, String)> {
         UNDRAINED_BYTES_MAX,
         CATCH_UP_UNDRAINED_BYTES,
         CATCH_UP_CHANGES_BYTES_MAX,
+        CATCH_UP_COMMITS_BYTES_MAX,
         ADVANCE_PART_BYTES,
         INTERESTS_MAX,
         RANGE_BOUND_BYTES_MAX,

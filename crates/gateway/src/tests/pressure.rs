@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iolite_store::Request;
+use iolite_store::{ChangesError, Event, Reply, Request};
 use iolite_values::{Interest, KeyRange, TableId, Timestamp};
 use iolite_wire::message::{Advance, Declination, FromClient, FromGateway, GoodbyeReason, Snapshot, Verdict};
 
@@ -52,7 +52,8 @@ fn a_session_that_is_behind_is_caught_up_with_what_it_missed() {
     world.commit(vec![add(2, 2), put(2, "b")]);
     world.input(drained(4));
     let through = world.position();
-    let missed = Request::Changes { interests: vec![all_rows()], after: last, through };
+    let bytes_max = limits::CATCH_UP_COMMITS_BYTES_MAX;
+    let missed = Request::Changes { interests: vec![all_rows()], after: last, through, bytes_max };
     assert_eq!(world.asked.iter().map(|(_, own)| own).collect::<Vec<_>>(), vec![&missed]);
     let to = world.commit(vec![add(2, 4)]);
     assert_eq!(world.take(), vec![], "nothing overtakes what it missed");
@@ -121,6 +122,23 @@ fn many_missed_changes_become_snapshots() {
     assert!(parts.iter().all(|part| part.changes.is_empty()));
     let rows: usize = parts.iter().flat_map(|part| &part.snapshots).map(|own| own.rows.len()).sum();
     assert_eq!(rows, 4);
+}
+
+#[test]
+fn commits_that_are_much_and_make_each_other_good_become_snapshots_without_being_read() {
+    let (mut world, _) = behind();
+    for _ in 0..=limits::CATCH_UP_COMMITS_BYTES_MAX / LARGE {
+        world.commit(vec![large(1)]);
+    }
+    world.commit(vec![put(1, "small")]);
+    world.input(drained(4));
+    let (id, request) = world.asked.pop_front().expect("what it missed");
+    let reply = world.store.answer(request);
+    assert_eq!(reply, Reply::Changes(Err(ChangesError::TooMuch)));
+    world.input(Input::Store(Event::Reply(id, reply)));
+    world.answer_all();
+    let parts = advances(world.take());
+    assert_eq!(parts.iter().map(|part| (part.changes.len(), part.snapshots.len())).collect::<Vec<_>>(), [(0, 1)]);
 }
 
 #[test]

@@ -26,7 +26,10 @@ fn held_interests_get_what_they_missed_in_one_advance() {
     world.say(1, subscribe(true, vec![(1, one_row(1)), (2, one_cell(2))]));
     let through = world.position();
     let interests = vec![one_row(1), one_cell(2)];
-    assert_eq!(world.asked[0].1, Request::Changes { interests, after, through });
+    assert_eq!(
+        world.asked[0].1,
+        Request::Changes { interests, after, through, bytes_max: limits::CATCH_UP_COMMITS_BYTES_MAX }
+    );
     let to = world.commit(vec![add(1, 8), add(9, 9)]);
     assert_eq!(world.take(), vec![], "nothing overtakes it");
     world.answer_all();

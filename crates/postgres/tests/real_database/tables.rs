@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iolite_postgres::{OpenError, PostgresSettings, PostgresStore, Retention};
-use iolite_store::{Reply, Request, TooOld};
+use iolite_store::{ChangesError, Reply, Request, TooOld};
 use iolite_values::{Cell, CellState, Operation, RowKey, Write};
 
 use crate::gateway::{Gateway, Told};
@@ -119,8 +119,9 @@ async fn history_that_is_not_kept_is_folded_and_forgotten() {
     in_time(gateway.reach(last)).await;
     assert_eq!(counts(&read_all(&gateway, last).await.expect("the last is kept")), [Some(&CellState::Counter(6))]);
     assert_eq!(read_all(&gateway, first).await, Err(TooOld { low_watermark: last }));
-    let changes = Request::Changes { interests: Vec::new(), after: first, through: last };
-    assert_eq!(gateway.ask(changes).await, Reply::Changes(Err(TooOld { low_watermark: last })));
+    let changes = Request::Changes { interests: Vec::new(), after: first, through: last, bytes_max: usize::MAX };
+    let too_old = ChangesError::TooOld(TooOld { low_watermark: last });
+    assert_eq!(gateway.ask(changes).await, Reply::Changes(Err(too_old)));
     assert_eq!(number(&raw, "SELECT count(*) FROM iolite.states").await, 1, "the row that was deleted leaves nothing");
     let next = writer.commit(vec![write(1, Operation::Add(4))]).await;
     assert!(next > last, "although nothing of the log is left");

@@ -3,6 +3,7 @@
 //!
 //! Invariants:
 //! - a request is answered with what one timestamp shows in all shards;
+//! - no more is put together than passes what is wanted, by a piece of each shard;
 //! - a part without an answer has one open question or one timer, so it is asked for once.
 
 mod merging;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Now};
-use iolite_store::{ReadLimit, Refusal, Reply, RequestId};
+use iolite_store::{ChangesError, ReadLimit, Refusal, Reply, RequestId};
 use iolite_values::{ClientId, Counter, Direction, Interest, KeyRange, Query, TableId, Timestamp};
 
 pub(super) use part::PartId;
@@ -55,7 +56,7 @@ struct Reading {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Rows {
         at: Timestamp,
         limit: ReadLimit,
@@ -67,6 +68,8 @@ enum Kind {
     },
     Changes {
         through: Timestamp,
+        /// Of all commits.
+        bytes_max: usize,
     },
 }
 
@@ -75,7 +78,7 @@ impl Kind {
     fn at(self) -> Timestamp {
         match self {
             Kind::Rows { at, limit: _ } | Kind::Completions { at, limit: _ } => at,
-            Kind::Changes { through } => through,
+            Kind::Changes { through, bytes_max: _ } => through,
         }
     }
 
@@ -83,7 +86,7 @@ impl Kind {
     fn limit(self) -> Option<ReadLimit> {
         match self {
             Kind::Rows { at: _, limit } | Kind::Completions { at: _, limit } => Some(limit),
-            Kind::Changes { through: _ } => None,
+            Kind::Changes { .. } => None,
         }
     }
 }
@@ -143,12 +146,12 @@ impl Coordinator {
         request: RequestId,
         interests: &[Interest],
         after: Timestamp,
-        through: Timestamp,
+        kind: Kind,
     ) {
         // A commit is told whole, so every shard is asked.
-        let ask = Ask::Changes { interests: interests.to_vec(), after, through };
+        let ask = Ask::Changes { interests: interests.to_vec(), after, through: kind.at() };
         let parts = self.shards().into_iter().map(|shard| (shard, ask.clone()));
-        self.begin_reading(now, request, Kind::Changes { through }, None, parts.collect());
+        self.begin_reading(now, request, kind, None, parts.collect());
     }
 
     fn begin_reading(
@@ -268,7 +271,12 @@ impl Coordinator {
         let Some(own) = reading.parts.iter_mut().find(|own| own.id == part && own.answer.is_none()) else { return };
         match answer {
             Answer::Read(_) | Answer::Changes(_) => {
-                if own.take(reading.kind, answer) {
+                let goes_on = own.take(reading.kind, answer);
+                if reading.is_too_much() {
+                    self.end_reading(request);
+                    return self.reply(request, Reply::Changes(Err(ChangesError::TooMuch)));
+                }
+                if goes_on {
                     return self.ask_next(now, request, part);
                 }
             }
@@ -317,6 +325,16 @@ impl Reading {
         new
     }
 
+    /// Whether more commits have come than are wanted.
+    fn is_too_much(&self) -> bool {
+        match self.kind {
+            Kind::Rows { .. } | Kind::Completions { .. } => false,
+            Kind::Changes { through: _, bytes_max } => {
+                self.parts.iter().map(|part| part.commits_bytes).sum::<usize>() > bytes_max
+            }
+        }
+    }
+
     fn reply(self) -> Reply {
         let found = self.parts.into_iter().filter_map(|part| part.answer);
         match self.kind {
@@ -324,7 +342,7 @@ impl Reading {
             Kind::Completions { at, limit } => {
                 Reply::Completions(merging::rows(at, limit, None, found).map(merging::completions))
             }
-            Kind::Changes { through: _ } => Reply::Changes(merging::changes(found)),
+            Kind::Changes { .. } => Reply::Changes(merging::changes(found).map_err(ChangesError::from)),
         }
     }
 }

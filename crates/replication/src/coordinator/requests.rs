@@ -7,6 +7,7 @@ use iolite_machine::{Instant, Now, Tallied};
 use iolite_store::{Reply, Request, RequestId};
 
 use super::questions::{Purpose, Target};
+use super::reading::Kind;
 use super::validating::Reader;
 use super::{Coordinator, Session};
 use crate::node::{Ask, ReplicaId, ShardId};
@@ -53,8 +54,8 @@ impl Coordinator {
                 self.begin_validation(now, id, reader);
             }
             Request::ReadAt { interest, at, limit } => self.begin_read(now, id, &interest, at, limit),
-            Request::Changes { interests, after, through } => {
-                self.begin_changes(now, id, &interests, after, through);
+            Request::Changes { interests, after, through, bytes_max } => {
+                self.begin_changes(now, id, &interests, after, Kind::Changes { through, bytes_max });
             }
             Request::Completions { client, after, at, most } => {
                 self.begin_completions(now, id, (client, after), at, most);

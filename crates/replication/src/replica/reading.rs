@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use iolite_machine::{Now, PersistId};
 use iolite_store::{ReadLimit, Refusal, TooOld};
-use iolite_values::{ClientId, Counter, Interest, Read, Timestamp, disturbs};
+use iolite_values::{ClientId, Counter, Interest, Interests, Read, Timestamp, disturbs};
 
 use super::Replica;
 use super::close::Filled;
@@ -12,6 +12,10 @@ use crate::broken::Broken;
 use crate::completions::completions_table;
 use crate::journal::JournalRecord;
 use crate::node::{Answer, Changed, Invalid, Proposal};
+use crate::versions::Logged;
+
+/// So many writes are looked at for one piece of changes, whether they are asked for or not.
+pub const CHANGES_LOOKS_MAX: usize = 16_384;
 
 impl Replica {
     pub(super) fn on_read_at(
@@ -52,17 +56,21 @@ impl Replica {
         (self.barrier_after, self.incomplete(through).unwrap_or_else(changes))
     }
 
-    /// The commits of the stretch, or of its beginning if that is much.
+    /// The commits of the stretch, or of its beginning if that is much, or takes much to look through.
     fn changes_from(&self, interests: &[Interest], after: Timestamp, through: Timestamp) -> Result<Changed, TooOld> {
         let mut changed = Changed { through, commits: Vec::new() };
-        let mut filled = Filled::default();
-        for commit in self.versions.changes(interests, after, through)? {
-            if filled.is_enough() {
-                changed.through = changed.commits.last().map_or(through, |last| last.at);
+        let (interests, mut filled, mut looks, mut last) = (Interests::new(interests), Filled::default(), 0, after);
+        for Logged { commit, is_abort, .. } in self.versions.logged(after, through)? {
+            if filled.is_enough() || looks >= CHANGES_LOOKS_MAX {
+                changed.through = last;
                 break;
             }
-            filled.add(commit);
-            changed.commits.push(commit.clone());
+            looks += commit.writes.len().max(1);
+            last = commit.at;
+            if !is_abort && commit.writes.iter().any(|write| interests.include(&write.cell)) {
+                filled.add(commit);
+                changed.commits.push(commit.clone());
+            }
         }
         Ok(changed)
     }

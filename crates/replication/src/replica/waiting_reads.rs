@@ -124,7 +124,7 @@ impl Replica {
         while self.waiting_reads.looked < TURN_LOOKS_MAX
             && let Some(message) = self.waiting_reads.take()
         {
-            // How much it takes to look for changes is not known: nothing else is read after it.
+            // To look for changes is bounded (`CHANGES_LOOKS_MAX`), and may be much: nothing else is read after it.
             let is_last = matches!(message.ask, Ask::Changes { .. });
             self.waiting_reads.note_rows(if is_last { TURN_LOOKS_MAX } else { READ_TAKES });
             // The replica may have gone over to another group meanwhile.

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use iolite_store::{Commit, TooOld};
-use iolite_values::{Interest, Read, Timestamp, observes};
+use iolite_values::{Read, Timestamp, observes};
 
 use super::{Logged, Versions};
 use crate::scans::Scans;
@@ -30,22 +30,6 @@ impl Versions {
         let bounds = (Bound::Excluded(after), Bound::Included(through));
         let some = (through > after).then(|| self.recent.range(bounds)).into_iter().flatten();
         Ok(some.map(|(_, logged)| logged))
-    }
-
-    /// The commits in (after, through] that touch any of the interests, whole.
-    ///
-    /// # Errors
-    /// As [`Versions::commits`].
-    pub fn changes(
-        &self,
-        interests: &[Interest],
-        after: Timestamp,
-        through: Timestamp,
-    ) -> Result<impl Iterator<Item = &Commit>, TooOld> {
-        let concerns = |commit: &&Commit| {
-            commit.writes.iter().any(|write| interests.iter().any(|interest| interest.includes(&write.cell)))
-        };
-        Ok(self.commits(after, through)?.filter(concerns))
     }
 
     /// The last commit above `snapshot` and below `end` that may have changed what any of these reads returned then. After `looks` comparisons the next commit is

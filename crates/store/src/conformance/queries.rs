@@ -205,7 +205,10 @@ fn changes(driver: &mut Driver) {
     let through = driver.resolved();
     let interests = vec![interest(&with_state(1))];
     let told = driver.told().into_iter().filter(|commit| commit.at > after && commit.at <= through).collect();
-    assert_eq!(driver.ask(Request::Changes { interests, after, through }), Reply::Changes(Ok(told)));
+    assert_eq!(
+        driver.ask(Request::Changes { interests, after, through, bytes_max: usize::MAX }),
+        Reply::Changes(Ok(told))
+    );
 }
 
 /// Whether what was read at what is resolved is valid after these writes.

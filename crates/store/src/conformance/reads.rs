@@ -4,7 +4,7 @@ use iolite_values::{Cell, CellState, Interest, KeyRange, Operation, Timestamp, V
 
 use super::Behaviour;
 use super::driver::{Driver, TABLE, cell, key, life, range, write};
-use crate::{ReadLimit, Refusal, Reply, Request};
+use crate::{ChangesError, Commit, ReadLimit, Refusal, Reply, Request};
 
 pub const BEHAVIOURS: &[Behaviour] = &[
     ("an older timestamp shows the older state", older_state),
@@ -13,6 +13,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("a read ends with the row that passes its limit", a_read_ends_past_its_limit),
     ("what is not resolved is not read", not_resolved),
     ("changes are the feed filtered by interest", changes),
+    ("changes that are more than is wanted are not told", too_many_changes),
 ];
 
 fn older_state(driver: &mut Driver) {
@@ -82,10 +83,24 @@ fn changes(driver: &mut Driver) {
     let through = driver.commit(vec![write(5, Operation::Add(4))]);
     driver.commit(vec![write(1, Operation::Add(5))]);
     let interests = vec![Interest::Cell(cell(1)), Interest::Range { table: TABLE, range: range(4, 6) }];
-    let reply = driver.ask(Request::Changes { interests: interests.clone(), after, through });
+    let reply = driver.ask(Request::Changes { interests: interests.clone(), after, through, bytes_max: usize::MAX });
     let concerns = |cell: &Cell| interests.iter().any(|interest| interest.includes(cell));
     let told = driver.told().into_iter().filter(|commit| commit.at > after && commit.at <= through);
     let expected: Vec<_> = told.filter(|commit| commit.writes.iter().any(|write| concerns(&write.cell))).collect();
     assert_eq!(expected.len(), 3);
     assert_eq!(reply, Reply::Changes(Ok(expected)));
+}
+
+fn too_many_changes(driver: &mut Driver) {
+    let after = driver.commit(vec![write(1, Operation::Add(1))]);
+    driver.commit(vec![write(1, Operation::Add(2)), write(2, Operation::Add(2))]);
+    let through = driver.commit(vec![write(1, Operation::Add(3))]);
+    let told = driver.told().into_iter().filter(|commit| commit.at > after && commit.at <= through);
+    let told: Vec<_> = told.collect();
+    let bytes: usize = told.iter().map(Commit::size_bytes).sum();
+    for (bytes_max, expected) in [(bytes, Ok(told)), (bytes - 1, Err(ChangesError::TooMuch))] {
+        let interests = vec![Interest::Cell(cell(1))];
+        let reply = driver.ask(Request::Changes { interests, after, through, bytes_max });
+        assert_eq!(reply, Reply::Changes(expected), "{bytes_max} bytes");
+    }
 }

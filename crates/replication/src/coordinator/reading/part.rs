@@ -32,6 +32,8 @@ pub(super) struct Part {
     pub question: Option<u64>,
     /// What has come, and what is asked for follows.
     begun: Begun,
+    /// Of all commits that have come.
+    pub commits_bytes: usize,
     pub answer: Option<Found>,
 }
 
@@ -59,7 +61,16 @@ pub(super) enum Found {
 
 impl Part {
     pub fn new(id: PartId, shard: ShardId, ask: Ask) -> Part {
-        Part { id, shard, ask, next: Vec::new(), question: None, begun: Begun::default(), answer: None }
+        Part {
+            id,
+            shard,
+            ask,
+            next: Vec::new(),
+            question: None,
+            begun: Begun::default(),
+            commits_bytes: 0,
+            answer: None,
+        }
     }
 
     /// Takes a piece. Says whether the next one is to be asked for.
@@ -108,7 +119,10 @@ impl Part {
     }
 
     fn take_commits(&mut self, kind: Kind, changed: Changed) -> Option<Ask> {
-        let (Kind::Changes { through }, Ask::Changes { interests, after, .. }) = (kind, &self.ask) else { return None };
+        let (Kind::Changes { through, .. }, Ask::Changes { interests, after, .. }) = (kind, &self.ask) else {
+            return None;
+        };
+        self.commits_bytes += changed.commits.iter().map(Commit::size_bytes).sum::<usize>();
         self.begun.commits.extend(changed.commits);
         if changed.through < through && changed.through > *after {
             return Some(Ask::Changes { interests: interests.clone(), after: changed.through, through });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iolite_store::{Commit, Event, ReadLimit, ReadReply, Reply, Request, RequestId, RowAt};
+use iolite_store::{ChangesError, Commit, Event, ReadLimit, ReadReply, Reply, Request, RequestId, RowAt};
 use iolite_values::{
     Attempt, Author, Cell, ColumnId, Direction, Edit, Field, Insertion, Interest, KeyRange, Level, ListOrder,
     Operation, Query, Row, RowKey, TableId, Timestamp, Unit, Value, Write,
@@ -210,7 +210,8 @@ fn many_changes_are_fetched_in_pieces() {
     let ask = |after| Ask::Changes { interests: interests.clone(), after, through: at(9) };
     let commit = |millis| Commit { at: at(millis), transaction: transaction(millis).id, writes: [].into() };
     let changed = |through, commits: &[Commit]| Answer::Changes(Ok(Changed { through, commits: commits.to_vec() }));
-    let request = Request::Changes { interests: interests.clone(), after: at(0), through: at(9) };
+    let request =
+        Request::Changes { interests: interests.clone(), after: at(0), through: at(9), bytes_max: usize::MAX };
     let said = bench.request(1, request);
     let Some(Said::Asks(number, first)) = said.last() else { panic!("{said:?}") };
     assert_eq!(*first, ask(at(0)));
@@ -219,6 +220,33 @@ fn many_changes_are_fetched_in_pieces() {
     assert_eq!(*second, ask(at(4)));
     let reply = Reply::Changes(Ok(vec![commit(3), commit(4), commit(8)]));
     assert_eq!(bench.answer(*number, changed(at(9), &[commit(8)])), [Said::Event(Event::Reply(RequestId(1), reply))]);
+}
+
+#[test]
+fn no_more_changes_are_fetched_than_who_asks_wants() {
+    let mut bench = Bench::open();
+    bench.request(7, super::bench::commit(1));
+    bench.answer(2, super::bench::completed(at(0)));
+    bench.answer(3, closed(at(9)));
+    let cell = Cell { table: TableId(1), row: RowKey::new(&[Value::Int(1)]).unwrap(), column: ColumnId(2) };
+    let write = Write { cell, operation: Operation::Put(Value::bytes(vec![7; 1_000])) };
+    let commit =
+        |millis| Commit { at: at(millis), transaction: transaction(millis).id, writes: [write.clone()].into() };
+    let changed = |millis| Answer::Changes(Ok(Changed { through: at(millis), commits: vec![commit(millis)] }));
+    let bytes = 2 * commit(1).size_bytes();
+    for (request, bytes_max) in [(1, bytes), (2, bytes - 1)] {
+        let interests = vec![Interest::Range { table: TableId(1), range: KeyRange::all() }];
+        let request_of = Request::Changes { interests, after: at(0), through: at(9), bytes_max };
+        let said = bench.request(request, request_of);
+        let Some(Said::Asks(first, _)) = said.last() else { panic!("{said:?}") };
+        let said = bench.answer(*first, changed(3));
+        let Some(Said::Asks(second, _)) = said.last() else { panic!("{said:?}") };
+        let said = bench.answer(*second, changed(5));
+        let is_answered =
+            matches!(said[..], [Said::Event(Event::Reply(_, Reply::Changes(Err(ChangesError::TooMuch))))]);
+        assert_eq!(is_answered, bytes_max < bytes, "{said:?}");
+    }
+    assert_eq!(bench.coordinator.open_requests(), 1, "nothing more is read for the second");
 }
 
 /// The longest keys, and the least values of which there are the most.

@@ -22,7 +22,8 @@ fn waiting_for_the_second_shard() -> Bench {
     let mut bench = Bench::new();
     bench.open([(5, 100), (1, 100)]);
     let interests = vec![Interest::Range { table: TableId(1), range: KeyRange::all() }];
-    let request = Request::Changes { interests, after: Timestamp::ZERO, through: Timestamp::ZERO };
+    let request =
+        Request::Changes { interests, after: Timestamp::ZERO, through: Timestamp::ZERO, bytes_max: usize::MAX };
     bench.coordinator.handle(bench.now, CoordinatorInput::Request(RequestId(1), request));
     for _ in 0..3 {
         bench.listen();

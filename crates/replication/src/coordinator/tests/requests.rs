@@ -132,7 +132,12 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
             Ask::ReadAt { interest: interest.clone(), at: resolved, limit, looks: READ_LOOKS_MAX },
         ),
         (
-            Request::Changes { interests: vec![interest.clone()], after: resolved, through: resolved },
+            Request::Changes {
+                interests: vec![interest.clone()],
+                after: resolved,
+                through: resolved,
+                bytes_max: 1_000,
+            },
             Ask::Changes { interests: vec![interest], after: resolved, through: resolved },
         ),
         (
@@ -146,7 +151,7 @@ fn reads_changes_and_acknowledgements_are_passed_on() {
     let reply = ReadReply { at: resolved, rows: Vec::new(), is_cut: false };
     let too_old = TooOld { low_watermark: at(9) };
     assert_eq!(bench.answer(2, Answer::Read(Ok(reply.clone().into()))), [replied(2, Reply::ReadAt(Ok(reply)))]);
-    assert_eq!(bench.answer(3, Answer::Changes(Err(too_old))), [replied(3, Reply::Changes(Err(too_old)))]);
+    assert_eq!(bench.answer(3, Answer::Changes(Err(too_old))), [replied(3, Reply::Changes(Err(too_old.into())))]);
     assert_eq!(bench.answer(4, Answer::Acknowledged), [replied(4, Reply::Acknowledged)]);
 }
 

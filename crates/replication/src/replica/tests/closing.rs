@@ -9,6 +9,7 @@ use iolite_values::{Attempt, CoordinatorId, Interest, KeyRange, Operation, Times
 use super::bench::{Bench, Said, add, at, blind, cell, close, prepare, put, write};
 use crate::journal::JournalRecord;
 use crate::node::{Answer, Ask, Closed, Detail, Opened, Outcome, Proposal, ProposalId, ShardId, Term};
+use crate::replica::CHANGES_LOOKS_MAX;
 use crate::replica::close::{ANSWER_BYTES_MAX, CLOSED_WRITES_MAX};
 
 fn commit(transaction: &iolite_values::Transaction, at: Timestamp) -> Commit {
@@ -225,6 +226,26 @@ fn changes_that_are_much_are_told_from_their_beginning() {
         told.push((changed.through, changed.commits.len()));
     }
     assert_eq!(told, [(at(10), 10), (at(20), 10), (at(90), 5)]);
+}
+
+#[test]
+fn changes_that_are_few_among_many_are_looked_for_piece_by_piece() {
+    let mut bench = Bench::new();
+    for counter in 1..=25 {
+        let row = if counter == 13 { 1 } else { 2 };
+        let writes = vec![write(row, Operation::Add(1)); CHANGES_LOOKS_MAX.div_ceil(10)];
+        bench.commit(&blind(counter, writes), at(counter));
+    }
+    bench.answer(close(at(90), at(90)));
+    let mut after = Timestamp::ZERO;
+    let mut told = Vec::new();
+    while after < at(90) {
+        let ask = Ask::Changes { interests: vec![Interest::Cell(cell(1))], after, through: at(90) };
+        let Answer::Changes(Ok(changed)) = bench.answer(ask) else { panic!("changes") };
+        after = changed.through;
+        told.push((changed.through, changed.commits.len()));
+    }
+    assert_eq!(told, [(at(10), 0), (at(20), 1), (at(90), 0)]);
 }
 
 #[test]
