@@ -93,7 +93,7 @@ fn changes(driver: &mut Driver) {
 
 fn too_many_changes(driver: &mut Driver) {
     let after = driver.commit(vec![write(1, Operation::Add(1))]);
-    driver.commit(vec![write(1, Operation::Add(2)), write(2, Operation::Add(2))]);
+    driver.commit(vec![write(1, Operation::Add(2)), write(1, Operation::Add(2))]);
     let through = driver.commit(vec![write(1, Operation::Add(3))]);
     let told = driver.told().into_iter().filter(|commit| commit.at > after && commit.at <= through);
     let told: Vec<_> = told.collect();
