@@ -55,7 +55,7 @@ impl Isolation {
 
 impl Level {
     /// Of a transaction's reads, those that have to be true still when it commits: at the two serial levels all; of a snapshot the parts that it
-    /// writes itself; and at every level whether the rows that it writes exist.
+    /// writes itself; and at every level whether the rows that it writes exist, and whether an author is its own.
     pub fn guarded<'a>(self, reads: &'a [Read], writes: &[Write]) -> Cow<'a, [Read]> {
         match self {
             Level::Strict | Level::Serializable => Cow::Borrowed(reads),
@@ -80,7 +80,7 @@ impl Level {
 enum Part {
     /// What it writes, and whether the row exists.
     Own,
-    /// Whether the row exists.
+    /// Whether the row exists, and how many units of a text have the author that it claims: no timestamp puts two units of one number in order.
     Life,
 }
 
@@ -91,13 +91,14 @@ fn narrowed(reads: &[Read], writes: &[Write], part: Part) -> Vec<Read> {
     }
     let mut guarded = BTreeSet::new();
     for read in reads {
-        let Read::Cell { cell, element: _ } = read else { continue };
+        let Read::Cell { cell, element } = read else { continue };
         let Some(own) = written.get(&(cell.table, &cell.row)) else { continue };
+        let is_written = || own.iter().any(|write| observes(read, write));
         let is_guarded = match part {
-            Part::Own => cell.column == ColumnId::ROW || own.iter().any(|write| observes(read, write)),
-            Part::Life => cell.column == ColumnId::ROW,
+            Part::Own => is_written(),
+            Part::Life => matches!(element, Element::Author(_)) && is_written(),
         };
-        if is_guarded {
+        if cell.column == ColumnId::ROW || is_guarded {
             guarded.insert(read.clone());
         }
     }
@@ -126,7 +127,7 @@ fn part_with(read: &Read, table: TableId, row: &RowKey) -> Option<Read> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Operation, Value};
+    use crate::{Author, Edit, Insertion, Operation, Unit, Value};
 
     const TABLE: TableId = TableId(1);
 
@@ -180,6 +181,19 @@ mod tests {
     fn read_committed_guards_the_life_of_rows_that_are_written() {
         let reads = [read(1, 0), read(1, 1), read(2, 0), range(KeyRange::one(&key(1))), range(KeyRange::one(&key(3)))];
         assert_eq!(*Level::ReadCommitted.guarded(&reads, &[put(1, 1), put(1, 2)]), [read(1, 0)]);
+    }
+
+    #[test]
+    fn read_committed_guards_the_author_that_an_edit_claims() {
+        let author = |number| Read::Cell { cell: cell(1, 1), element: Element::Author(Author(number)) };
+        let edit = Edit { inserted: Some(insertion(7)), removed: Vec::new() };
+        let edit = Write { cell: cell(1, 1), operation: Operation::Edit(edit.into()) };
+        let reads = [read(1, 1), author(7), author(8)];
+        assert_eq!(*Level::ReadCommitted.guarded(&reads, &[edit]), [author(7)]);
+    }
+
+    fn insertion(author: u32) -> Insertion {
+        Insertion { first: Unit::new(Author(author), 0), left: None, right: None, text: "a".into() }
     }
 
     #[test]

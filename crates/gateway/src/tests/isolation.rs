@@ -5,7 +5,8 @@
 
 use iolite_replication::Place;
 use iolite_values::{
-    Cell, CellState, ColumnId, Decision, Element, Interest, KeyRange, Operation, Read, TableId, Timestamp, Value, Write,
+    Author, Cell, CellState, ColumnId, Decision, Edit, Element, Insertion, Interest, KeyRange, Operation, Read,
+    TableId, Timestamp, Unit, Value, Write,
 };
 use iolite_wire::message::{Advance, FromClient, Hello, Submit, Verdict};
 
@@ -13,9 +14,9 @@ use super::real_world::{RealWorld, verdicts};
 use super::world::{blind, hello, key, subscribe};
 
 const SCHEMA: &str = r#"{"tables":{
-    "strict":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"]},
-    "snapshot":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"],"isolation":"snapshot"},
-    "committed":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0}},"key":["id"],"isolation":"read-committed"}}}"#;
+    "strict":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0},"body":{"type":"text"}},"key":["id"]},
+    "snapshot":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0},"body":{"type":"text"}},"key":["id"],"isolation":"snapshot"},
+    "committed":{"columns":{"id":{"type":"int"},"n":{"type":"int","default":0},"body":{"type":"text"}},"key":["id"],"isolation":"read-committed"}}}"#;
 
 const TABLES: [&str; 3] = ["strict", "snapshot", "committed"];
 
@@ -136,6 +137,21 @@ fn stale_read_happens_below_strict_serializability() {
 fn blind_puts_run_again_at_the_level_of_a_snapshot_only() {
     let one = |table: &str, value| (vec![], vec![put(table, 1, value)]);
     assert_eq!(TABLES.map(|table| both_commit([one(table, 1), one(table, 2)])), [true, false, true]);
+}
+
+/// Both drew one number, and insert their first unit by it: the second edit would change nothing, so its client has to make it again.
+#[test]
+fn two_who_claim_one_author_commit_at_no_level() {
+    let one = |table: &str, author, text: &str| {
+        let cell = Cell { column: ColumnId::of("body"), ..cell(table, 1) };
+        let first = Unit::new(Author(author), 0);
+        let inserted = Some(Insertion { first, left: None, right: None, text: text.into() });
+        let edit = Operation::Edit(Edit { inserted, removed: Vec::new() }.into());
+        let claim = Read::Cell { cell: cell.clone(), element: Element::Author(Author(author)) };
+        (vec![claim], vec![Write { cell, operation: edit }])
+    };
+    assert_eq!(TABLES.map(|table| both_commit([one(table, 1, "a"), one(table, 1, "b")])), [false; 3]);
+    assert_eq!(TABLES.map(|table| both_commit([one(table, 1, "a"), one(table, 2, "b")])), [true; 3]);
 }
 
 #[test]

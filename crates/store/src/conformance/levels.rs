@@ -2,10 +2,12 @@
 //!
 //! Source: Zhang 2017, Tables 3.3 and 3.4; the names are those of Adya (1999) and of Berenson and others (1995).
 
-use iolite_values::{CellState, Decision, Level, ListOrder, Operation, Read, Transaction, Value, Write};
+use iolite_values::{
+    Author, CellState, Decision, Element, Level, ListOrder, Operation, Read, Transaction, Value, Write,
+};
 
 use super::Behaviour;
-use super::driver::{Driver, TABLE, life, range, read, write};
+use super::driver::{Driver, TABLE, life, range, read, read_element, typed, write};
 use crate::CommitReply;
 
 pub const BEHAVIOURS: &[Behaviour] = &[
@@ -17,6 +19,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("what commutes commits at every level", commuting),
     ("a put in a row that is gone is forbidden at every level", put_in_a_deleted_row),
     ("two rows under one key are forbidden at every level", created_twice),
+    ("two who claim one author in a text are in conflict at every level", one_author),
     ("what a strict transaction read is not changed by a weaker one", strict_beside_weaker),
 ];
 
@@ -116,6 +119,18 @@ fn created_twice(driver: &mut Driver) {
     }
 }
 
+/// No timestamp puts two units of one name in order: the later edit would change nothing.
+fn one_author(driver: &mut Driver) {
+    for (row, level) in (1..).zip([Level::Strict, Level::Snapshot, Level::ReadCommitted]) {
+        let one = |author, text| {
+            let claim = read_element(row, Element::Author(Author(author)));
+            (vec![claim], vec![write(row, typed(author, 0, text))])
+        };
+        assert!(!both_commit(driver, level, [one(1, "a"), one(1, "b")]), "{level:?}");
+        assert!(both_commit(driver, level, [one(2, "c"), one(3, "d")]), "{level:?}");
+    }
+}
+
 fn strict_beside_weaker(driver: &mut Driver) {
     driver.commit(vec![put(1, 0)]);
     for level in WEAKER {
@@ -128,5 +143,5 @@ fn strict_beside_weaker(driver: &mut Driver) {
 
 fn life_read(row: i64) -> Read {
     let Write { cell, operation: _ } = life(row, Operation::Create);
-    Read::Cell { cell, element: iolite_values::Element::Whole }
+    Read::Cell { cell, element: Element::Whole }
 }
