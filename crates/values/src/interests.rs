@@ -1,13 +1,10 @@
 //! Many interests at once: whether a change concerns any of them.
 //!
-//! Invariant: says of every cell what asking each of them would. Ranges that overlap are put together, so one look-up tells; what it takes does not grow with
-//! their number.
+//! Invariant: says of every cell what asking each of them would. One look-up tells; what it takes does not grow with their number.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
-use std::sync::Arc;
 
-use crate::{Cell, ColumnId, Interest, KeyRange, RowKey, TableId};
+use crate::{Cell, ColumnId, Interest, KeyRange, KeyRanges, RowKey, TableId};
 
 #[derive(Clone, Debug, Default)]
 pub struct Interests {
@@ -18,31 +15,29 @@ pub struct Interests {
 #[derive(Clone, Debug, Default)]
 struct OfTable {
     cells: BTreeMap<RowKey, BTreeSet<ColumnId>>,
-    /// Ranges that do not touch, upper bounds by lower ones.
-    ranges: BTreeMap<Arc<[u8]>, Option<Arc<[u8]>>>,
+    ranges: KeyRanges,
 }
 
 impl Interests {
     pub fn new<'a>(interests: impl IntoIterator<Item = &'a Interest>) -> Interests {
         let mut all = Interests::default();
-        let mut ranges: Vec<(TableId, &KeyRange)> = Vec::new();
+        let mut ranges: BTreeMap<TableId, Vec<&KeyRange>> = BTreeMap::new();
         for interest in interests {
             match interest {
                 Interest::Cell(cell) => all.add_cell(cell),
-                Interest::Range { table, range } => ranges.push((*table, range)),
-                Interest::Query(query) => ranges.push((query.table, &query.keys)),
+                Interest::Range { table, range } => ranges.entry(*table).or_default().push(range),
+                Interest::Query(query) => ranges.entry(query.table).or_default().push(&query.keys),
             }
         }
-        ranges.sort_unstable();
-        for (table, range) in ranges.into_iter().filter(|(_, range)| !range.is_empty()) {
-            all.tables.entry(table).or_default().add_next(range);
+        for (table, ranges) in ranges {
+            all.tables.entry(table).or_default().ranges = ranges.into_iter().collect();
         }
         all
     }
 
     /// Whether [`Interest::includes`] is true of any of them.
     pub fn include(&self, cell: &Cell) -> bool {
-        self.tables.get(&cell.table).is_some_and(|own| own.has_cell(cell) || own.has_row(&cell.row))
+        self.tables.get(&cell.table).is_some_and(|own| own.has_cell(cell) || own.ranges.contain(&cell.row))
     }
 
     fn add_cell(&mut self, cell: &Cell) {
@@ -52,32 +47,16 @@ impl Interests {
 }
 
 impl OfTable {
-    /// Takes a range that begins where the last one does, or behind.
-    fn add_next(&mut self, range: &KeyRange) {
-        let last = self.ranges.last_entry().filter(|last| last.get().as_ref().is_none_or(|end| range.lower <= *end));
-        match last {
-            None => drop(self.ranges.insert(range.lower.clone(), range.upper.clone())),
-            Some(mut last) => {
-                let end = last.get().clone().zip(range.upper.clone()).map(|(one, other)| one.max(other));
-                last.insert(end);
-            }
-        }
-    }
-
     fn has_cell(&self, cell: &Cell) -> bool {
         let columns = self.cells.get(&cell.row);
         columns.is_some_and(|own| cell.column == ColumnId::ROW || own.contains(&cell.column))
-    }
-
-    fn has_row(&self, key: &RowKey) -> bool {
-        let up_to = (Bound::Unbounded, Bound::Included(key.as_bytes()));
-        let below = self.ranges.range::<[u8], _>(up_to).next_back();
-        below.is_some_and(|(_, upper)| upper.as_ref().is_none_or(|upper| key.as_bytes() < &**upper))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;

@@ -101,7 +101,7 @@ impl ProposalIndex {
             }
         }
         for (table, ranges) in rows_of_scans(reads.iter()) {
-            ranges.iter().for_each(|range| ids.extend(self.within(table, range)));
+            ranges.iter().for_each(|range| ids.extend(self.within(table, &range)));
         }
         ids
     }
