@@ -21,7 +21,7 @@ use crate::cache::{Cache, Demand, RowId};
 use crate::tabs::Ticket;
 use crate::view::{Changed, Overlay, Reader};
 
-pub(crate) use entry::{Copies, Entry, GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Trail};
+pub(crate) use entry::{Copies, Entry, GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Stale, Trail};
 pub use entry::{Mutation, MutationKind};
 pub(crate) use lane::Decided;
 
@@ -237,11 +237,10 @@ impl Queue {
     pub(crate) fn settle(&mut self, cache: &Cache) -> Step {
         for (counter, entry) in self.entries.range_mut((Bound::Excluded(self.settled), Bound::Unbounded)) {
             let reader = Reader::new(cache, Some(&self.overlay), None);
-            if entry.is_stale(reader, &self.changed) {
-                if let RunState::Missing(stopped) = &entry.state
-                    && !reader.has_come(stopped)
-                {
-                    entry.misses = 0;
+            if let Some(stale) = entry.staleness(reader, &self.changed) {
+                match stale {
+                    Stale::HasCome => {}
+                    Stale::IsAnother => entry.misses = 0,
                 }
                 // What it wrote is gone, whatever its next run writes.
                 let rows: Vec<RowId> = entry.rows().collect();

@@ -107,6 +107,15 @@ pub(crate) enum RunState {
     Done(Ran),
 }
 
+/// Why a mutation runs again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stale {
+    /// What it missed is there.
+    HasCome,
+    /// What it saw is another.
+    IsAnother,
+}
+
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) reads: Vec<(Read, Digest)>,
@@ -202,25 +211,30 @@ impl Entry {
         self.trail == Trail::None
     }
 
-    /// Whether the last run would see something else now, if any of what it saw changed.
-    pub(crate) fn is_stale(&self, reader: Reader<'_>, changed: &Changed) -> bool {
-        let demand = Demand::Mutation(self.counter());
+    /// Why the last run would see something else now, if any of what it saw changed.
+    pub(crate) fn staleness(&self, reader: Reader<'_>, changed: &Changed) -> Option<Stale> {
         match &self.state {
-            RunState::Due => false,
-            RunState::Missing(stopped) => reader.has_come(stopped) || reader.is_another_state(demand, stopped, changed),
-            RunState::Done(ran) => {
-                let has_come = |(table, key): &RowId| reader.exists(*table, key);
-                if ran.assumed.iter().any(|id| changed.concerns_row(id) && has_come(id)) {
-                    return true;
-                }
-                // An edit that only removes has read nothing.
-                if self.rows().any(|id| changed.concerns_row(&id)) && !fits(ran.writes(), reader) {
-                    return true;
-                }
-                let concerned = ran.reads.iter().any(|(read, _)| changed.concerns(read));
-                concerned && !reader.would_repeat(demand, &ran.reads)
+            RunState::Due => None,
+            RunState::Missing(stopped) if reader.has_come(stopped) => Some(Stale::HasCome),
+            RunState::Missing(stopped) => {
+                let is_other = reader.is_another_state(Demand::Mutation(self.counter()), stopped, changed);
+                is_other.then_some(Stale::IsAnother)
             }
+            RunState::Done(ran) => self.would_run_otherwise(ran, reader, changed).then_some(Stale::IsAnother),
         }
+    }
+
+    fn would_run_otherwise(&self, ran: &Ran, reader: Reader<'_>, changed: &Changed) -> bool {
+        let has_come = |(table, key): &RowId| reader.exists(*table, key);
+        if ran.assumed.iter().any(|id| changed.concerns_row(id) && has_come(id)) {
+            return true;
+        }
+        // An edit that only removes has read nothing.
+        if self.rows().any(|id| changed.concerns_row(&id)) && !fits(ran.writes(), reader) {
+            return true;
+        }
+        let concerned = ran.reads.iter().any(|(read, _)| changed.concerns(read));
+        concerned && !reader.would_repeat(Demand::Mutation(self.counter()), &ran.reads)
     }
 
     /// After an attempt that the store refused: whether what it assumed may be why, so that its next run is not to assume it.
