@@ -34,7 +34,7 @@ pub(crate) enum ReactionState {
     /// It cannot run to its end before what it missed is held, or what it saw is another.
     Missing(Stopped),
     Done,
-    /// There was no room for what it reads. It runs again when another one needs nothing any more.
+    /// There was no room for what it reads. It runs again when another one needs nothing any more, here or in another tab.
     Crowded,
     /// It failed, and is left alone until it is registered again.
     Failed,
@@ -53,6 +53,11 @@ pub(crate) enum Finished {
 }
 
 impl Reaction {
+    /// Whether it needed anything, so that there is more room without it.
+    pub(crate) fn makes_room(&self) -> bool {
+        !matches!(self.state, ReactionState::Crowded | ReactionState::Failed)
+    }
+
     /// Another one needs nothing any more.
     fn get_room(&mut self) {
         match self.state {
@@ -68,11 +73,6 @@ impl Reaction {
 pub(crate) struct Reactions {
     reactions: BTreeMap<ReactionId, Reaction>,
     last: u64,
-}
-
-impl crate::Client {
-    /// How often in a row a reaction asks again for what there was no room for.
-    pub const CROWDED_MAX: u32 = 8;
 }
 
 impl Reactions {
@@ -101,14 +101,13 @@ impl Reactions {
         }
     }
 
-    /// What it needed is room for others.
-    pub(crate) fn stop(&mut self, id: ReactionId) -> bool {
-        let Some(stopped) = self.reactions.remove(&id) else { return false };
-        let had_some = !matches!(stopped.state, ReactionState::Crowded | ReactionState::Failed);
-        if had_some {
-            self.reactions.values_mut().for_each(Reaction::get_room);
-        }
-        true
+    pub(crate) fn stop(&mut self, id: ReactionId) -> Option<Reaction> {
+        self.reactions.remove(&id)
+    }
+
+    /// There may be room for those that failed for want of it.
+    pub(crate) fn get_room(&mut self) {
+        self.reactions.values_mut().for_each(Reaction::get_room);
     }
 
     pub(crate) fn get(&self, id: ReactionId) -> Option<&Reaction> {

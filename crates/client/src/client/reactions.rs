@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::Client;
 use crate::cache::Demand;
 use crate::reactive::ReactionId;
+use crate::tabs::TabId;
 use crate::transaction::RunOf;
 use crate::view::View;
 
@@ -24,7 +25,17 @@ impl Client {
     /// Ends a reaction. False when there is none of this id.
     pub fn stop(&mut self, id: ReactionId) -> bool {
         self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new());
-        self.reactions.stop(id)
+        let Some(stopped) = self.reactions.stop(id) else { return false };
+        if stopped.makes_room() {
+            self.note_room(None);
+        }
+        true
+    }
+
+    /// What a reaction here needed, or a tab, is room for others here and in the other tabs.
+    pub(super) fn note_room(&mut self, by: Option<TabId>) {
+        self.reactions.get_room();
+        self.leader.note_room(by);
     }
 
     /// Compares the reactions with what changed, and asks for the run of one whose answers are others now.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use iolite_machine::{Now, WallTime};
 use iolite_values::{Counter, Id};
 use iolite_wire::client_storage::{EndedAs, StoredEnd, StoredMutation};
-use iolite_wire::message::{Declination, Goodbye, GoodbyeReason, SubscriptionId};
+use iolite_wire::message::{Goodbye, GoodbyeReason, SubscriptionId};
 use iolite_wire::tabs::{
     FromTab, JoinNumber, TAB_PROTOCOL_VERSION, TabJoin, TabNotice, TabRequest, TabSubscription, ToTab,
 };
@@ -152,7 +152,7 @@ impl Client {
         let Some(known) = self.leader.tab_mut(tab) else { return };
         for (id, wanted) in wanted {
             if let Err(error) = self.cache.interests.check_room_for(std::iter::once(&wanted.interest)) {
-                known.decline(id, Declination::TooLarge(error.to_string()));
+                known.decline_for_want_of_room(id, error.to_string());
                 continue;
             }
             match wanted.held(&self.cache) {
@@ -168,12 +168,17 @@ impl Client {
     fn on_unsubscribe(&mut self, tab: TabId, ids: &[SubscriptionId]) {
         let Some(known) = self.leader.tab_mut(tab) else { return };
         let mut tables = BTreeSet::new();
+        let mut makes_room = false;
         for id in ids {
-            known.wanted.remove(id);
-            tables.extend(known.granted.remove(id).map(|interest| interest.table()));
+            let (wanted, granted) = (known.wanted.remove(id), known.granted.remove(id));
+            makes_room |= wanted.is_some() || granted.is_some();
+            tables.extend(granted.map(|interest| interest.table()));
             known.unavailable.remove(id);
         }
         self.settle_tab(tab);
+        if makes_room {
+            self.note_room(Some(tab));
+        }
         self.cache.interests.doubt(Demand::Tab(tab), &tables);
     }
 
@@ -289,7 +294,9 @@ impl Client {
 
     fn forget_tab(&mut self, tab: TabId) {
         self.cache.interests.settle(Demand::Tab(tab), &BTreeSet::new());
-        self.leader.leave(tab);
+        if self.leader.leave(tab).is_some_and(|gone| gone.needs_anything()) {
+            self.note_room(Some(tab));
+        }
     }
 
     fn refuse_tab(&mut self, tab: TabId, join: JoinNumber, reason: GoodbyeReason, message: &str) {

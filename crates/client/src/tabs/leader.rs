@@ -133,8 +133,15 @@ impl Leader {
             let waiting = tab.wanted.iter().filter(|(_, own)| is_lost(own)).map(|(id, _)| *id);
             let having = tab.granted.iter().filter(|(_, own)| interest.covers(own)).map(|(id, _)| *id);
             for id in waiting.chain(having).collect::<Vec<_>>() {
-                tab.decline(id, Declination::TooLarge(shortened(reason.to_owned())));
+                tab.decline_for_want_of_room(id, shortened(reason.to_owned()));
             }
+        }
+    }
+
+    /// Something is needed no more: by a reaction of the leader, or by a tab, which looks after its own.
+    pub(crate) fn note_room(&mut self, by: Option<TabId>) {
+        for (_, tab) in self.tabs.iter_mut().filter(|(id, _)| Some(**id) != by) {
+            tab.get_room();
         }
     }
 

@@ -90,5 +90,6 @@ pub(crate) fn joined(mut so_far: TabUpdate, part: TabUpdate) -> TabUpdate {
     so_far.dismissed.extend(part.dismissed);
     so_far.declined.extend(part.declined);
     so_far.withdrawn.extend(part.withdrawn);
+    so_far.has_room |= part.has_room;
     so_far
 }

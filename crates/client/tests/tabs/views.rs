@@ -1,6 +1,9 @@
 //! What a follower sees.
 
-use iolite_client::{Client, Config, Limits, ReactionId};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use iolite_client::{Client, Config, Limits, ReactionId, RunOf};
 use iolite_values::{ColumnId, KeyRange, RowKey};
 use iolite_wire::message::{Declination, Declined, FromClient, SubscriptionId};
 
@@ -243,4 +246,98 @@ fn a_screen_of_a_follower_that_comes_back_finds_its_data_with_the_leader() {
     exchange(&mut leader, &mut tabs);
     assert_eq!(seen.borrow().len(), 1);
     assert_eq!(leader.take_sent(), [], "no gateway was asked");
+}
+
+/// What a tab sees of the first note, for which there is no room beside the second.
+fn look_beside(leader: &mut Harness, tabs: &mut [Tab]) -> Rc<RefCell<Vec<Option<Row>>>> {
+    let seen = tabs[0].watch(View::Confirmed, first_note);
+    exchange(leader, tabs);
+    leader.load(20, &[large_note(1)]);
+    exchange(leader, tabs);
+    assert_eq!((failures(&tabs[0]), seen.borrow().len()), (1, 0), "there is no room for it");
+    assert_eq!(leader.take_subscribed(false), [], "nobody asks again");
+    seen
+}
+
+fn failures(tab: &Tab) -> usize {
+    tab.other.iter().filter(|output| matches!(output, FollowerOutput::ReactionFailed { .. })).count()
+}
+
+/// It is asked for again, and comes.
+fn is_had_at_last(leader: &mut Harness, tabs: &mut [Tab], seen: &Rc<RefCell<Vec<Option<Row>>>>) {
+    exchange(leader, tabs);
+    leader.load(30, &[large_note(1)]);
+    exchange(leader, tabs);
+    assert_eq!((failures(&tabs[0]), seen.borrow().len()), (1, 1), "now there is room");
+}
+
+fn second_note(tx: &mut Transaction<'_>) -> Result<(), Stop> {
+    Ok(tx.row(notes(), &key(2)).map(drop)?)
+}
+
+fn with_room_for_one_note(tabs: u64) -> (Harness, Vec<Tab>) {
+    let mut leader = Harness::with(Limits { cache_bytes_max: 5_000, ..Limits::default() });
+    leader.connect();
+    let mut tabs: Vec<Tab> = (1..=tabs).map(|id| Tab::new(id, leader.now)).collect();
+    exchange(&mut leader, &mut tabs);
+    (leader, tabs)
+}
+
+#[test]
+fn what_a_leader_looks_at_no_more_makes_room_for_what_a_follower_failed_for() {
+    let (mut leader, mut tabs) = with_room_for_one_note(1);
+    let own = leader.react(View::Confirmed, second_note);
+    leader.load(10, &[large_note(2)]);
+    let seen = look_beside(&mut leader, &mut tabs);
+    assert!(leader.client.stop(own));
+    leader.settle();
+    is_had_at_last(&mut leader, &mut tabs, &seen);
+}
+
+#[test]
+fn what_another_follower_looks_at_no_more_makes_room_too() {
+    for is_closed in [false, true] {
+        let (mut leader, mut tabs) = with_room_for_one_note(2);
+        let other = tabs[1].react(View::Confirmed, second_note);
+        exchange(&mut leader, &mut tabs);
+        leader.load(10, &[large_note(2)]);
+        exchange(&mut leader, &mut tabs);
+        let seen = look_beside(&mut leader, &mut tabs);
+        if is_closed {
+            leader.input(Input::TabGone(TabId(2)));
+        } else {
+            tabs[1].follower.stop(other);
+        }
+        is_had_at_last(&mut leader, &mut tabs, &seen);
+    }
+}
+
+#[test]
+fn what_a_follower_looks_at_no_more_makes_room_for_what_its_leader_failed_for() {
+    let (mut leader, mut tabs, look) = after_a_look();
+    let own = leader.react(View::Confirmed, second_note);
+    leader.load(20, &[large_note(2)]);
+    let failed = |leader: &Harness| {
+        let is_failure = |output: &&Output| matches!(output, Output::ReactionFailed { .. });
+        leader.other.iter().filter(is_failure).count()
+    };
+    assert_eq!(failed(&leader), 1, "there is no room for it");
+    tabs[0].follower.stop(look);
+    exchange(&mut leader, &mut tabs);
+    leader.runs.clear();
+    leader.load(30, &[large_note(2)]);
+    assert!(failed(&leader) == 1 && leader.runs_of(RunOf::Reaction(own)) > 0, "now there is room");
+}
+
+/// Another leader has a cache of its own.
+#[test]
+fn what_a_follower_failed_for_is_tried_again_with_the_next_leader() {
+    let (mut leader, mut tabs) = with_room_for_one_note(1);
+    leader.react(View::Confirmed, second_note);
+    leader.load(10, &[large_note(2)]);
+    let seen = look_beside(&mut leader, &mut tabs);
+    let mut next = taken_over(leader, &mut tabs);
+    next.connect();
+    exchange(&mut next, &mut tabs);
+    is_had_at_last(&mut next, &mut tabs, &seen);
 }

@@ -39,6 +39,8 @@ pub struct TabUpdate {
     pub declined: Vec<Declined>,
     /// Mutations that are pending no more, and whose end is told with a later update.
     pub withdrawn: Vec<Counter>,
+    /// Whether there may be room now for what was declined for want of it.
+    pub has_room: bool,
 }
 
 impl TabUpdate {
@@ -58,6 +60,7 @@ impl TabUpdate {
             dismissed: Vec::new(),
             declined: Vec::new(),
             withdrawn: Vec::new(),
+            has_room: false,
         }
     }
 }
@@ -86,6 +89,7 @@ pub(super) fn write(update: &TabUpdate, writer: &mut Writer) -> proto::TabUpdate
         dismissed: update.dismissed.iter().map(|counter| counter.0).collect(),
         declined: update.declined.iter().map(|declined| write_declined(declined, writer)).collect(),
         withdrawn: update.withdrawn.iter().map(|counter| counter.0).collect(),
+        has_room: update.has_room,
     }
 }
 
@@ -112,6 +116,7 @@ pub(super) fn read(update: proto::TabUpdate, reader: &mut Reader) -> Result<TabU
         dismissed: update.dismissed.into_iter().map(Counter).collect(),
         declined: declined.collect::<Result<_, _>>()?,
         withdrawn: update.withdrawn.into_iter().map(Counter).collect(),
+        has_room: update.has_room,
     })
 }
 

@@ -71,13 +71,13 @@ fn connection() -> impl Strategy<Value = TabConnection> {
 }
 
 fn update() -> impl Strategy<Value = TabUpdate> {
-    let head = (any::<u64>(), any::<bool>(), timestamp(), connection());
+    let head = (any::<u64>(), any::<bool>(), timestamp(), connection(), any::<bool>());
     let rows = (vec(row_snapshot(), 0..3), vec(snapshot(), 0..3), vec(subscription(), 0..3), vec(declined(), 0..3));
     let queue = (vec(mutation(), 0..3), vec(stored_end(), 0..3), vec(stored_mutation(), 0..3));
     let counters = (vec(counter(), 0..3), vec(counter(), 0..3));
     (head, rows, queue, counters).prop_map(|(head, rows, (pending, ended, refused), (dismissed, withdrawn))| {
         let (rows, snapshots, unavailable, declined) = rows;
-        let (number, more, at, connection) = head;
+        let (number, more, at, connection, has_room) = head;
         TabUpdate {
             number: UpdateNumber(number),
             more,
@@ -92,6 +92,7 @@ fn update() -> impl Strategy<Value = TabUpdate> {
             dismissed,
             declined,
             withdrawn,
+            has_room,
         }
     })
 }

@@ -130,6 +130,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let reaches = Some(Box::new(KeyRange::one(&key("chair"))));
     let part = Snapshot { subscription: SubscriptionId(3), rows: Vec::new(), reaches };
     let part = TabUpdate { snapshots: vec![part], ..empty(9, TabConnection::Online) };
+    let room = TabUpdate { has_room: true, ..empty(10, TabConnection::Online) };
     let connections = [TabConnection::Offline, TabConnection::Connecting, TabConnection::Refused(goodbye())];
     let connections = connections.into_iter().map(|connection| update(empty(1, connection)));
     let pending = TabUpdate { pending: mutations(), ..empty(2, TabConnection::Online) };
@@ -142,8 +143,8 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
             Content::FromTab(vec![from_tab(TabRequest::Ask(vec![TICKET, Id::from_u128(1)]))])
         }),
         ("to_tab_frame", "a welcome, a ping, a goodbye", Content::ToTab(small.map(to_tab).into())),
-        ("tab_update", "the first part of an update with everything, a query's first rows", {
-            Content::ToTab(vec![update(full()), update(part)])
+        ("tab_update", "the first part of an update with everything, a query's first rows, room", {
+            Content::ToTab(vec![update(full()), update(part), update(room)])
         }),
         ("tab_connection", "every connection but a working one", Content::ToTab(connections.collect())),
         ("tab_mutation", "one sent, one that waits, a closure", Content::ToTab(vec![update(pending)])),

@@ -43,6 +43,7 @@ impl Client {
         let mut parts = Parts::new(empty, self.limits.tab_part_bytes);
         self.collect_data(tab, can_fetch, &mut parts);
         self.collect_mutations(tab, &mut parts);
+        self.collect_room(tab, &mut parts);
         for mut part in parts.finish() {
             part.number = self.leader.next_number(tab);
             if !self.tell_tab(tab, join, TabNotice::Update(Box::new(part))) {
@@ -88,6 +89,12 @@ impl Client {
         }
         // What it waited for it has now, or cannot have.
         self.cache.interests.doubt(Demand::Tab(tab), &BTreeSet::new());
+    }
+
+    fn collect_room(&mut self, tab: TabId, parts: &mut Parts) {
+        if self.leader.tab_mut(tab).is_some_and(|known| known.take_room()) {
+            parts.room(0).has_room = true;
+        }
     }
 
     fn collect_mutations(&mut self, tab: TabId, parts: &mut Parts) {

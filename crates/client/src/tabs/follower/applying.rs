@@ -70,6 +70,9 @@ impl Follower {
         self.leaders = connection(update.connection);
         self.note_unavailable(update.unavailable);
         update.declined.into_iter().for_each(|declined| self.on_declined(declined));
+        if update.has_room {
+            self.reactions.get_room();
+        }
         if first {
             self.doubt_calls();
         }

@@ -27,7 +27,11 @@ impl Follower {
     /// As [`crate::Client::stop`].
     pub fn stop(&mut self, id: ReactionId) -> bool {
         self.cache.interests.settle(Demand::Reaction(id), &BTreeSet::new());
-        self.reactions.stop(id)
+        let Some(stopped) = self.reactions.stop(id) else { return false };
+        if stopped.makes_room() {
+            self.reactions.get_room();
+        }
+        true
     }
 
     /// Begins the run that [`FollowerOutput::Run`] asked for.

@@ -37,6 +37,16 @@ pub(crate) struct Tab {
     pub(crate) awaited: Awaited,
     pub(crate) heard: Instant,
     pub(crate) news: News,
+    pub(crate) room: Room,
+}
+
+/// Whether a tab goes without something for want of room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    Enough,
+    Short,
+    /// It did, of this leader or another, and it is to be told that there may be some now.
+    Made,
 }
 
 /// Whether a call that this tab announces is certainly new to the leader.
@@ -80,6 +90,7 @@ impl Tab {
             awaited: Awaited::Nothing,
             heard: now,
             news,
+            room: Room::Made,
         }
     }
 
@@ -95,6 +106,33 @@ impl Tab {
         self.wanted.remove(&id);
         self.granted.remove(&id);
         self.declined.push(Declined { subscription: id, why });
+    }
+
+    pub(crate) fn decline_for_want_of_room(&mut self, id: SubscriptionId, reason: String) {
+        self.decline(id, Declination::TooLarge(reason));
+        self.room = Room::Short;
+    }
+
+    /// Others need less than before.
+    pub(super) fn get_room(&mut self) {
+        self.room = match self.room {
+            Room::Enough => Room::Enough,
+            Room::Short | Room::Made => Room::Made,
+        };
+    }
+
+    /// Whether it is told with this update that there may be room.
+    pub(crate) fn take_room(&mut self) -> bool {
+        let is_made = self.room == Room::Made;
+        if is_made {
+            self.room = Room::Enough;
+        }
+        is_made
+    }
+
+    /// Whether something is held for it, or on its way.
+    pub(crate) fn needs_anything(&self) -> bool {
+        !self.wanted.is_empty() || !self.granted.is_empty()
     }
 
     /// Whether it was given anything of a row, which looks like this now.
@@ -139,6 +177,6 @@ impl Tab {
     pub(crate) fn has_news(&self) -> bool {
         let lists = !self.ended.is_empty() || !self.refused.is_empty() || !self.dismissed.is_empty();
         let lists = lists || !self.declined.is_empty() || !self.withdrawn.is_empty();
-        self.due || lists || !self.rows.is_empty() || !self.mutations.is_empty()
+        self.due || self.room == Room::Made || lists || !self.rows.is_empty() || !self.mutations.is_empty()
     }
 }
