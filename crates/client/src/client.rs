@@ -38,7 +38,7 @@ use crate::reactive::Reactions;
 use crate::session::{Connection, Gateway, Session};
 use crate::storage::{Loaded, OpenError, PendingChanges};
 use crate::tabs::Leader;
-use crate::text::{Authors, Documents};
+use crate::text::{Documents, author_of};
 use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
 use ending::Ended;
@@ -163,7 +163,7 @@ impl Client {
         let meta = loaded.meta.as_ref();
         let fresh = config.fresh_client.0.as_u128();
         let life = meta.map_or(0, |meta| meta.next_counter.0);
-        let authors = Authors::of([fresh as u64, (fresh >> 64) as u64, config.seed, life]);
+        let author = author_of([fresh as u64, (fresh >> 64) as u64, config.seed, life]);
         let mut client = Client {
             schema: config.schema,
             schema_hash,
@@ -191,7 +191,7 @@ impl Client {
             compare_due: false,
             broken: Broken::Nothing,
             leader: Leader::restored(loaded.ends),
-            documents: RefCell::new(Documents::new(authors)),
+            documents: RefCell::new(Documents::new(author)),
         };
         client.restore_mutations(loaded.mutations, loaded.refused);
         client.reserve_counters();

@@ -1,28 +1,25 @@
 //! Texts at a client: the documents that show them and make edits, and whether edits still fit.
 //!
 //! Invariants: an edit is made once, on what the writer sees, and says itself where it stands; what is shown of a text is the document of exactly that
-//! text, made from an earlier one where that is possible, since an edit cannot be taken out of a document again; no two edits give a unit the same name,
-//! whatever became of the first: not if it was taken back, and not if its row is gone and there is another one under its key.
+//! text, made from an earlier one where that is possible, since an edit cannot be taken out of a document again.
 
-mod authors;
 mod fit;
 mod writer;
 
 use std::collections::VecDeque;
 
 use iolite_text::{Document, OutOfText, Yata};
-use iolite_values::{Cell, Edit, Text, Unfit};
+use iolite_values::{Author, Cell, Edit, Text, Unfit};
 
 use crate::interface::Broken;
 
-pub(crate) use authors::Authors;
 pub(crate) use fit::fits;
 pub(crate) use writer::text_with;
 pub use writer::{EditError, Splice};
 
 /// Documents in use, the last used first.
 pub(crate) struct Documents {
-    authors: Authors,
+    author: Author,
     held: VecDeque<Held>,
     pub(crate) broken: Broken,
 }
@@ -31,7 +28,6 @@ struct Held {
     cell: Cell,
     /// What the document shows.
     text: Text,
-    /// Its author is nobody else's: no other document of this text, or of another one in its cell, gives its names.
     document: Yata,
 }
 
@@ -47,21 +43,15 @@ pub enum NoEdit {
 }
 
 impl Documents {
-    /// Documents that are kept, of which one text may have several.
+    /// Documents that are kept, of which one text may have two: as it is confirmed, and with what is pending.
     pub(crate) const HELD: usize = 16;
-    /// One for each view. Whoever has to make one anew for every look would type each unit under another author.
-    const HELD_OF_ONE: usize = 3;
 
-    pub(crate) fn new(authors: Authors) -> Documents {
-        Documents { authors, held: VecDeque::new(), broken: Broken::Nothing }
+    pub(crate) fn new(author: Author) -> Documents {
+        Documents { author, held: VecDeque::new(), broken: Broken::Nothing }
     }
 
-    /// Names who inserts here from now on. Documents that were opened before are of others, and are shut.
-    pub(crate) fn insert_by(&mut self, authors: Authors) {
-        if self.authors.are_nobody() {
-            self.authors = authors;
-            self.held.clear();
-        }
+    pub(crate) fn author(&self) -> Author {
+        self.author
     }
 
     /// What a text says.
@@ -106,22 +96,23 @@ impl Documents {
                 held
             }
             None => {
-                let mut document = Yata::new(self.authors.draw());
+                let mut document = Yata::new(self.author);
                 document.apply(&text.edits());
                 Held { cell: cell.clone(), text: Text::default(), document }
             }
         };
         held.text = text.clone();
         self.held.push_front(held);
-        let last = self
-            .held
-            .iter()
-            .enumerate()
-            .filter(|(_, held)| own(held))
-            .map(|(place, _)| place)
-            .nth(Documents::HELD_OF_ONE);
+        let last = self.held.iter().enumerate().filter(|(_, held)| own(held)).map(|(place, _)| place).nth(2);
         last.map(|place| self.held.remove(place));
         self.held.truncate(Documents::HELD);
         &mut self.held[0]
     }
+}
+
+/// Who inserts in one life of a client, from numbers that no two lives have together. If two have one author all the same, and use it in one text, the
+/// store commits only one of their first edits: see [`iolite_values::Element::Author`].
+pub(crate) fn author_of(numbers: [u64; 4]) -> Author {
+    let mixed = numbers.into_iter().fold(0u64, |mixed, number| crate::transaction::mix(mixed ^ number));
+    Author((mixed as u32).max(1))
 }

@@ -5,8 +5,8 @@ mod harness;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use harness::{Harness, Stop, at, config, key};
-use iolite_client::{Client, Config, Content, EditError, LIVE, MutationStatus, Splice, Transaction, View};
+use harness::{Harness, Stop, at, key};
+use iolite_client::{Content, EditError, LIVE, MutationStatus, Splice, Transaction, View};
 use iolite_values::{
     Author, Cell, ColumnId, Counter, Decision, Edit, Element, Insertion, Operation, Read, Row, TableId, Unit, Write,
 };
@@ -279,80 +279,4 @@ fn a_text_in_a_row_that_is_pending_is_typed_into() {
     assert_eq!(last(&seen), "ab");
     harness.mutate("delete");
     assert_eq!(harness.client.live_text(&draft()), Err(EditError::RowMissing));
-}
-
-/// The first edit of a draft: at the call, as whoever makes it says it.
-fn first_edit(harness: &mut Harness, inserted: &str) -> Operation {
-    let arguments = harness.client.live_edit(&draft(), &inserts(0, inserted)).expect("it fits");
-    harness.client.mutate(harness.now.wall, LIVE, &arguments).expect("there is room");
-    harness.settle();
-    let steps: serde_json::Value = serde_json::from_str(&arguments).expect("its own");
-    let number = |place: usize| steps[0]["at"][place].as_u64().and_then(|number| u32::try_from(number).ok());
-    let [Some(author), Some(number)] = [number(0), number(1)] else { panic!("{arguments}") };
-    let first = Unit::new(Author(author), number);
-    let inserted = Some(Insertion { first, left: None, right: None, text: inserted.into() });
-    Operation::Edit(Edit { inserted, removed: Vec::new() }.into())
-}
-
-/// What one writer typed first in two lives of a draft.
-fn two_lives() -> [Operation; 2] {
-    let (mut writer, _seen) = drafting();
-    let first = first_edit(&mut writer, "no");
-    writer.mutate("delete");
-    writer.mutate("begin");
-    [first, first_edit(&mut writer, "yes, but")]
-}
-
-fn draft_of(edit: &Operation) -> [Write; 2] {
-    let life = Write { cell: Cell::row(draft().table, draft().row), operation: Operation::Create };
-    [life, Write { cell: draft(), operation: edit.clone() }]
-}
-
-/// A reader of the draft's first life, without a connection.
-fn reading(edit: &Operation) -> (Harness, Rc<RefCell<Vec<String>>>) {
-    let mut reader = Harness::new();
-    reader.client =
-        Client::open(Config { seed: 6, ..config("bob") }, Vec::new(), reader.now).expect("nothing is there");
-    reader.connect();
-    let seen = watch_text(&mut reader, draft(), View::Optimistic);
-    reader.load(10, &[]);
-    reader.advance(Advance { to: at(20), changes: draft_of(edit).into(), ..Advance::default() });
-    reader.disconnect();
-    (reader, seen)
-}
-
-#[test]
-fn edits_of_an_earlier_life_of_a_row_are_refused_with_what_they_insert() {
-    let [first, second] = two_lives();
-    for edit in [Splice { at: 2, removed: 0, inserted: " way" }, Splice { at: 0, removed: 2, inserted: "" }] {
-        let (mut reader, seen) = reading(&first);
-        let counter = edit_text(&mut reader, &draft(), &edit);
-        reader.settle();
-        reader.link();
-        reader.welcome(1);
-        let end = Write { operation: Operation::Delete, ..draft_of(&first)[0].clone() };
-        let changes = [vec![end], draft_of(&second).into()].concat();
-        reader.advance(Advance { to: at(30), changes, ..Advance::default() });
-        assert_eq!(last(&seen), "yes, but");
-        let submit = reader.take_submits().remove(0);
-        assert!(matches!(submit.decision, Decision::Abort(_)), "{:?}", submit.decision);
-        reader.decide(counter, submit.attempt.0, 40, vec![], Verdict::Aborted);
-        let kept = reader.client.refused().next().expect("it is kept");
-        assert!(kept.counter == counter && kept.arguments.contains(edit.inserted));
-    }
-}
-
-/// Another tab may have seen it, and typed on.
-#[test]
-fn what_is_typed_after_an_edit_was_taken_back_has_another_name() {
-    let (mut harness, _seen) = drafting();
-    let first = first_edit(&mut harness, "a");
-    let pending: Vec<Counter> = harness.client.pending().map(|own| own.counter).collect();
-    assert!(harness.client.cancel(pending[1]));
-    harness.settle();
-    let name = |operation: &Operation| match operation {
-        Operation::Edit(edit) => edit.inserted.as_ref().map(|own| own.first),
-        other => panic!("an edit, not {other:?}"),
-    };
-    assert_ne!(name(&first_edit(&mut harness, "b")), name(&first));
 }

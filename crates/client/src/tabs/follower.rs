@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_values::{ClientId, Counter, Schema, Timestamp};
+use iolite_values::{Author, ClientId, Counter, Schema, Timestamp};
 use iolite_wire::message::SubscriptionId;
 use iolite_wire::tabs::{JoinNumber, TabUpdate};
 
@@ -29,7 +29,7 @@ use crate::limits::Limits;
 use crate::reactive::{ReactionId, Reactions};
 use crate::session::Connection;
 use crate::storage::StorageChange;
-use crate::text::{Authors, Documents};
+use crate::text::Documents;
 use crate::transaction::RunOf;
 use crate::view::Changed;
 
@@ -107,6 +107,8 @@ pub struct Follower {
     compare_due: bool,
     outputs: VecDeque<FollowerOutput>,
     documents: RefCell<Documents>,
+    /// Who inserts into texts here, since it first did.
+    author: Option<Author>,
 }
 
 impl Follower {
@@ -128,9 +130,10 @@ impl Follower {
             heard: now.instant,
             leaders: Connection::Connecting,
             connection: Connection::Connecting,
+            author: None,
             calls: VecDeque::new(),
             late: Late::default(),
-            documents: RefCell::new(Documents::new(Authors::Nobody)),
+            documents: RefCell::new(Documents::new(Author(1))),
             persists: PersistId::START,
             running: None,
             changed: Changed::default(),
