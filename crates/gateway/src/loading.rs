@@ -110,7 +110,11 @@ impl Gateway {
         let Some(reading) = own.reading().filter(|reading| reading.waits_for(request)) else { return };
         let reply = match reply {
             Ok(reply) => reply,
-            Err(too_old) => return self.read_kept(id, load, too_old),
+            Err(too_old) => {
+                self.read_kept(id, load, too_old);
+                // Its place is free for others.
+                return self.finish_loads(now, id);
+            }
         };
         if let Some(wanted) = reading.take(request, reply) {
             match why_declined(&wanted, so_far, self.catalog.schema()) {

@@ -1,4 +1,4 @@
-//! The feed while rows are read for it: what waits is bounded, and so is how long it waits.
+//! The feed while rows are read for it: how much waits is bounded.
 
 use iolite_store::{Request, RequestId};
 use iolite_values::{Interest, Timestamp};

@@ -37,16 +37,10 @@ pub(crate) struct Tab {
     pub(crate) awaited: Awaited,
     pub(crate) heard: Instant,
     pub(crate) news: News,
-    pub(crate) room: Room,
-}
-
-/// Whether a tab goes without something for want of room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
-    Enough,
-    Short,
-    /// It did, of this leader or another, and it is to be told that there may be some now.
-    Made,
+    /// Whether it goes without something for want of room.
+    is_short: bool,
+    /// Whether it is to be told that there may be room now for what it goes without, because of this leader or another.
+    has_room: bool,
 }
 
 /// Whether a call that this tab announces is certainly new to the leader.
@@ -90,7 +84,8 @@ impl Tab {
             awaited: Awaited::Nothing,
             heard: now,
             news,
-            room: Room::Made,
+            is_short: false,
+            has_room: true,
         }
     }
 
@@ -110,24 +105,21 @@ impl Tab {
 
     pub(crate) fn decline_for_want_of_room(&mut self, id: SubscriptionId, reason: String) {
         self.decline(id, Declination::TooLarge(reason));
-        self.room = Room::Short;
+        self.is_short = true;
     }
 
     /// Others need less than before.
     pub(super) fn get_room(&mut self) {
-        self.room = match self.room {
-            Room::Enough => Room::Enough,
-            Room::Short | Room::Made => Room::Made,
-        };
+        self.has_room |= self.is_short;
     }
 
     /// Whether it is told with this update that there may be room.
     pub(crate) fn take_room(&mut self) -> bool {
-        let is_made = self.room == Room::Made;
-        if is_made {
-            self.room = Room::Enough;
+        if self.has_room {
+            // It tries everything again, and what is declined then makes it short again.
+            self.is_short = false;
         }
-        is_made
+        std::mem::take(&mut self.has_room)
     }
 
     /// Whether something is held for it, or on its way.
@@ -177,6 +169,26 @@ impl Tab {
     pub(crate) fn has_news(&self) -> bool {
         let lists = !self.ended.is_empty() || !self.refused.is_empty() || !self.dismissed.is_empty();
         let lists = lists || !self.declined.is_empty() || !self.withdrawn.is_empty();
-        self.due || self.room == Room::Made || lists || !self.rows.is_empty() || !self.mutations.is_empty()
+        self.due || self.has_room || lists || !self.rows.is_empty() || !self.mutations.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn that_there_may_be_room_is_told_although_something_is_declined_before_it_is() {
+        let mut tab = Tab::new(JoinNumber(1), Instant::default(), News::Trusted);
+        tab.decline_for_want_of_room(SubscriptionId(1), "too much".into());
+        assert!(tab.take_room(), "another leader has a cache of its own");
+        tab.get_room();
+        assert!(!tab.take_room(), "it goes without nothing");
+        for id in [2, 3] {
+            tab.decline_for_want_of_room(SubscriptionId(id), "too much".into());
+            tab.get_room();
+        }
+        tab.decline_for_want_of_room(SubscriptionId(4), "too much".into());
+        assert_eq!([tab.take_room(), tab.take_room()], [true, false]);
     }
 }
