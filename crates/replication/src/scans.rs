@@ -2,7 +2,7 @@
 //!
 //! Invariant: they say of every write what each of the reads would.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{KeyRange, KeyRanges, Read, TableId, Write, disturbs};
 
@@ -43,19 +43,21 @@ impl<'a> Scans<'a> {
 
     /// Whether the writes of one transaction can change what any of them returned, and how often something was compared for that.
     pub fn are_disturbed_by(&self, writes: &[Write]) -> (bool, usize) {
-        let mut looks = 1;
-        for (at, write) in writes.iter().enumerate() {
-            looks += 1;
+        let mut looks = 1 + writes.len();
+        let mut written = BTreeSet::new();
+        for write in writes {
             let Some(scan) = self.tables.get(&write.cell.table) else { continue };
             if scan.ranges.contain(&write.cell.row) {
                 return (true, looks);
             }
-            // A query looks at all writes of its table at once.
-            if writes[..at].iter().any(|before| before.cell.table == write.cell.table) {
-                continue;
+            if !scan.queries.is_empty() {
+                written.insert(write.cell.table);
             }
-            looks += scan.queries.len() * writes.len();
-            if scan.queries.iter().any(|query| disturbs(writes, query)) {
+        }
+        // A query looks at all writes at once.
+        for queries in written.iter().filter_map(|table| self.tables.get(table)).map(|scan| &scan.queries) {
+            looks += queries.len() * writes.len();
+            if queries.iter().any(|query| disturbs(writes, query)) {
                 return (true, looks);
             }
         }
@@ -101,20 +103,21 @@ mod tests {
         let table = || (0_u32..2).prop_map(TableId);
         prop_oneof![
             4 => (table(), rows()).prop_map(|(table, range)| Read::Range { table, range }),
-            1 => (table(), rows()).prop_map(|(table, rows)| Read::Query(Arc::new(Query::all(table, false).within(&rows)))),
+            1 => (table(), rows()).prop_map(|(table, rows)| Read::Query(Arc::new(Query::all(table, true).within(&rows)))),
         ]
     }
 
     fn writes() -> impl Strategy<Value = Vec<Write>> {
-        let write = |(table, row, deletes)| Write {
-            cell: Cell {
-                table: TableId(table),
-                row: key(row),
-                column: if deletes { ColumnId::ROW } else { ColumnId(1) },
-            },
-            operation: if deletes { Operation::Delete } else { Operation::Add(1) },
+        let operation = prop_oneof![
+            Just((ColumnId::ROW, Operation::Create)),
+            Just((ColumnId::ROW, Operation::Delete)),
+            Just((ColumnId(1), Operation::Add(1))),
+        ];
+        let write = |(table, row, (column, operation))| Write {
+            cell: Cell { table: TableId(table), row: key(row), column },
+            operation,
         };
-        vec((0_u32..2, 0_u8..20, any::<bool>()).prop_map(write), 0..4)
+        vec((0_u32..2, 0_u8..20, operation).prop_map(write), 0..4)
     }
 
     proptest! {
@@ -149,5 +152,17 @@ mod tests {
         let query = |keys: KeyRange| Read::Query(Arc::new(Query::all(table, false).within(&keys)));
         let queries: Vec<Read> = (0..100).map(|_| query(range(3, Some(9)))).collect();
         assert_eq!(Scans::of(queries.iter()).are_disturbed_by(&[write(1), write(2)]), (false, 203));
+    }
+
+    /// What a query asks for comes by a later write of its table.
+    #[test]
+    fn queries_see_all_writes_of_their_table() {
+        let table = TableId(1);
+        let query = Read::Query(Arc::new(Query::all(table, true).within(&range(3, Some(9)))));
+        let create =
+            |row| Write { cell: Cell { table, row: key(row), column: ColumnId::ROW }, operation: Operation::Create };
+        let scans = Scans::of([&query].into_iter());
+        assert_eq!(scans.are_disturbed_by(&[create(1), create(2)]), (false, 5));
+        assert_eq!(scans.are_disturbed_by(&[create(1), create(5)]), (true, 5));
     }
 }

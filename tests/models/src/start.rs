@@ -57,8 +57,6 @@ pub fn nodes(plan: &Plan) -> Vec<Node> {
 
 fn opened(plan: &Plan) -> Vec<Node> {
     let store = StoreIncarnation(Id::from_u128(5));
-    // They read at the beginning of time.
-    let retention = Retention::default();
     let mut nodes = Vec::new();
     let map = shard_map(plan);
     for group in groups(plan) {
@@ -66,7 +64,16 @@ fn opened(plan: &Plan) -> Vec<Node> {
             let (broken, boot) = (plan.broken, Boot(1));
             let extent = map.extent(group.shard).expect("it is a shard of the map");
             let (id, group) = (*id, group.clone());
-            let settings = ReplicaSettings { id, group, extent, origin: None, store, boot, retention, broken };
+            let settings = ReplicaSettings {
+                id,
+                group,
+                extent,
+                origin: None,
+                store,
+                boot,
+                retention: Retention::default(),
+                broken,
+            };
             let journal = (plan.bounds.restarts > 0).then(Vec::new);
             let now = Now { instant: Instant::from_nanos(0), wall: START };
             nodes.push(Node::Replica(Box::new(ReplicaNode::new(settings, now, journal))));

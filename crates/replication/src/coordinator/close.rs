@@ -21,7 +21,7 @@ use crate::node::{Ask, Ballot, Closed, Detail, Outcome, ProposalId, ReplicaId, S
 /// When a shard is closed again while something in it is undecided.
 pub const CLOSE_PAUSES: Pauses = Pauses { first: Duration::from_millis(1), longest: Duration::from_millis(100) };
 
-/// How long a Close waits for more than a majority to answer, if that has closed no further than was closed before.
+/// How long a Close waits for more than a majority to answer, if that has closed no further than was closed before, or is not complete as far as that.
 pub const MORE_WITHIN: Duration = Duration::from_millis(20);
 
 /// So many are taken over with one Close, the oldest first: the next Close waits behind what is asked of them, so replicas are not asked more than they answer.
@@ -305,8 +305,10 @@ impl Coordinator {
         let Some((view, count)) = round.view().filter(|(_, count)| *count >= quorums.majority()) else { return };
         let is_late = round.majority_at.is_some_and(|at| at + MORE_WITHIN <= now.instant);
         let combined = round.combine(view, quorums.majority());
-        // One whose clock is behind closes less than was asked. The others may do without it.
-        if combined.through > round.cursor || count == quorums.members() || is_late {
+        // One whose clock is behind closes less than was asked, and one that is not complete as far as the rest would keep all of them from forgetting. The
+        // others may do without it.
+        let is_enough = combined.through > round.cursor && combined.complete_at_majority >= round.cursor;
+        if is_enough || count == quorums.members() || is_late {
             self.finish_round(now, shard, combined);
         }
     }

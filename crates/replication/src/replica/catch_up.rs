@@ -29,7 +29,7 @@ pub(super) struct CatchUp {
     target: Timestamp,
     /// Another peer is asked then.
     again_at: Option<Instant>,
-    /// Which peer was asked last, among the others.
+    /// Which peer is asked, among the others: the next one when one does not answer.
     asked: usize,
     /// The whole state is being fetched.
     pub taking: Option<Taking>,
@@ -65,14 +65,11 @@ impl Replica {
         }
     }
 
+    /// Asks the one that has answered, or given its state: others may have forgotten meanwhile what comes next.
     fn fetch(&mut self, now: Now) {
         let others = self.others();
-        if others.is_empty() {
-            return;
-        }
-        self.catch_up.asked = (self.catch_up.asked + 1) % others.len();
+        let Some(to) = others.get(self.catch_up.asked % others.len().max(1)).copied() else { return };
         self.catch_up.wait(now, FETCH_AGAIN_AFTER);
-        let to = others[self.catch_up.asked];
         self.catch_up.expected_from = Some(to);
         // What came of a state so far is given up: its giver does not answer.
         self.catch_up.taking = None;
@@ -103,7 +100,10 @@ impl Replica {
                 self.ask_for_state(now);
             }
             Some(_) if self.awaiting.is_some() => self.take_from_parent(now),
-            Some(_) | None => self.fetch_rest(now),
+            Some(_) | None => {
+                self.catch_up.asked += 1;
+                self.fetch_rest(now);
+            }
         }
     }
 

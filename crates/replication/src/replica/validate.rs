@@ -19,7 +19,7 @@ use crate::scans::Scans;
 use crate::tapir::{are_in_order, conflict, conflict_as_figure_9};
 
 /// So often what was written since a transaction's snapshot is compared with the ranges and queries that it read. Then it runs again, on a later snapshot.
-pub const VALIDATION_LOOKS_MAX: usize = 1 << 18;
+pub const VALIDATION_LOOKS_MAX: usize = 1 << 21;
 
 impl Replica {
     /// Whether this replica votes OK, if its record can be written down.

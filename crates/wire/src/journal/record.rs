@@ -33,7 +33,6 @@ pub enum JournalRecord {
     Joined(View),
     /// A part of the record with which the replica goes on, in the part's view. It counts when all parts are there.
     Master(RecordPart),
-    /// Only these can commit at or below its timestamp.
     /// What releases before wrote, and nothing rests on any more: read, and not written.
     Superseded,
     /// Everything that committed at or below this is here.

@@ -7,7 +7,7 @@ use super::bench::{START_MICROS, closed, opened, own_id};
 use super::two_shards::Bench;
 use crate::ShardMap;
 use crate::coordinator::{Coordinator, CoordinatorSettings};
-use crate::node::{Answer, Ask, Epoch, Group, Life, ReplicaId, ShardId, ToReplica, View};
+use crate::node::{Answer, Ask, Closed, Epoch, Group, Life, ReplicaId, ShardId, ToReplica, View};
 use crate::shards::Place;
 
 const LATER: View = View { epoch: Epoch(0), number: 4 };
@@ -64,4 +64,22 @@ fn a_replica_that_has_answered_is_asked_once_more_in_the_view_that_another_has_g
     assert_eq!(last_asked(&bench, is_close).expect("once more").view, LATER);
     [0, 1].into_iter().for_each(|replica| bench.answer_in(LATER, replica, is_close, closed(Timestamp::from_u64(9))));
     assert_eq!(resolved(&bench), Some(Timestamp::from_u64(9)));
+}
+
+/// By how far a majority is complete all forget: one that is behind, and near, is not to keep them from it.
+#[test]
+fn one_that_is_not_complete_is_made_up_for_by_another() {
+    let closed_at = |through: u64, complete: u64| {
+        let Answer::Closed(Ok(own)) = closed(Timestamp::from_u64(through)) else { panic!("it has") };
+        Answer::Closed(Ok(Closed { complete: Timestamp::from_u64(complete), ..own }))
+    };
+    let mut bench = closing();
+    bench.answer(2, is_close, closed_at(9, 0));
+    assert_eq!(resolved(&bench), Some(Timestamp::from_u64(9)), "nothing was closed before");
+    bench.pass(1_000_000);
+    [0, 1].into_iter().for_each(|replica| bench.answer(replica, is_close, closed_at(20, 9)));
+    bench.answer(2, is_close, closed_at(20, 0));
+    assert_eq!(resolved(&bench), Some(Timestamp::from_u64(9)), "another one is waited for");
+    bench.answer(3, is_close, closed_at(20, 9));
+    assert_eq!(resolved(&bench), Some(Timestamp::from_u64(20)));
 }

@@ -71,7 +71,7 @@ impl Bench {
         let message = FromReplica {
             to: own_id(),
             from,
-            shard: shard_of(from),
+            shard: message.shard,
             id: message.id,
             boot: Boot(1),
             store,

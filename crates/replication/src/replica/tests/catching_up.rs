@@ -184,6 +184,34 @@ fn a_state_that_came_so_slowly_that_history_was_forgotten_meanwhile_is_asked_for
     assert_eq!(value(&trio.replicas[2], 12), value(&trio.replicas[0], 12));
 }
 
+/// Others may have forgotten meanwhile what comes after the state.
+#[test]
+fn who_has_taken_a_state_asks_its_giver_for_the_rest() {
+    for giver in [0, 1] {
+        let mut trio = Trio::new();
+        let ids = commit_without_the_third(&mut trio, 2);
+        trio.resolve(&[0, 1], Timestamp::ZERO, at(2), &ids);
+        let later = commit_one_without_the_third(&mut trio, 9, &add(9, 1));
+        // It is asked first, and has forgotten.
+        let others = [ReplicaId(0), ReplicaId(1)];
+        let now = trio.now;
+        trio.replicas[2].fall_behind(now, at(9));
+        while trio.replicas[2].catch_up.expected_from != Some(others[giver]) {
+            trio.pass(FETCH_AGAIN_AFTER);
+            trio.take_said();
+        }
+        let now = trio.now;
+        trio.replicas[2].on_fetched_too_old(now, others[giver]);
+        trio.settle();
+        assert_eq!(trio.complete()[2], at(2));
+        assert_eq!(trio.replicas[2].catch_up.expected_from, Some(others[giver]));
+        trio.resolve(&[0, 1], at(2), at(9), &[later]);
+        trio.pass(FETCH_AGAIN_AFTER * 3);
+        trio.settle();
+        assert_eq!(trio.complete(), [at(9); 3]);
+    }
+}
+
 #[test]
 fn a_giver_that_falls_silent_is_given_up_for_another() {
     let mut trio = Trio::new();

@@ -13,7 +13,7 @@ use crate::node::{
     Answer, Ask, BetweenReplicas, Epoch, Group, Life, MessageId, Objection, Outcome, Peer, ProposalId, ReplicaId,
     ShardId, Term, ToReplica, View, Vote, Voted,
 };
-use crate::replica::{Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
+use crate::replica::{FETCH_AGAIN_AFTER, Replica, ReplicaInput, ReplicaOutput, ReplicaSettings};
 use crate::tapir::split;
 
 pub struct Trio {
@@ -152,7 +152,11 @@ impl Trio {
     /// Of five: the second one begins a view, which the fourth and the fifth join.
     pub fn merge(&mut self) {
         self.replicas[1].begin_view_change(self.now);
-        self.settle_without_any(&[0, 2]);
+        // Two do not answer who has to fetch something.
+        for _ in 0..3 {
+            self.settle_without_any(&[0, 2]);
+            self.pass(FETCH_AGAIN_AFTER);
+        }
         assert!([1, 3, 4].into_iter().all(|replica| self.replicas[replica].takes_part()));
     }
 

@@ -105,7 +105,7 @@ fn what_a_strict_transaction_read_is_not_put_below_it_at_any_level() {
     assert_eq!(bench.prepare(&put_at(Level::ReadCommitted, 3), at(4)), Prepared::Retry { above: at(5) });
 }
 
-/// Else a merge would give up a read committed put that was reported.
+/// Else a read committed put would have to stand above it.
 #[test]
 fn a_replica_that_came_back_knows_the_levels_of_what_committed() {
     let mut bench = Bench::new();
