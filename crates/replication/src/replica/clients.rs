@@ -158,7 +158,9 @@ impl Clients {
 impl Client {
     fn acknowledge(&mut self, through: Counter) {
         self.acknowledged = self.acknowledged.max(through);
-        self.completions = self.completions.split_off(&self.acknowledged.next());
+        // No counter is above the last one.
+        self.completions = self.completions.split_off(&self.acknowledged);
+        self.completions.remove(&self.acknowledged);
     }
 
     fn absorb(&mut self, other: Client) {
@@ -196,5 +198,17 @@ mod tests {
         recovered.acknowledge(client, Counter(9));
         assert_eq!(recovered, clients);
         assert_eq!(recovered.known(of(9)), Known::Forgotten);
+    }
+
+    #[test]
+    fn the_last_counter_may_be_acknowledged() {
+        let client = ClientId(Id::from_u128(1));
+        let last = TransactionId { client, counter: Counter(u64::MAX) };
+        let mut clients = Clients::default();
+        let (attempt, decision) = (Attempt(1), CompletionDecision::Committed);
+        clients.complete(last, Completion { attempt, at: Timestamp::from_u64(1), decision });
+        assert!(clients.acknowledge(client, last.counter));
+        assert_eq!((clients.known(last), clients.completions()), (Known::Forgotten, 0));
+        clients.validate();
     }
 }
