@@ -140,10 +140,7 @@ fn rows_behind_a_long_text_are_read() {
     for number in 2..10 {
         versions.apply(logged(1_000_000 + number, row(number as i64, 0), ColumnId::ROW, Operation::Create)).unwrap();
     }
-    let mut bench = Bench::open();
-    bench.request(7, super::bench::commit(1));
-    bench.answer(2, super::bench::completed(at(0)));
-    bench.answer(3, closed(at(9)));
+    let mut bench = resolved();
     let interest = Interest::Range { table: TableId(1), range: KeyRange::all() };
     let limit = ReadLimit { bytes: 512 << 10, ..ReadLimit::NONE };
     let mut said = bench.request(1, Request::ReadAt { interest: interest.clone(), at: at(9), limit });
@@ -200,12 +197,18 @@ fn many_answers_of_a_query_are_read_in_pieces_from_either_end() {
     }
 }
 
-#[test]
-fn many_changes_are_fetched_in_pieces() {
+/// The feed has come to 9, with a commit.
+fn resolved() -> Bench {
     let mut bench = Bench::open();
     bench.request(7, super::bench::commit(1));
     bench.answer(2, super::bench::completed(at(0)));
     bench.answer(3, closed(at(9)));
+    bench
+}
+
+#[test]
+fn many_changes_are_fetched_in_pieces() {
+    let mut bench = resolved();
     let interests = vec![Interest::Range { table: TableId(1), range: KeyRange::all() }];
     let ask = |after| Ask::Changes { interests: interests.clone(), after, through: at(9) };
     let commit = |millis| Commit { at: at(millis), transaction: transaction(millis).id, writes: [].into() };
@@ -224,10 +227,7 @@ fn many_changes_are_fetched_in_pieces() {
 
 #[test]
 fn no_more_changes_are_fetched_than_who_asks_wants() {
-    let mut bench = Bench::open();
-    bench.request(7, super::bench::commit(1));
-    bench.answer(2, super::bench::completed(at(0)));
-    bench.answer(3, closed(at(9)));
+    let mut bench = resolved();
     let cell = Cell { table: TableId(1), row: RowKey::new(&[Value::Int(1)]).unwrap(), column: ColumnId(2) };
     let write = Write { cell, operation: Operation::Put(Value::bytes(vec![7; 1_000])) };
     let commit =
