@@ -54,8 +54,11 @@ impl Snapshot {
     pub fn of<S: System>(system: &S, progress: impl FnOnce() -> Progress) -> anyhow::Result<Snapshot> {
         let segments = Segments::now(BETWEEN_SERVERS, &system.between())?;
         let client_cpu = own_cpu();
+        // What clients count goes on meanwhile: all of it first, as of one moment, for looking for processes takes time.
         let (progress, detours) = (progress(), system.detours());
-        let nodes = system.nodes().into_iter().map(NodeSnapshot::of).collect();
+        let counted: Vec<(TrafficCounts, Node)> =
+            system.nodes().into_iter().map(|node| (node.traffic.counts(), node)).collect();
+        let nodes = counted.into_iter().map(|(traffic, node)| NodeSnapshot::of(node, traffic)).collect();
         Ok(Snapshot { progress, nodes, segments, client_cpu, detours })
     }
 
@@ -88,13 +91,8 @@ impl Snapshot {
 }
 
 impl NodeSnapshot {
-    fn of(node: Node) -> NodeSnapshot {
-        NodeSnapshot {
-            processes: node.root.tree(),
-            cpu: node.root.tree_cpu(),
-            traffic: node.traffic.counts(),
-            name: node.name,
-        }
+    fn of(node: Node, traffic: TrafficCounts) -> NodeSnapshot {
+        NodeSnapshot { processes: node.root.tree(), cpu: node.root.tree_cpu(), traffic, name: node.name }
     }
 }
 
