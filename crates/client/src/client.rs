@@ -38,7 +38,7 @@ use crate::reactive::Reactions;
 use crate::session::{Connection, Gateway, Session};
 use crate::storage::{Loaded, OpenError, PendingChanges};
 use crate::tabs::Leader;
-use crate::text::{Documents, author_of};
+use crate::text::{Authors, Documents};
 use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
 use ending::Ended;
@@ -82,6 +82,7 @@ pub struct Client {
     leader: Leader,
     /// Texts in order, for readers and writers.
     documents: RefCell<Documents>,
+    authors: Authors,
 }
 
 /// Counters of mutations, handed out in blocks that are reserved on disk.
@@ -163,7 +164,7 @@ impl Client {
         let meta = loaded.meta.as_ref();
         let fresh = config.fresh_client.0.as_u128();
         let life = meta.map_or(0, |meta| meta.next_counter.0);
-        let author = author_of([fresh as u64, (fresh >> 64) as u64, config.seed, life]);
+        let authors = Authors::of([fresh as u64, (fresh >> 64) as u64, config.seed, life]);
         let mut client = Client {
             schema: config.schema,
             schema_hash,
@@ -191,7 +192,8 @@ impl Client {
             compare_due: false,
             broken: Broken::Nothing,
             leader: Leader::restored(loaded.ends),
-            documents: RefCell::new(Documents::new(author)),
+            documents: RefCell::new(Documents::new()),
+            authors,
         };
         client.restore_mutations(loaded.mutations, loaded.refused);
         client.reserve_counters();

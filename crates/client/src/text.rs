@@ -1,8 +1,10 @@
 //! Texts at a client: the documents that show them and make edits, and whether edits still fit.
 //!
 //! Invariants: an edit is made once, on what the writer sees, and says itself where it stands; what is shown of a text is the document of exactly that
-//! text, made from an earlier one where that is possible, since an edit cannot be taken out of a document again.
+//! text, made from an earlier one where that is possible, since an edit cannot be taken out of a document again; units have the names of their
+//! [`authors`].
 
+mod authors;
 mod fit;
 mod writer;
 
@@ -13,13 +15,13 @@ use iolite_values::{Author, Cell, Edit, Text, Unfit};
 
 use crate::interface::Broken;
 
+pub(crate) use authors::{Authors, author_of};
 pub(crate) use fit::fits;
 pub(crate) use writer::text_with;
 pub use writer::{EditError, Splice};
 
 /// Documents in use, the last used first.
 pub(crate) struct Documents {
-    author: Author,
     held: VecDeque<Held>,
     pub(crate) broken: Broken,
 }
@@ -29,6 +31,8 @@ struct Held {
     /// What the document shows.
     text: Text,
     document: Yata,
+    /// Whose edits it makes.
+    author: Author,
 }
 
 /// Why there is no such edit.
@@ -43,33 +47,39 @@ pub enum NoEdit {
 }
 
 impl Documents {
-    /// Documents that are kept, of which one text may have two: as it is confirmed, and with what is pending.
+    /// Documents that are kept, of all texts.
     pub(crate) const HELD: usize = 16;
+    /// Of one text: as it is confirmed, with what is pending, and the one in which a mutator has last edited it.
+    const HELD_OF_ONE: usize = 3;
+    /// Of a document that is only looked at.
+    const NOBODY: Author = Author(1);
 
-    pub(crate) fn new(author: Author) -> Documents {
-        Documents { author, held: VecDeque::new(), broken: Broken::Nothing }
-    }
-
-    pub(crate) fn author(&self) -> Author {
-        self.author
+    pub(crate) fn new() -> Documents {
+        Documents { held: VecDeque::new(), broken: Broken::Nothing }
     }
 
     /// What a text says.
     pub(crate) fn string(&mut self, cell: &Cell, text: &Text) -> String {
-        self.of(cell, text).document.string()
+        self.of(cell, text, None).document.string()
     }
 
     /// In UTF-16 units.
     pub(crate) fn length(&mut self, cell: &Cell, text: &Text) -> u32 {
-        self.of(cell, text).document.length()
+        self.of(cell, text, None).document.length()
     }
 
-    /// The edit that does this to a text; none if it does nothing.
-    pub(crate) fn splice(&mut self, cell: &Cell, text: &Text, splice: &Splice<'_>) -> Result<Option<Edit>, NoEdit> {
+    /// The edit by which `author` does this to a text; none if it does nothing.
+    pub(crate) fn splice(
+        &mut self,
+        cell: &Cell,
+        text: &Text,
+        splice: &Splice<'_>,
+        author: Author,
+    ) -> Result<Option<Edit>, NoEdit> {
         if splice.inserted.len() > Edit::TEXT_BYTES_MAX {
             return Err(NoEdit::TooLong);
         }
-        let held = self.of(cell, text);
+        let held = self.of(cell, text, (!splice.inserted.is_empty()).then_some(author));
         let edit = held.document.splice(splice.at, splice.removed, splice.inserted)?;
         let checked = edit.as_ref().map_or(Ok(()), |edit| text.check(edit));
         match (&edit, checked) {
@@ -82,10 +92,11 @@ impl Documents {
         Ok(edit)
     }
 
-    /// The document of this text, first in the list now.
-    fn of(&mut self, cell: &Cell, text: &Text) -> &mut Held {
+    /// The document of this text, first in the list now: one whose edits are this author's, if it is to insert.
+    fn of(&mut self, cell: &Cell, text: &Text, author: Option<Author>) -> &mut Held {
         let own = |held: &Held| held.cell == *cell;
-        let nearest = self.held.iter().enumerate().filter(|(_, held)| own(held));
+        let serves = |held: &Held| own(held) && author.is_none_or(|author| author == held.author);
+        let nearest = self.held.iter().enumerate().filter(|(_, held)| serves(held));
         let keeps = self.broken == Broken::KeepTakenBack;
         let since = |held: &Held| text.since(&held.text).or_else(|| keeps.then(Vec::new));
         let nearest = nearest.filter_map(|(place, held)| Some((place, since(held)?)));
@@ -96,23 +107,17 @@ impl Documents {
                 held
             }
             None => {
-                let mut document = Yata::new(self.author);
+                let author = author.unwrap_or(Documents::NOBODY);
+                let mut document = Yata::new(author);
                 document.apply(&text.edits());
-                Held { cell: cell.clone(), text: Text::default(), document }
+                Held { cell: cell.clone(), text: Text::default(), document, author }
             }
         };
         held.text = text.clone();
         self.held.push_front(held);
-        let last = self.held.iter().enumerate().filter(|(_, held)| own(held)).map(|(place, _)| place).nth(2);
-        last.map(|place| self.held.remove(place));
+        let mut of_one = self.held.iter().enumerate().filter(|(_, held)| own(held)).map(|(place, _)| place);
+        of_one.nth(Documents::HELD_OF_ONE).map(|place| self.held.remove(place));
         self.held.truncate(Documents::HELD);
         &mut self.held[0]
     }
-}
-
-/// Who inserts in one life of a client, from numbers that no two lives have together. If two have one author all the same, and use it in one text, the
-/// store commits only one of their first edits: see [`iolite_values::Element::Author`].
-pub(crate) fn author_of(numbers: [u64; 4]) -> Author {
-    let mixed = numbers.into_iter().fold(0u64, |mixed, number| crate::transaction::mix(mixed ^ number));
-    Author((mixed as u32).max(1))
 }

@@ -5,8 +5,8 @@ mod harness;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use harness::{Harness, Stop, at, key};
-use iolite_client::{Content, EditError, LIVE, MutationStatus, Splice, Transaction, View};
+use harness::{Harness, Stop, at, config, key};
+use iolite_client::{Client, Config, Content, EditError, LIVE, MutationStatus, Splice, Transaction, View};
 use iolite_values::{
     Author, Cell, ColumnId, Counter, Decision, Edit, Element, Insertion, Operation, Read, Row, TableId, Unit, Write,
 };
@@ -279,4 +279,141 @@ fn a_text_in_a_row_that_is_pending_is_typed_into() {
     assert_eq!(last(&seen), "ab");
     harness.mutate("delete");
     assert_eq!(harness.client.live_text(&draft()), Err(EditError::RowMissing));
+}
+
+/// Types into the draft, and says the name that the first unit was given.
+fn name_of_typed(harness: &mut Harness, at: u32, inserted: &str) -> Unit {
+    let arguments = harness.client.live_edit(&draft(), &inserts(at, inserted)).expect("it fits");
+    harness.client.mutate(harness.now.wall, LIVE, &arguments).expect("there is room");
+    harness.settle();
+    let steps: serde_json::Value = serde_json::from_str(&arguments).expect("its own");
+    let number = |place: usize| steps[0]["at"][place].as_u64().and_then(|number| u32::try_from(number).ok());
+    let [Some(author), Some(number)] = [number(0), number(1)] else { panic!("{arguments}") };
+    Unit::new(Author(author), number)
+}
+
+/// The first edit of a draft.
+fn first_edit(harness: &mut Harness, inserted: &str) -> Operation {
+    let first = name_of_typed(harness, 0, inserted);
+    let inserted = Some(Insertion { first, left: None, right: None, text: inserted.into() });
+    Operation::Edit(Edit { inserted, removed: Vec::new() }.into())
+}
+
+/// What one writer typed first in two lives of a draft.
+fn two_lives() -> [Operation; 2] {
+    let (mut writer, _seen) = drafting();
+    let first = first_edit(&mut writer, "no");
+    writer.mutate("delete");
+    writer.mutate("begin");
+    [first, first_edit(&mut writer, "yes, but")]
+}
+
+fn draft_of(edit: &Operation) -> [Write; 2] {
+    let life = Write { cell: Cell::row(draft().table, draft().row), operation: Operation::Create };
+    [life, Write { cell: draft(), operation: edit.clone() }]
+}
+
+/// A reader of the draft's first life, without a connection.
+fn reading(edit: &Operation) -> (Harness, Rc<RefCell<Vec<String>>>) {
+    let mut reader = Harness::new();
+    reader.client =
+        Client::open(Config { seed: 6, ..config("bob") }, Vec::new(), reader.now).expect("nothing is there");
+    reader.connect();
+    let seen = watch_text(&mut reader, draft(), View::Optimistic);
+    reader.load(10, &[]);
+    reader.advance(Advance { to: at(20), changes: draft_of(edit).into(), ..Advance::default() });
+    reader.disconnect();
+    (reader, seen)
+}
+
+#[test]
+fn edits_of_an_earlier_life_of_a_row_are_refused_with_what_they_insert() {
+    let [first, second] = two_lives();
+    for edit in [Splice { at: 2, removed: 0, inserted: " way" }, Splice { at: 0, removed: 2, inserted: "" }] {
+        let (mut reader, seen) = reading(&first);
+        let counter = edit_text(&mut reader, &draft(), &edit);
+        reader.settle();
+        reader.link();
+        reader.welcome(1);
+        let end = Write { operation: Operation::Delete, ..draft_of(&first)[0].clone() };
+        let changes = [vec![end], draft_of(&second).into()].concat();
+        reader.advance(Advance { to: at(30), changes, ..Advance::default() });
+        assert_eq!(last(&seen), "yes, but");
+        let submit = reader.take_submits().remove(0);
+        assert!(matches!(submit.decision, Decision::Abort(_)), "{:?}", submit.decision);
+        reader.decide(counter, submit.attempt.0, 40, vec![], Verdict::Aborted);
+        let kept = reader.client.refused().next().expect("it is kept");
+        assert!(kept.counter == counter && kept.arguments.contains(edit.inserted));
+    }
+}
+
+/// Another tab may have seen it, and typed on.
+#[test]
+fn what_is_typed_after_an_edit_was_taken_back_has_another_name() {
+    let (mut harness, _seen) = drafting();
+    let first = first_edit(&mut harness, "a");
+    let pending: Vec<Counter> = harness.client.pending().map(|own| own.counter).collect();
+    assert!(harness.client.cancel(pending[1]));
+    harness.settle();
+    let Operation::Edit(first) = first else { panic!("an edit, not {first:?}") };
+    assert_ne!(Some(name_of_typed(&mut harness, 0, "b")), first.inserted.as_ref().map(|own| own.first));
+}
+
+/// A draft that a mutator has begun with a text, and what was typed on that.
+fn from_a_template() -> (Harness, Rc<RefCell<Vec<String>>>) {
+    let (mut harness, seen) = drafting();
+    harness.mutator("hail", |tx| {
+        // What it looks at, it runs again for.
+        tx.text_length(&draft())?;
+        Ok(tx.splice(&draft(), &inserts(0, "Dear "))?)
+    });
+    harness.mutate("hail");
+    edit_text(&mut harness, &draft(), &inserts(5, "Ann"));
+    harness.settle();
+    assert_eq!(last(&seen), "Dear Ann");
+    (harness, seen)
+}
+
+#[test]
+fn what_was_typed_on_a_mutators_text_stays_when_the_mutator_runs_again() {
+    let (mut harness, seen) = from_a_template();
+    harness.connect();
+    harness.load(10, &[]);
+    let theirs = Write { cell: draft(), ..theirs(0, None, None, "PS") };
+    let life = Write { cell: Cell::row(draft().table, draft().row), operation: Operation::Create };
+    harness.advance(Advance { to: at(20), changes: vec![life, theirs], ..Advance::default() });
+    assert!(last(&seen).contains("Dear Ann"), "{}", last(&seen));
+}
+
+#[test]
+fn what_was_typed_on_a_mutators_text_stays_after_a_restart() {
+    let (harness, _seen) = from_a_template();
+    let mut harness = harness.reopened();
+    harness.settle();
+    let seen = watch_text(&mut harness, draft(), View::Optimistic);
+    assert_eq!(last(&seen), "Dear Ann");
+}
+
+/// More texts than there are documents.
+fn many_drafts() -> impl Iterator<Item = Cell> {
+    (1..=30).map(|number| Cell { row: key(number), ..draft() })
+}
+
+#[test]
+fn what_is_typed_beside_many_texts_on_a_screen_is_one_run() {
+    let mut harness = Harness::new();
+    harness
+        .mutator("begin", |tx| many_drafts().try_for_each(|own| Ok(tx.insert(own.table, &own.row, Content::new())?)));
+    harness.mutate("begin");
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.react(View::Optimistic, move |tx| {
+        let texts = many_drafts().map(|own| tx.text(&own)).collect::<Result<Vec<String>, _>>()?;
+        log.borrow_mut().push(texts.concat());
+        Ok(())
+    });
+    let letters = (0..).zip(["a", "b", "c", "d"]);
+    let names: Vec<Unit> = letters.map(|(at, letter)| name_of_typed(&mut harness, at, letter)).collect();
+    assert_eq!(last(&seen), "abcd");
+    assert_eq!(names, (0..4).map(|number| Unit::new(names[0].author, number)).collect::<Vec<_>>());
 }

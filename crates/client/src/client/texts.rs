@@ -16,7 +16,7 @@ impl Client {
     /// [`EditError`].
     pub fn live_edit(&mut self, cell: &Cell, splice: &Splice<'_>) -> Result<String, EditError> {
         let text = self.written_text(cell)?;
-        self.documents.borrow_mut().live_edit(&self.schema, cell, &text, splice)
+        self.documents.borrow_mut().live_edit(&self.schema, cell, &text, splice, &mut self.authors)
     }
 
     /// What the positions of [`Client::live_edit`] are of.

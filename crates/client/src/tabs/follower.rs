@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_values::{Author, ClientId, Counter, Schema, Timestamp};
+use iolite_values::{ClientId, Counter, Schema, Timestamp};
 use iolite_wire::message::SubscriptionId;
 use iolite_wire::tabs::{JoinNumber, TabUpdate};
 
@@ -29,7 +29,7 @@ use crate::limits::Limits;
 use crate::reactive::{ReactionId, Reactions};
 use crate::session::Connection;
 use crate::storage::StorageChange;
-use crate::text::Documents;
+use crate::text::{Authors, Documents};
 use crate::transaction::RunOf;
 use crate::view::Changed;
 
@@ -108,7 +108,7 @@ pub struct Follower {
     outputs: VecDeque<FollowerOutput>,
     documents: RefCell<Documents>,
     /// Who inserts into texts here, since it first did.
-    author: Option<Author>,
+    authors: Option<Authors>,
 }
 
 impl Follower {
@@ -130,10 +130,10 @@ impl Follower {
             heard: now.instant,
             leaders: Connection::Connecting,
             connection: Connection::Connecting,
-            author: None,
+            authors: None,
             calls: VecDeque::new(),
             late: Late::default(),
-            documents: RefCell::new(Documents::new(Author(1))),
+            documents: RefCell::new(Documents::new()),
             persists: PersistId::START,
             running: None,
             changed: Changed::default(),

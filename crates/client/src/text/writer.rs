@@ -2,7 +2,7 @@
 
 use iolite_values::{Cell, CellState, Interest, Operation, OperationError, Schema, Text, Write};
 
-use super::{Documents, NoEdit};
+use super::{Authors, Documents, NoEdit};
 use crate::live;
 use crate::view::Reader;
 
@@ -65,8 +65,10 @@ impl Documents {
         cell: &Cell,
         text: &Text,
         splice: &Splice<'_>,
+        authors: &mut Authors,
     ) -> Result<String, EditError> {
-        let edit = self.splice(cell, text, splice)?;
+        let edit = self.splice(cell, text, splice, authors.author(cell, text))?;
+        edit.iter().for_each(|edit| authors.inserted(cell, edit));
         let write = edit.map(|edit| Write { cell: cell.clone(), operation: Operation::Edit(edit.into()) });
         Ok(live::live_arguments(schema, write.as_slice())?)
     }

@@ -16,7 +16,7 @@ use crate::interface::Pending;
 use crate::live::{self, LIVE};
 use crate::tabs::call::{outbox_entry, stored_call};
 use crate::tabs::{CallStatus, Ticket};
-use crate::text::{Documents, EditError, Splice, author_of, text_with};
+use crate::text::{Authors, EditError, Splice, text_with};
 use crate::view::View;
 
 #[derive(Debug)]
@@ -129,12 +129,8 @@ impl Follower {
     pub fn live_edit(&mut self, ticket: Ticket, cell: &Cell, splice: &Splice<'_>) -> Result<String, EditError> {
         let text = self.written_text(cell)?;
         let bits = ticket.0.as_u128();
-        let author = *self.author.get_or_insert_with(|| author_of([bits as u64, (bits >> 64) as u64, 0, 0]));
-        let mut documents = self.documents.borrow_mut();
-        if documents.author() != author {
-            *documents = Documents::new(author);
-        }
-        documents.live_edit(&self.schema, cell, &text, splice)
+        let authors = self.authors.get_or_insert_with(|| Authors::of([bits as u64, (bits >> 64) as u64, 0, 0]));
+        self.documents.borrow_mut().live_edit(&self.schema, cell, &text, splice, authors)
     }
 
     /// What the positions of [`Follower::live_edit`] are of: with the calls of this tab that the leader has not run yet.
