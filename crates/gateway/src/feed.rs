@@ -14,6 +14,7 @@ use iolite_store::{Commit, ReadReply, Request, RequestId, Segment, TooOld};
 use iolite_values::{Interest, KeyRange, Row, Timestamp};
 
 use crate::farewell::Farewell;
+use crate::index::Target;
 use crate::load::News;
 use crate::queries::{Changes, Place, Revision, Turnover};
 use crate::routing::Touched;
@@ -53,7 +54,8 @@ struct Stretch {
     /// As of its end.
     read: BTreeMap<Place, Row>,
     open: BTreeMap<RequestId, Place>,
-    /// Rows that could not be read, and why: nobody can say whether they came into a query, also to who follows one since.
+    /// Rows that could not be read, and why: nobody can say whether they came into the queries for which they were to be read, also to who follows such a
+    /// one since. The others go on without.
     failed: BTreeMap<Place, String>,
 }
 
@@ -167,12 +169,12 @@ impl Gateway {
         if next.judged.as_ref().is_some_and(|own| own.by == self.queries.revision()) {
             return;
         }
+        let changes = self.queries.changes(&next.segment.commits);
         for (place, problem) in next.failed.clone() {
-            self.give_up_queries(&place, &problem);
+            self.give_up_sessions(self.queries.who_needs(&changes, &place), &problem);
         }
         let Some(next) = self.feed.next.as_mut() else { return };
         let by = self.queries.revision();
-        let changes = self.queries.changes(&next.segment.commits);
         let mut unread = self.queries.unknown(&changes);
         for known in next.read.keys().chain(next.open.values()) {
             unread.remove(known);
@@ -255,15 +257,14 @@ impl Gateway {
     /// Goes on without a row: who needs it begins anew.
     fn give_up_row(&mut self, place: Place, problem: &str) {
         let Some(next) = self.feed.next.as_mut() else { return };
-        next.read.insert(place.clone(), Row::default());
-        next.failed.insert(place.clone(), problem.to_owned());
-        self.give_up_queries(&place, problem);
+        let who = next.judged.as_ref().map(|own| self.queries.who_needs(&own.changes, &place)).unwrap_or_default();
+        next.failed.insert(place, problem.to_owned());
+        self.give_up_sessions(who, problem);
     }
 
     /// Ends the sessions to which nobody can say whether a row came into their queries. They come back and have them read.
-    fn give_up_queries(&mut self, place: &Place, problem: &str) {
-        let sessions: BTreeSet<SessionId> =
-            self.queries.who_asks_for(place).into_iter().map(|target| target.session).collect();
+    fn give_up_sessions(&mut self, who: BTreeSet<Target>, problem: &str) {
+        let sessions: BTreeSet<SessionId> = who.into_iter().map(|target| target.session).collect();
         for id in sessions {
             self.end(id, &Farewell::Unavailable(problem.to_owned()));
         }

@@ -100,12 +100,6 @@ impl Queries {
         self.candidates.has_some_of(table)
     }
 
-    /// The sessions that follow a query of which a row is, or may be, an answer that has to be read.
-    pub fn who_asks_for(&self, place: &Place) -> BTreeSet<Target> {
-        let all = self.followed.values().filter(|own| own.query.table == place.0 && own.query.keys.contains(&place.1));
-        all.flat_map(|own| own.followers.iter().copied()).collect()
-    }
-
     pub fn has_follower(&self, query: &Arc<Query>, target: Target) -> bool {
         let own = self.ids.get(query).and_then(|id| self.followed.get(id));
         own.is_some_and(|own| own.followers.contains(&target))

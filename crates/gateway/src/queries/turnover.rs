@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_store::Commit;
 use iolite_values::{KnownRow, Read, Row, Write, disturbs};
 
-use super::{Place, Queries, QueryId, apply_all, whole_after};
+use super::{Followed, Place, Queries, QueryId, apply_all, whole_after};
 use crate::index::Target;
 
 /// The changes of rows that queries may concern.
@@ -47,21 +47,34 @@ impl Queries {
 
     /// Whether one of these rows has to be.
     pub fn is_unknown(&self, changes: &Changes, place: &Place) -> bool {
-        let writes = changes.get(place);
-        let is_whole = writes.is_some_and(|writes| whole_after(writes).is_some());
-        let may_enter = || writes.is_some_and(|writes| self.may_enter_any(place, writes));
-        !is_whole && (self.lacking.contains_key(place) || may_enter())
+        let writes = changes.get(place).map(Vec::as_slice).unwrap_or_default();
+        let is_needed = || self.lacking.contains_key(place) || self.may_enter(place, writes, |_| true);
+        whole_after(writes).is_none() && is_needed()
     }
 
-    fn may_enter_any(&self, place: &Place, writes: &[Write]) -> bool {
+    /// For whom one of these rows has to be.
+    pub fn who_needs(&self, changes: &Changes, place: &Place) -> BTreeSet<Target> {
+        let writes = changes.get(place).map(Vec::as_slice).unwrap_or_default();
+        if whole_after(writes).is_some() {
+            return BTreeSet::new();
+        }
+        let lacking = self.lacking.get(place).into_iter().flatten();
+        let mut who: BTreeSet<Target> = lacking.map(|(target, _)| *target).collect();
+        self.may_enter(place, writes, |own| {
+            who.extend(own.followers.iter().copied());
+            false
+        });
+        who
+    }
+
+    /// Whether one of the queries into which these writes may have brought a row is as this wants. It is asked of no more than are needed.
+    fn may_enter(&self, place: &Place, writes: &[Write], mut is_wanted: impl FnMut(&Followed) -> bool) -> bool {
         let answered = self.answers.get(place);
         self.candidates.of_writes(place, &KnownRow::of(writes)).any(|id| {
             self.note_look();
-            let may_enter = || {
-                let own = self.followed.get(&id)?;
-                Some(own.query.keys.contains(&place.1) && disturbs(writes, &Read::Query(own.query.clone())))
-            };
-            answered.is_none_or(|seen| !seen.contains_key(&id)) && may_enter() == Some(true)
+            let is_new = answered.is_none_or(|seen| !seen.contains_key(&id));
+            let own = self.followed.get(&id).filter(|own| is_new && own.query.keys.contains(&place.1));
+            own.is_some_and(|own| disturbs(writes, &Read::Query(own.query.clone())) && is_wanted(own))
         })
     }
 

@@ -233,6 +233,10 @@ fn who_asks_for_rows_that_the_store_cannot_tell_has_to_come_back_and_others_go_o
     for is_refused in [true, false] {
         let mut world = watched();
         world.join_and_watch(2);
+        // Of the same rows; of this one it is known that it is no answer.
+        world.subscribe(2, vec![(2, query(&in_state("late")))]);
+        world.answer_all();
+        world.take();
         let to = world.commit(vec![state(2, "open"), add(1, 1)]);
         let (id, reply) = if is_refused { refused(&mut world) } else { too_old(&mut world) };
         world.input(Input::Store(Event::Reply(id, reply)));
