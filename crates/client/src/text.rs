@@ -15,7 +15,7 @@ use iolite_values::{Author, Cell, Edit, Text, Unfit};
 
 use crate::interface::Broken;
 
-pub(crate) use authors::{Authors, author_of};
+pub(crate) use authors::{Authors, RunAuthors};
 pub(crate) use fit::fits;
 pub(crate) use writer::text_with;
 pub use writer::{EditError, Splice};

@@ -386,6 +386,28 @@ fn what_was_typed_on_a_mutators_text_stays_when_the_mutator_runs_again() {
 }
 
 #[test]
+fn what_was_typed_on_a_mutators_text_is_refused_when_the_mutator_inserts_another_one() {
+    let (mut harness, seen) = drafting();
+    harness.connect();
+    harness.load(10, &[]);
+    harness.disconnect();
+    harness.mutator("hail", |tx| {
+        let name = if tx.text_length(&page())? == 0 { "Ann" } else { "Christopher" };
+        Ok(tx.splice(&draft(), &inserts(0, &format!("Dear {name}")))?)
+    });
+    watch(&mut harness, View::Optimistic);
+    harness.connect();
+    harness.load(10, &[]);
+    harness.mutate("hail");
+    let removal = edit_text(&mut harness, &draft(), &Splice { at: 5, removed: 3, inserted: "" });
+    harness.settle();
+    assert_eq!(last(&seen), "Dear ");
+    harness.advance(Advance { to: at(20), changes: vec![theirs(0, None, None, "x")], ..Advance::default() });
+    assert_eq!(last(&seen), "Dear Christopher", "not what is left of it without its first letters");
+    assert!(matches!(harness.last_status(removal), MutationStatus::Pending(_)), "the store is to say so");
+}
+
+#[test]
 fn what_was_typed_on_a_mutators_text_stays_after_a_restart() {
     let (harness, _seen) = from_a_template();
     let mut harness = harness.reopened();

@@ -4,14 +4,15 @@
 //! is gone and another one is under its key. Else an edit of somebody who stands on the first would fit the second, in the midst of words that its writer
 //! has never seen.
 //!
-//! A mutator runs again, so its author is drawn from its mutation ([`crate::transaction::Run`]): what was typed on its units fits after each run. An edit
-//! outside of a closure is made once. Those of one text have one author for as long as they all are in it, which makes what is typed one run of units.
+//! An edit outside of a closure is made once. Those of one text have one author for as long as they all are in it, which makes what is typed one run of
+//! units. A mutator runs again, and its author is drawn from its call and from what it inserts: what was typed on its units fits after a run that does the
+//! same, and no other.
 
 use std::collections::VecDeque;
 
 use iolite_values::{Author, Cell, Edit, Text};
 
-use crate::transaction::mix;
+use crate::transaction::{Random, mix};
 
 /// The authors of one life of a client, or of a tab, for edits outside of closures.
 pub(crate) struct Authors {
@@ -61,9 +62,67 @@ impl Authors {
     }
 }
 
+/// The authors of one run of a mutator: one for each text that it inserts.
+#[derive(Debug)]
+pub(crate) struct RunAuthors {
+    /// The mutation's.
+    random: Random,
+    inserted: u64,
+}
+
+impl RunAuthors {
+    pub(crate) fn of(random: Random) -> RunAuthors {
+        RunAuthors { random, inserted: 0 }
+    }
+
+    /// Who inserts this text next.
+    pub(crate) fn next(&mut self, text: &str) -> Author {
+        self.inserted += 1;
+        let words =
+            text.as_bytes().chunks(8).map(|chunk| chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        let mut random = self.random;
+        author_of([random.next_bits(), self.inserted, text.len() as u64].into_iter().chain(words))
+    }
+}
+
 /// An author of these numbers. If two draw one all the same, and use it in one text, the store commits only one of their first edits: see
 /// [`iolite_values::Element::Author`].
-pub(crate) fn author_of<const N: usize>(numbers: [u64; N]) -> Author {
+fn author_of(numbers: impl IntoIterator<Item = u64>) -> Author {
     let mixed = numbers.into_iter().fold(0u64, |mixed, number| mix(mixed ^ number));
     Author((mixed as u32).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::{ColumnId, RowKey, TableId, Unit};
+
+    use super::*;
+
+    fn cell(row: u8) -> Cell {
+        Cell { table: TableId::of("pages"), row: RowKey::bound(&[row]), column: ColumnId::of("body") }
+    }
+
+    /// Types a letter at the begin of a text, and says as whom.
+    fn type_into(authors: &mut Authors, cell: &Cell, text: &mut Text) -> Author {
+        let author = authors.author(cell, text);
+        let mut edit = Edit::first("a");
+        let own = edit.inserted.as_mut().expect("it inserts");
+        own.first = Unit::new(author, text.count(author));
+        text.apply(&edit.clone().into());
+        authors.inserted(cell, &edit);
+        author
+    }
+
+    #[test]
+    fn who_is_forgotten_among_many_texts_is_another_author_afterwards() {
+        let mut authors = Authors::of([1, 2, 3, 4]);
+        let mut text = Text::default();
+        let first = type_into(&mut authors, &cell(0), &mut text);
+        assert_eq!(type_into(&mut authors, &cell(0), &mut text), first);
+        for row in 1..=Authors::TEXTS as u8 {
+            type_into(&mut authors, &cell(row), &mut Text::default());
+        }
+        assert_ne!(type_into(&mut authors, &cell(0), &mut text), first);
+        assert_eq!(authors.typed.len(), Authors::TEXTS);
+    }
 }

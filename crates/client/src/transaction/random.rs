@@ -3,9 +3,7 @@
 //! Invariant: no two ids of one client are equal, because the first half is a bijection of (counter, number); two clients' ids differ by the
 //! 128 random bits of their incarnations.
 
-use iolite_values::{Author, ClientId, Counter, Id, TransactionId};
-
-use crate::text::author_of;
+use iolite_values::{ClientId, Counter, Id, TransactionId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Random {
@@ -24,11 +22,6 @@ impl Random {
             high: high.wrapping_add(counter.wrapping_mul(STEP)),
             low: low.wrapping_add(counter.wrapping_mul(STEP)),
         }
-    }
-
-    /// Who inserts into texts, if nothing was drawn yet.
-    pub(crate) fn author(self) -> Author {
-        author_of([self.high, self.low])
     }
 
     pub(crate) fn next_bits(&mut self) -> u64 {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
-use iolite_values::{Author, Counter, Digest, Interest, Read, Write};
+use iolite_values::{Counter, Digest, Interest, Read, Write};
 use iolite_wire::message::First;
 
 use super::{Random, RunError};
 use crate::ReactionId;
 use crate::cache::RowId;
+use crate::text::RunAuthors;
 use crate::view::{Overlay, View};
 
 /// Whose closure runs.
@@ -25,8 +26,7 @@ pub struct Run {
     pub(crate) view: View,
     pub(crate) called_at: WallTime,
     pub(crate) random: Random,
-    /// Who inserts into texts: the same at every run.
-    pub(crate) author: Author,
+    pub(crate) authors: RunAuthors,
     pub(crate) reads: BTreeMap<Read, Digest>,
     pub(crate) writes: Vec<Write>,
     pub(crate) bytes: usize,
@@ -85,7 +85,7 @@ impl Run {
             view,
             called_at,
             random,
-            author: random.author(),
+            authors: RunAuthors::of(random),
             reads: BTreeMap::new(),
             writes: Vec::new(),
             bytes: 0,

@@ -39,7 +39,7 @@ impl Transaction<'_> {
     pub fn splice(&mut self, cell: &Cell, splice: &Splice<'_>) -> Result<(), RunError> {
         self.note_held(&Read::Cell { cell: cell.clone(), element: Element::Whole })?;
         let text = self.layered_text(cell);
-        let edit = self.documents.borrow_mut().splice(cell, &text, splice, self.run.author)?;
+        let edit = self.documents.borrow_mut().splice(cell, &text, splice, self.run.authors.next(splice.inserted))?;
         match edit {
             Some(edit) => self.write(cell.clone(), Operation::Edit(edit.into())),
             None => Ok(()),

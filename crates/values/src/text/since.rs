@@ -9,8 +9,8 @@ use super::stretches::Stretches;
 use super::{Author, Edit, Insertion, Run, Text, Unit, UnitRange};
 
 impl Text {
-    /// The edits that make the earlier text this one, in an order in which each fits. None if the earlier one has more than this one, or another
-    /// unit under the name of one of these: an edit that was taken back leaves its names to the next, and another history of a store has names of its own.
+    /// The edits that make the earlier text this one, in an order in which each fits. None if the earlier one has more than this one, of
+    /// which an edit was taken back, or another unit under the name of one of these, as another history of a store has.
     pub fn since(&self, earlier: &Text) -> Option<Vec<Arc<Edit>>> {
         if Arc::ptr_eq(&self.folded, &earlier.folded) {
             let more = self.tail.iter().filter(|recent| !earlier.tail.contains(recent));
