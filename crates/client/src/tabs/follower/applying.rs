@@ -48,6 +48,8 @@ impl Follower {
             self.forget_everything();
         }
         self.link = Link::Following { applied: update.number };
+        // First, because a row of which the leader has a part looks like an answer of queries that it declines for that reason.
+        update.declined.into_iter().for_each(|declined| self.on_declined(declined));
         for row in update.rows {
             let id = (row.table, row.key);
             self.cache.put(id.clone(), &row.row);
@@ -69,7 +71,6 @@ impl Follower {
         self.compare_due = true;
         self.leaders = connection(update.connection);
         self.note_unavailable(update.unavailable);
-        update.declined.into_iter().for_each(|declined| self.on_declined(declined));
         if update.has_room {
             self.reactions.get_room();
         }
