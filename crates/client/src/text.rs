@@ -31,7 +31,7 @@ struct Held {
     /// What the document shows.
     text: Text,
     document: Yata,
-    /// Whose edits it makes.
+    /// Whose edits it makes. Nobody's, if it is only looked at.
     author: Author,
 }
 
@@ -51,8 +51,6 @@ impl Documents {
     pub(crate) const HELD: usize = 16;
     /// Of one text: as it is confirmed, with what is pending, and the one in which a mutator has last edited it.
     const HELD_OF_ONE: usize = 3;
-    /// Of a document that is only looked at.
-    const NOBODY: Author = Author(1);
 
     pub(crate) fn new() -> Documents {
         Documents { held: VecDeque::new(), broken: Broken::Nothing }
@@ -107,7 +105,7 @@ impl Documents {
                 held
             }
             None => {
-                let author = author.unwrap_or(Documents::NOBODY);
+                let author = author.unwrap_or(Author::NOBODY);
                 let mut document = Yata::new(author);
                 document.apply(&text.edits());
                 Held { cell: cell.clone(), text: Text::default(), document, author }

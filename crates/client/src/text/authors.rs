@@ -46,8 +46,7 @@ impl Authors {
             Some(typed) => typed.author,
             None => {
                 self.drawn += 1;
-                let [first, rest @ ..] = self.numbers;
-                author_of([mix(first ^ self.drawn), rest[0], rest[1], rest[2]])
+                author_of(self.numbers.into_iter().chain([self.drawn]))
             }
         }
     }
@@ -66,13 +65,13 @@ impl Authors {
 #[derive(Debug)]
 pub(crate) struct RunAuthors {
     /// The mutation's.
-    random: Random,
+    call: u64,
     inserted: u64,
 }
 
 impl RunAuthors {
-    pub(crate) fn of(random: Random) -> RunAuthors {
-        RunAuthors { random, inserted: 0 }
+    pub(crate) fn of(mut random: Random) -> RunAuthors {
+        RunAuthors { call: random.next_bits(), inserted: 0 }
     }
 
     /// Who inserts this text next.
@@ -80,8 +79,7 @@ impl RunAuthors {
         self.inserted += 1;
         let words =
             text.as_bytes().chunks(8).map(|chunk| chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
-        let mut random = self.random;
-        author_of([random.next_bits(), self.inserted, text.len() as u64].into_iter().chain(words))
+        author_of([self.call, self.inserted, text.len() as u64].into_iter().chain(words))
     }
 }
 
