@@ -34,7 +34,7 @@ const CHANGES: &str = "
 SELECT at, record FROM commits WHERE at IN (
   SELECT t.at FROM unnest($1::int8[], $2::bytea[], $3::bytea[]) AS r(tbl, lower, upper)
   JOIN touches t ON t.tbl = r.tbl AND t.key >= r.lower AND t.key < r.upper AND t.at > $4 AND t.at <= $5
-) ORDER BY at";
+) ORDER BY at LIMIT $6";
 
 const COMPLETIONS: &str = "
 SELECT counter, attempt, at, aborted FROM completions WHERE client = $1 AND counter > $2 AND at <= $3 ORDER BY counter LIMIT $4";
@@ -42,8 +42,9 @@ SELECT counter, attempt, at, aborted FROM completions WHERE client = $1 AND coun
 /// Above every key: no key begins with it.
 const AFTER_ALL: &[u8] = &[0xff];
 
-/// So many rows are fetched at first, then twice as many, and so on.
+/// So many rows or commits are fetched at first, then twice as many, and so on: who asks for too much is sent no more than twice of it.
 const PAGE: i64 = 64;
+/// So many rows at the most.
 const PAGE_LAST: i64 = 1024;
 
 /// A connection on which is read.
@@ -230,21 +231,28 @@ impl Reader {
         let tables: Vec<i64> = ranges.iter().map(|(table, _)| i64::from(table.0)).collect();
         let lowers: Vec<&[u8]> = ranges.iter().map(|(_, range)| &range.lower[..]).collect();
         let uppers: Vec<&[u8]> = ranges.iter().map(|(_, range)| range.upper.as_deref().unwrap_or(AFTER_ALL)).collect();
-        let (after, through) = (timestamp_to_column(after), timestamp_to_column(through));
-        let values: [&(dyn ToSql + Sync); 5] = [&tables, &lowers, &uppers, &after, &through];
-        let mut answer = pin!(self.client.query_raw(&self.changes, values).await?);
+        let (mut after, through) = (timestamp_to_column(after), timestamp_to_column(through));
         let (interests, mut commits, mut bytes) = (Interests::new(interests), Vec::new(), 0);
-        while let Some(line) = answer.try_next().await? {
-            let commit = records::decode(timestamp_from_column(line.get(0)), line.get(1))?;
-            let is_asked_for = |commit: &Commit| commit.writes.iter().any(|write| interests.include(&write.cell));
-            let Some(commit) = commit.filter(is_asked_for) else { continue };
-            bytes += commit.size_bytes();
-            if bytes > bytes_max {
-                return Ok(Err(ChangesError::TooMuch));
+        let mut page = PAGE;
+        loop {
+            let values: [&(dyn ToSql + Sync); 6] = [&tables, &lowers, &uppers, &after, &through, &page];
+            let (mut answer, mut count) = (pin!(self.client.query_raw(&self.changes, values).await?), 0);
+            while let Some(line) = answer.try_next().await? {
+                (after, count) = (line.get(0), count + 1);
+                let commit = records::decode(timestamp_from_column(after), line.get(1))?;
+                let is_asked_for = |commit: &Commit| commit.writes.iter().any(|write| interests.include(&write.cell));
+                let Some(commit) = commit.filter(is_asked_for) else { continue };
+                bytes += commit.size_bytes();
+                if bytes > bytes_max {
+                    return Ok(Err(ChangesError::TooMuch));
+                }
+                commits.push(commit);
             }
-            commits.push(commit);
+            if count < page {
+                return Ok(Ok(commits));
+            }
+            page *= 2;
         }
-        Ok(Ok(commits))
     }
 }
 

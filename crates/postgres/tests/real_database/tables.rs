@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iolite_postgres::{OpenError, PostgresSettings, PostgresStore, Retention};
 use iolite_store::{ChangesError, Reply, Request, TooOld};
-use iolite_values::{Cell, CellState, Operation, RowKey, Write};
+use iolite_values::{Cell, CellState, Interest, Operation, RowKey, Timestamp, Write};
 
 use crate::gateway::{Gateway, Told};
 use crate::server::Server;
@@ -103,6 +103,27 @@ async fn without_notifications_others_find_a_commit_by_polling() {
     let (one, other) = (Gateway::open(polling(1)).await, Gateway::open(polling(2)).await);
     let at = Writer::at(&one, 1).commit(vec![write(1, Operation::Add(1))]).await;
     in_time(other.reach(at)).await;
+}
+
+#[tokio::test]
+async fn changes_of_several_pages_are_told_once_and_in_order() {
+    let server = Server::start();
+    let gateway = Gateway::open(settings(&server, 1)).await;
+    let mut writer = Writer::at(&gateway, 1);
+    let mut all = Vec::new();
+    for _ in 0..=200 {
+        all.push(writer.commit(vec![write(1, Operation::Add(1))]).await);
+    }
+    let interests = vec![Interest::Cell(write(1, Operation::Add(1)).cell)];
+    in_time(gateway.reach(all[200])).await;
+    // Nothing, what ends within a page or with one, and what one more begins.
+    for count in [0, 1, 63, 64, 65, 192, 200] {
+        let (after, through) = (all[0], all[count]);
+        let changes = Request::Changes { interests: interests.clone(), after, through, bytes_max: usize::MAX };
+        let Reply::Changes(Ok(told)) = gateway.ask(changes).await else { panic!("it is kept") };
+        let told: Vec<Timestamp> = told.iter().map(|commit| commit.at).collect();
+        assert_eq!(told, all[1..=count]);
+    }
 }
 
 #[tokio::test]
