@@ -48,7 +48,9 @@ impl Queries {
     /// Whether one of these rows has to be.
     pub fn is_unknown(&self, changes: &Changes, place: &Place) -> bool {
         let writes = changes.get(place).map(Vec::as_slice).unwrap_or_default();
-        let is_needed = || self.lacking.contains_key(place) || self.may_enter(place, writes, |_| true);
+        let is_needed = || {
+            self.lacking.contains_key(place) || self.may_enter(place, &KnownRow::of(writes), writes).next().is_some()
+        };
         whole_after(writes).is_none() && is_needed()
     }
 
@@ -60,21 +62,24 @@ impl Queries {
         }
         let lacking = self.lacking.get(place).into_iter().flatten();
         let mut who: BTreeSet<Target> = lacking.map(|(target, _)| *target).collect();
-        self.may_enter(place, writes, |own| {
-            who.extend(own.followers.iter().copied());
-            false
-        });
+        let known = KnownRow::of(writes);
+        who.extend(self.may_enter(place, &known, writes).flat_map(|own| own.followers.iter().copied()));
         who
     }
 
-    /// Whether one of the queries into which these writes may have brought a row is as this wants. It is asked of no more than are needed.
-    fn may_enter(&self, place: &Place, writes: &[Write], mut is_wanted: impl FnMut(&Followed) -> bool) -> bool {
+    /// The queries into which these writes, of which `known` is known, may have brought a row.
+    fn may_enter<'a>(
+        &'a self,
+        place: &'a Place,
+        known: &'a KnownRow<'a>,
+        writes: &'a [Write],
+    ) -> impl Iterator<Item = &'a Followed> {
         let answered = self.answers.get(place);
-        self.candidates.of_writes(place, &KnownRow::of(writes)).any(|id| {
+        self.candidates.of_writes(place, known).filter_map(move |id| {
             self.note_look();
             let is_new = answered.is_none_or(|seen| !seen.contains_key(&id));
-            let own = self.followed.get(&id).filter(|own| is_new && own.query.keys.contains(&place.1));
-            own.is_some_and(|own| disturbs(writes, &Read::Query(own.query.clone())) && is_wanted(own))
+            let own = self.followed.get(&id).filter(|own| is_new && own.query.keys.contains(&place.1))?;
+            disturbs(writes, &Read::Query(own.query.clone())).then_some(own)
         })
     }
 
