@@ -178,7 +178,11 @@ impl Reader {
         limit: ReadLimit,
     ) -> Result<ReadReply, WorkError> {
         let selects = |row: &RowAt| query.selects(&row.key, &row.row);
-        let mut rows = self.scan(shared, query.table, &query.row_keys(), at, ReadLimit::NONE, selects).await?.rows;
+        let stretches = if query.index.is_empty() { query.stretches() } else { vec![query.row_keys()] };
+        let mut rows = Vec::new();
+        for keys in stretches {
+            rows.extend(self.scan(shared, query.table, &keys, at, ReadLimit::NONE, selects).await?.rows);
+        }
         rows.sort_by_cached_key(|row| query.index_key(&row.key, &row.row));
         if limit.direction == Direction::Descending {
             rows.reverse();

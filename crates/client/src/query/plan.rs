@@ -1,5 +1,5 @@
-//! Which index answers a question: the one with most of the columns that are asked to be equal at its front, then with a column of which a range is asked,
-//! then with the order. Alternatives choose none. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
+//! Which index answers a question: the one with most of the columns that are asked to be equal at its front, then with a column of which one of some values or
+//! a range is asked, then with the order. Alternatives choose none. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
 //!
 //! Invariant: whatever index is taken, the answer is the same rows; with an order, in the same order.
 
@@ -33,8 +33,17 @@ struct Candidate<'a> {
     /// Conditions that the range says, by their place in the question.
     said: Vec<usize>,
     equal: usize,
-    has_range: bool,
+    next: Next,
     is_ordered: bool,
+}
+
+/// What is asked of the column behind those that are equal. The later, the fewer rows it leaves.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    Anything,
+    ARange,
+    /// One of some values. They stay a condition, and are looked up one by one ([`Query::stretches`]).
+    Values,
 }
 
 impl Question {
@@ -113,9 +122,9 @@ impl Question {
         columns.extend(key);
         let front = columns[..ranged].iter().map_while(|column| self.equal(column));
         let (mut said, equal): (Vec<usize>, Vec<Value>) = front.unzip();
-        let (from, to) = columns[..ranged].get(equal.len()).map_or_else(unbounded, |column| self.bounds(column));
-        said.extend(from.iter().chain(&to).map(|(place, _)| *place));
-        let has_range = from.is_some() || to.is_some();
+        let open = columns[..ranged].get(equal.len());
+        let (next, from, to) = open.map_or((Next::Anything, None, None), |column| self.next(column));
+        said.extend(from.iter().chain(&to).map(|(place, _)| *place).filter(|_| next == Next::ARange));
         let open = columns[equal.len()..].iter().filter(|column| self.equal(column).is_none());
         let one_direction = order.iter().all(|(_, direction)| *direction == order[0].1);
         let is_ordered = one_direction && order.iter().zip(open).all(|((asked, _), own)| asked == own);
@@ -125,7 +134,7 @@ impl Question {
         if !is_exact {
             said.clear();
         }
-        Candidate { fields, columns, range, said, equal: equal.len(), has_range, is_ordered }
+        Candidate { fields, columns, range, said, equal: equal.len(), next, is_ordered }
     }
 
     pub(super) fn equal(&self, column: &str) -> Option<(usize, Value)> {
@@ -142,6 +151,29 @@ impl Question {
             | Test::Contains(_) => None,
         });
         values.next()
+    }
+
+    /// What is asked of the column behind those that are equal, and between what it lies.
+    fn next(&self, column: &str) -> (Next, Option<Limit>, Option<Limit>) {
+        let of_column = self.conditions.iter().enumerate().filter(|(_, (own, _))| own == column);
+        let mut ends = of_column.filter_map(|(place, (_, test))| match test {
+            Test::OneOf(values) => Some((place, values.first()?, values.last()?)),
+            Test::Equal(_)
+            | Test::NotEqual(_)
+            | Test::Less(_)
+            | Test::AtMost(_)
+            | Test::Greater(_)
+            | Test::AtLeast(_)
+            | Test::BeginsWith(_)
+            | Test::Contains(_) => None,
+        });
+        if let Some((place, first, last)) = ends.next() {
+            let end = |value: &Value| Some((place, Bound::Included(value.clone())));
+            return (Next::Values, end(first), end(last));
+        }
+        let (from, to) = self.bounds(column);
+        let next = if from.is_some() || to.is_some() { Next::ARange } else { Next::Anything };
+        (next, from, to)
     }
 
     /// The first lower and the first upper bound of a column; what else is asked of it stays a condition.
@@ -184,14 +216,10 @@ impl Question {
 
 type Limit = (usize, Bound<Value>);
 
-fn unbounded() -> (Option<Limit>, Option<Limit>) {
-    (None, None)
-}
-
 impl Candidate<'_> {
     /// The more, the fewer rows it reads, and then the less it sorts.
-    fn worth(&self) -> (usize, bool, bool) {
-        (self.equal, self.has_range, self.is_ordered)
+    fn worth(&self) -> (usize, Next, bool) {
+        (self.equal, self.next, self.is_ordered)
     }
 }
 

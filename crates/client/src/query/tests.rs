@@ -94,6 +94,31 @@ fn a_beginning_is_a_range() {
 }
 
 #[test]
+fn one_of_some_values_takes_an_index_and_stays_a_condition() {
+    let found = plan(r#"{"where":{"owner":{"in":["cat","ann","ben"]},"createdAt":{"gt":1}},"limit":3}"#);
+    let (ann, cat) = (Value::from("ann"), Value::from("cat"));
+    assert_eq!(found.query.index, index("byOwner"));
+    assert_eq!(found.query.range, between(&[], Bound::Included(&ann), Bound::Included(&cat)));
+    assert_eq!(found.query.conditions.len(), 2);
+    let behind =
+        plan(r#"{"where":{"owner":"ann","createdAt":{"in":[5,3]}},"orderBy":[["createdAt","desc"]],"limit":1}"#);
+    let (three, five) = (Value::Int(3), Value::Int(5));
+    assert_eq!(behind.query.range, between(&[ann], Bound::Included(&three), Bound::Included(&five)));
+    assert_eq!((behind.query.stretches().len(), behind.direction), (2, Direction::Descending));
+    let keys = plan(r#"{"where":{"id":{"in":["a","c"]}}}"#);
+    let of = |id: &str| KeyRange::prefix(&[Value::from(id)]).expect("short");
+    assert_eq!((keys.query.index.clone(), keys.query.stretches()), (vec![], vec![of("a"), of("c")]));
+    // Few values leave fewer rows than a range, but more than one value.
+    let title = plan(r#"{"where":{"title":{"gt":"a"},"done":{"in":[true,false]}}}"#);
+    assert_eq!(title.query.index, index("byDone"));
+    assert_eq!(plan(r#"{"where":{"owner":{"in":["a","b"]},"title":"x"}}"#).query.index, index("byTitle"));
+    // An order is no less asked for.
+    let ordered = plan(r#"{"where":{"done":{"in":[true]}},"orderBy":[["owner","asc"]],"limit":3}"#);
+    assert_eq!(ordered.query.index, index("byOwner"));
+    assert_eq!(plan(r#"{"where":{"owner":{"in":[]}}}"#).query.conditions.len(), 1);
+}
+
+#[test]
 fn alternatives_are_asked_beside_what_the_index_says() {
     let found = plan(r#"{"where":{"owner":"ann"},"anyOf":[[{"done":true},{"votes":{"gte":3,"lt":9},"done":false}]]}"#);
     assert_eq!(found.query.index, index("byOwner"));

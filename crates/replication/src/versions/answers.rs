@@ -1,6 +1,6 @@
 //! The answers of a query at a timestamp.
 //!
-//! An index has the latest state of each row. What was written since the timestamp is judged row by row, and of the index only the others are taken: the
+//! Of an index, and of the rows, only the stretches are looked at in which answers can stand ([`Query::stretches`]). An index has the latest state of each row. What was written since the timestamp is judged row by row, and of the index only the others are taken: the
 //! work is in proportion to what is looked at and to the commits since.
 //! Invariant: a row is judged once, by its state at the timestamp.
 
@@ -33,8 +33,8 @@ impl Versions {
     }
 
     fn answers_by_key(&self, query: &Query, at: Timestamp, limit: ReadLimit, looks: usize) -> (Piece, usize) {
-        let keys = query.row_keys();
-        let rows = self.rows_in(query.table, &keys).map(|(key, row)| {
+        let stretches = query.stretches();
+        let rows = stretches.iter().flat_map(|keys| self.rows_in(query.table, keys)).map(|(key, row)| {
             let row = Some(row.at(at)).filter(|row| query.selects(key, row));
             (key.as_bytes(), row.and_then(|row| row_at(query.table, key, row.into_owned())))
         });
@@ -59,7 +59,8 @@ impl Versions {
             }
         }
         moved.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let settled = index.range::<[u8], _>(bounds(&query.range));
+        let stretches = query.stretches();
+        let settled = stretches.iter().flat_map(|range| index.range::<[u8], _>(bounds(range)));
         let settled = settled.filter(|place| !written.contains(place.row_key_bytes())).filter_map(|place| {
             let (key, row) = rows.get_key_value(place.row_key_bytes())?;
             let row = row.latest();

@@ -19,6 +19,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     ("a query shows the answers of its timestamp, whatever moved since", older_answers),
     ("a query asks of a row all of its conditions", conditions),
     ("a query asks of a row one of its alternatives", alternatives),
+    ("a query of some values answers with the rows of these, in the order of its index", some_values),
     ("what was not written counts as the query says", absent),
     ("the changes of a query are the commits that write its table", changes),
     ("a row that comes into a query makes what was read invalid", coming_in),
@@ -186,6 +187,25 @@ fn alternatives(driver: &mut Driver) {
     driver.commit(vec![add(1, 9), put(1, 2)]);
     assert_eq!(answers(driver, &query(vec![any_of(1, 5)])), [3, 4, 1, 5]);
     assert_eq!(answers_at(driver, &query(vec![any_of(1, 5)]), at, ReadLimit::NONE), [1, 4, 5]);
+}
+
+fn some_values(driver: &mut Driver) {
+    for row in 1..9 {
+        driver.commit(new(row, row % 5));
+    }
+    let one_of = |field, values: &[i64]| Condition {
+        field,
+        test: Test::OneOf(values.iter().map(|value| Value::Int(*value)).collect()),
+    };
+    let query = Query { conditions: vec![one_of(state(), &[4, 0, 2, 9])], ..by_state() };
+    assert_eq!(answers(driver, &query), [5, 2, 7, 4]);
+    let at = driver.resolved();
+    assert_eq!(answers_at(driver, &query, at, last(1)), [4, 7]);
+    let keys = Query { conditions: vec![one_of(Field::Key(0), &[7, 3, 90])], ..Query::all(TABLE, false) };
+    assert_eq!(answers(driver, &keys), [3, 7]);
+    driver.commit(vec![put(4, 1), put(1, 0)]);
+    assert_eq!(answers(driver, &query), [1, 5, 2, 7]);
+    assert_eq!(answers_at(driver, &query, at, ReadLimit::NONE), [5, 2, 7, 4]);
 }
 
 fn absent(driver: &mut Driver) {

@@ -1,13 +1,15 @@
-//! Where the answers of a query stand in an index that it need not have asked for, as far as it tells by its bounds: so that many queries can be kept in order.
+//! Where the answers of a query stand: in its own index, and in one that it need not have asked for, as far as it tells by its bounds, so that many queries can
+//! be kept in order.
 //!
 //! Invariant: every answer stands there, for the range of its index and its conditions say so; other rows may, too.
 
+use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use super::{Field, Query, Test};
-use crate::index_key::{fixed_values, split_value};
-use crate::key::{ABOVE_ALL, STRING, above, encode_escaped};
-use crate::{IndexKey, IndexRange, KeyRange};
+use crate::index_key::{encode_indexed, fixed_values, split_value};
+use crate::key::{ABOVE_ALL, STRING, above, encode, encode_escaped};
+use crate::{IndexKey, IndexRange, KeyRange, Value};
 
 impl Query {
     /// In an index of these fields: the narrower, the more of the first ones the query leaves one value only.
@@ -21,6 +23,51 @@ impl Query {
             prefix.extend_from_slice(&values.lower);
         }
         behind(&prefix, &self.row_keys())
+    }
+
+    /// The parts of its range in which its answers stand, in the order of its index: one for each value, where a condition names those of the first field of
+    /// which the range leaves more than one. So who looks for few values looks at few rows, wherever they are.
+    pub fn stretches(&self) -> Vec<KeyRange> {
+        let range = if self.index.is_empty() { self.row_keys() } else { self.range.clone() };
+        let fixed = fixed_values(&range);
+        let Some(values) = self.values_named(&self.field_at(fixed.len())) else { return vec![range] };
+        let prefix = fixed.concat();
+        let is_of_key = fixed.len() >= self.index.len();
+        let place_of = |value: &Value| {
+            let mut bytes = prefix.clone();
+            if is_of_key {
+                // What a key cannot hold is in none.
+                encode(value, &mut bytes).ok()?;
+            } else {
+                encode_indexed(value, &mut bytes);
+            }
+            Some(bytes)
+        };
+        // Long values may look alike.
+        let places: BTreeSet<Vec<u8>> = values.iter().filter_map(place_of).collect();
+        let parts =
+            places.into_iter().map(|lower| KeyRange { upper: Some(above(&lower)), lower: lower.into() }.within(&range));
+        parts.filter(|part| !part.is_empty()).collect()
+    }
+
+    /// By what rows stand at a place of its index: behind its fields come those of the primary key.
+    fn field_at(&self, place: usize) -> Field {
+        let of_key = || Field::Key(u16::try_from(place - self.index.len()).unwrap_or(u16::MAX));
+        self.index.get(place).cloned().unwrap_or_else(of_key)
+    }
+
+    fn values_named(&self, field: &Field) -> Option<&BTreeSet<Value>> {
+        self.conditions.iter().filter(|own| own.field == *field).find_map(|own| match &own.test {
+            Test::OneOf(values) => Some(values),
+            Test::Equal(_)
+            | Test::NotEqual(_)
+            | Test::Less(_)
+            | Test::AtMost(_)
+            | Test::Greater(_)
+            | Test::AtLeast(_)
+            | Test::BeginsWith(_)
+            | Test::Contains(_) => None,
+        })
     }
 
     /// Whether a field has the same value in all answers, as far as it is in an index.

@@ -171,7 +171,11 @@ fn in_the_order_of_primary_keys_a_range_is_one_of_them() {
 fn any_bounded() -> impl Strategy<Value = Query> {
     let text = || prop_oneof![Just(""), Just("a"), Just("a\0"), Just("a\0b"), Just("ab"), Just("b")];
     let value = || (text(), 0i64..4).prop_map(|(text, number)| (Value::from(text), Value::Int(number)));
-    let test = (0u8..8, value(), any::<bool>()).prop_map(|(kind, (text, number), is_text)| {
+    let test = (0u8..9, value(), any::<bool>()).prop_map(|(kind, (text, number), is_text)| {
+        if kind == 8 {
+            let some = Test::OneOf([number, Value::Int(3), Value::Null].into());
+            return Condition { field: if is_text { Field::Key(1) } else { votes() }, test: some };
+        }
         let value = if is_text { text.clone() } else { number };
         let test = match kind {
             0 => Test::Equal(value),
@@ -200,9 +204,13 @@ fn any_bounded() -> impl Strategy<Value = Query> {
             _ => all.behind(at(from).as_bytes(), direction).ending_with(at(to).as_bytes(), direction),
         }
     });
-    (proptest::collection::vec(test, 0..3), range, any::<bool>(), any::<bool>()).prop_map(
-        |(conditions, range, is_indexed, is_part)| {
-            let keys = if is_part { KeyRange::all().from(&key(2)) } else { KeyRange::all() };
+    (proptest::collection::vec(test, 0..3), range, any::<bool>(), 0u8..3).prop_map(
+        |(conditions, range, is_indexed, part)| {
+            let keys = match part {
+                0 => KeyRange::all(),
+                1 => KeyRange::all().from(&key(2)),
+                _ => KeyRange::prefix(&[Value::from("a")]).expect("short"),
+            };
             let (index, range) = if is_indexed { (vec![state(), votes()], range) } else { (vec![], KeyRange::all()) };
             Query { index, range, keys, conditions, ..Query::all(TableId(1), false) }
         },
@@ -231,7 +239,42 @@ proptest! {
             let is_between = fields.first().is_none_or(lies);
             prop_assert!(is_between || !query.selects(&key(own), &row), "{:?} of {:?}", query, fields);
         }
+        let (place, stretches) = (query.index_key(&key(own), &row), query.stretches());
+        let there = stretches.iter().filter(|range| range.contains_bytes(place.as_bytes())).count();
+        prop_assert!(there == 1 || !query.selects(&key(own), &row), "{:?} in {:?}", query, stretches);
+        let whole = if query.index.is_empty() { query.row_keys() } else { query.range.clone() };
+        prop_assert!(stretches.iter().all(|range| whole.covers(range)), "{:?} of {:?}", stretches, whole);
+        let ordered = stretches.windows(2).all(|two| two[0].upper.as_ref().is_some_and(|upper| *upper <= two[1].lower));
+        prop_assert!(ordered, "{:?}", stretches);
     }
+}
+
+#[test]
+fn of_a_field_of_which_some_values_are_asked_each_is_a_stretch() {
+    let some = |field: &Field, values: &[Value]| Condition {
+        field: field.clone(),
+        test: Test::OneOf(values.iter().cloned().collect()),
+    };
+    let number = |number: i64| Value::Int(number);
+    let of = |values: &[Value]| IndexRange::new(values, Bound::Unbounded, Bound::Unbounded).range;
+    let by = |index: &[Field], range: KeyRange, conditions: Vec<Condition>| {
+        Query { index: index.to_vec(), range, conditions, ..Query::all(TableId(1), false) }.stretches()
+    };
+    let three = || some(&votes(), &[number(7), number(-1), Value::Null]);
+    let expected = [Value::Null, number(-1), number(7)].map(|value| of(&[value]));
+    assert_eq!(by(&[votes()], KeyRange::all(), vec![three()]), expected);
+    let second = [Value::Null, number(-1), number(7)].map(|value| of(&[Value::from("a"), value]));
+    assert_eq!(by(&[state(), votes()], of(&[Value::from("a")]), vec![three()]), second, "behind what is equal");
+    assert_eq!(by(&[state(), votes()], KeyRange::all(), vec![three()]), [KeyRange::all()], "of a later field");
+    let positive = IndexRange::new(&[], Bound::Excluded(&number(-1)), Bound::Unbounded).range;
+    assert_eq!(by(&[votes()], positive, vec![three()]), [of(&[number(7)])], "those of the range");
+    // In a key there is no null, and of long strings an index has the beginning only.
+    let keys = some(&Field::Key(0), &[number(2), Value::Null]);
+    assert_eq!(by(&[], KeyRange::all(), vec![keys]), [KeyRange::prefix(&[number(2)]).expect("short")]);
+    let long = |end: &str| Value::from("x".repeat(300) + end);
+    let alike = some(&state(), &[long("a"), long("b")]);
+    assert_eq!(by(&[state()], KeyRange::all(), vec![alike]), [of(&[long("")])]);
+    assert_eq!(by(&[state()], KeyRange::all(), vec![some(&state(), &[])]), []);
 }
 
 #[test]

@@ -15,14 +15,21 @@ fn any_query() -> impl Strategy<Value = Query> {
     let index =
         prop_oneof![Just(vec![]), Just(vec![STATE]), Just(vec![VOTES, STATE]), Just(vec![STATE, Field::Key(0)])];
     let many = prop_oneof![Just(None), (0i64..5).prop_map(Some)];
-    (index, many, 0i64..4, 0i64..5, any::<bool>()).prop_map(|(index, many, low, high, live)| {
+    let some =
+        (prop_oneof![Just(STATE), Just(VOTES), Just(Field::Key(0))], proptest::collection::btree_set(0i64..4, 0..3))
+            .prop_map(|(field, values)| Condition {
+                field,
+                test: Test::OneOf(values.into_iter().map(Value::Int).collect()),
+            });
+    let some = proptest::option::of(some);
+    (index, many, some, 0i64..4, 0i64..5, any::<bool>()).prop_map(|(index, many, some, low, high, live)| {
         let (low, high) = (Value::Int(low), Value::Int(high));
         let range = match index.len() {
             0 => KeyRange::all(),
             _ => IndexRange::new(&[], Bound::Included(&low), Bound::Excluded(&high)).range,
         };
         let test = |votes| Condition { field: VOTES, test: Test::AtLeast(Value::Int(votes)) };
-        Query { index, range, conditions: many.map(test).into_iter().collect(), ..Query::all(TABLE, live) }
+        Query { index, range, conditions: many.map(test).into_iter().chain(some).collect(), ..Query::all(TABLE, live) }
     })
 }
 
@@ -96,6 +103,26 @@ proptest! {
             }
         }
         versions.validate();
+    }
+}
+
+/// However many rows lie between them.
+#[test]
+fn of_some_values_only_the_rows_of_these_are_looked_at() {
+    let put = |row: u8| Write {
+        cell: Cell { table: TABLE, row: key(row), column: ColumnId(1) },
+        operation: Operation::Put(Value::Int(row.into())),
+    };
+    let writes: Vec<Write> = (0..200).map(put).collect();
+    let mut versions = with(&[Commit { at: at(10), transaction: TransactionId::default(), writes: writes.into() }]);
+    for (index, field) in [(vec![STATE], STATE), (vec![], Field::Key(0))] {
+        let test = Test::OneOf([3, 150, 199, 900].map(Value::Int).into());
+        let query = Query { index, conditions: vec![Condition { field, test }], ..Query::all(TABLE, true) };
+        asked(&mut versions, &query, at(10), ReadLimit::NONE);
+        let interest = Interest::Query(Arc::new(query));
+        let (piece, looked) = versions.read_and_count(&interest, at(10), ReadLimit::NONE, usize::MAX).unwrap();
+        let found: Vec<RowKey> = piece.reply.rows.into_iter().map(|row| row.key).collect();
+        assert_eq!((found, looked), ([3, 150, 199].map(key).to_vec(), 3));
     }
 }
 

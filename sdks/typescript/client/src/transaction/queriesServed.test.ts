@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { defineMutators, defineSchema, mutator, type RowOf, s, table } from "../index.js";
+import { Abort, defineMutators, defineSchema, mutator, type RowOf, s, table } from "../index.js";
 import { FakeDevice } from "../testing/fakeDevice.js";
 import { servedApps } from "../testing/servedApps.js";
 import { until } from "../testing/until.js";
@@ -24,6 +24,12 @@ const mutators = defineMutators(schema, {
   finish: mutator((tx, { id }: { id: number }) => tx.tasks.update(id, { done: true })),
   remove: mutator((tx, { id }: { id: number }) => tx.tasks.delete(id)),
   help: mutator((tx, { id, helper }: { id: number; helper: string }) => tx.tasks.ref(id).helpers.add(helper)),
+  takeOn: mutator((tx, task: { id: number; owner: string; created: number }) => {
+    if (tx.tasks.where({ owner: task.owner, done: false }).count() >= 2) {
+      throw new Abort("enough to do");
+    }
+    tx.tasks.insert(task);
+  }),
   give: mutator((tx, { id, owner }: { id: number; owner: string }) => tx.tasks.update(id, { owner })),
 });
 
@@ -105,6 +111,37 @@ describe("queries that a server answers", () => {
     await become("[31]");
     assert.equal(await reader.read((tx) => tx.tasks.where({ owner: "gus" }).whereAny().count()), 0);
     shown.stop();
+  });
+
+  test("are what a rule can rest on, whoever else inserts at the same time", async () => {
+    const [one, other] = [await open(), await open()];
+    await one.mutate.takeOn({ id: 41, owner: "hal", created: 1 }).until("confirmed");
+    const ofHal = (tx: ReadTransaction<typeof schema>) => tx.tasks.where({ owner: "hal", done: false }).all().map(({ id }) => id);
+    const shown = [one, other].map((app) => app.observe(ofHal));
+    await until("both hold the answer", () => shown.every(({ state }) => JSON.stringify(state.data) === "[41]"));
+    [one, other].forEach((app) => app.goOffline());
+    const calls = [one.mutate.takeOn({ id: 42, owner: "hal", created: 2 }), other.mutate.takeOn({ id: 43, owner: "hal", created: 3 })];
+    await until("each sees its own", () => JSON.stringify(shown.map(({ state }) => state.data)) === "[[41,42],[41,43]]");
+    [one, other].forEach((app) => app.goOnline());
+    const ends = await Promise.allSettled(calls.map((call) => call.until("confirmed")));
+    assert.deepEqual(ends.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+    const refused = ends.find((end) => end.status === "rejected");
+    assert.match(String(refused?.reason), /enough to do/);
+    await until("both see the same two", () => new Set(shown.map(({ state }) => JSON.stringify(state.data))).size === 1);
+    assert.equal(shown[0]?.state.data?.length, 2);
+    shown.forEach((own) => own.stop());
+  });
+
+  test("of some values answer in the order of the index, however far these lie apart", async () => {
+    const app = await open();
+    for (const [id, owner] of [[51, "ivy"], [52, "jim"], [53, "kay"], [54, "lou"], [55, "kay"]] as const) {
+      await app.mutate.add({ id, owner, created: -id }).until("confirmed");
+    }
+    const found = (tx: ReadTransaction<typeof schema>, limit: number) =>
+      tx.tasks.where({ owner: { in: ["lou", "ivy", "kay"] } }).orderBy("owner").orderBy("created").limit(limit).all().map(({ id }) => id);
+    assert.deepEqual(await app.read((tx) => found(tx, 9)), [51, 55, 53, 54]);
+    assert.deepEqual(await app.read((tx) => found(tx, 2)), [51, 55]);
+    assert.deepEqual(await app.read((tx) => tx.tasks.where({ id: { in: [54, 52, 99] } }).all().map(({ id }) => id)), [52, 54]);
   });
 
   test("find a float by its last digit", async () => {
