@@ -99,6 +99,6 @@ fn a_closure_that_never_stops_missing_is_given_up() {
         harness.load(20 + u64::from(round), &[]);
     }
     assert!(
-        matches!(harness.last_status(counter), MutationStatus::Quarantined { reason } if reason.contains("missing"))
+        matches!(harness.last_status(counter), MutationStatus::Quarantined { reason } if reason.contains("again and again"))
     );
 }

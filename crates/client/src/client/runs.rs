@@ -17,11 +17,10 @@ use crate::view::{Reader, View};
 
 impl Client {
     /// Runs of one closure in a row that may stop for missing data.
-    pub const MISSES_MAX: u32 = 32;
+    pub const MISSES_MAX: u32 = 256;
     /// How often in a row a reaction asks again for what there was no room for.
     pub const CROWDED_MAX: u32 = 8;
-    pub(crate) const MISSES_TOO_MANY: &str =
-        "the closure never stops missing data: does it ask for another key at every run?";
+    pub(crate) const MISSES_TOO_MANY: &str = "the closure was stopped again and again by something else that is not here: ask for many rows together, not one after the other; or does it ask for another key at every run?";
 
     /// Begins the run that [`Output::Run`] asked for.
     ///

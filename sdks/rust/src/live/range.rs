@@ -95,9 +95,7 @@ impl<R: Table + Send + Sync + 'static> LiveRows<R> {
         let keys = self.keys.clone();
         self.client.react(view, move |tx| {
             let found = keys.read(tx)?;
-            // Each is asked for, also after one that is missing, so that all of them are fetched at once.
-            let rows: Vec<_> = found.into_iter().map(|key| tx.get::<R>(key)).collect();
-            rows.into_iter().collect()
+            tx.get_all::<R, _>(found)
         })
     }
 }

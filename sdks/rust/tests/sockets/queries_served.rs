@@ -89,6 +89,22 @@ async fn who_is_far_behind_sees_what_the_query_says_now() {
     becomes(&mut seen, &[1, 4]).await;
 }
 
+/// Nobody waits for so many round trips.
+#[tokio::test]
+async fn many_rows_are_asked_for_together_or_not_at_all() {
+    let (_server, one, other) = two_clients().await;
+    one.transact(|tx| (0..300).try_for_each(|id| tx.create(&task(id, "ann", id)))).await.expect("committed");
+    let together = other.read(View::Confirmed, |tx| tx.get_all::<Task, _>([0, 299, 300].into_iter().chain(1..299)));
+    let rows = together.await.expect("it ran");
+    let found: Vec<Option<i64>> = rows.iter().take(4).map(|row| row.as_ref().map(|task| task.id)).collect();
+    assert_eq!((rows.len(), found), (301, vec![Some(0), Some(299), None, Some(1)]));
+    // Nobody has these.
+    let in_turn =
+        one.read(View::Confirmed, |tx| (1000..1300).map(|id| tx.get::<Task>(id)).collect::<Result<Vec<_>, _>>());
+    let refused = in_turn.await.expect_err("each stops the closure once").to_string();
+    assert!(refused.contains("many rows together"), "{refused}");
+}
+
 fn page(tx: &mut Transaction<'_>, direction: Direction, after: Option<&Task>) -> iolite::Result<Vec<Task>> {
     let of_ann = tx.query::<Task>().filter(Task::OWNER.eq("ann")).filter(Task::CREATED.at_least(1));
     let ordered = match direction {
