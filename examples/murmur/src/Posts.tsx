@@ -29,6 +29,7 @@ export function Posts({ user, of, empty }: PostsProps) {
           deps={[user, most]}
           keyOf={(post, index) => post?.id ?? index}
           newestFirst
+          keepData
           empty={<li className="none">{empty}</li>}
           loading={<li className="none">{isUnavailable && "Not on this device yet, and there is no connection."}</li>}
         >

@@ -46,6 +46,29 @@ function observer() {
   return { seen, Show };
 }
 
+test("data is kept for other deps while theirs is on its way, if that is asked for", async () => {
+  const client = new FakeClient();
+  const seen: ReactiveResult<unknown>[][] = [];
+  function Show({ id }: { id: number }) {
+    const closure = () => id as unknown;
+    seen.push([useReactive(closure, [id]), useReactive(closure, [id], { keepData: true })]);
+    return null;
+  }
+  const become = (state: Reactive<unknown>) =>
+    act(async () => client.observations.filter(({ stopped }) => !stopped).forEach((each) => each.become(state)));
+  const dataSeen = () => seen.at(-1)?.map(({ data, isLoading }) => [data, isLoading]);
+  const root = await render(client, <Show id={1} />);
+  assert.deepEqual(dataSeen(), [[undefined, true], [undefined, true]], "nothing was there before");
+  await become(ready(["a"]));
+  client.observations.length = 0;
+  await render(client, <Show id={2} />, root);
+  assert.deepEqual(dataSeen(), [[undefined, true], [["a"], true]]);
+  await become({ status: "unavailable", data: undefined, error: undefined });
+  assert.deepEqual(seen.at(-1)?.map(({ data, isUnavailable }) => [data, isUnavailable]), [[undefined, true], [["a"], true]]);
+  await become(ready(undefined));
+  assert.deepEqual(dataSeen(), [[undefined, false], [undefined, false]], "that there is no such row is an answer");
+});
+
 test("useReactive shows each state, with the same object while nothing changes", async () => {
   const client = new FakeClient();
   const { seen, Show } = observer();

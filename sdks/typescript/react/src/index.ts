@@ -15,6 +15,7 @@ export { TextArea, type TextAreaProps } from "./bindings/TextArea.js";
 export { TextBox, type TextBoxProps } from "./bindings/TextBox.js";
 export { IoliteProvider, type IoliteProviderProps, useClient } from "./provider.js";
 export type * from "./register.js";
+export type { KeepOptions } from "./useKept.js";
 export { useConnectionState } from "./useConnectionState.js";
 export { type LiveResult, useLive } from "./useLive.js";
 export { useMutation } from "./useMutation.js";

@@ -6,6 +6,7 @@ import { type DependencyList, useMemo, useSyncExternalStore } from "react";
 import { useClient } from "./provider.js";
 import { ReactiveStore } from "./reactiveStore.js";
 import type { RegisteredClient, RegisteredSchema } from "./register.js";
+import { type KeepOptions, useKept } from "./useKept.js";
 import type { ReactiveResult } from "./useReactive.js";
 
 export interface LiveResult<L, T> extends ReactiveResult<T> {
@@ -20,6 +21,7 @@ export interface LiveResult<L, T> extends ReactiveResult<T> {
 export function useLive<T, L extends Live<T>>(
   bind: (live: LiveTables<RegisteredSchema>) => L & Live<T>,
   deps: DependencyList,
+  options: KeepOptions = {},
 ): LiveResult<L, T> {
   const client: RegisteredClient = useClient();
   const [live, store] = useMemo(() => {
@@ -27,7 +29,7 @@ export function useLive<T, L extends Live<T>>(
     return [bound, new ReactiveStore<T>(() => observationOf(bound))] as const;
     // The function itself is another one at every render.
   }, [client, ...deps]);
-  const result = useSyncExternalStore(store.subscribe, store.current, store.onServer);
+  const result = useKept(useSyncExternalStore(store.subscribe, store.current, store.onServer), options);
   return useMemo(() => ({ ...result, live }), [result, live]);
 }
 

@@ -3,12 +3,14 @@
 import type { ReactOptions, ReadTransaction } from "@iolite/client";
 import { type DependencyList, useMemo, useSyncExternalStore } from "react";
 
+import { type KeepOptions, useKept } from "./useKept.js";
+
 import { ReactiveStore } from "./reactiveStore.js";
 import { useClient } from "./provider.js";
 import type { RegisteredClient, RegisteredSchema } from "./register.js";
 
 export interface ReactiveResult<T> {
-  /** What the closure returned last; undefined before its first whole run. The same object until it runs again. */
+  /** What the closure returned last; undefined before its first whole run with these `deps`, unless it is kept. The same object until it runs again. */
   readonly data: T | undefined;
   /** Data is on its way. */
   readonly isLoading: boolean;
@@ -25,11 +27,11 @@ export interface ReactiveResult<T> {
 export function useReactive<T>(
   closure: (tx: ReadTransaction<RegisteredSchema>) => T,
   deps: DependencyList,
-  options: ReactOptions = {},
+  options: ReactOptions & KeepOptions = {},
 ): ReactiveResult<T> {
   const client: RegisteredClient = useClient();
   const view = options.view ?? "optimistic";
   // The closure itself is another function at every render: `deps` say when it means something else.
   const store = useMemo(() => new ReactiveStore<T>(() => client.observe(closure, { view })), [client, view, ...deps]);
-  return useSyncExternalStore(store.subscribe, store.current, store.onServer);
+  return useKept(useSyncExternalStore(store.subscribe, store.current, store.onServer), options);
 }

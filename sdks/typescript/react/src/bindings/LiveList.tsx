@@ -4,9 +4,10 @@ import type { Live, LiveTables } from "@iolite/client";
 import { type DependencyList, Fragment, type ReactNode } from "react";
 
 import type { RegisteredSchema } from "../register.js";
+import type { KeepOptions } from "../useKept.js";
 import { useLive } from "../useLive.js";
 
-export interface LiveListProps<T> {
+export interface LiveListProps<T> extends KeepOptions {
   /** Which list: `(live) => live.timelines(user).slice(-20)`. */
   readonly bind: (live: LiveTables<RegisteredSchema>) => Live<readonly T[]>;
   /** What `bind` uses from outside. */
@@ -22,8 +23,9 @@ export interface LiveListProps<T> {
   readonly empty?: ReactNode;
 }
 
-export function LiveList<T>({ bind, deps = [], children, newestFirst = false, keyOf, loading, empty }: LiveListProps<T>) {
-  const { data } = useLive<readonly T[], Live<readonly T[]>>(bind, deps);
+export function LiveList<T>(props: LiveListProps<T>) {
+  const { bind, deps = [], children, newestFirst = false, keyOf, keepData, loading, empty } = props;
+  const { data } = useLive<readonly T[], Live<readonly T[]>>(bind, deps, { keepData });
   if (data === undefined) {
     return loading;
   }
