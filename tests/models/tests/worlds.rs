@@ -111,8 +111,8 @@ fn soak_worlds() {
     for plan in plans {
         search("soak", plan, 20_000_000);
     }
-    let wide = [two_that_conflict(), reader_and_writer(), five_replicas(), closing(), two_take_over()];
-    for plan in wide {
+    let walked = [two_that_conflict(), reader_and_writer(), five_replicas(), closing(), two_take_over()];
+    for plan in walked.into_iter().chain([asking(3, ORDERS[4]), both_ask()]) {
         let walked = walk(&plan, 2, u64::MAX, Duration::from_secs(60));
         println!("soak: {walked}");
         assert!(walked.violation.is_none(), "{walked}");
