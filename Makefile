@@ -45,7 +45,7 @@ demo-check: build ## starts the demo on a free port, loads its page in Chromium,
 test: build ## runs every test and sums them up
 	@cargo xtask test
 
-check: setup wasm ## sets up, then reads only: format, lints, house rules, types; the same as CI
+check: setup wasm ## sets up, then reads only: format, lints, house rules, types; CI tests after it
 	@$(MAKE) --no-print-directory --keep-going check-format check-lints check-rules check-types
 
 check-format:
@@ -76,7 +76,7 @@ soak: build ## runs the long tests: ten million mutated frames, histories, searc
 	target/release/iolite torture --cluster 2x3 --seconds 120
 	target/release/iolite torture --cluster 1x5 --seconds 120
 
-measure: server ## measures every workload and writes benchmarks/results; for a machine that does nothing else
+measure: server ## measures the workloads of one server (benchmarks/results/embedded.md; scripts/measure-* have the others); for a machine that does nothing else
 	@scripts/measure
 
 clean: ## removes everything that was built or installed into this folder, but not Debian's packages
