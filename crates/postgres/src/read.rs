@@ -5,6 +5,7 @@
 use std::pin::pin;
 
 use futures_util::TryStreamExt;
+use futures_util::future::try_join_all;
 use iolite_store::{ChangesError, Commit, ReadLimit, ReadReply, Refusal, Reply, RowAt, TooOld};
 use iolite_values::{
     ClientId, ColumnId, Counter, Direction, Interest, Interests, KeyRange, Query, Row, RowKey, TableId, Timestamp,
@@ -179,10 +180,10 @@ impl Reader {
     ) -> Result<ReadReply, WorkError> {
         let selects = |row: &RowAt| query.selects(&row.key, &row.row);
         let stretches = if query.index.is_empty() { query.stretches() } else { vec![query.row_keys()] };
-        let mut rows = Vec::new();
-        for keys in stretches {
-            rows.extend(self.scan(shared, query.table, &keys, at, ReadLimit::NONE, selects).await?.rows);
-        }
+        // All at once, so that many take no more round trips than one.
+        let scans = stretches.iter().map(|keys| self.scan(shared, query.table, keys, at, ReadLimit::NONE, selects));
+        let found = try_join_all(scans).await?;
+        let mut rows: Vec<RowAt> = found.into_iter().flat_map(|own| own.rows).collect();
         rows.sort_by_cached_key(|row| query.index_key(&row.key, &row.row));
         if limit.direction == Direction::Descending {
             rows.reverse();

@@ -48,6 +48,9 @@ impl Rows {
         wanted: &Wanted,
         through: Timestamp,
     ) -> Result<BTreeMap<RowId, RowFacts>, WorkError> {
+        if wanted.is_empty() {
+            return Ok(BTreeMap::new());
+        }
         let tables: Vec<i64> = wanted.iter().map(|((table, _), _)| i64::from(table.0)).collect();
         let keys: Vec<&[u8]> = wanted.iter().map(|((_, key), _)| key.as_bytes()).collect();
         let since: Vec<i64> = wanted.iter().map(|(_, since)| timestamp_to_column(*since)).collect();

@@ -19,7 +19,8 @@ interface PostsProps {
 
 export function Posts({ user, of, empty }: PostsProps) {
   const [most, setMost] = useState(PAGE);
-  const { data: ids, isUnavailable } = useLive((live) => of(live).slice(-most), [user, most]);
+  const { data: ids, isLoading, isUnavailable } = useLive((live) => of(live).slice(-most), [user, most], { keepData: true });
+  const waits = isLoading || isUnavailable;
   const markOf = useMarks((args) => (args as { id?: string }).id);
   return (
     <>
@@ -31,13 +32,13 @@ export function Posts({ user, of, empty }: PostsProps) {
           newestFirst
           keepData
           empty={<li className="none">{empty}</li>}
-          loading={<li className="none">{isUnavailable && "Not on this device yet, and there is no connection."}</li>}
+          loading={isUnavailable && <li className="none">Not on this device yet, and there is no connection.</li>}
         >
           {(post) => post && <OnePost post={post} user={user} mark={markOf(post.id)} />}
         </LiveList>
       </ol>
-      {ids?.length === most && (
-        <button type="button" onClick={() => setMost(most + PAGE)}>
+      {(ids?.length === most || (ids && waits)) && (
+        <button type="button" disabled={waits} onClick={() => setMost(most + PAGE)}>
           Older
         </button>
       )}

@@ -1,5 +1,5 @@
-//! Which index answers a question: the one with most of the columns that are asked to be equal at its front, then with a column of which one of some values or
-//! a range is asked, then with the order. Alternatives choose none. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
+//! Which index answers a question: the one with most of the columns that are asked to be equal at its front, then the one that is asked most of its next column
+//! ([`Next`]), then with the order. Alternatives choose none. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
 //!
 //! Invariant: whatever index is taken, the answer is the same rows; with an order, in the same order.
 
@@ -37,13 +37,17 @@ struct Candidate<'a> {
     is_ordered: bool,
 }
 
-/// What is asked of the column behind those that are equal. The later, the fewer rows it leaves.
+/// What is asked of the column behind those that are equal. The later, the fewer rows it is thought to leave.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Anything,
-    ARange,
-    /// One of some values. They stay a condition, and are looked up one by one ([`Query::stretches`]).
+    /// One of some values, which may be most of those that there are. They stay a condition, and are looked up one by one ([`Query::stretches`]).
     Values,
+    Range,
+    /// One of some values, and something of the column behind it: whoever declared this index has this question in mind.
+    ValuesAndMore,
+    /// One of some values ends the primary key: each is a row.
+    Keys,
 }
 
 impl Question {
@@ -122,9 +126,15 @@ impl Question {
         columns.extend(key);
         let front = columns[..ranged].iter().map_while(|column| self.equal(column));
         let (mut said, equal): (Vec<usize>, Vec<Value>) = front.unzip();
-        let open = columns[..ranged].get(equal.len());
-        let (next, from, to) = open.map_or((Next::Anything, None, None), |column| self.next(column));
-        said.extend(from.iter().chain(&to).map(|(place, _)| *place).filter(|_| next == Next::ARange));
+        let mut open = columns[..ranged].iter().skip(equal.len());
+        let (next, from, to) = open.next().map_or((Next::Anything, None, None), |column| self.next(column));
+        said.extend(from.iter().chain(&to).map(|(place, _)| *place).filter(|_| next == Next::Range));
+        let behind = open.next();
+        let next = match next {
+            Next::Values if is_primary && behind.is_none() => Next::Keys,
+            Next::Values if behind.is_some_and(|column| self.is_asked_of(column)) => Next::ValuesAndMore,
+            other => other,
+        };
         let open = columns[equal.len()..].iter().filter(|column| self.equal(column).is_none());
         let one_direction = order.iter().all(|(_, direction)| *direction == order[0].1);
         let is_ordered = one_direction && order.iter().zip(open).all(|((asked, _), own)| asked == own);
@@ -153,6 +163,11 @@ impl Question {
         values.next()
     }
 
+    /// Whether a column is to be equal, one of some values, or in a range.
+    fn is_asked_of(&self, column: &str) -> bool {
+        self.equal(column).is_some() || self.next(column).0 != Next::Anything
+    }
+
     /// What is asked of the column behind those that are equal, and between what it lies.
     fn next(&self, column: &str) -> (Next, Option<Limit>, Option<Limit>) {
         let of_column = self.conditions.iter().enumerate().filter(|(_, (own, _))| own == column);
@@ -172,7 +187,7 @@ impl Question {
             return (Next::Values, end(first), end(last));
         }
         let (from, to) = self.bounds(column);
-        let next = if from.is_some() || to.is_some() { Next::ARange } else { Next::Anything };
+        let next = if from.is_some() || to.is_some() { Next::Range } else { Next::Anything };
         (next, from, to)
     }
 
@@ -217,9 +232,10 @@ impl Question {
 type Limit = (usize, Bound<Value>);
 
 impl Candidate<'_> {
-    /// The more, the fewer rows it reads, and then the less it sorts.
+    /// The more, the fewer rows it is thought to read, and then the less it sorts.
     fn worth(&self) -> (usize, Next, bool) {
-        (self.equal, self.next, self.is_ordered)
+        let equal = self.equal + usize::from(self.next == Next::Keys);
+        (equal, self.next, self.is_ordered)
     }
 }
 

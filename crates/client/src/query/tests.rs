@@ -108,10 +108,14 @@ fn one_of_some_values_takes_an_index_and_stays_a_condition() {
     let keys = plan(r#"{"where":{"id":{"in":["a","c"]}}}"#);
     let of = |id: &str| KeyRange::prefix(&[Value::from(id)]).expect("short");
     assert_eq!((keys.query.index.clone(), keys.query.stretches()), (vec![], vec![of("a"), of("c")]));
-    // Few values leave fewer rows than a range, but more than one value.
-    let title = plan(r#"{"where":{"title":{"gt":"a"},"done":{"in":[true,false]}}}"#);
-    assert_eq!(title.query.index, index("byDone"));
+    // Some values may be most of those that there are, unless an index was declared for more than them.
+    assert_eq!(plan(r#"{"where":{"title":{"gt":"a"},"done":{"in":[true,false]}}}"#).query.index, index("byTitle"));
+    let more = plan(r#"{"where":{"title":{"gt":"a"},"owner":{"in":["a","b"]},"createdAt":{"gt":3}}}"#);
+    assert_eq!((more.query.index.clone(), more.query.stretches().len()), (index("byOwner"), 2));
     assert_eq!(plan(r#"{"where":{"owner":{"in":["a","b"]},"title":"x"}}"#).query.index, index("byTitle"));
+    // Of whole keys each is a row.
+    let rows = plan(r#"{"where":{"id":"a","part":{"in":[1,3]},"owner":"ann","done":true}}"#);
+    assert_eq!((rows.query.index.clone(), rows.query.stretches().len()), (vec![], 2));
     // An order is no less asked for.
     let ordered = plan(r#"{"where":{"done":{"in":[true]}},"orderBy":[["owner","asc"]],"limit":3}"#);
     assert_eq!(ordered.query.index, index("byOwner"));

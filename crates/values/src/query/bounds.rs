@@ -26,7 +26,7 @@ impl Query {
     }
 
     /// The parts of its range in which its answers stand, in the order of its index: one for each value, where a condition names those of the first field of
-    /// which the range leaves more than one. So who looks for few values looks at few rows, wherever they are.
+    /// which the range leaves more than one, as narrow as the next field allows. So who looks for few values looks at few rows, wherever they are.
     pub fn stretches(&self) -> Vec<KeyRange> {
         let range = if self.index.is_empty() { self.row_keys() } else { self.range.clone() };
         let fixed = fixed_values(&range);
@@ -45,8 +45,9 @@ impl Query {
         };
         // Long values may look alike.
         let places: BTreeSet<Vec<u8>> = values.iter().filter_map(place_of).collect();
-        let parts =
-            places.into_iter().map(|lower| KeyRange { upper: Some(above(&lower)), lower: lower.into() }.within(&range));
+        // Behind it stand those that the conditions leave of the next field.
+        let rest = self.index.get(fixed.len() + 1).map_or_else(KeyRange::all, |field| self.values_of(field));
+        let parts = places.into_iter().map(|place| behind(&place, &rest).within(&range));
         parts.filter(|part| !part.is_empty()).collect()
     }
 

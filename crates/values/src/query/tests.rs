@@ -266,6 +266,11 @@ fn of_a_field_of_which_some_values_are_asked_each_is_a_stretch() {
     let second = [Value::Null, number(-1), number(7)].map(|value| of(&[Value::from("a"), value]));
     assert_eq!(by(&[state(), votes()], of(&[Value::from("a")]), vec![three()]), second, "behind what is equal");
     assert_eq!(by(&[state(), votes()], KeyRange::all(), vec![three()]), [KeyRange::all()], "of a later field");
+    let many = Condition { field: votes(), test: Test::AtLeast(number(3)) };
+    let texts = ["a", "b"].map(Value::from);
+    let narrow =
+        texts.clone().map(|text| IndexRange::new(&[text], Bound::Included(&number(3)), Bound::Unbounded).range);
+    assert_eq!(by(&[state(), votes()], KeyRange::all(), vec![some(&state(), &texts), many]), narrow, "and more");
     let positive = IndexRange::new(&[], Bound::Excluded(&number(-1)), Bound::Unbounded).range;
     assert_eq!(by(&[votes()], positive, vec![three()]), [of(&[number(7)])], "those of the range");
     // In a key there is no null, and of long strings an index has the beginning only.

@@ -49,24 +49,51 @@ function observer() {
 test("data is kept for other deps while theirs is on its way, if that is asked for", async () => {
   const client = new FakeClient();
   const seen: ReactiveResult<unknown>[][] = [];
-  function Show({ id }: { id: number }) {
+  function Show({ id, keepData = true, view = "optimistic" }: { id: number; keepData?: boolean; view?: View }) {
     const closure = () => id as unknown;
-    seen.push([useReactive(closure, [id]), useReactive(closure, [id], { keepData: true })]);
+    seen.push([useReactive(closure, [id], { view }), useReactive(closure, [id], { view, keepData })]);
     return null;
   }
-  const become = (state: Reactive<unknown>) =>
-    act(async () => client.observations.filter(({ stopped }) => !stopped).forEach((each) => each.become(state)));
-  const dataSeen = () => seen.at(-1)?.map(({ data, isLoading }) => [data, isLoading]);
+  const running = () => client.observations.filter(({ stopped }) => !stopped);
+  const become = (state: Reactive<unknown>) => act(async () => running().forEach((each) => each.become(state)));
+  const shown = () => seen.at(-1)?.map(({ data, isLoading }) => [data, isLoading]);
   const root = await render(client, <Show id={1} />);
-  assert.deepEqual(dataSeen(), [[undefined, true], [undefined, true]], "nothing was there before");
+  assert.deepEqual(shown(), [[undefined, true], [undefined, true]], "nothing was there before");
   await become(ready(["a"]));
-  client.observations.length = 0;
+  const show = async (next: ReactNode): Promise<void> => {
+    client.observations.length = 0;
+    await render(client, next, root);
+  };
+  await show(<Show id={2} />);
+  assert.deepEqual(shown(), [[undefined, true], [["a"], true]]);
+  const [, kept] = seen.at(-1) ?? [];
   await render(client, <Show id={2} />, root);
-  assert.deepEqual(dataSeen(), [[undefined, true], [["a"], true]]);
+  assert.equal(seen.at(-1)?.[1], kept, "the same object while nothing changes");
   await become({ status: "unavailable", data: undefined, error: undefined });
   assert.deepEqual(seen.at(-1)?.map(({ data, isUnavailable }) => [data, isUnavailable]), [[undefined, true], [["a"], true]]);
   await become(ready(undefined));
-  assert.deepEqual(dataSeen(), [[undefined, false], [undefined, false]], "that there is no such row is an answer");
+  assert.deepEqual(shown(), [[undefined, false], [undefined, false]], "that there is no such row is an answer");
+  // What was shown while nothing was to be kept is what is kept then.
+  await show(<Show id={3} keepData={false} />);
+  assert.deepEqual(shown(), [[undefined, true], [undefined, true]]);
+  await become(ready(["c"]));
+  await show(<Show id={4} />);
+  assert.deepEqual(shown(), [[undefined, true], [["c"], true]]);
+  await show(<Show id={4} view="confirmed" />);
+  assert.deepEqual(shown(), [[undefined, true], [undefined, true]], "of another view nothing is kept");
+});
+
+test("deps that are others at every render do not render for ever", async () => {
+  const client = new FakeClient();
+  client.first = ready(["here"]);
+  let renders = 0;
+  function Show() {
+    renders += 1;
+    useReactive(() => 1 as unknown, [{}], { keepData: true });
+    return null;
+  }
+  await render(client, <Show />);
+  assert.ok(renders < 10, `${renders} renders`);
 });
 
 test("useReactive shows each state, with the same object while nothing changes", async () => {

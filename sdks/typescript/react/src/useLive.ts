@@ -29,7 +29,7 @@ export function useLive<T, L extends Live<T>>(
     return [bound, new ReactiveStore<T>(() => observationOf(bound))] as const;
     // The function itself is another one at every render.
   }, [client, ...deps]);
-  const result = useKept(useSyncExternalStore(store.subscribe, store.current, store.onServer), options);
+  const result = useKept(useSyncExternalStore(store.subscribe, store.current, store.onServer), [client], options);
   return useMemo(() => ({ ...result, live }), [result, live]);
 }
 

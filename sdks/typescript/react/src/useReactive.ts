@@ -33,5 +33,5 @@ export function useReactive<T>(
   const view = options.view ?? "optimistic";
   // The closure itself is another function at every render: `deps` say when it means something else.
   const store = useMemo(() => new ReactiveStore<T>(() => client.observe(closure, { view })), [client, view, ...deps]);
-  return useKept(useSyncExternalStore(store.subscribe, store.current, store.onServer), options);
+  return useKept(useSyncExternalStore(store.subscribe, store.current, store.onServer), [client, view], options);
 }

@@ -17,7 +17,7 @@ export interface LiveListProps<T> extends KeepOptions {
   readonly newestFirst?: boolean;
   /** What tells elements apart; their places, if not given. */
   readonly keyOf?: (element: T, index: number) => string | number;
-  /** While the data is on its way. */
+  /** While the data is on its way; behind what is kept. */
   readonly loading?: ReactNode;
   /** When there is nothing in it. */
   readonly empty?: ReactNode;
@@ -25,7 +25,7 @@ export interface LiveListProps<T> extends KeepOptions {
 
 export function LiveList<T>(props: LiveListProps<T>) {
   const { bind, deps = [], children, newestFirst = false, keyOf, keepData, loading, empty } = props;
-  const { data } = useLive<readonly T[], Live<readonly T[]>>(bind, deps, { keepData });
+  const { data, isLoading, isUnavailable } = useLive<readonly T[], Live<readonly T[]>>(bind, deps, { keepData });
   if (data === undefined) {
     return loading;
   }
@@ -35,5 +35,11 @@ export function LiveList<T>(props: LiveListProps<T>) {
   const shown = data.map((element, index) => (
     <Fragment key={keyOf?.(element, index) ?? index}>{children(element, index)}</Fragment>
   ));
-  return newestFirst ? shown.reverse() : shown;
+  const isKept = keepData === true && (isLoading || isUnavailable);
+  return (
+    <>
+      {newestFirst ? shown.reverse() : shown}
+      {isKept && loading}
+    </>
+  );
 }

@@ -62,6 +62,22 @@ test("a list shows its elements, or that there are none, or that they are on the
   await end();
 });
 
+test("a list that grows by a page keeps what it shows until the page is here", async () => {
+  const pages = [new FakeLive<readonly string[]>(), new FakeLive<readonly string[]>()] as const;
+  const list = (page: 0 | 1) => (
+    <LiveList keepData bind={() => pages[page] as Live<readonly string[]>} deps={[page]} loading="wait">
+      {(element) => <i>{`${element} `}</i>}
+    </LiveList>
+  );
+  const { page, render, end } = await show(list(0));
+  await act(async () => pages[0].become(["a"]));
+  await render(list(1));
+  assert.equal(page.textContent, "a wait");
+  await act(async () => pages[1].become(["b", "a"]));
+  assert.equal(page.textContent, "b a ");
+  await end();
+});
+
 test("a list shows its newest element first when that is asked for", async () => {
   const list = new FakeLive<readonly string[]>();
   const { page, end } = await show(

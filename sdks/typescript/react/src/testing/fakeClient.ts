@@ -31,6 +31,8 @@ export class FakeObservation implements Observation<unknown> {
 
 export class FakeClient {
   readonly observations: FakeObservation[] = [];
+  /** How an observation begins. */
+  first: Reactive<unknown> = { status: "loading", data: undefined, error: undefined };
   readonly mutate = { move: (): string => "moved" };
   connection: unknown = { status: "offline" };
   pending: readonly unknown[] = [];
@@ -39,6 +41,7 @@ export class FakeClient {
 
   observe(closure: (tx: never) => unknown, options: ReactOptions): FakeObservation {
     const observation = new FakeObservation(() => closure({} as never), options.view);
+    observation.state = this.first;
     this.observations.push(observation);
     return observation;
   }
