@@ -104,3 +104,33 @@ test("a post that is written without a network waits over a reload, and comes to
     await untilShown(ben, "No network here.");
     await untilEqual("its mark", () => ada.page.locator("[data-post]").getAttribute("data-mark"), "sent");
   }));
+
+test("older posts come behind those that are shown, which stay meanwhile", () =>
+  onStage("murmur", async ({ person }) => {
+    const [ada, ben] = [await person("ada"), await person("ben")];
+    await enter(ada, ben);
+    const posts = Array.from({ length: 21 }, (_, number) => `Post ${number + 1}.`).reverse();
+    for (const text of [...posts].reverse()) {
+      await post(ada, text);
+    }
+    await ada.untilPending(0);
+    await ben.page.getByRole("link", { name: "ada" }).first().click();
+    await untilShown(ben, ...posts.slice(0, 20));
+    const fewest = ben.page.evaluate(() => {
+      const count = (): number => document.querySelectorAll("[data-post]").length;
+      return new Promise<number>((resolve) => {
+        let least = count();
+        new MutationObserver(() => {
+          least = Math.min(least, count());
+          if (count() > 20) {
+            resolve(least);
+          }
+        }).observe(document.body, { childList: true, subtree: true });
+      });
+    });
+    const older = ben.page.getByRole("button", { name: "Older" });
+    await older.click();
+    assert.equal(await fewest, 20);
+    await untilShown(ben, ...posts);
+    await older.waitFor({ state: "detached" });
+  }));
