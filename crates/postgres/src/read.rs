@@ -179,7 +179,7 @@ impl Reader {
         limit: ReadLimit,
     ) -> Result<ReadReply, WorkError> {
         let selects = |row: &RowAt| query.selects(&row.key, &row.row);
-        let stretches = if query.index.is_empty() { query.stretches() } else { vec![query.row_keys()] };
+        let stretches = query.key_stretches();
         // All at once, so that many take no more round trips than one.
         let scans = stretches.iter().map(|keys| self.scan(shared, query.table, keys, at, ReadLimit::NONE, selects));
         let found = try_join_all(scans).await?;

@@ -19,8 +19,7 @@ interface PostsProps {
 
 export function Posts({ user, of, empty }: PostsProps) {
   const [most, setMost] = useState(PAGE);
-  const { data: ids, isLoading, isUnavailable } = useLive((live) => of(live).slice(-most), [user, most], { keepData: true });
-  const waits = isLoading || isUnavailable;
+  const { data: ids, isKept = false, isUnavailable } = useLive((live) => of(live).slice(-most), [user, most], { keepData: true });
   const markOf = useMarks((args) => (args as { id?: string }).id);
   return (
     <>
@@ -37,8 +36,8 @@ export function Posts({ user, of, empty }: PostsProps) {
           {(post) => post && <OnePost post={post} user={user} mark={markOf(post.id)} />}
         </LiveList>
       </ol>
-      {(ids?.length === most || (ids && waits)) && (
-        <button type="button" disabled={waits} onClick={() => setMost(most + PAGE)}>
+      {(ids?.length === most || isKept) && (
+        <button type="button" disabled={isKept} onClick={() => setMost(most + PAGE)}>
           Older
         </button>
       )}

@@ -1,4 +1,4 @@
-//! Which index answers a question: the one with most of the columns that are asked to be equal at its front, then the one that is asked most of its next column
+//! Which index answers a question: the primary key, if it says each row; else the one with most of the columns that are asked to be equal at its front, then the one that is asked most of its next column
 //! ([`Next`]), then with the order. Alternatives choose none. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
 //!
 //! Invariant: whatever index is taken, the answer is the same rows; with an order, in the same order.
@@ -46,7 +46,7 @@ enum Next {
     Range,
     /// One of some values, and something of the column behind it: whoever declared this index has this question in mind.
     ValuesAndMore,
-    /// One of some values ends the primary key: each is a row.
+    /// The primary key is equal, or ends with one of some values: each is a row.
     Keys,
 }
 
@@ -126,31 +126,37 @@ impl Question {
         columns.extend(key);
         let front = columns[..ranged].iter().map_while(|column| self.equal(column));
         let (mut said, equal): (Vec<usize>, Vec<Value>) = front.unzip();
-        let mut open = columns[..ranged].iter().skip(equal.len());
-        let (next, from, to) = open.next().map_or((Next::Anything, None, None), |column| self.next(column));
-        said.extend(from.iter().chain(&to).map(|(place, _)| *place).filter(|_| next == Next::Range));
-        let behind = open.next();
-        let next = match next {
-            Next::Values if is_primary && behind.is_none() => Next::Keys,
-            Next::Values if behind.is_some_and(|column| self.is_asked_of(column)) => Next::ValuesAndMore,
-            other => other,
-        };
+        let open = &columns[equal.len()..ranged];
+        let (asked, from, to) = open.first().map_or((Next::Anything, None, None), |column| self.next(column));
+        said.extend(from.iter().chain(&to).map(|(place, _)| *place).filter(|_| asked == Next::Range));
+        let next = self.rank(asked, is_primary, open);
         let open = columns[equal.len()..].iter().filter(|column| self.equal(column).is_none());
         let one_direction = order.iter().all(|(_, direction)| *direction == order[0].1);
         let is_ordered = one_direction && order.iter().zip(open).all(|((asked, _), own)| asked == own);
         let (from, to) = (from.map(|(_, bound)| bound), to.map(|(_, bound)| bound));
         let found = if is_primary { of_keys(&equal, from, to) } else { Some(of_index(&equal, from, to)) };
+        let (equal, next) = if found.is_some() { (equal.len(), next) } else { (0, Next::Anything) };
         let (range, is_exact) = found.unwrap_or((KeyRange::all(), false));
         if !is_exact {
             said.clear();
         }
-        Candidate { fields, columns, range, said, equal: equal.len(), next, is_ordered }
+        Candidate { fields, columns, range, said, equal, next, is_ordered }
+    }
+
+    /// What is asked of the open columns of an index, of the first of which it is this.
+    fn rank(&self, of_first: Next, is_primary: bool, open: &[&str]) -> Next {
+        match (of_first, open) {
+            (_, []) | (Next::Values, [_]) if is_primary => Next::Keys,
+            (Next::Values, [_, second, ..]) if !is_primary && self.is_asked_of(second) => Next::ValuesAndMore,
+            (other, _) => other,
+        }
     }
 
     pub(super) fn equal(&self, column: &str) -> Option<(usize, Value)> {
         let of_column = self.conditions.iter().enumerate().filter(|(_, (own, _))| own == column);
         let mut values = of_column.filter_map(|(place, (_, test))| match test {
             Test::Equal(value) => Some((place, value.clone())),
+            Test::OneOf(values) if values.len() == 1 => Some((place, values.first()?.clone())),
             Test::NotEqual(_)
             | Test::Less(_)
             | Test::AtMost(_)
@@ -233,9 +239,8 @@ type Limit = (usize, Bound<Value>);
 
 impl Candidate<'_> {
     /// The more, the fewer rows it is thought to read, and then the less it sorts.
-    fn worth(&self) -> (usize, Next, bool) {
-        let equal = self.equal + usize::from(self.next == Next::Keys);
-        (equal, self.next, self.is_ordered)
+    fn worth(&self) -> (bool, usize, Next, bool) {
+        (self.next == Next::Keys, self.equal, self.next, self.is_ordered)
     }
 }
 

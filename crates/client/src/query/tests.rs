@@ -113,9 +113,18 @@ fn one_of_some_values_takes_an_index_and_stays_a_condition() {
     let more = plan(r#"{"where":{"title":{"gt":"a"},"owner":{"in":["a","b"]},"createdAt":{"gt":3}}}"#);
     assert_eq!((more.query.index.clone(), more.query.stretches().len()), (index("byOwner"), 2));
     assert_eq!(plan(r#"{"where":{"owner":{"in":["a","b"]},"title":"x"}}"#).query.index, index("byTitle"));
+    // One value is that one.
+    let one =
+        plan(r#"{"where":{"owner":{"in":["ann"]},"title":{"gt":"a"}},"orderBy":[["createdAt","asc"]],"limit":3}"#);
+    assert_eq!((one.query.index.clone(), one.query.conditions.len()), (index("byOwner"), 1));
+    assert_eq!(one.query.range, between(&[Value::from("ann")], Bound::Unbounded, Bound::Unbounded));
     // Of whole keys each is a row.
-    let rows = plan(r#"{"where":{"id":"a","part":{"in":[1,3]},"owner":"ann","done":true}}"#);
+    let rows = plan(r#"{"where":{"id":"a","part":{"in":[1,3]},"owner":"ann","createdAt":3}}"#);
     assert_eq!((rows.query.index.clone(), rows.query.stretches().len()), (vec![], 2));
+    let most = plan(r#"{"where":{"id":{"in":["a","b"]},"part":1,"owner":"ann","createdAt":3}}"#);
+    assert_eq!(most.query.index, index("byOwner"), "not whole");
+    let row = plan(r#"{"where":{"id":"a","part":1,"owner":"ann","createdAt":3}}"#);
+    assert_eq!((row.query.index.clone(), row.query.row_keys().is_empty()), (vec![], false));
     // An order is no less asked for.
     let ordered = plan(r#"{"where":{"done":{"in":[true]}},"orderBy":[["owner","asc"]],"limit":3}"#);
     assert_eq!(ordered.query.index, index("byOwner"));

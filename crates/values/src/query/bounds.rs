@@ -30,25 +30,37 @@ impl Query {
     pub fn stretches(&self) -> Vec<KeyRange> {
         let range = if self.index.is_empty() { self.row_keys() } else { self.range.clone() };
         let fixed = fixed_values(&range);
-        let Some(values) = self.values_named(&self.field_at(fixed.len())) else { return vec![range] };
-        let prefix = fixed.concat();
-        let is_of_key = fixed.len() >= self.index.len();
-        let place_of = |value: &Value| {
-            let mut bytes = prefix.clone();
-            if is_of_key {
-                // What a key cannot hold is in none.
-                encode(value, &mut bytes).ok()?;
-            } else {
-                encode_indexed(value, &mut bytes);
-            }
-            Some(bytes)
+        let (prefix, place) = (fixed.concat(), fixed.len());
+        let named = self.values_named(&self.field_at(place));
+        // Long values may look alike. What a primary key cannot hold is in none.
+        let fronts = named.map_or_else(
+            || BTreeSet::from([prefix.clone()]),
+            |values| values.iter().filter_map(|value| self.with_value(&prefix, place, value)).collect(),
+        );
+        let next = place + usize::from(named.is_some());
+        let rest = match self.index.get(next) {
+            Some(field) => self.values_of(field),
+            None if next == self.index.len() => self.row_keys(),
+            None => KeyRange::all(),
         };
-        // Long values may look alike.
-        let places: BTreeSet<Vec<u8>> = values.iter().filter_map(place_of).collect();
-        // Behind it stand those that the conditions leave of the next field.
-        let rest = self.index.get(fixed.len() + 1).map_or_else(KeyRange::all, |field| self.values_of(field));
-        let parts = places.into_iter().map(|place| behind(&place, &rest).within(&range));
+        let parts = fronts.into_iter().map(|front| behind(&front, &rest).within(&range));
         parts.filter(|part| !part.is_empty()).collect()
+    }
+
+    /// The parts of the primary keys in which its answers are, whichever its index is.
+    pub fn key_stretches(&self) -> Vec<KeyRange> {
+        Query { index: Vec::new(), range: self.row_keys(), ..self.clone() }.stretches()
+    }
+
+    /// A beginning of keys of its index with one more value, as it stands at that place.
+    fn with_value(&self, prefix: &[u8], place: usize, value: &Value) -> Option<Vec<u8>> {
+        let mut bytes = prefix.to_vec();
+        if place < self.index.len() {
+            encode_indexed(value, &mut bytes);
+        } else {
+            encode(value, &mut bytes).ok()?;
+        }
+        Some(bytes)
     }
 
     /// By what rows stand at a place of its index: behind its fields come those of the primary key.

@@ -249,37 +249,72 @@ proptest! {
     }
 }
 
+fn some_of(field: &Field, values: &[Value]) -> Condition {
+    Condition { field: field.clone(), test: Test::OneOf(values.iter().cloned().collect()) }
+}
+
+fn at_least(votes_least: i64) -> Condition {
+    Condition { field: votes(), test: Test::AtLeast(Value::Int(votes_least)) }
+}
+
+/// Null, -1 and 7 votes.
+fn three() -> Condition {
+    some_of(&votes(), &[Value::Int(7), Value::Int(-1), Value::Null])
+}
+
+fn with(values: &[Value]) -> KeyRange {
+    IndexRange::new(values, Bound::Unbounded, Bound::Unbounded).range
+}
+
+fn stretches(index: &[Field], range: KeyRange, conditions: Vec<Condition>) -> Vec<KeyRange> {
+    Query { index: index.to_vec(), range, conditions, ..Query::all(TableId(1), false) }.stretches()
+}
+
 #[test]
 fn of_a_field_of_which_some_values_are_asked_each_is_a_stretch() {
-    let some = |field: &Field, values: &[Value]| Condition {
-        field: field.clone(),
-        test: Test::OneOf(values.iter().cloned().collect()),
-    };
-    let number = |number: i64| Value::Int(number);
-    let of = |values: &[Value]| IndexRange::new(values, Bound::Unbounded, Bound::Unbounded).range;
-    let by = |index: &[Field], range: KeyRange, conditions: Vec<Condition>| {
-        Query { index: index.to_vec(), range, conditions, ..Query::all(TableId(1), false) }.stretches()
-    };
-    let three = || some(&votes(), &[number(7), number(-1), Value::Null]);
-    let expected = [Value::Null, number(-1), number(7)].map(|value| of(&[value]));
-    assert_eq!(by(&[votes()], KeyRange::all(), vec![three()]), expected);
-    let second = [Value::Null, number(-1), number(7)].map(|value| of(&[Value::from("a"), value]));
-    assert_eq!(by(&[state(), votes()], of(&[Value::from("a")]), vec![three()]), second, "behind what is equal");
-    assert_eq!(by(&[state(), votes()], KeyRange::all(), vec![three()]), [KeyRange::all()], "of a later field");
-    let many = Condition { field: votes(), test: Test::AtLeast(number(3)) };
-    let texts = ["a", "b"].map(Value::from);
-    let narrow =
-        texts.clone().map(|text| IndexRange::new(&[text], Bound::Included(&number(3)), Bound::Unbounded).range);
-    assert_eq!(by(&[state(), votes()], KeyRange::all(), vec![some(&state(), &texts), many]), narrow, "and more");
-    let positive = IndexRange::new(&[], Bound::Excluded(&number(-1)), Bound::Unbounded).range;
-    assert_eq!(by(&[votes()], positive, vec![three()]), [of(&[number(7)])], "those of the range");
+    let (a, all) = (|| Value::from("a"), KeyRange::all);
+    let expected = [Value::Null, Value::Int(-1), Value::Int(7)];
+    assert_eq!(stretches(&[votes()], all(), vec![three()]), expected.clone().map(|value| with(&[value])));
+    let behind = expected.map(|value| with(&[a(), value]));
+    assert_eq!(stretches(&[state(), votes()], with(&[a()]), vec![three()]), behind, "behind what is equal");
+    assert_eq!(stretches(&[state(), votes()], all(), vec![three()]), [all()], "of a later field");
+    let positive = IndexRange::new(&[], Bound::Excluded(&Value::Int(-1)), Bound::Unbounded).range;
+    assert_eq!(stretches(&[votes()], positive, vec![three()]), [with(&[Value::Int(7)])], "those of the range");
     // In a key there is no null, and of long strings an index has the beginning only.
-    let keys = some(&Field::Key(0), &[number(2), Value::Null]);
-    assert_eq!(by(&[], KeyRange::all(), vec![keys]), [KeyRange::prefix(&[number(2)]).expect("short")]);
+    let keys = some_of(&Field::Key(0), &[Value::Int(2), Value::Null]);
+    assert_eq!(stretches(&[], all(), vec![keys]), [KeyRange::prefix(&[Value::Int(2)]).expect("short")]);
     let long = |end: &str| Value::from("x".repeat(300) + end);
-    let alike = some(&state(), &[long("a"), long("b")]);
-    assert_eq!(by(&[state()], KeyRange::all(), vec![alike]), [of(&[long("")])]);
-    assert_eq!(by(&[state()], KeyRange::all(), vec![some(&state(), &[])]), []);
+    let alike = some_of(&state(), &[long("a"), long("b")]);
+    assert_eq!(stretches(&[state()], all(), vec![alike]), [with(&[long("")])]);
+    assert_eq!(stretches(&[state()], all(), vec![some_of(&state(), &[])]), []);
+}
+
+#[test]
+fn a_stretch_is_as_narrow_as_the_next_field_allows() {
+    let (index, three) = ([state(), votes()], Value::Int(3));
+    let texts = ["a", "b"].map(Value::from);
+    let many = |text: Value| IndexRange::new(&[text], Bound::Included(&three), Bound::Unbounded).range;
+    let found = stretches(&index, KeyRange::all(), vec![some_of(&state(), &texts), at_least(3)]);
+    assert_eq!(found, texts.map(many));
+    // So is a page of one value.
+    let (a, seven) = ([Value::from("a")], Value::Int(7));
+    let page = KeyRange { upper: with(&[a[0].clone(), seven.clone()]).upper, ..with(&a) };
+    let expected = IndexRange::new(&a, Bound::Included(&three), Bound::Included(&seven)).range;
+    assert_eq!(stretches(&index, page, vec![at_least(3)]), [expected]);
+    // Behind its fields an index has the primary key.
+    let keys = KeyRange::prefix(&[Value::from("k")]).expect("short");
+    let of_keys = Query { index: vec![state()], range: with(&a), ..Query::all(TableId(1), false) };
+    let [part] = &of_keys.within(&keys).stretches()[..] else { panic!("one value") };
+    assert_eq!(part.lower.strip_prefix(&with(&a).lower[..]), Some(&keys.lower[..]));
+}
+
+#[test]
+fn keys_have_stretches_whichever_the_index_is() {
+    let both = vec![three(), some_of(&Field::Key(0), &[Value::Int(2), Value::Int(5)])];
+    let query = Query { index: vec![votes()], conditions: both, ..Query::all(TableId(1), false) };
+    let expected = [2, 5].map(|key| KeyRange::prefix(&[Value::Int(key)]).expect("short"));
+    assert_eq!(query.key_stretches(), expected);
+    assert_eq!(query.within(&expected[1]).key_stretches(), expected[1..]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ import type { ReactiveResult } from "./useReactive.js";
 
 export interface KeepOptions {
   /**
-   * When `deps` change, go on with the data of those before until the new data is here: `isLoading` or `isUnavailable` says so meanwhile. For more of the
+   * When `deps` change, go on with the data of those before until the new data is here: `isKept` says so meanwhile. For more of the
    * same, as when a list grows by a page; not where what is shown would be taken for something else, as another person's. Of another client or view nothing
    * is kept.
    */
@@ -30,6 +30,6 @@ export function useKept<T>(result: ReactiveResult<T>, of: readonly unknown[], { 
   });
   return useMemo(() => {
     const kept = last.current;
-    return keepData && waits && kept?.of.every((own, place) => own === of[place]) ? { ...result, data: kept.data } : result;
+    return keepData && waits && kept?.of.every((own, place) => own === of[place]) ? { ...result, data: kept.data, isKept: true } : result;
   }, [result, keepData, waits, ...of]);
 }

@@ -12,6 +12,8 @@ import type { RegisteredClient, RegisteredSchema } from "./register.js";
 export interface ReactiveResult<T> {
   /** What the closure returned last; undefined before its first whole run with these `deps`, unless it is kept. The same object until it runs again. */
   readonly data: T | undefined;
+  /** `data` is that of the `deps` before, by `keepData`. */
+  readonly isKept?: boolean;
   /** Data is on its way. */
   readonly isLoading: boolean;
   /** Data is not on this device, and there is no connection. It comes by itself once there is one. */

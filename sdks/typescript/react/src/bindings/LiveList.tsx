@@ -25,17 +25,16 @@ export interface LiveListProps<T> extends KeepOptions {
 
 export function LiveList<T>(props: LiveListProps<T>) {
   const { bind, deps = [], children, newestFirst = false, keyOf, keepData, loading, empty } = props;
-  const { data, isLoading, isUnavailable } = useLive<readonly T[], Live<readonly T[]>>(bind, deps, { keepData });
+  const { data, isKept = false } = useLive<readonly T[], Live<readonly T[]>>(bind, deps, { keepData });
   if (data === undefined) {
     return loading;
   }
-  if (data.length === 0) {
+  if (data.length === 0 && !isKept) {
     return empty;
   }
   const shown = data.map((element, index) => (
     <Fragment key={keyOf?.(element, index) ?? index}>{children(element, index)}</Fragment>
   ));
-  const isKept = keepData === true && (isLoading || isUnavailable);
   return (
     <>
       {newestFirst ? shown.reverse() : shown}

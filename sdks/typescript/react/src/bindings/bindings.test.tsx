@@ -75,6 +75,9 @@ test("a list that grows by a page keeps what it shows until the page is here", a
   assert.equal(page.textContent, "a wait");
   await act(async () => pages[1].become(["b", "a"]));
   assert.equal(page.textContent, "b a ");
+  await act(async () => pages[1].become([]));
+  await render(list(0));
+  assert.equal(page.textContent, "a ", "what is here is shown at once");
   await end();
 });
 
