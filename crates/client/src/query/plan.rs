@@ -1,5 +1,6 @@
-//! Which index answers a question: the primary key, if it says each row; else the one with most of the columns that are asked to be equal at its front, then the one that is asked most of its next column
-//! ([`Next`]), then with the order. Alternatives choose none. What is asked of the first columns of the primary key is a range of primary keys, whichever it is.
+//! Which index answers a question: the primary key, if it says each row; else the one with most of the columns that are asked to be equal at its front, then the
+//! one that is asked most of its next column ([`Next`]), then with the order. Alternatives choose none. What is asked of the first columns of the primary key is a
+//! range of primary keys, whichever it is.
 //!
 //! Invariant: whatever index is taken, the answer is the same rows; with an order, in the same order.
 
@@ -126,10 +127,10 @@ impl Question {
         columns.extend(key);
         let front = columns[..ranged].iter().map_while(|column| self.equal(column));
         let (mut said, equal): (Vec<usize>, Vec<Value>) = front.unzip();
-        let open = &columns[equal.len()..ranged];
-        let (asked, from, to) = open.first().map_or((Next::Anything, None, None), |column| self.next(column));
+        let behind = &columns[equal.len()..ranged];
+        let (asked, from, to) = behind.first().map_or((Next::Anything, None, None), |column| self.next(column));
         said.extend(from.iter().chain(&to).map(|(place, _)| *place).filter(|_| asked == Next::Range));
-        let next = self.rank(asked, is_primary, open);
+        let next = self.rank(asked, is_primary, behind);
         let open = columns[equal.len()..].iter().filter(|column| self.equal(column).is_none());
         let one_direction = order.iter().all(|(_, direction)| *direction == order[0].1);
         let is_ordered = one_direction && order.iter().zip(open).all(|((asked, _), own)| asked == own);
@@ -143,9 +144,9 @@ impl Question {
         Candidate { fields, columns, range, said, equal, next, is_ordered }
     }
 
-    /// What is asked of the open columns of an index, of the first of which it is this.
-    fn rank(&self, of_first: Next, is_primary: bool, open: &[&str]) -> Next {
-        match (of_first, open) {
+    /// What is asked of the columns of an index behind those that are equal, of the first of which it is this.
+    fn rank(&self, of_first: Next, is_primary: bool, behind: &[&str]) -> Next {
+        match (of_first, behind) {
             (_, []) | (Next::Values, [_]) if is_primary => Next::Keys,
             (Next::Values, [_, second, ..]) if !is_primary && self.is_asked_of(second) => Next::ValuesAndMore,
             (other, _) => other,
@@ -177,16 +178,9 @@ impl Question {
     /// What is asked of the column behind those that are equal, and between what it lies.
     fn next(&self, column: &str) -> (Next, Option<Limit>, Option<Limit>) {
         let of_column = self.conditions.iter().enumerate().filter(|(_, (own, _))| own == column);
-        let mut ends = of_column.filter_map(|(place, (_, test))| match test {
-            Test::OneOf(values) => Some((place, values.first()?, values.last()?)),
-            Test::Equal(_)
-            | Test::NotEqual(_)
-            | Test::Less(_)
-            | Test::AtMost(_)
-            | Test::Greater(_)
-            | Test::AtLeast(_)
-            | Test::BeginsWith(_)
-            | Test::Contains(_) => None,
+        let mut ends = of_column.filter_map(|(place, (_, test))| {
+            let values = test.one_of()?;
+            Some((place, values.first()?, values.last()?))
         });
         if let Some((place, first, last)) = ends.next() {
             let end = |value: &Value| Some((place, Bound::Included(value.clone())));

@@ -1,7 +1,8 @@
 //! The answers of a query at a timestamp.
 //!
-//! Of an index, and of the rows, only the stretches are looked at in which answers can stand ([`Query::stretches`]). An index has the latest state of each row. What was written since the timestamp is judged row by row, and of the index only the others are taken: the
-//! work is in proportion to what is looked at and to the commits since.
+//! Of an index, and of the rows, only the stretches are looked at in which answers can stand ([`Query::stretches`]). An index has the latest state of each row.
+//! What was written since the timestamp is judged row by row, and of the index only the others are taken: the work is in proportion to what is looked at and to
+//! the commits since.
 //! Invariant: a row is judged once, by its state at the timestamp.
 
 use std::cmp::Ordering;

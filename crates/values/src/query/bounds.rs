@@ -70,17 +70,7 @@ impl Query {
     }
 
     fn values_named(&self, field: &Field) -> Option<&BTreeSet<Value>> {
-        self.conditions.iter().filter(|own| own.field == *field).find_map(|own| match &own.test {
-            Test::OneOf(values) => Some(values),
-            Test::Equal(_)
-            | Test::NotEqual(_)
-            | Test::Less(_)
-            | Test::AtMost(_)
-            | Test::Greater(_)
-            | Test::AtLeast(_)
-            | Test::BeginsWith(_)
-            | Test::Contains(_) => None,
-        })
+        self.conditions.iter().filter(|own| own.field == *field).find_map(|own| own.test.one_of())
     }
 
     /// Whether a field has the same value in all answers, as far as it is in an index.

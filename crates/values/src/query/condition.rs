@@ -82,6 +82,21 @@ impl Test {
         }
     }
 
+    /// The values of which it asks for one, if it does.
+    pub fn one_of(&self) -> Option<&BTreeSet<Value>> {
+        match self {
+            Test::OneOf(values) => Some(values),
+            Test::Equal(_)
+            | Test::NotEqual(_)
+            | Test::Less(_)
+            | Test::AtMost(_)
+            | Test::Greater(_)
+            | Test::AtLeast(_)
+            | Test::BeginsWith(_)
+            | Test::Contains(_) => None,
+        }
+    }
+
     /// The values that it compares with.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         let (one, all) = match self {

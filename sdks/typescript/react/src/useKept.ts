@@ -27,7 +27,7 @@ export function useKept<T>(result: ReactiveResult<T>, of: readonly unknown[], { 
     if (!waits) {
       last.current = { of, data: result.data };
     }
-  });
+  }, [result, waits, ...of]);
   return useMemo(() => {
     const kept = last.current;
     return keepData && waits && kept?.of.every((own, place) => own === of[place]) ? { ...result, data: kept.data, isKept: true } : result;

@@ -3,11 +3,10 @@
 import type { ReactOptions, ReadTransaction } from "@iolite/client";
 import { type DependencyList, useMemo, useSyncExternalStore } from "react";
 
-import { type KeepOptions, useKept } from "./useKept.js";
-
 import { ReactiveStore } from "./reactiveStore.js";
 import { useClient } from "./provider.js";
 import type { RegisteredClient, RegisteredSchema } from "./register.js";
+import { type KeepOptions, useKept } from "./useKept.js";
 
 export interface ReactiveResult<T> {
   /** What the closure returned last; undefined before its first whole run with these `deps`, unless it is kept. The same object until it runs again. */

@@ -63,9 +63,9 @@ test("a list shows its elements, or that there are none, or that they are on the
 });
 
 test("a list that grows by a page keeps what it shows until the page is here", async () => {
-  const pages = [new FakeLive<readonly string[]>(), new FakeLive<readonly string[]>()] as const;
-  const list = (page: 0 | 1) => (
-    <LiveList keepData bind={() => pages[page] as Live<readonly string[]>} deps={[page]} loading="wait">
+  const pages = [new FakeLive<readonly string[]>(), new FakeLive<readonly string[]>(), new FakeLive<readonly string[]>()] as const;
+  const list = (page: 0 | 1 | 2) => (
+    <LiveList keepData bind={() => pages[page] as Live<readonly string[]>} deps={[page]} loading="wait" empty="nothing">
       {(element) => <i>{`${element} `}</i>}
     </LiveList>
   );
@@ -75,9 +75,12 @@ test("a list that grows by a page keeps what it shows until the page is here", a
   assert.equal(page.textContent, "a wait");
   await act(async () => pages[1].become(["b", "a"]));
   assert.equal(page.textContent, "b a ");
-  await act(async () => pages[1].become([]));
   await render(list(0));
   assert.equal(page.textContent, "a ", "what is here is shown at once");
+  await act(async () => pages[0].become([]));
+  assert.equal(page.textContent, "nothing");
+  await render(list(2));
+  assert.equal(page.textContent, "wait", "nobody knows yet that there is nothing");
   await end();
 });
 
