@@ -201,8 +201,8 @@ fn some_values(driver: &mut Driver) {
     assert_eq!(answers(driver, &query), [5, 2, 7, 4]);
     let at = driver.resolved();
     assert_eq!(answers_at(driver, &query, at, last(1)), [4, 7]);
-    let keys = Query { conditions: vec![one_of(Field::Key(0), &[7, 3, 90])], ..Query::all(TABLE, false) };
-    assert_eq!(answers(driver, &keys), [3, 7]);
+    let keys = Query { conditions: vec![one_of(Field::Key(0), &[7, 3, 90, 5])], ..Query::all(TABLE, false) };
+    assert_eq!(answers(driver, &keys), [3, 5, 7]);
     driver.commit(vec![put(4, 1), put(1, 0)]);
     assert_eq!(answers(driver, &query), [1, 5, 2, 7]);
     assert_eq!(answers_at(driver, &query, at, ReadLimit::NONE), [5, 2, 7, 4]);
