@@ -19,6 +19,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   wasm --install  only makes sure that a compiler for wasm is there
   wasm --lint     runs clippy on the browser crate
   test            runs every test and sums them up
+  test PART       runs one part of them, such as rust, browser or simulation
   lines           counts the lines of examples, on Iolite and on Redis";
 
 fn main() -> ExitCode {
@@ -41,7 +42,8 @@ fn run() -> Result<bool> {
         ["wasm"] => wasm::build(&root).map(|()| true),
         ["wasm", "--install"] => wasm::install(&root).map(|_route| true),
         ["wasm", "--lint"] => wasm::lint(&root).map(|()| true),
-        ["test"] => suite::run(&root),
+        ["test"] => suite::run(&root, None),
+        ["test", part] => suite::run(&root, Some(part)),
         ["lines"] => lines::table(&root).map(|table| print!("{table}")).map(|()| true),
         _ => bail!("{USAGE}"),
     }

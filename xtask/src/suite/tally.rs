@@ -41,6 +41,8 @@ pub enum Counting {
     CargoTests,
     /// `# pass 3`, or with another mark in front, at the end.
     NodeTests,
+    /// `3 passed, 0 failed`, alone on the last line.
+    ClosingLine,
     /// The whole part is one check.
     OneCheck,
 }
@@ -50,6 +52,7 @@ impl Counting {
         let mut tally = match self {
             Counting::CargoTests => printed.lines().map(cargo_line).fold(Tally::default(), Tally::add),
             Counting::NodeTests => printed.lines().map(node_line).fold(Tally::default(), Tally::add),
+            Counting::ClosingLine => printed.lines().last().map(closing_line).unwrap_or_default(),
             Counting::OneCheck => Tally { passed: u64::from(succeeded), ..Tally::default() },
         };
         let ran_nothing = tally.passed + tally.failed == 0;
@@ -79,6 +82,14 @@ fn cargo_line(line: &str) -> Tally {
             .unwrap_or(0)
     };
     Tally { passed: number_before("passed"), failed: number_before("failed"), skipped: number_before("ignored") }
+}
+
+fn closing_line(line: &str) -> Tally {
+    let numbers = line
+        .split_once(" passed, ")
+        .and_then(|(passed, failed)| Some((passed.parse().ok()?, failed.strip_suffix(" failed")?.parse().ok()?)));
+    let (passed, failed) = numbers.unwrap_or_default();
+    Tally { passed, failed, skipped: 0 }
 }
 
 fn node_line(line: &str) -> Tally {
@@ -122,6 +133,13 @@ mod tests {
     fn running_no_test_is_a_failure() {
         assert_eq!(Counting::CargoTests.count("", true), tally(0, 1, 0));
         assert_eq!(Counting::NodeTests.count("ℹ pass 0\nℹ fail 0\n", true), tally(0, 1, 0));
+    }
+
+    #[test]
+    fn a_closing_line_is_read_and_a_part_without_one_has_failed() {
+        assert_eq!(Counting::ClosingLine.count("ok a\nFAILED b\n1 passed, 1 failed\n", false), tally(1, 1, 0));
+        assert_eq!(Counting::ClosingLine.count("20 passed, 0 failed\n", true), tally(20, 0, 0));
+        assert_eq!(Counting::ClosingLine.count("ok a\n", false), tally(0, 1, 0));
     }
 
     #[test]
