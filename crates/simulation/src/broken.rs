@@ -90,7 +90,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "what was written since its snapshot does not keep a transaction of that level from writing it too",
         place: Where::Replica(BrokenReplica::SecondCommitterWins),
         needs: Needs::Anything,
-        seeds: Some(1..=60),
+        seeds: Some(36..=95),
     },
     Variant {
         broken: Broken::AcknowledgeBeforeFsync,
@@ -98,7 +98,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "replicas do not wait for their disks before they answer",
         place: Where::Hosts,
         needs: Needs::Anything,
-        seeds: Some(31..=90),
+        seeds: Some(61..=120),
     },
     Variant {
         broken: Broken::NoCompletionRecords,
@@ -130,7 +130,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a confirmed call is not known any more while its tab may store it once more",
         place: Where::Client(BrokenClient::ForgetConfirmed),
         needs: Needs::Anything,
-        seeds: Some(1..=60),
+        seeds: Some(21..=80),
     },
     Variant {
         broken: Broken::PublishPastResolved,
@@ -154,7 +154,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "conflicts with prepared transactions are judged by timestamps, and committed reads are not looked at, as in Figure 9",
         place: Where::Replica(BrokenReplica::ValidateAsFigure9),
         needs: Needs::TwoClocks,
-        seeds: Some(1..=60),
+        seeds: Some(11..=70),
     },
     Variant {
         broken: Broken::AcceptAboveReaders,

@@ -44,6 +44,11 @@ pub fn build(root: &Path) -> Result<Option<Vec<Executable>>> {
     // Browsers and simulations run meanwhile. They wait for answers, and the compiler takes what they leave.
     let mut cargo = Command::new("nice");
     cargo.args(["-n", "5", "cargo", "test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
+    // `cargo xtask` has variables of the package xtask, and build scripts that look at them would run again, and all that rests on them.
+    let of_xtask = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_xtask)).for_each(|(name, _)| {
+        cargo.env_remove(name);
+    });
     let cargo = cargo.current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut cargo = cargo.context("cannot start cargo")?;
     let messages = BufReader::new(cargo.stdout.take().expect("its output was asked for"));
