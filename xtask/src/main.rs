@@ -20,6 +20,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   wasm --lint     runs clippy on the browser crate
   test            runs every test and sums them up
   test PART       runs one part of them, such as rust, browser or simulation
+  english         counts the sentences of each page, those past 30 words, and doc comments that begin with a word that points
+  english --lower lowers the figures that `tidy` holds these counts to; it raises none
   lines           counts the lines of examples, on Iolite and on Redis";
 
 fn main() -> ExitCode {
@@ -44,6 +46,8 @@ fn run() -> Result<bool> {
         ["wasm", "--lint"] => wasm::lint(&root).map(|()| true),
         ["test"] => suite::run(&root, None),
         ["test", part] => suite::run(&root, Some(part)),
+        ["english"] => tidy::english(&root).map(|table| print!("{table}")).map(|()| true),
+        ["english", "--lower"] => tidy::lower_english(&root).map(|()| true),
         ["lines"] => lines::table(&root).map(|table| print!("{table}")).map(|()| true),
         _ => bail!("{USAGE}"),
     }
