@@ -21,7 +21,7 @@ use tally::{Counting, Tally};
 use times::Timed;
 
 struct Part {
-    /// What `cargo xtask test` calls it.
+    /// The name for `cargo xtask test PART`.
     name: &'static str,
     work: Work,
 }

@@ -19,7 +19,7 @@ pub fn warn(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// What failed, then each cause that its words do not have already, as one line.
+/// The error and each of its causes as one line, without a cause that the words before it contain.
 pub fn explained(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| <dyn Error>::source(*error));
     causes.map(ToString::to_string).fold(String::new(), |told, cause| match told {

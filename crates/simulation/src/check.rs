@@ -1,4 +1,4 @@
-//! What `iolite simulate --check` looks at: rules of the simulation itself that need whole runs, each in a few seconds of an optimised build.
+//! The checks of `iolite simulate --check`: rules of the simulation itself that need whole runs, each in seconds of an optimised build.
 //!
 //! Invariant: every check runs worlds from fixed seeds, so it passes or fails the same way on every machine.
 

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use crate::run::Outcome;
 
-/// So many seeds a variant may have. They may begin anywhere.
+/// The most seeds that a variant may have. They may begin anywhere.
 const SEEDS_OF_A_VARIANT: u64 = 60;
 
 /// Runs the seeds until one finds the variant, and returns that outcome, whose violation is what was found.
@@ -33,7 +33,7 @@ mod tests {
     use crate::checker::{Invariant, Violation};
     use crate::counts::Counts;
 
-    /// What comes of a seed that finds something, or finds nothing.
+    /// The outcome of a seed that finds something, or finds nothing.
     fn outcome(seed: u64, is_found: bool) -> Outcome {
         Outcome {
             seed,

@@ -7,7 +7,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// What `iolite-bench` is told; `--help` lists it
+    /// Words for `iolite-bench`; `--help` lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORKLOAD AND OPTIONS")]
     words: Vec<OsString>,
 }

@@ -17,7 +17,7 @@ pub struct Executable {
     pub package: String,
     /// The target's name; `lib` for the unit tests of a library.
     pub target: String,
-    /// What `cargo test` calls it: `--lib`, `--test NAME`, `--bin NAME`.
+    /// The options by which `cargo test` runs it alone: `--lib`, `--test NAME`, `--bin NAME`.
     pub choice: String,
     /// The package's folder, in which its tests run.
     pub folder: PathBuf,
@@ -29,7 +29,7 @@ impl Executable {
         format!("{}/{}", self.package, self.target)
     }
 
-    /// What a person types to run it again.
+    /// The command that runs it again.
     pub fn command(&self) -> String {
         format!("cargo test --locked --package {} {}", self.package, self.choice)
     }

@@ -17,7 +17,7 @@ use super::tally::Tally;
 use super::times::{Timed, Times, of_tests};
 use super::weights::Weight;
 
-/// What came of all executables.
+/// The sum of all executables.
 #[derive(Default)]
 pub struct Outcome {
     pub tally: Tally,

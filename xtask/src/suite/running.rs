@@ -30,12 +30,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The variable by which processes are known that an executable started, whoever their parent is now.
 const MARK: &str = "IOLITE_TEST_EXECUTABLE";
 
-/// What came of an executable.
+/// How an executable ended.
 pub struct Ended {
     pub tally: Tally,
     pub printed: String,
     pub took: Duration,
-    /// What is wrong beside failed tests, in words.
+    /// The reason for a failure beside failed tests, in words.
     pub wrong: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Below the target folder.
 const FILE: &str = "test-times.json";
-/// So many tests are listed.
+/// The number of tests that are listed.
 pub const LISTED: usize = 10;
 
 /// Seconds by the names of executables.

@@ -3,17 +3,17 @@
 //! Most executables compute. Those that start processes mostly wait for them, so more of them fit beside each other. Those that measure what something
 //! costs get the machine for themselves, as far as the pool goes.
 
-/// What an executable does most of its time.
+/// The way in which an executable spends most of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     Computes,
     Waits,
-    /// It measures, so nothing of the pool runs beside it.
+    /// Measures, so nothing of the pool runs beside it.
     Alone,
 }
 
 impl Weight {
-    /// So many executables of this weight run at once, on two cores.
+    /// The number of executables of this weight that run at once, on two cores.
     pub fn slots(self) -> usize {
         match self {
             Weight::Computes => 2,

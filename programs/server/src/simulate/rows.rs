@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use iolite_simulation::{Broken, CHECKS, hunt, run};
 
-/// What came of an item: words for its row.
+/// Words for the row of an item: how it passed, or why it failed.
 type Ended = Result<String, String>;
 
 /// Fails when a check fails.

@@ -382,7 +382,7 @@ async fn two_restores_of_a_backup_at_once_end_as_one() {
     expect_notes_of_the_backup(&open(&cluster, 0, Options::new())).await;
 }
 
-/// What speaks S3's protocol here: it is installed with the packages of the tests in TypeScript.
+/// A server of S3's protocol, which is installed with the packages of the TypeScript tests.
 struct S3 {
     server: Child,
     address: String,

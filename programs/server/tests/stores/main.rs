@@ -1,4 +1,4 @@
-//! What stands beside the store: backups, descriptions in etcd, and PostgreSQL as the store.
+//! Systems beside the store: backups, descriptions in etcd, and PostgreSQL as the store.
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! What the tests of the program have in common: processes that are started and killed, clients that mark, and raw sessions of attackers.
+//! Helpers of the program's tests: processes that are started and killed, clients that mark, and raw sessions of attackers.
 #![allow(dead_code, unused_imports, reason = "each test executable uses its part")]
 
 pub mod dev;

@@ -26,7 +26,7 @@ impl Witness {
         witness
     }
 
-    /// Its mutations are confirmed.
+    /// The witness calls a mutation, which is confirmed.
     pub async fn works(&mut self) {
         let name = format!("mark {}", self.marked);
         self.marked += 1;
