@@ -102,7 +102,7 @@ fn tell(executable: &Executable, ended: &Ended) {
         println!("{name:<40}{} ({seconds:.1} s)", ended.tally);
         return;
     }
-    let wrong = ended.wrong.as_deref().unwrap_or("tests failed");
+    let wrong = ended.wrong.as_deref().unwrap_or_default();
     println!("== FAILED {name}: {wrong} ({seconds:.1} s); it printed\n{}", ended.printed);
-    println!("== FAILED {name}: {wrong}; run it again with\n{}", executable.command());
+    println!("== FAILED {name}: {wrong}; run it again with\n    {}", executable.command());
 }

@@ -35,7 +35,7 @@ pub struct Ended {
     pub tally: Tally,
     pub printed: String,
     pub took: Duration,
-    /// The reason for a failure beside failed tests, in words.
+    /// The reason for a failure, in words.
     pub wrong: Option<String>,
 }
 
@@ -57,21 +57,26 @@ pub fn run(executable: &Executable, limits: Limits, logs: &Path) -> Result<Ended
     let took = began.elapsed();
     let left = end_those_left(&mark)?;
     let printed = read_to(&path, limits.output_bytes)?;
-    let tally = Counting::CargoTests.count(&printed, stopped.is_none());
-    let has_no_test = tally == Tally { failed: 1, ..Tally::default() } && stopped.is_none();
+    let tally = Counting::CargoTests.sum(&printed, true);
     let wrong = stopped
-        .or_else(|| has_no_test.then(|| "it has no test: say `test = false` in its Cargo.toml".to_owned()))
+        .or_else(|| {
+            (tally == Tally::default()).then(|| "it has no test: say `test = false` in its Cargo.toml".to_owned())
+        })
         .or_else(|| (left > 0).then(|| format!("it left {left} processes behind, which were ended")));
     let tally = Tally { failed: tally.failed.max(u64::from(wrong.is_some())), ..tally };
     Ok(Ended { tally, printed, took, wrong })
 }
 
-/// Waits for its end, or ends it at a limit. Returns what is wrong with how it ended, if tests alone do not say that.
+/// Waits for its end, or ends it at a limit. Returns the reason for a failure.
 fn wait(child: &mut Child, limits: Limits, began: Instant, log: &Path) -> Result<Option<String>> {
     loop {
         if let Some(status) = child.try_wait()? {
-            // 101: tests failed, and their lines say which.
-            return Ok((!status.success() && status.code() != Some(101)).then(|| format!("it ended with {status}")));
+            return Ok(match status.code() {
+                Some(0) => None,
+                // The test harness ends so.
+                Some(101) => Some("tests failed".to_owned()),
+                Some(_) | None => Some(format!("it ended with {status}")),
+            });
         }
         let wrong = if began.elapsed() > limits.time {
             Some(format!("it still ran after {} s", limits.time.as_secs()))
@@ -166,7 +171,20 @@ mod tests {
     fn failed_tests_are_counted_one_by_one() {
         let script = "echo 'test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured'; exit 101";
         let ended = run_script("failed", script, LIMITS);
-        assert_eq!((ended.tally, ended.wrong), (Tally { passed: 4, failed: 2, skipped: 0 }, None));
+        let counted = Tally { passed: 4, failed: 2, skipped: 0 };
+        assert_eq!((ended.tally, ended.wrong.as_deref()), (counted, Some("tests failed")));
+    }
+
+    #[test]
+    fn one_that_fails_before_it_counts_is_one_failure() {
+        one_failure("early", &format!("{GOOD}; exit 101"), LIMITS, "tests failed");
+    }
+
+    #[test]
+    fn one_whose_tests_are_all_ignored_passes() {
+        let script = "echo 'test result: ok. 0 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out'";
+        let ended = run_script("ignored", script, LIMITS);
+        assert_eq!((ended.tally, ended.wrong), (Tally { skipped: 2, ..Tally::default() }, None));
     }
 
     #[test]

@@ -48,18 +48,24 @@ pub enum Counting {
 }
 
 impl Counting {
+    /// The tests that the runner printed. A runner that failed, or ran none, counts as a failure.
     pub fn count(self, printed: &str, succeeded: bool) -> Tally {
-        let mut tally = match self {
-            Counting::CargoTests => printed.lines().map(cargo_line).fold(Tally::default(), Tally::add),
-            Counting::NodeTests => printed.lines().map(node_line).fold(Tally::default(), Tally::add),
-            Counting::ClosingLine => printed.lines().last().map(closing_line).unwrap_or_default(),
-            Counting::OneCheck => Tally { passed: u64::from(succeeded), ..Tally::default() },
-        };
+        let mut tally = self.sum(printed, succeeded);
         let ran_nothing = tally.passed + tally.failed == 0;
         if tally.failed == 0 && (!succeeded || ran_nothing) {
             tally.failed = 1;
         }
         tally
+    }
+
+    /// The tests that the runner printed, and nothing else.
+    pub fn sum(self, printed: &str, succeeded: bool) -> Tally {
+        match self {
+            Counting::CargoTests => printed.lines().map(cargo_line).fold(Tally::default(), Tally::add),
+            Counting::NodeTests => printed.lines().map(node_line).fold(Tally::default(), Tally::add),
+            Counting::ClosingLine => printed.lines().last().map(closing_line).unwrap_or_default(),
+            Counting::OneCheck => Tally { passed: u64::from(succeeded), ..Tally::default() },
+        }
     }
 }
 
