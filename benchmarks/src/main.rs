@@ -43,7 +43,7 @@ mod workloads;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use mimalloc::MiMalloc;
 
 use arguments::{Arguments, ClientArguments};
@@ -54,31 +54,30 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Measure a workload; each client is a process of its own
 #[derive(Parser)]
-#[command(name = "iolite bench", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(disable_help_subcommand = true)]
+#[command(name = "iolite bench", version)]
 struct CommandLine {
-    #[command(subcommand)]
-    process: Option<Process>,
     #[command(flatten)]
-    arguments: Option<Arguments>,
+    arguments: Arguments,
 }
 
-/// Other processes of a measurement.
-#[derive(Subcommand)]
+/// Other processes of a measurement, which this program starts as itself.
+#[derive(Parser)]
 enum Process {
-    #[command(hide = true, name = "bench-client")]
+    #[command(name = "bench-client")]
     Client(ClientArguments),
-    #[command(hide = true, name = "bench-part")]
+    #[command(name = "bench-part")]
     Part(PartArguments),
 }
 
 fn main() -> ExitCode {
-    let CommandLine { process, arguments } = CommandLine::parse();
-    let ended = match (process, arguments) {
-        (Some(Process::Client(arguments)), _) => client::run_client(&arguments).map(|()| ExitCode::SUCCESS),
-        (Some(Process::Part(arguments)), _) => parts::run_part(&arguments).map(|()| ExitCode::SUCCESS),
-        (None, Some(arguments)) => run::run(&arguments),
-        (None, None) => unreachable!("a workload is required where no process is named"),
+    let first = std::env::args().nth(1);
+    let ended = if first.is_some_and(|word| word.starts_with("bench-")) {
+        match Process::parse() {
+            Process::Client(arguments) => client::run_client(&arguments).map(|()| ExitCode::SUCCESS),
+            Process::Part(arguments) => parts::run_part(&arguments).map(|()| ExitCode::SUCCESS),
+        }
+    } else {
+        run::run(&CommandLine::parse().arguments)
     };
     ended.unwrap_or_else(|error| {
         iolite_host::warn(&format!("error: {}", iolite_host::explained(error.as_ref())));
