@@ -8,10 +8,10 @@ use iolite_store::{Event, Refusal, Reply, Request, RequestId};
 use iolite_values::{ClientId, StoreIncarnation, Timestamp, Write};
 
 use crate::Gateway;
-use crate::farewell::Farewell;
+use crate::following::load::LoadId;
 use crate::interface::{Output, SessionId};
-use crate::load::LoadId;
-use crate::session::{Guest, Phase};
+use crate::sessions::farewell::Farewell;
+use crate::sessions::session::{Guest, Phase};
 
 /// Where the store is.
 #[derive(Clone, Debug)]

@@ -7,11 +7,11 @@ use iolite_values::Interest;
 
 use crate::Gateway;
 use crate::SessionId;
+use crate::following::load::Load;
 use crate::gateway::target;
 use crate::interface::Broken;
 use crate::limits;
-use crate::load::Load;
-use crate::session::{Flow, Open, Phase, Session, Standing};
+use crate::sessions::session::{Flow, Open, Phase, Session, Standing};
 use crate::store::Purpose;
 
 impl Gateway {

@@ -10,8 +10,8 @@ use iolite_wire::message::{FromClient, GoodbyeReason, Hello};
 
 use super::fake_store::STORE;
 use super::world::{blind, hello, subscribe, unsubscribe};
-use crate::load::LoadId;
-use crate::session::{Flow, Guest, Open, Phase, Standing};
+use crate::following::load::LoadId;
+use crate::sessions::session::{Flow, Guest, Open, Phase, Standing};
 use crate::{Input, SessionId, limits};
 
 const PAGE: &str = include_str!("../../../../docs/protocols/gateway.md");

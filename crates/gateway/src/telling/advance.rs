@@ -11,7 +11,7 @@ use iolite_machine::Now;
 use iolite_values::Timestamp;
 use iolite_wire::message::{Advance, FromGateway, Snapshot};
 
-use crate::load::News;
+use crate::following::load::News;
 use crate::{Gateway, SessionId, size};
 
 impl Gateway {

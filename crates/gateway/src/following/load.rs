@@ -10,13 +10,13 @@ use iolite_values::{Interest, Query, Row, RowKey, TableId, Timestamp, Write};
 use iolite_wire::message::{Declination, Declined, RowSnapshot, Snapshot, SubscriptionId};
 
 use crate::SessionId;
-use crate::answer::Answer;
-use crate::coalesce::coalesce;
-use crate::index::{InterestIndex, Target};
+use crate::following::answer::Answer;
+use crate::following::index::{InterestIndex, Target};
+use crate::following::reading::Reading;
 use crate::limits::{self, Limits};
-use crate::reading::Reading;
-use crate::session::Subscription;
+use crate::sessions::session::Subscription;
 use crate::size;
+use crate::telling::coalesce::coalesce;
 
 /// Names a load of a session. Never used again in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use iolite_machine::Now;
 use iolite_values::Timestamp;
 
-use crate::coalesce::coalesce;
-use crate::routing::Touched;
+use crate::telling::coalesce::coalesce;
+use crate::telling::routing::Touched;
 use crate::{Gateway, SessionId, size};
 
 /// Everything that changed of the live interests of a session above its `seen` (but for what waits in its batch), oldest first.

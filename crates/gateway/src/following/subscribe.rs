@@ -10,11 +10,11 @@ use iolite_store::RequestId;
 use iolite_values::{Interest, KeyRange, Schema};
 use iolite_wire::message::{Declination, Subscribe, SubscriptionId};
 
-use crate::farewell::Farewell;
+use crate::following::load::{Load, LoadId};
 use crate::gateway::target;
 use crate::limits;
-use crate::load::{Load, LoadId};
-use crate::session::{Flow, Open, Standing, Subscription};
+use crate::sessions::farewell::Farewell;
+use crate::sessions::session::{Flow, Open, Standing, Subscription};
 use crate::{Gateway, SessionId};
 
 impl Gateway {

@@ -13,9 +13,9 @@ use iolite_store::{ChangesError, Commit, ReadReply, Request, RequestId, TooOld};
 use iolite_values::{Interest, Schema, Timestamp};
 use iolite_wire::message::{Declination, SubscriptionId};
 
+use crate::following::load::{AnswerSize, Load, LoadId, Missed, News, Stage};
+use crate::following::reading::{Amount, Extent, Reading, Wanted};
 use crate::limits;
-use crate::load::{AnswerSize, Load, LoadId, Missed, News, Stage};
-use crate::reading::{Amount, Extent, Reading, Wanted};
 use crate::store::Purpose;
 use crate::{Gateway, SessionId, size};
 

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::SessionId;
-    use crate::index::Target;
+    use crate::following::index::Target;
 
     fn key(number: i64) -> RowKey {
         RowKey::new(&[Value::Int(number)]).expect("short")

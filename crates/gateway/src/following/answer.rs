@@ -10,8 +10,8 @@ use iolite_store::RowAt;
 use iolite_values::{KeyRange, Query, Read, Row, RowKey, Write, disturbs};
 use iolite_wire::message::{RowSnapshot, Snapshot, SubscriptionId};
 
-use crate::queries::{apply_all, whole_after};
-use crate::reading::{Extent, Wanted};
+use crate::following::queries::{apply_all, whole_after};
+use crate::following::reading::{Extent, Wanted};
 
 #[derive(Debug)]
 pub struct Answer {

@@ -15,7 +15,7 @@ use iolite_wire::message::{Outcome, Verdict};
 
 use crate::interface::Broken;
 use crate::limits;
-use crate::session::Open;
+use crate::sessions::session::Open;
 use crate::store::Purpose;
 use crate::{Gateway, SessionId};
 

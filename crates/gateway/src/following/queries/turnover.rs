@@ -10,7 +10,7 @@ use iolite_store::Commit;
 use iolite_values::{KnownRow, Read, Row, Write, disturbs};
 
 use super::{Followed, Place, Queries, QueryId, apply_all, whole_after};
-use crate::index::Target;
+use crate::following::index::Target;
 
 /// The changes of rows that queries may concern.
 pub type Changes = BTreeMap<Place, Vec<Write>>;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use iolite_values::{ColumnId, Query, Row, RowKey, TableId, Write};
 
-use crate::index::Target;
+use crate::following::index::Target;
 use candidates::Candidates;
 pub use turnover::{Changes, Turnover};
 

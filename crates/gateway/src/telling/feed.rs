@@ -13,13 +13,13 @@ use iolite_machine::Now;
 use iolite_store::{Commit, ReadReply, Request, RequestId, Segment, TooOld};
 use iolite_values::{Interest, KeyRange, Row, Timestamp};
 
-use crate::farewell::Farewell;
-use crate::index::Target;
-use crate::load::News;
-use crate::queries::{Changes, Place, Revision, Turnover};
-use crate::routing::Touched;
-use crate::session::Open;
+use crate::following::index::Target;
+use crate::following::load::News;
+use crate::following::queries::{Changes, Place, Revision, Turnover};
+use crate::sessions::farewell::Farewell;
+use crate::sessions::session::Open;
 use crate::store::Purpose;
+use crate::telling::routing::Touched;
 use crate::without::Without;
 use crate::{Gateway, SessionId, limits, size};
 

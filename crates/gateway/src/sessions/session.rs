@@ -8,13 +8,13 @@ use iolite_store::RequestId;
 use iolite_values::{ClientId, Counter, Interest, Query, Schema, Timestamp};
 use iolite_wire::message::{First, FromGateway, Hello, Outcome, SubscriptionId};
 
-use crate::batch::Batch;
+use crate::following::load::{AnswerSize, Load, LoadId};
+use crate::following::reading::Amount;
 use crate::limits::{GREETING_TIME_MAX, Limits};
-use crate::load::{AnswerSize, Load, LoadId};
-use crate::own_outcomes::OwnOutcomes;
-use crate::reading::Amount;
 use crate::size;
-use crate::untold::Untold;
+use crate::submissions::own_outcomes::OwnOutcomes;
+use crate::telling::batch::Batch;
+use crate::telling::untold::Untold;
 
 #[derive(Debug)]
 pub struct Session {

@@ -4,9 +4,9 @@
 
 use iolite_machine::{Instant, Now};
 
+use crate::following::load::News;
 use crate::limits::{IDLE_ADVANCE_PERIOD, QUIET_PERIODS};
-use crate::load::News;
-use crate::session::Phase;
+use crate::sessions::session::Phase;
 use crate::{Gateway, SessionId};
 
 #[derive(Debug, Default)]

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use iolite_wire::message::{Declination, SubscriptionId};
 
+use crate::following::load::{Load, LoadId};
 use crate::limits::Limits;
-use crate::load::{Load, LoadId};
-use crate::session::Open;
+use crate::sessions::session::Open;
 use crate::{Gateway, SessionId};
 
 /// A load that keeps more than it may.

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use iolite_machine::Now;
 use iolite_values::Timestamp;
 
-use crate::load::{Load, Stage};
-use crate::session::{Flow, Phase, Standing};
+use crate::following::load::{Load, Stage};
+use crate::sessions::session::{Flow, Phase, Standing};
 use crate::{Gateway, SessionId};
 
 impl Gateway {

@@ -9,9 +9,9 @@ use iolite_machine::Now;
 use iolite_values::{Schema, StoreIncarnation, Timestamp};
 use iolite_wire::message::{FromGateway, Hello, ProtocolVersion, Welcome};
 
-use crate::farewell::Farewell;
 use crate::limits;
-use crate::session::{Guest, Open, Phase};
+use crate::sessions::farewell::Farewell;
+use crate::sessions::session::{Guest, Open, Phase};
 use crate::{Gateway, SessionId};
 
 impl Gateway {

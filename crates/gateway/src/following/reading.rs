@@ -10,9 +10,9 @@ use iolite_store::{ReadLimit, ReadReply, RequestId, RowAt};
 use iolite_values::Timestamp;
 use iolite_wire::message::{First, SubscriptionId};
 
-use crate::answer::Answer;
+use crate::following::answer::Answer;
+use crate::following::load::AnswerSize;
 use crate::limits;
-use crate::load::AnswerSize;
 
 /// How much of an interest is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

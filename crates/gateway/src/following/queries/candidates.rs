@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_values::{ColumnId, Field, IndexKey, KeyRange, KnownRow, Query, Row, RowKey, TableId};
 
 use super::{Place, QueryId};
-use crate::index::ranges::RangeIndex;
+use crate::following::index::ranges::RangeIndex;
 
 #[derive(Debug, Default)]
 pub struct Candidates {

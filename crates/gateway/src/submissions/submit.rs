@@ -10,11 +10,11 @@ use iolite_store::{Commit, CommitReply, CompletionDecision, Refusal, Request};
 use iolite_values::{Attempt, ClientId, Counter, Decision, Level, Schema, Timestamp, Transaction, TransactionId};
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
-use crate::farewell::{Farewell, shortened};
 use crate::interface::Broken;
-use crate::lane::{InFlight, Waiting};
 use crate::limits;
+use crate::sessions::farewell::{Farewell, shortened};
 use crate::store::Purpose;
+use crate::submissions::lane::{InFlight, Waiting};
 use crate::without::{Without, plain_reads};
 use crate::{Gateway, SessionId, size};
 

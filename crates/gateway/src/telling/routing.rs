@@ -6,10 +6,10 @@ use iolite_store::Commit;
 use iolite_values::{TransactionId, Write};
 use iolite_wire::message::{RowSnapshot, SubscriptionId};
 
-use crate::index::Target;
-use crate::load::{LoadId, LoadNews};
-use crate::queries::Turnover;
-use crate::session::{Standing, Subscription};
+use crate::following::index::Target;
+use crate::following::load::{LoadId, LoadNews};
+use crate::following::queries::Turnover;
+use crate::sessions::session::{Standing, Subscription};
 use crate::{Gateway, SessionId};
 
 /// What a segment holds for one session.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use iolite_machine::{Instant, Now};
 use iolite_values::Write;
 
-use crate::coalesce::coalesce;
-use crate::load::News;
+use crate::following::load::News;
+use crate::telling::coalesce::coalesce;
 use crate::{Gateway, SessionId, size};
 
 #[derive(Debug, Default)]

@@ -1,0 +1,8 @@
+//! Mutations that clients submit: checked, given to the store in order, and answered with their outcomes.
+//!
+//! Invariant: the outcome of a mutation is told with, or after, the state that contains it.
+
+pub mod acknowledging;
+pub mod lane;
+pub mod own_outcomes;
+mod submit;
