@@ -209,7 +209,7 @@ impl Gateway {
         match (purpose, reply) {
             (Purpose::Schemas, Reply::ReadAt(reply)) => self.on_schemas(now, reply),
             (Purpose::Growth, Reply::Commit(reply)) => self.on_growth(now, &reply),
-            (Purpose::Submit(client), Reply::Commit(reply)) => self.on_commit_reply(now, client, reply),
+            (Purpose::Submit(client), Reply::Commit(reply)) => self.on_commit_reply(now, client, &reply),
             (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
             (Purpose::OwnOutcomes(session), Reply::Completions(reply)) => self.on_completions(now, session, id, reply),

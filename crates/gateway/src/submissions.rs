@@ -5,4 +5,5 @@
 pub mod acknowledging;
 pub mod lane;
 pub mod own_outcomes;
+mod strong;
 mod submit;

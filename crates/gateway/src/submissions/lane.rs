@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_values::{Decision, Transaction};
+use iolite_values::{Decision, Domain, Transaction};
 
 use crate::SessionId;
 use crate::size;
@@ -19,6 +19,8 @@ pub struct Lane {
 /// A mutation for the store.
 #[derive(Debug)]
 pub struct Waiting {
+    /// The domain that it writes to.
+    pub domain: Domain,
     pub transaction: Transaction,
     /// Why it can never be accepted. Then the transaction is an abort in its place, which is recorded as its outcome: an earlier attempt
     /// that is still on its way cannot take effect after the client was told.
@@ -26,13 +28,13 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    pub fn new(transaction: Transaction) -> Waiting {
-        Waiting { transaction, refused: None }
+    pub fn new(domain: Domain, transaction: Transaction) -> Waiting {
+        Waiting { domain, transaction, refused: None }
     }
 
-    pub fn refused(transaction: Transaction, reason: String) -> Waiting {
+    pub fn refused(domain: Domain, transaction: Transaction, reason: String) -> Waiting {
         let transaction = Transaction { reads: Vec::new(), decision: Decision::Abort(String::new()), ..transaction };
-        Waiting { transaction, refused: Some(reason) }
+        Waiting { domain, transaction, refused: Some(reason) }
     }
 }
 
@@ -56,14 +58,14 @@ impl Lane {
         self.queue.push_front(waiting);
     }
 
-    /// The next transaction for the store, if it has answered the one before.
-    pub fn begin(&mut self, session: SessionId) -> Option<&Transaction> {
+    /// The next mutation for the store, if it has answered the one before.
+    pub fn begin(&mut self, session: SessionId) -> Option<&Waiting> {
         if self.in_flight.is_some() {
             return None;
         }
         let waiting = self.queue.pop_front()?;
         self.bytes -= size::transaction(&waiting.transaction);
-        Some(&self.in_flight.insert(InFlight { session, waiting }).waiting.transaction)
+        Some(&self.in_flight.insert(InFlight { session, waiting }).waiting)
     }
 
     /// The store has answered.

@@ -1,21 +1,20 @@
-//! Mutations: checked, handed to the store in order, and answered when the feed contains what became of them.
+//! Mutations of all domains: checked, handed to the store in order, and answered when the feed contains what became of them. What a domain asks of the
+//! store, and what the reply means, is in a file of its own ([`super::strong`]).
 //!
 //! Invariant: the outcome of an attempt is told in, or after, the advance that contains the state it speaks of: the commit itself, or what
 //! it conflicted with.
 
-use std::borrow::Cow;
-
 use iolite_machine::Now;
-use iolite_store::{Commit, CommitReply, CompletionDecision, Refusal, Request};
-use iolite_values::{Attempt, ClientId, Counter, Decision, Level, Schema, Timestamp, Transaction, TransactionId};
-use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
+use iolite_store::{Commit, CommitReply, Refusal};
+use iolite_values::{Attempt, ClientId, Counter, Decision, Domain, Schema, Timestamp, Transaction};
+use iolite_wire::message::{Outcome, Submit, Verdict};
 
 use crate::interface::Broken;
 use crate::limits;
 use crate::sessions::farewell::{Farewell, shortened};
 use crate::store::Purpose;
 use crate::submissions::lane::{InFlight, Waiting};
-use crate::without::{Without, plain_reads};
+use crate::submissions::strong::{self, Fault, Meaning};
 use crate::{Gateway, SessionId, size};
 
 impl Gateway {
@@ -25,7 +24,7 @@ impl Gateway {
         if let Some(through) = submit.acknowledged {
             self.on_acknowledge(id, through);
         }
-        let transaction = self.transaction(client, submit);
+        let (domain, transaction) = self.transaction(client, submit);
         let bytes = size::transaction(&transaction);
         match self.judge(&transaction, bytes) {
             Judgement::NoMutation => {
@@ -39,10 +38,10 @@ impl Gateway {
                 return self.settle(now, id, Timestamp::ZERO, outcome);
             }
             Judgement::Invalid(reason) if self.has_room(id, client, 0) => {
-                return self.enqueue(client, Waiting::refused(transaction, reason));
+                return self.enqueue(client, Waiting::refused(domain, transaction, reason));
             }
             Judgement::Fits if self.has_room(id, client, bytes) => {
-                return self.enqueue(client, Waiting::new(transaction));
+                return self.enqueue(client, Waiting::new(domain, transaction));
             }
             Judgement::OfNoHistory(_) | Judgement::Invalid(_) | Judgement::Fits => {}
         }
@@ -51,23 +50,17 @@ impl Gateway {
         self.end(id, &Farewell::Limit(problem));
     }
 
-    /// At the level of the tables that it touches, which no client can choose.
-    fn transaction(&self, client: ClientId, submit: Submit) -> Transaction {
-        let Submit { counter, attempt, snapshot, mut reads, decision, acknowledged: _ } = submit;
-        if let (Without::DataTypes, Decision::Commit(writes)) = (self.settings.without, &decision) {
-            reads.extend(plain_reads(writes));
+    /// The domain that a submission writes to, and its transaction. One that is refused because it writes to two domains is an abort, which is strong.
+    fn transaction(&self, client: ClientId, submit: Submit) -> (Domain, Transaction) {
+        let writes = match &submit.decision {
+            Decision::Commit(writes) => &writes[..],
+            Decision::Abort(_) => &[],
+        };
+        let schema = self.catalog.schema();
+        let domain = schema.domain_of(writes).ok().flatten().unwrap_or(Domain::Strong);
+        match domain {
+            Domain::Strong => (domain, strong::transaction(client, submit, schema, self.settings.without)),
         }
-        let id = TransactionId { client, counter };
-        let mut transaction = Transaction { id, attempt, snapshot, reads, decision, level: Level::Strict };
-        transaction.level = self.catalog.schema().level(&transaction.reads, transaction.writes());
-        // One with more reads is refused.
-        if transaction.reads.len() > limits::TRANSACTION_READS_MAX {
-            return transaction;
-        }
-        if let Cow::Owned(guarded) = transaction.level.guarded(&transaction.reads, transaction.writes()) {
-            transaction.reads = guarded;
-        }
-        transaction
     }
 
     fn enqueue(&mut self, client: ClientId, waiting: Waiting) {
@@ -85,23 +78,21 @@ impl Gateway {
         }
     }
 
-    pub(crate) fn on_commit_reply(&mut self, now: Now, client: ClientId, reply: CommitReply) {
+    pub(crate) fn on_commit_reply(&mut self, now: Now, client: ClientId, reply: &CommitReply) {
         let Some(in_flight) = self.finish_in_flight(client) else { return };
-        let Transaction { id, attempt, .. } = in_flight.waiting.transaction;
-        let (at, attempt, verdict) = match &reply {
-            CommitReply::Completed(completion) => {
-                (completion.at, completion.attempt, decided(completion, in_flight.waiting.refused.as_deref()))
-            }
-            CommitReply::Conflict { at_least } => (*at_least, attempt, Verdict::Conflict(*at_least)),
-            CommitReply::Forgotten => (Timestamp::ZERO, attempt, Verdict::Rejected(Rejection::Forgotten)),
-            CommitReply::InDoubt { .. } => return self.leave_in_doubt(client, in_flight.session, id.counter),
+        let counter = in_flight.waiting.transaction.id.counter;
+        let meaning = match in_flight.waiting.domain {
+            Domain::Strong => strong::meaning(reply, &in_flight.waiting),
+        };
+        let Meaning::Outcome { at, attempt, verdict } = meaning else {
+            return self.leave_in_doubt(client, in_flight.session, counter);
         };
         if self.settings.broken == Broken::PublishPastResolved {
             self.publish_reply(now, in_flight, &verdict);
         }
         // Perhaps another session than the one that submitted it, whose client waits for it as well.
         if let Some(session) = self.clients.get(&client).copied() {
-            self.settle(now, session, at, Outcome { counter: id.counter, attempt, verdict });
+            self.settle(now, session, at, Outcome { counter, attempt, verdict });
         }
         self.hand_over(client);
     }
@@ -122,21 +113,18 @@ impl Gateway {
     /// What does not fit the store is rejected. Anything else is not the mutation's fault, and its client comes back with it.
     pub(crate) fn on_submit_refused(&mut self, client: ClientId, refusal: &Refusal) {
         let Some(in_flight) = self.finish_in_flight(client) else { return };
-        match refusal {
-            Refusal::Type { .. }
-            | Refusal::TransactionTooLarge { .. }
-            | Refusal::RowTooLarge { .. }
-            | Refusal::Configuration(_) => {
-                // A session that is gone sends it again when it is back.
-                if self.open(in_flight.session).is_some() {
-                    let reason = shortened(said_to_its_app(refusal, self.catalog.schema()));
-                    let refused = Waiting::refused(in_flight.waiting.transaction, reason);
-                    self.lanes.entry(client).or_default().push_front(refused);
-                }
+        let fault = match in_flight.waiting.domain {
+            Domain::Strong => strong::fault(refusal, self.catalog.schema()),
+        };
+        match fault {
+            // A session that is gone sends it again when it is back.
+            Fault::Mutation(reason) if self.open(in_flight.session).is_some() => {
+                let Waiting { domain, transaction, refused: _ } = in_flight.waiting;
+                let refused = Waiting::refused(domain, transaction, shortened(reason));
+                self.lanes.entry(client).or_default().push_front(refused);
             }
-            Refusal::NotResolved { .. } | Refusal::TooFarAhead { .. } | Refusal::OtherShard { .. } => {
-                self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string()));
-            }
+            Fault::Mutation(_) => {}
+            Fault::Store => self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string())),
         }
         self.hand_over(client);
     }
@@ -165,10 +153,12 @@ impl Gateway {
     fn hand_over(&mut self, client: ClientId) {
         let Some(session) = self.clients.get(&client).copied() else { return };
         let Some(floor) = self.open(session).map(|open| open.seen) else { return };
-        let Some(transaction) = self.lanes.get_mut(&client).and_then(|lane| lane.begin(session)) else { return };
-        let transaction = transaction.clone();
-        let within = Some(limits::OUTCOME_WITHIN);
-        self.ask(Purpose::Submit(client), Request::Commit { transaction, floor, within });
+        let Some(waiting) = self.lanes.get_mut(&client).and_then(|lane| lane.begin(session)) else { return };
+        let transaction = waiting.transaction.clone();
+        let request = match waiting.domain {
+            Domain::Strong => strong::commit(transaction, floor),
+        };
+        self.ask(Purpose::Submit(client), request);
     }
 
     /// Forgets what the client's session had queued.
@@ -223,33 +213,6 @@ enum Judgement {
     NoMutation,
 }
 
-/// The verdict that a completion record means. An abort in the place of a refused mutation is its rejection.
-fn decided(completion: &iolite_store::Completion, refused: Option<&str>) -> Verdict {
-    match (completion.decision, refused) {
-        (CompletionDecision::Committed, _) => Verdict::Committed(completion.at),
-        (CompletionDecision::Aborted, None) => Verdict::Aborted,
-        (CompletionDecision::Aborted, Some(reason)) => Verdict::Rejected(Rejection::Invalid(reason.to_owned())),
-    }
-}
-
-/// The store knows tables by their numbers, and apps by their names.
-fn said_to_its_app(refusal: &Refusal, schema: &Schema) -> String {
-    match refusal {
-        Refusal::RowTooLarge { table, key, bytes_max } => {
-            let table = schema.table_name(*table).unwrap_or("?");
-            format!(
-                "row {key:?} of table {table:?} would take more than {bytes_max} bytes: spread it over several rows"
-            )
-        }
-        Refusal::NotResolved { .. }
-        | Refusal::TooFarAhead { .. }
-        | Refusal::Type { .. }
-        | Refusal::TransactionTooLarge { .. }
-        | Refusal::Configuration(_)
-        | Refusal::OtherShard { .. } => refusal.to_string(),
-    }
-}
-
 /// Whether a mutation fits the limits and the schema.
 fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(), String> {
     let writes = transaction.writes();
@@ -262,6 +225,7 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
         return Err(format!("a mutation has at most {max} {what}, not {count}: split it"));
     }
     let problem = writes.iter().find_map(|write| schema.check_write(write).err());
+    let problem = problem.or_else(|| schema.domain_of(writes).err());
     let problem = problem.or_else(|| transaction.reads.iter().find_map(|read| schema.check_read(read).err()));
     problem.map_or(Ok(()), |problem| Err(problem.to_string()))
 }
