@@ -19,7 +19,7 @@ use crate::sessions::session::{Open, Phase, Session};
 use crate::sessions::timers::Timers;
 use crate::store::{Home, Requests};
 use crate::submissions::acknowledging::Acknowledging;
-use crate::submissions::lane::Lane;
+use crate::submissions::lanes::Lanes;
 use crate::telling::feed::Feed;
 
 /// The gateway's half of all sessions of one server.
@@ -37,7 +37,7 @@ pub struct Gateway {
     pub(crate) held: BTreeSet<SessionId>,
     /// The open session of each client.
     pub(crate) clients: BTreeMap<ClientId, SessionId>,
-    pub(crate) lanes: BTreeMap<ClientId, Lane>,
+    pub(crate) lanes: Lanes,
     pub(crate) acknowledging: Acknowledging,
     pub(crate) index: InterestIndex,
     pub(crate) queries: Queries,
@@ -64,7 +64,7 @@ impl Gateway {
             sessions: BTreeMap::new(),
             held: BTreeSet::new(),
             clients: BTreeMap::new(),
-            lanes: BTreeMap::new(),
+            lanes: Lanes::default(),
             acknowledging: Acknowledging::new(),
             index: InterestIndex::default(),
             queries: Queries::default(),
@@ -212,7 +212,7 @@ impl Gateway {
         if self.clients.get(&open.client) == Some(&id) {
             self.clients.remove(&open.client);
         }
-        self.clear_lane(open.client);
+        self.lanes.clear(open.client);
     }
 
     /// Puts all interests of a session into the index. It follows no queries, for it was behind.

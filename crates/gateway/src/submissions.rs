@@ -3,7 +3,8 @@
 //! Invariant: the outcome of a mutation is told with, or after, the state that contains it.
 
 pub mod acknowledging;
-pub mod lane;
+mod lane;
+pub mod lanes;
 pub mod own_outcomes;
 mod strong;
 mod submit;

@@ -31,7 +31,9 @@ pub use conflict::{Commutativity, KnownRow, commutativity, disturbs, may_bring, 
 pub use digest::{Digest, DigestHasher};
 pub use domain::Domain;
 pub use footprint::{apply_and_count, row_footprint};
-pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
+pub use id::{
+    Attempt, ClientId, CoordinatorId, Counter, Id, LaneNumber, ParseIdError, StoreIncarnation, TransactionId,
+};
 pub use index_key::{IndexKey, IndexRange};
 pub use interests::Interests;
 pub use isolation::{Isolation, Level};

@@ -1,10 +1,10 @@
-//! The mutations of one client on their way to the store.
+//! The mutations of one lane of a client on their way to the store.
 //!
 //! Invariant: one at a time, in the order in which they came, also when a session takes over from another of the same client.
 
 use std::collections::VecDeque;
 
-use iolite_values::{Decision, Domain, Transaction};
+use iolite_values::{Counter, Decision, Domain, Transaction};
 
 use crate::SessionId;
 use crate::size;
@@ -79,6 +79,11 @@ impl Lane {
         self.bytes = 0;
     }
 
+    /// The mutation that the store was given.
+    pub fn in_flight(&self) -> Option<Counter> {
+        self.in_flight.as_ref().map(|own| own.waiting.transaction.id.counter)
+    }
+
     pub fn len(&self) -> usize {
         self.queue.len() + usize::from(self.in_flight.is_some())
     }
@@ -89,7 +94,7 @@ impl Lane {
     }
 
     pub fn validate(&self) {
-        assert!(self.queue.is_empty() || self.in_flight.is_some(), "what waits, waits for something");
+        assert!(self.in_flight.is_some(), "what waits, waits for something");
         assert_eq!(
             self.queue.iter().map(|waiting| size::transaction(&waiting.transaction)).sum::<usize>(),
             self.bytes,

@@ -6,7 +6,7 @@
 
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, Refusal};
-use iolite_values::{Attempt, ClientId, Counter, Decision, Domain, Schema, Timestamp, Transaction};
+use iolite_values::{Attempt, ClientId, Counter, Decision, Domain, LaneNumber, Schema, Timestamp, Transaction};
 use iolite_wire::message::{Outcome, Submit, Verdict};
 
 use crate::interface::Broken;
@@ -18,7 +18,12 @@ use crate::submissions::strong::{self, Fault, Meaning};
 use crate::{Gateway, SessionId, size};
 
 impl Gateway {
+    /// A submission says no lane yet: all are of the strong one.
     pub(crate) fn on_submit(&mut self, now: Now, id: SessionId, submit: Submit) {
+        self.submit_in(now, id, LaneNumber::STRONG, submit);
+    }
+
+    pub(crate) fn submit_in(&mut self, now: Now, id: SessionId, lane: LaneNumber, submit: Submit) {
         let Some(open) = self.open(id) else { return };
         let client = open.client;
         if let Some(through) = submit.acknowledged {
@@ -38,10 +43,10 @@ impl Gateway {
                 return self.settle(now, id, Timestamp::ZERO, outcome);
             }
             Judgement::Invalid(reason) if self.has_room(id, client, 0) => {
-                return self.enqueue(client, Waiting::refused(domain, transaction, reason));
+                return self.enqueue(client, lane, Waiting::refused(domain, transaction, reason));
             }
             Judgement::Fits if self.has_room(id, client, bytes) => {
-                return self.enqueue(client, Waiting::new(domain, transaction));
+                return self.enqueue(client, lane, Waiting::new(domain, transaction));
             }
             Judgement::OfNoHistory(_) | Judgement::Invalid(_) | Judgement::Fits => {}
         }
@@ -63,9 +68,9 @@ impl Gateway {
         }
     }
 
-    fn enqueue(&mut self, client: ClientId, waiting: Waiting) {
-        self.lanes.entry(client).or_default().push(waiting);
-        self.hand_over(client);
+    fn enqueue(&mut self, client: ClientId, lane: LaneNumber, waiting: Waiting) {
+        self.lanes.push(client, lane, waiting);
+        self.hand_over(client, lane);
     }
 
     pub(crate) fn on_acknowledge(&mut self, id: SessionId, through: Counter) {
@@ -78,14 +83,21 @@ impl Gateway {
         }
     }
 
-    pub(crate) fn on_commit_reply(&mut self, now: Now, client: ClientId, reply: &CommitReply) {
-        let Some(in_flight) = self.finish_in_flight(client) else { return };
-        let counter = in_flight.waiting.transaction.id.counter;
+    pub(crate) fn on_commit_reply(
+        &mut self,
+        now: Now,
+        client: ClientId,
+        lane: LaneNumber,
+        counter: Counter,
+        reply: &CommitReply,
+    ) {
+        let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
         let meaning = match in_flight.waiting.domain {
             Domain::Strong => strong::meaning(reply, &in_flight.waiting),
         };
         let Meaning::Outcome { at, attempt, verdict } = meaning else {
-            return self.leave_in_doubt(client, in_flight.session, counter);
+            self.leave_in_doubt(in_flight.session, counter);
+            return self.hand_over(client, lane);
         };
         if self.settings.broken == Broken::PublishPastResolved {
             self.publish_reply(now, in_flight, &verdict);
@@ -94,12 +106,12 @@ impl Gateway {
         if let Some(session) = self.clients.get(&client).copied() {
             self.settle(now, session, at, Outcome { counter, attempt, verdict });
         }
-        self.hand_over(client);
+        self.hand_over(client, lane);
     }
 
     /// The store cannot tell what became of a mutation. Its session is told so, and sends it again, as it is, when it is back: here, or where the store
     /// is heard of.
-    fn leave_in_doubt(&mut self, client: ClientId, session: SessionId, counter: Counter) {
+    fn leave_in_doubt(&mut self, session: SessionId, counter: Counter) {
         if self.open(session).is_some() {
             let (counter, time) = (counter.0, limits::OUTCOME_WITHIN.as_secs());
             let problem = format!(
@@ -107,12 +119,17 @@ impl Gateway {
             );
             self.end(session, &Farewell::Unavailable(problem));
         }
-        self.hand_over(client);
     }
 
     /// What does not fit the store is rejected. Anything else is not the mutation's fault, and its client comes back with it.
-    pub(crate) fn on_submit_refused(&mut self, client: ClientId, refusal: &Refusal) {
-        let Some(in_flight) = self.finish_in_flight(client) else { return };
+    pub(crate) fn on_submit_refused(
+        &mut self,
+        client: ClientId,
+        lane: LaneNumber,
+        counter: Counter,
+        refusal: &Refusal,
+    ) {
+        let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
         let fault = match in_flight.waiting.domain {
             Domain::Strong => strong::fault(refusal, self.catalog.schema()),
         };
@@ -121,21 +138,12 @@ impl Gateway {
             Fault::Mutation(reason) if self.open(in_flight.session).is_some() => {
                 let Waiting { domain, transaction, refused: _ } = in_flight.waiting;
                 let refused = Waiting::refused(domain, transaction, shortened(reason));
-                self.lanes.entry(client).or_default().push_front(refused);
+                self.lanes.push_front(client, lane, refused);
             }
             Fault::Mutation(_) => {}
             Fault::Store => self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string())),
         }
-        self.hand_over(client);
-    }
-
-    fn finish_in_flight(&mut self, client: ClientId) -> Option<InFlight> {
-        let lane = self.lanes.get_mut(&client)?;
-        let in_flight = lane.finish();
-        if lane.len() == 0 {
-            self.lanes.remove(&client);
-        }
-        Some(in_flight)
+        self.hand_over(client, lane);
     }
 
     /// Tells an outcome once the feed has reached `at`.
@@ -149,31 +157,23 @@ impl Gateway {
         self.finish_loads(now, id);
     }
 
-    /// Gives the store the client's next mutation, if it has answered the last.
-    fn hand_over(&mut self, client: ClientId) {
+    /// Gives the store the next mutation of a lane, if it has answered the last.
+    fn hand_over(&mut self, client: ClientId, lane: LaneNumber) {
         let Some(session) = self.clients.get(&client).copied() else { return };
         let Some(floor) = self.open(session).map(|open| open.seen) else { return };
-        let Some(waiting) = self.lanes.get_mut(&client).and_then(|lane| lane.begin(session)) else { return };
+        let Some(waiting) = self.lanes.begin(client, lane, session) else { return };
         let transaction = waiting.transaction.clone();
+        let counter = transaction.id.counter;
         let request = match waiting.domain {
             Domain::Strong => strong::commit(transaction, floor),
         };
-        self.ask(Purpose::Submit(client), request);
-    }
-
-    /// Forgets what the client's session had queued.
-    pub(crate) fn clear_lane(&mut self, client: ClientId) {
-        let Some(lane) = self.lanes.get_mut(&client) else { return };
-        lane.clear();
-        if lane.len() == 0 {
-            self.lanes.remove(&client);
-        }
+        self.ask(Purpose::Submit { client, lane, counter }, request);
     }
 
     fn has_room(&self, id: SessionId, client: ClientId, bytes: usize) -> bool {
         let told = self.open(id).map_or(0, |open| open.outcomes.len());
-        let (waiting, waiting_bytes) = self.lanes.get(&client).map_or((0, 0), |lane| (lane.len(), lane.bytes()));
-        told + waiting < limits::SUBMITS_OPEN_MAX && waiting_bytes + bytes <= limits::SUBMITS_OPEN_BYTES_MAX
+        let waiting = self.lanes.load(client);
+        told + waiting.mutations < limits::SUBMITS_OPEN_MAX && waiting.bytes + bytes <= limits::SUBMITS_OPEN_BYTES_MAX
     }
 
     fn judge(&self, transaction: &Transaction, bytes: usize) -> Judgement {
