@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use iolite_access::MayRead;
 use iolite_machine::Now;
 use iolite_store::RequestId;
 use iolite_values::{Interest, KeyRange, Schema};
@@ -22,6 +23,9 @@ impl Gateway {
         let Some(open) = self.open(id) else { return };
         if let Err(farewell) = check(open, &subscribe, self.catalog.schema()) {
             return self.end(id, &farewell);
+        }
+        for (_, interest) in &subscribe.interests {
+            let MayRead::Yes = open.identity.may_read(interest);
         }
         let Some(open) = self.open_mut(id) else { return };
         let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();

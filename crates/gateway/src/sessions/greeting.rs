@@ -3,7 +3,6 @@
 //! Invariant: an open session has seen nothing above the gateway's position: one that has, on another gateway or before a restart, is held
 //! until the feed is there.
 
-use iolite_access::Identity;
 use iolite_catalog::Admission;
 use iolite_machine::Now;
 use iolite_values::{Schema, StoreIncarnation, Timestamp};
@@ -35,8 +34,8 @@ impl Gateway {
             return self.end(id, &Farewell::Limit(problem));
         }
         match self.settings.access.check(&hello.token) {
-            Ok(Identity::Developer) => {
-                session.phase = Phase::Held(Guest { hello, schema: None });
+            Ok(identity) => {
+                session.phase = Phase::Held(Guest { identity, hello, schema: None });
                 self.held.insert(id);
                 self.try_open(now, id);
             }
@@ -55,8 +54,8 @@ impl Gateway {
         }
         match Schema::from_json(json) {
             Ok(schema) if schema.hash() == guest.hello.schema => {
-                let hello = guest.hello.clone();
-                session.phase = Phase::Held(Guest { hello, schema: Some(schema) });
+                let (identity, hello) = (guest.identity, guest.hello.clone());
+                session.phase = Phase::Held(Guest { identity, hello, schema: Some(schema) });
                 self.held.insert(id);
                 self.try_open(now, id);
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use iolite_access::Identity;
 use iolite_machine::Instant;
 use iolite_store::RequestId;
 use iolite_values::{ClientId, Counter, Interest, Query, Schema, Timestamp};
@@ -39,6 +40,8 @@ pub enum Phase {
 /// Someone with a good token whose session is not open yet.
 #[derive(Clone, Debug)]
 pub struct Guest {
+    /// Who the token says that it speaks for.
+    pub identity: Identity,
     pub hello: Hello,
     /// The schema, once the client was asked for it.
     pub schema: Option<Schema>,
@@ -48,6 +51,8 @@ pub struct Guest {
 #[derive(Debug)]
 pub struct Open {
     pub client: ClientId,
+    /// Who it was let in as: its rights are asked by this.
+    pub identity: Identity,
     /// The `to` of the last advance, here or on the session that was resumed.
     pub seen: Timestamp,
     pub flow: Flow,
@@ -129,6 +134,7 @@ impl Open {
     pub fn new(guest: &Guest, held_from: Option<Timestamp>) -> Open {
         Open {
             client: guest.hello.client,
+            identity: guest.identity,
             seen: held_from.unwrap_or_default(),
             flow: held_from.map_or(Flow::Live, |after| Flow::Resuming { after }),
             subscriptions: BTreeMap::new(),

@@ -4,6 +4,7 @@
 //! Invariant: the outcome of an attempt is told in, or after, the advance that contains the state it speaks of: the commit itself, or what
 //! it conflicted with.
 
+use iolite_access::MayWrite;
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, Refusal};
 use iolite_values::{Attempt, ClientId, Counter, Decision, Domain, LaneNumber, Schema, Timestamp, Transaction};
@@ -157,13 +158,14 @@ impl Gateway {
         self.finish_loads(now, id);
     }
 
-    /// Gives the store the next mutation of a lane, if it has answered the last.
+    /// Gives the store the next mutation of a lane, if it has answered the last. Each attempt comes through here, and its rights are asked anew.
     fn hand_over(&mut self, client: ClientId, lane: LaneNumber) {
         let Some(session) = self.clients.get(&client).copied() else { return };
-        let Some(floor) = self.open(session).map(|open| open.seen) else { return };
+        let Some((floor, identity)) = self.open(session).map(|open| (open.seen, open.identity)) else { return };
         let Some(waiting) = self.lanes.begin(client, lane, session) else { return };
         let transaction = waiting.transaction.clone();
         let counter = transaction.id.counter;
+        let MayWrite::Yes = identity.may_write(&transaction);
         let request = match waiting.domain {
             Domain::Strong => strong::commit(transaction, floor),
         };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
+use iolite_access::Identity;
 use iolite_machine::Instant;
 use iolite_store::Event;
 use iolite_values::{Counter, Timestamp};
@@ -60,7 +61,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
 }
 
 fn guest() -> Guest {
-    Guest { hello: Hello { ..hello(1) }, schema: None }
+    Guest { identity: Identity::Developer, hello: Hello { ..hello(1) }, schema: None }
 }
 
 #[test]
