@@ -47,6 +47,7 @@ pub fn run(root: &Path) -> Result<bool> {
         findings.extend(unwraps::check(source));
     }
     findings.extend(english::check(&sources));
+    findings.extend(protos::check_reserved(&sources));
     findings.extend(links::check(&sources));
     findings.extend(quotes::check(&sources));
     findings.extend(limits::check(&sources));
