@@ -208,7 +208,7 @@ impl Table {
         Ok(self)
     }
 
-    /// What its policy promises of isolation.
+    /// The isolation that its policy promises.
     fn promised_isolation(&self) -> Isolation {
         match self.consistency {
             Consistency::Strong => self.isolation,

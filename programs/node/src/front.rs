@@ -21,7 +21,7 @@ pub struct Front {
     outputs: VecDeque<FrontOutput>,
 }
 
-/// Who has asked the coordinator, and by which id of its own.
+/// The part that asked the coordinator, with its own id of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Asker {
     Gateway(RequestId),

@@ -111,7 +111,7 @@ fn store_settings(gateway: &GatewayConfig, postgres: PostgresConfig) -> Result<P
     Ok(PostgresSettings { encryption, schema, ..settings })
 }
 
-/// Who has asked the store, and by which id of its own.
+/// The part that asked the store, with its own id of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Asker {
     Gateway(RequestId),

@@ -47,9 +47,9 @@ pub struct Mutation {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) mutation: Mutation,
-    /// What its last run wrote is of this domain. Before its first run it counts as strong.
+    /// The domain of its last run's writes. Before its first run it counts as strong.
     pub(crate) domain: Domain,
-    /// It is submitted in the order of this lane.
+    /// The lane in whose order it is submitted.
     pub(crate) lane: LaneNumber,
     pub(crate) state: RunState,
     pub(crate) stage: Stage,

@@ -30,7 +30,7 @@ pub(crate) enum Decided {
     Rejected(Rejection),
 }
 
-/// What was sent and has no outcome yet.
+/// Submissions that were sent and have no outcome yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     count: usize,
@@ -95,7 +95,7 @@ impl Queue {
         entry.counter().0 - first.0 < Client::UNACKNOWLEDGED_MAX
     }
 
-    /// What was sent in this session, in all lanes, and has no outcome yet: the gateway keeps it until its outcome is told. Of each lane it may keep one
+    /// Submissions of this session, in all lanes, that have no outcome yet: the gateway keeps each until its outcome is told. Of each lane it may keep one
     /// more, which an earlier session gave to the store.
     fn sent(&self) -> Sent {
         let first = self.lanes.each().flat_map(|lane| {

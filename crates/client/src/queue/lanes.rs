@@ -1,4 +1,4 @@
-//! Which pending mutations are of which lane.
+//! The pending mutations of each lane.
 //!
 //! Invariant: each pending mutation is of one lane, and a lane that is here has some.
 

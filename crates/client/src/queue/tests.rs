@@ -86,7 +86,7 @@ impl Bench {
         self.queue.decide(&Outcome { counter: Counter(counter), attempt: Attempt(1), verdict })
     }
 
-    /// It is committed, and the confirmed state contains it.
+    /// Commits a mutation, and shows a confirmed state that contains it.
     fn confirm(&mut self, counter: u64) {
         assert!(self.hear(counter, Verdict::Committed(self.cache.at())).is_some());
         assert!(self.queue.remove(Counter(counter)).is_some());

@@ -40,7 +40,7 @@ pub enum Phase {
 /// Someone with a good token whose session is not open yet.
 #[derive(Clone, Debug)]
 pub struct Guest {
-    /// Who the token says that it speaks for.
+    /// The identity that the token speaks for.
     pub identity: Identity,
     pub hello: Hello,
     /// The schema, once the client was asked for it.
@@ -51,7 +51,7 @@ pub struct Guest {
 #[derive(Debug)]
 pub struct Open {
     pub client: ClientId,
-    /// Who it was let in as: its rights are asked by this.
+    /// The identity that was let in. Rights are asked by it.
     pub identity: Identity,
     /// The `to` of the last advance, here or on the session that was resumed.
     pub seen: Timestamp,

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::submissions::lane::Waiting;
 use crate::without::{Without, plain_reads};
 
-/// What a reply of the store means for a mutation.
+/// The meaning of a store's reply for a mutation.
 #[derive(Debug)]
 pub enum Meaning {
     /// The client is told this once the feed has reached `at`.
@@ -54,7 +54,7 @@ pub fn commit(transaction: Transaction, floor: Timestamp) -> Request {
     Request::Commit { transaction, floor, within: Some(limits::OUTCOME_WITHIN) }
 }
 
-/// What the reply to a commit means for the mutation that was committed.
+/// The meaning of the reply to a commit for the mutation that was committed.
 pub fn meaning(reply: &CommitReply, committed: &Waiting) -> Meaning {
     let attempt = committed.transaction.attempt;
     match reply {
@@ -73,7 +73,7 @@ pub fn meaning(reply: &CommitReply, committed: &Waiting) -> Meaning {
     }
 }
 
-/// What a refusal of the store means for the mutation that was to be committed.
+/// The meaning of a store's refusal for the mutation that was to be committed.
 pub fn fault(refusal: &Refusal, schema: &Schema) -> Fault {
     match refusal {
         Refusal::Type { .. }

@@ -25,7 +25,7 @@ use crate::random::Random;
 
 pub const TOKEN: &str = "simulated";
 
-/// Who has asked the coordinator, and by which id of its own.
+/// The part that asked the coordinator, with its own id of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Asker {
     Gateway(RequestId),
