@@ -80,7 +80,7 @@ impl Pool<'_> {
             Ok(())
         };
         thread::scope(|scope| {
-            let slots: Vec<_> = (0..weight.slots()).map(|_| scope.spawn(&work)).collect();
+            let slots: Vec<_> = (0..weight.slots()).map(|_| scope.spawn(work)).collect();
             slots.into_iter().try_for_each(|slot| slot.join().expect("a slot does not panic"))
         })
     }
