@@ -6,7 +6,7 @@
 //!
 //! Source: Diamond's and Hercules' clients have one lane each; several are Iolite's: docs/decisions/0023-lanes.md.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
 use iolite_values::{Attempt, Counter, Domain, Read, Schema, Timestamp};
 use iolite_wire::limits;
@@ -65,8 +65,8 @@ impl Queue {
     }
 
     /// The next mutation of a lane, if it is ready to be sent and the lane's window has a place for it.
-    fn next_of(&self, lane: &BTreeSet<Counter>, at: Timestamp) -> Option<Counter> {
-        let window = self.windows.of(self.entries.get(lane.first()?)?.domain);
+    fn next_of(&self, lane: &VecDeque<Counter>, at: Timestamp) -> Option<Counter> {
+        let window = self.windows.of(self.entries.get(lane.front()?)?.domain);
         let mut first = lane.iter().take(window).filter_map(|counter| self.entries.get(counter));
         let next = first.find(|entry| match &entry.stage {
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Unanswered(_) => true,
@@ -99,7 +99,7 @@ impl Queue {
     /// more, which an earlier session gave to the store.
     fn sent(&self) -> Sent {
         let first = self.lanes.each().flat_map(|lane| {
-            let domain = lane.first().and_then(|first| self.entries.get(first)).map(|entry| entry.domain);
+            let domain = lane.front().and_then(|first| self.entries.get(first)).map(|entry| entry.domain);
             lane.iter().take(domain.map_or(0, |domain| self.windows.of(domain)))
         });
         first.filter_map(|counter| self.entries.get(counter)).fold(Sent::default(), |sum, entry| match &entry.stage {
