@@ -8,6 +8,7 @@ mod cluster;
 mod description;
 mod dev;
 mod durability;
+mod emulate;
 mod logs;
 mod members;
 mod operator;
@@ -56,6 +57,9 @@ enum Command {
     /// Measure a workload; each client is a process of its own
     #[command(disable_help_flag = true)]
     Bench(bench::Arguments),
+    /// Run published designs of object stores under your workload on modelled hardware
+    #[command(disable_help_flag = true)]
+    Emulate(emulate::Arguments),
     /// Run whole clusters in one thread, from seeds, with faults, and check everything
     Simulate(simulate::Arguments),
     /// Kill, pause, cut off and confuse the processes of a cluster while clients use it, and judge what they saw
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
         Command::CheckBackup(arguments) => backup::check(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Torture(arguments) => torture::run(&arguments),
     };

@@ -74,6 +74,7 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-cluster", Anything),
     ("iolite-backup", Anything),
     ("iolite-torture", Anything),
+    ("iolite-emulate", Anything),
     ("iolite-server", Anything),
     ("iolite-memoryd", Anything),
     ("iolite", Anything),
