@@ -1,7 +1,7 @@
 //! The arms of `memory-reclaim`, one after the other.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -124,12 +124,8 @@ fn reclaimed(run: &Run, program: Program) -> anyhow::Result<Taken> {
 }
 
 fn to_swap_file(run: &Run, working_set: u64) -> anyhow::Result<Taken> {
-    let _swap = SwapDevice::file(swap_folder(run), run.swap_bytes())?;
+    let _swap = SwapDevice::file(&run.options.swap_in, run.swap_bytes())?;
     paged_out(run, working_set)
-}
-
-fn swap_folder<'a>(run: &'a Run) -> &'a Path {
-    &run.options.swap_in
 }
 
 fn to_zram(run: &Run, working_set: u64) -> anyhow::Result<Taken> {

@@ -203,6 +203,7 @@ fn a_program_that_goes_on_talking_is_let_go() {
 /// Only root can become another user.
 #[test]
 fn another_user_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     if !rustix::process::getuid().is_root() {
         eprintln!("not run: it takes root to become another user");
@@ -210,9 +211,8 @@ fn another_user_is_refused() {
     }
     let bed = Bed::new("other");
     let folder = bed.socket.parent().expect("it has a folder");
-    let open = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
-    std::fs::set_permissions(folder, open(0o755)).expect("it is ours");
-    std::fs::set_permissions(&bed.socket, open(0o666)).expect("it is ours");
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    std::fs::set_permissions(&bed.socket, std::fs::Permissions::from_mode(0o666)).expect("it is ours");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_memoryd"));
     let copy = folder.join("memoryd");
     std::fs::copy(command.get_program(), &copy).expect("it can be read");
