@@ -25,7 +25,7 @@ pub struct MemoryOptions {
     /// Megabytes of objects that each program has
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=16_384))]
     pub mb: u64,
-    /// Which parts of the objects the program still uses, in percent; these are not taken
+    /// Parts of the objects that the program still uses, in percent; these are not taken
     #[arg(long, value_delimiter = ',', default_value = "0,20,40,60,80", value_parser = clap::value_parser!(u64).range(0..=99))]
     pub working_set: Vec<u64>,
     /// Bytes of an object

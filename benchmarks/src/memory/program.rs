@@ -11,7 +11,7 @@ use iolite_memory::{Link, Options, Pool, Region, Slot};
 use super::arm::{Hear, Keeping, Say};
 use crate::part::{hear_now, say};
 
-/// What the parent tells a program.
+/// A message of the parent to a program.
 #[derive(Args, Debug)]
 pub struct ProgramArguments {
     #[arg(long)]
@@ -100,7 +100,7 @@ impl Objects {
         }
     }
 
-    /// Of the same memory as the others, but nothing is saved.
+    /// Memory like that of the others, but nothing is saved.
     fn in_lossy_region(
         arguments: &ProgramArguments,
         contents: impl Iterator<Item = Vec<u8>>,

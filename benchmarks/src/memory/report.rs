@@ -1,4 +1,4 @@
-//! What was measured.
+//! The table and the JSON of a run.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct Cell {
     pub arms: BTreeMap<&'static str, Taken>,
 }
 
-/// What an arm took, and how long that was.
+/// The bytes that an arm took, and how long that was.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Taken {
     pub ms: f64,

@@ -1,4 +1,4 @@
-//! What happened in a region, counted.
+//! Counts of the events of a region.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,15 +27,15 @@ impl Counter {
     }
 }
 
-/// What a region has and did: `Region::counts`.
+/// The contents and events of a region, counted: `Region::counts`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
     /// Objects that there are.
     pub objects: u64,
-    /// Of these, objects whose bytes are in memory.
+    /// Objects among these whose bytes are in memory.
     pub resident: u64,
-    /// Of these, objects that memoryd may take: saved, and not written since.
+    /// Objects among these that memoryd may take: saved, and not written since.
     pub reclaimable: u64,
     /// The bytes of the resident ones.
     pub resident_bytes: u64,

@@ -1,4 +1,4 @@
-//! What may go wrong: an enum for each operation, each variant with what to do about it.
+//! Errors: an enum for each operation, each variant with what to do about it.
 
 use std::io;
 

@@ -35,7 +35,7 @@ pub struct Candidate {
     word: Word,
 }
 
-/// What was taken.
+/// The memory that was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reclaimed {
     /// Bytes of pages.
@@ -47,7 +47,7 @@ pub struct Reclaimed {
     pub holes: u64,
 }
 
-/// What the table says.
+/// The contents of a table, as it says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     pub objects: u64,

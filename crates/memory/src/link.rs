@@ -33,7 +33,7 @@ pub enum Link {
     Refused { reason: String },
 }
 
-/// What the thread and the region share.
+/// The state that the thread and the region share.
 #[derive(Debug, Default)]
 pub struct LinkState {
     pub link: Mutex<Link>,
@@ -42,7 +42,7 @@ pub struct LinkState {
     stream: Mutex<Option<UnixStream>>,
 }
 
-/// What the thread needs.
+/// The thread of the link.
 #[derive(Debug)]
 pub struct Linking {
     pub shared: Arc<Shared>,

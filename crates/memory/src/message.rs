@@ -1,4 +1,4 @@
-//! What programs and people say to memoryd, and what it answers: a JSON object a line, over a Unix socket.
+//! The messages of programs and people to memoryd, and its answers: a JSON object a line, over a Unix socket.
 //!
 //! Invariant: a message is at most 4 KiB long with its end of line; what is longer, or is none, ends the connection.
 //! The descriptors of region and table come with the line of `Hello`.
@@ -46,7 +46,7 @@ pub enum FromDaemon {
     Welcome { version: u32 },
     /// No, and why.
     Refused { reason: String },
-    /// What `Reclaim` took.
+    /// The memory that `Reclaim` took.
     Reclaimed { bytes: u64, objects: u64, given_back: u64, holes: u64, microseconds: u64 },
     /// One program of the list.
     Program(ProgramStatus),

@@ -1,4 +1,4 @@
-//! Which pages of a region are free, and which must rest before they are used again.
+//! The pages of a region that are free, and those that must rest before they are used again.
 //!
 //! Invariant: a place that a claim was on is not used again before its daemon is done with the batch or gone, and no guard is left on it.
 //! Source: issue "Memory that swaps objects"; docs/protocols/memory.md, "Taking a claim over".

@@ -17,7 +17,7 @@ use crate::shared::Shared;
 pub struct Pool {
     pub(crate) shared: Arc<Shared>,
     line: u32,
-    /// Which hazard slots of the line are in use, a bit each.
+    /// A bit for each hazard slot of the line that is in use.
     pub(crate) taken: Cell<u8>,
 }
 

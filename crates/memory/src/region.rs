@@ -118,7 +118,7 @@ impl Options {
         self
     }
 
-    /// What the region takes of the address space: an eighth more than its objects, so that an object can be moved.
+    /// The length of the region in the address space: an eighth more than its objects, so that an object can be moved.
     fn data_bytes(&self) -> u64 {
         let spare = (self.bytes_max / 8).max(2 * EXTENT_BYTES);
         (self.bytes_max + spare).next_multiple_of(EXTENT_BYTES)
@@ -269,7 +269,7 @@ impl Region {
         counts
     }
 
-    /// What memoryd gets: the memory files of the region and of its table.
+    /// The files that memoryd gets: the memory files of the region and of its table.
     #[must_use]
     pub fn files(&self) -> (BorrowedFd<'_>, BorrowedFd<'_>) {
         (self.shared.data.file(), self.table.as_fd())

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is free between 0 and a size.
+/// The free units between 0 and a size.
 #[derive(Debug, Default)]
 pub struct Runs {
     /// The length by the start.

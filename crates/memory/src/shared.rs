@@ -1,4 +1,4 @@
-//! What a region, its pools, its slots and its threads share.
+//! The state that a region, its pools, its slots and its threads share.
 //!
 //! Invariant: no lock is held while anybody waits for the daemon.
 
@@ -41,7 +41,7 @@ struct Free {
     lines_used: u32,
 }
 
-/// What is known of the daemon.
+/// The daemon as far as the program knows it.
 #[derive(Debug, Default)]
 pub struct DaemonState {
     /// The number of the connection that there is, counted from 1.
@@ -51,7 +51,7 @@ pub struct DaemonState {
     pub ended: u64,
 }
 
-/// What the saving thread is to do.
+/// The order to the saving thread.
 #[derive(Debug, Default)]
 pub struct SaverState {
     pub wish: Mutex<Wish>,

@@ -85,7 +85,7 @@ impl Swap {
     }
 }
 
-/// What a failed write means.
+/// The error that a failed write means.
 pub(crate) fn error_of(error: io::Error) -> SaveError {
     match rustix::io::Errno::from_io_error(&error) {
         Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => SaveError::SwapFull,

@@ -18,9 +18,9 @@ pub struct Ask {
 pub enum AskError {
     /// There is no daemon.
     NoDaemon(io::Error),
-    /// It did not answer as it should.
+    /// The daemon did not answer as it should.
     Broken(io::Error),
-    /// It said no, and why.
+    /// The daemon said no, and why.
     Refused(String),
 }
 

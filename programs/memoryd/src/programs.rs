@@ -33,7 +33,7 @@ pub struct Program {
     name: String,
     foreign: Foreign,
     turn: Mutex<()>,
-    /// What a person said of it.
+    /// The side that a person put it on.
     said: AtomicU8,
     reclaimed_bytes: AtomicU64,
 }

@@ -15,9 +15,9 @@ pub use machine::{Broken, Lock, Thread, World};
 
 use machine::Step;
 
-/// What must never be.
+/// Properties of every state.
 pub const NEVER: [&str; 2] = ["a guard lends the object's bytes", "nothing else is punched"];
-/// What the search must meet, or it has searched too little.
+/// Sights that the search must meet, or it has searched too little.
 pub const SIGHTS: [&str; 5] = [
     "a claim is given back",
     "memory is taken",
@@ -26,7 +26,7 @@ pub const SIGHTS: [&str; 5] = [
     "an old place is used again",
 ];
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub states: usize,

@@ -64,7 +64,7 @@ pub struct Entry {
     /// Where the object is in the region.
     pub offset: AtomicU64,
     pub bytes: AtomicU64,
-    /// Where it is in the swap file; [`NOT_IN_SWAP`] if it is not there.
+    /// Where the object is in the swap file; [`NOT_IN_SWAP`] if it is not there.
     pub swap_at: AtomicU64,
     /// CRC-32C of what was saved.
     pub crc: AtomicU32,

@@ -8,7 +8,7 @@ use crate::{Pool, Region, Slot};
 const OBJECTS: usize = 64;
 const STEPS: u64 = 20_000;
 
-/// What an object holds after so many writes: every word is the same, so that a torn copy shows.
+/// The bytes of an object after so many writes: every word is the same, so that a torn copy shows.
 fn content(object: usize, version: u64) -> u64 {
     ((object as u64) << 32) | version
 }

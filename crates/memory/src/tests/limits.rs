@@ -1,4 +1,4 @@
-//! What happens at each limit of docs/limits.md.
+//! Tests of each limit of docs/limits.md.
 
 use super::lock::region;
 use crate::limits::{ENTRIES_MAX, GUARDS_MAX, OBJECT_BYTES_MAX, POOLS_MAX, REGION_BYTES_MAX};

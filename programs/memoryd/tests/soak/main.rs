@@ -41,7 +41,7 @@ fn seed(otherwise: u64) -> u64 {
     std::env::var("IOLITE_SOAK_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(otherwise)
 }
 
-/// What the thread that reclaims and the one that makes faults share.
+/// The state that the thread that reclaims and the one that makes faults share.
 struct Stage {
     socket: PathBuf,
     program: AtomicU32,

@@ -11,7 +11,7 @@ use rand_core::{Rng, SeedableRng};
 const OBJECTS: usize = 200;
 const THREADS: u64 = 2;
 
-/// What a program did.
+/// The work of a program, counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum {
     pub reads: u64,

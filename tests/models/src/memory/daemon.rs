@@ -41,7 +41,7 @@ impl Daemon {
 }
 
 impl Lock {
-    /// What the word would become. Broken: as if what is dirty were saved.
+    /// The word that a claim would make. Broken: as if what is dirty were saved.
     fn claim(&self, word: Word) -> Option<Word> {
         if self.broken == Some(Broken::ClaimDirty) && word.is_dirty() {
             return word.saving().and_then(Word::saved).and_then(|word| word.claimed(1));

@@ -55,7 +55,7 @@ pub enum Store {
     Offset(u8),
 }
 
-/// What a hazard slot says.
+/// The values of a hazard slot.
 pub const NOBODY: u8 = 0;
 pub const READS: u8 = 1;
 pub const WRITES: u8 = 2;
@@ -85,9 +85,9 @@ pub struct World {
     pub offset: u8,
     pub places: [u8; PLACES],
     pub uses: [Use; PLACES],
-    /// What the swap file holds.
+    /// The bytes in the swap file.
     pub saved: u8,
-    /// What the program wrote last.
+    /// The bytes that the program wrote last.
     pub latest: u8,
     pub slots: [u8; 2],
     pub buffers: [Vec<Store>; 2],
@@ -170,7 +170,7 @@ impl World {
         is_same
     }
 
-    /// What a thread sees in a place: its own stores first.
+    /// The bytes that a thread sees in a place: its own stores first.
     pub fn sees(&self, thread: Thread, place: u8) -> u8 {
         let own = self.buffers[thread].iter().rev().find_map(|store| match store {
             Store::Bytes(at, bytes) if *at == place => Some(*bytes),
