@@ -188,10 +188,10 @@ impl Shared {
         let stripe = self.stripe(index);
         let word = free(entry);
         let place = Place::at(entry.offset.load(Ordering::Relaxed), bytes);
-        if let Some(record) = take_record(entry, bytes) {
-            if let Some(swap) = &self.swap {
-                swap.free_record(&record);
-            }
+        if let Some(record) = take_record(entry, bytes)
+            && let Some(swap) = &self.swap
+        {
+            swap.free_record(&record);
         }
         drop(stripe);
         if word.is_claimed() {

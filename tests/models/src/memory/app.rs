@@ -54,6 +54,14 @@ impl World {
         self.apps[thread].at == At::Idle && self.buffers[thread].is_empty()
     }
 
+    /// Whether a write guard of the thread has ended, and its bytes are in the thread's store buffer. Bytes that the thread restores
+    /// have no slot's store behind them.
+    fn has_unseen_write(&self, thread: Thread) -> bool {
+        let buffer = &self.buffers[thread];
+        let bytes = buffer.iter().position(|store| matches!(store, Store::Bytes(..)));
+        bytes.is_some_and(|at| buffer[at..].iter().any(|store| matches!(store, Store::Slot(_))))
+    }
+
     fn go(&mut self, thread: Thread, at: At) -> bool {
         self.apps[thread].at = at;
         true
@@ -76,7 +84,8 @@ impl Lock {
         }
         let other = 1 - thread;
         // The borrow checker: a writer is alone, and whoever comes after it has its stores.
-        if world.is_at_rest(other) || world.apps[other].op == Op::Read {
+        let may_share = world.apps[other].op == Op::Read && !world.has_unseen_write(other);
+        if world.is_at_rest(other) || may_share {
             steps.push(Step::Begin(thread, Op::Read));
         }
         if thread == 0 && self.writes && world.is_at_rest(other) {
