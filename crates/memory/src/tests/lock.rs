@@ -137,12 +137,12 @@ fn a_write_during_a_save_is_not_lost() {
 /// How far a daemon comes before it is stopped or dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stopped {
-    AfterClaiming,
-    AfterLooking,
-    AfterPunching,
+    Claimed,
+    Looked,
+    Punched,
 }
 
-const STAGES: [Stopped; 3] = [Stopped::AfterClaiming, Stopped::AfterLooking, Stopped::AfterPunching];
+const STAGES: [Stopped; 3] = [Stopped::Claimed, Stopped::Looked, Stopped::Punched];
 
 #[test]
 fn a_stopped_daemon_takes_nothing_that_the_program_uses_meanwhile() {
@@ -154,10 +154,10 @@ fn a_stopped_daemon_takes_nothing_that_the_program_uses_meanwhile() {
         connect(&region);
         let daemon = daemon_of(&region);
         let mut batch = daemon.claim(&daemon.candidates());
-        if stage != Stopped::AfterClaiming {
+        if stage != Stopped::Claimed {
             batch.give_back_what_is_used();
         }
-        if stage == Stopped::AfterPunching {
+        if stage == Stopped::Punched {
             batch.punch().expect("holes can be made");
         }
         // The daemon is stopped now. The program reads, writes, drops, and puts something else.
@@ -166,10 +166,10 @@ fn a_stopped_daemon_takes_nothing_that_the_program_uses_meanwhile() {
         drop(slots.pop());
         let fresh = put(&pool, 100, PAGE);
         // It goes on.
-        if stage == Stopped::AfterClaiming {
+        if stage == Stopped::Claimed {
             batch.give_back_what_is_used();
         }
-        if stage != Stopped::AfterPunching {
+        if stage != Stopped::Punched {
             batch.punch().expect("holes can be made");
         }
         assert_eq!(batch.end().objects, 3, "{stage:?}: two were moved, one dropped");
@@ -247,10 +247,10 @@ fn the_claims_of_a_dead_daemon_are_settled_and_the_next_one_takes_up() {
         let daemon = daemon_of(&region);
         let guard = pool.read(&slots[3]).expect("it is in memory");
         let mut batch = daemon.claim(&daemon.candidates());
-        if stage != Stopped::AfterClaiming {
+        if stage != Stopped::Claimed {
             batch.give_back_what_is_used();
         }
-        if stage == Stopped::AfterPunching {
+        if stage == Stopped::Punched {
             batch.punch().expect("holes can be made");
         }
         drop(batch);
