@@ -16,9 +16,11 @@ use super::swap_device::SwapDevice;
 use super::{floor, pageout};
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+/// Takes so many bytes from a program of the run.
+type Arm = fn(&Run, u64) -> anyhow::Result<Taken>;
 
 /// Every arm, in the order in which they run.
-const ARMS: [(&str, fn(&Run, u64) -> anyhow::Result<Taken>); 6] = [
+const ARMS: [(&str, Arm); 6] = [
     ("one fallocate", one_hole),
     ("memoryd", by_daemon),
     ("memoryd, huge pages", by_daemon_with_huge_pages),
