@@ -22,6 +22,7 @@ mod game;
 mod hocuspocus;
 mod latency;
 mod measure;
+mod memory;
 mod metrics;
 mod part;
 mod parts;
