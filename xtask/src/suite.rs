@@ -152,9 +152,10 @@ fn run_part(root: &Path, part: &Part, is_shown: bool) -> Result<Ended> {
 /// What it printed, and whether it succeeded.
 fn run_command(root: &Path, command: &[&str], is_shown: bool) -> Result<(String, bool)> {
     let (program, arguments) = command.split_first().expect("every part names its program");
-    let child =
-        Command::new(program).args(arguments).current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-    let mut child = match child {
+    let mut command = Command::new(program);
+    executables::without_own_variables(&mut command);
+    command.args(arguments).current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             println!("cannot start {program}: {error}");

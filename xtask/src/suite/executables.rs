@@ -39,16 +39,22 @@ impl Executable {
     }
 }
 
+/// Takes the variables of the package xtask, which `cargo xtask` sets, from a command. Build scripts that look at them would run again otherwise, and all
+/// that rests on them would be compiled again.
+pub fn without_own_variables(command: &mut Command) {
+    let is_own = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    let own = std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_str().is_some_and(is_own));
+    own.for_each(|name| {
+        command.env_remove(name);
+    });
+}
+
 /// The executables, or nothing if something does not compile; cargo says what.
 pub fn build(root: &Path) -> Result<Option<Vec<Executable>>> {
     // Browsers and simulations run meanwhile. They wait for answers, and the compiler takes what they leave.
     let mut cargo = Command::new("nice");
     cargo.args(["-n", "5", "cargo", "test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
-    // `cargo xtask` has variables of the package xtask, and build scripts that look at them would run again, and all that rests on them.
-    let of_xtask = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_xtask)).for_each(|(name, _)| {
-        cargo.env_remove(name);
-    });
+    without_own_variables(&mut cargo);
     let cargo = cargo.current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut cargo = cargo.context("cannot start cargo")?;
     let messages = BufReader::new(cargo.stdout.take().expect("its output was asked for"));
