@@ -55,7 +55,8 @@ pub fn run(executable: &Executable, limits: Limits, logs: &Path) -> Result<Ended
         Err(error) => Some(format!("it cannot be started: {error}")),
     };
     let took = began.elapsed();
-    let left = end_those_left(&mark)?;
+    // After a failure there is nothing to wait for, and what was started may still print without end.
+    let left = end_those_left(&mark, if stopped.is_none() { GONE_WITHIN } else { Duration::ZERO })?;
     let printed = read_to(&path, limits.output_bytes)?;
     let tally = Counting::CargoTests.sum(&printed, true);
     let wrong = stopped
@@ -95,17 +96,25 @@ fn wait(child: &mut Child, limits: Limits, began: Instant, log: &Path) -> Result
 }
 
 /// Ends the processes that have the mark, and returns how many did not end by themselves.
-fn end_those_left(mark: &str) -> Result<usize> {
-    let began = Instant::now();
-    let mut left = marked(mark);
-    while !left.is_empty() && began.elapsed() < GONE_WITHIN {
-        thread::sleep(LOOK_EVERY);
-        left = marked(mark);
-    }
+fn end_those_left(mark: &str, grace: Duration) -> Result<usize> {
+    let left = wait_until_gone(mark, grace);
     if !left.is_empty() {
         Command::new("kill").arg("-KILL").args(&left).stderr(Stdio::null()).status().context("cannot start kill")?;
+        wait_until_gone(mark, GONE_WITHIN);
     }
     Ok(left.len())
+}
+
+/// Waits for the end of the processes that have the mark, and returns those that are still there at the limit.
+fn wait_until_gone(mark: &str, within: Duration) -> Vec<String> {
+    let began = Instant::now();
+    loop {
+        let left = marked(mark);
+        if left.is_empty() || began.elapsed() >= within {
+            return left;
+        }
+        thread::sleep(LOOK_EVERY);
+    }
 }
 
 /// The numbers of processes with the mark in their environment. Where the system does not show environments, none is found.
@@ -155,6 +164,16 @@ mod tests {
         ended
     }
 
+    /// A command that runs for long, and that no other run of the tests has.
+    fn own_sleep(number: u32) -> String {
+        format!("sleep {number}0{}", std::process::id() + 1_000_000)
+    }
+
+    fn is_running(command: &str) -> bool {
+        let found = Command::new("pgrep").args(["-f", command]).status();
+        found.expect("there is a pgrep command").success()
+    }
+
     fn one_failure(name: &str, script: &str, limits: Limits, words: &str) {
         let ended = run_script(name, script, limits);
         assert_eq!(ended.tally.failed, 1, "{:?}", ended.printed);
@@ -195,9 +214,9 @@ mod tests {
     #[test]
     fn one_that_hangs_is_ended_with_all_that_it_started() {
         let limits = Limits { time: Duration::from_millis(300), ..LIMITS };
-        one_failure("hang", "sleep 987654 & wait", limits, "still ran");
-        let sleeping = Command::new("pgrep").args(["-f", "sleep 987654"]).output().expect("there is a pgrep command");
-        assert_eq!(String::from_utf8_lossy(&sleeping.stdout), "");
+        let sleep = own_sleep(1);
+        one_failure("hang", &format!("{sleep} & wait"), limits, "still ran");
+        assert!(!is_running(&sleep));
     }
 
     #[test]
@@ -207,9 +226,9 @@ mod tests {
 
     #[test]
     fn one_that_leaves_a_process_behind_is_a_failure_and_the_process_is_ended() {
-        one_failure("child", &format!("setsid sleep 876543 & {GOOD}"), LIMITS, "left 1 processes");
-        let sleeping = Command::new("pgrep").args(["-f", "sleep 876543"]).output().expect("there is a pgrep command");
-        assert_eq!(String::from_utf8_lossy(&sleeping.stdout), "");
+        let sleep = own_sleep(2);
+        one_failure("child", &format!("setsid {sleep} & {GOOD}"), LIMITS, "left 1 processes");
+        assert!(!is_running(&sleep));
     }
 
     #[test]
