@@ -12,7 +12,12 @@ use iolite_replication::Broken;
 const LONG: Duration = Duration::from_secs(600);
 
 fn assert_found(plan: Plan, expected: &str) {
-    let walked = walk(&plan, 1, 20_000, LONG);
+    assert_found_from(1, plan, expected);
+}
+
+/// Walks from a seed, for a world in which walks from seed 1 take long to get there.
+fn assert_found_from(seed: u64, plan: Plan, expected: &str) {
+    let walked = walk(&plan, seed, 20_000, LONG);
     println!("{:?}: {walked}", plan.broken);
     let (found, _) = walked.violation.expect("it is found");
     assert_eq!(found, expected);
@@ -76,7 +81,9 @@ fn rows_that_come_in_unseen_are_not_strict() {
 
 #[test]
 fn without_the_barrier_something_commits_below_what_the_feed_has_passed() {
-    assert_found(
+    // Walks from seed 5 are there after 66, walks from seed 1 after some 3,000.
+    assert_found_from(
+        5,
         broken(Broken::PublishPastResolved, closing_apart()),
         "nothing commits at or below a resolved timestamp outside of the feed",
     );

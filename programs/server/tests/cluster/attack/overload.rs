@@ -23,7 +23,7 @@ const SESSIONS: u64 = 8;
 /// Ten times what a session may have open.
 const SUBMITS: u64 = 2560;
 /// Of a gateway that says nothing more of them.
-const PROPOSALS: u64 = 10_000;
+const PROPOSALS: u64 = 3_000;
 /// Below what replicas follow.
 const CLOCK_AHEAD: Duration = Duration::from_secs(5);
 /// Of a gateway that is allowed so many, and so has fewer connections.
