@@ -13,6 +13,7 @@ mod interests;
 mod live_queries;
 mod live_ranges;
 mod narrowing;
+mod past;
 mod portions;
 mod queries;
 mod room;
@@ -26,6 +27,7 @@ use held::HeldRows;
 pub use interests::{Demand, Interests, TooManyInterests};
 pub(crate) use interests::{Need, with_spare};
 pub(crate) use narrowing::Needs;
+pub(crate) use past::Past;
 pub(crate) use portions::{SUBSCRIBE_PART, fitting_one, portions};
 pub(crate) use queries::Answer;
 pub(crate) use room::Room;
@@ -38,20 +40,23 @@ pub struct Cache {
     at: Timestamp,
     rows: HeldRows,
     pub(crate) interests: Interests,
+    /// Rows as the delivered view shows them.
+    pub(crate) past: Past,
 }
 
 impl Cache {
     /// What was held when the client last ran. The interests count as live, as of `at`, until a gateway says otherwise. Returns also the rows of which less
     /// is held now.
     pub fn restored(at: Timestamp, rows: BTreeMap<RowId, Row>, interests: Vec<Interest>) -> (Cache, BTreeSet<RowId>) {
-        let mut cache = Cache { at, rows: HeldRows::new(rows), interests: Interests::restored(interests) };
+        let mut cache =
+            Cache { at, rows: HeldRows::new(rows), interests: Interests::restored(interests), ..Cache::default() };
         let lost = cache.restore_answers();
         (cache, lost)
     }
 
     /// Nothing of what was held when the client last ran, with these interests.
     pub fn emptied(at: Timestamp, interests: Vec<Interest>) -> Cache {
-        Cache { at, rows: HeldRows::default(), interests: Interests::stored_in_vain(interests) }
+        Cache { at, rows: HeldRows::default(), interests: Interests::stored_in_vain(interests), ..Cache::default() }
     }
 
     /// The timestamp of everything that is held.
@@ -94,6 +99,7 @@ impl Cache {
                 continue;
             }
             let id = (write.cell.table, write.cell.row.clone());
+            self.note_past(&id);
             // A mismatch cannot come from a gateway that checks schemas; the cell then stays as it was.
             self.rows.apply(&id, write);
             touched.push(id);
@@ -108,6 +114,7 @@ impl Cache {
         let (mut touched, mut replaced) = (Vec::new(), Vec::new());
         for Snapshot { subscription, rows, reaches } in snapshots {
             let Some(interest) = self.interests.mark_live(subscription, reaches.as_deref()) else { continue };
+            self.past.note_loaded(interest.table());
             touched.extend(self.forget_content(subscription, &interest));
             replaced.push((interest, rows));
         }
@@ -130,6 +137,7 @@ impl Cache {
             let id = (snapshot.table, snapshot.key);
             match interest {
                 Interest::Range { table, range } if *table == id.0 && range.contains(&id.1) => {
+                    self.note_past(&id);
                     self.rows.put(id.clone(), snapshot.row);
                 }
                 Interest::Cell(cell) if (cell.table, &cell.row) == (id.0, &id.1) => self.put_cell(cell, &snapshot.row),
@@ -149,6 +157,7 @@ impl Cache {
         let held = |column| self.interests.live_holds(&Cell { table: id.0, row: id.1.clone(), column });
         let cells = row.cells().filter(|(column, _)| held(*column)).map(|(column, state)| (column, state.clone()));
         let row = Row::from_parts(row.exists() && held(ColumnId::ROW), cells);
+        self.note_past(&id);
         self.rows.put(id, row);
     }
 
@@ -204,11 +213,13 @@ impl Cache {
     pub(crate) fn clear(&mut self) -> Vec<RowId> {
         self.at = Timestamp::ZERO;
         self.interests.all_wanted_again();
-        self.rows.clear().collect()
+        let moved = self.past.end();
+        self.rows.clear().chain(moved).collect()
     }
 
     fn put_cell(&mut self, cell: &Cell, source: &Row) {
         let id = (cell.table, cell.row.clone());
+        self.note_past(&id);
         let before = self.rows.remove(&id).unwrap_or_default().into_cells();
         let own = source.cell(cell.column).map(|state| (cell.column, state.clone()));
         self.rows.put(id, Row::from_parts(source.exists(), before.chain(own)));
@@ -220,6 +231,7 @@ impl Cache {
             Interest::Range { table, range } => {
                 let keys: Vec<RowId> = self.range(*table, range).map(|(key, _)| (*table, key.clone())).collect();
                 for id in &keys {
+                    self.note_past(id);
                     self.rows.remove(id);
                 }
                 keys
@@ -264,17 +276,27 @@ impl Cache {
         let life = kept.contains(&ColumnId::ROW) || !kept.is_empty();
         self.keep_cells(id, exists, |column| kept.contains(&column));
         if !life {
+            self.note_past(id);
             self.rows.remove(id);
         }
     }
 
     fn keep_cells(&mut self, id: &RowId, exists: bool, keep: impl Fn(ColumnId) -> bool) {
+        self.note_past(id);
         let Some(row) = self.rows.remove(id) else { return };
         let kept = row.into_cells().filter(|(column, _)| keep(*column));
         self.rows.put(id.clone(), Row::from_parts(exists, kept));
     }
 
+    /// A row is about to change.
+    fn note_past(&mut self, id: &RowId) {
+        if self.past.is_kept() {
+            self.past.note(id, self.rows.get(id), self.interests.holds_row(id));
+        }
+    }
+
     pub(crate) fn validate(&self) {
+        self.past.validate();
         self.interests.validate();
         self.rows.validate();
         for ((table, key), row) in self.rows.rows() {

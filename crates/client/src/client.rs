@@ -8,6 +8,7 @@
 
 mod advance;
 mod declined;
+mod delivery;
 mod ending;
 mod mutations;
 mod narrowing;
@@ -41,6 +42,7 @@ use crate::tabs::Leader;
 use crate::text::{Authors, Documents};
 use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
+use delivery::Delivery;
 use ending::Ended;
 use resting::Rest;
 
@@ -56,6 +58,7 @@ pub struct Client {
     cache: Cache,
     /// The history that the cache is of.
     store: Option<StoreIncarnation>,
+    delivery: Delivery,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
     reactions: Reactions,
@@ -166,6 +169,7 @@ impl Client {
         let life = meta.map_or(0, |meta| meta.next_counter.0);
         let authors = Authors::of([fresh as u64, (fresh >> 64) as u64, config.seed, life]);
         let mut client = Client {
+            delivery: Delivery::opened(&config.schema, meta.is_some()),
             schema: config.schema,
             schema_hash,
             identity: meta.map_or(config.fresh_client, |meta| meta.client),
@@ -241,7 +245,13 @@ impl Client {
         if self.running.is_some() {
             return false;
         }
-        self.rebase() || self.react() || self.ask() || self.submit() || self.store_changes() || self.inform_tabs()
+        self.rebase()
+            || self.react()
+            || self.tell_applied()
+            || self.ask()
+            || self.submit()
+            || self.store_changes()
+            || self.inform_tabs()
     }
 
     fn note_connection(&mut self) {
@@ -306,6 +316,7 @@ impl Machine for Client {
     fn validate(&self) {
         self.cache.validate();
         self.queue.validate(&self.cache);
+        self.delivery.validate(&self.cache);
         self.leader.validate();
         self.validate_stored();
         assert!(self.counters.last <= self.counters.reserved, "a counter is used only when reserved");

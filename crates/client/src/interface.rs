@@ -72,6 +72,8 @@ pub enum Output {
     /// A mutation got on, or ended. `attempt` is the last one that was submitted, and of a confirmed one that which took effect: an earlier
     /// one, where its copy was late. Each submission is told at once, so before the closure may run again.
     Mutation { counter: Counter, attempt: Attempt, status: MutationStatus },
+    /// A mutation that was confirmed is delivered: everybody in the set of members who follows what it wrote has applied it.
+    Delivered(Counter),
     /// The connection is another one than before.
     Connection(Connection),
     /// A reactive transaction needs data that is not here, and there is no connection. It runs once there is.

@@ -1,6 +1,6 @@
 //! Views: the same data as of different stages of the pending mutations.
 //!
-//! Source: Hercules (Lebeck 2020), whose Submitted, Durable and Authoritative are optimistic, durable and confirmed here.
+//! Source: Hercules (Lebeck 2020), whose Submitted, Durable, Authoritative and Visible are optimistic, durable, confirmed and delivered here.
 
 mod answers;
 mod changed;
@@ -12,6 +12,7 @@ pub(crate) use changed::Changed;
 pub(crate) use digest::Answer;
 pub(crate) use overlay::Overlay;
 pub use reader::Reader;
+pub(crate) use reader::Unheld;
 
 /// Which pending mutations a reader sees on top of the confirmed state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -23,4 +24,7 @@ pub enum View {
     Durable,
     /// None.
     Confirmed,
+    /// None, and of the confirmed state only what was there before the first own change that not everybody has applied who follows it. Of tables that
+    /// say `delivered`.
+    Delivered,
 }

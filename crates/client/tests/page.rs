@@ -51,7 +51,7 @@ fn the_page_has_every_input_and_output() {
         names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox)
     );
     let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable,
-        ToTab, ReadOutbox, Adopted, ReactionFailed);
+        Delivered, ToTab, ReadOutbox, Adopted, ReactionFailed);
     assert_eq!(table("Output"), outputs);
 }
 
@@ -70,7 +70,7 @@ fn the_page_has_every_message_of_a_gateway_and_every_outcome() {
 #[test]
 fn the_page_has_every_end_view_and_connection() {
     assert_eq!(table("Status"), names!(MutationStatus: Pending, Confirmed, Rejected, Quarantined, Cancelled));
-    assert_eq!(table("View"), names!(View: Optimistic, Durable, Confirmed));
+    assert_eq!(table("View"), names!(View: Optimistic, Durable, Confirmed, Delivered));
     assert_eq!(table("Connection"), names!(Connection: Offline, Connecting, Online, Refused));
     for broken in names!(Broken: Nothing, RemoveAtReply, KeepTakenBack, ForgetConfirmed) {
         assert!(broken == "Nothing" || PAGE.contains(&format!("`{broken}`")));

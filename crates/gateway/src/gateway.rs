@@ -7,6 +7,7 @@ use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{ClientId, Counter, Timestamp, TransactionId};
 use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
+use crate::delivery::Delivery;
 use crate::following::index::{InterestIndex, Target};
 use crate::following::load::News;
 use crate::following::queries::Queries;
@@ -42,6 +43,7 @@ pub struct Gateway {
     pub(crate) index: InterestIndex,
     pub(crate) queries: Queries,
     pub(crate) feed: Feed,
+    pub(crate) delivery: Delivery,
     pub(crate) due: Due,
     pub(crate) timers: Timers,
     pub(crate) idle: Idle,
@@ -69,6 +71,7 @@ impl Gateway {
             index: InterestIndex::default(),
             queries: Queries::default(),
             feed: Feed::default(),
+            delivery: Delivery::default(),
             due: Due::default(),
             timers: Timers::default(),
             idle: Idle::default(),
@@ -120,6 +123,7 @@ impl Gateway {
                 own.spend_token(id);
                 own.on_acknowledge(id, through);
             }),
+            FromClient::Applied(to) => self.when_open(id, |own| own.on_applied(now, id, to)),
         }
     }
 
@@ -258,7 +262,7 @@ impl Machine for Gateway {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.timers.first().into_iter().chain(self.idle.next()).min()
+        self.timers.first().into_iter().chain(self.idle.next()).chain(self.delivery.deadline()).min()
     }
 
     fn on_deadline(&mut self, now: Now) {
@@ -266,6 +270,7 @@ impl Machine for Gateway {
             self.on_timer(now, id);
         }
         self.on_idle(now);
+        self.on_delivery_due(now);
     }
 
     fn validate(&self) {

@@ -10,6 +10,7 @@
 //! - memory per session is bounded by the constants of [`limits`];
 //! - whatever one client sends, the others do not notice.
 
+mod delivery;
 mod following;
 mod gateway;
 mod interface;

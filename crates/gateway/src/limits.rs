@@ -83,6 +83,9 @@ pub const SUBMITS_OPEN_BYTES_MAX: usize = wire::SUBMITS_OPEN_BYTES.most;
 /// Outcomes of its client's mutations that are read for a session at one time. Those behind them are told when they are submitted again.
 pub const OWN_OUTCOMES_MAX: usize = 1024;
 
+/// How long a client may owe that it has applied a commit. Then others wait for it no longer.
+pub const DELIVERED_WITHIN: Duration = Duration::from_secs(2);
+
 /// From when the store is given a mutation until its session is told that the outcome is not known, and to ask again, here or elsewhere.
 pub const OUTCOME_WITHIN: Duration = Duration::from_secs(10);
 

@@ -3,6 +3,7 @@
 mod bad_input;
 mod batches;
 mod client_view;
+mod delivery;
 mod fake_store;
 mod frames;
 mod giving_up;

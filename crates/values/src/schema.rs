@@ -35,6 +35,8 @@ pub struct Table {
     pub offline: Offline,
     /// Rows of a live table exist without being inserted (the papers' `rmap`): a bare data type under a key.
     pub live: bool,
+    /// The gateway tells a client when everybody who follows its changes here has applied them: the delivered view.
+    pub delivered: bool,
     /// The columns of the primary key, in order. Their values are in the row key, not in cells.
     pub key: Vec<String>,
     pub columns: BTreeMap<String, Column>,
@@ -162,6 +164,11 @@ impl Schema {
         tables.map(isolation).max().map_or(Level::Strict, Isolation::level)
     }
 
+    /// Whether the table is there, and its changes are followed until everybody has applied them.
+    pub fn is_delivered(&self, table: TableId) -> bool {
+        self.table_by_id(table).is_some_and(|table| table.delivered)
+    }
+
     pub fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
         self.tables.iter().map(|(name, table)| (name.as_str(), table))
     }
@@ -180,6 +187,7 @@ impl Table {
             isolation: Isolation::StrictSerializable,
             offline: Offline::Queue,
             live: false,
+            delivered: false,
             key,
             columns,
             indexes: BTreeMap::new(),
@@ -219,6 +227,13 @@ impl Table {
     #[must_use]
     pub fn isolated(mut self, isolation: Isolation) -> Table {
         self.isolation = isolation;
+        self
+    }
+
+    /// The same table, of whose changes it is told when everybody who follows them has applied them, or not.
+    #[must_use]
+    pub fn followed(mut self, delivered: bool) -> Table {
+        self.delivered = delivered;
         self
     }
 

@@ -26,6 +26,7 @@ fn from_client(message: &FromClient) -> &'static str {
         FromClient::Submit(_) => "Submit",
         FromClient::Acknowledge(_) => "Acknowledge",
         FromClient::Ping(_) => "Ping",
+        FromClient::Applied(_) => "Applied",
     }
 }
 

@@ -100,6 +100,7 @@ fn typical_messages_are_small() {
         ("further increment that read the cell", up(last(&[submit(1000, true), submit(1001, true)])), 23),
         ("acknowledge alone", up(last(&[FromClient::Acknowledge(Counter(1000))])), 9),
         ("ping", up(last(&[FromClient::Ping(9)])), 8),
+        ("applied, again", up(last(&[FromClient::Applied(time(1000)), FromClient::Applied(time(1001))])), 10),
         ("first advance, cell named", down(last(&[advance(1000, true)])), 49),
         ("further advance with the outcome", down(last(&[advance(1000, true), advance(1001, true)])), 23),
         ("further advance of another reader", down(last(&[advance(1000, false), advance(1001, false)])), 12),

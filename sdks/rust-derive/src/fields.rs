@@ -11,6 +11,8 @@ pub struct TableInput {
     pub visibility: Visibility,
     pub name: String,
     pub life: Life,
+    /// Whether it has the delivered view.
+    pub delivered: bool,
     pub isolation: Isolation,
     pub columns: Vec<ColumnInput>,
     pub indexes: Vec<IndexInput>,
@@ -90,11 +92,14 @@ impl TableInput {
         let mut indexes: Vec<IndexInput> =
             columns.iter().filter(|column| column.has_index).map(IndexInput::of).collect();
         let (mut name, mut life) = (snake_case(&input.ident.to_string()), Life::Inserted);
-        let mut isolation = Isolation::StrictSerializable;
+        let (mut isolation, mut delivered) = (Isolation::StrictSerializable, false);
         for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("table")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("live") {
                     life = Life::Live;
+                    Ok(())
+                } else if meta.path.is_ident("delivered") {
+                    delivered = true;
                     Ok(())
                 } else if meta.path.is_ident("name") {
                     name = meta.value()?.parse::<LitStr>()?.value();
@@ -109,13 +114,13 @@ impl TableInput {
                     })
                 } else {
                     Err(meta.error(
-                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])` and `live`",
+                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])`, `live` and `delivered`",
                     ))
                 }
             })?;
         }
         let (ident, visibility) = (input.ident.clone(), input.vis.clone());
-        Ok(TableInput { ident, visibility, name, life, isolation, columns, indexes })
+        Ok(TableInput { ident, visibility, name, life, delivered, isolation, columns, indexes })
     }
 
     pub fn of(&self, place: Place) -> impl Iterator<Item = &ColumnInput> {
@@ -198,12 +203,12 @@ mod tests {
     #[test]
     fn a_struct_reads_as_a_table() {
         let input: DeriveInput = parse_quote! {
-            #[table(name = "entries", live, isolation = "snapshot", index(newest = [rank, id]))]
+            #[table(name = "entries", live, delivered, isolation = "snapshot", index(newest = [rank, id]))]
             struct LogEntry { #[key] id: Id, #[index] #[column(default = 3)] rank: i64, #[column(order = "strict")] lines: List<String> }
         };
         let table = TableInput::read(&input).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((table.name.as_str(), table.columns.len()), ("entries", 3));
-        assert!(table.life == Life::Live && table.of(Place::Key).count() == 1);
+        assert!(table.life == Life::Live && table.delivered && table.of(Place::Key).count() == 1);
         assert_eq!(table.isolation, Isolation::Snapshot);
         assert!(table.columns[1].default.is_some() && table.columns[2].order.is_some());
         let indexes: Vec<_> =

@@ -8,6 +8,7 @@ use crate::fields::{ColumnInput, IndexInput, Isolation, Life, Place, TableInput}
 pub fn implementation(table: &TableInput) -> TokenStream {
     let (ident, name) = (&table.ident, &table.name);
     let live = table.life == Life::Live;
+    let delivered = table.delivered;
     let isolation = match table.isolation {
         Isolation::StrictSerializable => quote! { StrictSerializable },
         Isolation::Snapshot => quote! { Snapshot },
@@ -24,6 +25,7 @@ pub fn implementation(table: &TableInput) -> TokenStream {
         impl ::iolite::table::Table for #ident {
             const NAME: &'static str = #name;
             const LIVE: bool = #live;
+            const DELIVERED: bool = #delivered;
             const ISOLATION: ::iolite::table::Isolation = ::iolite::table::Isolation::#isolation;
             type Key = (#(#key_types,)*);
             #declared

@@ -61,7 +61,7 @@ pub use iolite_values::{
     CellState, Counter, Id, KeyError, OperationError, Row, RowKey, Schema, SchemaError, Timestamp, Value, ValueError,
 };
 pub use key::IntoKey;
-pub use mutation::{MutationEnd, MutationHandle};
+pub use mutation::{DeliveryError, MutationEnd, MutationHandle};
 pub use mutators::Mutators;
 pub use options::{Options, Storage};
 pub use reaction::{Reaction, ReactionError};

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 pub struct MutationHandle {
     counter: Counter,
     status: watch::Receiver<MutationStatus>,
+    delivered: watch::Receiver<bool>,
 }
 
 /// How a mutation ended without effect, or why its end will not be known here.
@@ -37,9 +38,24 @@ pub enum MutationEnd {
     Closed,
 }
 
+/// The reason why it will not be known here that a mutation is delivered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// The mutation ended without effect, or its end will not be known.
+    #[error(transparent)]
+    Ended(#[from] MutationEnd),
+    /// Delivery is not followed: no table of the schema says `delivered`, or the client was closed or the server's history was lost first.
+    #[error("it is not followed until everybody has applied it: say `delivered` of a table, and keep the client open")]
+    NotFollowed,
+}
+
 impl MutationHandle {
-    pub(crate) fn new(counter: Counter, status: watch::Receiver<MutationStatus>) -> MutationHandle {
-        MutationHandle { counter, status }
+    pub(crate) fn new(
+        counter: Counter,
+        status: watch::Receiver<MutationStatus>,
+        delivered: watch::Receiver<bool>,
+    ) -> MutationHandle {
+        MutationHandle { counter, status, delivered }
     }
 
     /// Names the mutation, also after a restart.
@@ -84,6 +100,18 @@ impl MutationHandle {
             | MutationStatus::Quarantined { .. }
             | MutationStatus::Cancelled { .. } => unreachable!("it was waited for until it ended, with effect"),
         }
+    }
+
+    /// Waits until everybody who follows what it wrote has applied it, but for members who owe that for longer than 2 s. The delivered view contains it then.
+    ///
+    /// # Errors
+    /// [`DeliveryError`].
+    ///
+    /// Cancel safe: giving up the wait changes nothing.
+    pub async fn delivered(&self) -> Result<(), DeliveryError> {
+        self.confirmed().await?;
+        let mut delivered = self.delivered.clone();
+        delivered.wait_for(|delivered| *delivered).await.map(drop).map_err(|_| DeliveryError::NotFollowed)
     }
 
     async fn wait_for(&self, reached: impl FnMut(&MutationStatus) -> bool) -> Result<MutationStatus, MutationEnd> {

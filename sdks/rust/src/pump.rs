@@ -30,6 +30,8 @@ pub(crate) struct Inner {
     pub(crate) ended: Vec<Box<dyn Transactional>>,
     pub(crate) reactions: BTreeMap<ReactionId, Box<dyn Reactive>>,
     pub(crate) mutations: BTreeMap<Counter, watch::Sender<MutationStatus>>,
+    /// Mutations that somebody follows and that are not delivered yet, each with whether it is.
+    pub(crate) deliveries: BTreeMap<Counter, watch::Sender<bool>>,
     /// The last attempts of pending mutations.
     pub(crate) attempts: BTreeMap<Counter, Attempt>,
     pub(crate) attempts_total: u64,
@@ -68,6 +70,7 @@ impl Inner {
             ended: Vec::new(),
             reactions: BTreeMap::new(),
             mutations: BTreeMap::new(),
+            deliveries: BTreeMap::new(),
             attempts: BTreeMap::new(),
             attempts_total: 0,
             settled: Vec::new(),
@@ -101,6 +104,11 @@ impl Inner {
                 }
                 Output::Run(of) => self.run(of),
                 Output::Mutation { counter, attempt, status } => self.on_status(counter, attempt, status),
+                Output::Delivered(counter) => {
+                    if let Some(sender) = self.deliveries.remove(&counter) {
+                        sender.send_replace(true);
+                    }
+                }
                 Output::Connection(connection) => drop(self.connection.send_replace(connection)),
                 Output::Unavailable(id) => self.fail_reaction(id, ReactionError::Unavailable),
                 Output::ReactionFailed { reaction, message } => {
@@ -119,7 +127,8 @@ impl Inner {
 
     pub(crate) fn follow_from(&mut self, counter: Counter, status: MutationStatus) -> MutationHandle {
         let sender = self.mutations.entry(counter).or_insert_with(|| watch::Sender::new(status));
-        MutationHandle::new(counter, sender.subscribe())
+        let delivered = self.deliveries.entry(counter).or_insert_with(|| watch::Sender::new(false));
+        MutationHandle::new(counter, sender.subscribe(), delivered.subscribe())
     }
 
     fn run(&mut self, of: RunOf) {
@@ -177,6 +186,9 @@ impl Inner {
         }
         self.ended.extend(self.closures.remove(&counter));
         self.mutations.remove(&counter);
+        if !(matches!(status, MutationStatus::Confirmed { .. }) && self.core.follows_delivery()) {
+            self.deliveries.remove(&counter);
+        }
         self.attempts.remove(&counter);
         self.settled.retain(|listener| listener.send(Settled { counter, status: status.clone() }).is_ok());
     }

@@ -44,6 +44,7 @@ impl Cache {
 
     /// A row is this now, and that is all of it. It stays only if somebody has it whole; otherwise as far as it is held.
     pub(super) fn put_whole(&mut self, id: RowId, row: Row) {
+        self.note_past(&id);
         self.interests.live_queries.judge(&id, &row);
         self.rows.put(id.clone(), row);
         self.keep_held(&id);

@@ -8,6 +8,7 @@ use iolite_values::{CellState, ColumnId, ColumnType, OperationError, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection, RowSnapshot, Verdict};
 
 use super::Client;
+use super::delivery::AdvanceSummary;
 use crate::cache::RowId;
 use crate::interface::{Broken, MutationStatus};
 use crate::queue::{Decided, GivenUp};
@@ -92,6 +93,8 @@ impl Client {
         if !says_nothing(&advance) {
             self.note_use();
         }
+        let summary = AdvanceSummary::of(&advance);
+        let delivered = self.await_delivery(&advance);
         let foreseen = self.queue.foresee(&advance.outcomes, &self.cache);
         let mut rows = self.cache.apply(&advance.changes);
         rows.extend(self.cache.enter(advance.entered));
@@ -111,6 +114,7 @@ impl Client {
             self.queue.unsettle(others);
         }
         self.note_rows(rows);
+        self.note_delivery(&summary, delivered);
         advance.declined.into_iter().for_each(|declined| self.on_declined(declined));
         self.enter(now, Phase::Open);
     }
@@ -154,6 +158,8 @@ fn says_nothing(advance: &Advance) -> bool {
         && advance.outcomes.is_empty()
         && advance.declined.is_empty()
         && advance.entered.is_empty()
+        && advance.delivered.is_none()
+        && !advance.is_owed
 }
 
 /// Puts a part behind those before it. Rows of one subscription that are spread over parts are one snapshot.
@@ -163,6 +169,8 @@ fn joined(mut so_far: Advance, part: Advance) -> Advance {
     so_far.outcomes.extend(part.outcomes);
     so_far.declined.extend(part.declined);
     so_far.entered.extend(part.entered);
+    so_far.delivered = so_far.delivered.max(part.delivered);
+    so_far.is_owed |= part.is_owed;
     for snapshot in part.snapshots {
         match so_far.snapshots.last_mut() {
             Some(last) if last.subscription == snapshot.subscription => last.rows.extend(snapshot.rows),

@@ -54,6 +54,7 @@ impl Client {
             View::Optimistic => Some(self.queue.overlay()),
             View::Durable => Some(self.durable.as_ref().unwrap_or(self.queue.overlay())),
             View::Confirmed => None,
+            View::Delivered => return Reader::of_past(&self.cache, self.delivery.unheld(&self.cache)),
         };
         Reader::new(&self.cache, pending, None)
     }

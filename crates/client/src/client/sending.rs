@@ -79,6 +79,7 @@ impl Client {
             self.note_rows(rows);
             self.changed = Changed::Everything;
             self.queue.history_lost();
+            self.delivery.history_lost();
             self.restart_tabs();
             if self.store.is_some() {
                 self.disk.due = true;
@@ -268,6 +269,7 @@ impl Client {
         self.partial = None;
         self.acknowledgement.due = None;
         self.queue.session_lost();
+        self.delivery.session_lost();
         self.cache.interests.session_lost();
     }
 }

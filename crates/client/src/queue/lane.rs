@@ -150,6 +150,20 @@ impl Queue {
         }
     }
 
+    /// The mutations that an advance with these outcomes makes the confirmed state contain.
+    pub(crate) fn about_to_contain(&self, outcomes: &[Outcome], to: Timestamp) -> Vec<(Counter, Timestamp)> {
+        let mut own = self.contained(to);
+        for outcome in outcomes {
+            if let (Verdict::Committed(at), Some(entry)) = (&outcome.verdict, self.entries.get(&outcome.counter))
+                && *at <= to
+                && entry.may_be_committed()
+            {
+                own.push((outcome.counter, *at));
+            }
+        }
+        own
+    }
+
     /// The mutations that the confirmed state contains: perhaps behind one that has ended as well, whose end an earlier life of the app did not get to store.
     pub(crate) fn contained(&self, at: Timestamp) -> Vec<(Counter, Timestamp)> {
         let committed = self.entries.values().filter_map(|entry| match entry.stage {

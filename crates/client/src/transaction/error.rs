@@ -20,6 +20,10 @@ pub enum RunError {
     IndexMissing { index: u32, length: usize },
     #[error("a reactive transaction only reads: write in a mutation")]
     ReadOnly,
+    #[error(
+        "table {table:?} does not say `delivered`, so nobody follows who has applied its changes: say it in the schema, or read another view"
+    )]
+    NotDelivered { table: String },
     #[error("a transaction has at most {limit} {what}: split it, or read a narrower range")]
     TooLarge { what: &'static str, limit: usize },
     #[error("{what} has at most {limit} bytes: use a shorter one")]

@@ -39,6 +39,7 @@ impl Transaction<'_> {
         limit: Option<usize>,
     ) -> Result<Vec<(RowKey, Row)>, RunError> {
         self.schema.check_read(&Read::Query(Arc::new(query.clone())))?;
+        self.check_view(query.table)?;
         let limit = limit.unwrap_or(usize::MAX);
         if limit == 0 {
             return Ok(Vec::new());

@@ -8,7 +8,7 @@ use iolite_values::{Cell, CellState, Element, KeyRange, Operation, Read, Row, Ro
 use iolite_wire::limits;
 
 use super::{Missed, Run, RunError, Transaction};
-use crate::view::Reader;
+use crate::view::{Reader, View};
 
 impl Transaction<'_> {
     /// A row with all its columns; `None` if there is none.
@@ -164,10 +164,19 @@ impl Transaction<'_> {
     /// goes on has all of it fetched at once.
     pub(super) fn note_held(&mut self, read: &Read) -> Result<(), RunError> {
         self.schema.check_read(read)?;
+        self.check_view(read.interest().table())?;
         if !self.knows(read) {
             self.run.note_missed(Missed { interest: read.interest(), first: None })?;
         }
         self.run.check_going()
+    }
+
+    pub(super) fn check_view(&self, table: TableId) -> Result<(), RunError> {
+        if self.run.view == View::Delivered && !self.schema.is_delivered(table) {
+            let table = self.schema.table_name(table).unwrap_or("?").to_owned();
+            return Err(RunError::NotDelivered { table });
+        }
+        Ok(())
     }
 
     /// Whether the answer is known here.

@@ -27,6 +27,9 @@ impl<'a> Reader<'a> {
         if self.holds(&Interest::Query(std::sync::Arc::new(query.clone()))) {
             return Some(query.clone());
         }
+        if self.cannot_tell_of(query.table) {
+            return None;
+        }
         self.cache.interests.part_of(query, direction)
     }
 

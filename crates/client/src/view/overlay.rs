@@ -89,6 +89,24 @@ impl Overlay {
         }
     }
 
+    /// A row is this here, whatever lies below.
+    pub(crate) fn put(&mut self, id: RowId, row: Row, is_whole: bool) {
+        if is_whole {
+            self.made.insert(id.clone(), 1);
+        }
+        self.rows.insert(id, row);
+    }
+
+    /// Takes a row out, so that the one below shows again.
+    pub(crate) fn take(&mut self, id: &RowId) -> Option<Row> {
+        self.made.remove(id);
+        self.rows.remove(id)
+    }
+
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&RowId, &Row)> {
+        self.rows.iter()
+    }
+
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.made.clear();

@@ -5,7 +5,7 @@
 use iolite_values::{Cell, CellState, Digest, Direction, Interest, KeyRange, Read, Row, RowKey, TableId};
 
 use super::{Answer, Changed, Overlay};
-use crate::cache::{Cache, Demand};
+use crate::cache::{Cache, Demand, Past};
 use crate::transaction::{Missed, Stopped};
 
 /// Looks at the data through a stack of layers.
@@ -14,11 +14,36 @@ pub struct Reader<'a> {
     pub(super) cache: &'a Cache,
     pending: Option<&'a Overlay>,
     own: Option<&'a Overlay>,
+    unheld: Unheld<'a>,
+}
+
+/// Tables for which a view cannot answer, though the cache holds them.
+#[derive(Clone, Copy)]
+pub(crate) enum Unheld<'a> {
+    Nothing,
+    /// More of them was loaded than was held as of the view.
+    Loaded(&'a Past),
+    Everything,
+}
+
+impl Unheld<'_> {
+    fn has(self, table: TableId) -> bool {
+        match self {
+            Unheld::Nothing => false,
+            Unheld::Loaded(past) => !past.tells_of(table),
+            Unheld::Everything => true,
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(cache: &'a Cache, pending: Option<&'a Overlay>, own: Option<&'a Overlay>) -> Reader<'a> {
-        Reader { cache, pending, own }
+        Reader { cache, pending, own, unheld: Unheld::Nothing }
+    }
+
+    /// The state that a layer makes of the cache, but for tables that it cannot tell of.
+    pub(crate) fn of_past(cache: &'a Cache, unheld: Unheld<'a>) -> Reader<'a> {
+        Reader { unheld, ..Reader::new(cache, Some(cache.past.layer()), None) }
     }
 
     /// The same, under the writes of a transaction.
@@ -28,7 +53,12 @@ impl<'a> Reader<'a> {
 
     /// Whether the cache can answer for all of this interest.
     pub fn holds(&self, interest: &Interest) -> bool {
-        self.cache.interests.holds(interest)
+        !self.unheld.has(interest.table()) && self.cache.interests.holds(interest)
+    }
+
+    /// Whether the view has no answer about a table, whatever is held.
+    pub(super) fn cannot_tell_of(&self, table: TableId) -> bool {
+        self.unheld.has(table)
     }
 
     /// Whether the answer rests on one row that a pending mutation created or deleted, so that all of it is known though nothing of it need be held.
@@ -38,13 +68,14 @@ impl<'a> Reader<'a> {
 
     /// Whether all of this interest can be answered for: by what is held, or by the pending mutation that makes the row.
     pub(crate) fn knows(&self, interest: &Interest) -> bool {
-        self.holds(interest) || self.is_made_below(interest)
+        self.holds(interest) || !self.unheld.has(interest.table()) && self.is_made_below(interest)
     }
 
     /// Whether all that a run missed is known, or at least not on its way any more: then the run asks for what it still misses.
     pub(crate) fn has_come(&self, stopped: &Stopped) -> bool {
         let has_come = |Missed { interest, first: _ }: &Missed| {
-            self.knows(interest) || !self.cache.interests.is_on_its_way(interest)
+            let table = interest.table();
+            self.knows(interest) || !self.unheld.has(table) && !self.cache.interests.is_on_its_way(interest)
         };
         stopped.missed.iter().all(has_come)
     }
@@ -113,6 +144,9 @@ impl<'a> Reader<'a> {
     /// Whether `demand` would be told if the answer changed: by what is held for it, or by the pending mutation that makes the row.
     pub(crate) fn tells_of(&self, demand: Demand, read: &Read) -> bool {
         let interest = read.interest();
+        if self.unheld.has(interest.table()) {
+            return false;
+        }
         self.cache.interests.holds_for(demand, &interest) || self.is_made_below(&interest)
     }
 

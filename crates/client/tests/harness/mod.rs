@@ -83,6 +83,22 @@ impl Harness {
         harness
     }
 
+    /// A client of an app with another schema.
+    pub fn with_schema(schema: &str) -> Harness {
+        Harness::on_with_schema(BTreeMap::new(), schema)
+    }
+
+    /// The same on storage that was there before.
+    pub fn on_with_schema(storage: BTreeMap<Vec<u8>, Vec<u8>>, schema: &str) -> Harness {
+        let mut harness = Harness::new();
+        let schema = Arc::new(Schema::from_json(schema).expect("a good schema"));
+        let entries: Vec<_> = storage.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        harness.client =
+            Client::open(Config { schema, ..config("ann") }, entries, harness.now).expect("its own storage");
+        harness.storage = storage;
+        harness
+    }
+
     /// A client that knows so many gateways.
     pub fn among(gateways: u16) -> Harness {
         let mut harness = Harness::new();

@@ -67,6 +67,10 @@ pub struct Open {
     pub acknowledged: Counter,
     pub batch: Batch,
     pub untold: Untold,
+    /// Whether its client may have commits that were made before the session.
+    pub has_past: bool,
+    /// Whether the next advance tells up to where its client's commits are delivered.
+    pub delivered_due: bool,
 }
 
 /// Whether changes are told as they come.
@@ -146,6 +150,8 @@ impl Open {
             acknowledged: Counter::default(),
             batch: Batch::new(guest.hello.batch),
             untold: Untold::default(),
+            has_past: held_from.is_some() || guest.hello.acknowledged > Counter::default(),
+            delivered_due: false,
         }
     }
 

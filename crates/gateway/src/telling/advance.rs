@@ -29,9 +29,12 @@ impl Gateway {
         let to = to.max(open.seen);
         open.seen = to;
         let outcomes = open.take_outcomes(to);
+        let (client, delivered_due) = (open.client, std::mem::take(&mut open.delivered_due));
         let News { changes, snapshots, declined, entered } = news;
         let changes = open.batch.take(now.instant, changes);
-        let whole = Advance { to, more: false, changes, snapshots, outcomes, declined, entered };
+        let delivered = delivered_due.then(|| self.delivery.delivered(client, to));
+        let is_owed = self.delivery.is_awaited(client, to);
+        let whole = Advance { to, more: false, changes, snapshots, outcomes, declined, entered, delivered, is_owed };
         for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
         }
@@ -79,6 +82,7 @@ fn parts(whole: Advance, part_bytes: usize) -> Vec<Advance> {
         cutter.make_room(size::declined(&declined));
         cutter.part.declined.push(declined);
     }
+    (cutter.part.delivered, cutter.part.is_owed) = (whole.delivered, whole.is_owed);
     cutter.done.push(cutter.part);
     cutter.done
 }

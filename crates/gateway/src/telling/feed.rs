@@ -275,6 +275,7 @@ impl Gateway {
         for (id, after) in &surprised {
             self.await_own_outcomes(*id, *after);
         }
+        self.note_owed(now, &segment.commits, &turnover);
         let touched = self.route(&segment.commits, turnover);
         self.watch_schemas(&segment.commits);
         self.home.set_position(segment.to);

@@ -26,7 +26,7 @@ pub struct Touched {
 
 /// What a change is to a session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Concern {
+pub(crate) enum Concern {
     /// It is told.
     Live,
     /// It is kept, to be told with the answer of a load or to be folded into what that reads.
@@ -76,7 +76,11 @@ impl Gateway {
     }
 
     /// What a change is to the sessions that have an interest in it: the same once, however many interests include it.
-    fn concerned(&self, write: &Write, answered: Option<&BTreeSet<Target>>) -> BTreeSet<(SessionId, Concern)> {
+    pub(crate) fn concerned(
+        &self,
+        write: &Write,
+        answered: Option<&BTreeSet<Target>>,
+    ) -> BTreeSet<(SessionId, Concern)> {
         let mut concerned = BTreeSet::new();
         self.index.matches(&write.cell, |target| {
             let concern = match self.subscription(target).standing {

@@ -56,7 +56,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
     }
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}
-        FromClient::Submit(_) | FromClient::Acknowledge(_) | FromClient::Ping(_) => {}
+        FromClient::Submit(_) | FromClient::Acknowledge(_) | FromClient::Ping(_) | FromClient::Applied(_) => {}
     }
 }
 
@@ -85,7 +85,7 @@ fn page_and_code_agree() {
         &ready,
     ];
     assert_eq!(names("Input"), variants(&inputs));
-    let messages: [&dyn Debug; 7] = [
+    let messages: [&dyn Debug; 8] = [
         &FromClient::Hello(hello(1)),
         &FromClient::Schema(String::new()),
         &subscribe(false, vec![]),
@@ -93,6 +93,7 @@ fn page_and_code_agree() {
         &FromClient::Submit(blind(1, vec![])),
         &FromClient::Acknowledge(Counter(1)),
         &FromClient::Ping(1),
+        &FromClient::Applied(Timestamp::ZERO),
     ];
     assert_eq!(names("Message"), variants(&messages));
     lists_are_whole(&open, Flow::Live, Standing::Live, &ready, &FromClient::Ping(1));
@@ -154,6 +155,7 @@ fn values() -> Vec<(&'static str, String)> {
         ROW_BYTES_MAX,
         LOAD_BUFFER_BYTES,
         LOAD_BUFFER_BYTES_MAX,
+        DELIVERED_WITHIN,
         SUBMITS_OPEN_MAX,
         OWN_OUTCOMES_MAX,
         SUBMITS_OPEN_BYTES_MAX,

@@ -71,6 +71,7 @@ fn reason(error: &RunError) -> String {
         RunError::Stopped
         | RunError::ColumnMissing { .. }
         | RunError::ReadOnly
+        | RunError::NotDelivered { .. }
         | RunError::TooLarge { .. }
         | RunError::TooLong { .. }
         | RunError::NoEdit(_)

@@ -116,6 +116,7 @@ fn with_pending(history: &History, mut expected: Model, sighting: &Sighting) -> 
         View::Optimistic => !pending.is_hidden,
         View::Durable => pending.durable && !pending.is_hidden,
         View::Confirmed => false,
+        View::Delivered => unreachable!("no watcher of the simulation looks at it"),
     });
     for pending in visible {
         let Some(called) = history.calls.get(&(sighting.client, pending.counter)) else { continue };

@@ -230,7 +230,7 @@ impl ClientNode {
                 Output::Mutation { counter, status, .. } => {
                     self.note_status(counter, status, moment, history, occasions);
                 }
-                Output::Connection(_) | Output::Unavailable(_) => {}
+                Output::Connection(_) | Output::Unavailable(_) | Output::Delivered(_) => {}
                 Output::ToTab(tab, message) => {
                     let leader = LeaderThen { life: self.life, store: self.store };
                     leaving.push(Leaving::ToTab(tab, leader, message));

@@ -276,7 +276,8 @@ fn note_request(message: &FromClient, occasions: &mut Counts<Occasion>) {
         | FromClient::Schema(_)
         | FromClient::Submit(_)
         | FromClient::Acknowledge(_)
-        | FromClient::Ping(_) => {}
+        | FromClient::Ping(_)
+        | FromClient::Applied(_) => {}
     }
 }
 

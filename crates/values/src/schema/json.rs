@@ -21,6 +21,8 @@ struct TableJson {
     columns: BTreeMap<String, ColumnJson>,
     #[serde(default = "strong")]
     consistency: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    delivered: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     indexes: BTreeMap<String, Vec<String>>,
     #[serde(default = "strict_serializable")]
@@ -105,7 +107,7 @@ impl TableJson {
             Ok((column_name, read))
         });
         let mut table = Table::new(name, self.key, columns.collect::<Result<_, _>>()?)?;
-        (table.consistency, table.isolation) = (consistency, isolation);
+        (table.consistency, table.isolation, table.delivered) = (consistency, isolation, self.delivered);
         table.offline = match self.offline.as_str() {
             "queue" => Offline::Queue,
             "refuse" => Offline::Refuse,
@@ -140,6 +142,7 @@ impl TableJson {
         TableJson {
             columns: table.columns.iter().map(|(name, column)| (name.clone(), ColumnJson::write(column))).collect(),
             consistency: table.consistency.name().into(),
+            delivered: table.delivered,
             indexes: table.indexes.clone(),
             isolation: table.isolation.name().into(),
             key: table.key.clone(),

@@ -14,8 +14,9 @@ impl Schema {
                 tables.insert(name.clone(), table.clone());
                 continue;
             };
-            let policy = (known.consistency, known.isolation, known.offline, known.live);
-            if known.key != table.key || policy != (table.consistency, table.isolation, table.offline, table.live) {
+            let policy =
+                |table: &Table| (table.consistency, table.isolation, table.offline, table.live, table.delivered);
+            if known.key != table.key || policy(known) != policy(table) {
                 let problem = "its key or policy is not that of the server's schema, and cannot be changed by adding";
                 return Err(SchemaError::new(name, "", problem));
             }

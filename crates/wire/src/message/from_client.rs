@@ -23,6 +23,8 @@ pub enum FromClient {
     Acknowledge(Counter),
     /// Asks for a `Pong` with the same number, to learn whether the link is alive.
     Ping(u32),
+    /// Every advance up to this timestamp is applied: the pending mutations and the reactions have run on it. Said of advances that are owed.
+    Applied(Timestamp),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,6 +43,11 @@ pub struct Advance {
     pub declined: Vec<Declined>,
     /// Rows that became answers of queries, whole, as of `to`; they come after `changes`. Those that are answers no more are told by what was changed in them.
     pub entered: Vec<RowSnapshot>,
+    /// Own commits at or below this are delivered: everybody who follows what they wrote has applied it, but for who owed that for too long. `None`:
+    /// there is no news of it.
+    pub delivered: Option<Timestamp>,
+    /// The client is to say [`super::FromClient::Applied`] once it has applied this: others wait for that.
+    pub is_owed: bool,
 }
 
 /// An interest that is not subscribed to, although it was asked for.

@@ -4,7 +4,7 @@ use iolite_values::{Counter, Row, RowKey, TableId};
 
 use crate::DecodeError;
 use crate::encoding::{Reader, Writer, required, row_key};
-use crate::generated::proto::{self, outcome::Verdict as Field};
+use crate::generated::proto::{self, advance::Delivered, outcome::Verdict as Field};
 use crate::limits::REASON;
 use crate::message::{
     Advance, Declination, Declined, Outcome, Rejection, RowSnapshot, Snapshot, SubscriptionId, Verdict,
@@ -23,6 +23,11 @@ pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
         outcomes: advance.outcomes.iter().map(|outcome| write_outcome(outcome, writer)).collect(),
         declined: advance.declined.iter().map(|declined| write_declined(declined, writer)).collect(),
         entered: write_rows(&advance.entered, writer),
+        delivered: advance.delivered.map(|at| {
+            let at = writer.timestamp(at);
+            at.full.map_or(Delivered::DeliveredNear(at.near), Delivered::DeliveredFull)
+        }),
+        is_owed: advance.is_owed,
     }
 }
 
@@ -36,7 +41,13 @@ pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advan
     let declined = advance.declined.into_iter().map(|declined| read_declined(declined, reader));
     let declined = declined.collect::<Result<_, _>>()?;
     let entered = read_rows(advance.entered, reader)?;
-    Ok(Advance { to, more: advance.more, changes, snapshots, outcomes, declined, entered })
+    let delivered = advance.delivered.map(|delivered| match delivered {
+        Delivered::DeliveredNear(near) => reader.timestamp(near, None),
+        Delivered::DeliveredFull(full) => reader.timestamp(0, Some(full)),
+    });
+    let delivered = delivered.transpose()?;
+    let (more, is_owed) = (advance.more, advance.is_owed);
+    Ok(Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed })
 }
 
 pub(crate) fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {

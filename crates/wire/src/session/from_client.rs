@@ -25,6 +25,10 @@ pub(super) fn write(message: &FromClient, writer: &mut Writer) -> proto::FromCli
         FromClient::Submit(submit) => Message::Submit(write_submit(submit, writer)),
         FromClient::Acknowledge(counter) => Message::Acknowledge(counter.0),
         FromClient::Ping(number) => Message::Ping(*number),
+        FromClient::Applied(at) => {
+            let at = writer.timestamp(*at);
+            Message::Member(proto::FromMember { applied_near: at.near, applied: at.full })
+        }
     };
     proto::FromClientFrame { message: Some(message) }
 }
@@ -41,6 +45,7 @@ pub(super) fn read(frame: proto::FromClientFrame, reader: &mut Reader) -> Result
         Message::Submit(submit) => FromClient::Submit(read_submit(submit, reader)?),
         Message::Acknowledge(counter) => FromClient::Acknowledge(Counter(counter)),
         Message::Ping(number) => FromClient::Ping(number),
+        Message::Member(member) => FromClient::Applied(reader.timestamp(member.applied_near, member.applied)?),
     })
 }
 

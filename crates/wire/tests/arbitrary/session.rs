@@ -73,6 +73,7 @@ pub fn from_client() -> BoxedStrategy<FromClient> {
         5 => submit().prop_map(FromClient::Submit),
         1 => counter().prop_map(FromClient::Acknowledge),
         1 => any::<u32>().prop_map(FromClient::Ping),
+        1 => timestamp().prop_map(FromClient::Applied),
     ]
     .boxed()
 }
@@ -111,14 +112,9 @@ fn advance() -> impl Strategy<Value = Advance> {
     let parts =
         (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3), vec(declined(), 0..3));
     let entered = vec(row_snapshot(), 0..3);
-    (parts, entered).prop_map(|((to, more, changes, snapshots, outcomes, declined), entered)| Advance {
-        to,
-        more,
-        changes,
-        snapshots,
-        outcomes,
-        declined,
-        entered,
+    (parts, entered, option::of(timestamp())).prop_map(|(parts, entered, delivered)| {
+        let (to, more, changes, snapshots, outcomes, declined) = parts;
+        Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed: more }
     })
 }
 

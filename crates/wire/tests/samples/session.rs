@@ -127,6 +127,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("subscription", "a new interest in a cell", {
             from_client(vec![subscribe(false, vec![(1, Interest::Cell(cell("chair")))])])
         }),
+        ("from_member", "changes that are applied", from_client(vec![FromClient::Applied(time(7))])),
         ("unsubscribe", "two subscriptions ended", from_client(vec![FromClient::Unsubscribe(ids)])),
         ("submit", "an increment, one more with a read, an abort", from_client(two_submits())),
         ("welcome", "a session resumed", from_gateway(vec![FromGateway::Welcome(welcome)])),

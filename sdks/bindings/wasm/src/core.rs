@@ -106,6 +106,7 @@ impl Core {
             "optimistic" => View::Optimistic,
             "durable" => View::Durable,
             "confirmed" => View::Confirmed,
+            "delivered" => View::Delivered,
             other => return Err(Failure::of_transaction(format!("there is no view {other:?}")).into()),
         };
         Ok(self.role.register(view).0 as f64)

@@ -45,6 +45,7 @@ impl From<RunError> for Failure {
             | RunError::ColumnMissing { .. }
             | RunError::IndexMissing { .. }
             | RunError::ReadOnly
+            | RunError::NotDelivered { .. }
             | RunError::TooLarge { .. }
             | RunError::TooLong { .. }
             | RunError::NoEdit(_)

@@ -46,6 +46,8 @@ pub enum OutputKind {
     /// The ticket; how far the call is: `["called"]`, `["stored"]`, `["queued", counter, status]`, `["ended", counter, status]`, or
     /// `["confirmed-earlier"]`.
     Call,
+    /// The counter of a mutation that was confirmed.
+    Delivered,
 }
 
 #[wasm_bindgen]
@@ -72,6 +74,7 @@ impl Core {
             Output::Unavailable(reaction) => unavailable(reaction),
             Output::ReactionFailed { reaction, message } => failed(reaction, &message),
             Output::ToTab(tab, message) => array(OutputKind::ToTab, [JsValue::from_f64(tab.0 as f64), bytes(&message)]),
+            Output::Delivered(counter) => array(OutputKind::Delivered, [number(counter)]),
             Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
             Output::Adopted { ticket, counter } => {
                 array(OutputKind::Adopted, [ticket_to_js(Some(ticket)), number(counter)])

@@ -31,7 +31,7 @@ impl SchemaBuilder {
         let columns: BTreeMap<String, Column> =
             T::columns().into_iter().map(|(name, definition)| (name.to_owned(), definition.column)).collect();
         let table = iolite_values::Table::new(T::NAME, key, columns);
-        let table = table.map(|table| table.isolated(T::ISOLATION));
+        let table = table.map(|table| table.isolated(T::ISOLATION).followed(T::DELIVERED));
         let indexed = |table: iolite_values::Table| {
             T::indexes().into_iter().try_fold(table, |table, (index, columns)| {
                 table.indexed(T::NAME, index, columns.into_iter().map(str::to_owned).collect())

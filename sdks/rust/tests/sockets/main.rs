@@ -4,6 +4,7 @@ mod anomalies;
 mod batches;
 mod checkpoints;
 mod data_types;
+mod delivered;
 mod exchange;
 mod live;
 mod memory;

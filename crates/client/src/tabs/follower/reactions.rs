@@ -11,7 +11,7 @@ use super::{Follower, FollowerOutput};
 use crate::cache::{Demand, RowId};
 use crate::reactive::{Finished, ReactionId};
 use crate::transaction::{Closed, Random, Run, RunOf, Transaction};
-use crate::view::{Reader, View};
+use crate::view::{Reader, Unheld, View};
 
 impl Follower {
     /// As [`crate::Client::register`].
@@ -58,6 +58,8 @@ impl Follower {
             View::Optimistic => Some(self.mirror.optimistic()),
             View::Durable => Some(self.mirror.durable()),
             View::Confirmed => None,
+            // A tab that follows is not told yet how far its leader's commits are delivered.
+            View::Delivered => return Reader::of_past(&self.cache, Unheld::Everything),
         };
         Reader::new(&self.cache, pending, None)
     }

@@ -183,6 +183,7 @@ export abstract class CoreHost {
         return this.#runReaction(output.reaction);
       case OutputKind.Unavailable:
       case OutputKind.Mutation:
+      case OutputKind.Delivered:
       case OutputKind.Call:
       case OutputKind.Connection:
       case OutputKind.ReactionFailed:

@@ -1,12 +1,12 @@
 /** One call of a mutator. */
 
-import { MutationError } from "../errors.js";
+import { IoliteError, MutationError } from "../errors.js";
 import type { Notifier } from "./notifier.js";
 import type { MutationHandle, MutationId, MutationStatus, SettledStatus, Stop } from "./types.js";
 import { Watched } from "./watched.js";
 
 interface Waiting {
-  readonly stage: "durable" | "confirmed";
+  readonly stage: "durable" | "confirmed" | "delivered";
   resolve(): void;
   reject(error: Error): void;
 }
@@ -22,8 +22,12 @@ export class Handle implements MutationHandle {
   /** Why nobody will hear of it any more. */
   #givenUp: Error | undefined;
 
-  constructor(id: MutationId, notifier: Notifier, cancel: () => boolean) {
+  /** Why nobody is followed until it is delivered. */
+  #unfollowed: string | undefined;
+
+  constructor(id: MutationId, notifier: Notifier, cancel: () => boolean, unfollowed: string | undefined) {
     this.id = id;
+    this.#unfollowed = unfollowed;
     this.#cancel = cancel;
     this.#watched = new Watched(notifier, () => this.#status);
   }
@@ -32,7 +36,7 @@ export class Handle implements MutationHandle {
     return this.#status;
   }
 
-  until(stage: "durable" | "confirmed"): Promise<void> {
+  until(stage: "durable" | "confirmed" | "delivered"): Promise<void> {
     const promise = new Promise<void>((resolve, reject) => {
       this.#waiting.push({ stage, resolve, reject });
     });
@@ -65,6 +69,17 @@ export class Handle implements MutationHandle {
     this.#settle();
   }
 
+  /** Everybody who follows it has applied it. */
+  delivered(): void {
+    this.become({ state: "confirmed", delivered: true }, undefined);
+  }
+
+  /** Ends the wait for delivery: nobody will hear of it. */
+  unfollow(reason: string): void {
+    this.#unfollowed = reason;
+    this.#settle();
+  }
+
   /** Nobody will hear of it any more. What is durable is sent by the next client of this device. */
   giveUp(error: Error): void {
     this.#givenUp = error;
@@ -76,7 +91,13 @@ export class Handle implements MutationHandle {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const each of waiting) {
-      if (status.state === "confirmed" || (status.state === "pending" && status.durable && each.stage === "durable")) {
+      if (status.state === "confirmed" && each.stage === "delivered" && status.delivered === undefined) {
+        if (this.#unfollowed !== undefined) {
+          each.reject(new IoliteError("transaction", this.#unfollowed));
+        } else {
+          this.#waiting.push(each);
+        }
+      } else if (status.state === "confirmed" || (status.state === "pending" && status.durable && each.stage === "durable")) {
         each.resolve();
       } else if (status.state !== "pending") {
         each.reject(errorOf(status, this.#error));

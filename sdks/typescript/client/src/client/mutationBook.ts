@@ -50,8 +50,14 @@ const NOTHING: Listings = {
 export interface BookOptions {
   readonly notifier: Notifier;
   readonly development: boolean;
+  /** Whether a table says `.delivered()`. */
+  readonly follows: boolean;
   settled(mutation: SettledMutation): void;
 }
+
+const NOTHING_FOLLOWED = "no table of the schema says .delivered(), so nobody is followed: say it of a table that the mutation writes";
+const TAB_FOLLOWS = "a tab that follows another one does not hear when a mutation is delivered: call it in the tab that leads";
+const LEAD_CHANGED = "another tab leads now, so it will not be heard when the mutation is delivered";
 
 export class MutationBook {
   readonly #options: BookOptions;
@@ -61,6 +67,8 @@ export class MutationBook {
   /** By this tab. What the tab that leads lists of it still, because it did not hear of it, is not shown, and dismissed again. */
   readonly #dismissed = new Set<MutationId>();
   #refusedCount = 0;
+  /** By counter, the calls of this tab that took effect and are not delivered yet. */
+  readonly #undelivered = new Map<number, Handle>();
 
   constructor(options: BookOptions) {
     this.#options = options;
@@ -70,6 +78,7 @@ export class MutationBook {
   attach(core: Listings): void {
     this.#core = core;
     this.#byCounter.clear();
+    this.#unfollow(LEAD_CHANGED);
     for (const [counter, ticket, name, args] of core.pending() as ListedPending[]) {
       this.#note(counter, [ticket, name, args]);
     }
@@ -83,12 +92,14 @@ export class MutationBook {
   /** A mutator was called in the tab that leads. */
   begin(counter: number, name: string, args: string, cancel: () => boolean): Handle {
     const known = this.#note(counter, [undefined, name, args]);
-    return (known.handle = new Handle(known.id, this.#options.notifier, cancel));
+    const unfollowed = this.#options.follows ? undefined : NOTHING_FOLLOWED;
+    return (known.handle = new Handle(known.id, this.#options.notifier, cancel, unfollowed));
   }
 
   /** A mutator was called in a tab that does not lead. */
   beginByTicket(call: OwnCall, name: string, args: string, cancel: () => boolean): Handle {
-    const handle = new Handle(call.ticket, this.#options.notifier, cancel);
+    const unfollowed = this.#options.follows ? TAB_FOLLOWS : NOTHING_FOLLOWED;
+    const handle = new Handle(call.ticket, this.#options.notifier, cancel, unfollowed);
     const known = { id: call.ticket, name, args, call, handle, transaction: undefined, error: undefined };
     this.#byTicket.set(call.ticket, known);
     return handle;
@@ -139,6 +150,12 @@ export class MutationBook {
     known.handle?.become({ ...status, durable }, known.error);
   }
 
+  /** Everybody who follows a mutation that took effect has applied it. */
+  delivered(counter: number): void {
+    this.#undelivered.get(counter)?.delivered();
+    this.#undelivered.delete(counter);
+  }
+
   /** A call that this tab made while it did not lead got on, or ended. */
   callBecame(ticket: string, status: CallStatus): void {
     const known = this.#byTicket.get(ticket);
@@ -169,6 +186,12 @@ export class MutationBook {
       known.transaction?.failed(error);
       known.transaction = undefined;
     }
+    this.#unfollow(error.message);
+  }
+
+  #unfollow(reason: string): void {
+    this.#undelivered.forEach((handle) => handle.unfollow(reason));
+    this.#undelivered.clear();
   }
 
   pending(): readonly PendingMutation[] {
@@ -252,6 +275,9 @@ export class MutationBook {
       tellDeveloper(known, status.reason);
     }
     known.handle?.become(status, error);
+    if (this.#options.follows && status.state === "confirmed" && counter !== undefined && known.call === undefined && known.handle !== undefined) {
+      this.#undelivered.set(counter, known.handle);
+    }
     settleTransaction(known, status, attempt);
     const settled = { id, name, args: args === undefined ? undefined : decodeArguments(args), status };
     this.#options.notifier.add(() => this.#options.settled(settled));

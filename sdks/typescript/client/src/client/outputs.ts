@@ -20,6 +20,7 @@ export type CallStatus =
 /** What the app may want to know. */
 export type News =
   | { readonly kind: OutputKind.Mutation; readonly counter: number; readonly status: MutationStatus; readonly attempt: number }
+  | { readonly kind: OutputKind.Delivered; readonly counter: number }
   | { readonly kind: OutputKind.Call; readonly ticket: string; readonly status: CallStatus }
   | {
       readonly kind: OutputKind.Connection;
@@ -73,6 +74,8 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
       return { kind, reaction: first };
     case OutputKind.Mutation:
       return { kind, counter: first, status: readStatus(second), attempt: third };
+    case OutputKind.Delivered:
+      return { kind, counter: first };
     case OutputKind.Call:
       return { kind, ticket: first, status: readCallStatus(second) };
     case OutputKind.Connection:

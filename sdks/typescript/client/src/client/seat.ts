@@ -62,7 +62,8 @@ export class Seat implements CoreHostEvents {
     }
     const settled = (mutation: SettledMutation): void =>
       this.settledCallbacks.forEach((callback) => callBack(callback, mutation));
-    this.book = new MutationBook({ notifier: this.notifier, development: options.development, settled });
+    const follows = Object.values(options.schema.tables).some((table) => table.policy.delivered);
+    this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled });
     this.pending = new Watched(this.notifier, () => this.book.pending());
     this.refused = new Watched(this.notifier, () => this.book.refused());
     void chosen.storage.lost.then((reason) => this.#fail(new IoliteError("storage", reason)));
@@ -252,6 +253,9 @@ export class Seat implements CoreHostEvents {
       case OutputKind.Mutation:
         this.book.became(output.counter, output.status, output.attempt);
         this.#listsChanged();
+        break;
+      case OutputKind.Delivered:
+        this.book.delivered(output.counter);
         break;
       case OutputKind.Call:
         this.book.callBecame(output.ticket, output.status);

@@ -5,8 +5,11 @@ import type { ArgumentsOf, Mutators } from "../mutators.js";
 import type { Schema } from "../schema/schema.js";
 import type { ReadTransaction, WriteTransaction } from "../transaction/types.js";
 
-/** Which pending mutations are seen: all, those that are on this device's disk, or none. */
-export type View = "optimistic" | "durable" | "confirmed";
+/**
+ * Which pending mutations are seen: all, those that are on this device's disk, or none. `delivered` is the confirmed state before the first own change that
+ * not everybody who follows it has applied. It is there for tables that say `.delivered()`, in a tab that leads.
+ */
+export type View = "optimistic" | "durable" | "confirmed" | "delivered";
 
 /** Names a mutation, also after a restart. Do not look inside. */
 export type MutationId = string;
@@ -22,8 +25,8 @@ export type MutationStatus =
       /** Why it would be rejected if the confirmed data were as it looks now. Later data may change it. */
       readonly wouldReject: string | undefined;
     }
-  /** It took effect. */
-  | { readonly state: "confirmed" }
+  /** It took effect. `delivered`: and everybody who follows what it wrote has applied it. */
+  | { readonly state: "confirmed"; readonly delivered?: true }
   /** Its closure gave up with `Abort`, on confirmed data. */
   | { readonly state: "rejected"; readonly reason: string }
   /** It can never be accepted as it is. Its arguments are kept, see `refused`. */
@@ -43,9 +46,11 @@ export interface MutationHandle {
    * Resolves once the mutation is on this device's disk, or has taken effect; rejects with `MutationError` if it ends otherwise, and with
    * code `closed` if the client is closed before. It waits as long as that takes: for `confirmed`, and for data that the closure lacks, until
    * there is a connection.
+   * `delivered` resolves once everybody who follows what it wrote has applied it, but for who owes that for more than 2 s. It rejects with code `transaction` where
+   * nobody is followed: no table says `.delivered()`, or this tab does not lead.
    * A rejection that nobody handles is no error of the page: it is shown by `refused` too.
    */
-  until(stage: "durable" | "confirmed"): Promise<void>;
+  until(stage: "durable" | "confirmed" | "delivered"): Promise<void>;
   /**
    * Takes it back; false if it was sent already, or the client is closed. In a tab that follows, true says only that the tab that leads is asked to: the status
    * tells what came of it.

@@ -46,6 +46,7 @@ function tableJson(name: string, definition: AnyTable): unknown {
   return {
     columns: Object.fromEntries(sorted(columns).map(([column, each]) => [column, columnJson(name, column, each)])),
     consistency: "strong",
+    ...(definition.policy.delivered ? { delivered: true } : {}),
     ...indexesJson(definition),
     isolation: definition.policy.isolation,
     key,

@@ -41,9 +41,11 @@ export interface TablePolicy {
   readonly isolation: Isolation;
   /** What a mutation does while there is no connection. */
   readonly offline: "queue" | "refuse";
+  /** Whether a client is told when everybody who follows its changes has applied them: for the view `delivered`. */
+  readonly delivered: boolean;
 }
 
-const STRICT: TablePolicy = { isolation: "strict-serializable", offline: "queue" };
+const STRICT: TablePolicy = { isolation: "strict-serializable", offline: "queue", delivered: false };
 
 /** A table of rows that are inserted and deleted. Make one with `table()`. */
 export class Table<C extends Columns = Columns, K extends readonly string[] = readonly string[]> {
@@ -69,6 +71,11 @@ export class Table<C extends Columns = Columns, K extends readonly string[] = re
   /** Whether mutations wait for a connection in the durable queue (the default) or are refused without one. */
   offline(offline: "queue" | "refuse"): Table<C, K> {
     return new Table(this.columns, this.keyColumns, { ...this.policy, offline }, this.indexes);
+  }
+
+  /** Tells a client when everybody who follows its changes has applied them: for the view `delivered`, and `until("delivered")` of a mutation. */
+  delivered(): Table<C, K> {
+    return new Table(this.columns, this.keyColumns, { ...this.policy, delivered: true }, this.indexes);
   }
 
   /** A secondary index, by which queries find rows and put them in order: by the first of these columns, then by the next. */

@@ -1,0 +1,143 @@
+//! How far own commits are delivered, and what the gateway is told of those of others.
+//!
+//! Invariants: nothing is said to be applied before the pending mutations and the reactions have run on it; the delivered view shows the state before
+//! the first own commit that is not delivered, or nothing.
+//! Source: Hercules (Lebeck 2020, sections 3.4.4 and 3.4.5).
+
+use std::collections::BTreeMap;
+
+use iolite_values::{Counter, Schema, Timestamp};
+use iolite_wire::message::{Advance, FromClient};
+
+use super::Client;
+use crate::cache::Cache;
+use crate::interface::Output;
+use crate::view::Unheld;
+
+#[derive(Debug)]
+pub(super) struct Delivery {
+    /// Whether some table says `delivered`. Otherwise nothing of this is kept.
+    has_tables: bool,
+    /// Own commits that the confirmed state contains and that are not delivered, by their timestamps.
+    waiting: BTreeMap<Timestamp, Waiting>,
+    /// Commits of an earlier life of the app may not be delivered, and it is not known which.
+    is_unknown: bool,
+    /// Up to where advances are to be said to be applied.
+    applied_due: Option<Timestamp>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    counter: Counter,
+    /// The advance that brought it.
+    with: Timestamp,
+}
+
+impl Delivery {
+    /// The state of a client that is new, or of one whose storage was there before.
+    pub(super) fn opened(schema: &Schema, has_past: bool) -> Delivery {
+        let has_tables = schema.tables().any(|(_, table)| table.delivered);
+        Delivery { has_tables, waiting: BTreeMap::new(), is_unknown: has_past, applied_due: None }
+    }
+
+    pub(super) fn unheld<'a>(&self, cache: &'a Cache) -> Unheld<'a> {
+        if self.is_unknown { Unheld::Everything } else { Unheld::Loaded(&cache.past) }
+    }
+
+    pub(super) fn session_lost(&mut self) {
+        self.applied_due = None;
+    }
+
+    pub(super) fn history_lost(&mut self) {
+        (self.waiting, self.is_unknown) = (BTreeMap::new(), false);
+        self.session_lost();
+    }
+
+    pub(super) fn validate(&self, cache: &Cache) {
+        assert_eq!(self.waiting.is_empty(), !cache.past.is_kept(), "the past is kept while a commit is not delivered");
+    }
+}
+
+impl Client {
+    /// Whether some table of the schema says `delivered`, so that confirmed mutations are told as delivered later.
+    pub fn follows_delivery(&self) -> bool {
+        self.delivery.has_tables
+    }
+
+    /// Before an advance is applied: keeps what it changes, if own commits are not delivered then. Returns those that are.
+    pub(super) fn await_delivery(&mut self, advance: &Advance) -> Vec<Counter> {
+        let mut delivered = Vec::new();
+        if !self.delivery.has_tables {
+            return delivered;
+        }
+        for (counter, at) in self.queue.about_to_contain(&advance.outcomes, advance.to) {
+            let is_told = advance.delivered.is_some_and(|through| at <= through);
+            let writes = self.queue.entry(counter).map(|entry| entry.writes()).unwrap_or_default();
+            let is_followed = writes.iter().any(|write| self.schema.is_delivered(write.cell.table));
+            if !is_told && (is_followed || !self.delivery.waiting.is_empty()) {
+                self.delivery.waiting.insert(at, Waiting { counter, with: advance.to });
+            } else {
+                delivered.push(counter);
+            }
+        }
+        if !self.delivery.waiting.is_empty() {
+            self.cache.past.begin(advance.to);
+        }
+        delivered
+    }
+
+    /// After an advance is applied.
+    pub(super) fn note_delivery(&mut self, advance: &AdvanceSummary, delivered: Vec<Counter>) {
+        if !self.delivery.has_tables {
+            return;
+        }
+        self.outputs.extend(delivered.into_iter().map(Output::Delivered));
+        if advance.is_owed {
+            self.delivery.applied_due = Some(advance.to);
+        }
+        let Some(through) = advance.delivered else { return };
+        if through >= advance.to && std::mem::take(&mut self.delivery.is_unknown) {
+            self.compare_due = true;
+        }
+        self.move_delivered(through);
+    }
+
+    /// Own commits up to here are delivered.
+    fn move_delivered(&mut self, through: Timestamp) {
+        let mut rest = std::mem::take(&mut self.delivery.waiting);
+        while rest.first_key_value().is_some_and(|(at, _)| *at <= through) {
+            if let Some((_, Waiting { counter, .. })) = rest.pop_first() {
+                self.outputs.push_back(Output::Delivered(counter));
+            }
+        }
+        let moved = match rest.first_key_value() {
+            Some((_, first)) => self.cache.past.keep_from(first.with),
+            None => self.cache.past.end(),
+        };
+        self.delivery.waiting = rest;
+        if !moved.is_empty() {
+            self.changed.add(moved);
+            self.compare_due = true;
+        }
+    }
+
+    /// Says what is applied, once nothing is left to run on it.
+    pub(super) fn tell_applied(&mut self) -> bool {
+        let Some(to) = self.delivery.applied_due.take() else { return false };
+        self.send(FromClient::Applied(to));
+        true
+    }
+}
+
+/// The part of an advance that speaks of delivery, kept while the rest is applied.
+pub(super) struct AdvanceSummary {
+    to: Timestamp,
+    delivered: Option<Timestamp>,
+    is_owed: bool,
+}
+
+impl AdvanceSummary {
+    pub(super) fn of(advance: &Advance) -> AdvanceSummary {
+        AdvanceSummary { to: advance.to, delivered: advance.delivered, is_owed: advance.is_owed }
+    }
+}
