@@ -49,6 +49,8 @@ pub struct Gateway {
     pub(crate) idle: Idle,
     /// What a broken gateway told before its time, and to whom.
     pub(crate) published: BTreeMap<TransactionId, BTreeSet<SessionId>>,
+    #[cfg(test)]
+    pub(crate) rights_asked: Vec<crate::sessions::rights::Asked>,
     outputs: VecDeque<Output>,
 }
 
@@ -76,6 +78,8 @@ impl Gateway {
             timers: Timers::default(),
             idle: Idle::default(),
             published: BTreeMap::new(),
+            #[cfg(test)]
+            rights_asked: Vec::new(),
             outputs: VecDeque::new(),
         }
     }

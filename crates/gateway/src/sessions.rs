@@ -7,5 +7,6 @@ pub mod farewell;
 mod greeting;
 pub mod idle;
 mod pressure;
+pub mod rights;
 pub mod session;
 pub mod timers;

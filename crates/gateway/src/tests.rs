@@ -24,6 +24,7 @@ mod reading;
 mod real_store;
 mod real_world;
 mod resumption;
+mod rights;
 mod schemas;
 mod time;
 mod waiting_feed;

@@ -148,3 +148,59 @@ impl Machine for Front {
         self.coordinator.validate();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iolite_access::{Access, DevelopmentToken};
+    use iolite_catalog::SchemaPolicy;
+    use iolite_gateway::{Broken, Limits, Settings, Without};
+    use iolite_machine::WallTime;
+    use iolite_replication::node::Life;
+    use iolite_replication::{CoordinatorSettings, ShardMap};
+    use iolite_store::{ReadReply, Reply};
+    use iolite_values::{ClientId, CoordinatorId, Id, StoreIncarnation, Timestamp};
+
+    use super::*;
+
+    const NOW: Now = Now { instant: Instant::from_nanos(1), wall: WallTime::from_micros(1_700_000_000_000_000) };
+
+    fn front() -> Front {
+        let gateway = Gateway::new(Settings {
+            client: ClientId(Id::from_u128(1)),
+            access: Access::Development(DevelopmentToken::new("token")),
+            schemas: SchemaPolicy::Grow,
+            limits: Limits::default(),
+            broken: Broken::Nothing,
+            without: Without::Nothing,
+        });
+        let settings = CoordinatorSettings::new(CoordinatorId::default(), Life(1), ShardMap::alone());
+        Front::new(NOW, gateway, Coordinator::new(NOW, settings))
+    }
+
+    /// The store comes, the gateway asks it for the schemas, and a reply without rows comes to the request with this number.
+    fn is_ready_after_a_reply_to(number: u64, front: &mut Front) -> bool {
+        let at = Timestamp::ZERO;
+        front.on_event(Event::Ready { store: StoreIncarnation(Id::from_u128(2)), resolved: at });
+        front.settle();
+        assert!(!front.is_ready(), "it has not read the schemas");
+        let reply = Reply::ReadAt(Ok(ReadReply { at, rows: Vec::new(), is_cut: false }));
+        front.on_event(Event::Reply(RequestId(number), reply));
+        front.is_ready()
+    }
+
+    #[test]
+    fn a_reply_is_given_to_its_asker_under_the_id_that_the_asker_chose() {
+        let mut front = front();
+        // Another part has asked before, so that the coordinator's numbers are not the gateway's ids.
+        front.asking.begin(Asker::Gateway(RequestId(99)));
+        assert!(is_ready_after_a_reply_to(2, &mut front), "the gateway calls it 1");
+    }
+
+    #[test]
+    fn a_reply_that_nobody_waits_for_is_given_to_nobody() {
+        let mut front = front();
+        front.asking.begin(Asker::Gateway(RequestId(99)));
+        assert_eq!(front.asking.give_up(Asker::Gateway(RequestId(99))), Some(RequestId(1)));
+        assert!(!is_ready_after_a_reply_to(1, &mut front), "the gateway's own request of this id has another number");
+    }
+}

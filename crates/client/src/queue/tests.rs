@@ -234,3 +234,12 @@ fn outcomes_that_cannot_be_acknowledged_are_so_many_and_no_more() {
     bench.queue.remove(Counter(1));
     assert_eq!(bench.submit_all(), [Client::UNACKNOWLEDGED_MAX + 1]);
 }
+
+#[test]
+fn a_lane_is_in_the_order_of_calls_whenever_its_mutations_come_to_it() {
+    let mut lanes = Lanes::default();
+    for (lane, counter) in [(0, 1), (1, 4), (0, 3), (1, 2)] {
+        lanes.insert(LaneNumber(lane), Counter(counter));
+    }
+    assert_eq!(lanes.each().collect::<Vec<_>>(), [&[1, 3].map(Counter), &[2, 4].map(Counter)]);
+}

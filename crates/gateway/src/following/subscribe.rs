@@ -24,8 +24,9 @@ impl Gateway {
         if let Err(farewell) = check(open, &subscribe, self.catalog.schema()) {
             return self.end(id, &farewell);
         }
+        let identity = open.identity;
         for (_, interest) in &subscribe.interests {
-            let MayRead::Yes = open.identity.may_read(interest);
+            let MayRead::Yes = self.may_read(identity, interest);
         }
         let Some(open) = self.open_mut(id) else { return };
         let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();

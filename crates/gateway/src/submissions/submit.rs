@@ -163,10 +163,10 @@ impl Gateway {
         let Some(session) = self.clients.get(&client).copied() else { return };
         let Some((floor, identity)) = self.open(session).map(|open| (open.seen, open.identity)) else { return };
         let Some(waiting) = self.lanes.begin(client, lane, session) else { return };
-        let transaction = waiting.transaction.clone();
+        let (domain, transaction) = (waiting.domain, waiting.transaction.clone());
         let counter = transaction.id.counter;
-        let MayWrite::Yes = identity.may_write(&transaction);
-        let request = match waiting.domain {
+        let MayWrite::Yes = self.may_write(identity, &transaction);
+        let request = match domain {
             Domain::Strong => strong::commit(transaction, floor),
         };
         self.ask(Purpose::Submit { client, lane, counter }, request);
