@@ -91,6 +91,8 @@ pub struct Site<'a> {
     pub own: NodeId,
     pub kinds: &'a Kinds,
     pub disk_capacity: Bytes,
+    /// How many objects each one that is emulated stands for.
+    pub stands_for: f64,
 }
 
 impl Work {

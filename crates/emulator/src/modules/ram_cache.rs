@@ -26,8 +26,9 @@ pub(super) struct RamCache {
 }
 
 impl RamCache {
-    pub(super) fn build(section: &Section, _: &Site<'_>) -> Result<RamCache, Problem> {
-        let capacity = section.bytes_or("capacity", Bytes(1 << 30))?.0;
+    pub(super) fn build(section: &Section, site: &Site<'_>) -> Result<RamCache, Problem> {
+        // Of all objects a sample is emulated, so the sample gets its share of the cache.
+        let capacity = (section.bytes_or("capacity", Bytes(1 << 30))?.0 as f64 / site.stands_for) as u64;
         Ok(RamCache { capacity, bytes: 0, uses: 0, kept: BTreeMap::new(), by_use: BTreeMap::new() })
     }
 
