@@ -193,6 +193,10 @@ impl Told<'_> {
 
     /// When another design would be the cheapest.
     fn turns(&self, text: &mut String) -> Result<()> {
+        let has_next = self.rows.get(1).is_some_and(|row| row.searched.met.is_some());
+        if has_next && self.all_turns().is_empty() {
+            writeln!(text, "No price of one part alone would make {} the cheapest.", self.rows[1].candidate.design)?;
+        }
         for (row, next, turn) in self.all_turns() {
             let Row { candidate, .. } = row;
             writeln!(

@@ -91,7 +91,7 @@ fn a_design_of_ones_own_starts_from_a_copy_which_is_not_overwritten() {
 #[test]
 fn bad_words_are_told_with_what_there_is() {
     let wrong: [(&[&str], &str); 8] = [
-        (&["run", "swift"], "there is no design `swift`: name one of chain, haystack"),
+        (&["run", "sift"], "there is no design `sift`: name one of chain, haystack"),
         (&["run", "gone.toml"], "design gone.toml cannot be read"),
         (&["run", "chain", "--workload", "odd"], "there is no workload `odd`"),
         (&["run", "chain", "--hardware", "odd"], "there is no hardware `odd`"),

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::graph::{self, Draft};
+use super::graph::{self, Draft, DraftStep};
 use super::{Design, Planned, Promise, Role, ports};
 use crate::engine::{Deployment, End, Handler, Kind, Kinds, Program, StateTrigger, Step, Target, TimeTrigger};
 use crate::file::{Problem, Section};
-use crate::modules::Site;
+use crate::modules::{Entry, Site};
 use crate::quantity::{Bytes, Span};
 
 /// The cause that starts a graph.
@@ -143,12 +143,10 @@ fn across(
     }
     for graph in graphs {
         for step in &graph.draft.steps {
-            if step.entry.waits && graph.role != Deployment::CLIENT_ROLE {
-                let what =
-                    format!("`{}` waits for messages, and nothing ends that in role `{}`", step.entry.name, graph.role);
-                problems.push(step.section.problem("module", what, "move it to the client, whose time-out ends it"));
+            if step.entry.waits && graph.role != Deployment::CLIENT_ROLE && !is_ended(graphs, &graph.role, step.entry) {
+                problems.push(endless(step, &graph.role));
             }
-            if step.entry.name == "send" {
+            if sends(step) {
                 problems.extend(check_send(roles, &takes, kinds, &step.section).err());
             }
         }
@@ -162,6 +160,27 @@ fn across(
     if problems.is_empty() {
         ports::check(graphs, kinds, problems);
     }
+}
+
+/// Whether the step's parameters `role` and `message` say what it sends.
+pub(super) fn sends(step: &DraftStep) -> bool {
+    step.entry.name == "send" || (step.entry.name == "dependency-check" && step.call.name == "hold")
+}
+
+/// Whether a time trigger of the role ends what the module waits for.
+fn is_ended(graphs: &[Graph], role: &str, entry: &Entry) -> bool {
+    let mut timed = graphs.iter().filter(|graph| graph.role == role && matches!(graph.cause, Cause::Every(_)));
+    timed.any(|graph| graph.draft.steps.iter().any(|step| step.entry.name == entry.name && step.call.name == "expire"))
+}
+
+fn endless(step: &DraftStep, role: &str) -> Problem {
+    let name = step.entry.name;
+    let what = format!("`{name}` waits for messages, and nothing ends that in role `{role}`");
+    let remedy = match step.entry.calls.iter().any(|call| call.name == "expire") {
+        true => format!("add [role.{role}.every.give-up] with a `period` and a step that calls `expire` of `{name}`"),
+        false => "move it to the client, whose time-out ends it".to_owned(),
+    };
+    step.section.problem("module", what, remedy)
 }
 
 /// Where a graph leads to `finish`.
