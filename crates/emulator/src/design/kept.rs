@@ -46,6 +46,8 @@ pub const DESIGNS: &[Kept] = &[
     kept!("cops"),
     kept!("iolite-directory"),
     kept!("iolite-volumes"),
+    kept!("fawn"),
+    kept!("gfs"),
     kept!("memcached"),
 ];
 

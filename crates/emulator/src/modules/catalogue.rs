@@ -132,12 +132,13 @@ const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "pending",
-        purpose: "keeps a value at the client until the store says where it goes",
+        purpose: "keeps a value in memory until it is known where it goes",
         is_shared: true,
         waits: true,
         calls: &[
             Call { name: "keep", takes: &[Value], results: &[("ok", &[])] },
             Call { name: "recall", takes: &[], results: &[("ok", &[Value]), ("gone", &[])] },
+            Call { name: "expire", takes: &[], results: &[("ok", &[])] },
         ],
         build: build!(super::pending::Pending),
     },

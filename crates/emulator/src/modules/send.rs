@@ -18,6 +18,8 @@ enum To {
     /// The replica before this one; none of the first.
     Previous,
     Sender,
+    /// The client that waits for the operation.
+    Client,
     /// One node of the role, by the key.
     Key,
 }
@@ -30,6 +32,7 @@ const TO: &[(&str, To)] = &[
     ("others", To::Others),
     ("previous", To::Previous),
     ("sender", To::Sender),
+    ("client", To::Client),
     ("key", To::Key),
 ];
 
@@ -68,6 +71,7 @@ impl Send {
                 own.and_then(|place| replicas.get(place.checked_sub(1)?)).copied().into_iter().collect()
             }
             To::Sender => vec![work.message.from],
+            To::Client => vec![work.message.client],
             To::Key => one(&self.nodes, work.message.key.0),
         }
     }
