@@ -61,7 +61,7 @@ struct Told<'a> {
     title: String,
     slo: &'a Slo,
     prices: &'a Prices,
-    /// Those that meet the SLO, the cheapest first, then the others, the closest first.
+    /// Rows that meet the SLO, the cheapest first, then the others, the closest first.
     rows: Vec<Row>,
     confirmed: Vec<String>,
 }
@@ -118,7 +118,7 @@ fn candidates(arguments: &Arguments, workload: &PlanFile, prices: &Prices) -> Re
     Ok(candidates)
 }
 
-/// What meets the SLO comes first, by cost; the rest by how close it comes.
+/// Orders rows: those that meet the SLO come first, by cost; the rest by how close it comes.
 fn order(one: &Searched, other: &Searched) -> std::cmp::Ordering {
     let close = |searched: &Searched| searched.failed.as_ref().map_or((false, false, 0.0), Trial::closeness);
     match (&one.met, &other.met) {

@@ -17,7 +17,7 @@ use crate::{cheapest, files, sizes};
 enum SizeOf {
     /// The number of servers and disks that the command names
     AsNamed,
-    /// Of each workload, the cheapest on which its own design meets the SLO: the first design for the first workload, and so on
+    /// The cheapest size, for each workload, on which its own design meets the SLO: the first design for the first workload, and so on
     SmallestForItsOwn,
 }
 

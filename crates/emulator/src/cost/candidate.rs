@@ -149,10 +149,10 @@ impl Candidate {
             busiest,
             ..empty
         };
-        if trial.meets() {
-            if let Verdict::Broken { key, what } = judge(plan.design.promise, &ran.history, |key| plan.before(key)) {
-                trial.stopped = Some(format!("the judge finds it not {}, at object {}: {what}", self.promise, key.0));
-            }
+        if trial.meets()
+            && let Verdict::Broken { key, what } = judge(plan.design.promise, &ran.history, |key| plan.before(key))
+        {
+            trial.stopped = Some(format!("the judge finds it not {}, at object {}: {what}", self.promise, key.0));
         }
         trial
     }

@@ -151,7 +151,7 @@ impl History {
     }
 }
 
-/// Of the operations of a session, in the order of their ends, those that ended before `start` and no other one that did followed.
+/// The operations of a session, given in the order of their ends, that ended before `start` and no other one that did followed.
 fn last_before(numbers: &[usize], operations: &[Operation], start: i64) -> Vec<usize> {
     let ended = &numbers[..numbers.partition_point(|number| operations[*number].end < start)];
     let mut latest_start = i64::MIN;

@@ -13,7 +13,7 @@ use crate::file::{Problem, Section};
 #[derive(Debug)]
 pub(super) struct CausalContext {
     seen: BTreeMap<Session, BTreeMap<Key, Version>>,
-    /// What writes that are under way come after.
+    /// The dependencies of writes that are under way.
     attached: BTreeMap<OperationId, Vec<Dependency>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a file system costs for a file an object, besides its bytes: inodes that are read, and a journal that is synced.
+//! The costs of a file system with a file an object, besides its bytes: inodes that are read, and a journal that is synced.
 //!
 //! Invariant: only costs are emulated; where a file's bytes are, the index and the store of the design say.
 //! Source: Beaver et al., "Finding a needle in Haystack" (2010), section 2.3, on reads of metadata before reads of data.

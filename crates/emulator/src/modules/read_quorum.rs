@@ -10,7 +10,7 @@ use super::{Module, Outcome, Site, Work};
 use crate::engine::{Content, NodeId, Outputs, Version};
 use crate::file::{Problem, Section};
 
-/// What has been answered so far.
+/// The answers so far.
 #[derive(Debug)]
 struct Answers {
     left: usize,
