@@ -13,10 +13,10 @@ use std::rc::Rc;
 
 pub use kept::{BROKEN, Broken, DESIGNS, Kept};
 
-use crate::engine::{Deployment, Kinds, Node, NodeId, Program};
+use crate::engine::{Deployment, Kinds, Node, Program};
 use crate::file::{Problem, Section};
 use crate::modules::{Entry, Site};
-use crate::quantity::Bytes;
+use crate::quantity::Span;
 
 /// The promise of a design to its clients; the judge holds it to that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +25,35 @@ pub enum Promise {
     Linearizable,
     /// A get gives the latest write that was acknowledged before it began, or one that was not yet.
     ReadLatest,
+    /// Each session sees its own operations in order, and what it sees comes after all that its writer had seen.
+    Causal,
+    /// A get gives a write that nothing followed which was acknowledged so long before.
+    BoundedStaleness(Span),
+    /// A get gives the latest write that was acknowledged, or says that there is none: for caches.
+    MissAllowed,
 }
 
 impl Promise {
-    const NAMES: &[(&str, Promise)] =
-        &[("linearizable", Promise::Linearizable), ("read-latest-acknowledged", Promise::ReadLatest)];
+    const NAMES: &[&str] = &["linearizable", "read-latest-acknowledged", "causal", "bounded-staleness", "miss-allowed"];
 
     pub fn name(self) -> &'static str {
-        Promise::NAMES.iter().find(|(_, promise)| *promise == self).expect("each promise has a name").0
+        match self {
+            Promise::Linearizable => Promise::NAMES[0],
+            Promise::ReadLatest => Promise::NAMES[1],
+            Promise::Causal => Promise::NAMES[2],
+            Promise::BoundedStaleness(_) => Promise::NAMES[3],
+            Promise::MissAllowed => Promise::NAMES[4],
+        }
+    }
+
+    fn read(root: &Section) -> Result<Promise, Problem> {
+        Ok(match root.choice("consistency", Promise::NAMES, None)? {
+            0 => Promise::Linearizable,
+            1 => Promise::ReadLatest,
+            2 => Promise::Causal,
+            3 => Promise::BoundedStaleness(root.span("staleness")?),
+            _ => Promise::MissAllowed,
+        })
     }
 }
 
@@ -69,7 +90,36 @@ impl Design {
     /// # Errors
     /// All that is wrong with it, in the order of lines.
     pub fn load(file: &str, text: &str) -> Result<Design, Vec<Problem>> {
-        loading::load(file, text)
+        Design::load_with(file, text, &BTreeMap::new())
+    }
+
+    /// Reads and checks a design, with other values for some of its global parameters.
+    ///
+    /// # Errors
+    /// All that is wrong with it, in the order of lines.
+    pub fn load_with(file: &str, text: &str, parameters: &BTreeMap<String, String>) -> Result<Design, Vec<Problem>> {
+        loading::load(file, text, parameters)
+    }
+
+    /// The names of the parameters in `[global]`.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.global.keys()
+    }
+
+    /// The roles of which a node has parts of disks.
+    ///
+    /// # Errors
+    /// A parameter that does not go with the deployment of the file.
+    pub fn roles_with_disks(&self) -> Result<Vec<String>, Problem> {
+        let deployment = Deployment::new(&self.counts(), 8);
+        let mut with = Vec::new();
+        for role in self.roles.keys() {
+            let site = loading::usual_site(self, &deployment, role);
+            if !self.node(&site)?.allocations().is_empty() {
+                with.push(role.clone());
+            }
+        }
+        Ok(with)
     }
 
     /// How many nodes of each role the file asks for.
@@ -93,12 +143,11 @@ impl Design {
     ///
     /// # Errors
     /// A parameter that does not go with this deployment.
-    pub fn node(&self, deployment: &Deployment, own: NodeId, disk_capacity: Bytes) -> Result<Node, Problem> {
-        let role = self.roles.get(&deployment.place(own).role).expect("a deployment is of a design's roles");
-        let site = Site { deployment, own, kinds: &self.kinds, disk_capacity };
-        let build = |planned: &Planned| (planned.entry.build)(&planned.section, &site);
+    pub fn node(&self, site: &Site<'_>) -> Result<Node, Problem> {
+        let role = self.roles.get(&site.deployment.place(site.own).role).expect("a deployment is of a design's roles");
+        let build = |planned: &Planned| (planned.entry.build)(&planned.section, site);
         let modules = role.modules.iter().map(build).collect::<Result<Vec<_>, Problem>>()?;
-        Ok(Node::new(own, role.program.clone(), modules))
+        Ok(Node::new(site.own, role.program.clone(), modules))
     }
 }
 

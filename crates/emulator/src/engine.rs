@@ -11,7 +11,9 @@ mod program;
 
 pub use deployment::{Deployment, NodeId};
 pub use kinds::{Kind, Kinds};
-pub use message::{Answer, Asked, Content, Key, Message, OperationId, Refusal, Version, Volume, scattered};
+pub use message::{
+    Answer, Asked, Content, Dependency, Key, Message, OperationId, Refusal, Session, Version, Volume, scattered,
+};
 pub use node::{Node, NodeInput, NodeOutput, reply};
 pub use outputs::{DiskOrder, Outputs};
 pub use program::{End, Handler, Program, StateTrigger, Step, Target, TimeTrigger};

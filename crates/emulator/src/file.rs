@@ -112,6 +112,22 @@ impl Section {
         }
     }
 
+    /// Gives a key that is there another value, written as in a file; a text may stand without quotes.
+    pub fn replace(&mut self, key: &str, value: &str) -> Result<(), Problem> {
+        if !self.entries.contains_key(key) {
+            let known: Vec<&str> = self.keys().collect();
+            let remedy = format!("set one of {}", known.join(", "));
+            return Err(self.problem(key, format!("{} has no `{key}` to set", self.title), remedy));
+        }
+        let quoted = format!("value = {value:?}");
+        let read =
+            Section::parse(&self.file, &format!("value = {value}")).or_else(|_| Section::parse(&self.file, &quoted))?;
+        let new = read.entries.get("value").expect("it was written there").value.clone();
+        let entry = self.entries.get_mut(key).expect("it is there");
+        entry.value = new;
+        Ok(())
+    }
+
     pub fn text(&self, key: &str) -> Result<&str, Problem> {
         self.text_or_none(key)?.ok_or_else(|| self.missing(key, "a text"))
     }
@@ -301,6 +317,15 @@ mod tests {
         assert!(section.number_or("d", 1.0).is_err_and(|problem| problem.line == 4));
         assert!(section.flag_or("e", true).is_err_and(|problem| problem.line == 5));
         assert!(section.text("f").is_err_and(|problem| problem.what.contains("has no `f`")));
+    }
+
+    #[test]
+    fn a_value_is_replaced_only_where_there_is_one() {
+        let mut section = read("a = 3\nb = \"x\"\n");
+        assert_eq!((section.replace("a", "4"), section.replace("b", "5 ms")), (Ok(()), Ok(())));
+        assert_eq!((section.count_or("a", 1), section.text("b")), (Ok(4), Ok("5 ms")));
+        let problem = section.replace("c", "1").expect_err("there is no c").to_string();
+        assert_eq!(problem, "a.toml:1: the file has no `c` to set: set one of a, b");
     }
 
     #[test]

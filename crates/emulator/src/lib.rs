@@ -6,6 +6,7 @@
 //! Invariant: one plan and one seed give one virtual run, to the last byte of its trace.
 //! Source: Perkins 2015, chapter 4 (Lego).
 
+mod cost;
 mod design;
 mod disk;
 mod engine;
@@ -21,13 +22,17 @@ mod testing;
 mod virtual_time;
 mod workload;
 
+pub use cost::{
+    Bound, Candidate, Measured, PRICES, Parts, Prices, Searched, Size, Slo, Space, Trial, Turn, smallest, turns,
+};
 pub use design::{BROKEN, Broken, DESIGNS, Design, Kept, Promise};
 pub use disk::{
     AllocationError, Block, Device, DiskAlloc, DiskCounts, DiskDone, DiskRequest, Extent, ExtentMap, Owner, Shape,
     reconcile,
 };
 pub use engine::{
-    Answer, Asked, Content, Deployment, Key, Kind, Message, Node, NodeId, NodeInput, NodeOutput, OperationId, Refusal,
+    Answer, Asked, Content, Dependency, Deployment, Key, Kind, Message, Node, NodeId, NodeInput, NodeOutput,
+    OperationId, Refusal, Session, Version,
 };
 pub use file::Problem;
 pub use hardware::{HARDWARE, Hardware};

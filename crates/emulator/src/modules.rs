@@ -6,17 +6,27 @@
 mod acknowledge;
 mod acks;
 mod catalogue;
+mod causal_context;
 mod chain_forward;
+mod dependency_check;
 mod disk_placement;
+mod filesystem;
+mod lamport;
 mod log_store;
 mod pending;
 mod ram_cache;
 mod ram_index;
+mod read_quorum;
 mod ring;
 mod send;
+mod site_ring;
+mod timestamp;
 mod version_counter;
+mod versioned_index;
 mod volume_directory;
 mod volume_placement;
+mod waits;
+mod write_quorum;
 
 use iolite_machine::Instant;
 
@@ -91,6 +101,8 @@ pub struct Site<'a> {
     pub own: NodeId,
     pub kinds: &'a Kinds,
     pub disk_capacity: Bytes,
+    /// How many objects each one that is emulated stands for.
+    pub stands_for: f64,
 }
 
 impl Work {

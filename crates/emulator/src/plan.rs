@@ -14,6 +14,7 @@ use crate::engine::{
 };
 use crate::file::Problem;
 use crate::hardware::Hardware;
+use crate::modules::Site;
 use crate::workload::{Workload, request, value_of};
 
 /// A file as it was read.
@@ -29,6 +30,8 @@ pub struct PlanFiles {
     pub design: PlanFile,
     pub workload: PlanFile,
     pub hardware: PlanFile,
+    /// Global parameters of the design, where they are not as its file says.
+    pub parameters: BTreeMap<String, String>,
     /// Nodes of roles, where they are not as many as the design says.
     pub roles: BTreeMap<String, u32>,
     /// Disks a node, where they are not as many as the hardware says.
@@ -75,7 +78,9 @@ impl Plan {
     /// All that is wrong with the files, or what does not go together.
     pub fn read(files: &PlanFiles) -> Result<Plan, PlanError> {
         let mut problems = Vec::new();
-        let design = Design::load(&files.design.name, &files.design.text).map_err(|found| problems.extend(found)).ok();
+        let design = Design::load_with(&files.design.name, &files.design.text, &files.parameters)
+            .map_err(|found| problems.extend(found))
+            .ok();
         let workload =
             Workload::load(&files.workload.name, &files.workload.text).map_err(|found| problems.push(found)).ok();
         let hardware =
@@ -116,10 +121,19 @@ impl Plan {
         Ok(nodes)
     }
 
+    fn site(&self, own: NodeId) -> Site<'_> {
+        Site {
+            deployment: &self.deployment,
+            own,
+            kinds: self.design.kinds(),
+            disk_capacity: self.hardware.disk_capacity,
+            stands_for: self.workload.stands_for(),
+        }
+    }
+
     fn empty(&self, own: NodeId) -> Result<Loaded, PlanError> {
         let capacity = self.hardware.disk_capacity;
-        let node =
-            self.design.node(&self.deployment, own, capacity).map_err(|problem| PlanError::Files(vec![problem]))?;
+        let node = self.design.node(&self.site(own)).map_err(|problem| PlanError::Files(vec![problem]))?;
         let requests = node.allocations();
         let device = |number| {
             let own: Vec<&DiskAlloc> = requests.iter().filter(|request| request.disk == number).collect();

@@ -16,7 +16,7 @@ static DEPLOYMENT: LazyLock<Deployment> =
 static KINDS: LazyLock<Kinds> = LazyLock::new(Kinds::default);
 
 pub fn site() -> Site<'static> {
-    Site { deployment: &DEPLOYMENT, own: NodeId(1), kinds: &KINDS, disk_capacity: Bytes(1 << 30) }
+    Site { deployment: &DEPLOYMENT, own: NodeId(1), kinds: &KINDS, disk_capacity: Bytes(1 << 30), stands_for: 1.0 }
 }
 
 pub fn workload() -> Workload {
@@ -34,6 +34,8 @@ pub fn workload() -> Workload {
         duration: Span::from_secs(10),
         timeout: Span::from_secs(5),
         warm_up: 0,
+        sessions: 8,
+        slo: None,
     }
 }
 
@@ -53,7 +55,7 @@ pub fn files(design: &str, rule: Option<&str>, workload: &str, seed: u64) -> Pla
         None => named(DESIGNS, design),
     };
     let (workload, hardware) = (named(WORKLOADS, workload), named(HARDWARE, "hdd-7200"));
-    PlanFiles { design, workload, hardware, roles: BTreeMap::new(), disks: None, seed }
+    PlanFiles { design, workload, hardware, parameters: BTreeMap::new(), roles: BTreeMap::new(), disks: None, seed }
 }
 
 pub fn plan(design: &str, workload: &str, seed: u64) -> Plan {

@@ -17,8 +17,10 @@ use world::World;
 /// Faults that a run gets on purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roughness {
-    /// Each message takes up to so much longer. Two nodes keep the order of their messages; pairs overtake each other.
+    /// Each message to or from the client takes up to so much longer. Two nodes keep the order of their messages; pairs overtake each other.
     pub delay: Span,
+    /// The same between two nodes of which none is the client.
+    pub between_servers: Span,
     /// Nodes that stop, and when.
     pub stops: Vec<(NodeId, Span)>,
 }

@@ -11,6 +11,7 @@ pub use draws::{Draw, Draws};
 pub use kept::WORKLOADS;
 pub use random::Random;
 
+use crate::cost::Slo;
 use crate::file::{Problem, Section};
 use crate::quantity::{Bytes, Span};
 
@@ -53,6 +54,10 @@ pub struct Workload {
     pub timeout: Span,
     /// The number of operations that are answered before any counts.
     pub warm_up: u64,
+    /// The users that take turns: each operation is of the next one's session.
+    pub sessions: u32,
+    /// The latencies that a store has to keep under it.
+    pub slo: Option<Slo>,
 }
 
 impl Workload {
@@ -90,6 +95,8 @@ impl Workload {
             duration: root.span("duration")?,
             timeout: root.span_or("timeout", Span::from_secs(30))?,
             warm_up: root.number_or("warm_up", 200.0)? as u64,
+            sessions: root.count_or("sessions", 8)?.min(1 << 20) as u32,
+            slo: slo(&root)?,
         };
         root.finish()?;
         workload.check(&root)?;
@@ -128,10 +135,21 @@ impl Workload {
         Ok(())
     }
 
+    /// How many objects each one that is emulated stands for.
+    pub fn stands_for(&self) -> f64 {
+        self.data.0 as f64 / (self.objects * self.size.0) as f64
+    }
+
     /// The room that each object takes in the store before the run.
     pub fn room(&self) -> u64 {
         self.data.0 / self.objects
     }
+}
+
+fn slo(root: &Section) -> Result<Option<Slo>, Problem> {
+    let Some(text) = root.text_or_none("slo")? else { return Ok(None) };
+    let problem = |what| root.problem("slo", what, "several bounds stand between commas");
+    Slo::read(text).map(Some).map_err(problem)
 }
 
 #[cfg(test)]
@@ -153,6 +171,7 @@ mod tests {
             ("about = \"b\"", "about = \"b\"\npopularity = \"odd\"", 3, "cannot be `odd`"),
             ("about = \"b\"", "about = \"b\"\nrate = 3", 3, "nothing reads `rate`"),
             ("duration = \"10 s\"", "duration = \"0 s\"", 4, "measures nothing"),
+            ("about = \"b\"", "about = \"b\"\nslo = \"get p90\"", 3, "is no bound of an SLO"),
             ("duration", "duration duration", 4, "not TOML"),
         ];
         for (from, to, line, what) in wrong {

@@ -1,9 +1,10 @@
 //! Designs, workloads and hardware by name, or by the path of a file.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use iolite_emulator::{BROKEN, Broken, Kept, PlanFile};
+use iolite_emulator::{BROKEN, Broken, Design, Kept, PlanFile};
 
 /// One that comes with the program, or a file whose name ends in `.toml`.
 pub fn find(what: &str, kept: &[Kept], name: &str) -> Result<PlanFile> {
@@ -16,6 +17,35 @@ pub fn find(what: &str, kept: &[Kept], name: &str) -> Result<PlanFile> {
     }
     let known: Vec<&str> = kept.iter().map(|kept| kept.name).collect();
     bail!("there is no {what} `{name}`: name one of {}, or a file that ends in .toml", known.join(", "));
+}
+
+/// A parameter and its value, as `--set` takes them.
+pub fn parameter(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    parts
+        .filter(|(name, value)| !name.is_empty() && !value.is_empty())
+        .ok_or_else(|| "write a parameter and its value: write_quorum=3".to_owned())
+}
+
+/// The parameters that a design has among those that were set for several. Each must be one of some design.
+pub fn parameters_of(designs: &[PlanFile], set: &[(String, String)]) -> Result<Vec<BTreeMap<String, String>>> {
+    let mut of_each = vec![BTreeMap::new(); designs.len()];
+    for (name, value) in set {
+        let mut is_of_one = false;
+        for (file, own) in designs.iter().zip(&mut of_each) {
+            // What is wrong with a file is told when it is planned.
+            let Ok(design) = Design::load(&file.name, &file.text) else { continue };
+            if design.parameters().any(|known| known == name) {
+                own.insert(name.clone(), value.clone());
+                is_of_one = true;
+            }
+        }
+        anyhow::ensure!(
+            is_of_one,
+            "none of these designs has a global parameter `{name}`: see [global] in their files"
+        );
+    }
+    Ok(of_each)
 }
 
 /// A design with one rule taken out.

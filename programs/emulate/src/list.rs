@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use iolite_emulator::{BROKEN, DESIGNS, Design, HARDWARE, Hardware, Kept, WORKLOADS, Workload, entries};
+use iolite_emulator::{
+    BROKEN, DESIGNS, Design, HARDWARE, Hardware, Kept, PRICES, Prices, WORKLOADS, Workload, entries,
+};
 
 pub fn run() -> Result<ExitCode> {
     let mut text = String::new();
@@ -13,9 +15,11 @@ pub fn run() -> Result<ExitCode> {
         let broken = BROKEN.iter().filter(|broken| broken.design == kept.name).map(|broken| broken.rule);
         let broken: Vec<&str> = broken.collect();
         let promise = design.promise.name();
-        Some(format!("{}; promises: {promise}; --broken {}", design.about, broken.join(", ")))
+        let broken = if broken.is_empty() { String::new() } else { format!("; --broken {}", broken.join(", ")) };
+        Some(format!("{}; promises: {promise}{broken}", design.about))
     })?;
     part(&mut text, "Workloads", WORKLOADS, |kept| Some(Workload::load(kept.file, kept.text).ok()?.about))?;
+    part(&mut text, "Prices", PRICES, |kept| Some(Prices::load(kept.file, kept.text).ok()?.about))?;
     part(&mut text, "Hardware", HARDWARE, |kept| Some(Hardware::load(kept.file, kept.text).ok()?.about))?;
     writeln!(text, "Modules")?;
     for entry in entries() {

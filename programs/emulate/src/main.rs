@@ -1,12 +1,15 @@
 //! The program of the emulator. Its words and options are stable: scripts depend on them.
 
+mod cheapest;
 mod check;
+mod compare;
 mod files;
 mod list;
 mod node;
 mod output;
 mod real;
 mod run;
+mod sizes;
 mod table;
 
 use std::process::ExitCode;
@@ -34,6 +37,10 @@ enum Command {
     Check(check::Check),
     /// Run a design under a workload, and tell its latencies
     Run(run::Arguments),
+    /// Compare designs under workloads, on one size: how far each is from the SLO, and what is busiest
+    Compare(compare::Arguments),
+    /// Find the design and the size that meet the SLO of a workload at the least cost
+    Cheapest(cheapest::Arguments),
     /// Another process of `run --clock real`
     #[command(hide = true)]
     Node,
@@ -46,6 +53,8 @@ fn main() -> ExitCode {
         Command::New(arguments) => check::new(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Cheapest(arguments) => cheapest::run(&arguments),
         Command::Node => node::run(),
     };
     ended.unwrap_or_else(|error| {

@@ -36,6 +36,9 @@ pub struct Arguments {
     /// How many nodes of each role, where not as many as the design says: store=9,directory=1
     #[arg(long, value_delimiter = ',', value_parser = role)]
     roles: Vec<(String, u32)>,
+    /// Other values for global parameters of the design: write_quorum=3
+    #[arg(long, value_delimiter = ',', value_parser = files::parameter)]
+    set: Vec<(String, String)>,
     /// Disks a node, where not as many as the hardware says
     #[arg(long)]
     disks: Option<u32>,
@@ -82,6 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         },
         workload: files::find("workload", WORKLOADS, arguments.workload.as_deref().unwrap_or(default))?,
         hardware: files::find("hardware", HARDWARE, &arguments.hardware)?,
+        parameters: arguments.set.iter().cloned().collect(),
         roles: arguments.roles.iter().cloned().collect::<BTreeMap<_, _>>(),
         disks: arguments.disks,
         seed: arguments.seed,

@@ -91,7 +91,7 @@ fn a_design_of_ones_own_starts_from_a_copy_which_is_not_overwritten() {
 #[test]
 fn bad_words_are_told_with_what_there_is() {
     let wrong: [(&[&str], &str); 8] = [
-        (&["run", "swift"], "there is no design `swift`: name one of chain, haystack"),
+        (&["run", "sift"], "there is no design `sift`: name one of chain, haystack"),
         (&["run", "gone.toml"], "design gone.toml cannot be read"),
         (&["run", "chain", "--workload", "odd"], "there is no workload `odd`"),
         (&["run", "chain", "--hardware", "odd"], "there is no hardware `odd`"),
@@ -102,6 +102,102 @@ fn bad_words_are_told_with_what_there_is() {
             "there is no node `store-9`: name one of store-1, store-2, store-3",
         ),
         (&["run", "chain", "--clock", "real", "--stop", "store-1@1s"], "--stop is for virtual time only"),
+    ];
+    for (words, said) in wrong {
+        let output = emulate(words);
+        assert!(!output.status.success() && warned(&output).contains(said), "{words:?}: {}", warned(&output));
+    }
+}
+
+#[test]
+fn the_cheapest_design_is_named_with_its_size_cost_and_limit() {
+    let workload = workload(&folder("cheapest"));
+    let words = [
+        "cheapest",
+        "--workload",
+        &workload,
+        "--designs",
+        "chain,haystack",
+        "--servers",
+        "6",
+        "--disks",
+        "2",
+        "--seeds",
+        "1",
+    ];
+    let output = emulate(&[&words[..], &["--slo", "get p90 < 60 ms", "--prices", "2015"]].concat());
+    let text = printed(&output);
+    assert!(output.status.success(), "{text}{}", warned(&output));
+    for said in [
+        "The cheapest is chain on hdd-7200: 3 servers of 1 disk, 7680 USD.",
+        "promises: linearizable",
+        "and 2 without",
+        "% busy",
+    ] {
+        assert!(text.contains(said), "`{said}` is not in\n{text}");
+    }
+    let output = emulate(&[&words[..], &["--slo", "get p90 < 60 ms", "--json"]].concat());
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("this is JSON");
+    assert_eq!(told["cells"][0]["design"], "chain");
+    assert!(told["cells"][1]["met"]["cost"].as_f64() > told["cells"][0]["met"]["cost"].as_f64(), "{told}");
+}
+
+#[test]
+fn an_slo_that_nothing_meets_ends_with_what_comes_closest() {
+    let workload = workload(&folder("nothing"));
+    let words =
+        ["cheapest", "--workload", &workload, "--designs", "chain", "--servers", "4", "--disks", "1", "--seeds", "1"];
+    let output = emulate(&[&words[..], &["--slo", "put p50 < 1 ms"]].concat());
+    let text = printed(&output);
+    assert!(!output.status.success());
+    for said in
+        ["None of these designs meets the SLO", "closest 4 servers of 1 disk; put p50 < 1 ms: ", "disk 0 of store-"]
+    {
+        assert!(text.contains(said), "`{said}` is not in\n{text}");
+    }
+}
+
+#[test]
+fn designs_are_compared_under_each_workload_on_the_size_of_its_own() {
+    let workload = workload(&folder("compare"));
+    let words = [
+        "compare",
+        "--workload",
+        &workload,
+        "--designs",
+        "voldemort,swift",
+        "--slo",
+        "get p90 < 60 ms",
+        "--servers",
+        "6",
+    ];
+    let output =
+        emulate(&[&words[..], &["--size", "smallest-for-its-own", "--set", "write_quorum=3,read_quorum=1"]].concat());
+    let text = printed(&output);
+    assert!(output.status.success(), "{text}{}", warned(&output));
+    for said in [
+        "voldemort ",
+        "swift ",
+        "3 servers of 1 disk;",
+        "3 servers of 1 disk and 1 without;",
+        "from 1 on the SLO is met",
+    ] {
+        assert!(text.contains(said), "`{said}` is not in\n{text}");
+    }
+}
+
+#[test]
+fn bad_words_of_searches_are_told() {
+    let wrong: [(&[&str], &str); 9] = [
+        (&["cheapest", "--slo", "get p90"], "is no bound of an SLO"),
+        (&["cheapest", "--slo", "get p0 < 1 s"], "above 0 and at most 100"),
+        (&["cheapest", "--workload", "few-keys"], "has no SLO: give one"),
+        (&["cheapest", "--prices", "1999"], "there is no file of prices `1999`: name one of 2015, 2025"),
+        (&["cheapest", "--designs", "sift"], "there is no design `sift`"),
+        (&["cheapest", "--hardware", "tape"], "there is no hardware `tape`"),
+        (&["cheapest", "--set", "odd=3"], "none of these designs has a global parameter `odd`"),
+        (&["cheapest", "--designs", "voldemort", "--set", "write_quorum=4"], "4 of 3 replicas cannot answer"),
+        (&["compare", "--servers", "0"], "1 to 1000 servers"),
     ];
     for (words, said) in wrong {
         let output = emulate(words);

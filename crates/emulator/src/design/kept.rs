@@ -37,6 +37,24 @@ macro_rules! broken {
     };
 }
 
-pub const DESIGNS: &[Kept] = &[kept!("chain"), kept!("haystack")];
+pub const DESIGNS: &[Kept] = &[
+    kept!("chain"),
+    kept!("haystack"),
+    kept!("voldemort"),
+    kept!("swift"),
+    kept!("craq"),
+    kept!("cops"),
+    kept!("iolite-directory"),
+    kept!("iolite-volumes"),
+    kept!("fawn"),
+    kept!("gfs"),
+    kept!("memcached"),
+];
 
-pub const BROKEN: &[Broken] = &[broken!("chain", "reply-at-head"), broken!("haystack", "index-before-needle")];
+pub const BROKEN: &[Broken] = &[
+    broken!("chain", "reply-at-head"),
+    broken!("haystack", "index-before-needle"),
+    broken!("voldemort", "w1-r1-as-strong"),
+    broken!("craq", "serve-dirty"),
+    broken!("cops", "skip-dep-check"),
+];

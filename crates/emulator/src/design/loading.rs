@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::graph::{self, Draft};
+use super::graph::{self, Draft, DraftStep};
 use super::{Design, Planned, Promise, Role, ports};
 use crate::engine::{Deployment, End, Handler, Kind, Kinds, Program, StateTrigger, Step, Target, TimeTrigger};
 use crate::file::{Problem, Section};
+use crate::modules::{Entry, Site};
 use crate::quantity::{Bytes, Span};
 
 /// The cause that starts a graph.
@@ -26,10 +27,10 @@ pub(super) struct Graph {
     pub draft: Draft,
 }
 
-pub(super) fn load(file: &str, text: &str) -> Result<Design, Vec<Problem>> {
+pub(super) fn load(file: &str, text: &str, parameters: &BTreeMap<String, String>) -> Result<Design, Vec<Problem>> {
     let root = Section::parse(file, text).map_err(|problem| vec![problem])?;
     let mut problems = Vec::new();
-    let design = read(&root, &mut problems);
+    let design = read(&root, parameters, &mut problems);
     problems.sort_by_key(|problem| problem.line);
     match (design, problems.is_empty()) {
         (Some(design), true) => Ok(design),
@@ -42,14 +43,17 @@ fn noted<T>(result: Result<T, Problem>, problems: &mut Vec<Problem>) -> Option<T
     result.map_err(|problem| problems.push(problem)).ok()
 }
 
-fn read(root: &Section, problems: &mut Vec<Problem>) -> Option<Design> {
-    let promises: Vec<&str> = Promise::NAMES.iter().map(|(name, _)| *name).collect();
+fn read(root: &Section, parameters: &BTreeMap<String, String>, problems: &mut Vec<Problem>) -> Option<Design> {
     let name = noted(root.text("name").map(str::to_owned), problems);
     let about = noted(root.text("about").map(str::to_owned), problems);
-    let promise = noted(root.choice("consistency", &promises, None), problems);
+    let promise = noted(Promise::read(root), problems);
     let survives = noted(root.text("survives").map(str::to_owned), problems);
     let global = noted(root.section("global"), problems)?.cloned();
-    let global = Rc::new(global.unwrap_or_else(|| Section::empty(root.file(), "`global`", 1)));
+    let mut global = global.unwrap_or_else(|| Section::empty(root.file(), "`global`", 1));
+    for (key, value) in parameters {
+        noted(global.replace(key, value), problems)?;
+    }
+    let global = Rc::new(global);
     let roles = noted(root.section("role"), problems)?.cloned();
     let roles = roles.unwrap_or_else(|| Section::empty(root.file(), "the file", 1));
     let roles: BTreeMap<String, Section> = noted(roles.sections(), problems)?
@@ -69,7 +73,7 @@ fn read(root: &Section, problems: &mut Vec<Problem>) -> Option<Design> {
         let own: Vec<&Graph> = graphs.iter().filter(|graph| graph.role == *role).collect();
         planned.insert(role.clone(), noted(plan(section, &own, &global), problems)?);
     }
-    let (name, about, promise, survives) = (name?, about?, Promise::NAMES[promise?].1, survives?);
+    let (name, about, promise, survives) = (name?, about?, promise?, survives?);
     let design = Design { name, about, promise, survives, kinds, roles: planned, global };
     if problems.is_empty() {
         try_to_build(&design, problems);
@@ -139,12 +143,10 @@ fn across(
     }
     for graph in graphs {
         for step in &graph.draft.steps {
-            if step.entry.waits && graph.role != Deployment::CLIENT_ROLE {
-                let what =
-                    format!("`{}` waits for messages, and nothing ends that in role `{}`", step.entry.name, graph.role);
-                problems.push(step.section.problem("module", what, "move it to the client, whose time-out ends it"));
+            if step.entry.waits && graph.role != Deployment::CLIENT_ROLE && !is_ended(graphs, &graph.role, step.entry) {
+                problems.push(endless(step, &graph.role));
             }
-            if step.entry.name == "send" {
+            if sends(step) {
                 problems.extend(check_send(roles, &takes, kinds, &step.section).err());
             }
         }
@@ -158,6 +160,27 @@ fn across(
     if problems.is_empty() {
         ports::check(graphs, kinds, problems);
     }
+}
+
+/// Whether the step's parameters `role` and `message` say what it sends.
+pub(super) fn sends(step: &DraftStep) -> bool {
+    step.entry.name == "send" || (step.entry.name == "dependency-check" && step.call.name == "hold")
+}
+
+/// Whether a time trigger of the role ends what the module waits for.
+fn is_ended(graphs: &[Graph], role: &str, entry: &Entry) -> bool {
+    let mut timed = graphs.iter().filter(|graph| graph.role == role && matches!(graph.cause, Cause::Every(_)));
+    timed.any(|graph| graph.draft.steps.iter().any(|step| step.entry.name == entry.name && step.call.name == "expire"))
+}
+
+fn endless(step: &DraftStep, role: &str) -> Problem {
+    let name = step.entry.name;
+    let what = format!("`{name}` waits for messages, and nothing ends that in role `{role}`");
+    let remedy = match step.entry.calls.iter().any(|call| call.name == "expire") {
+        true => format!("add [role.{role}.every.give-up] with a `period` and a step that calls `expire` of `{name}`"),
+        false => "move it to the client, whose time-out ends it".to_owned(),
+    };
+    step.section.problem("module", what, remedy)
 }
 
 /// Where a graph leads to `finish`.
@@ -242,12 +265,17 @@ fn handler(
     Ok(Handler { start: graph.draft.start, steps })
 }
 
+/// The first node of a role, on disks of 500 GB.
+pub(super) fn usual_site<'a>(design: &'a Design, deployment: &'a Deployment, role: &str) -> Site<'a> {
+    let (own, disk_capacity) = (deployment.of(role)[0], Bytes(500_000_000_000));
+    Site { deployment, own, kinds: &design.kinds, disk_capacity, stands_for: 1.0 }
+}
+
 /// Builds a node of each role as the file deploys it, so that every parameter is read.
 fn try_to_build(design: &Design, problems: &mut Vec<Problem>) {
     let deployment = Deployment::new(&design.counts(), 8);
     for role in design.roles.keys() {
-        let node = deployment.of(role)[0];
-        if noted(design.node(&deployment, node, Bytes(500_000_000_000)), problems).is_none() {
+        if noted(design.node(&usual_site(design, &deployment, role)), problems).is_none() {
             return;
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::Draft;
-use super::loading::{Cause, Graph};
+use super::loading::{Cause, Graph, sends};
 use crate::engine::{Deployment, End, Kind, Kinds, Target};
 use crate::file::Problem;
 use crate::modules::Port;
@@ -92,11 +92,14 @@ fn sent(graph: &Graph, at: &At, kinds: &Kinds) -> Vec<((String, Kind), Ports)> {
     for (number, ports) in &at.steps {
         let step = &graph.draft.steps[*number];
         let mut ports = carried(ports);
-        if step.entry.name == "send" {
+        if sends(step) {
             let section = &step.section;
             let (Ok(role), Ok(message)) = (section.text("role"), section.text("message")) else { continue };
             let Some(kind) = kinds.find(message) else { continue };
-            if !section.flag_or("value", true).unwrap_or(true) {
+            if step.entry.name == "dependency-check" {
+                // It asks for a key and a version of its own.
+                ports = Ports::from([Port::Key, Port::Version]);
+            } else if !section.flag_or("value", true).unwrap_or(true) {
                 ports.remove(&Port::Value);
             }
             sent.push(((role.to_owned(), kind), ports));
@@ -123,7 +126,9 @@ fn report(graph: &Graph, at: &At, problems: &mut Vec<Problem>) {
     for (number, has) in &at.steps {
         let step = &graph.draft.steps[*number];
         let chosen = match step.section.text("to") {
-            Ok("head" | "tail" | "replicas" | "any-replica") if step.entry.name == "send" => &[Port::Replicas][..],
+            Ok("head" | "tail" | "replicas" | "any-replica" | "others" | "previous") if step.entry.name == "send" => {
+                &[Port::Replicas][..]
+            }
             Ok(_) | Err(_) => &[],
         };
         for port in step.call.takes.iter().chain(chosen).filter(|port| !has.contains(port)) {

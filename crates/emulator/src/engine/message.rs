@@ -17,6 +17,17 @@ pub struct OperationId(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Version(pub u64);
 
+/// A client's session: its operations in order, as one user would do them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Session(pub u32);
+
+/// A version of an object that a write comes after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Dependency {
+    pub key: Key,
+    pub version: Version,
+}
+
 /// A logical volume: a log that several nodes hold a replica of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Volume(pub u32);
@@ -60,6 +71,7 @@ pub struct Message {
     pub kind: Kind,
     pub operation: OperationId,
     pub asked: Asked,
+    pub session: Session,
     /// The client that waits for the operation.
     pub client: NodeId,
     /// The node that sent this message.
@@ -71,6 +83,8 @@ pub struct Message {
     /// The nodes that hold the object, in the order that the design gives them.
     pub replicas: Vec<NodeId>,
     pub answer: Option<Answer>,
+    /// The versions that a write comes after, where a design keeps that order.
+    pub after: Vec<Dependency>,
     /// Only of the data that are there before a run: the room that the object takes, which stands for others that are not emulated one by one.
     pub room: u64,
 }
@@ -82,7 +96,7 @@ impl Message {
     /// The bytes that the message takes on a link.
     pub fn bytes(&self) -> u64 {
         let value = self.value.map_or(0, |value| value.length);
-        Message::FIXED_BYTES + 4 * self.replicas.len() as u64 + value
+        Message::FIXED_BYTES + 4 * self.replicas.len() as u64 + 16 * self.after.len() as u64 + value
     }
 }
 

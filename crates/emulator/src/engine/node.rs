@@ -153,6 +153,7 @@ impl Node {
             kind: Kinds::PUT,
             operation: OperationId(0),
             asked: Asked::Put,
+            session: super::Session(0),
             client: Deployment::CLIENT,
             from: self.own,
             key: super::Key(0),
@@ -161,6 +162,7 @@ impl Node {
             volume: None,
             replicas: Vec::new(),
             answer: None,
+            after: Vec::new(),
             room: 0,
         };
         let start = self.handler(graph).start;
@@ -243,7 +245,7 @@ impl Node {
 pub fn reply(own: NodeId, message: &Message, answer: Answer) -> Message {
     let kind = if message.asked == Asked::Put { Kinds::PUT_RESPONSE } else { Kinds::GET_RESPONSE };
     let value = message.value.filter(|_| answer == Answer::Found);
-    Message { kind, from: own, value, answer: Some(answer), ..message.clone() }
+    Message { kind, from: own, value, answer: Some(answer), after: Vec::new(), ..message.clone() }
 }
 
 impl fmt::Debug for Node {

@@ -1,5 +1,6 @@
 //! A hunt over seeds: few objects, one disk a node, messages that are late by up to some milliseconds, and the judge at the end of each run.
 
+use crate::design::Promise;
 use crate::judge::{Verdict, judge};
 use crate::plan::{Plan, PlanError, PlanFiles};
 use crate::quantity::Span;
@@ -15,6 +16,9 @@ pub struct Found {
 /// How late messages are at most: about what a disk takes.
 const DELAY: Span = Span::from_millis(8);
 
+/// How late they are between servers where writes travel behind the client's back: about what sites far apart have.
+const DELAY_BETWEEN_SITES: Span = Span::from_millis(120);
+
 /// On one disk, where the plan names no number, operations wait for each other, and a read can overtake the write that it should see.
 const DISKS: u32 = 1;
 
@@ -23,11 +27,11 @@ const DISKS: u32 = 1;
 /// # Errors
 /// What keeps the plan from starting.
 pub fn hunt(files: &PlanFiles, seeds: impl Iterator<Item = u64>) -> Result<Option<Found>, PlanError> {
-    let roughness = Roughness { delay: DELAY, stops: Vec::new() };
     let disks = files.disks.or(Some(DISKS));
     for seed in seeds {
         let plan = Plan::read(&PlanFiles { seed, disks, ..files.clone() })?;
-        let ran = run(&plan, &roughness)?;
+        let between_servers = if plan.design.promise == Promise::Causal { DELAY_BETWEEN_SITES } else { DELAY };
+        let ran = run(&plan, &Roughness { delay: DELAY, between_servers, stops: Vec::new() })?;
         match judge(plan.design.promise, &ran.history, |key| plan.before(key)) {
             Verdict::Holds { .. } => {}
             Verdict::Broken { key, what } => {

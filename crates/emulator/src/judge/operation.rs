@@ -44,8 +44,13 @@ pub(super) fn by_object(
     objects
 }
 
+/// The operations of an object without reads that found none.
+pub(super) fn without_misses(operations: &[Operation]) -> Vec<Operation> {
+    operations.iter().filter(|operation| operation.act != Act::Read(None)).copied().collect()
+}
+
 /// A put that was refused may have been done; a get that was refused saw nothing.
-fn operation(one: &Recorded) -> Option<Operation> {
+pub(super) fn operation(one: &Recorded) -> Option<Operation> {
     let [start, end] = [one.start, one.end].map(|at| Time::try_from(at.as_nanos()).unwrap_or(NEVER));
     let (act, end) = match (one.asked, one.answer) {
         (Asked::Put, Answer::Stored) => (Act::Write(one.wrote.map(|content| content.digest)), end),

@@ -1,10 +1,13 @@
-//! Reads see the latest write that was acknowledged before they began, or one that no acknowledged write follows yet.
+//! Reads see the latest write that was acknowledged before they began, or one that no acknowledged write follows yet. Where staleness is allowed,
+//! only writes count that were acknowledged so long before.
 
 use std::collections::BTreeMap;
 
 use super::operation::{Act, Operation, Value, seconds, told};
+use crate::quantity::Span;
 
-pub(super) fn check(operations: &[Operation]) -> Result<(), String> {
+pub(super) fn check(operations: &[Operation], staleness: Span) -> Result<(), String> {
+    let staleness = i64::try_from(staleness.as_nanos()).unwrap_or(i64::MAX);
     let writes: BTreeMap<Value, &Operation> = operations
         .iter()
         .filter_map(|operation| match operation.act {
@@ -22,7 +25,7 @@ pub(super) fn check(operations: &[Operation]) -> Result<(), String> {
                 told(value)
             ));
         };
-        let follows = |later: &&&Operation| later.start > write.end && later.end < read.start;
+        let follows = |later: &&&Operation| later.start > write.end && later.end.saturating_add(staleness) < read.start;
         if let Some(later) = writes.values().find(follows) {
             let Act::Write(newer) = later.act else { continue };
             return Err(format!(
@@ -40,8 +43,12 @@ pub(super) fn check(operations: &[Operation]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::operation::{BEFORE, NEVER};
+    use super::super::operation::{BEFORE, NEVER, without_misses};
     use super::*;
+
+    fn check(operations: &[Operation]) -> Result<(), String> {
+        super::check(operations, Span::ZERO)
+    }
 
     fn write(start: i64, end: i64, value: u64) -> Operation {
         Operation { start, end, act: Act::Write(Some(value)) }
@@ -66,6 +73,23 @@ mod tests {
         assert!(check(&history).is_err_and(|what| what.contains("acknowledged at 0.000000 s")));
         let unanswered = [write(BEFORE, BEFORE, 1), write(10, NEVER, 2), read(21, 25, Some(1))];
         assert_eq!(check(&unanswered), Ok(()));
+    }
+
+    #[test]
+    fn what_is_older_than_the_bound_is_found_and_what_is_younger_is_not() {
+        let history = [write(BEFORE, BEFORE, 1), write(10, 20, 2), read(61, 70, Some(1))];
+        let within = |nanos| super::check(&history, Span::from_nanos(nanos));
+        assert_eq!(within(41), Ok(()));
+        assert!(within(40).is_err());
+    }
+
+    #[test]
+    fn a_cache_may_miss_and_not_be_old() {
+        let history = [write(BEFORE, BEFORE, 1), write(10, 20, 2), read(30, 40, None)];
+        assert!(check(&history).is_err());
+        assert_eq!(check(&without_misses(&history)), Ok(()));
+        let old = [&history[..], &[read(30, 40, Some(1))]].concat();
+        assert!(check(&without_misses(&old)).is_err());
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct Entry {
     pub purpose: &'static str,
     /// All steps of a role that name it share one, with its state; else each step has its own.
     pub is_shared: bool,
-    /// Whether it waits for messages that may not come; only the client's time-out ends that, so only a client may have it.
+    /// Whether it waits for messages that may not come. The client's time-out ends that, or a time trigger that calls `expire`.
     pub waits: bool,
     pub calls: &'static [Call],
     pub build: Build,
@@ -57,6 +57,17 @@ const ENTRIES: &[Entry] = &[
         build: build!(super::acks::Acks),
     },
     Entry {
+        name: "causal-context",
+        purpose: "keeps at the client what each session has seen, which its next write comes after",
+        is_shared: true,
+        waits: false,
+        calls: &[
+            Call { name: "attach", takes: &[Key], results: &[("ok", &[])] },
+            Call { name: "observe", takes: &[], results: &[("ok", &[])] },
+        ],
+        build: build!(super::causal_context::CausalContext),
+    },
+    Entry {
         name: "chain-forward",
         purpose: "tells the tail of a chain from the nodes before it",
         is_shared: false,
@@ -65,12 +76,47 @@ const ENTRIES: &[Entry] = &[
         build: build!(super::chain_forward::ChainForward),
     },
     Entry {
+        name: "dependency-check",
+        purpose: "holds a write from another site back until this site has what it comes after",
+        is_shared: true,
+        waits: true,
+        calls: &[
+            Call { name: "hold", takes: &[Key, Position, Version], results: &[("ready", &[]), ("waiting", &[])] },
+            Call {
+                name: "confirm",
+                takes: &[Key, Version],
+                results: &[("ready", &[Position]), ("waiting", &[]), ("gone", &[])],
+            },
+            Call { name: "expire", takes: &[], results: &[("ok", &[])] },
+        ],
+        build: build!(super::dependency_check::DependencyCheck),
+    },
+    Entry {
         name: "disk-placement",
-        purpose: "spreads keys over the disks of a node",
+        purpose: "spreads keys over the disks of a node and their logs",
         is_shared: false,
         waits: false,
         calls: &[Call { name: ONLY, takes: &[Key], results: &[("ok", &[Placed])] }],
         build: build!(super::disk_placement::DiskPlacement),
+    },
+    Entry {
+        name: "filesystem",
+        purpose: "what a file system costs for a file an object: inodes to read, a journal to sync",
+        is_shared: true,
+        waits: false,
+        calls: &[
+            Call { name: "record", takes: &[Placed], results: &[("ok", &[])] },
+            Call { name: "look-up", takes: &[Key, Placed], results: &[("ok", &[])] },
+        ],
+        build: build!(super::filesystem::Filesystem),
+    },
+    Entry {
+        name: "lamport",
+        purpose: "gives a write a version above all that it comes after",
+        is_shared: true,
+        waits: false,
+        calls: &[Call { name: ONLY, takes: &[], results: &[("ok", &[Version])] }],
+        build: build!(super::lamport::Lamport),
     },
     Entry {
         name: "log-store",
@@ -86,12 +132,13 @@ const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "pending",
-        purpose: "keeps a value at the client until the store says where it goes",
+        purpose: "keeps a value in memory until it is known where it goes",
         is_shared: true,
         waits: true,
         calls: &[
             Call { name: "keep", takes: &[Value], results: &[("ok", &[])] },
             Call { name: "recall", takes: &[], results: &[("ok", &[Value]), ("gone", &[])] },
+            Call { name: "expire", takes: &[], results: &[("ok", &[])] },
         ],
         build: build!(super::pending::Pending),
     },
@@ -102,6 +149,7 @@ const ENTRIES: &[Entry] = &[
         waits: false,
         calls: &[
             Call { name: "find", takes: &[Key, Version], results: &[("hit", &[Value]), ("miss", &[])] },
+            Call { name: "find-any", takes: &[Key], results: &[("hit", &[Value]), ("miss", &[])] },
             Call { name: "insert", takes: &[Key, Value, Version], results: &[("ok", &[])] },
         ],
         build: build!(super::ram_cache::RamCache),
@@ -114,9 +162,26 @@ const ENTRIES: &[Entry] = &[
         calls: &[
             Call { name: "insert", takes: &[Key, Position], results: &[("ok", &[])] },
             Call { name: "find", takes: &[Key], results: &[("found", &[Position, Version]), ("missing", &[])] },
+            Call { name: "reached", takes: &[Key, Version], results: &[("there", &[]), ("later", &[])] },
             Call { name: "checkpoint", takes: &[], results: &[("ok", &[])] },
         ],
         build: build!(super::ram_index::RamIndex),
+    },
+    Entry {
+        name: "read-quorum",
+        purpose: "asks so many replicas and takes the newest version that they have",
+        is_shared: true,
+        waits: true,
+        calls: &[
+            Call { name: "expect", takes: &[Replicas], results: &[("ok", &[Replicas])] },
+            Call {
+                name: "count",
+                takes: &[],
+                results: &[("enough", &[Value, Version]), ("missing", &[]), ("waiting", &[]), ("gone", &[])],
+            },
+            Call { name: "expire", takes: &[], results: &[("ok", &[])] },
+        ],
+        build: build!(super::read_quorum::ReadQuorum),
     },
     Entry {
         name: "ring",
@@ -135,12 +200,46 @@ const ENTRIES: &[Entry] = &[
         build: build!(super::send::Send),
     },
     Entry {
+        name: "site-ring",
+        purpose: "places each key on a node of every site, the one of the session's own site first",
+        is_shared: true,
+        waits: false,
+        calls: &[Call { name: ONLY, takes: &[Key], results: &[("ok", &[Replicas])] }],
+        build: build!(super::site_ring::SiteRing),
+    },
+    Entry {
+        name: "timestamp",
+        purpose: "gives a write that has no version yet the time as one",
+        is_shared: true,
+        waits: false,
+        calls: &[Call { name: ONLY, takes: &[], results: &[("ok", &[Version])] }],
+        build: build!(super::timestamp::Timestamp),
+    },
+    Entry {
         name: "version-counter",
         purpose: "numbers a write that has no number yet",
         is_shared: true,
         waits: false,
         calls: &[Call { name: ONLY, takes: &[], results: &[("ok", &[Version])] }],
         build: build!(super::version_counter::VersionCounter),
+    },
+    Entry {
+        name: "versioned-index",
+        purpose: "knows which version of each object the whole chain has, and those on their way",
+        is_shared: true,
+        waits: false,
+        calls: &[
+            Call { name: "insert", takes: &[Key, Position, Version], results: &[("ok", &[])] },
+            Call { name: "commit", takes: &[Key, Version], results: &[("ok", &[])] },
+            Call {
+                name: "find",
+                takes: &[Key],
+                results: &[("clean", &[Position, Version]), ("dirty", &[Position, Version]), ("missing", &[])],
+            },
+            Call { name: "committed", takes: &[Key], results: &[("found", &[Version]), ("missing", &[])] },
+            Call { name: "at", takes: &[Key, Version], results: &[("found", &[Position, Version]), ("missing", &[])] },
+        ],
+        build: build!(super::versioned_index::VersionedIndex),
     },
     Entry {
         name: "volume-directory",
@@ -163,6 +262,18 @@ const ENTRIES: &[Entry] = &[
         calls: &[Call { name: ONLY, takes: &[Volume], results: &[("ok", &[Placed])] }],
         build: build!(super::volume_placement::VolumePlacement),
     },
+    Entry {
+        name: "write-quorum",
+        purpose: "waits in a coordinator until so many replicas have a write",
+        is_shared: true,
+        waits: true,
+        calls: &[
+            Call { name: "expect", takes: &[Replicas], results: &[("ok", &[])] },
+            Call { name: "count", takes: &[], results: &[("enough", &[]), ("waiting", &[]), ("gone", &[])] },
+            Call { name: "expire", takes: &[], results: &[("ok", &[])] },
+        ],
+        build: build!(super::write_quorum::WriteQuorum),
+    },
 ];
 
 pub fn entries() -> &'static [Entry] {
@@ -182,6 +293,7 @@ mod tests {
         assert!(ENTRIES.iter().map(|entry| entry.name).is_sorted_by(|one, next| one < next));
         for entry in ENTRIES {
             assert!(!entry.calls.is_empty(), "{}", entry.name);
+            assert!(entry.waits || entry.calls.iter().all(|call| call.name != "expire"), "{}", entry.name);
             assert!(entry.calls.iter().all(|call| !call.results.is_empty()), "{}", entry.name);
             let is_alone = entry.calls.len() == 1;
             assert!(entry.calls.iter().all(|call| call.name.is_empty() == is_alone), "{}", entry.name);

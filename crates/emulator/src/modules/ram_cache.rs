@@ -26,13 +26,15 @@ pub(super) struct RamCache {
 }
 
 impl RamCache {
-    pub(super) fn build(section: &Section, _: &Site<'_>) -> Result<RamCache, Problem> {
-        let capacity = section.bytes_or("capacity", Bytes(1 << 30))?.0;
+    pub(super) fn build(section: &Section, site: &Site<'_>) -> Result<RamCache, Problem> {
+        // Of all objects a sample is emulated, so the sample gets its share of the cache.
+        let capacity = (section.bytes_or("capacity", Bytes(1 << 30))?.0 as f64 / site.stands_for) as u64;
         Ok(RamCache { capacity, bytes: 0, uses: 0, kept: BTreeMap::new(), by_use: BTreeMap::new() })
     }
 
+    /// The value of this version, or of whichever is there.
     fn find(&mut self, key: Key, version: Option<Version>) -> Option<Content> {
-        let kept = self.kept.get_mut(&key).filter(|kept| Some(kept.version) == version)?;
+        let kept = self.kept.get_mut(&key).filter(|kept| version.is_none_or(|version| kept.version == version))?;
         self.by_use.remove(&kept.used);
         self.uses += 1;
         kept.used = self.uses;
@@ -63,8 +65,9 @@ impl RamCache {
 impl Module for RamCache {
     fn run(&mut self, _now: Instant, call: &str, work: &mut Work, _out: &mut Outputs) -> Outcome {
         let message = &mut work.message;
-        if call == "find" {
-            let found = self.find(message.key, message.version);
+        if call != "insert" {
+            let version = if call == "find" { Some(message.version.unwrap_or_default()) } else { None };
+            let found = self.find(message.key, version);
             message.value = found.or(message.value);
             return Outcome(if found.is_some() { "hit" } else { "miss" });
         }
@@ -93,6 +96,7 @@ mod tests {
         assert_eq!(cache.find(Key(1), Some(Version(1))), Some(content(1)));
         cache.insert(Key(1), Version(2), content(4));
         assert_eq!(cache.find(Key(1), Some(Version(1))), None);
+        assert_eq!(cache.find(Key(1), None), Some(content(4)));
         assert_eq!((cache.bytes, cache.by_use.len()), (200, 2));
     }
 }

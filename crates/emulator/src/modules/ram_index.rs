@@ -77,6 +77,10 @@ impl Module for RamIndex {
             self.insert(message.key, message.version.unwrap_or_default(), position);
             return Outcome("ok");
         }
+        if call == "reached" {
+            let reached = self.entries.get(&message.key).is_some_and(|(had, _)| Some(*had) >= message.version);
+            return Outcome(if reached { "there" } else { "later" });
+        }
         let Some((version, position)) = self.entries.get(&message.key) else { return Outcome("missing") };
         message.version = Some(*version);
         work.position = Some(*position);

@@ -21,12 +21,17 @@ impl Ring {
         let nodes = super::send::nodes_of(section, site)?;
         let replicas = replicas(section, nodes.len())?;
         let points = section.count_or("points", 128)?.min(1 << 16);
-        let point = |node: NodeId, number| (scattered(scattered(u64::from(node.0)) ^ number), node);
-        let points = nodes.iter().flat_map(|node| (0..points).map(move |number| point(*node, number))).collect();
-        Ok(Ring { points, replicas })
+        Ok(Ring::of(&nodes, replicas, points))
     }
 
-    fn replicas(&self, key: Key) -> Vec<NodeId> {
+    /// A ring of these nodes, each with so many points.
+    pub(super) fn of(nodes: &[NodeId], replicas: usize, points: u64) -> Ring {
+        let point = |node: NodeId, number| (scattered(scattered(u64::from(node.0)) ^ number), node);
+        let points = nodes.iter().flat_map(|node| (0..points).map(move |number| point(*node, number))).collect();
+        Ring { points, replicas }
+    }
+
+    pub(super) fn replicas(&self, key: Key) -> Vec<NodeId> {
         let mut found = Vec::new();
         let place = scattered(key.0);
         for node in self.points.range(place..).chain(self.points.range(..place)).map(|(_, node)| *node) {
@@ -64,9 +69,7 @@ mod tests {
 
     #[test]
     fn keys_are_on_as_many_nodes_as_asked_and_spread_over_all() {
-        let points = (0..10_u32)
-            .flat_map(|node| (0..128).map(move |n| (scattered(scattered(u64::from(node)) ^ n), NodeId(node))));
-        let ring = Ring { points: points.collect(), replicas: 3 };
+        let ring = Ring::of(&(0..10).map(NodeId).collect::<Vec<_>>(), 3, 128);
         let mut heads: BTreeMap<NodeId, u32> = BTreeMap::new();
         for key in 0..10_000 {
             let replicas = ring.replicas(Key(key));

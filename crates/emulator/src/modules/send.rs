@@ -13,7 +13,13 @@ enum To {
     Tail,
     Replicas,
     AnyReplica,
+    /// The replicas but this one.
+    Others,
+    /// The replica before this one; none of the first.
+    Previous,
     Sender,
+    /// The client that waits for the operation.
+    Client,
     /// One node of the role, by the key.
     Key,
 }
@@ -23,7 +29,10 @@ const TO: &[(&str, To)] = &[
     ("tail", To::Tail),
     ("replicas", To::Replicas),
     ("any-replica", To::AnyReplica),
+    ("others", To::Others),
+    ("previous", To::Previous),
     ("sender", To::Sender),
+    ("client", To::Client),
     ("key", To::Key),
 ];
 
@@ -40,10 +49,7 @@ impl Send {
     pub(super) fn build(section: &Section, site: &Site<'_>) -> Result<Send, Problem> {
         let names: Vec<&str> = TO.iter().map(|(name, _)| *name).collect();
         let (_, to) = TO[section.choice("to", &names, None)?];
-        let message = section.text("message")?;
-        let kind = site.kinds.find(message).ok_or_else(|| {
-            section.problem("message", format!("no role takes a message `{message}`"), "name one that a role has `on`")
-        })?;
+        let kind = kind_of(section, site)?;
         let with_value = section.flag_or("value", true)?;
         Ok(Send { own: site.own, nodes: nodes_of(section, site)?, to, kind, with_value })
     }
@@ -59,10 +65,24 @@ impl Send {
             To::Tail => replicas.last().copied().into_iter().collect(),
             To::Replicas => replicas.clone(),
             To::AnyReplica => one(replicas, work.message.operation.0),
+            To::Others => replicas.iter().copied().filter(|node| *node != self.own).collect(),
+            To::Previous => {
+                let own = replicas.iter().position(|node| *node == self.own);
+                own.and_then(|place| replicas.get(place.checked_sub(1)?)).copied().into_iter().collect()
+            }
             To::Sender => vec![work.message.from],
+            To::Client => vec![work.message.client],
             To::Key => one(&self.nodes, work.message.key.0),
         }
     }
+}
+
+/// The kind of message that a parameter names.
+pub(super) fn kind_of(section: &Section, site: &Site<'_>) -> Result<Kind, Problem> {
+    let message = section.text("message")?;
+    site.kinds.find(message).ok_or_else(|| {
+        section.problem("message", format!("no role takes a message `{message}`"), "name one that a role has `on`")
+    })
 }
 
 /// The nodes of the role that a parameter names.

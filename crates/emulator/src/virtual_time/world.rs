@@ -48,6 +48,7 @@ pub(super) struct World<'a> {
     /// When the last message of each pair arrives: the next one arrives later.
     in_order: BTreeMap<(NodeId, NodeId), Instant>,
     delay: Span,
+    between_servers: Span,
     random: Random,
     trace: Sha256,
 }
@@ -73,6 +74,7 @@ impl<'a> World<'a> {
             events: BTreeMap::new(),
             in_order: BTreeMap::new(),
             delay: roughness.delay,
+            between_servers: roughness.between_servers,
             random: Random::of(plan.seed, 2),
             trace: Sha256::new(),
         };
@@ -193,7 +195,8 @@ impl<'a> World<'a> {
             return self.at(self.now, Event::Arrives(to, message));
         }
         let on_link = Span::from_secs_f64(message.bytes() as f64 / self.hardware.link_bytes_per_second as f64);
-        let delay = if self.delay.is_zero() { 0 } else { self.random.below(nanos(self.delay)) };
+        let most = if [from, to].contains(&Deployment::CLIENT) { self.delay } else { self.between_servers };
+        let delay = if most.is_zero() { 0 } else { self.random.below(nanos(most)) };
         let node = &mut self.nodes[from.0 as usize];
         node.link_free = node.link_free.max(self.now) + on_link;
         node.link += on_link;

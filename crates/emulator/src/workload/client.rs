@@ -8,12 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use iolite_machine::Instant;
 
 use super::{Draw, Draws, Workload};
-use crate::engine::{Answer, Asked, Content, Deployment, Key, Kinds, Message, OperationId, Refusal, scattered};
+use crate::engine::{
+    Answer, Asked, Content, Deployment, Key, Kinds, Message, OperationId, Refusal, Session, scattered,
+};
 use crate::quantity::Span;
 
 /// The end of an operation, as the client saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
+    pub session: Session,
     pub key: Key,
     pub asked: Asked,
     /// The value that a put wrote.
@@ -37,6 +40,7 @@ pub enum Begun {
 
 #[derive(Clone, Debug)]
 struct Open {
+    session: Session,
     key: Key,
     asked: Asked,
     wrote: Option<Content>,
@@ -53,6 +57,7 @@ pub struct LoadClient {
     size: u64,
     timeout: Span,
     next: u64,
+    sessions: u32,
     open: BTreeMap<OperationId, Open>,
     ends: BTreeSet<(Instant, OperationId)>,
     history: Vec<Recorded>,
@@ -71,6 +76,7 @@ impl LoadClient {
             timeout: workload.timeout,
             // Numbers below are of the data that were there before.
             next: 1 << 32,
+            sessions: workload.sessions,
             open: BTreeMap::new(),
             ends: BTreeSet::new(),
             history: Vec::new(),
@@ -123,17 +129,19 @@ impl LoadClient {
         let Draw { at, asked, key } = draw;
         let operation = OperationId(self.next);
         self.next += 1;
+        // In turn, so that each session's operations seldom overlap.
+        let session = Session((operation.0 % u64::from(self.sessions)) as u32);
         let wrote = (asked == Asked::Put).then(|| value_of(operation, self.size));
-        self.open.insert(operation, Open { key, asked, wrote, due: self.origin + at, start: now });
+        self.open.insert(operation, Open { session, key, asked, wrote, due: self.origin + at, start: now });
         self.ends.insert((now + self.timeout, operation));
-        request(operation, asked, key, wrote, 0)
+        Message { session, ..request(operation, asked, key, wrote, 0) }
     }
 
     fn end(&mut self, now: Instant, operation: OperationId, answer: Answer, value: Option<Content>) {
-        let Some(Open { key, asked, wrote, due, start }) = self.open.remove(&operation) else { return };
+        let Some(Open { session, key, asked, wrote, due, start }) = self.open.remove(&operation) else { return };
         self.ends.remove(&(start + self.timeout, operation));
         let read = value.filter(|_| answer == Answer::Found).or((answer == Answer::Found).then(Content::default));
-        self.history.push(Recorded { key, asked, wrote, due, start, end: now, answer, read });
+        self.history.push(Recorded { session, key, asked, wrote, due, start, end: now, answer, read });
     }
 }
 
@@ -143,6 +151,7 @@ pub(crate) fn request(operation: OperationId, asked: Asked, key: Key, value: Opt
         kind: if asked == Asked::Put { Kinds::PUT } else { Kinds::GET },
         operation,
         asked,
+        session: Session(0),
         client: Deployment::CLIENT,
         from: Deployment::CLIENT,
         key,
@@ -151,6 +160,7 @@ pub(crate) fn request(operation: OperationId, asked: Asked, key: Key, value: Opt
         volume: None,
         replicas: Vec::new(),
         answer: None,
+        after: Vec::new(),
         room,
     }
 }

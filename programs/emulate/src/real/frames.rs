@@ -44,7 +44,9 @@ pub fn read(from: &mut impl Read) -> io::Result<Option<Message>> {
 
 #[cfg(test)]
 mod tests {
-    use iolite_emulator::{Answer, Asked, Content, Deployment, Key, Kind, NodeId, OperationId};
+    use iolite_emulator::{
+        Answer, Asked, Content, Dependency, Deployment, Key, Kind, NodeId, OperationId, Session, Version,
+    };
 
     use super::*;
 
@@ -53,6 +55,7 @@ mod tests {
             kind: Kind(1),
             operation: OperationId(7),
             asked: Asked::Get,
+            session: Session(3),
             client: Deployment::CLIENT,
             from: NodeId(2),
             key: Key(3),
@@ -61,6 +64,7 @@ mod tests {
             volume: None,
             replicas: vec![NodeId(1), NodeId(2)],
             answer: Some(Answer::Found),
+            after: vec![Dependency { key: Key(4), version: Version(5) }],
             room: 0,
         }
     }
