@@ -21,7 +21,7 @@ pub struct Limits {
     pub output_bytes: u64,
 }
 
-pub const LIMITS: Limits = Limits { time: Duration::from_secs(600), output_bytes: 10 << 20 };
+pub const LIMITS: Limits = Limits { time: Duration::from_secs(1200), output_bytes: 10 << 20 };
 
 /// How long a process that was killed a moment ago may take to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(2);

@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(journal, [0, 64 << 20, 0]);
         let inode = orders(&mut module, "look-up");
         assert_eq!(inode, orders(&mut module, "look-up"));
-        assert!(inode[0].0 == "filesystem, inodes" && inode[0].1 % BLOCK == 0 && inode[0].1 < module.inodes);
+        assert!(inode[0].0 == "filesystem, inodes" && inode[0].1.is_multiple_of(BLOCK) && inode[0].1 < module.inodes);
         let section = Section::parse("a.toml", "inodes_cached = true").expect("this is TOML");
         let mut cached = Filesystem::build(&section, &site()).expect("these parameters are right");
         assert_eq!(orders(&mut cached, "look-up"), []);

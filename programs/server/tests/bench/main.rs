@@ -1,4 +1,4 @@
-//! `iolite bench`, which measures real clusters, counts what they send, and compares. Nothing runs beside these tests.
+//! `iolite bench`, which measures real clusters, counts what they send, and compares. Nothing of the pool runs beside these tests.
 
 mod beside;
 mod killed_game;
