@@ -12,7 +12,7 @@ DEMO_APP := examples/$(EXAMPLE)/dist
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
-.PHONY: help setup build wasm web server baselines demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
+.PHONY: help setup build wasm web server baselines docs demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
 
 help: ## shows this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -34,6 +34,10 @@ wasm:
 
 web: wasm
 	npm run --silent build
+
+docs: server web ## makes the documentation site in target/site/html, with search, and looks at all of its links
+	cargo doc --locked --no-deps --package iolite
+	npm run --silent site --workspace docs/site
 
 demo: build ## sets up, builds and starts the demo, or EXAMPLE=chat, word-board, murmur; prints the address of its page
 	@test -x target/release/iolite || { echo "error: target/release/iolite was not built: the server is not there yet" >&2; exit 1; }

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 
+import { assertAccessible } from "../accessible.js";
 import { freePort } from "../freePort.js";
 import { repositoryPath } from "../repository.js";
 import { onStageOf, type Server } from "../stage.js";
@@ -68,6 +69,7 @@ test("whoever follows the tutorial has a list that two people share, and that ke
     assert.equal(await ada.page.getByRole("alert").count(), 0);
     for (const one of [ada, ben]) {
       await one.untilItems("Something for Ada", "Something for Ben", "Oat milk");
+      await assertAccessible(one.page, `the shopping list of ${one.name}`);
     }
   }));
 
