@@ -12,7 +12,7 @@ DEMO_APP := examples/$(EXAMPLE)/dist
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
-.PHONY: help setup build wasm web server baselines docs demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
+.PHONY: help setup build wasm web server bench baselines docs demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
 
 help: ## shows this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -22,12 +22,15 @@ setup: ## installs everything the other targets need; quiet when nothing is miss
 
 build: setup server wasm web ## builds the release binary, the browser module, the web packages and the demo page
 
-# Alone: the baselines, which only measurements need, would make everyone's first build longer.
+# Alone: what only measurements need would make everyone's first build longer.
 server:
 	cargo build --release --locked --package iolite-server
 
-baselines: ## builds OCC-Store and Lock-Store too, which transactions are measured beside
-	cargo build --release --locked --package iolite-server --package iolite-baselines
+bench: server ## builds iolite-bench too, which `iolite bench` starts
+	cargo build --release --locked --package iolite-benchmarks
+
+baselines: bench ## builds OCC-Store and Lock-Store too, which transactions are measured beside
+	cargo build --release --locked --package iolite-baselines
 
 wasm:
 	@cargo xtask wasm
@@ -75,12 +78,12 @@ SOAKED = $(shell grep -rl --include='*.rs' 'fn soak_' crates programs tests | cu
 
 soak: build ## runs the long tests: ten million mutated frames, histories, searches of models, thousands of simulated seeds; hours
 	@test -n "$(SOAKED)" || { echo "error: no test is there to soak: name an ignored test soak_..." >&2; exit 1; }
-	cargo test --profile soak --locked $(SOAKED:%=--package %) -- --ignored soak_
+	cargo test --release --locked $(SOAKED:%=--package %) -- --ignored soak_
 	target/release/iolite simulate --seeds 1..5000
 	target/release/iolite torture --cluster 2x3 --seconds 120
 	target/release/iolite torture --cluster 1x5 --seconds 120
 
-measure: server ## measures the workloads of one server (benchmarks/results/embedded.md; scripts/measure-* have the others); for a machine that does nothing else
+measure: ## measures the workloads of one server (benchmarks/results/embedded.md; scripts/measure-* have the others); for a machine that does nothing else
 	@scripts/measure
 
 clean: ## removes everything that was built or installed into this folder, but not Debian's packages

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use crate::diamond::DiamondOptions;
 use crate::fanout::FanoutOptions;
 use crate::game::GameOptions;
+use crate::memory::MemoryOptions;
 use crate::queries::QueryOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
@@ -48,6 +49,8 @@ pub struct Arguments {
     pub queries: QueryOptions,
     #[command(flatten)]
     pub text: TextOptions,
+    #[command(flatten)]
+    pub memory: MemoryOptions,
 }
 
 /// Everything that can be measured, by one name.
@@ -59,6 +62,8 @@ pub enum AnyWorkload {
     Transactions(TransactionWorkload),
     /// A recording of people who type.
     Text,
+    /// Memory that a daemon takes back.
+    MemoryReclaim,
     /// Apps on a cluster, beside the same apps on other systems.
     OfApps(AppWorkload),
 }
@@ -137,6 +142,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::Transactions(TransactionWorkload::RetwisTapir),
                 AnyWorkload::Transactions(TransactionWorkload::YcsbT),
                 AnyWorkload::Text,
+                AnyWorkload::MemoryReclaim,
                 AnyWorkload::OfApps(AppWorkload::Game),
                 AnyWorkload::OfApps(AppWorkload::RetwisDiamond),
                 AnyWorkload::OfApps(AppWorkload::Fanout),
@@ -152,6 +158,10 @@ impl ValueEnum for AnyWorkload {
             AnyWorkload::Text => {
                 Some(PossibleValue::new("text").help("A recording of people who type, through real clients"))
             }
+            AnyWorkload::MemoryReclaim => Some(
+                PossibleValue::new("memory-reclaim")
+                    .help("Memory taken from a program that rests, beside the kernel's swap"),
+            ),
             AnyWorkload::OfApps(workload) => workload.to_possible_value(),
         }
     }

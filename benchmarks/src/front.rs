@@ -13,7 +13,7 @@ use iolite_node::config::{DurabilityWord, WithoutWord};
 use crate::accounting::Pid;
 use crate::arguments::Durability;
 use crate::child::Address;
-use crate::cluster::{ClusterDirectory, Ending, Links, Runner, ServerProcess};
+use crate::cluster::{ClusterDirectory, Ending, Links, Runner, ServerProcess, program_beside};
 
 /// Taken down when it is dropped.
 pub struct FrontCluster {
@@ -161,7 +161,7 @@ impl FrontCluster {
 }
 
 fn start_server(node: &LocalNode) -> anyhow::Result<(NodeRole, ServerProcess)> {
-    let program = std::env::current_exe().context("cannot find this program")?;
+    let program = program_beside("iolite")?;
     let mut command = Runner::Same.command(&program);
     command.args(["serve", "--config"]).arg(node.config());
     Ok((node.role, ServerProcess::start(command, Ending::Kill, &node.log())?))

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::{diamond, fanout, game};
+use crate::{diamond, fanout, game, memory};
 
 #[derive(Args, Debug)]
 pub struct PartArguments {
@@ -22,6 +22,8 @@ enum Part {
     Fans(fanout::FanArguments),
     /// The front end of Redis in `retwis-diamond`
     RetwisWeb(diamond::WebArguments),
+    /// A program of `memory-reclaim`
+    Memory(memory::ProgramArguments),
 }
 
 /// Runs one part to its end.
@@ -35,5 +37,6 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
         Part::Retwis => diamond::run_crowd(),
         Part::Fans(fans) => fanout::run_fans(fans),
         Part::RetwisWeb(web) => diamond::run_web(web),
+        Part::Memory(program) => memory::run_program(program),
     }
 }

@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
 use crate::peer::Peer;
-use crate::{diamond, fanout, game, measure, queries, text, transactions};
+use crate::{diamond, fanout, game, measure, memory, queries, text, transactions};
 
 /// Measures a workload and prints the report.
 ///
@@ -23,6 +23,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             Some(trace) => text::run(&arguments.text, trace, arguments.json),
             None => bail!("nothing to replay: text needs --trace FILE"),
         },
+        AnyWorkload::MemoryReclaim => memory::run(&arguments.memory, arguments.json),
         AnyWorkload::Transactions(workload) => {
             if let Some(option) = of_any_app(arguments) {
                 bail!("{} has no {option}: it has no reactive data", workload.name());

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use crate::accounting::Pid;
 use crate::arguments::{Arguments, Durability};
 use crate::child::Address;
-use crate::cluster::ClusterDirectory;
+use crate::cluster::{ClusterDirectory, program_beside};
 use crate::metrics;
 
 /// The server, and the link to it.
@@ -125,7 +125,7 @@ impl Drop for Started {
 
 /// Starts a server on a free port, and waits until it says which.
 fn start(data: &std::path::Path, durability: Durability) -> anyhow::Result<(Child, SocketAddr)> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(program_beside("iolite")?);
     command.args(["dev", "--port", "0", "--durability", &durability.name()]).arg("--data").arg(data);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take().expect("its output is a pipe");

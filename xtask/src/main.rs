@@ -19,6 +19,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   wasm --install  only makes sure that a compiler for wasm is there
   wasm --lint     runs clippy on the browser crate
   test            runs every test and sums them up
+  test PART       runs one part of them, such as rust, browser or simulation
+  english         counts the sentences of each page, those past 30 words, and doc comments that begin with a word that points
+  english --lower lowers the figures that `tidy` holds these counts to; it raises none
   lines           counts the lines of examples, on Iolite and on Redis";
 
 fn main() -> ExitCode {
@@ -41,7 +44,10 @@ fn run() -> Result<bool> {
         ["wasm"] => wasm::build(&root).map(|()| true),
         ["wasm", "--install"] => wasm::install(&root).map(|_route| true),
         ["wasm", "--lint"] => wasm::lint(&root).map(|()| true),
-        ["test"] => suite::run(&root),
+        ["test"] => suite::run(&root, None),
+        ["test", part] => suite::run(&root, Some(part)),
+        ["english"] => tidy::english(&root).map(|table| print!("{table}")).map(|()| true),
+        ["english", "--lower"] => tidy::lower_english(&root).map(|()| true),
         ["lines"] => lines::table(&root).map(|table| print!("{table}")).map(|()| true),
         _ => bail!("{USAGE}"),
     }

@@ -1,8 +1,13 @@
-//! `cargo xtask test`: runs every test of the repository, part by part, and sums them up.
+//! `cargo xtask test`: runs every test of the repository, part by part, and sums them up. `cargo xtask test PART` runs one part.
 //!
 //! Invariant: a part that fails, cannot start, or runs no test counts as a failure.
 
+mod executables;
+mod pool;
+mod running;
 mod tally;
+mod times;
+mod weights;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -10,114 +15,109 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use tally::{Counting, Tally};
+use times::Timed;
 
 struct Part {
+    /// The name for `cargo xtask test PART`.
     name: &'static str,
-    command: &'static [&'static str],
-    counting: Counting,
+    work: Work,
 }
 
-/// A simulation with one rule taken out, and the seeds of which one has to find it.
-macro_rules! without {
-    ($rule:literal, $seeds:literal) => {
-        Part {
-            name: concat!("without: ", $rule),
-            command: &["target/release/iolite", "simulate", "--seeds", $seeds, "--broken", $rule],
-            counting: Counting::OneCheck,
-        }
-    };
+enum Work {
+    /// The executables of the Rust tests, which are built first.
+    Executables,
+    Command(&'static [&'static str], Counting),
 }
 
-/// The parts of a lane run one after the other, and the lanes of a stage at once.
+/// A command of the release binary that takes what others leave of the machine.
+macro_rules! simulate {
+    ($($word:literal),+) => { ["nice", "-n", "10", "target/release/iolite", "simulate", $($word),+] };
+}
+
+/// The parts of a lane run one after the other, and the lanes at once.
 type Lane = &'static [Part];
 
-/// A stage begins when the one before has ended. Tests of programs wait for processes, and those of browsers for pages, so these two lanes
-/// take less time side by side than one after the other. What keeps all cores busy runs by itself.
-const STAGES: &[&[Lane]] = &[&[BUILD], &[RUST, WEB], &[SIMULATION]];
+/// Tests of programs wait for processes, and those of browsers for pages. The simulation needs no more than the release binary, so it takes what the
+/// others leave (`nice`).
+const LANES: &[Lane] = &[RUST, WEB, SIMULATION];
 
 // Unoptimised: overflows and debug assertions are checked, and from cold it takes under half the processor time of a release build. The simulation, which
 // needs the speed, runs in the release binary.
-const BUILD: Lane = &[Part {
-    name: "rust: the tests are built",
-    command: &["cargo", "test", "--locked", "--no-run"],
-    counting: Counting::OneCheck,
-}];
-
-const RUST: Lane =
-    &[Part { name: "rust", command: &["cargo", "test", "--locked", "--no-fail-fast"], counting: Counting::CargoTests }];
+const RUST: Lane = &[
+    Part { name: "rust", work: Work::Executables },
+    command("doc", &["cargo", "test", "--locked", "--doc", "--no-fail-fast"], Counting::CargoTests),
+];
 
 const WEB: Lane = &[
-    Part { name: "types", command: &["npm", "run", "--silent", "types"], counting: Counting::OneCheck },
-    Part { name: "typescript", command: &["npm", "run", "--silent", "test:unit"], counting: Counting::NodeTests },
-    Part {
-        name: "typescript, on a cluster",
-        command: &["env", "IOLITE_CLUSTER=2x3", "scripts/node-tests", "sdks/typescript/client"],
-        counting: Counting::NodeTests,
-    },
-    Part { name: "browser", command: &["npm", "run", "--silent", "test:browser"], counting: Counting::NodeTests },
-    Part {
-        name: "browser, on a cluster",
-        command: &["env", "IOLITE_CLUSTER=2x3", "npm", "run", "--silent", "test:browser"],
-        counting: Counting::NodeTests,
-    },
+    command("types", &["npm", "run", "--silent", "types"], Counting::OneCheck),
+    command("typescript", &["npm", "run", "--silent", "test:unit"], Counting::NodeTests),
+    command(
+        "typescript-cluster",
+        &["env", "IOLITE_CLUSTER=2x3", "scripts/node-tests", "sdks/typescript/client"],
+        Counting::NodeTests,
+    ),
+    command("browser", &["npm", "run", "--silent", "test:browser"], Counting::NodeTests),
+    // Only what a cluster may do otherwise than one process.
+    command(
+        "browser-cluster",
+        &["env", "IOLITE_CLUSTER=2x3", "npm", "run", "--silent", "test:browser-cluster"],
+        Counting::NodeTests,
+    ),
 ];
 
 const SIMULATION: Lane = &[
-    Part {
-        name: "simulation",
-        command: &["target/release/iolite", "simulate", "--seeds", "1..300"],
-        counting: Counting::OneCheck,
-    },
+    command("simulation", &simulate!("--seeds", "1..300"), Counting::OneCheck),
+    command("simulation-check", &simulate!("--check"), Counting::ClosingLine),
     // One rule taken out at a time: the checks have to find it.
-    without!("skip-read-validation", "1..300"),
-    without!("let-rows-in", "1..300"),
-    without!("second-committer-wins", "1..300"),
-    without!("acknowledge-before-fsync", "1..300"),
-    without!("no-completion-records", "1..300"),
-    without!("remove-at-reply", "1..300"),
-    without!("keep-taken-back", "1..300"),
-    without!("forget-confirmed", "1..300"),
-    without!("publish-past-resolved", "1..300"),
-    without!("tell-own-later", "1..300"),
-    without!("tapir-fig9", "1..60"),
-    without!("tapir-fig5", "1..60"),
-    without!("tapir-fig8", "1..60"),
-    without!("finalise-without-view", "1..60"),
-    without!("begin-from-fewer", "1..60"),
-    without!("leave-unsealed", "1..60"),
-    without!("take-part-behind", "1..60"),
-    without!("start-empty", "1..60"),
-    without!("end-undrained", "1..60"),
-    without!("accept-while-ending", "1..60"),
+    command("simulation-variants", &simulate!("--every-variant"), Counting::ClosingLine),
 ];
+
+const fn command(name: &'static str, command: &'static [&'static str], counting: Counting) -> Part {
+    Part { name, work: Work::Command(command, counting) }
+}
 
 struct Ended {
     name: &'static str,
     tally: Tally,
     seconds: u64,
+    tests: Vec<Timed>,
 }
 
-/// Whether every part passed.
-pub fn run(root: &Path) -> Result<bool> {
+/// Whether every part passed, or the one part that is asked for.
+pub fn run(root: &Path, only: Option<&str>) -> Result<bool> {
+    let ended = match only {
+        None => run_lanes(root, LANES)?,
+        Some(name) => vec![run_part(root, part(name)?, true)?],
+    };
     let mut total = Tally::default();
-    let mut summary = Vec::new();
-    for lanes in STAGES {
-        for Ended { name, tally, seconds } in run_stage(root, lanes)? {
-            summary.push(format!("{name:<34}{tally} ({seconds} s)"));
-            total = total + tally;
-        }
-    }
+    let mut tests = Vec::new();
     println!("== summary");
-    summary.iter().for_each(|line| println!("{line}"));
+    for Ended { name, tally, seconds, tests: own } in ended {
+        println!("{name:<34}{tally} ({seconds} s)");
+        total = total + tally;
+        tests.extend(own);
+    }
+    if !tests.is_empty() {
+        println!("the slowest Rust tests:");
+        times::slowest(tests).iter().for_each(|Timed { name, seconds }| println!("{seconds:>8.1} s  {name}"));
+    }
     println!("{total}");
     Ok(total.failed == 0)
 }
 
+fn part(name: &str) -> Result<&'static Part> {
+    let parts = LANES.iter().copied().flatten();
+    match parts.clone().find(|part| part.name == name) {
+        Some(part) => Ok(part),
+        None => bail!("there is no part {name:?}: {}", parts.map(|part| part.name).collect::<Vec<_>>().join(", ")),
+    }
+}
+
 /// The first lane is shown while it runs. What runs beside it is shown part by part, when each has ended.
-fn run_stage(root: &Path, lanes: &[Lane]) -> Result<Vec<Ended>> {
+fn run_lanes(root: &Path, lanes: &[Lane]) -> Result<Vec<Ended>> {
     let lanes = thread::scope(|scope| {
         let lanes = lanes.iter().enumerate();
         let run = |(number, lane): (usize, &Lane)| {
@@ -133,20 +133,29 @@ fn run_stage(root: &Path, lanes: &[Lane]) -> Result<Vec<Ended>> {
 fn run_part(root: &Path, part: &Part, is_shown: bool) -> Result<Ended> {
     println!("== {}", part.name);
     let start = Instant::now();
-    let (printed, succeeded) = run_command(root, part.command, is_shown)?;
-    if !is_shown {
-        writeln!(std::io::stdout(), "== what {} printed\n{printed}", part.name)?;
-    }
-    let tally = part.counting.count(&printed, succeeded);
-    Ok(Ended { name: part.name, tally, seconds: start.elapsed().as_secs() })
+    let (tally, tests) = match &part.work {
+        Work::Executables => {
+            let outcome = pool::run_all(root)?;
+            (outcome.tally, outcome.tests)
+        }
+        Work::Command(command, counting) => {
+            let (printed, succeeded) = run_command(root, command, is_shown)?;
+            if !is_shown {
+                writeln!(std::io::stdout(), "== what {} printed\n{printed}", part.name)?;
+            }
+            (counting.count(&printed, succeeded), Vec::new())
+        }
+    };
+    Ok(Ended { name: part.name, tally, seconds: start.elapsed().as_secs(), tests })
 }
 
 /// What it printed, and whether it succeeded.
 fn run_command(root: &Path, command: &[&str], is_shown: bool) -> Result<(String, bool)> {
     let (program, arguments) = command.split_first().expect("every part names its program");
-    let child =
-        Command::new(program).args(arguments).current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-    let mut child = match child {
+    let mut command = Command::new(program);
+    executables::without_own_variables(&mut command);
+    command.args(arguments).current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             println!("cannot start {program}: {error}");

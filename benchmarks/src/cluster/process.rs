@@ -151,7 +151,10 @@ pub fn program_beside(name: &str) -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe()?;
     let found = own.ancestors().skip(1).take(2).map(|folder| folder.join(name)).find(|path| path.is_file());
     found.with_context(|| {
-        format!("{name} is not built: run `make baselines`, or `cargo build` for one beside {}", own.display())
+        format!(
+            "{name} is not built: run `make baselines`, or `cargo build` for a debug build, which put it beside {}",
+            own.display()
+        )
     })
 }
 

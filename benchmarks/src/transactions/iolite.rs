@@ -23,7 +23,7 @@ use super::options::ClusterShape;
 use super::system::{About, Detours, Setup, System};
 use crate::accounting::{Node, Traffic, TrafficCounts};
 use crate::arguments::Durability;
-use crate::cluster::{BETWEEN_SERVERS, ClusterDirectory, Ending, Links, Runner, ServerProcess};
+use crate::cluster::{BETWEEN_SERVERS, ClusterDirectory, Ending, Links, Runner, ServerProcess, program_beside};
 
 pub use session::IoliteSession;
 
@@ -182,7 +182,7 @@ async fn wire(cluster: &LocalCluster, view: &mut Cluster, links: &mut Links) -> 
 }
 
 async fn start_servers(cluster: &LocalCluster) -> anyhow::Result<Vec<ServerProcess>> {
-    let program = std::env::current_exe().context("cannot find this program")?;
+    let program = program_beside("iolite")?;
     let mut servers = Vec::new();
     for node in cluster.stores() {
         let mut command = Runner::Same.command(&program);

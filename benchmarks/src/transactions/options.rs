@@ -59,12 +59,7 @@ impl Default for ClusterShape {
 }
 
 impl TransactionOptions {
-    /// What was asked for that only transactions have.
-    pub fn name_of_any(&self) -> Option<&'static str> {
-        self.name_of_any_but(&[])
-    }
-
-    /// The same, of those that others do not have too.
+    /// The name of an option that was asked for and that only transactions have, apart from those of `shared`, which others have too.
     pub fn name_of_any_but(&self, shared: &[&str]) -> Option<&'static str> {
         let asked = [
             ("--cluster", self.cluster.is_some()),

@@ -1,11 +1,15 @@
-//! Who a session speaks for: it shows a token at its hello, and what it may do follows from that.
+//! Who a session speaks for: it shows a token at its hello, and what it may write and read follows from that.
 //!
 //! Source: Iolite's own; the papers leave authentication out. Access lists per table and row rules join here, and so do JWTs: as further
 //! variants of [`Access`] and [`Identity`], so that a gateway does not change.
 
 mod development;
+mod may_read;
+mod may_write;
 
 pub use development::DevelopmentToken;
+pub use may_read::MayRead;
+pub use may_write::MayWrite;
 
 /// How tokens are judged.
 #[derive(Clone, Debug)]

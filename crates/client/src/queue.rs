@@ -2,18 +2,21 @@
 //!
 //! Invariants:
 //! - a mutation leaves when the confirmed state contains it, or its end is final: not when a reply arrives;
-//! - entries take effect in the order of their counters (one lane: every strong table is of one domain);
+//! - entries take effect in the order of their counters, whatever lanes they are of;
 //! - the overlay holds exactly the writes of the entries up to `settled`, each run on what lies below it.
 //!
 //! Source: Hercules' rebase (Lebeck 2020, chapter 3); Diamond's transaction log (Zhang 2017, section 3.2.2).
 
 mod entry;
 mod lane;
+mod lanes;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use iolite_values::{Cell, Counter, Read, Row};
+use iolite_values::{Cell, Counter, Domain, Read, Row};
 
 use iolite_wire::message::{Outcome, SubscriptionId};
 
@@ -24,10 +27,13 @@ use crate::view::{Changed, Overlay, Reader};
 pub(crate) use entry::{Copies, Entry, GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Stale, Trail};
 pub use entry::{Mutation, MutationKind};
 pub(crate) use lane::Decided;
+use lanes::{Lanes, Windows, lane_of};
 
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     entries: BTreeMap<Counter, Entry>,
+    lanes: Lanes,
+    windows: Windows,
     /// Of their calls.
     bytes: usize,
     /// Confirmed state as the settled entries leave it.
@@ -79,6 +85,7 @@ pub(crate) enum Step {
 impl Queue {
     pub(crate) fn push(&mut self, entry: Entry) {
         self.bytes += entry.mutation.kind.size_bytes();
+        self.lanes.insert(entry.lane, entry.counter());
         self.entries.insert(entry.counter(), entry);
     }
 
@@ -98,6 +105,7 @@ impl Queue {
     fn take(&mut self, counter: Counter) -> Option<Entry> {
         let entry = self.entries.remove(&counter)?;
         self.bytes -= entry.mutation.kind.size_bytes();
+        self.lanes.remove(entry.lane, counter);
         Some(entry)
     }
 
@@ -259,9 +267,14 @@ impl Queue {
         Step::Settled
     }
 
-    /// Takes what came of the run that `settle` asked for.
-    pub(crate) fn ran(&mut self, counter: Counter, state: RunState) {
+    /// Takes what came of the run that `settle` asked for, with the domain of what it wrote, if it wrote anything.
+    pub(crate) fn ran(&mut self, counter: Counter, state: RunState, domain: Option<Domain>) {
         if let Some(entry) = self.entries.get_mut(&counter) {
+            if let Some(domain) = domain.filter(|domain| *domain != entry.domain && entry.open_attempt().is_none()) {
+                self.lanes.remove(entry.lane, counter);
+                (entry.domain, entry.lane) = (domain, lane_of(domain));
+                self.lanes.insert(entry.lane, counter);
+            }
             let before: Vec<RowId> = entry.rows().collect();
             entry.state = state;
             let rows: BTreeSet<RowId> = before.into_iter().chain(entry.rows()).collect();
@@ -285,8 +298,8 @@ impl Queue {
             let stands = *counter > self.settled || entry.reads().all(|read| reader.tells_of(demand, read));
             assert!(stands, "what a settled mutation read is held or made here, or nobody would tell that it changed");
         }
-        let sent = |entry: &&Entry| entry.open_attempt().is_some();
-        assert!(self.entries.values().filter(sent).count() <= 1, "a lane submits one mutation at a time");
+        self.lanes.validate(self.entries.iter().map(|(counter, entry)| (entry.lane, counter)));
+        self.validate_windows();
     }
 }
 

@@ -329,6 +329,7 @@ fn the_page_has_these_values() {
         ("Client::PENDING_MAX", Client::PENDING_MAX),
         ("Client::ARGUMENTS_MAX", Client::ARGUMENTS_MAX),
         ("Client::CALLS_BYTES_MAX", Client::CALLS_BYTES_MAX),
+        ("Client::UNACKNOWLEDGED_MAX", Client::UNACKNOWLEDGED_MAX as usize),
     ];
     for (name, value) in limits {
         assert!(is_on_page(&format!("client::{name}"), &value.to_string()), "{name}: {value}");

@@ -7,20 +7,20 @@ use iolite_machine::{Instant, Machine, Now};
 use iolite_values::{ClientId, Counter, Timestamp, TransactionId};
 use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
-use crate::acknowledging::Acknowledging;
-use crate::due::Due;
-use crate::farewell::Farewell;
-use crate::feed::Feed;
-use crate::idle::Idle;
-use crate::index::{InterestIndex, Target};
+use crate::following::index::{InterestIndex, Target};
+use crate::following::load::News;
+use crate::following::queries::Queries;
 use crate::interface::{Input, Output, SessionId, Settings};
-use crate::lane::Lane;
-use crate::load::News;
-use crate::queries::Queries;
 use crate::schema_growth::Growing;
-use crate::session::{Open, Phase, Session};
+use crate::sessions::due::Due;
+use crate::sessions::farewell::Farewell;
+use crate::sessions::idle::Idle;
+use crate::sessions::session::{Open, Phase, Session};
+use crate::sessions::timers::Timers;
 use crate::store::{Home, Requests};
-use crate::timers::Timers;
+use crate::submissions::acknowledging::Acknowledging;
+use crate::submissions::lanes::Lanes;
+use crate::telling::feed::Feed;
 
 /// The gateway's half of all sessions of one server.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct Gateway {
     pub(crate) held: BTreeSet<SessionId>,
     /// The open session of each client.
     pub(crate) clients: BTreeMap<ClientId, SessionId>,
-    pub(crate) lanes: BTreeMap<ClientId, Lane>,
+    pub(crate) lanes: Lanes,
     pub(crate) acknowledging: Acknowledging,
     pub(crate) index: InterestIndex,
     pub(crate) queries: Queries,
@@ -64,7 +64,7 @@ impl Gateway {
             sessions: BTreeMap::new(),
             held: BTreeSet::new(),
             clients: BTreeMap::new(),
-            lanes: BTreeMap::new(),
+            lanes: Lanes::default(),
             acknowledging: Acknowledging::new(),
             index: InterestIndex::default(),
             queries: Queries::default(),
@@ -212,7 +212,7 @@ impl Gateway {
         if self.clients.get(&open.client) == Some(&id) {
             self.clients.remove(&open.client);
         }
-        self.clear_lane(open.client);
+        self.lanes.clear(open.client);
     }
 
     /// Puts all interests of a session into the index. It follows no queries, for it was behind.

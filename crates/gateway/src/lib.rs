@@ -10,38 +10,16 @@
 //! - memory per session is bounded by the constants of [`limits`];
 //! - whatever one client sends, the others do not notice.
 
-mod acknowledging;
-mod advance;
-mod answer;
-mod batch;
-mod buffers;
-mod coalesce;
-mod due;
-mod farewell;
-mod feed;
 mod following;
 mod gateway;
-mod greeting;
-mod idle;
-mod index;
 mod interface;
-mod lane;
 pub mod limits;
-mod load;
-mod loading;
-mod own_outcomes;
-mod pressure;
-mod queries;
-mod reading;
-mod routing;
 mod schema_growth;
-mod session;
+mod sessions;
 mod size;
 mod store;
-mod submit;
-mod subscribe;
-mod timers;
-mod untold;
+mod submissions;
+mod telling;
 mod validate;
 mod without;
 

@@ -75,10 +75,10 @@ pub const LOAD_BUFFER_BYTES: usize = 1 << 20;
 pub const LOAD_BUFFER_BYTES_MAX: usize = 8 << 20;
 
 /// Mutations of a client that wait for the store or whose outcomes wait for the feed.
-pub const SUBMITS_OPEN_MAX: usize = 256;
+pub const SUBMITS_OPEN_MAX: usize = wire::SUBMITS_OPEN.most;
 
 /// Bytes of these.
-pub const SUBMITS_OPEN_BYTES_MAX: usize = 4 << 20;
+pub const SUBMITS_OPEN_BYTES_MAX: usize = wire::SUBMITS_OPEN_BYTES.most;
 
 /// Outcomes of its client's mutations that are read for a session at one time. Those behind them are told when they are submitted again.
 pub const OWN_OUTCOMES_MAX: usize = 1024;

@@ -8,8 +8,8 @@ use iolite_store::{Commit, CommitReply, ReadLimit, ReadReply, Refusal, Request, 
 use iolite_values::{Attempt, Level, Timestamp, Transaction, TransactionId};
 
 use crate::Gateway;
-use crate::farewell::Farewell;
-use crate::session::Phase;
+use crate::sessions::farewell::Farewell;
+use crate::sessions::session::Phase;
 use crate::store::{Home, Purpose};
 
 /// A growth under way.

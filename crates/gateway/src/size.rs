@@ -2,8 +2,8 @@
 //! memory, they bill nobody.
 
 use iolite_store::Commit;
-use iolite_values::{Cell, CellState, Decision, Read, Row, RowKey, Transaction, Write};
-use iolite_wire::message::{Advance, Declination, Declined, FromGateway, Outcome, RowSnapshot, Verdict};
+use iolite_values::{Cell, CellState, Row, RowKey, Transaction, Write};
+use iolite_wire::message::{Advance, Declination, Declined, FromGateway, Outcome, RowSnapshot, Submit, Verdict};
 
 const FIXED: usize = 16;
 /// What a value takes besides its content. Frames are limited in how many values they hold, too.
@@ -21,20 +21,8 @@ pub fn commit(commit: &Commit) -> usize {
     FIXED + commit.writes.iter().map(write).sum::<usize>()
 }
 
-pub fn read(read: &Read) -> usize {
-    match read {
-        Read::Cell { cell: own, element } => cell(own) + 1 + element.size_bytes(),
-        Read::Range { table: _, range } => 4 + range.size_bytes(),
-        Read::Query(query) => query.size_bytes(),
-    }
-}
-
 pub fn transaction(transaction: &Transaction) -> usize {
-    let decision = match &transaction.decision {
-        Decision::Commit(writes) => writes.iter().map(write).sum(),
-        Decision::Abort(reason) => reason.len(),
-    };
-    FIXED + transaction.reads.iter().map(read).sum::<usize>() + decision
+    Submit::bytes_of(&transaction.reads, &transaction.decision)
 }
 
 pub fn row(key: &RowKey, row: &Row) -> usize {

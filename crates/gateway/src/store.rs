@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use iolite_catalog::Catalog;
 use iolite_machine::Now;
 use iolite_store::{Event, Refusal, Reply, Request, RequestId};
-use iolite_values::{ClientId, StoreIncarnation, Timestamp, Write};
+use iolite_values::{ClientId, Counter, LaneNumber, StoreIncarnation, Timestamp, Write};
 
 use crate::Gateway;
-use crate::farewell::Farewell;
+use crate::following::load::LoadId;
 use crate::interface::{Output, SessionId};
-use crate::load::LoadId;
-use crate::session::{Guest, Phase};
+use crate::sessions::farewell::Farewell;
+use crate::sessions::session::{Guest, Phase};
 
 /// Where the store is.
 #[derive(Clone, Debug)]
@@ -42,7 +42,12 @@ pub enum Home {
 pub enum Purpose {
     Schemas,
     Growth,
-    Submit(ClientId),
+    /// The commit of a client's mutation, the one of its lane that the store is given.
+    Submit {
+        client: ClientId,
+        lane: LaneNumber,
+        counter: Counter,
+    },
     Load {
         session: SessionId,
         load: LoadId,
@@ -65,7 +70,7 @@ impl Purpose {
     fn reads(self) -> bool {
         match self {
             Purpose::Schemas | Purpose::Load { .. } | Purpose::OwnOutcomes(_) | Purpose::Row => true,
-            Purpose::Growth | Purpose::Submit(_) | Purpose::Acknowledge(_) => false,
+            Purpose::Growth | Purpose::Submit { .. } | Purpose::Acknowledge(_) => false,
         }
     }
 }
@@ -174,7 +179,7 @@ impl Gateway {
         self.give_up(reads.collect::<Vec<_>>());
         self.requests.open.clear();
         self.feed.clear();
-        self.lanes.clear();
+        self.lanes.clear_all();
         self.acknowledging.clear();
         self.due.clear();
         self.published.clear();
@@ -189,7 +194,7 @@ impl Gateway {
         match purpose {
             Purpose::Schemas => self.on_unreadable(refusal.to_string()),
             Purpose::Growth => self.on_growth_refused(now, refusal),
-            Purpose::Submit(client) => self.on_submit_refused(client, refusal),
+            Purpose::Submit { client, lane, counter } => self.on_submit_refused(client, lane, counter, refusal),
             Purpose::Load { session, load: _ } | Purpose::OwnOutcomes(session) => {
                 self.end(session, &Farewell::Unavailable(refusal.to_string()))
             }
@@ -209,7 +214,9 @@ impl Gateway {
         match (purpose, reply) {
             (Purpose::Schemas, Reply::ReadAt(reply)) => self.on_schemas(now, reply),
             (Purpose::Growth, Reply::Commit(reply)) => self.on_growth(now, &reply),
-            (Purpose::Submit(client), Reply::Commit(reply)) => self.on_commit_reply(now, client, reply),
+            (Purpose::Submit { client, lane, counter }, Reply::Commit(reply)) => {
+                self.on_commit_reply(now, client, lane, counter, &reply);
+            }
             (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
             (Purpose::OwnOutcomes(session), Reply::Completions(reply)) => self.on_completions(now, session, id, reply),

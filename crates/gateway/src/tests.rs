@@ -8,6 +8,7 @@ mod frames;
 mod giving_up;
 mod greeting;
 mod isolation;
+mod lanes;
 mod many_queries;
 mod mutations;
 mod order;

@@ -7,11 +7,11 @@ use iolite_values::Interest;
 
 use crate::Gateway;
 use crate::SessionId;
+use crate::following::load::Load;
 use crate::gateway::target;
 use crate::interface::Broken;
 use crate::limits;
-use crate::load::Load;
-use crate::session::{Flow, Open, Phase, Session, Standing};
+use crate::sessions::session::{Flow, Open, Phase, Session, Standing};
 use crate::store::Purpose;
 
 impl Gateway {
@@ -35,11 +35,24 @@ impl Gateway {
         assert_eq!(open, self.clients.len(), "a client has one session");
         let acknowledging = self.requests.open.values().filter(|own| matches!(own, Purpose::Acknowledge(_))).count();
         assert_eq!(acknowledging, self.acknowledging.len(), "one acknowledgement of a client is open");
-        for (client, lane) in &self.lanes {
-            lane.validate();
-            let asked = self.requests.open.values().filter(|own| **own == Purpose::Submit(*client)).count();
-            assert_eq!(asked, 1, "a client's lane waits for one answer of the store");
-        }
+        self.check_lanes();
+    }
+
+    /// The store has one mutation of each lane, and no other.
+    fn check_lanes(&self) {
+        self.lanes.validate();
+        let asked = self.requests.open.values().filter_map(|own| match own {
+            Purpose::Submit { client, lane, counter } => Some((*client, *lane, Some(*counter))),
+            Purpose::Schemas
+            | Purpose::Growth
+            | Purpose::Load { .. }
+            | Purpose::OwnOutcomes(_)
+            | Purpose::Row
+            | Purpose::Acknowledge(_) => None,
+        });
+        let mut asked: Vec<_> = asked.collect();
+        asked.sort_unstable();
+        assert!(self.lanes.in_flight().eq(asked), "the store has one mutation of each lane");
     }
 
     /// The store reads for sessions what they wait for, and nothing else.
@@ -48,7 +61,9 @@ impl Gateway {
         let awaited: BTreeSet<RequestId> = open.flat_map(Open::requests).collect();
         let of_sessions = self.requests.open.iter().filter(|(_, purpose)| match purpose {
             Purpose::Load { .. } | Purpose::OwnOutcomes(_) => true,
-            Purpose::Schemas | Purpose::Growth | Purpose::Submit(_) | Purpose::Row | Purpose::Acknowledge(_) => false,
+            Purpose::Schemas | Purpose::Growth | Purpose::Submit { .. } | Purpose::Row | Purpose::Acknowledge(_) => {
+                false
+            }
         });
         let asked: BTreeSet<RequestId> = of_sessions.map(|(id, _)| *id).collect();
         assert_eq!(asked, awaited, "what is read for a session is waited for, or given up");

@@ -8,7 +8,7 @@ use iolite_machine::Now;
 use iolite_values::{Cell, ColumnId, Element, Interest, Operation, Read, Timestamp, Write};
 use iolite_wire::message::{Declination, Declined, SubscriptionId};
 
-use crate::load::News;
+use crate::following::load::News;
 use crate::{Gateway, SessionId};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -52,4 +52,4 @@ pub use secret_file::{SecretError, read_or_create_secret};
 pub use session::{Codec, Endpoint, SessionEvent, SessionHandler, SessionNumber};
 pub use shutdown::{Shutdown, Stop, stop_on_signals};
 pub use site::{BindError, Probes, Site, bind};
-pub use standard_streams::{print, warn};
+pub use standard_streams::{explained, print, warn};

@@ -38,7 +38,7 @@ use reconfiguring::Operators;
 use store_node::Host;
 
 /// More are run with another number here.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 75;
 
 /// Seeds that have failed once.
 const FOUND: &[u64] = &[90];
@@ -72,7 +72,7 @@ const ALONE: Scene = Scene {
 };
 
 /// Of clusters, whose histories take longer.
-const CLUSTER_SEEDS: u64 = 16;
+const CLUSTER_SEEDS: u64 = 8;
 
 /// Shards, and replicas of each.
 type Shapes = &'static [(u32, u64)];
@@ -113,21 +113,21 @@ fn run_all(seeds: impl Iterator<Item = u64>, scene: Scene) -> Counts {
 fn every_history_is_strictly_serializable_exactly_once_and_told_whole() {
     let total = run_all((0..SEEDS).chain(FOUND.iter().copied()), ALONE);
     // A history in which nothing happens proves nothing.
-    assert!(total.committed > 5_000 && total.aborted > 100 && total.conflicts > 500, "{total:?}");
-    assert!(total.in_doubt > 100 && total.in_the_past > 0, "{total:?}");
-    assert!(total.valid > 500 && total.changed > 100 && total.moved > 5, "{total:?}");
-    assert!(total.crashes > 300 && total.records_lost > 100 && total.checkpoints > 300, "{total:?}");
-    assert!(total.dropped > 1_000 && total.duplicated > 1_000 && total.collected > 100, "{total:?}");
+    assert!(total.committed > 2_500 && total.aborted > 50 && total.conflicts > 250, "{total:?}");
+    assert!(total.in_doubt > 50 && total.in_the_past > 0, "{total:?}");
+    assert!(total.valid > 250 && total.changed > 50 && total.moved > 2, "{total:?}");
+    assert!(total.crashes > 150 && total.records_lost > 50 && total.checkpoints > 150, "{total:?}");
+    assert!(total.dropped > 500 && total.duplicated > 500 && total.collected > 50, "{total:?}");
 }
 
 #[test]
 fn so_is_every_history_of_a_cluster() {
     for &(shards, replicas) in CLUSTERS {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, ..ALONE });
-        assert!(total.committed > 100 && total.conflicts > 15 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
-        assert!(total.in_doubt > 5, "{shards}x{replicas}: {total:?}");
-        assert!(total.valid > 2 && total.changed > 2, "{shards}x{replicas}: {total:?}");
-        assert!(total.gateways_restarted > 20 && total.view_changes > 5 && total.dropped > 500, "{total:?}");
+        assert!(total.committed > 50 && total.conflicts > 7 && total.crashes > 20, "{shards}x{replicas}: {total:?}");
+        assert!(total.in_doubt > 2, "{shards}x{replicas}: {total:?}");
+        assert!(total.valid > 1 && total.changed > 1, "{shards}x{replicas}: {total:?}");
+        assert!(total.gateways_restarted > 10 && total.view_changes > 2 && total.dropped > 250, "{total:?}");
     }
 }
 
@@ -136,7 +136,7 @@ fn so_is_every_history_of_a_cluster() {
 fn so_are_the_strict_transactions_of_every_history_of_all_levels() {
     for &(shards, replicas) in [(1, 1)].iter().chain(CLUSTERS) {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, levels: Levels::All, ..ALONE });
-        assert!(total.committed > 100 && total.conflicts > 15 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
+        assert!(total.committed > 50 && total.conflicts > 7 && total.crashes > 20, "{shards}x{replicas}: {total:?}");
     }
 }
 
@@ -145,21 +145,21 @@ fn so_is_every_history_in_which_replicas_are_replaced() {
     for &(shards, replicas) in REPLACED {
         let scene = Scene { shards, replicas, operators: Operators::Replace, ..ALONE };
         let total = run_all(0..CLUSTER_SEEDS, scene);
-        assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
-        assert!(total.epochs > 10 && total.disks_lost > 3, "{shards}x{replicas}: {total:?}");
+        assert!(total.committed > 50 && total.crashes > 20, "{shards}x{replicas}: {total:?}");
+        assert!(total.epochs > 5 && total.disks_lost > 1, "{shards}x{replicas}: {total:?}");
     }
     run_all(FOUND_REPLACED.iter().copied(), Scene { replicas: 3, operators: Operators::Replace, ..ALONE });
     let alone = (0..CLUSTER_SEEDS).chain(FOUND_ALONE.iter().copied());
     let total = run_all(alone, Scene { operators: Operators::Replace, ..ALONE });
-    assert!(total.committed > 100 && total.crashes > 40 && total.epochs > 10, "1x1: {total:?}");
+    assert!(total.committed > 50 && total.crashes > 20 && total.epochs > 5, "1x1: {total:?}");
 }
 
 #[test]
 fn so_is_every_history_in_which_groups_move_grow_and_shrink() {
     for &(shards, replicas) in RESIZED {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Resize, ..ALONE });
-        assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
-        assert!(total.epochs > 10, "{shards}x{replicas}: {total:?}");
+        assert!(total.committed > 50 && total.crashes > 20, "{shards}x{replicas}: {total:?}");
+        assert!(total.epochs > 5, "{shards}x{replicas}: {total:?}");
     }
 }
 
@@ -167,8 +167,8 @@ fn so_is_every_history_in_which_groups_move_grow_and_shrink() {
 fn so_is_every_history_in_which_shards_are_split() {
     for &(shards, replicas) in SPLIT {
         let total = run_all(0..CLUSTER_SEEDS, Scene { shards, replicas, operators: Operators::Split, ..ALONE });
-        assert!(total.committed > 100 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
-        assert!(total.splits > 10 && total.turned_off > 3, "{shards}x{replicas}: {total:?}");
+        assert!(total.committed > 50 && total.crashes > 20, "{shards}x{replicas}: {total:?}");
+        assert!(total.splits > 5 && total.turned_off > 1, "{shards}x{replicas}: {total:?}");
     }
     run_all(FOUND_IN_SPLITS.iter().copied(), Scene { operators: Operators::Split, ..ALONE });
     let of_three = Scene { shards: 2, replicas: 3, operators: Operators::Split, ..ALONE };
@@ -183,8 +183,8 @@ fn so_is_every_history_in_which_groups_of_what_was_split_change_and_lose_disks()
     }
     let alone = Scene { operators: Operators::Everything, ..ALONE };
     total.add(run_all(FOUND_IN_CHANGED_SPLITS.iter().copied(), alone));
-    assert!(total.committed > 300 && total.crashes > 120, "{total:?}");
-    assert!(total.splits > 20 && total.epochs > 10 && total.disks_lost > 10, "{total:?}");
+    assert!(total.committed > 150 && total.crashes > 60, "{total:?}");
+    assert!(total.splits > 10 && total.epochs > 5 && total.disks_lost > 5, "{total:?}");
 }
 
 #[test]
@@ -192,8 +192,8 @@ fn so_is_every_history_in_which_a_shard_loses_disks_while_it_drains() {
     for &(shards, replicas) in DRAINED_WITH_LOST_DISKS {
         let scene = Scene { shards, replicas, operators: Operators::SplitAndLose, ..ALONE };
         let total = run_all(0..CLUSTER_SEEDS, scene);
-        assert!(total.committed > 50 && total.crashes > 40, "{shards}x{replicas}: {total:?}");
-        assert!(total.splits > 5 && total.disks_lost > 5, "{shards}x{replicas}: {total:?}");
+        assert!(total.committed > 25 && total.crashes > 20, "{shards}x{replicas}: {total:?}");
+        assert!(total.splits > 2 && total.disks_lost > 2, "{shards}x{replicas}: {total:?}");
     }
     let found = FOUND_WITH_LOST_DISKS.iter().copied();
     run_all(found, Scene { replicas: 3, operators: Operators::SplitAndLose, ..ALONE });

@@ -1,7 +1,9 @@
 //! Variants of the system with one rule taken out. Each has to be found: that is how we know that the checks check.
 //!
 //! Some need a world that most seeds do not draw: a group that loses views, or two gateways whose clocks differ. A variant is given such a world
-//! (see [`Needs`]), and nothing else about its runs differs.
+//! (see [`Needs`]), and nothing else about its runs differs. The seeds that must find it stand beside it; `iolite simulate --every-variant` runs them.
+
+use std::ops::RangeInclusive;
 
 use iolite_client::Broken as BrokenClient;
 use iolite_gateway::Broken as BrokenGateway;
@@ -60,6 +62,8 @@ struct Variant {
     place: Where,
     /// The world that shows it.
     needs: Needs,
+    /// The seeds of which one must find it, at most 60 (`hunt.rs`). None: the search of models finds it, and few seeds do (tests/models).
+    seeds: Option<RangeInclusive<u64>>,
 }
 
 /// All that can be taken out, in the order in which they are listed.
@@ -70,6 +74,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "what a transaction read is not checked any more when it commits",
         place: Where::Replica(BrokenReplica::SkipReadValidation),
         needs: Needs::Anything,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::LetRowsIn,
@@ -77,6 +82,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "rows that come in where a query was asked are not looked at when it commits",
         place: Where::Replica(BrokenReplica::LetRowsIn),
         needs: Needs::Anything,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::SecondCommitterWins,
@@ -84,6 +90,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "what was written since its snapshot does not keep a transaction of that level from writing it too",
         place: Where::Replica(BrokenReplica::SecondCommitterWins),
         needs: Needs::Anything,
+        seeds: Some(36..=95),
     },
     Variant {
         broken: Broken::AcknowledgeBeforeFsync,
@@ -91,6 +98,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "replicas do not wait for their disks before they answer",
         place: Where::Hosts,
         needs: Needs::Anything,
+        seeds: Some(61..=120),
     },
     Variant {
         broken: Broken::NoCompletionRecords,
@@ -98,6 +106,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "no outcome is recorded with the commit",
         place: Where::Replica(BrokenReplica::NoCompletionRecords),
         needs: Needs::Anything,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::RemoveAtReply,
@@ -105,6 +114,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a mutation is not pending any more as soon as its outcome is told",
         place: Where::Client(BrokenClient::RemoveAtReply),
         needs: Needs::Anything,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::KeepTakenBack,
@@ -112,6 +122,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a text shows edits that were taken back",
         place: Where::Client(BrokenClient::KeepTakenBack),
         needs: Needs::Anything,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::ForgetConfirmed,
@@ -119,6 +130,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a confirmed call is not known any more while its tab may store it once more",
         place: Where::Client(BrokenClient::ForgetConfirmed),
         needs: Needs::Anything,
+        seeds: Some(21..=80),
     },
     Variant {
         broken: Broken::PublishPastResolved,
@@ -126,6 +138,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a gateway tells what is above the resolved timestamp",
         place: Where::Gateway(BrokenGateway::PublishPastResolved),
         needs: Needs::Anything,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::TellOwnLater,
@@ -133,6 +146,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a client that comes back is told what it committed after the state that contains it",
         place: Where::Gateway(BrokenGateway::TellOwnLater),
         needs: Needs::Anything,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::ValidateAsFigure9,
@@ -140,6 +154,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "conflicts with prepared transactions are judged by timestamps, and committed reads are not looked at, as in Figure 9",
         place: Where::Replica(BrokenReplica::ValidateAsFigure9),
         needs: Needs::TwoClocks,
+        seeds: Some(11..=70),
     },
     Variant {
         broken: Broken::AcceptAboveReaders,
@@ -147,6 +162,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a PREPARE that writes above a prepared reader is accepted, as in Figure 9; a merge then validates in another order",
         place: Where::Replica(BrokenReplica::AcceptAboveReaders),
         needs: Needs::LateOutcomes,
+        seeds: None,
     },
     Variant {
         broken: Broken::MergeAsFigure5,
@@ -155,6 +171,7 @@ const VARIANTS: [Variant; 21] = [
         place: Where::Replica(BrokenReplica::MergeAsFigure5),
         // At f = 1 the two thresholds are the same.
         needs: Needs::Views { replicas: 5 },
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::AnswerForTransaction,
@@ -162,6 +179,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a PREPARE is answered by what is prepared of the same transaction, at whatever timestamp, as in Figure 8",
         place: Where::Replica(BrokenReplica::AnswerForTransaction),
         needs: Needs::Views { replicas: 3 },
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::FinaliseWithoutView,
@@ -169,6 +187,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a FINALIZE of an earlier view is obeyed, as published",
         place: Where::Replica(BrokenReplica::FinaliseWithoutView),
         needs: Needs::Views { replicas: 3 },
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::BeginFromFewer,
@@ -176,6 +195,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "an epoch begins with the records of f replicas of the one before",
         place: Where::Replica(BrokenReplica::BeginFromFewer),
         needs: Needs::Operators(Operators::Resize),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::LeaveUnsealed,
@@ -183,6 +203,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a replica that is not of the next group goes on answering in the epoch before",
         place: Where::Replica(BrokenReplica::LeaveUnsealed),
         needs: Needs::Operators(Operators::Resize),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::TakePartBehind,
@@ -190,6 +211,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a replica takes part before it has what its group has settled",
         place: Where::Replica(BrokenReplica::TakePartBehind),
         needs: Needs::Operators(Operators::Resize),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::StartEmpty,
@@ -197,6 +219,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a replica that has lost its disk starts under its old number, on an empty one",
         place: Where::Hosts,
         needs: Needs::Operators(Operators::Replace),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::EndUndrained,
@@ -204,6 +227,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a replica of a shard that ends is drained while something is open",
         place: Where::Replica(BrokenReplica::EndUndrained),
         needs: Needs::Operators(Operators::Split),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::AcceptWhileEnding,
@@ -211,6 +235,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "a shard that is to end lets new things in, also when it is drained",
         place: Where::Replica(BrokenReplica::AcceptWhileEnding),
         needs: Needs::Operators(Operators::Split),
+        seeds: Some(1..=60),
     },
 ];
 
@@ -237,6 +262,11 @@ impl Broken {
     /// The world that shows it.
     pub fn needs(self) -> Needs {
         self.variant().map_or(Needs::Anything, |variant| variant.needs)
+    }
+
+    /// The seeds of which one must find it, if seeds find it at all.
+    pub fn seeds(self) -> Option<RangeInclusive<u64>> {
+        self.variant().and_then(|variant| variant.seeds.clone())
     }
 
     /// What a replica leaves out.

@@ -6,12 +6,14 @@
 
 mod app;
 mod broken;
+mod check;
 mod checker;
 mod counts;
 mod faults;
 mod game;
 mod habits;
 mod history;
+mod hunt;
 mod needs;
 mod occasions;
 mod random;
@@ -23,10 +25,12 @@ mod topology;
 mod world;
 
 pub use broken::Broken;
+pub use check::{CHECKS, Check};
 pub use checker::{Invariant, Violation};
 pub use counts::Counts;
 pub use faults::Fault;
 pub use game::{Game, play};
+pub use hunt::hunt;
 pub use occasions::Occasion;
 pub use report::{Report, Simulated};
 pub use run::{Outcome, run, run_whole};

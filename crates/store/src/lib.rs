@@ -8,6 +8,7 @@
 //! - a transaction takes effect at most once, whatever is submitted under its id;
 //! - a reply and the feed tell only what is durable in the store's class.
 
+mod asking;
 mod attempts;
 pub mod conformance;
 mod reply;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use iolite_values::{StoreIncarnation, Timestamp, TransactionId, Write};
 
+pub use asking::Asking;
 pub use attempts::{ATTEMPTS_MAX, Attempts};
 pub use reply::{
     ChangesError, CommitReply, Completion, CompletionDecision, ConfigurationFault, ReadReply, Refusal, Reply, RowAt,

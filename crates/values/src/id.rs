@@ -78,6 +78,15 @@ pub struct ClientId(pub Id);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct StoreIncarnation(pub Id);
 
+/// Numbers the lanes of a client: the orders in which it submits mutations. A lane is of one domain for as long as a session.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LaneNumber(pub u32);
+
+impl LaneNumber {
+    /// The lane of strong mutations.
+    pub const STRONG: LaneNumber = LaneNumber(0);
+}
+
 /// Numbers a client's mutations from 1, without reuse.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Counter(pub u64);

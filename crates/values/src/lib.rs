@@ -6,6 +6,7 @@
 mod cell;
 mod conflict;
 mod digest;
+mod domain;
 mod footprint;
 mod id;
 mod index_key;
@@ -28,8 +29,11 @@ mod value;
 pub use cell::{Cell, Element, Interest, Read};
 pub use conflict::{Commutativity, KnownRow, commutativity, disturbs, may_bring, observes, writes_commute};
 pub use digest::{Digest, DigestHasher};
+pub use domain::Domain;
 pub use footprint::{apply_and_count, row_footprint};
-pub use id::{Attempt, ClientId, CoordinatorId, Counter, Id, ParseIdError, StoreIncarnation, TransactionId};
+pub use id::{
+    Attempt, ClientId, CoordinatorId, Counter, Id, LaneNumber, ParseIdError, StoreIncarnation, TransactionId,
+};
 pub use index_key::{IndexKey, IndexRange};
 pub use interests::Interests;
 pub use isolation::{Isolation, Level};

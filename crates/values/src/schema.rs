@@ -157,7 +157,8 @@ impl Schema {
     /// The level of a transaction that reads and writes this: that of the strictest table which it touches. Of a table that is not here, strict.
     pub fn level(&self, reads: &[Read], writes: &[Write]) -> Level {
         let tables = reads.iter().map(Read::table).chain(writes.iter().map(|write| write.cell.table));
-        let isolation = |table| self.table_by_id(table).map_or(Isolation::StrictSerializable, |table| table.isolation);
+        let isolation =
+            |table| self.table_by_id(table).map_or(Isolation::StrictSerializable, Table::promised_isolation);
         tables.map(isolation).max().map_or(Level::Strict, Isolation::level)
     }
 
@@ -205,6 +206,13 @@ impl Table {
         }
         self.live = true;
         Ok(self)
+    }
+
+    /// The isolation that its policy promises.
+    fn promised_isolation(&self) -> Isolation {
+        match self.consistency {
+            Consistency::Strong => self.isolation,
+        }
     }
 
     /// The same table, at another level of isolation.

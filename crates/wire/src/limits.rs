@@ -73,6 +73,10 @@ pub const RANGE_BOUND: Limit = Limit { most: KIB + 1, of: "bytes of range bound"
 pub const INDEX_BOUND: Limit = Limit { most: IndexKey::MAX_BYTES + 1, of: "bytes of index bound" };
 /// The interests of one `Subscribe`, the numbers of one `Unsubscribe`, the tickets of one question.
 pub const SUBSCRIPTIONS: Limit = Limit { most: 4 * KIB, of: "subscriptions" };
+/// The submissions of a session that have no outcome yet, in all its lanes. A client keeps below it, and a gateway ends a session that does not.
+pub const SUBMITS_OPEN: Limit = Limit { most: 256, of: "submissions without an outcome" };
+/// The bytes of these submissions, by [`crate::message::Submit::size_bytes`].
+pub const SUBMITS_OPEN_BYTES: Limit = Limit { most: 4 * MIB, of: "bytes of submissions without an outcome" };
 /// Cells with a number, in one direction of a session.
 pub const NUMBERED_CELLS: Limit = Limit { most: KIB, of: "numbered cells" };
 /// The name of a mutation, and of a user.

@@ -201,7 +201,7 @@ const FRAMES: [(&str, FrameLimits); 11] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 9] = [
+const OTHERS: [(&str, Limit); 11] = [
     ("TOKEN", limits::TOKEN),
     ("SCHEMA", limits::SCHEMA),
     ("REASON", limits::REASON),
@@ -210,6 +210,8 @@ const OTHERS: [(&str, Limit); 9] = [
     ("INDEX_BOUND", limits::INDEX_BOUND),
     ("NAME", limits::NAME),
     ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
+    ("SUBMITS_OPEN", limits::SUBMITS_OPEN),
+    ("SUBMITS_OPEN_BYTES", limits::SUBMITS_OPEN_BYTES),
     ("NUMBERED_CELLS", limits::NUMBERED_CELLS),
 ];
 

@@ -1,4 +1,6 @@
 //! A gateway and its coordinator: what clients speak to, and what speaks to replicas.
+//!
+//! The coordinator has one asker, the gateway. It is given numbers of `Front`'s own, so that others can ask it beside the gateway.
 
 use std::collections::VecDeque;
 
@@ -6,6 +8,7 @@ use iolite_gateway::{Gateway, Input, Output, SessionId};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Group, ReplicaId, Split, Term, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput};
+use iolite_store::{Asking, Event, RequestId};
 use iolite_wire::message::FromGateway;
 
 /// A gateway's process as a machine. Its work is done when it is polled, so that inputs that come together are treated together.
@@ -14,7 +17,14 @@ pub struct Front {
     now: Now,
     gateway: Gateway,
     coordinator: Coordinator,
+    asking: Asking<Asker>,
     outputs: VecDeque<FrontOutput>,
+}
+
+/// The part that asked the coordinator, with its own id of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Asker {
+    Gateway(RequestId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +49,7 @@ pub enum FrontOutput {
 
 impl Front {
     pub fn new(now: Now, gateway: Gateway, coordinator: Coordinator) -> Front {
-        Front { now, gateway, coordinator, outputs: VecDeque::new() }
+        Front { now, gateway, coordinator, asking: Asking::default(), outputs: VecDeque::new() }
     }
 
     /// Whether sessions are served.
@@ -61,15 +71,20 @@ impl Front {
                     Output::Message(session, message) => self.emit(FrontOutput::Message(session, message)),
                     Output::Close(session) => self.emit(FrontOutput::Close(session)),
                     Output::Store(id, request) => {
-                        self.coordinator.handle(self.now, CoordinatorInput::Request(id, request));
+                        let number = self.asking.begin(Asker::Gateway(id));
+                        self.coordinator.handle(self.now, CoordinatorInput::Request(number, request));
                     }
-                    Output::GiveUp(id) => self.coordinator.handle(self.now, CoordinatorInput::GiveUp(id)),
+                    Output::GiveUp(id) => {
+                        if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
+                            self.coordinator.handle(self.now, CoordinatorInput::GiveUp(number));
+                        }
+                    }
                 }
             }
             while let Some(output) = self.coordinator.poll() {
                 quiet = false;
                 match output {
-                    CoordinatorOutput::Event(event) => self.gateway.handle(self.now, Input::Store(event)),
+                    CoordinatorOutput::Event(event) => self.on_event(event),
                     CoordinatorOutput::ToReplica { to, message } => self.emit(FrontOutput::ToReplica(to, message)),
                     CoordinatorOutput::Superseded { term } => self.emit(FrontOutput::Superseded(term)),
                 }
@@ -78,6 +93,18 @@ impl Front {
                 return;
             }
         }
+    }
+
+    /// A reply is for its asker, everything else for all.
+    fn on_event(&mut self, event: Event) {
+        let event = match event {
+            Event::Reply(number, reply) => match self.asking.answered(number) {
+                Some(Asker::Gateway(id)) => Event::Reply(id, reply),
+                None => return,
+            },
+            Event::Ready { .. } | Event::Feed(_) => event,
+        };
+        self.gateway.handle(self.now, Input::Store(event));
     }
 
     fn emit(&mut self, output: FrontOutput) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use iolite_gateway::{Gateway, Input, Output, Without};
 use iolite_host::{Clock, Endpoint, Inbox, Mailbox, Metric, Metrics, Performer, Shutdown, drive, mailbox};
 use iolite_postgres::{AuthorityError, Encryption, OpenError, PostgresSettings, PostgresStore};
-use iolite_store::{Request, RequestId};
+use iolite_store::{Asking, Event, Request, RequestId};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -111,13 +111,19 @@ fn store_settings(gateway: &GatewayConfig, postgres: PostgresConfig) -> Result<P
     Ok(PostgresSettings { encryption, schema, ..settings })
 }
 
-/// What the gateway says to the store.
-enum ForStore {
-    Request(RequestId, Request),
-    GiveUp(RequestId),
+/// The part that asked the store, with its own id of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Asker {
+    Gateway(RequestId),
 }
 
-/// Opens the store, and carries requests to it and events back.
+/// What is said to the store.
+enum ForStore {
+    Request(Asker, Request),
+    GiveUp(Asker),
+}
+
+/// Opens the store, and carries requests to it and events back. A reply is for its asker, everything else for all.
 async fn work(
     settings: PostgresSettings,
     mut asked: mpsc::UnboundedReceiver<ForStore>,
@@ -134,14 +140,27 @@ async fn work(
         }
     };
     let mut store = PostgresStore::open_patiently(settings, told).await?;
+    let mut asking = Asking::default();
     let mut looks = interval(FIGURES_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            event = store.next_event() => mailbox.send(Input::Store(event)),
+            event = store.next_event() => match event {
+                Event::Reply(number, reply) => {
+                    if let Some(asker) = asking.answered(number) {
+                        let Asker::Gateway(id) = asker;
+                        mailbox.send(Input::Store(Event::Reply(id, reply)));
+                    }
+                }
+                Event::Ready { .. } | Event::Feed(_) => mailbox.send(Input::Store(event)),
+            },
             Some(said) = asked.recv() => match said {
-                ForStore::Request(id, request) => store.request(id, request),
-                ForStore::GiveUp(id) => store.give_up(id),
+                ForStore::Request(asker, request) => store.request(asking.begin(asker), request),
+                ForStore::GiveUp(asker) => {
+                    if let Some(number) = asking.give_up(asker) {
+                        store.give_up(number);
+                    }
+                }
             },
             _ = looks.tick() => figures.set(store.figures()),
         }
@@ -200,8 +219,8 @@ impl Performer<Gateway> for World {
             Output::Message(session, message) => self.endpoint.send(session.0, message),
             Output::Close(session) => self.endpoint.close(session.0),
             // When the store's work has ended, so has this.
-            Output::Store(id, request) => drop(self.requests.send(ForStore::Request(id, request))),
-            Output::GiveUp(id) => drop(self.requests.send(ForStore::GiveUp(id))),
+            Output::Store(id, request) => drop(self.requests.send(ForStore::Request(Asker::Gateway(id), request))),
+            Output::GiveUp(id) => drop(self.requests.send(ForStore::GiveUp(Asker::Gateway(id)))),
         }
     }
 

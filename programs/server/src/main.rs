@@ -1,11 +1,14 @@
 //! The command line of Iolite. Its words and options are stable: scripts depend on them.
 
 mod backup;
+mod bench;
+mod beside;
 mod certificate;
 mod cluster;
 mod description;
 mod dev;
 mod durability;
+mod emulate;
 mod logs;
 mod members;
 mod operator;
@@ -52,16 +55,15 @@ enum Command {
     #[command(subcommand)]
     Certificate(certificate::Command),
     /// Measure a workload; each client is a process of its own
-    Bench(iolite_benchmarks::Arguments),
+    #[command(disable_help_flag = true)]
+    Bench(bench::Arguments),
+    /// Run published designs of object stores under your workload on modelled hardware
+    #[command(disable_help_flag = true)]
+    Emulate(emulate::Arguments),
     /// Run whole clusters in one thread, from seeds, with faults, and check everything
     Simulate(simulate::Arguments),
     /// Kill, pause, cut off and confuse the processes of a cluster while clients use it, and judge what they saw
     Torture(torture::Arguments),
-    #[command(hide = true, name = "bench-client")]
-    BenchClient(iolite_benchmarks::ClientArguments),
-    /// Another process of `bench`
-    #[command(hide = true, name = "bench-part")]
-    BenchPart(iolite_benchmarks::PartArguments),
 }
 
 fn main() -> ExitCode {
@@ -75,23 +77,13 @@ fn main() -> ExitCode {
         Command::Restore(arguments) => backup::restore(&arguments).map(|()| ExitCode::SUCCESS),
         Command::CheckBackup(arguments) => backup::check(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Certificate(command) => certificate::run(&command).map(|()| ExitCode::SUCCESS),
-        Command::Bench(arguments) => iolite_benchmarks::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Torture(arguments) => torture::run(&arguments),
-        Command::BenchClient(arguments) => iolite_benchmarks::run_client(&arguments).map(|()| ExitCode::SUCCESS),
-        Command::BenchPart(arguments) => iolite_benchmarks::run_part(&arguments).map(|()| ExitCode::SUCCESS),
     };
     ended.unwrap_or_else(|error| {
-        iolite_host::warn(&format!("error: {}", explained(&error)));
+        iolite_host::warn(&format!("error: {}", iolite_host::explained(error.as_ref())));
         ExitCode::FAILURE
-    })
-}
-
-/// What failed, then each reason that was not told with it already.
-fn explained(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told {
-        told if told.contains(&cause) => told,
-        told if told.is_empty() => cause,
-        told => format!("{told}: {cause}"),
     })
 }

@@ -1,6 +1,8 @@
 //! `iolite simulate`: whole clusters, each in one thread, from seeds, with every invariant on.
 //!
-//! Invariant: what is printed follows from the seeds, however many cores run them.
+//! Invariant: what is printed follows from the seeds, however many cores run them. (Not the seconds, which `--check` and `--every-variant` print.)
+
+mod rows;
 
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
@@ -14,7 +16,7 @@ use iolite_simulation::{Broken, Outcome, Report, Simulated};
 #[derive(Args)]
 pub struct Arguments {
     /// The seeds to run, both ends included, such as 1..300
-    #[arg(long, value_parser = parse_seeds, required_unless_present = "seed")]
+    #[arg(long, value_parser = parse_seeds, required_unless_present_any = ["seed", "check", "every_variant"])]
     seeds: Option<RangeInclusive<u64>>,
     /// Run one seed
     #[arg(long, conflicts_with = "seeds")]
@@ -25,6 +27,12 @@ pub struct Arguments {
     /// Take nothing out, but run the worlds in which the lack of a rule is looked for
     #[arg(long, value_name = "RULE", value_parser = broken(), conflicts_with = "broken")]
     world_of: Option<Broken>,
+    /// Check rules of the simulation itself: equal seeds give equal runs, the worlds of variants pass, the anomaly of Figure 9 is told
+    #[arg(long, conflicts_with_all = ["seeds", "seed", "broken", "world_of", "json"])]
+    check: bool,
+    /// Take each rule out in turn, and fail unless the seeds of the variant find it
+    #[arg(long, conflicts_with_all = ["seeds", "seed", "broken", "world_of", "json", "check"])]
+    every_variant: bool,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -44,6 +52,13 @@ fn broken() -> impl TypedValueParser<Value = Broken> {
 
 /// Fails when a seed failed, a fault or an occasion of some kind was rare, little was confirmed, or a broken variant was not found.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    tell_panics_of_the_main_thread_only();
+    if arguments.check {
+        return rows::checks();
+    }
+    if arguments.every_variant {
+        return rows::every_variant();
+    }
     let report = run_seeds(arguments);
     iolite_host::print(&if arguments.json { serde_json::to_string_pretty(&report)? + "\n" } else { text(&report) })?;
     let failures = report.failures();
@@ -54,13 +69,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// In a run a machine's failed assertion is a finding, and is told with its seed; where it was is not needed for that.
-fn run_seeds(arguments: &Arguments) -> Report {
+fn tell_panics_of_the_main_thread_only() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if thread::current().name() == Some("main") {
             usual(panic);
         }
     }));
+}
+
+fn run_seeds(arguments: &Arguments) -> Report {
     let one = arguments.seed.map(|seed| seed..=seed);
     let seeds = one.or_else(|| arguments.seeds.clone()).expect("one of the two is required");
     let what = match (arguments.broken, arguments.world_of) {

@@ -9,6 +9,7 @@ mod facts;
 mod fingerprint;
 
 mod judge;
+pub mod memory;
 mod node;
 mod plan;
 mod pool;

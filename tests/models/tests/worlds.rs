@@ -60,10 +60,10 @@ fn one_transaction_and_a_view_change_are_right_in_every_state() {
 
 #[test]
 fn two_that_conflict_are_right() {
-    search("(a)", two_that_conflict(), 500_000);
-    wander("(a)", &two_that_conflict(), 1_000, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW]);
-    wander("reader and writer", &reader_and_writer(), 1_000, &[FAST, SLOW, ABORT, READ]);
-    wander("one transaction twice", &one_transaction_twice(), 1_000, &[FAST, ABORT]);
+    search("(a)", two_that_conflict(), 250_000);
+    wander("(a)", &two_that_conflict(), 500, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW]);
+    wander("reader and writer", &reader_and_writer(), 500, &[FAST, SLOW, ABORT, READ]);
+    wander("one transaction twice", &one_transaction_twice(), 500, &[FAST, ABORT]);
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn two_shards_are_strict_in_every_order_of_timestamps() {
         let plan = two_shards_in_order(clocks);
         exhaust("(b)", plan, &[FAST, ABORT, READ]);
     }
-    wander("one after the other", &one_after_the_other(), 1_000, &[FAST, SLOW, ABORT]);
-    wander("a reader after a writer", &a_reader_after_a_writer(), 1_000, &[FAST, ABORT, READ]);
+    wander("one after the other", &one_after_the_other(), 500, &[FAST, SLOW, ABORT]);
+    wander("a reader after a writer", &a_reader_after_a_writer(), 500, &[FAST, ABORT, READ]);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_a_query_answered_holds_whatever_rows_come_and_go() {
         exhaust("(f)", asking(1, clocks), &[FAST, ABORT, READ]);
     }
     wander("(f) with f = 1", &asking(3, ORDERS[4]), 200, &[FAST, SLOW, ABORT, READ]);
-    wander("both ask", &both_ask(), 500, &[FAST, SLOW, ABORT, READ, MERGED, LATER_VIEW]);
+    wander("both ask", &both_ask(), 250, &[FAST, SLOW, ABORT, READ, MERGED, LATER_VIEW]);
 }
 
 #[test]
@@ -92,15 +92,15 @@ fn who_takes_a_transaction_over_decides_as_everybody_does() {
 
 #[test]
 fn five_replicas_keep_what_committed() {
-    search("(d)", five_replicas(), 1_000_000);
-    wander("(d)", &five_replicas(), 1_000, &[FAST, ABORT, MERGED, LATER_VIEW]);
+    search("(d)", five_replicas(), 500_000);
+    wander("(d)", &five_replicas(), 500, &[FAST, ABORT, MERGED, LATER_VIEW]);
 }
 
 #[test]
 fn nothing_commits_below_what_is_resolved() {
-    search("(e) quietly", closing_quietly(), 500_000);
-    wander("(e)", &closing(), 500, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW, RESOLVED]);
-    wander("(e) apart", &closing_apart(), 2_000, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW, RESOLVED]);
+    search("(e) quietly", closing_quietly(), 250_000);
+    wander("(e)", &closing(), 250, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW, RESOLVED]);
+    wander("(e) apart", &closing_apart(), 1_000, &[FAST, SLOW, ABORT, MERGED, LATER_VIEW, RESOLVED]);
 }
 
 /// Some minutes: the searches go on to many more states, and walks with other seeds.
@@ -111,7 +111,17 @@ fn soak_worlds() {
     for plan in plans {
         search("soak", plan, 20_000_000);
     }
-    let walked = [two_that_conflict(), reader_and_writer(), five_replicas(), closing(), two_take_over()];
+    let walked = [
+        two_that_conflict(),
+        reader_and_writer(),
+        one_transaction_twice(),
+        one_after_the_other(),
+        a_reader_after_a_writer(),
+        five_replicas(),
+        closing(),
+        closing_apart(),
+        two_take_over(),
+    ];
     for plan in walked.into_iter().chain([asking(3, ORDERS[4]), both_ask()]) {
         let walked = walk(&plan, 2, u64::MAX, Duration::from_secs(60));
         println!("soak: {walked}");

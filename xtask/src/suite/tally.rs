@@ -41,22 +41,31 @@ pub enum Counting {
     CargoTests,
     /// `# pass 3`, or with another mark in front, at the end.
     NodeTests,
+    /// `3 passed, 0 failed`, alone on the last line.
+    ClosingLine,
     /// The whole part is one check.
     OneCheck,
 }
 
 impl Counting {
+    /// The tests that the runner printed. A runner that failed, or ran none, counts as a failure.
     pub fn count(self, printed: &str, succeeded: bool) -> Tally {
-        let mut tally = match self {
-            Counting::CargoTests => printed.lines().map(cargo_line).fold(Tally::default(), Tally::add),
-            Counting::NodeTests => printed.lines().map(node_line).fold(Tally::default(), Tally::add),
-            Counting::OneCheck => Tally { passed: u64::from(succeeded), ..Tally::default() },
-        };
+        let mut tally = self.sum(printed, succeeded);
         let ran_nothing = tally.passed + tally.failed == 0;
         if tally.failed == 0 && (!succeeded || ran_nothing) {
             tally.failed = 1;
         }
         tally
+    }
+
+    /// The tests that the runner printed, and nothing else.
+    pub fn sum(self, printed: &str, succeeded: bool) -> Tally {
+        match self {
+            Counting::CargoTests => printed.lines().map(cargo_line).fold(Tally::default(), Tally::add),
+            Counting::NodeTests => printed.lines().map(node_line).fold(Tally::default(), Tally::add),
+            Counting::ClosingLine => printed.lines().last().map(closing_line).unwrap_or_default(),
+            Counting::OneCheck => Tally { passed: u64::from(succeeded), ..Tally::default() },
+        }
     }
 }
 
@@ -79,6 +88,14 @@ fn cargo_line(line: &str) -> Tally {
             .unwrap_or(0)
     };
     Tally { passed: number_before("passed"), failed: number_before("failed"), skipped: number_before("ignored") }
+}
+
+fn closing_line(line: &str) -> Tally {
+    let numbers = line
+        .split_once(" passed, ")
+        .and_then(|(passed, failed)| Some((passed.parse().ok()?, failed.strip_suffix(" failed")?.parse().ok()?)));
+    let (passed, failed) = numbers.unwrap_or_default();
+    Tally { passed, failed, skipped: 0 }
 }
 
 fn node_line(line: &str) -> Tally {
@@ -122,6 +139,13 @@ mod tests {
     fn running_no_test_is_a_failure() {
         assert_eq!(Counting::CargoTests.count("", true), tally(0, 1, 0));
         assert_eq!(Counting::NodeTests.count("ℹ pass 0\nℹ fail 0\n", true), tally(0, 1, 0));
+    }
+
+    #[test]
+    fn a_closing_line_is_read_and_a_part_without_one_has_failed() {
+        assert_eq!(Counting::ClosingLine.count("ok a\nFAILED b\n1 passed, 1 failed\n", false), tally(1, 1, 0));
+        assert_eq!(Counting::ClosingLine.count("20 passed, 0 failed\n", true), tally(20, 0, 0));
+        assert_eq!(Counting::ClosingLine.count("ok a\n", false), tally(0, 1, 0));
     }
 
     #[test]

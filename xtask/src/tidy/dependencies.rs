@@ -6,7 +6,7 @@ use super::finding::Finding;
 const OTHERS_MAX: usize = 8;
 
 /// Crates in `crates/` that touch the world. All others there are machines: no clock, IO, thread, async or randomness.
-const HOSTS: &[&str] = &["iolite-host", "iolite-postgres"];
+const HOSTS: &[&str] = &["iolite-host", "iolite-postgres", "iolite-memory"];
 
 pub fn is_machine(ours: &OurCrate) -> bool {
     ours.manifest.starts_with("crates/") && !HOSTS.contains(&ours.name.as_str())

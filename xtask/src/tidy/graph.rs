@@ -74,6 +74,7 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-cluster", Anything),
     ("iolite-backup", Anything),
     ("iolite-torture", Anything),
+    ("iolite-emulate", Anything),
     ("iolite-server", Anything),
     ("iolite-memoryd", Anything),
     ("iolite", Anything),
@@ -88,7 +89,10 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-baseline-client", Only(&["iolite-host"])),
     ("iolite-baselines", Only(&["iolite-baseline-client", "iolite-host", "iolite-engine", "iolite-machine"])),
     ("iolite-tests", Anything),
-    ("iolite-models", Only(&["iolite-replication", "iolite-store", "iolite-values", "iolite-machine"])),
+    (
+        "iolite-models",
+        Only(&["iolite-replication", "iolite-store", "iolite-values", "iolite-machine", "iolite-memory"]),
+    ),
     // It judges what clients saw, and must not take the store's word for anything.
     ("iolite-histories", Only(&[])),
     ("xtask", Only(&[])),

@@ -73,6 +73,7 @@ impl Client {
                 | OperationError::Type { .. }
                 | OperationError::Key { .. }
                 | OperationError::LifeOfLiveRow { .. }
+                | OperationError::TwoDomains { .. }
                 | OperationError::Query(_)
                 | OperationError::Malformed(_),
             ) => false,

@@ -8,7 +8,7 @@ use iolite_machine::PersistId;
 use iolite_values::{Attempt, Counter, Timestamp};
 use iolite_wire::client_storage::StoredEnd;
 
-use super::Client;
+use super::{Client, Disk};
 use crate::cache::Demand;
 use crate::interface::{MutationStatus, Output, Refused};
 use crate::queue::{Entry, Foreseen, Mutation, MutationKind, Stage, Trail};
@@ -21,6 +21,15 @@ pub(super) struct Ended {
     mutation: Mutation,
     attempt: Attempt,
     status: MutationStatus,
+}
+
+impl Disk {
+    /// Whether a crash may bring back what was called before a mutation: it would be sent then, after that one. What was confirmed takes no effect again, but for
+    /// another history that knows nothing of it.
+    pub(super) fn may_come_back_before(&self, counter: Counter) -> bool {
+        let other_history = self.done < self.ends_before_history;
+        other_history || self.untold.iter().any(|ended| ended.mutation.counter < counter)
+    }
 }
 
 impl Client {
@@ -81,13 +90,6 @@ impl Client {
                 self.tell_end(&mutation, attempt, status);
             }
         }
-    }
-
-    /// Whether a crash may bring back what was called before a mutation: it would be sent then, after that one. What was confirmed takes no effect again, but for
-    /// another history that knows nothing of it.
-    pub(super) fn may_come_back_before(&self, counter: Counter) -> bool {
-        let other_history = self.disk.done < self.disk.ends_before_history;
-        other_history || self.disk.untold.iter().any(|ended| ended.mutation.counter < counter)
     }
 
     /// Whether the call of a ticket has ended, and its end waits for the disk.

@@ -42,6 +42,8 @@ impl CallError {
 impl Client {
     /// Mutations that may be pending at once.
     pub const PENDING_MAX: usize = 10_000;
+    /// Counters from the first pending mutation on that may be submitted: the outcomes of so many may be unacknowledged.
+    pub const UNACKNOWLEDGED_MAX: u64 = 10_000;
     /// Bytes of a mutation's arguments in JSON.
     pub const ARGUMENTS_MAX: usize = 512 * 1024;
     /// Bytes of names and arguments of the mutations that are pending, or refused and not dismissed.

@@ -79,6 +79,7 @@ impl Client {
             return self.cache.interests.settle(Demand::Mutation(counter), &BTreeSet::new());
         };
         let first = matches!(entry.stage, Stage::Called);
+        let domain = self.schema.domain_of(&run.writes).ok().flatten();
         let offline_check = std::mem::replace(&mut entry.offline_check, OfflineCheck::Done);
         entry.misses = if run.is_stopped() { entry.misses + 1 } else { 0 };
         let too_many = entry.misses > Client::MISSES_MAX;
@@ -102,7 +103,7 @@ impl Client {
             (false, Closed::Failed(reason)) => ran(run, Some(reason)),
             (false, Closed::Unknown) => return self.give_up(counter, &self.unknown_mutator(counter)),
         };
-        self.queue.ran(counter, state);
+        self.queue.ran(counter, state, domain);
         if first {
             self.save_mutation(counter);
         }
@@ -143,7 +144,7 @@ impl Client {
             (_, Trail::MaybeSent) => {
                 let result = RunResult::GivenUp(GivenUp::ByClient(reason));
                 let ran = Ran { reads: Vec::new(), assumed: BTreeSet::new(), result };
-                self.queue.ran(counter, RunState::Done(ran));
+                self.queue.ran(counter, RunState::Done(ran), None);
                 self.report(counter);
             }
         }

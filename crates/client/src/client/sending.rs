@@ -199,10 +199,10 @@ impl Client {
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
-        if self.queue.entries().next().is_some_and(|first| self.may_come_back_before(first.counter())) {
-            return false;
-        }
-        let Some(mut submit) = self.queue.next_submission(self.cache.at(), &self.schema) else { return false };
+        let disk = &self.disk;
+        let may_send = |counter| !disk.may_come_back_before(counter);
+        let next = self.queue.next_submission(self.cache.at(), &self.schema, may_send);
+        let Some(mut submit) = next else { return false };
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {
             submit.acknowledged = Some(self.acknowledgement.noted);

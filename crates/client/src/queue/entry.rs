@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, Counter, Decision, Digest, Read, Timestamp, Write};
+use iolite_values::{Attempt, Counter, Decision, Digest, Domain, LaneNumber, Read, Timestamp, Write};
 use iolite_wire::message::Submit;
 
+use super::lanes::lane_of;
 use crate::cache::{Demand, RowId};
 use crate::interface::Pending;
 use crate::tabs::Ticket;
@@ -46,6 +47,10 @@ pub struct Mutation {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) mutation: Mutation,
+    /// The domain of its last run's writes. Before its first run it counts as strong.
+    pub(crate) domain: Domain,
+    /// The lane in whose order it is submitted.
+    pub(crate) lane: LaneNumber,
     pub(crate) state: RunState,
     pub(crate) stage: Stage,
     /// Whether something of it may have reached the store.
@@ -179,7 +184,22 @@ impl Entry {
         let (attempts, wait_for, given_up) = (Attempt(0), Timestamp::ZERO, BTreeMap::new());
         let (state, trail, offline_check) = (RunState::Due, Trail::None, OfflineCheck::Due);
         let (copies, misses, lives) = (Copies::MayCome, 0, Lives::AsFarAsKnown);
-        Entry { mutation, state, stage, trail, offline_check, copies, attempts, wait_for, given_up, misses, lives }
+        let (domain, lane) = (Domain::Strong, lane_of(Domain::Strong));
+        Entry {
+            mutation,
+            domain,
+            lane,
+            state,
+            stage,
+            trail,
+            offline_check,
+            copies,
+            attempts,
+            wait_for,
+            given_up,
+            misses,
+            lives,
+        }
     }
 
     /// One that an earlier life of the app stored, and may have sent. Attempts of this life are numbered from above `attempts`.

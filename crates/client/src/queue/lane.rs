@@ -1,12 +1,20 @@
-//! The lane: submits pending mutations in order, one at a time.
+//! Lanes: pending mutations are submitted in the order of their lane, so many at a time as its window says.
 //!
-//! Invariants: only the first entry is submitted, so what it read names committed versions only; an attempt is sent again unchanged until its
-//! outcome is known; the next attempt follows the last one's refusal.
+//! Invariants: of a lane the first mutations are submitted, and none before those in front of it; what a strong one read names committed versions only; an
+//! attempt is sent again unchanged until its outcome is known; the next attempt follows the last one's refusal; all lanes together stay below what a
+//! gateway takes of a session.
+//!
+//! Source: Diamond's and Hercules' clients have one lane each; several are Iolite's: docs/decisions/0023-lanes.md.
 
-use iolite_values::{Attempt, Counter, Read, Schema, Timestamp};
+use std::collections::VecDeque;
+
+use iolite_values::{Attempt, Counter, Domain, Read, Schema, Timestamp};
+use iolite_wire::limits;
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
+use crate::Client;
 use crate::cache::RowId;
+use crate::view::Changed;
 
 use super::{Entry, GivenUp, Queue, Ran, RunResult, RunState, Stage, Trail};
 
@@ -22,19 +30,90 @@ pub(crate) enum Decided {
     Rejected(Rejection),
 }
 
+/// Submissions that were sent and have no outcome yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    count: usize,
+    bytes: usize,
+}
+
 impl Queue {
-    /// The next submission, if the first entry is ready for one: saved, run, and on a snapshot that is young enough.
-    pub(crate) fn next_submission(&mut self, at: Timestamp, schema: &Schema) -> Option<Submit> {
-        let settled = self.settled;
-        let entry = self.entries.first_entry()?.into_mut();
-        match &entry.stage {
-            Stage::Unanswered(submit) => {
-                let submit = submit.clone();
-                entry.stage = Stage::Submitted(submit.clone());
-                Some(submit)
-            }
-            Stage::Saved if at >= entry.wait_for && entry.counter() <= settled => entry.submit(at, schema),
-            Stage::Saved | Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => None,
+    /// The next submission of any lane, if one is ready for it: saved, run, on a snapshot that is young enough, and `may_send` says nothing else.
+    pub(crate) fn next_submission(
+        &mut self,
+        at: Timestamp,
+        schema: &Schema,
+        may_send: impl Fn(Counter) -> bool,
+    ) -> Option<Submit> {
+        let next = self.lanes.each().filter_map(|lane| self.next_of(lane, at)).filter(|next| may_send(*next)).min()?;
+        let sent = self.sent();
+        if sent.count + 1 + self.lanes.len() > limits::SUBMITS_OPEN.most {
+            return None;
+        }
+        let entry = self.entries.get_mut(&next)?;
+        let submit = match &entry.stage {
+            Stage::Unanswered(submit) => submit.clone(),
+            Stage::Saved => entry.attempt(at, schema)?,
+            Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => return None,
+        };
+        // One that is too large for any session is sent alone, and refused.
+        if sent.count > 0 && sent.bytes + submit.size_bytes() > limits::SUBMITS_OPEN_BYTES.most {
+            return None;
+        }
+        entry.note_submitted(submit.clone());
+        Some(submit)
+    }
+
+    /// The next mutation of a lane, if it is ready to be sent and the lane's window has a place for it.
+    fn next_of(&self, lane: &VecDeque<Counter>, at: Timestamp) -> Option<Counter> {
+        let window = self.windows.of(self.entries.get(lane.front()?)?.domain);
+        let mut first = lane.iter().take(window).filter_map(|counter| self.entries.get(counter));
+        let next = first.find(|entry| match &entry.stage {
+            Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Unanswered(_) => true,
+            Stage::Submitted(_) | Stage::Committed { .. } => false,
+        })?;
+        let is_ready = match &next.stage {
+            Stage::Unanswered(_) => true,
+            Stage::Saved => at >= next.wait_for && next.counter() <= self.settled && self.stands_on_its_own(next),
+            Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => false,
+        };
+        (is_ready && self.may_be_acknowledged_soon(next)).then(|| next.counter())
+    }
+
+    /// Whether its domain takes what it read: a strong mutation cannot have read what a pending one writes, as nobody knows that version yet.
+    fn stands_on_its_own(&self, entry: &Entry) -> bool {
+        let RunState::Done(ran) = &entry.state else { return false };
+        let Domain::Strong = entry.domain;
+        let before = self.entries.range(..entry.counter()).flat_map(|(_, before)| before.rows());
+        let pending = Changed::Rows(before.collect());
+        pending.is_nothing() || !ran.reads.iter().any(|(read, _)| pending.concerns(read))
+    }
+
+    /// Outcomes are acknowledged up to the first pending mutation, so what is far above it waits: the store keeps outcomes until they are acknowledged.
+    fn may_be_acknowledged_soon(&self, entry: &Entry) -> bool {
+        let first = self.entries.first_key_value().map_or(entry.counter(), |(first, _)| *first);
+        entry.counter().0 - first.0 < Client::UNACKNOWLEDGED_MAX
+    }
+
+    /// Submissions of this session, in all lanes, that have no outcome yet: the gateway keeps each until its outcome is told. Of each lane it may keep one
+    /// more, which an earlier session gave to the store.
+    fn sent(&self) -> Sent {
+        let first = self.lanes.each().flat_map(|lane| {
+            let domain = lane.front().and_then(|first| self.entries.get(first)).map(|entry| entry.domain);
+            lane.iter().take(domain.map_or(0, |domain| self.windows.of(domain)))
+        });
+        first.filter_map(|counter| self.entries.get(counter)).fold(Sent::default(), |sum, entry| match &entry.stage {
+            Stage::Submitted(submit) => Sent { count: sum.count + 1, bytes: sum.bytes + submit.size_bytes() },
+            Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Unanswered(_) | Stage::Committed { .. } => sum,
+        })
+    }
+
+    pub(super) fn validate_windows(&self) {
+        for lane in self.lanes.each() {
+            let own = || lane.iter().filter_map(|counter| self.entries.get(counter));
+            let window = own().next().map_or(0, |first| self.windows.of(first.domain));
+            let sent = own().skip(window).filter(|entry| entry.open_attempt().is_some()).count();
+            assert_eq!(sent, 0, "a lane submits its first mutations, so many as its window says");
         }
     }
 
@@ -48,6 +127,8 @@ impl Queue {
     /// Takes an outcome; `None` when it is of no pending mutation (a repetition).
     pub(crate) fn decide(&mut self, outcome: &Outcome) -> Option<Decided> {
         let entry = self.entries.get_mut(&outcome.counter)?;
+        // A strong mutation that conflicts runs again on a later state, and is told its end by the state that contains it.
+        let Domain::Strong = entry.domain;
         match (&outcome.verdict, entry.open_attempt()) {
             (Verdict::Committed(at), _) if entry.may_be_committed() => {
                 entry.stage = Stage::Committed { at: *at, attempt: outcome.attempt };
@@ -108,24 +189,32 @@ fn guarded(ran: &Ran, schema: &Schema) -> Vec<Read> {
 }
 
 impl Entry {
-    /// Its run holds at `at`, because it was compared with the state there when it was settled.
-    fn submit(&mut self, at: Timestamp, schema: &Schema) -> Option<Submit> {
+    /// Its next attempt. Its run holds at `at`, because it was compared with the state there when it was settled.
+    fn attempt(&self, at: Timestamp, schema: &Schema) -> Option<Submit> {
         let RunState::Done(ran) = &self.state else { return None };
-        self.attempts = self.attempts.next();
-        let submit = Submit {
+        let reads = match self.domain {
+            Domain::Strong => guarded(ran, schema),
+        };
+        Some(Submit {
             counter: self.mutation.counter,
-            attempt: self.attempts,
+            attempt: self.attempts.next(),
             snapshot: at,
-            reads: guarded(ran, schema),
+            reads,
             decision: ran.decision(),
             acknowledged: None,
-        };
-        if let RunResult::GivenUp(given_up) = &ran.result {
-            self.given_up.insert(self.attempts, given_up.clone());
+        })
+    }
+
+    /// This attempt is sent: the next one, or the last one once more.
+    fn note_submitted(&mut self, submit: Submit) {
+        if submit.attempt > self.attempts
+            && let RunState::Done(Ran { result: RunResult::GivenUp(given_up), .. }) = &self.state
+        {
+            self.given_up.insert(submit.attempt, given_up.clone());
         }
+        self.attempts = self.attempts.max(submit.attempt);
         self.trail = Trail::MaybeSent;
-        self.stage = Stage::Submitted(submit.clone());
-        Some(submit)
+        self.stage = Stage::Submitted(submit);
     }
 
     /// The attempt that was sent and has no outcome yet.

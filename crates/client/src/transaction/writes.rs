@@ -123,6 +123,7 @@ impl Transaction<'_> {
 
     fn push(&mut self, write: Write) -> Result<(), RunError> {
         self.run.check_going()?;
+        self.schema.check_domain(&self.run.writes, &write)?;
         if self.run.writes.len() >= Run::WRITES_MAX {
             return Err(RunError::TooLarge { what: "operations", limit: Run::WRITES_MAX });
         }

@@ -14,8 +14,8 @@ use iolite_wire::message::SubscriptionId;
 use super::queries::{TASKS, create_task, state, task, vote};
 use super::world::{client, key, schema};
 use crate::SessionId;
+use crate::following::queries::Queries;
 use crate::gateway::target;
-use crate::queries::Queries;
 
 /// Query number so much, and what is written to row 7, which was in state 3 with two votes.
 type Case = (&'static str, fn(usize) -> Query, fn() -> Vec<Write>);
@@ -122,7 +122,7 @@ fn looked_at(of: fn(usize) -> Query, writes: Vec<Write>, count: usize) -> usize 
 }
 
 fn applied(mut row: Row, writes: &[Write]) -> Row {
-    crate::queries::apply_all(&mut row, writes);
+    crate::following::queries::apply_all(&mut row, writes);
     row
 }
 

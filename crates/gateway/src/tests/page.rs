@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
+use iolite_access::Identity;
 use iolite_machine::Instant;
 use iolite_store::Event;
 use iolite_values::{Counter, Timestamp};
@@ -10,8 +11,8 @@ use iolite_wire::message::{FromClient, GoodbyeReason, Hello};
 
 use super::fake_store::STORE;
 use super::world::{blind, hello, subscribe, unsubscribe};
-use crate::load::LoadId;
-use crate::session::{Flow, Guest, Open, Phase, Standing};
+use crate::following::load::LoadId;
+use crate::sessions::session::{Flow, Guest, Open, Phase, Standing};
 use crate::{Input, SessionId, limits};
 
 const PAGE: &str = include_str!("../../../../docs/protocols/gateway.md");
@@ -60,7 +61,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
 }
 
 fn guest() -> Guest {
-    Guest { hello: Hello { ..hello(1) }, schema: None }
+    Guest { identity: Identity::Developer, hello: Hello { ..hello(1) }, schema: None }
 }
 
 #[test]

@@ -211,8 +211,8 @@ fn nothing_is_kept_of_a_query_that_nobody_follows() {
 }
 
 /// What is left when the first query that was followed is not any more.
-fn after_one() -> crate::queries::Queries {
-    let mut queries = crate::queries::Queries::default();
+fn after_one() -> crate::following::queries::Queries {
+    let mut queries = crate::following::queries::Queries::default();
     let (query, target) = (Arc::new(in_state("open")), crate::gateway::target(SessionId(1), SubscriptionId(1)));
     queries.follow(&query, target, &BTreeMap::new(), &Default::default());
     queries.unfollow(&query, target);

@@ -10,7 +10,7 @@ use iolite_wire::message::{
 
 use super::queries::*;
 use super::world::*;
-use crate::coalesce::coalesce;
+use crate::telling::coalesce::coalesce;
 use crate::{Input, SessionId, limits};
 
 fn first(name: u32, interest: Interest, rows: u32, direction: Direction) -> FromClient {

@@ -8,8 +8,8 @@ use iolite_catalog::SchemaPolicy;
 use iolite_machine::{Machine, Now};
 use iolite_store::{Event, Request, RequestId};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, Operation, Row, RowKey, Schema,
-    TableId, Timestamp, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, Operation, Row, RowKey,
+    Schema, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion, Resume, RowSnapshot,
@@ -128,6 +128,12 @@ impl World {
         self.open(session);
         self.say(session, FromClient::Hello(hello(session)));
         assert_eq!(self.take(), vec![Said::To(session, welcome(false))]);
+    }
+
+    /// As if a frame could say a lane.
+    pub fn submit_in(&mut self, session: u64, lane: LaneNumber, submit: Submit) {
+        self.gateway.submit_in(self.now, SessionId(session), lane, submit);
+        self.drain();
     }
 
     pub fn subscribe(&mut self, session: u64, interests: Vec<(u32, Interest)>) {

@@ -1,6 +1,6 @@
 //! A gateway's process: the gateway machine, its coordinator, and the sessions' codecs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
@@ -8,7 +8,7 @@ use iolite_gateway::{Gateway, Input, Output, SessionId, Settings, Without};
 use iolite_machine::{Instant, Machine, Now};
 use iolite_replication::node::{FromReplica, Life, ReplicaId, ToReplica};
 use iolite_replication::{Coordinator, CoordinatorInput, CoordinatorOutput, CoordinatorSettings, ShardMap};
-use iolite_store::{Event, Request, RequestId};
+use iolite_store::{Asking, Event, Request, RequestId};
 use iolite_values::{
     Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Timestamp, Transaction, TransactionId, Write,
 };
@@ -25,8 +25,13 @@ use crate::random::Random;
 
 pub const TOKEN: &str = "simulated";
 
-/// No gateway numbers its own requests so.
-const OTHERS: u64 = 1 << 63;
+/// The part that asked the coordinator, with its own id of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Asker {
+    Gateway(RequestId),
+    /// A command of an operator, of which the gateway does not know.
+    Operator(u64),
+}
 
 pub struct FrontNode {
     pub gateway: Checked<Gateway>,
@@ -36,8 +41,7 @@ pub struct FrontNode {
     open_calls: OpenCalls,
     /// Up to where the feed has told.
     resolved: Option<Timestamp>,
-    /// Operators' commands that are under way, which the gateway does not know of.
-    commands: BTreeSet<RequestId>,
+    asking: Asking<Asker>,
     last_command: u64,
 }
 
@@ -87,8 +91,8 @@ impl FrontNode {
             sessions: BTreeMap::new(),
             open_calls: OpenCalls::default(),
             resolved: None,
-            commands: BTreeSet::new(),
-            last_command: OTHERS,
+            asking: Asking::default(),
+            last_command: 0,
         }
     }
 
@@ -101,8 +105,7 @@ impl FrontNode {
             Transaction { id, attempt: Attempt(1), snapshot, reads: Vec::new(), level: Level::Strict, decision };
         let request = Request::Commit { transaction, floor: Timestamp::ZERO, within: None };
         self.last_command += 1;
-        let command = RequestId(self.last_command);
-        self.commands.insert(command);
+        let command = self.asking.begin(Asker::Operator(self.last_command));
         self.open_calls.note_request(command, &request);
         history.note_submission(now, self.id, &request);
         self.coordinator.handle(now, CoordinatorInput::Request(command, request));
@@ -184,11 +187,16 @@ impl FrontNode {
                         leaving.push(Leaving::Close(session));
                     }
                     Output::Store(id, request) => {
-                        self.open_calls.note_request(id, &request);
+                        let number = self.asking.begin(Asker::Gateway(id));
+                        self.open_calls.note_request(number, &request);
                         history.note_submission(now, self.id, &request);
-                        self.coordinator.handle(now, CoordinatorInput::Request(id, request));
+                        self.coordinator.handle(now, CoordinatorInput::Request(number, request));
                     }
-                    Output::GiveUp(id) => self.coordinator.handle(now, CoordinatorInput::GiveUp(id)),
+                    Output::GiveUp(id) => {
+                        if let Some(number) = self.asking.give_up(Asker::Gateway(id)) {
+                            self.coordinator.handle(now, CoordinatorInput::GiveUp(number));
+                        }
+                    }
                 }
             } else if let Some(output) = self.coordinator.poll() {
                 match output {
@@ -198,11 +206,7 @@ impl FrontNode {
                         {
                             history.note_report(now, self.id, transaction, &completion);
                         }
-                        self.note_resolved(&event);
-                        let is_command = matches!(&event, Event::Reply(id, _) if self.commands.remove(id));
-                        if !is_command {
-                            self.gateway.handle(now, Input::Store(event));
-                        }
+                        self.on_event(now, event);
                     }
                     CoordinatorOutput::ToReplica { to, message } => {
                         history.timeline.note_message(to, &message);
@@ -234,6 +238,19 @@ impl FrontNode {
             let frame = codec.encoder.encode(&message).expect("the gateway limits its messages");
             leaving.push(Leaving::ToClient(session, frame));
         }
+    }
+
+    /// A reply is for its asker, everything else for all.
+    fn on_event(&mut self, now: Now, event: Event) {
+        self.note_resolved(&event);
+        let event = match event {
+            Event::Reply(number, reply) => match self.asking.answered(number) {
+                Some(Asker::Gateway(id)) => Event::Reply(id, reply),
+                Some(Asker::Operator(_)) | None => return,
+            },
+            Event::Ready { .. } | Event::Feed(_) => event,
+        };
+        self.gateway.handle(now, Input::Store(event));
     }
 
     fn note_resolved(&mut self, event: &Event) {

@@ -16,6 +16,8 @@ pub enum OperationError {
     Key { table: String, key: RowKey, problem: String },
     #[error("rows of the live table {table:?} are neither created nor deleted")]
     LifeOfLiveRow { table: String },
+    #[error("one mutation writes to tables {first} and {other}, which do not commit together: make it two mutations")]
+    TwoDomains { first: String, other: String },
     #[error(transparent)]
     Query(#[from] QueryError),
     #[error(transparent)]

@@ -99,13 +99,13 @@ impl Schema {
 
 impl TableJson {
     fn read(self, name: &str) -> Result<Table, SchemaError> {
-        let isolation = self.read_policy().map_err(|problem| SchemaError::new(name, "", problem))?;
+        let (consistency, isolation) = self.read_policy().map_err(|problem| SchemaError::new(name, "", problem))?;
         let columns = self.columns.into_iter().map(|(column_name, column)| {
             let read = column.read().map_err(|problem| SchemaError::new(name, &column_name, problem))?;
             Ok((column_name, read))
         });
         let mut table = Table::new(name, self.key, columns.collect::<Result<_, _>>()?)?;
-        table.isolation = isolation;
+        (table.consistency, table.isolation) = (consistency, isolation);
         table.offline = match self.offline.as_str() {
             "queue" => Offline::Queue,
             "refuse" => Offline::Refuse,
@@ -116,31 +116,30 @@ impl TableJson {
         if self.live { indexed?.live(name) } else { indexed }
     }
 
-    /// The isolation. Of the policies of the design, this release has only strong ones.
-    fn read_policy(&self) -> Result<Isolation, String> {
-        match self.consistency.as_str() {
-            "strong" => {}
+    /// Consistency and isolation. Of the policies of the design, this release has only strong ones.
+    fn read_policy(&self) -> Result<(Consistency, Isolation), String> {
+        let consistency = match self.consistency.as_str() {
+            "strong" => Consistency::Strong,
             "causal" | "eventual" | "log" => {
                 return Err(format!("consistency {:?} is not built yet: only strong is", self.consistency));
             }
             other => return Err(format!("unknown consistency {other:?}")),
-        }
+        };
         let known = Isolation::ALL.into_iter().find(|isolation| isolation.name() == self.isolation);
-        known.ok_or_else(|| {
+        known.map(|isolation| (consistency, isolation)).ok_or_else(|| {
             let names = Isolation::ALL.map(Isolation::name).join(", ");
             format!("isolation is one of {names}, not {:?}", self.isolation)
         })
     }
 
     fn write(table: &Table) -> TableJson {
-        let Consistency::Strong = table.consistency;
         let offline = match table.offline {
             Offline::Queue => "queue",
             Offline::Refuse => "refuse",
         };
         TableJson {
             columns: table.columns.iter().map(|(name, column)| (name.clone(), ColumnJson::write(column))).collect(),
-            consistency: strong(),
+            consistency: table.consistency.name().into(),
             indexes: table.indexes.clone(),
             isolation: table.isolation.name().into(),
             key: table.key.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, ClientId, Condition, Counter, Decision, Direction, Field, Interest, KeyRange, Read, SchemaHash,
+    Attempt, Cell, ClientId, Condition, Counter, Decision, Direction, Field, Interest, KeyRange, Read, SchemaHash,
     StoreIncarnation, Test, Timestamp, Value,
 };
 
@@ -101,4 +101,29 @@ pub struct Submit {
     pub decision: Decision,
     /// Says the same as [`FromClient::Acknowledge`] in the same frame, and for fewer bytes.
     pub acknowledged: Option<Counter>,
+}
+
+impl Submit {
+    /// How much of [`crate::limits::SUBMITS_OPEN_BYTES`] it takes.
+    pub fn size_bytes(&self) -> usize {
+        Submit::bytes_of(&self.reads, &self.decision)
+    }
+
+    /// As [`Submit::size_bytes`], of one with these reads and this decision. An estimate, but clients and gateways count alike by it.
+    pub fn bytes_of(reads: &[Read], decision: &Decision) -> usize {
+        const FIXED: usize = 16;
+        let cell = |cell: &Cell| 8 + cell.row.as_bytes().len();
+        let read = |read: &Read| match read {
+            Read::Cell { cell: own, element } => cell(own) + 1 + element.size_bytes(),
+            Read::Range { table: _, range } => 4 + range.size_bytes(),
+            Read::Query(query) => query.size_bytes(),
+        };
+        let decision = match decision {
+            Decision::Commit(writes) => {
+                writes.iter().map(|write| cell(&write.cell) + write.operation.size_bytes() + 2).sum()
+            }
+            Decision::Abort(reason) => reason.len(),
+        };
+        FIXED + reads.iter().map(read).sum::<usize>() + decision
+    }
 }

@@ -1,4 +1,4 @@
-//! Servers that are not what they should be. What a real etcd does is in `programs/server/tests/etcd`.
+//! Servers that are not what they should be. What a real etcd does is in `programs/server/tests/stores/etcd`.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

@@ -1,0 +1,173 @@
+//! Interests come and go.
+//!
+//! Invariant: only a `Subscribe` right after the welcome can ask for changes since the resume token. Later ones would bring changes of a
+//! cell twice, if another interest includes it too.
+
+use std::collections::BTreeSet;
+
+use iolite_access::MayRead;
+use iolite_machine::Now;
+use iolite_store::RequestId;
+use iolite_values::{Interest, KeyRange, Schema};
+use iolite_wire::message::{Declination, Subscribe, SubscriptionId};
+
+use crate::following::load::{Load, LoadId};
+use crate::gateway::target;
+use crate::limits;
+use crate::sessions::farewell::Farewell;
+use crate::sessions::session::{Flow, Open, Standing, Subscription};
+use crate::{Gateway, SessionId};
+
+impl Gateway {
+    pub(crate) fn on_subscribe(&mut self, now: Now, id: SessionId, subscribe: Subscribe) {
+        let Some(open) = self.open(id) else { return };
+        if let Err(farewell) = check(open, &subscribe, self.catalog.schema()) {
+            return self.end(id, &farewell);
+        }
+        for (_, interest) in &subscribe.interests {
+            let MayRead::Yes = open.identity.may_read(interest);
+        }
+        let Some(open) = self.open_mut(id) else { return };
+        let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();
+        for (name, interest) in &subscribe.interests {
+            // Its load comes next.
+            let (interest, first) = (interest.clone(), subscribe.first.get(name).copied());
+            let own = Subscription { interest, first, standing: Standing::Live, follows: None };
+            open.subscriptions.insert(*name, own);
+        }
+        let load = open.add_load(Load::new(names));
+        let after = match open.flow {
+            Flow::Resuming { after } if subscribe.held => Some(after),
+            Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => None,
+            // It is listed and read when the session is caught up.
+            Flow::Behind { .. } => return,
+        };
+        match (open.flow, after) {
+            (Flow::Resuming { .. }, Some(_)) => open.flow = Flow::CatchingUp(load),
+            (Flow::Resuming { .. }, None) => open.flow = Flow::Live,
+            (Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. }, _) => {}
+        }
+        for (name, interest) in &subscribe.interests {
+            self.index.insert(interest, target(id, *name));
+        }
+        match after {
+            Some(after) => self.read_changes(id, load, after),
+            None => self.read_snapshots(id, load),
+        }
+        self.finish_loads(now, id);
+    }
+
+    /// The resume token is for the message after the welcome. Whoever says something else there holds nothing.
+    pub(crate) fn spend_token(&mut self, id: SessionId) {
+        let Some(open) = self.open_mut(id) else { return };
+        match open.flow {
+            Flow::Resuming { .. } => open.flow = Flow::Live,
+            Flow::Live | Flow::CatchingUp(_) | Flow::Behind { .. } => {}
+        }
+    }
+
+    pub(crate) fn on_unsubscribe(&mut self, now: Now, id: SessionId, names: &[SubscriptionId]) {
+        for name in names {
+            // Perhaps the client's message crossed something. Nothing is lost.
+            let Some(standing) = self.remove_subscription(id, *name) else { continue };
+            match (standing, self.open_mut(id)) {
+                (Standing::Loading(load), Some(open)) => {
+                    let given_up = open.leave_out_of(load, *name);
+                    self.abandon(id, given_up);
+                }
+                (Standing::Live | Standing::Loading(_), _) => {}
+            }
+        }
+        self.finish_loads(now, id);
+    }
+
+    /// Ends a subscription for which a load reads, and has the client told with the load's answer.
+    pub(crate) fn decline(&mut self, id: SessionId, load: LoadId, name: SubscriptionId, why: Declination) {
+        self.remove_subscription(id, name);
+        if let Some(own) = self.open_mut(id).and_then(|open| open.loads.get_mut(&load)) {
+            let given_up = own.decline(name, why);
+            self.abandon(id, given_up);
+        }
+    }
+
+    pub(crate) fn remove_subscription(&mut self, id: SessionId, name: SubscriptionId) -> Option<Standing> {
+        let open = self.open_mut(id)?;
+        if !open.is_behind() {
+            self.unlist_one(id, name);
+        }
+        Some(self.open_mut(id)?.subscriptions.remove(&name)?.standing)
+    }
+}
+
+impl Open {
+    /// What is left of a load that had this. Returns what was being read, and is not waited for any more.
+    fn leave_out_of(&mut self, id: LoadId, name: SubscriptionId) -> Vec<RequestId> {
+        let load = self.loads.get_mut(&id).expect("a loading subscription has a load");
+        let mut given_up = load.leave_out(name);
+        if !load.is_empty() {
+            return given_up;
+        }
+        given_up.extend(load.requests());
+        self.loads.remove(&id);
+        if self.flow == Flow::CatchingUp(id) {
+            self.flow = Flow::Live;
+        }
+        given_up
+    }
+}
+
+fn check(open: &Open, subscribe: &Subscribe, schema: &Schema) -> Result<(), Farewell> {
+    let Subscribe { held: _, interests, first } = subscribe;
+    if open.subscriptions.len() + interests.len() > limits::INTERESTS_MAX {
+        let max = limits::INTERESTS_MAX;
+        return Err(Farewell::Limit(format!("a session has at most {max} interests: unsubscribe from some")));
+    }
+    check_queries(open, interests)?;
+    let mut names = BTreeSet::new();
+    for (name, interest) in interests {
+        if open.subscriptions.contains_key(name) || !names.insert(*name) {
+            return Err(Farewell::Protocol(format!("subscription {} is in use", name.0)));
+        }
+        match interest {
+            Interest::Cell(_) => {}
+            Interest::Range { table: _, range } => check_bounds(range)?,
+            // The schema's check has bounds for its bounds.
+            Interest::Query(_) => continue,
+        }
+        if first.contains_key(name) {
+            return Err(Farewell::Protocol(format!("subscription {} is no query: all of it is sent", name.0)));
+        }
+    }
+    if let Some(name) = first.keys().find(|name| !names.contains(name)) {
+        return Err(Farewell::Protocol(format!("there is no subscription {} of which to send the first rows", name.0)));
+    }
+    let checked = interests.iter().try_for_each(|(_, interest)| schema.check_interest(interest));
+    checked.map_err(|error| Farewell::Schema(error.to_string()))
+}
+
+/// All queries of a session together take so much at most.
+fn check_queries(open: &Open, interests: &[(SubscriptionId, Interest)]) -> Result<(), Farewell> {
+    let size = |interest: &Interest| match interest {
+        Interest::Query(query) => query.size_bytes(),
+        Interest::Cell(_) | Interest::Range { .. } => 0,
+    };
+    let new: usize = interests.iter().map(|(_, interest)| size(interest)).sum();
+    if new == 0 {
+        return Ok(());
+    }
+    let bytes = new + open.subscriptions.values().map(|own| size(&own.interest)).sum::<usize>();
+    if bytes > limits::QUERIES_BYTES_MAX {
+        let max = limits::QUERIES_BYTES_MAX;
+        return Err(Farewell::Limit(format!("a session's queries take at most {max} bytes: unsubscribe from some")));
+    }
+    Ok(())
+}
+
+fn check_bounds(range: &KeyRange) -> Result<(), Farewell> {
+    let longest = range.lower.len().max(range.upper.as_ref().map_or(0, |upper| upper.len()));
+    if longest > limits::RANGE_BOUND_BYTES_MAX {
+        let max = limits::RANGE_BOUND_BYTES_MAX;
+        return Err(Farewell::Limit(format!("a range's bound has at most {max} bytes, not {longest}")));
+    }
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! Sessions: how one begins, what the gateway keeps of it, when it is looked at, and how it ends.
+//!
+//! Invariant: no session costs another one anything.
+
+pub mod due;
+pub mod farewell;
+mod greeting;
+pub mod idle;
+mod pressure;
+pub mod session;
+pub mod timers;

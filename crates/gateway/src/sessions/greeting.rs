@@ -1,0 +1,123 @@
+//! From hello to welcome: version, token, store, schema, in this order.
+//!
+//! Invariant: an open session has seen nothing above the gateway's position: one that has, on another gateway or before a restart, is held
+//! until the feed is there.
+
+use iolite_catalog::Admission;
+use iolite_machine::Now;
+use iolite_values::{Schema, StoreIncarnation, Timestamp};
+use iolite_wire::message::{FromGateway, Hello, ProtocolVersion, Welcome};
+
+use crate::limits;
+use crate::sessions::farewell::Farewell;
+use crate::sessions::session::{Guest, Open, Phase};
+use crate::{Gateway, SessionId};
+
+impl Gateway {
+    pub(crate) fn on_hello(&mut self, now: Now, id: SessionId, hello: Hello) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        match session.phase {
+            Phase::Greeting => {}
+            Phase::Held(_) | Phase::SchemaWanted(_) | Phase::Open(_) => {
+                return self.end(id, &Farewell::Protocol("a session says hello once".into()));
+            }
+        }
+        if hello.newest_version < ProtocolVersion::OLDEST_SUPPORTED || hello.oldest_version > ProtocolVersion::CURRENT {
+            return self.end(id, &Farewell::Version { newest: hello.newest_version });
+        }
+        if hello.token.len() > limits::TOKEN_BYTES_MAX {
+            let problem = format!("a token has at most {} bytes", limits::TOKEN_BYTES_MAX);
+            return self.end(id, &Farewell::Limit(problem));
+        }
+        if hello.batch > limits::BATCH_PERIOD_MAX {
+            let problem = format!("changes are told every {:?} at least", limits::BATCH_PERIOD_MAX);
+            return self.end(id, &Farewell::Limit(problem));
+        }
+        match self.settings.access.check(&hello.token) {
+            Ok(identity) => {
+                session.phase = Phase::Held(Guest { identity, hello, schema: None });
+                self.held.insert(id);
+                self.try_open(now, id);
+            }
+            Err(error) => self.end(id, &Farewell::Unauthorized(error)),
+        }
+    }
+
+    pub(crate) fn on_schema(&mut self, now: Now, id: SessionId, json: &str) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Phase::SchemaWanted(guest) = &session.phase else {
+            return self.end(id, &Farewell::Protocol("a schema is sent when it is asked for".into()));
+        };
+        if json.len() > limits::SCHEMA_BYTES_MAX {
+            let problem = format!("a schema has at most {} bytes, not {}", limits::SCHEMA_BYTES_MAX, json.len());
+            return self.end(id, &Farewell::Limit(problem));
+        }
+        match Schema::from_json(json) {
+            Ok(schema) if schema.hash() == guest.hello.schema => {
+                let (identity, hello) = (guest.identity, guest.hello.clone());
+                session.phase = Phase::Held(Guest { identity, hello, schema: Some(schema) });
+                self.held.insert(id);
+                self.try_open(now, id);
+            }
+            Ok(_) => self.end(id, &Farewell::Protocol("this schema has another hash than the hello said".into())),
+            Err(error) => self.end(id, &Farewell::Schema(error.to_string())),
+        }
+    }
+
+    /// Looks again at all who wait for the store.
+    pub(crate) fn retry_held(&mut self, now: Now) {
+        for id in self.held.clone() {
+            self.try_open(now, id);
+        }
+    }
+
+    /// Opens a held session if nothing is in its way any more.
+    fn try_open(&mut self, now: Now, id: SessionId) {
+        let Some(store) = self.home.serving() else { return };
+        let position = self.position();
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Phase::Held(guest) = &session.phase else { return };
+        let held_from = guest.hello.resume.filter(|resume| resume.store == store).map(|resume| resume.at);
+        if held_from.is_some_and(|at| at > position) {
+            return;
+        }
+        let Some(schema) = &guest.schema else {
+            if self.catalog.knows(guest.hello.schema) {
+                return self.welcome(now, id, store, held_from);
+            }
+            session.phase = Phase::SchemaWanted(guest.clone());
+            self.held.remove(&id);
+            return self.say(id, FromGateway::SchemaWanted);
+        };
+        match self.catalog.admit(schema) {
+            Ok(Admission::Covered) => {
+                self.catalog.remember(guest.hello.schema);
+                self.welcome(now, id, store, held_from);
+            }
+            Ok(Admission::Grow(growth)) => self.grow(&growth),
+            Err(error) => self.end(id, &Farewell::Schema(error.to_string())),
+        }
+    }
+
+    fn welcome(&mut self, now: Now, id: SessionId, store: StoreIncarnation, held_from: Option<Timestamp>) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Phase::Held(guest) = &session.phase else { return };
+        let (client, acknowledged) = (guest.hello.client, guest.hello.acknowledged);
+        let version = guest.hello.newest_version.min(ProtocolVersion::CURRENT);
+        session.phase = Phase::Open(Box::new(Open::new(guest, held_from)));
+        session.heard = now.instant;
+        let deadline = session.deadline(&self.settings.limits);
+        self.held.remove(&id);
+        self.timers.clear(id);
+        self.timers.set(id, deadline);
+        if let Some(earlier) = self.clients.get(&client).copied() {
+            self.end(earlier, &Farewell::Replaced);
+        }
+        self.clients.insert(client, id);
+        self.say(id, FromGateway::Welcome(Welcome { version, store, resumed: held_from.is_some() }));
+        self.on_acknowledge(id, acknowledged);
+        self.await_own_outcomes(id, acknowledged);
+        self.read_own_outcomes(id);
+        self.schedule_idle(now);
+    }
+}

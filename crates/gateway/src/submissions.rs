@@ -1,0 +1,10 @@
+//! Mutations that clients submit: checked, given to the store in order, and answered with their outcomes.
+//!
+//! Invariant: the outcome of a mutation is told with, or after, the state that contains it.
+
+pub mod acknowledging;
+mod lane;
+pub mod lanes;
+pub mod own_outcomes;
+mod strong;
+mod submit;

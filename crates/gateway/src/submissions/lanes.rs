@@ -1,0 +1,86 @@
+//! The lanes of all clients: side by side, each with one mutation at the store.
+//!
+//! Invariant: a lane that is here has a mutation at the store.
+
+use std::collections::BTreeMap;
+
+use iolite_values::{ClientId, Counter, LaneNumber};
+
+use crate::SessionId;
+use crate::submissions::lane::{InFlight, Lane, Waiting};
+
+#[derive(Debug, Default)]
+pub struct Lanes(BTreeMap<(ClientId, LaneNumber), Lane>);
+
+/// How much of a client is on its way to the store, in all its lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    pub mutations: usize,
+    /// Bytes of those that wait.
+    pub bytes: usize,
+}
+
+impl Lanes {
+    pub fn push(&mut self, client: ClientId, number: LaneNumber, waiting: Waiting) {
+        self.0.entry((client, number)).or_default().push(waiting);
+    }
+
+    /// Puts back what the store refused, before everything that waits in its lane.
+    pub fn push_front(&mut self, client: ClientId, number: LaneNumber, waiting: Waiting) {
+        self.0.entry((client, number)).or_default().push_front(waiting);
+    }
+
+    /// The next mutation of a lane, if the store has answered the one before.
+    pub fn begin(&mut self, client: ClientId, number: LaneNumber, session: SessionId) -> Option<&Waiting> {
+        self.0.get_mut(&(client, number))?.begin(session)
+    }
+
+    /// The store has answered the mutation of a lane that it was given.
+    pub fn finish(&mut self, client: ClientId, number: LaneNumber, counter: Counter) -> Option<InFlight> {
+        let lane = self.0.get_mut(&(client, number))?;
+        let in_flight = lane.finish();
+        assert_eq!(in_flight.waiting.transaction.id.counter, counter, "the store answers what the lane gave it");
+        if lane.len() == 0 {
+            self.0.remove(&(client, number));
+        }
+        Some(in_flight)
+    }
+
+    /// Forgets what a client's session had queued.
+    pub fn clear(&mut self, client: ClientId) {
+        let numbers: Vec<LaneNumber> = self.of(client).map(|(number, _)| number).collect();
+        for number in numbers {
+            let Some(lane) = self.0.get_mut(&(client, number)) else { continue };
+            lane.clear();
+            if lane.len() == 0 {
+                self.0.remove(&(client, number));
+            }
+        }
+    }
+
+    /// Forgets everything: the store has started again.
+    pub fn clear_all(&mut self) {
+        self.0.clear();
+    }
+
+    pub fn load(&self, client: ClientId) -> Load {
+        self.of(client).fold(Load::default(), |sum, (_, lane)| Load {
+            mutations: sum.mutations + lane.len(),
+            bytes: sum.bytes + lane.bytes(),
+        })
+    }
+
+    /// Each lane with the counter of its mutation at the store.
+    pub fn in_flight(&self) -> impl Iterator<Item = (ClientId, LaneNumber, Option<Counter>)> {
+        self.0.iter().map(|((client, number), lane)| (*client, *number, lane.in_flight()))
+    }
+
+    pub fn validate(&self) {
+        self.0.values().for_each(Lane::validate);
+    }
+
+    fn of(&self, client: ClientId) -> impl Iterator<Item = (LaneNumber, &Lane)> {
+        let all = (client, LaneNumber::STRONG)..=(client, LaneNumber(u32::MAX));
+        self.0.range(all).map(|((_, number), lane)| (*number, lane))
+    }
+}

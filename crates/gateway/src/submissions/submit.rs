@@ -1,0 +1,233 @@
+//! Mutations of all domains: checked, handed to the store in order, and answered when the feed contains what became of them. What a domain asks of the
+//! store, and what the reply means, is in a file of its own ([`super::strong`]).
+//!
+//! Invariant: the outcome of an attempt is told in, or after, the advance that contains the state it speaks of: the commit itself, or what
+//! it conflicted with.
+
+use iolite_access::MayWrite;
+use iolite_machine::Now;
+use iolite_store::{Commit, CommitReply, Refusal};
+use iolite_values::{Attempt, ClientId, Counter, Decision, Domain, LaneNumber, Schema, Timestamp, Transaction};
+use iolite_wire::message::{Outcome, Submit, Verdict};
+
+use crate::interface::Broken;
+use crate::limits;
+use crate::sessions::farewell::{Farewell, shortened};
+use crate::store::Purpose;
+use crate::submissions::lane::{InFlight, Waiting};
+use crate::submissions::strong::{self, Fault, Meaning};
+use crate::{Gateway, SessionId, size};
+
+impl Gateway {
+    /// A submission says no lane yet: all are of the strong one.
+    pub(crate) fn on_submit(&mut self, now: Now, id: SessionId, submit: Submit) {
+        self.submit_in(now, id, LaneNumber::STRONG, submit);
+    }
+
+    pub(crate) fn submit_in(&mut self, now: Now, id: SessionId, lane: LaneNumber, submit: Submit) {
+        let Some(open) = self.open(id) else { return };
+        let client = open.client;
+        if let Some(through) = submit.acknowledged {
+            self.on_acknowledge(id, through);
+        }
+        let (domain, transaction) = self.transaction(client, submit);
+        let bytes = size::transaction(&transaction);
+        match self.judge(&transaction, bytes) {
+            Judgement::NoMutation => {
+                let problem = "mutations and attempts are counted from 1".to_owned();
+                return self.end(id, &Farewell::Protocol(problem));
+            }
+            Judgement::OfNoHistory(position) if self.has_room(id, client, 0) => {
+                let verdict = Verdict::Conflict(position);
+                let (counter, attempt) = (transaction.id.counter, transaction.attempt);
+                let outcome = Outcome { counter, attempt, verdict };
+                return self.settle(now, id, Timestamp::ZERO, outcome);
+            }
+            Judgement::Invalid(reason) if self.has_room(id, client, 0) => {
+                return self.enqueue(client, lane, Waiting::refused(domain, transaction, reason));
+            }
+            Judgement::Fits if self.has_room(id, client, bytes) => {
+                return self.enqueue(client, lane, Waiting::new(domain, transaction));
+            }
+            Judgement::OfNoHistory(_) | Judgement::Invalid(_) | Judgement::Fits => {}
+        }
+        let (count, size) = (limits::SUBMITS_OPEN_MAX, limits::SUBMITS_OPEN_BYTES_MAX);
+        let problem = format!("more than {count} mutations or {size} bytes wait here: wait for their outcomes");
+        self.end(id, &Farewell::Limit(problem));
+    }
+
+    /// The domain that a submission writes to, and its transaction. One that is refused because it writes to two domains is an abort, which is strong.
+    fn transaction(&self, client: ClientId, submit: Submit) -> (Domain, Transaction) {
+        let writes = match &submit.decision {
+            Decision::Commit(writes) => &writes[..],
+            Decision::Abort(_) => &[],
+        };
+        let schema = self.catalog.schema();
+        let domain = schema.domain_of(writes).ok().flatten().unwrap_or(Domain::Strong);
+        match domain {
+            Domain::Strong => (domain, strong::transaction(client, submit, schema, self.settings.without)),
+        }
+    }
+
+    fn enqueue(&mut self, client: ClientId, lane: LaneNumber, waiting: Waiting) {
+        self.lanes.push(client, lane, waiting);
+        self.hand_over(client, lane);
+    }
+
+    pub(crate) fn on_acknowledge(&mut self, id: SessionId, through: Counter) {
+        let Some(open) = self.open_mut(id) else { return };
+        if through > open.acknowledged {
+            open.acknowledged = through;
+            open.outcomes.retain(|(_, outcome)| outcome.counter > through);
+            let client = open.client;
+            self.acknowledge(client, through);
+        }
+    }
+
+    pub(crate) fn on_commit_reply(
+        &mut self,
+        now: Now,
+        client: ClientId,
+        lane: LaneNumber,
+        counter: Counter,
+        reply: &CommitReply,
+    ) {
+        let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
+        let meaning = match in_flight.waiting.domain {
+            Domain::Strong => strong::meaning(reply, &in_flight.waiting),
+        };
+        let Meaning::Outcome { at, attempt, verdict } = meaning else {
+            self.leave_in_doubt(in_flight.session, counter);
+            return self.hand_over(client, lane);
+        };
+        if self.settings.broken == Broken::PublishPastResolved {
+            self.publish_reply(now, in_flight, &verdict);
+        }
+        // Perhaps another session than the one that submitted it, whose client waits for it as well.
+        if let Some(session) = self.clients.get(&client).copied() {
+            self.settle(now, session, at, Outcome { counter, attempt, verdict });
+        }
+        self.hand_over(client, lane);
+    }
+
+    /// The store cannot tell what became of a mutation. Its session is told so, and sends it again, as it is, when it is back: here, or where the store
+    /// is heard of.
+    fn leave_in_doubt(&mut self, session: SessionId, counter: Counter) {
+        if self.open(session).is_some() {
+            let (counter, time) = (counter.0, limits::OUTCOME_WITHIN.as_secs());
+            let problem = format!(
+                "whether mutation {counter} took effect is not known after {time} s: it is in doubt until it is sent again, and then has its one outcome"
+            );
+            self.end(session, &Farewell::Unavailable(problem));
+        }
+    }
+
+    /// What does not fit the store is rejected. Anything else is not the mutation's fault, and its client comes back with it.
+    pub(crate) fn on_submit_refused(
+        &mut self,
+        client: ClientId,
+        lane: LaneNumber,
+        counter: Counter,
+        refusal: &Refusal,
+    ) {
+        let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
+        let fault = match in_flight.waiting.domain {
+            Domain::Strong => strong::fault(refusal, self.catalog.schema()),
+        };
+        match fault {
+            // A session that is gone sends it again when it is back.
+            Fault::Mutation(reason) if self.open(in_flight.session).is_some() => {
+                let Waiting { domain, transaction, refused: _ } = in_flight.waiting;
+                let refused = Waiting::refused(domain, transaction, shortened(reason));
+                self.lanes.push_front(client, lane, refused);
+            }
+            Fault::Mutation(_) => {}
+            Fault::Store => self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string())),
+        }
+        self.hand_over(client, lane);
+    }
+
+    /// Tells an outcome once the feed has reached `at`.
+    fn settle(&mut self, now: Now, id: SessionId, at: Timestamp, outcome: Outcome) {
+        let position = self.position();
+        let Some(open) = self.open_mut(id) else { return };
+        open.outcomes.push_back((at, outcome));
+        if at > position.max(open.seen) {
+            self.due.insert(at, id);
+        }
+        self.finish_loads(now, id);
+    }
+
+    /// Gives the store the next mutation of a lane, if it has answered the last. Each attempt comes through here, and its rights are asked anew.
+    fn hand_over(&mut self, client: ClientId, lane: LaneNumber) {
+        let Some(session) = self.clients.get(&client).copied() else { return };
+        let Some((floor, identity)) = self.open(session).map(|open| (open.seen, open.identity)) else { return };
+        let Some(waiting) = self.lanes.begin(client, lane, session) else { return };
+        let transaction = waiting.transaction.clone();
+        let counter = transaction.id.counter;
+        let MayWrite::Yes = identity.may_write(&transaction);
+        let request = match waiting.domain {
+            Domain::Strong => strong::commit(transaction, floor),
+        };
+        self.ask(Purpose::Submit { client, lane, counter }, request);
+    }
+
+    fn has_room(&self, id: SessionId, client: ClientId, bytes: usize) -> bool {
+        let told = self.open(id).map_or(0, |open| open.outcomes.len());
+        let waiting = self.lanes.load(client);
+        told + waiting.mutations < limits::SUBMITS_OPEN_MAX && waiting.bytes + bytes <= limits::SUBMITS_OPEN_BYTES_MAX
+    }
+
+    fn judge(&self, transaction: &Transaction, bytes: usize) -> Judgement {
+        if transaction.id.counter == Counter::default() || transaction.attempt == Attempt::default() {
+            return Judgement::NoMutation;
+        }
+        if let Err(problem) = check(transaction, bytes, self.catalog.schema()) {
+            return Judgement::Invalid(shortened(problem));
+        }
+        let position = self.position();
+        let known = self.settings.broken == Broken::PublishPastResolved || transaction.snapshot <= position;
+        if known { Judgement::Fits } else { Judgement::OfNoHistory(position) }
+    }
+
+    fn publish_reply(&mut self, now: Now, in_flight: InFlight, verdict: &Verdict) {
+        let Verdict::Committed(at) = verdict else { return };
+        if *at <= self.position() {
+            return;
+        }
+        let transaction = in_flight.waiting.transaction;
+        let writes = transaction.writes().into();
+        self.publish_early(now, &Commit { at: *at, transaction: transaction.id, writes });
+        if let Some(open) = self.open_mut(in_flight.session) {
+            open.seen = open.seen.max(*at);
+        }
+    }
+}
+
+/// What a gateway thinks of a submission.
+enum Judgement {
+    Fits,
+    /// Never acceptable, and why.
+    Invalid(String),
+    /// It read a state that is none of this history's, which stands here.
+    OfNoHistory(Timestamp),
+    /// Not a mutation at all: nothing can be recorded under its name.
+    NoMutation,
+}
+
+/// Whether a mutation fits the limits and the schema.
+fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(), String> {
+    let writes = transaction.writes();
+    let at_most = [
+        ("reads", transaction.reads.len(), limits::TRANSACTION_READS_MAX),
+        ("operations", writes.len(), limits::TRANSACTION_WRITES_MAX),
+        ("bytes", bytes, limits::TRANSACTION_BYTES_MAX),
+    ];
+    if let Some((what, count, max)) = at_most.into_iter().find(|(_, count, max)| count > max) {
+        return Err(format!("a mutation has at most {max} {what}, not {count}: split it"));
+    }
+    let problem = writes.iter().find_map(|write| schema.check_write(write).err());
+    let problem = problem.or_else(|| schema.domain_of(writes).err());
+    let problem = problem.or_else(|| transaction.reads.iter().find_map(|read| schema.check_read(read).err()));
+    problem.map_or(Ok(()), |problem| Err(problem.to_string()))
+}

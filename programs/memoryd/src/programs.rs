@@ -1,0 +1,181 @@
+//! The programs that the daemon knows.
+//!
+//! Invariant: a program is reclaimed from under its turn, and leaves under its turn: what holds the turn may use the region.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use iolite_memory::message::{FromDaemon, ProgramStatus};
+use iolite_memory::{Foreign, Reclaimed};
+
+/// Regions that a daemon knows at the same time.
+pub const PROGRAMS_MAX: usize = 256;
+/// Connections at the same time, people's commands included.
+pub const CONNECTIONS_MAX: usize = 320;
+
+const LOCKED: &str = "nothing panics while it holds this lock";
+const AS_IT_SAYS: u8 = 0;
+const BACKGROUND: u8 = 1;
+const FOREGROUND: u8 = 2;
+
+/// All programs, by the number of their connection.
+#[derive(Debug, Default)]
+pub struct Programs {
+    known: Mutex<BTreeMap<u64, Arc<Program>>>,
+}
+
+/// A program with a region. One with two regions is here twice.
+#[derive(Debug)]
+pub struct Program {
+    pid: u32,
+    name: String,
+    foreign: Foreign,
+    turn: Mutex<()>,
+    /// The side that a person put it on.
+    said: AtomicU8,
+    reclaimed_bytes: AtomicU64,
+}
+
+impl Program {
+    pub fn new(pid: u32, name: String, foreign: Foreign) -> Program {
+        Program {
+            pid,
+            name,
+            foreign,
+            turn: Mutex::default(),
+            said: AtomicU8::new(AS_IT_SAYS),
+            reclaimed_bytes: AtomicU64::new(0),
+        }
+    }
+
+    pub fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().expect(LOCKED)
+    }
+
+    fn is_background(&self) -> bool {
+        match self.said.load(Ordering::Relaxed) {
+            BACKGROUND => true,
+            FOREGROUND => false,
+            _ => self.foreign.is_background(),
+        }
+    }
+
+    fn status(&self) -> ProgramStatus {
+        let survey = self.foreign.survey();
+        ProgramStatus {
+            pid: self.pid,
+            name: self.name.clone(),
+            background: self.is_background(),
+            objects: survey.objects,
+            resident_bytes: survey.resident_bytes,
+            reclaimable_bytes: survey.reclaimable_bytes,
+            reclaimed_bytes: self.reclaimed_bytes.load(Ordering::Relaxed),
+            lies: survey.lies,
+        }
+    }
+}
+
+impl Programs {
+    /// Adds a program.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn add(&self, number: u64, program: Program) -> Result<Arc<Program>, String> {
+        let mut known = self.known.lock().expect(LOCKED);
+        if known.len() == PROGRAMS_MAX {
+            return Err(format!("memoryd has {PROGRAMS_MAX} programs already: end one"));
+        }
+        let program = Arc::new(program);
+        known.insert(number, Arc::clone(&program));
+        Ok(program)
+    }
+
+    pub fn remove(&self, number: u64) {
+        self.known.lock().expect(LOCKED).remove(&number);
+    }
+
+    fn of_pid(&self, pid: u32) -> Vec<(u64, Arc<Program>)> {
+        let known = self.known.lock().expect(LOCKED);
+        let its = known.iter().filter(|(_, program)| program.pid == pid);
+        its.map(|(number, program)| (*number, Arc::clone(program))).collect()
+    }
+
+    pub fn list(&self) -> Vec<FromDaemon> {
+        let programs: Vec<Arc<Program>> = self.known.lock().expect(LOCKED).values().cloned().collect();
+        programs.iter().map(|program| FromDaemon::Program(program.status())).chain([FromDaemon::Done]).collect()
+    }
+
+    pub fn say_background(&self, pid: u32, is_background: bool) -> FromDaemon {
+        let programs = self.of_pid(pid);
+        if programs.is_empty() {
+            return unknown(pid);
+        }
+        for (_, program) in programs {
+            program.said.store(if is_background { BACKGROUND } else { FOREGROUND }, Ordering::Relaxed);
+        }
+        FromDaemon::Done
+    }
+
+    /// Takes from all regions of a process, in the order in which they came.
+    pub fn reclaim(&self, pid: u32, bytes_max: u64) -> FromDaemon {
+        let programs = self.of_pid(pid);
+        if programs.is_empty() {
+            return unknown(pid);
+        }
+        if programs.iter().all(|(_, program)| !program.is_background()) {
+            let reason = format!(
+                "process {pid} is in the foreground: nothing is taken from it until it says otherwise, or `memoryd background {pid}` does"
+            );
+            return FromDaemon::Refused { reason };
+        }
+        let begun = Instant::now();
+        let mut sum = Reclaimed::default();
+        for (number, program) in programs {
+            match self.reclaim_one(number, &program, bytes_max - sum.bytes.min(bytes_max)) {
+                Ok(taken) => add(&mut sum, taken),
+                Err(error) => return FromDaemon::Refused { reason: format!("the kernel makes no holes: {error}") },
+            }
+        }
+        let microseconds = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let Reclaimed { bytes, objects, given_back, holes } = sum;
+        FromDaemon::Reclaimed { bytes, objects, given_back, holes, microseconds }
+    }
+
+    fn reclaim_one(&self, number: u64, program: &Program, bytes_max: u64) -> std::io::Result<Reclaimed> {
+        let _turn = program.turn();
+        // It may have left while the turn was waited for: then its region is none of ours any more.
+        if !self.known.lock().expect(LOCKED).contains_key(&number) {
+            return Ok(Reclaimed::default());
+        }
+        let taken = program.foreign.reclaim(bytes_max, || program.is_background())?;
+        program.reclaimed_bytes.fetch_add(taken.bytes, Ordering::Relaxed);
+        Ok(taken)
+    }
+}
+
+fn add(sum: &mut Reclaimed, taken: Reclaimed) {
+    sum.bytes += taken.bytes;
+    sum.objects += taken.objects;
+    sum.given_back += taken.given_back;
+    sum.holes += taken.holes;
+}
+
+fn unknown(pid: u32) -> FromDaemon {
+    FromDaemon::Refused { reason: format!("process {pid} has told memoryd of no region: see `memoryd status`") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_are_those_of_the_page() {
+        let page = include_str!("../../../docs/limits.md");
+        for (name, value) in [("PROGRAMS_MAX", PROGRAMS_MAX), ("CONNECTIONS_MAX", CONNECTIONS_MAX)] {
+            let row = format!("| `memoryd::{name}` | {value} |");
+            assert!(page.contains(&row), "docs/limits.md has no row that begins with {row}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! `iolite bench`, which measures real clusters, counts what they send, and compares. Nothing runs beside these tests.
+
+mod beside;
+mod killed_game;
+mod workloads;

@@ -1,0 +1,11 @@
+//! Clusters of processes: killed, changed, split, tortured and attacked while clients use them.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod attack;
+mod cut_off;
+mod members;
+mod moving;
+mod nodes;
+mod torture;

@@ -1,0 +1,10 @@
+//! `iolite dev` as a process, attacked over its port. Each attack gets a clear answer or a closed connection; the server's memory stays
+//! bounded, what was acknowledged stays, and a client that uses it meanwhile notices nothing.
+
+mod connections;
+mod contents;
+mod frames;
+mod greed;
+mod greedy_queries;
+mod readers;
+mod witness;

@@ -1,0 +1,45 @@
+//! docs/limits.md has the limits of hosts and SDKs as they are declared. Nobody outside can name these constants, so their text is compared.
+
+const PAGE: &str = include_str!("../../../../docs/limits.md");
+
+#[test]
+fn the_page_has_the_values_of_hosts_and_sdks() {
+    let server = include_str!("../../../node/src/server.rs");
+    let etcd = include_str!("../../../node/src/directory/etcd.rs");
+    let shape = include_str!("../../../cluster/src/shape.rs");
+    let certificate = include_str!("../../src/certificate.rs");
+    let connections = include_str!("../../../../crates/host/src/connections.rs");
+    let session = include_str!("../../../../crates/host/src/session.rs");
+    let storage = include_str!("../../../../sdks/rust/src/storage.rs");
+    let values = include_str!("../../../../sdks/bindings/wasm/src/value.rs");
+    let refs = include_str!("../../../../sdks/typescript/client/src/transaction/refs.ts");
+    let queries = include_str!("../../../../sdks/typescript/client/src/transaction/tableQuery.ts");
+    let limits = [
+        ("node::INBOX_BYTES_MAX", "67108864", "pub(crate) const INBOX_BYTES_MAX: usize = 64 << 20;", server),
+        ("node::checkpoint_bytes_min", "67108864", "checkpoint_bytes_min: 64 << 20,", server),
+        ("node::ANSWERS_WITHIN_MAX", "2s", "const ANSWERS_WITHIN_MAX: Duration = Duration::from_secs(2);", etcd),
+        ("node::ANSWER_BYTES_MAX", "4194304", "const ANSWER_BYTES_MAX: usize = 4 << 20;", etcd),
+        ("cluster::NODES_MAX", "64", "const NODES_MAX: u64 = 64;", shape),
+        ("server::DAYS_MAX", "3650", "const DAYS_MAX: u64 = 3650;", certificate),
+        ("host::CONNECTIONS_MAX", "10000", "const CONNECTIONS_MAX: usize = 10_000;", connections),
+        (
+            "host::REQUEST_WITHIN_MAX",
+            "10s",
+            "const REQUEST_WITHIN_MAX: Duration = Duration::from_secs(10);",
+            connections,
+        ),
+        ("host::WRITE_WITHIN_MAX", "30s", "const WRITE_WITHIN_MAX: Duration = Duration::from_secs(30);", connections),
+        ("host::REQUEST_BYTES_MAX", "65536", "const REQUEST_BYTES_MAX: usize = 64 << 10;", connections),
+        ("host::SESSION_INBOX_BYTES_MAX", "131072", "const SESSION_INBOX_BYTES_MAX: usize = 128 << 10;", session),
+        ("host::FRAMES_AHEAD", "64", "const FRAMES_AHEAD: usize = 64;", session),
+        ("host::CLOSE_WITHIN", "1s", "const CLOSE_WITHIN: Duration = Duration::from_secs(1);", session),
+        ("rust::CHECKPOINT_BYTES_MIN", "4194304", "const CHECKPOINT_BYTES_MIN: usize = 4 << 20;", storage),
+        ("wasm::SAFE_MAX", "9007199254740991", "const SAFE_MAX: i64 = (1 << 53) - 1;", values),
+        ("typescript::INDEX_MAX", "4294967295", "const INDEX_MAX = 2 ** 32 - 1;", refs),
+        ("typescript::LIMIT_MAX", "4294967295", "const LIMIT_MAX = 2 ** 32 - 1;", queries),
+    ];
+    for (name, value, declared, source) in limits {
+        assert!(source.contains(declared), "{name} is declared otherwise now: correct the page too");
+        assert!(PAGE.contains(&format!("\n| `{name}` | {value} |")), "the page lacks {name} with {value}");
+    }
+}

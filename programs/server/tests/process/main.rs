@@ -1,0 +1,11 @@
+//! `iolite` as one process: its server, its commands and its pages, and what attackers of its port come to.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod attack;
+mod durable_files;
+mod limits_page;
+mod operations;
+mod server;
+mod simulate;

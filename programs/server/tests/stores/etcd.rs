@@ -1,0 +1,6 @@
+//! Clusters whose description is in a real etcd: changed while clients work, without etcd for a while, and what is wrong is said.
+
+mod described;
+mod refused;
+mod server;
+mod without;

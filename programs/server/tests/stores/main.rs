@@ -1,0 +1,8 @@
+//! Systems beside the store: backups, descriptions in etcd, and PostgreSQL as the store.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod backup;
+mod etcd;
+mod postgres;
