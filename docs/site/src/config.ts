@@ -3,13 +3,20 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { DefaultTheme, UserConfig } from "vitepress";
-
 import { MADE, type Page, SECTIONS } from "./contents.js";
 import { addressOf, anchorOf, titleOf } from "./markdown.js";
+import { SEARCH_OPTIONS } from "./search.js";
 import { BUILT, DESCRIPTION, repositoryPath, STAGED, TITLE } from "./settings.js";
 
-export const config: UserConfig<DefaultTheme.Config> = {
+/** An entry of the sidebar, as VitePress takes it. */
+interface Item {
+  readonly text: string;
+  readonly link: string;
+  readonly target?: string;
+}
+
+/** VitePress is not in this package, so that nobody installs it who makes no site: `builder/package.json` has it. */
+export const config = {
   title: TITLE,
   description: DESCRIPTION,
   srcDir: STAGED,
@@ -19,7 +26,7 @@ export const config: UserConfig<DefaultTheme.Config> = {
   ignoreDeadLinks: true,
   markdown: { anchor: { slugify: anchorOf } },
   themeConfig: {
-    search: { provider: "local" },
+    search: { provider: "local", options: { miniSearch: { searchOptions: SEARCH_OPTIONS } } },
     outline: [2, 3],
     nav: [
       { text: "Start", link: "/start/tutorial" },
@@ -35,11 +42,11 @@ export const config: UserConfig<DefaultTheme.Config> = {
   },
 };
 
-function item(page: Page): DefaultTheme.SidebarItem {
+function item(page: Page): Item {
   return { text: page.title ?? titleOf(readFileSync(repositoryPath(page.file), "utf8")), link: addressOf(page) };
 }
 
-function madeItems(): readonly DefaultTheme.SidebarItem[] {
+function madeItems(): readonly Item[] {
   const rust = { text: "Rust, every item", link: "/rust/iolite/index.html", target: "_self" };
   return [
     { text: "@iolite/client, every symbol", link: `/${MADE.client}` },

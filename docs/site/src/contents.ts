@@ -1,4 +1,4 @@
-/** What is on the site, in which order, and which file of the repository it is. */
+/** The table of contents: the pages in their order, and the file of the repository that each is made of. */
 
 import { readdirSync } from "node:fs";
 
@@ -73,14 +73,14 @@ export const SECTIONS: readonly Section[] = [
     title: "How it works",
     pages: [
       { file: "ARCHITECTURE.md", path: "how/architecture" },
-      ...["faults", "models", "torture", "histories", "claims", "lines-of-code"].map(how),
+      ...["memory", "emulator", "faults", "models", "torture", "histories", "claims", "lines-of-code"].map(how),
       { file: "benchmarks/README.md", path: "how/benchmarks" },
       { file: "CONTRIBUTING.md", path: "how/contributing" },
     ],
   },
   {
     title: "Protocols",
-    pages: ["session", "client", "operations", "gateway", "coordinator", "replica", "feed", "tabs", "node", "journal", "links", "wire", "ir", "tapir", "postgres"].map(
+    pages: ["session", "client", "operations", "gateway", "coordinator", "replica", "feed", "tabs", "node", "memory", "journal", "links", "wire", "ir", "tapir", "postgres"].map(
       protocol,
     ),
   },

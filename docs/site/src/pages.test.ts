@@ -1,4 +1,4 @@
-/** What the pages of the site promise: all are there, the guides are plain and quote tested code, every error has its place, the search finds. */
+/** The pages of the site keep these promises: all are there, guides are plain and quote tested code, every error has its place, the search finds. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -9,10 +9,11 @@ import MiniSearch from "minisearch";
 import { PAGES, SECTIONS } from "./contents.js";
 import { titleOf } from "./markdown.js";
 import { QUESTIONS } from "./questions.js";
+import { SEARCH_OPTIONS } from "./search.js";
 import { repositoryPath } from "./settings.js";
 
-/** Neither is for readers of a site: plans end with their issue. */
-const LEFT_OUT = /^docs\/(plan-.*\.md|site\/)/;
+/** Plans are for people who build Iolite, and not for readers of the site. */
+const LEFT_OUT = /^docs\/(plan(-.*)?\.md|site\/)/;
 
 const read = (file: string): string => readFileSync(repositoryPath(file), "utf8");
 
@@ -71,9 +72,8 @@ test("the search finds the answer to twenty questions among its first five pages
       search.add({ id: `${path}#${index}`, title: heading.replace(/^#+ /, ""), titles: titleOf(markdown), text: text.join("\n") });
     });
   }
-  const options = { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 } };
   const lost = QUESTIONS.flatMap(([question, page]) => {
-    const found = search.search(question, options).map(({ id }) => String(id).split("#")[0] ?? "");
+    const found = search.search(question, SEARCH_OPTIONS).map(({ id }) => String(id).split("#")[0] ?? "");
     const first = [...new Set(found)].slice(0, 5);
     return first.includes(page) ? [] : [`${question}: ${page} is not among ${first.join(", ")}`];
   });

@@ -1,18 +1,15 @@
 /** The reference of the TypeScript SDKs, by TypeDoc. */
 
 import { execFileSync } from "node:child_process";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
 import { MADE } from "./contents.js";
-import { repositoryPath, STAGED } from "./settings.js";
+import { builder, repositoryPath, STAGED } from "./settings.js";
 
 const SDKS = { client: MADE.client, react: MADE.react } as const;
 
 /** TypeDoc reads the sources, with a TypeScript that still has an interface for programs. */
 export function stageSdks(): void {
-  const require = createRequire(import.meta.url);
-  const typedoc = join(dirname(require.resolve("typedoc")), "../bin/typedoc");
   for (const [name, path] of Object.entries(SDKS)) {
     const folder = repositoryPath(`sdks/typescript/${name}`);
     const options = {
@@ -32,6 +29,6 @@ export function stageSdks(): void {
       logLevel: "Error",
     };
     const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, value]);
-    execFileSync(process.execPath, [typedoc, ...args], { stdio: "inherit" });
+    execFileSync(process.execPath, [builder("typedoc/bin/typedoc"), ...args], { stdio: "inherit", cwd: repositoryPath("docs/site/builder") });
   }
 }

@@ -1,4 +1,4 @@
-/** What the site is called and where things are. Nothing is published yet, so there is no address of a repository: links to its files become their names. */
+/** The name of the site, and where things are. Nothing is published yet, so there is no address of a repository: links to its files become their names. */
 
 import { fileURLToPath } from "node:url";
 
@@ -11,6 +11,11 @@ export const REPOSITORY: string | undefined = undefined;
 /** A path of the repository. This file runs from `docs/site/dist`. */
 export function repositoryPath(relative: string): string {
   return fileURLToPath(new URL(`../../../${relative}`, import.meta.url));
+}
+
+/** A file of a package that only builds the site. */
+export function builder(file: string): string {
+  return repositoryPath(`docs/site/builder/node_modules/${file}`);
 }
 
 /** All that is made: pages as Markdown, then the site. */

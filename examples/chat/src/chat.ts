@@ -37,7 +37,7 @@ export function useSay(room: string, { id, name }: Me): (text: string) => void {
   return (text) => say({ room, line: { id: newId(), by: id, author: name, text } });
 }
 
-/** Who looks at a room says so again and again, and goes when it is left. Who lost the network goes after a while. */
+/** A page that shows a room says so again and again, and says when it leaves. A page that lost the network is gone after a while. */
 const LOOK_EVERY_MS = 10_000;
 const HERE_FOR_MS = 25_000;
 const JUDGE_EVERY_MS = 5_000;

@@ -4,7 +4,7 @@ import { createClient, developmentServer } from "@iolite/client";
 
 import { mutators, schema, type TasksClient } from "./model.js";
 
-/** What the page that you deploy knows, such as from its own server. */
+/** The addresses and the token that a deployed page gets, for example from its own server. */
 export interface Deployed {
   readonly urls: readonly string[];
   readonly token: string;

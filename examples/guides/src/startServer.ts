@@ -26,7 +26,7 @@ export async function startServer(program: string): Promise<TestServer> {
   return { ...(await addressOf(child)), stop };
 }
 
-/** What it prints first: `connect to ws://... with the token ...`. */
+/** Reads the line that `iolite dev` prints first: `connect to ws://... with the token ...`. */
 async function addressOf(child: ChildProcess): Promise<{ url: string; token: string }> {
   for await (const line of createInterface(child.stdout ?? process.stdin)) {
     const [, url, token] = /connect to (\S+) with the token (\S+)/.exec(line) ?? [];

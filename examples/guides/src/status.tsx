@@ -1,4 +1,4 @@
-/** What a page says about its connection, what waits, and what was refused. */
+/** A page tells its connection, what waits, and what was refused. */
 
 import { useClient, useConnectionState, usePending, useRefused } from "@iolite/react";
 

@@ -5,7 +5,7 @@ import { type FormEvent, type ReactNode, useId, useRef } from "react";
 interface AskButtonProps {
   readonly label: string;
   readonly question: string;
-  /** Of the button that does it. */
+  /** The label of the button that does it. */
   readonly answer: string;
   readonly className?: string;
   /** The fields of the form. */

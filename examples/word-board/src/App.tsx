@@ -106,7 +106,7 @@ interface Turn {
   readonly players: readonly Player[];
 }
 
-/** Whose turn it is, and what to do in one's own. */
+/** The sentence that says whose turn it is, and what to do in one's own. */
 function turnWords({ own, current, over, players }: Turn): string {
   if (over) {
     const best = Math.max(...players.map(({ score }) => score));

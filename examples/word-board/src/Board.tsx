@@ -85,10 +85,10 @@ const Square = memo(function Square({ game, at, isLaid, isWaiting, isStop, onPre
   );
 });
 
-/** What is there, then where. */
+/** The name of a square for screen readers: first its content, then its place. */
 function nameOf(at: number, letter: string, isLaid: boolean): string {
   const bonus = bonusOf(at);
-  const empty = [at === CENTRE ? "Start" : "Empty", bonus && BONUS_WORDS[bonus]];
+  const empty = at === CENTRE ? ["Start", "double word"] : ["Empty", bonus && `${bonus} ${BONUS_WORDS[bonus]}`];
   const what = letter === "" ? empty : [letter, points(valueOf(letter)), isLaid && "not finished"];
   return [...what, `row ${Math.floor(at / SIZE) + 1}, column ${(at % SIZE) + 1}`].filter(Boolean).join(", ");
 }
@@ -97,12 +97,12 @@ export function points(count: number): string {
   return count === 1 ? "1 point" : `${count} points`;
 }
 
-/** A tile's front. */
+/** A tile's front. The style sheet draws the value, which the button's name says in words. */
 export function Face({ letter }: { letter: string }) {
   return (
     <>
       {letter}
-      <sub>{valueOf(letter)}</sub>
+      <sub data-value={valueOf(letter)} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** What the squares mean, and the rules in short. */
+/** The rules in short, and the meaning of the squares. */
 
 import { BONUS_WORDS, BONUSES } from "./letters";
 

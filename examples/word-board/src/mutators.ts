@@ -73,7 +73,7 @@ export const mutators = defineMutators(schema, {
     next(tx, game, `${name} passed`, tx.games.ref(game).passes.get() + 1);
   }),
 
-  /** Whoever has a seat may say so; the others see it at once. */
+  /** Everybody who has a seat may begin anew. The others see it at once. */
   beginAnew: mutator((tx, { game, player }: Move) => {
     const players = bySeat(tx.players.range({ prefix: [game] }));
     const by = players.find(({ id }) => id === player);

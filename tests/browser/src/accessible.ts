@@ -1,22 +1,25 @@
-/** What axe finds wrong in a page, and how the keyboard walks over it. */
+/** Lets axe look at a page, and walks over it by keyboard. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 
-import type { AxeResults } from "axe-core";
+import type { AxeResults, RunOptions } from "axe-core";
 import type { Page } from "playwright-core";
 
 import { repositoryPath } from "./repository.js";
 
 declare global {
-  var axe: { run(): Promise<AxeResults> };
+  var axe: { run(options: RunOptions): Promise<AxeResults> };
 }
 
 const require = createRequire(repositoryPath("tests/browser/package.json"));
 
-/** All rules of axe, those of good practice too: nothing may be found, at any grade. `where` is for the message. */
-export async function assertAccessible(page: Page, where: string): Promise<void> {
+/** The rules that another colour scheme of the same page may break. */
+export const COLOURS: RunOptions = { runOnly: ["color-contrast", "link-in-text-block"] };
+
+/** All rules of axe, those of good practice too, unless `options` say which: nothing may be found, at any grade. `where` is for the message. */
+export async function assertAccessible(page: Page, where: string, options: RunOptions = {}): Promise<void> {
   const source = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
   // What fades in has come to rest: colours are judged as they are then.
   await page.evaluate(() =>
@@ -28,7 +31,7 @@ export async function assertAccessible(page: Page, where: string): Promise<void>
     ),
   );
   await page.evaluate(source);
-  const { violations } = await page.evaluate(() => axe.run());
+  const { violations } = await page.evaluate((options) => axe.run(options), options);
   const found = violations.flatMap(({ id, impact, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${impact} ${id} (${help}): ${html}\n${failureSummary}`),
   );

@@ -15,7 +15,7 @@ const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javas
 const KNOWN_FOR_SECONDS = 30 * 24 * 3600;
 const REPLICA_WITHIN_MS = 1000;
 const HERE_FOR_MS = 25_000;
-/** What is longer is not taken; a page that stops there never sends it. */
+/** Longer texts are not taken. The page has the same limits, so it never sends them. */
 const LONGEST = { room: 40, name: 24, text: 2000 };
 
 /** A line that was said already is not said again: its acknowledgement may have been lost. It is a write all the same, for WAIT to wait for. */
@@ -32,11 +32,11 @@ const redis = await createClient({ url }).on("error", (error) => console.error(e
 const writing = await redis.duplicate().on("error", () => undefined).connect();
 const listening = await redis.duplicate().on("error", () => undefined).connect();
 
-/** Which room a page looks at, and how far it was told. */
+/** A page that is connected: the room that it looks at, and how far it was told. */
 interface Page {
   room: string | undefined;
   last: string | undefined;
-  /** Whom it has named in that room. */
+  /** The person whom it has named in that room. */
   who: string | undefined;
   /** One answer after the other. */
   turn: Promise<void>;

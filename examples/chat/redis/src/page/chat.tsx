@@ -43,7 +43,7 @@ export function useSay(room: string, { id, name }: Me): (text: string) => void {
 
 const LOOK_EVERY_MS = 10_000;
 
-/** Who leaves is told by the server: it knows whose connection has ended. */
+/** The names of the others in a room. The server knows whose connection has ended, so it tells who has left. */
 export function useHere(room: string, { id, name }: Me): readonly string[] {
   const { online, people } = useChat();
   const now = useEvery(LOOK_EVERY_MS);
