@@ -15,3 +15,9 @@ test("every command has its help under its own heading", () => {
   assert.deepEqual(page.match(/^## .*$/gm), ["## iolite", "## iolite dev", "## iolite check-backup"]);
   assert.ok(page.includes("## iolite dev\n\n```text\nhelp of dev\n```\n"));
 });
+
+test("a command whose program was not built has a sentence in place of its help", () => {
+  const page = commandLinePage((words) => (words.length === 0 ? TOP : words[0] === "dev" ? undefined : "help\n"));
+  assert.match(page, /## iolite dev\n\nThis command starts a program of its own.*`iolite dev --help`/);
+  assert.ok(page.includes("## iolite check-backup\n\n```text\nhelp\n```\n"));
+});

@@ -1,28 +1,40 @@
 /** The page of the command line: what `iolite --help` says, of each command below its own heading. */
 
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
 import { repositoryPath } from "./settings.js";
 
 const PROGRAM = repositoryPath("target/release/iolite");
 
-export type Help = (words: readonly string[]) => string;
+/** The help of a command; none if its program was not built. */
+export type Help = (words: readonly string[]) => string | undefined;
 
 export function commandLinePage(help: Help = ask): string {
   return ["# The command line", "", "What `iolite --help` says, and the help of each command.", "", ...sections([], help)].join("\n");
 }
 
-function ask(words: readonly string[]): string {
+function ask(words: readonly string[]): string | undefined {
   if (!existsSync(PROGRAM)) {
     throw new Error(`${PROGRAM} does not exist: run \`make server\``);
   }
-  return execFileSync(PROGRAM, [...words, "--help"], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(PROGRAM, [...words, "--help"], { encoding: "utf8" });
+  if (status === 0) {
+    return stdout;
+  }
+  if (stderr.includes("is not beside")) {
+    return undefined;
+  }
+  throw new Error(`\`iolite ${[...words, "--help"].join(" ")}\` failed: ${stderr}`);
 }
 
 function sections(words: readonly string[], help: Help): readonly string[] {
   const text = help(words);
-  const own = [`## ${["iolite", ...words].join(" ")}`, "", "```text", text.trimEnd(), "```", ""];
+  const heading = ["iolite", ...words].join(" ");
+  if (text === undefined) {
+    return [`## ${heading}`, "", `This command starts a program of its own, which is for people who build Iolite. \`${heading} --help\` lists its options.`, ""];
+  }
+  const own = [`## ${heading}`, "", "```text", text.trimEnd(), "```", ""];
   return [...own, ...commandsOf(text).flatMap((name) => sections([...words, name], help))];
 }
 
