@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 
 import { PAGES } from "./contents.js";
 import { onSite } from "./markdown.js";
-import { DESCRIPTION, REPOSITORY, repositoryPath, STAGED, TITLE } from "./settings.js";
+import { REPOSITORY, repositoryPath, STAGED, TITLE } from "./settings.js";
 
 export function writePage(path: string, text: string): void {
   const file = join(STAGED, `${path}.md`);
@@ -30,8 +30,8 @@ const FIRST_PAGE = `---
 layout: home
 hero:
   name: ${TITLE}
-  text: ${DESCRIPTION}
-  tagline: Transactions instead of last-write-wins, also offline.
+  text: Shared state for apps
+  tagline: For what several people use at once, on devices that lose the network. Transactions instead of last-write-wins, also offline.
   actions:
     - { theme: brand, text: Your first app, link: /start/tutorial }
     - { theme: alt, text: What Iolite is, link: /start/about }
