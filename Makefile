@@ -12,7 +12,7 @@ DEMO_APP := examples/$(EXAMPLE)/dist
 CLIPPY := cargo clippy --locked --all-targets
 CLIPPY_RULES := -- -D warnings
 
-.PHONY: help setup build wasm web server bench baselines demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
+.PHONY: help setup build wasm web server bench baselines docs dist demo demo-check test check check-format check-lints check-rules check-types fix soak measure clean
 
 help: ## shows this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -37,6 +37,17 @@ wasm:
 
 web: wasm
 	npm run --silent build
+
+# It takes a minute of its own, so CI builds no site: it tests the pages that the site is made of.
+docs: server web ## makes the documentation site in target/site/html, with search, and looks at all of its links
+	@cmp --silent docs/site/builder/package-lock.json docs/site/builder/node_modules/.installed-by-lock \
+		|| { npm ci --prefix docs/site/builder --no-progress --loglevel=error && cp docs/site/builder/package-lock.json docs/site/builder/node_modules/.installed-by-lock; }
+	cargo doc --locked --no-deps --package iolite
+	npm run --silent site --workspace docs/site
+
+dist: web ## makes what app developers install, in dist: the program for Linux, packages for npm, checksums; the link takes minutes
+	cargo build --profile dist --locked --package iolite-server
+	scripts/pack target/dist/iolite dist
 
 demo: build ## sets up, builds and starts the demo, or EXAMPLE=chat, word-board, murmur; prints the address of its page
 	@test -x target/release/iolite || { echo "error: target/release/iolite was not built: the server is not there yet" >&2; exit 1; }
@@ -84,6 +95,6 @@ measure: ## measures the workloads of one server (benchmarks/results/embedded.md
 
 clean: ## removes everything that was built or installed into this folder, but not Debian's packages
 	cargo clean
-	rm -rf node_modules test-results sdks/typescript/client/src/wasm
-	rm -rf sdks/typescript/*/dist examples/*/dist examples/*/*/dist tests/browser/dist
+	rm -rf node_modules docs/site/builder/node_modules test-results dist sdks/typescript/client/src/wasm
+	rm -rf sdks/typescript/*/dist examples/*/dist examples/*/*/dist tests/browser/dist docs/site/dist
 	find sdks examples tests -name '*.tsbuildinfo' -delete

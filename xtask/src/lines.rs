@@ -28,6 +28,7 @@ const APPS: &[App] = &[
             "examples/page/src/openClient.ts",
             "examples/page/src/useMarks.ts",
             "examples/page/src/SyncChip.tsx",
+            "examples/page/src/NetworkSwitch.tsx",
             "examples/page/src/connectionWords.ts",
             "examples/page/src/Refusals.tsx",
             "examples/page/src/Notice.tsx",
@@ -50,6 +51,8 @@ const APPS: &[App] = &[
             "examples/chat/src/Lines.tsx",
             "examples/chat/src/main.tsx",
             "examples/chat/src/useRead.ts",
+            "examples/chat/src/useEvery.ts",
+            "examples/chat/src/lengths.ts",
         ],
     },
 ];

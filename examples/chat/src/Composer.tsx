@@ -2,6 +2,8 @@
 
 import { type FormEvent, type KeyboardEvent, useState } from "react";
 
+import { LONGEST } from "./lengths";
+
 interface ComposerProps {
   readonly name: string;
   readonly onRename: (name: string) => void;
@@ -19,12 +21,12 @@ export function Composer({ name, onRename, onSay }: ComposerProps) {
   }
   return (
     <form className="composer" onSubmit={send}>
-      <input aria-label="Your name" className="name" value={name} maxLength={24} onChange={({ target }) => onRename(target.value)} />
+      <NameField name={name} onRename={onRename} />
       <textarea
         aria-label="Message"
         placeholder="Write a message"
         rows={1}
-        maxLength={2000}
+        maxLength={LONGEST.text}
         value={draft}
         onChange={({ target }) => setDraft(target.value)}
         onKeyDown={(event) => event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing && send(event)}
@@ -33,5 +35,33 @@ export function Composer({ name, onRename, onSay }: ComposerProps) {
         Send
       </button>
     </form>
+  );
+}
+
+/** Others see the name when it is done, not letter by letter. */
+function NameField({ name, onRename }: Pick<ComposerProps, "name" | "onRename">) {
+  const [draft, setDraft] = useState(name);
+  function rename(): void {
+    const next = draft.trim() || name;
+    setDraft(next);
+    onRename(next);
+  }
+  return (
+    <label className="name">
+      Your name
+      <input
+        value={draft}
+        maxLength={LONGEST.name}
+        autoComplete="off"
+        onChange={({ target }) => setDraft(target.value)}
+        onBlur={rename}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") {
+            event.preventDefault();
+            rename();
+          }
+        }}
+      />
+    </label>
   );
 }

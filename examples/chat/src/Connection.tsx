@@ -1,12 +1,17 @@
-/** How the page stands to the server, and what it refused. */
+/** How the page stands to the server, the switch that cuts it, and what was refused. */
 
-import { Refusals, SyncChip } from "examples-page";
+import { NetworkSwitch, Refusals, SyncChip } from "examples-page";
 
 export function Connection() {
   return (
-    <>
-      <Refusals words={() => "send what you wrote"} />
+    <div className="corner">
+      <Refusals words={words} />
       <SyncChip />
-    </>
+      <NetworkSwitch />
+    </div>
   );
+}
+
+function words(name: string): string {
+  return name === "open" ? "open the room" : "send what you wrote";
 }

@@ -3,9 +3,10 @@
 import { newId } from "@iolite/client";
 import { useClient, useLive, useMutation, useReactive } from "@iolite/react";
 import { type Mark, type Me, startPage, useMarks, useMe } from "examples-page";
-import { type ComponentType, useEffect, useState } from "react";
+import { type ComponentType, useEffect } from "react";
 
 import { type Line, mutators, type Room, schema } from "./model";
+import { useEvery } from "./useEvery";
 
 export { Connection } from "./Connection";
 export type { Line, Mark, Me, Room };
@@ -36,28 +37,35 @@ export function useSay(room: string, { id, name }: Me): (text: string) => void {
   return (text) => say({ room, line: { id: newId(), by: id, author: name, text } });
 }
 
-const LOOK_EVERY_MS = 20_000;
+/** A page that shows a room says so again and again, and says when it leaves. A page that lost the network is gone after a while. */
+const LOOK_EVERY_MS = 10_000;
+const HERE_FOR_MS = 25_000;
+const JUDGE_EVERY_MS = 5_000;
 
-/** The names of those who look at a room, among them oneself. */
+/** The names of the others who look at a room. */
 export function useHere(room: string, { id, name }: Me): readonly string[] {
   const client = useClient();
-  const now = useEvery(LOOK_EVERY_MS);
+  const now = useEvery(JUDGE_EVERY_MS);
+  const { data = [] } = useReactive((tx) => tx.people.range({ prefix: [room] }), [room]);
+  // Another tab of this device may have left the room.
+  const isListed = data.some((one) => one.id === id);
   useEffect(() => {
     // What nobody could see now would be told too late.
     if (client.connection.status === "online") {
       client.mutate.look({ room, id, name });
     }
-  }, [client, room, id, name, now]);
-  const { data = [] } = useReactive((tx) => tx.people.range({ prefix: [room] }), [room]);
-  return [name, ...data.filter((one) => one.id !== id && now - one.seen < 2 * LOOK_EVERY_MS).map((one) => one.name)];
-}
-
-/** The time, again and again. */
-function useEvery(ms: number): number {
-  const [now, setNow] = useState(Date.now);
+  }, [client, room, id, name, isListed, Math.floor(now / LOOK_EVERY_MS)]);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), ms);
-    return () => clearInterval(timer);
-  }, [ms]);
-  return now;
+    const leave = (): void => {
+      if (client.connection.status === "online") {
+        client.mutate.leave({ room, id });
+      }
+    };
+    addEventListener("pagehide", leave);
+    return () => {
+      removeEventListener("pagehide", leave);
+      leave();
+    };
+  }, [client, room, id]);
+  return data.filter((one) => one.id !== id && now - one.seen < HERE_FOR_MS).map((one) => one.name);
 }

@@ -3,7 +3,9 @@
  * everybody sees one order. How many lines a room has is a counter beside it, so that whoever wants to know only that need not read the log.
  */
 
-import { type ClientOf, defineMutators, defineSchema, live, mutator, type RowOf, s, table } from "@iolite/client";
+import { Abort, type ClientOf, defineMutators, defineSchema, live, mutator, type RowOf, s, table } from "@iolite/client";
+
+import { LONGEST } from "./lengths";
 
 export const schema = defineSchema({
   rooms: table({ id: s.string(), name: s.register(s.string()), count: s.counter() }),
@@ -18,24 +20,40 @@ export type Line = RowOf<typeof schema.tables.lines>;
 export const mutators = defineMutators(schema, {
   /** Two people who open one room at once make one. */
   open: mutator((tx, { room, name }: { room: string; name: string }) => {
+    mustFit("The room's name", name, LONGEST.room);
     if (!tx.rooms.has(room)) {
       tx.rooms.insert({ id: room, name });
     }
   }),
   say: mutator((tx, { room, line }: { room: string; line: Omit<Line, "at"> }) => {
+    mustFit("Your name", line.author, LONGEST.name);
+    mustFit("The message", line.text, LONGEST.text);
     tx.lines.insert({ ...line, at: tx.now() });
     tx.logs.ref(room).push(line.id);
     tx.rooms.ref(room).count.increment();
   }),
   /** Says that somebody looks at a room now. */
   look: mutator((tx, { room, id, name }: { room: string; id: string; name: string }) => {
+    mustFit("Your name", name, LONGEST.name);
     if (tx.people.has([room, id])) {
       tx.people.update([room, id], { name, seen: tx.now() });
     } else {
       tx.people.insert({ room, id, name, seen: tx.now() });
     }
   }),
+  /** Says that somebody does not look at it any more. */
+  leave: mutator((tx, { room, id }: { room: string; id: string }) => {
+    if (tx.people.has([room, id])) {
+      tx.people.delete([room, id]);
+    }
+  }),
 });
+
+function mustFit(what: string, text: string, longest: number): void {
+  if (text.length > longest) {
+    throw new Abort(`${what} is too long: it may have ${longest} characters.`);
+  }
+}
 
 declare module "@iolite/react" {
   interface Register {

@@ -1,7 +1,7 @@
 /** One's timeline, or the wall of the user in the address. */
 
 import { useMutation } from "@iolite/react";
-import { Refusals, SyncChip, useRoute } from "examples-page";
+import { NetworkSwitch, Refusals, SecondWindow, SyncChip, useRoute } from "examples-page";
 import { useState } from "react";
 
 import { Composer } from "./Composer";
@@ -25,9 +25,12 @@ export function App() {
         <h1>
           <a href="#/">Murmur</a>
         </h1>
-        <SyncChip />
+        <div className="corner">
+          <SyncChip />
+          <NetworkSwitch />
+        </div>
+        <Refusals words={(name, args) => `${name} ${(args as { text?: string }).text ?? ""}`} />
       </header>
-      <Refusals words={(name, args) => `${name} ${(args as { text?: string }).text ?? ""}`} />
       {user === null ? (
         <Door onEnter={enter} />
       ) : (
@@ -54,27 +57,31 @@ function Door({ onEnter }: { onEnter: (name: string) => void }) {
   const join = useMutation("join");
   const [name, setName] = useState("");
   return (
-    <form
-      className="door card"
-      onSubmit={(event) => {
-        event.preventDefault();
-        join(name);
-        onEnter(name);
-      }}
-    >
-      <h2>Who are you?</h2>
-      <input
-        aria-label="Your name"
-        placeholder="ada"
-        value={name}
-        maxLength={20}
-        autoCapitalize="none"
-        autoComplete="off"
-        onChange={({ target }) => setName(target.value.toLowerCase().replaceAll(/[^a-z0-9_]/g, ""))}
-      />
-      <button type="submit" className="main" disabled={name === "" || name === HOME}>
-        Enter
-      </button>
-    </form>
+    <main className="door">
+      <form
+        className="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          join(name);
+          onEnter(name);
+        }}
+      >
+        <p>Short posts, of those whom one follows.</p>
+        <h2>Who are you?</h2>
+        <input
+          aria-label="Your name"
+          placeholder="ada"
+          value={name}
+          maxLength={20}
+          autoCapitalize="none"
+          autoComplete="off"
+          onChange={({ target }) => setName(target.value.toLowerCase().replaceAll(/[^a-z0-9_]/g, ""))}
+        />
+        <button type="submit" className="main" disabled={name === "" || name === HOME}>
+          Enter
+        </button>
+      </form>
+      <SecondWindow />
+    </main>
   );
 }

@@ -1,6 +1,7 @@
 /** Who else is here, to follow. */
 
 import { useMutation, useReactive } from "@iolite/react";
+import { SecondWindow } from "examples-page";
 
 import { Face } from "./Face";
 
@@ -22,6 +23,7 @@ export function People({ user }: { user: string }) {
           </li>
         ))}
       </ul>
+      <SecondWindow />
     </aside>
   );
 }

@@ -59,7 +59,7 @@ function OnePost({ post, user, mark }: { post: Post; user: string; mark: Mark })
           <small>{MARK_WORDS[mark] || when(post.at)}</small>
         </p>
         <p className="text">{post.text}</p>
-        <button type="button" className="like" aria-pressed={liked} aria-label="Like" onClick={() => like({ post: post.id, user })}>
+        <button type="button" className="like" aria-pressed={liked} aria-label={`Like, ${post.likes} so far`} onClick={() => like({ post: post.id, user })}>
           {liked ? "♥" : "♡"} {post.likes}
         </button>
       </div>

@@ -2,9 +2,11 @@
 
 export function Notice({ title, text }: { title: string; text: string }) {
   return (
-    <main className="notice" role="status">
-      <h1>{title}</h1>
-      <p>{text}</p>
+    <main className="notice">
+      <div role="status">
+        <h1>{title}</h1>
+        <p>{text}</p>
+      </div>
     </main>
   );
 }

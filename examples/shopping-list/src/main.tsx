@@ -16,8 +16,9 @@ function Page() {
   const add = useMutation("add");
   const [who, setWho] = useState("Somebody");
   return (
-    <>
+    <main>
       <h1>Shopping</h1>
+      <p>Open this in a second window: both show one list.</p>
       <p>
         You are <input aria-label="You" value={who} onChange={({ target }) => setWho(target.value)} />
       </p>
@@ -29,11 +30,11 @@ function Page() {
           event.currentTarget.reset();
         }}
       >
-        <input name="what" placeholder="What do we need?" required />
+        <input name="what" aria-label="What to add" placeholder="What do we need?" required />
         <button>Add</button>
       </form>
       <State />
-    </>
+    </main>
   );
 }
 

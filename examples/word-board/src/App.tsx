@@ -1,12 +1,14 @@
-/** One table: its players, the board, and one's own tiles. */
+/** One table: what the game is, its players, the board, and one's own tiles. */
 
 import { useMutation, useReactive } from "@iolite/react";
-import { type Me, Refusals, SyncChip, useMe, useRoute } from "examples-page";
+import { AskButton, type Me, NetworkSwitch, Refusals, SecondWindow, SyncChip, useMe, useRoute } from "examples-page";
 import { useState } from "react";
 
 import { Board } from "./Board";
-import { bySeat, type Game, inTurn, isOver, type Player } from "./model";
+import { Help } from "./Help";
+import { bySeat, type Game, inTurn, isOver, type Player, SEATS } from "./model";
 import { Rack } from "./Rack";
+import { Seat } from "./Seat";
 
 export function App() {
   const id = useRoute("first");
@@ -19,19 +21,28 @@ export function App() {
     <div className="page">
       <header>
         <h1>Word board</h1>
-        <SyncChip />
+        <div className="corner">
+          <SyncChip />
+          <NetworkSwitch />
+        </div>
+        <Refusals words={words} />
       </header>
-      <Refusals words={words} />
       {data?.id === id && <Table key={id} id={id} game={data.game} players={data.players} me={me} rename={rename} />}
-      {isUnavailable && <p className="news">This game is not on this device yet, and there is no connection.</p>}
+      {isUnavailable && <main>This game is not on this device yet, and there is no connection.</main>}
     </div>
   );
 }
 
+const WORDS: Record<string, string> = {
+  join: "take a seat",
+  takeBack: "take a tile back",
+  finish: "finish the word",
+  pass: "pass",
+  beginAnew: "begin anew",
+};
+
 function words(name: string, args: unknown): string {
-  const { letter } = args as { letter?: string };
-  const told: Record<string, string> = { join: "take a seat", lay: `lay ${letter}`, takeBack: "take a tile back", finish: "finish the word", pass: "pass" };
-  return told[name] ?? name;
+  return name === "lay" ? `lay ${(args as { letter: string }).letter}` : (WORDS[name] ?? name);
 }
 
 interface TableProps {
@@ -47,30 +58,67 @@ function Table({ id, game, players, me, rename }: TableProps) {
   const lay = useMutation("lay");
   const takeBack = useMutation("takeBack");
   const own = players.find((player) => player.id === me.id);
-  const current = game && inTurn(game, players);
-  const letter = chosen === undefined ? undefined : own?.rack[chosen];
-  function onSquare(at: number, isLaid: boolean): void {
-    if (isLaid) {
-      takeBack({ game: id, player: me.id, at });
-    } else if (letter !== undefined) {
+  const over = game !== undefined && isOver(game, players);
+  const current = game && !over ? inTurn(game, players) : undefined;
+  function layAt(at: number, letter: string | undefined): void {
+    if (letter !== undefined && own?.rack.includes(letter)) {
       lay({ game: id, player: me.id, letter, at });
       choose(undefined);
     }
   }
+  function onSquare(at: number, isLaid: boolean): void {
+    if (isLaid) {
+      takeBack({ game: id, player: me.id, at });
+    } else if (chosen !== undefined) {
+      layAt(at, own?.rack[chosen]);
+    }
+  }
   return (
-    <>
-      <Players players={players} current={current} />
-      <Board game={id} onSquare={onSquare} />
-      {own === undefined ? (
-        <Seat game={id} me={me} rename={rename} />
-      ) : (
-        <Rack game={id} me={own} current={current} over={game !== undefined && isOver(game, players)} chosen={chosen} choose={choose} />
-      )}
-      <p className="news" aria-live="polite">
-        {game?.news} {game !== undefined && <small>{game.bag.length} tiles left to draw</small>}
-      </p>
-    </>
+    <main>
+      <section className="info" aria-label="The game">
+        {own === undefined && <p>Two to four players lay words over one board. Everybody sees a tile as soon as it is laid.</p>}
+        <Players players={players} current={current} />
+        <p className="turn" role="status">
+          {turnWords({ own, current, over, players })}
+        </p>
+        {own === undefined && <Seat game={id} isFull={players.length >= SEATS} me={me} rename={rename} />}
+      </section>
+      <div className="table">
+        <Board game={id} onSquare={onSquare} onLetter={layAt} />
+        {own !== undefined && current !== undefined && <Rack game={id} me={own} current={current} chosen={chosen} choose={choose} />}
+      </div>
+      <section className="more" aria-label="News and help">
+        <p className="news" aria-live="polite">
+          {game?.news} {game !== undefined && <small>{game.bag.length} tiles left to draw</small>}
+        </p>
+        {own !== undefined && <BeginAnew game={id} player={me.id} over={over} />}
+        <Help />
+        <SecondWindow />
+      </section>
+    </main>
   );
+}
+
+interface Turn {
+  readonly own: Player | undefined;
+  readonly current: Player | undefined;
+  readonly over: boolean;
+  readonly players: readonly Player[];
+}
+
+/** The sentence that says whose turn it is, and what to do in one's own. */
+function turnWords({ own, current, over, players }: Turn): string {
+  if (over) {
+    const best = Math.max(...players.map(({ score }) => score));
+    return `The game is over. Won by ${players.filter(({ score }) => score === best).map(({ name }) => name).join(" and ")}.`;
+  }
+  if (current === undefined) {
+    return "Nobody has a seat yet.";
+  }
+  if (current.id !== own?.id) {
+    return `It is ${current.name}'s turn.`;
+  }
+  return "It is your turn: choose a tile of yours, then a square. “Finish word” when it lies there.";
 }
 
 function Players({ players, current }: { players: readonly Player[]; current: Player | undefined }) {
@@ -85,20 +133,17 @@ function Players({ players, current }: { players: readonly Player[]; current: Pl
   );
 }
 
-function Seat({ game, me, rename }: { game: string; me: Me; rename: (name: string) => void }) {
-  const join = useMutation("join");
+function BeginAnew({ game, player, over }: { game: string; player: string; over: boolean }) {
+  const beginAnew = useMutation("beginAnew");
   return (
-    <form
-      className="seat"
-      onSubmit={(event) => {
-        event.preventDefault();
-        join({ game, player: me.id, name: me.name });
-      }}
+    <AskButton
+      label="Begin anew"
+      className={over ? "anew main" : "anew"}
+      question="Begin anew?"
+      answer="Clear the board"
+      onAnswer={() => beginAnew({ game, player })}
     >
-      <input aria-label="Your name" value={me.name} maxLength={16} onChange={({ target }) => rename(target.value)} />
-      <button type="submit" className="main" disabled={me.name.trim() === ""}>
-        Take a seat
-      </button>
-    </form>
+      <p>Everybody keeps the seat, and gets new tiles. The board is empty again, and all scores are 0.</p>
+    </AskButton>
   );
 }

@@ -2,28 +2,25 @@
 
 import { useMutation } from "@iolite/react";
 
-import { Face } from "./Board";
+import { Face, points } from "./Board";
+import { valueOf } from "./letters";
 import type { Player } from "./model";
 
 interface RackProps {
   readonly game: string;
   readonly me: Player;
-  readonly current: Player | undefined;
-  readonly over: boolean;
+  readonly current: Player;
   /** The place in the rack of the tile that the next square gets. */
   readonly chosen: number | undefined;
   readonly choose: (place: number | undefined) => void;
 }
 
-export function Rack({ game, me, current, over, chosen, choose }: RackProps) {
+export function Rack({ game, me, current, chosen, choose }: RackProps) {
   const finish = useMutation("finish");
   const pass = useMutation("pass");
-  const mine = current?.id === me.id;
-  if (over || current === undefined) {
-    return <p className="news">The game is over.</p>;
-  }
+  const mine = current.id === me.id;
   return (
-    <div className="own">
+    <section className="own" aria-label="Your side of the table">
       <ol className="rack" aria-label="Your tiles">
         {[...me.rack].map((letter, place) => (
           <li key={place}>
@@ -31,6 +28,7 @@ export function Rack({ game, me, current, over, chosen, choose }: RackProps) {
               type="button"
               className="square tile"
               aria-pressed={place === chosen}
+              aria-label={`${letter}, ${points(valueOf(letter))}`}
               data-tile={letter}
               disabled={!mine}
               onClick={() => choose(place === chosen ? undefined : place)}
@@ -48,6 +46,6 @@ export function Rack({ game, me, current, over, chosen, choose }: RackProps) {
           Finish word
         </button>
       </div>
-    </div>
+    </section>
   );
 }

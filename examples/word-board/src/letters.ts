@@ -10,7 +10,10 @@ export const SIZE = 11;
 export const CENTRE = Math.floor((SIZE * SIZE) / 2);
 export const RACK = 7;
 
-export type Bonus = "2L" | "3L" | "2W" | "3W";
+export const BONUSES = ["2L", "3L", "2W", "3W"] as const;
+export type Bonus = (typeof BONUSES)[number];
+
+export const BONUS_WORDS: Record<Bonus, string> = { "2L": "double letter", "3L": "triple letter", "2W": "double word", "3W": "triple word" };
 
 export function valueOf(letter: string): number {
   return TILES[letter]?.[1] ?? 0;
@@ -30,9 +33,9 @@ export function mixedBag(random: () => number): string {
 export function bonusOf(at: number): Bonus | undefined {
   const fold = (place: number): number => Math.min(place, SIZE - 1 - place);
   const [low = 0, high = 0] = [fold(at % SIZE), fold(Math.floor(at / SIZE))].sort((a, b) => a - b);
-  return BONUSES[`${low},${high}`];
+  return PLACES[`${low},${high}`];
 }
 
-const BONUSES: Record<string, Bonus> = {
+const PLACES: Record<string, Bonus> = {
   "0,0": "3W", "0,5": "3W", "1,1": "2W", "2,2": "2W", "5,5": "2W", "3,3": "3L", "1,4": "3L", "0,3": "2L", "2,5": "2L", "4,4": "2L",
 };

@@ -26,6 +26,8 @@ export const schema = defineSchema({
 export type Game = RowOf<typeof schema.tables.games>;
 export type Player = RowOf<typeof schema.tables.players>;
 
+export const SEATS = 4;
+
 export function squareOf(game: string, at: number): string {
   return `${game}/${at}`;
 }

@@ -2,11 +2,9 @@
 
 import { Abort, defineMutators, mutator, type WriteTransaction } from "@iolite/client";
 
-import { mixedBag, RACK } from "./letters";
-import { bySeat, inTurn, isOver, schema, squareOf } from "./model";
+import { mixedBag, RACK, SIZE } from "./letters";
+import { bySeat, inTurn, isOver, schema, SEATS, squareOf } from "./model";
 import { scoreOf } from "./score";
-
-const SEATS = 4;
 
 type Transaction = WriteTransaction<typeof schema>;
 interface Move {
@@ -73,6 +71,28 @@ export const mutators = defineMutators(schema, {
     const { name } = mustHaveTurn(tx, { game, player });
     tx.laid.ref(game).get().forEach((at) => toRack(tx, { game, player }, at));
     next(tx, game, `${name} passed`, tx.games.ref(game).passes.get() + 1);
+  }),
+
+  /** Everybody who has a seat may begin anew. The others see it at once. */
+  beginAnew: mutator((tx, { game, player }: Move) => {
+    const players = bySeat(tx.players.range({ prefix: [game] }));
+    const by = players.find(({ id }) => id === player);
+    if (by === undefined) {
+      throw new Abort("Only who has a seat may begin anew.");
+    }
+    for (let at = 0; at < SIZE * SIZE; at += 1) {
+      const square = tx.squares.ref(squareOf(game, at));
+      if (square.get() !== "") {
+        square.set("");
+      }
+    }
+    const laid = tx.laid.ref(game);
+    laid.get().forEach((at) => laid.delete(at));
+    tx.games.update(game, { bag: mixedBag(() => tx.random()), turn: 0, passes: 0, news: `${by.name} began anew` });
+    for (const { id } of players) {
+      tx.players.update([game, id], { rack: "", score: 0 });
+      draw(tx, game, id);
+    }
   }),
 });
 

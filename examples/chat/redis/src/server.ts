@@ -14,7 +14,9 @@ const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javas
 /** How long a line that is sent again is known to have been said. */
 const KNOWN_FOR_SECONDS = 30 * 24 * 3600;
 const REPLICA_WITHIN_MS = 1000;
-const HERE_FOR_MS = 40_000;
+const HERE_FOR_MS = 25_000;
+/** Longer texts are not taken. The page has the same limits, so it never sends them. */
+const LONGEST = { room: 40, name: 24, text: 2000 };
 
 /** A line that was said already is not said again: its acknowledgement may have been lost. It is a write all the same, for WAIT to wait for. */
 const SAY = `
@@ -30,10 +32,12 @@ const redis = await createClient({ url }).on("error", (error) => console.error(e
 const writing = await redis.duplicate().on("error", () => undefined).connect();
 const listening = await redis.duplicate().on("error", () => undefined).connect();
 
-/** Which room a page looks at, and how far it was told. */
+/** A page that is connected: the room that it looks at, and how far it was told. */
 interface Page {
   room: string | undefined;
   last: string | undefined;
+  /** The person whom it has named in that room. */
+  who: string | undefined;
   /** One answer after the other. */
   turn: Promise<void>;
 }
@@ -82,10 +86,16 @@ function catchUp(socket: WebSocket, page: Page): void {
 async function onMessage(socket: WebSocket, page: Page, message: ToServer): Promise<void> {
   switch (message.type) {
     case "open":
+      if (message.name.length > LONGEST.room) {
+        return;
+      }
       await writing.multi().hSetNX("rooms", message.room, message.name).publish("news", message.room).exec();
       return;
     case "say": {
       const { room, line } = message;
+      if (line.author.length > LONGEST.name || line.text.length > LONGEST.text) {
+        return;
+      }
       const call = { keys: [`said:${line.id}`, `log:${room}`], arguments: [String(KNOWN_FOR_SECONDS), JSON.stringify(line), room] };
       await writing.eval(SAY, call);
       // Without an answer the page sends it again, later.
@@ -96,11 +106,18 @@ async function onMessage(socket: WebSocket, page: Page, message: ToServer): Prom
     }
     case "look": {
       const { room, id, name } = message;
+      if (name.length > LONGEST.name) {
+        return;
+      }
+      page.who = id;
       await writing.multi().zAdd(`here:${room}`, { score: Date.now(), value: id }).hSet("names", id, name).publish("news", room).exec();
       return;
     }
     case "watch": {
       const { room, after, most } = message;
+      if (page.room !== room) {
+        await leave(page);
+      }
       const newest = after === undefined ? ((await redis.xRevRange(`log:${room}`, "+", "-", { COUNT: most })) ?? []).reverse() : [];
       Object.assign(page, { room, last: newest.at(-1)?.id ?? after });
       if (after === undefined) {
@@ -108,6 +125,13 @@ async function onMessage(socket: WebSocket, page: Page, message: ToServer): Prom
       }
       catchUp(socket, page);
     }
+  }
+}
+
+/** Takes who looked at a page's room out of it. */
+async function leave({ room, who }: Page): Promise<void> {
+  if (room !== undefined && who !== undefined) {
+    await writing.multi().zRem(`here:${room}`, who).publish("news", room).exec();
   }
 }
 
@@ -134,11 +158,14 @@ const http = createServer((request, response) => {
   );
 });
 new WebSocketServer({ server: http, path: "/chat" }).on("connection", (socket) => {
-  const page: Page = { room: undefined, last: undefined, turn: Promise.resolve() };
+  const page: Page = { room: undefined, last: undefined, who: undefined, turn: Promise.resolve() };
   pages.set(socket, page);
   socket.on("message", (data) => void onMessage(socket, page, JSON.parse(String(data)) as ToServer).catch(console.error));
   socket.on("error", () => undefined);
-  socket.on("close", () => pages.delete(socket));
+  socket.on("close", () => {
+    pages.delete(socket);
+    leave(page).catch(console.error);
+  });
   rooms().then((all) => tell(socket, { type: "rooms", rooms: all }), console.error);
 });
 http.listen(Number(port), "127.0.0.1", () => console.log(JSON.stringify(http.address())));

@@ -1,9 +1,8 @@
 /** How this page stands to the server: the connection, the switch that cuts it, and what is waiting to be sent. */
 
-import { useClient, useConnectionState, usePending } from "@iolite/react";
-import { connectionWords } from "examples-page";
+import { useConnectionState, usePending } from "@iolite/react";
+import { connectionWords, NetworkSwitch, SecondWindow } from "examples-page";
 
-import { cutNetwork } from "./cutNetwork";
 import { Legend } from "./Legend";
 import { markOf } from "./marks";
 import { markWords } from "./markWords";
@@ -22,27 +21,12 @@ export function SyncPanel({ nameOf }: { nameOf: NameOf }) {
           </strong>
           <p>{words.detail}</p>
         </div>
-        <NetworkSwitch paused={connection.paused} />
+        <NetworkSwitch />
       </div>
       <PendingList nameOf={nameOf} />
       <Legend storage={connection.storage} persistent={connection.persistent} />
+      <SecondWindow />
     </section>
-  );
-}
-
-function NetworkSwitch({ paused }: { paused: boolean }) {
-  const client = useClient();
-  return (
-    <button
-      type="button"
-      className="switch"
-      role="switch"
-      aria-checked={paused}
-      onClick={() => cutNetwork(client, !paused)}
-    >
-      <span>Cut my network</span>
-      <span className="switch-track" aria-hidden="true" />
-    </button>
   );
 }
 

@@ -1,18 +1,8 @@
-/** The switch that cuts the network of all tabs of this page, which stays as it is over a reload. */
+/** Keeps over a reload whether the switch has cut the network of this page. */
 
 import type { Client } from "@iolite/client";
 
-type Switchable = Pick<Client, "goOffline" | "goOnline">;
-
 const KEY = "room-planner.cut";
-
-export function cutNetwork(client: Switchable, cut: boolean): void {
-  if (cut) {
-    client.goOffline();
-  } else {
-    client.goOnline();
-  }
-}
 
 /** Whether the client begins offline. */
 export function wasCut(): boolean {

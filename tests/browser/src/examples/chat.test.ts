@@ -2,8 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { until, untilEqual } from "../until.js";
+import type { Visitor } from "../visitor.js";
 import { lines, say, talkWithACut, untilLine } from "./chatters.js";
 import { onStage, PHONE, savePicture } from "./stage.js";
+
+async function untilHere(person: Visitor, words: string): Promise<void> {
+  await untilEqual(`who is here at ${person.name}`, () => person.page.locator("[data-here]").innerText(), words);
+}
+
+async function openRoom(person: Visitor, name: string): Promise<void> {
+  await person.page.getByRole("button", { name: "New room" }).click();
+  await person.page.getByRole("textbox", { name: "Its name" }).fill(name);
+  await person.page.keyboard.press("Enter");
+  await untilEqual("the open room", () => person.page.getByRole("heading", { level: 1 }).innerText(), name);
+}
 
 test("two people talk, one goes on without a network, and both see every line once and in one order", () =>
   onStage("chat", async ({ person }) => {
@@ -42,10 +54,10 @@ test("rooms tell how much is unread in them, and who is here", () =>
   onStage("chat", async ({ person }) => {
     const ada = await person("Ada");
     const ben = await person("Ben");
-    await untilEqual("who is here", () => ada.page.locator("[data-here]").innerText(), "Here: Ada, Ben");
-    await ada.page.getByRole("textbox", { name: "New room" }).fill("Day trips");
-    await ada.page.keyboard.press("Enter");
-    await untilEqual("the open room", () => ada.page.getByRole("heading").innerText(), "Day trips");
+    await untilHere(ada, "Here: Ada (you), Ben");
+    await untilHere(ben, "Here: Ben (you), Ada");
+    await openRoom(ada, "Day trips");
+    await untilHere(ben, "Here: Ben (you)");
     await say(ada, "The lake?");
     await say(ada, "Or the hills?");
     const link = ben.page.locator("[data-room=day-trips]");
@@ -54,6 +66,43 @@ test("rooms tell how much is unread in them, and who is here", () =>
     await link.click();
     await untilLine(ben, "Or the hills?", "sent");
     await until("nothing is unread", async () => (await link.locator(".count").count()) === 0);
+  }));
+
+test("who has left is gone from the room, and who lost the network is gone after a while", () =>
+  onStage("chat", async ({ server, person }) => {
+    const [ada, ben] = [await person("Ada"), await person("Ben")];
+    await untilHere(ada, "Here: Ada (you), Ben");
+    await ben.page.getByRole("textbox", { name: "Your name" }).fill("  Benedict ");
+    await ben.page.getByRole("textbox", { name: "Message" }).focus();
+    await untilHere(ada, "Here: Ada (you), Benedict");
+    await openRoom(ben, "Elsewhere");
+    await untilHere(ada, "Here: Ada (you)");
+    await ben.page.locator("[data-room=lobby]").click();
+    await untilHere(ada, "Here: Ada (you), Benedict");
+
+    await ben.cutLink();
+    await untilEqual("sessions", () => server.metric("iolite_sessions"), 1);
+    const now = await ada.page.evaluate(() => Date.now());
+    await ada.page.clock.setFixedTime(now + 26_000);
+    await untilHere(ada, "Here: Ada (you)");
+  }));
+
+test("what is too long is neither taken by fields nor by the rules", () =>
+  onStage("chat", async ({ person }) => {
+    const ada = await person("Ada");
+    await ada.untilOnline();
+    const message = ada.page.getByRole("textbox", { name: "Message" });
+    await message.pressSequentially("x");
+    assert.equal(await message.getAttribute("maxlength"), "2000");
+    assert.equal(await ada.page.getByRole("textbox", { name: "Your name" }).getAttribute("maxlength"), "24");
+    // An address is typed by hand, too.
+    await ada.page.goto(`${ada.link.origin}/#/${"r".repeat(60)}`);
+    await untilEqual("the room", () => ada.page.getByRole("heading", { level: 1 }).innerText(), `R${"r".repeat(39)}`);
+    // A field that lost its limit: the rule holds all the same.
+    await message.evaluate((field) => field.removeAttribute("maxlength"));
+    await say(ada, "y".repeat(2001));
+    await ada.page.locator("[data-refused=say]").getByText("The message is too long: it may have 2000 characters.").waitFor();
+    assert.deepEqual(await lines(ada), []);
   }));
 
 test("a long log shows its end first, and the rest on request", () =>

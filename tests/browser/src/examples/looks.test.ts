@@ -1,8 +1,9 @@
-/** Pictures of the pages for people to look at: `test-results/`. What can be asserted about looks is asserted. */
+/** Pictures of the pages for people to look at: `test-results/`. What can be asserted about looks is asserted, by axe too. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { assertAccessible, COLOURS } from "../accessible.js";
 import type { Visitor } from "../visitor.js";
 import { say } from "./chatters.js";
 import { onStage, PHONE, savePicture } from "./stage.js";
@@ -19,6 +20,7 @@ const APPS: Record<string, (person: Visitor) => Promise<void>> = {
   "word-board": async (person) => {
     await person.page.getByRole("button", { name: "Take a seat" }).click();
     await person.page.locator("[data-tile]").first().waitFor();
+    await person.untilPending(0);
   },
   murmur: async (person) => {
     await person.page.getByRole("textbox", { name: "Your name" }).fill("ada");
@@ -29,17 +31,42 @@ const APPS: Record<string, (person: Visitor) => Promise<void>> = {
   },
 };
 
+const OTHER = { light: "dark", dark: "light" } as const;
+
 for (const [app, arrive] of Object.entries(APPS)) {
-  test(`the page of ${app} fits desktops and phones, in both schemes`, () =>
+  test(`the page of ${app} fits desktops and phones, in both schemes, and axe finds nothing in it`, () =>
     onStage(app, async ({ person }) => {
-      for (const [device, options] of [["desktop", {}], ["phone", PHONE]] as const) {
-        for (const colorScheme of ["light", "dark"] as const) {
-          const ada = await person("Ada", { ...options, colorScheme });
-          await arrive(ada);
-          await savePicture(ada, `${app}-${device}-${colorScheme}`);
-          const past = await ada.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-          assert.equal(past, 0, `the page is ${past} pixels wider than a ${device}`);
-        }
-      }
+      await lookAt(await person("Ada", { colorScheme: "light" }), `${app}-desktop`, "light", arrive);
+      await lookAt(await person("Ada", { ...PHONE, colorScheme: "dark" }), `${app}-phone`, "dark", arrive);
     }));
+}
+
+/** Connected in one scheme, for all rules of axe, and cut off in the other, for colours: each look takes axe a second or two. And pictures of all four. */
+async function lookAt(ada: Visitor, name: string, scheme: "light" | "dark", arrive: (person: Visitor) => Promise<void>): Promise<void> {
+  const { page } = ada;
+  const other = OTHER[scheme];
+  await assertSecondWindow(ada);
+  await arrive(ada);
+  await savePicture(ada, `${name}-${scheme}`);
+  const past = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(past, 0, `${name} is ${past} pixels wider than its screen`);
+  await assertAccessible(page, `${name}-${scheme}`);
+  await page.emulateMedia({ colorScheme: other });
+  await savePicture(ada, `${name}-${other}`);
+  await cutOff(ada);
+  await savePicture(ada, `${name}-${other}-cut-off`);
+  await assertAccessible(page, `${name}-${other}-cut-off`, COLOURS);
+  await page.emulateMedia({ colorScheme: scheme });
+  await savePicture(ada, `${name}-${scheme}-cut-off`);
+}
+
+/** As one comes to a page, it says how to see that it is shared. */
+async function assertSecondWindow(person: Visitor): Promise<void> {
+  await person.page.getByRole("link", { name: "Open this in a second window" }).first().waitFor();
+}
+
+/** By the page's own switch, which stands apart from the status. */
+async function cutOff(person: Visitor): Promise<void> {
+  await person.page.getByRole("switch", { name: "Cut my network" }).click();
+  await person.page.getByRole("status").filter({ hasText: "Cut off" }).waitFor();
 }

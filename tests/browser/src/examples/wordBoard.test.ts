@@ -26,7 +26,7 @@ function tiles(person: Visitor): Promise<number> {
 /** Lays the first tile of the rack; what it counts. */
 async function lay(person: Visitor, at: number): Promise<number> {
   const tile = person.page.locator("[data-tile]").first();
-  const value = Number(await tile.locator("sub").innerText());
+  const value = Number(await tile.locator("sub").getAttribute("data-value"));
   await tile.click();
   await square(person, at).click();
   await untilEqual("the tile lies there", async () => (await letter(person, at)) !== "", true);
@@ -111,7 +111,7 @@ test("tiles that lie wrongly are told why, and a move counts every word that it 
     await lay(ada, CENTRE);
     await finish(ada);
     await untilTurnOf(ben, "Ben");
-    const valueAt = async (at: number): Promise<number> => Number(await square(ben, at).locator("sub").innerText());
+    const valueAt = async (at: number): Promise<number> => Number(await square(ben, at).locator("sub").getAttribute("data-value"));
     const word = await Promise.all([CENTRE - 2, CENTRE - 1, CENTRE, CENTRE + 1].map(valueAt));
     await untilScore(ben, "Ada", 2 * word.reduce((sum, value) => sum + value, 0));
 
@@ -149,7 +149,7 @@ test("who was skipped while offline is told so, and has all tiles again", () =>
 
     await ada.mendLink();
     await ada.untilPending(0);
-    await until("it is told", async () => (await ada.page.getByText("It is Ben's turn.").count()) === 3);
+    await until("it is told", async () => (await ada.page.locator("[data-refused]").getByText("It is Ben's turn.").count()) === 3);
     await savePicture(ada, "word-board-skipped");
     await untilEqual("Ada's tiles", () => tiles(ada), 7);
     await untilEqual("Ben's tile at Ada", () => letter(ada, CENTRE), await letter(ben, CENTRE));

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { test } from "node:test";
 
+import { assertAccessible, COLOURS, tabStops } from "../accessible.js";
 import { onStage, RESULTS } from "./stage.js";
 import type { Person } from "./person.js";
 
@@ -68,4 +69,18 @@ async function picture(person: Person, name: string): Promise<void> {
   const tooWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
   assert.equal(tooWide, false, `${name} fits the screen's width`);
   await page.screenshot({ path: `${RESULTS}/${name}.png` });
+  await assertAccessible(page, name, name.includes("dark") ? COLOURS : {});
 }
+
+test("everything in the planner is reached by Tab, shows the focus, and works with keys", () =>
+  onStage(async ({ person }) => {
+    const ada = await person("Ada");
+    await ada.untilReady();
+    const stops = await tabStops(ada.page);
+    assert.ok(stops.length < 50, `${stops.length} stops`);
+    for (const name of ["Name of the room", "Rooms", "Cut my network", "Open this in a second window", "Message"]) {
+      assert.ok(stops.includes(name), `${name} is not among ${stops.join(" | ")}`);
+    }
+    await ada.press("plant-9", "ArrowUp");
+    await ada.untilPending(0);
+  }));

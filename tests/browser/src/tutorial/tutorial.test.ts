@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 
+import { assertAccessible } from "../accessible.js";
 import { freePort } from "../freePort.js";
 import { repositoryPath } from "../repository.js";
 import { onStageOf, type Server } from "../stage.js";
@@ -14,7 +15,12 @@ import { Visitor } from "../visitor.js";
 import { type Step, stepsOf } from "./steps.js";
 
 const run = promisify(execFile);
-const ENVIRONMENT = { ...process.env, IOLITE: repositoryPath("."), npm_config_prefer_offline: "true", npm_config_audit: "false" };
+
+/** The environment of somebody who has the packages and no Rust. */
+function withoutRust(folder: string): NodeJS.ProcessEnv {
+  const path = (process.env["PATH"] ?? "").split(":").filter((place) => !place.endsWith("/.cargo/bin"));
+  return { ...process.env, PATH: path.join(":"), IOLITE: folder, npm_config_prefer_offline: "true", npm_config_audit: "false" };
+}
 
 class Shopper extends Visitor {
   async untilState(words: string): Promise<void> {
@@ -68,6 +74,7 @@ test("whoever follows the tutorial has a list that two people share, and that ke
     assert.equal(await ada.page.getByRole("alert").count(), 0);
     for (const one of [ada, ben]) {
       await one.untilItems("Something for Ada", "Something for Ben", "Oat milk");
+      await assertAccessible(one.page, `the shopping list of ${one.name}`);
     }
   }));
 
@@ -82,16 +89,18 @@ test("the example that the tutorial quotes is on its page as a whole", async () 
   assert.deepEqual(Object.fromEntries(told), Object.fromEntries(wanted));
 });
 
-/** Does all that the page says, in a folder of its own; what it starts at its end is the server. */
+/** Packs what `make dist` does, and does all that the page says, in a folder of its own; what it starts at its end is the server. */
 async function follow(): Promise<Server> {
   const steps = stepsOf(await readFile(repositoryPath("docs/tutorial.md"), "utf8"));
   const place = await mkdtemp(join(tmpdir(), "iolite-tutorial-"));
   try {
+    await run(repositoryPath("scripts/pack"), ["--npm", repositoryPath("target/release/iolite"), join(place, "dist")]);
+    const environment = withoutRust(place);
     let folder = place;
     for (const step of steps.slice(0, -1)) {
-      folder = await take(step, folder);
+      folder = await take(step, folder, environment);
     }
-    return await serve(steps.at(-1), folder, place);
+    return await serve(steps.at(-1), folder, place, environment);
   } catch (error) {
     await rm(place, { recursive: true, force: true });
     throw error;
@@ -99,7 +108,7 @@ async function follow(): Promise<Server> {
 }
 
 /** Returns the folder in which one is afterwards. */
-async function take(step: Step, folder: string): Promise<string> {
+async function take(step: Step, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
   if (step.kind === "file") {
     const path = join(folder, step.path);
     await mkdir(dirname(path), { recursive: true });
@@ -107,22 +116,24 @@ async function take(step: Step, folder: string): Promise<string> {
     return folder;
   }
   const script = `set -e\n${step.script}\npwd`;
-  const { stdout } = await run("bash", ["-c", script], { cwd: folder, env: ENVIRONMENT });
+  const { stdout } = await run("bash", ["-c", script], { cwd: folder, env });
   return stdout.trim().split("\n").at(-1) ?? folder;
 }
 
 /** The last command, on a port that is free. */
-async function serve(step: Step | undefined, folder: string, place: string): Promise<Server> {
+async function serve(step: Step | undefined, folder: string, place: string, env: NodeJS.ProcessEnv): Promise<Server> {
   assert.ok(step?.kind === "commands" && step.script.includes("iolite dev"), "the page ends by starting the server");
   const port = await freePort();
-  const child = spawn("bash", ["-c", `exec ${step.script.trim()} --port ${port}`], { cwd: folder, env: ENVIRONMENT });
+  // A process group, as a terminal makes it: its Ctrl-C reaches npx and the program that npx started.
+  const child = spawn("bash", ["-c", `exec ${step.script.trim()} --port ${port}`], { cwd: folder, env, detached: true });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk) => (printed += String(chunk)));
   }
   const stop = async (): Promise<void> => {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill();
+    // The streams end when the last process of the group has.
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    process.kill(-(child.pid ?? 0), "SIGINT");
     await ended;
     await rm(place, { recursive: true, force: true });
   };

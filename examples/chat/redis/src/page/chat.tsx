@@ -1,9 +1,10 @@
 /** The chat's data as hooks, from the server over Redis: for the page it is what `../../../src/chat.ts` is. */
 
-import { type Mark, type Me, useMe } from "examples-page";
-import { type ComponentType, useEffect, useState, useSyncExternalStore } from "react";
+import { type Mark, type Me, StatusChip, Switch, useMe } from "examples-page";
+import { type ComponentType, useEffect, useSyncExternalStore } from "react";
 import { createRoot } from "react-dom/client";
 
+import { useEvery } from "../../../src/useEvery.js";
 import type { Line, Room } from "../messages.js";
 import { connect, current, pause, say, send, subscribe, watch } from "./link.js";
 
@@ -40,35 +41,25 @@ export function useSay(room: string, { id, name }: Me): (text: string) => void {
   return (text) => say(room, { id: crypto.randomUUID(), by: id, author: name, text, at: Date.now() });
 }
 
-const LOOK_EVERY_MS = 20_000;
+const LOOK_EVERY_MS = 10_000;
 
+/** The names of the others in a room. The server knows whose connection has ended, so it tells who has left. */
 export function useHere(room: string, { id, name }: Me): readonly string[] {
   const { online, people } = useChat();
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), LOOK_EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useEvery(LOOK_EVERY_MS);
   useEffect(() => send({ type: "look", room, id, name }), [room, id, name, now, online]);
-  return [name, ...(people[room] ?? []).filter((one) => one.id !== id).map((one) => one.name)];
+  return (people[room] ?? []).filter((one) => one.id !== id).map((one) => one.name);
 }
 
 export function Connection() {
   const { online, paused, waiting } = useChat();
-  const state = online ? "online" : "offline";
+  const words = online
+    ? ({ title: "Live", detail: "Changes go out, and come in, at once.", tone: "good" } as const)
+    : ({ title: "Offline", detail: "Go on working: it will be sent later.", tone: "off" } as const);
   return (
-    <button
-      type="button"
-      role="switch"
-      aria-label="Connection"
-      aria-checked={!paused}
-      className="sync-chip"
-      data-connection={state}
-      data-pending={waiting.length}
-      onClick={() => pause(!paused)}
-    >
-      <span className={`connection tone-${online ? "good" : "off"}`}>{online ? "Live" : "Offline"}</span>
-      {waiting.length > 0 && <span className="count">{waiting.length}</span>}
-    </button>
+    <div className="corner">
+      <StatusChip status={online ? "online" : "offline"} words={words} waiting={waiting.length} />
+      <Switch label="Cut my network" isOn={paused} onTurn={pause} />
+    </div>
   );
 }

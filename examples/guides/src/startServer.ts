@@ -1,0 +1,38 @@
+/** Starts `iolite dev` for a test, on a free port, with data of its own in memory. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+export interface TestServer {
+  readonly url: string;
+  readonly token: string;
+  stop(): Promise<void>;
+}
+
+/** `program` is the path of `iolite`. */
+export async function startServer(program: string): Promise<TestServer> {
+  const data = await mkdtemp(join(tmpdir(), "tasks-"));
+  const child = spawn(program, ["dev", "--port", "0", "--data", data, "--durability", "memory"]);
+  async function stop(): Promise<void> {
+    if (child.exitCode === null && child.kill()) {
+      await once(child, "exit");
+    }
+    await rm(data, { recursive: true, force: true });
+  }
+  return { ...(await addressOf(child)), stop };
+}
+
+/** Reads the line that `iolite dev` prints first: `connect to ws://... with the token ...`. */
+async function addressOf(child: ChildProcess): Promise<{ url: string; token: string }> {
+  for await (const line of createInterface(child.stdout ?? process.stdin)) {
+    const [, url, token] = /connect to (\S+) with the token (\S+)/.exec(line) ?? [];
+    if (url !== undefined && token !== undefined) {
+      return { url, token };
+    }
+  }
+  throw new Error("iolite ended before it said its address");
+}
