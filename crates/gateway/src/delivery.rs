@@ -29,7 +29,7 @@ pub struct Delivery {
     by_debtor: BTreeMap<ClientId, BTreeSet<Name>>,
     /// The same by the client that made it. No set is empty.
     by_author: BTreeMap<ClientId, BTreeSet<Name>>,
-    /// The clients that are out of the set, each with the position as of which it was taken out.
+    /// The clients with a session that are out of the set, each with the position as of which it was taken out.
     out: BTreeMap<ClientId, Timestamp>,
     silence: Silence,
 }
@@ -114,19 +114,19 @@ impl Delivery {
         }
     }
 
-    /// Takes out of the set who has owed a commit for too long. Returns those who made a commit that nobody owes now.
-    fn take_out_late(&mut self, now: Instant, position: Timestamp) -> BTreeSet<ClientId> {
+    /// The clients that have owed a commit for too long.
+    fn late(&self, now: Instant) -> BTreeSet<ClientId> {
         let late = self.owed.values().take_while(|own| own.since + limits::DELIVERED_WITHIN <= now);
-        let late: BTreeSet<ClientId> = late.flat_map(|own| own.by.iter().copied()).collect();
-        let mut moved = BTreeSet::new();
-        for client in late {
-            self.out.insert(client, position);
-            moved.extend(self.settle(client, Timestamp::MAX));
-        }
-        moved
+        late.flat_map(|own| own.by.iter().copied()).collect()
     }
 
-    pub fn validate(&self) {
+    /// A client has no session any more. It is no member of what is committed from now on, whatever it was before.
+    pub fn session_ended(&mut self, client: ClientId) {
+        self.out.remove(&client);
+    }
+
+    pub fn validate(&self, has_session: impl Fn(ClientId) -> bool) {
+        assert!(self.out.keys().all(|client| has_session(*client)), "nothing is kept of who is gone for good");
         let mut debts = 0;
         for (name, own) in &self.owed {
             assert!(!own.by.is_empty(), "a commit that nobody owes is delivered");
@@ -226,7 +226,13 @@ impl Gateway {
             let clients: BTreeSet<ClientId> = self.clients.keys().copied().collect();
             self.tell_delivered(now, clients);
         }
-        let moved = self.delivery.take_out_late(now.instant, self.position());
+        let mut moved = BTreeSet::new();
+        for client in self.delivery.late(now.instant) {
+            if self.clients.contains_key(&client) {
+                self.delivery.out.insert(client, self.position());
+            }
+            moved.extend(self.delivery.settle(client, Timestamp::MAX));
+        }
         self.tell_delivered(now, moved);
     }
 

@@ -219,6 +219,7 @@ impl Gateway {
         }
         if self.clients.get(&open.client) == Some(&id) {
             self.clients.remove(&open.client);
+            self.delivery.session_ended(open.client);
         }
         self.lanes.clear(open.client);
     }

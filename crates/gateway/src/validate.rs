@@ -36,7 +36,7 @@ impl Gateway {
         let acknowledging = self.requests.open.values().filter(|own| matches!(own, Purpose::Acknowledge(_))).count();
         assert_eq!(acknowledging, self.acknowledging.len(), "one acknowledgement of a client is open");
         self.check_lanes();
-        self.delivery.validate();
+        self.delivery.validate(|client| self.clients.contains_key(&client));
     }
 
     /// The store has one mutation of each lane, and no other.

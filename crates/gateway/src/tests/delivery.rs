@@ -146,6 +146,23 @@ fn who_owes_for_too_long_is_waited_for_no_longer() {
 }
 
 #[test]
+fn who_was_out_of_the_set_and_comes_back_is_waited_for() {
+    let mut world = world();
+    (1..=2).for_each(|session| follow(&mut world, session));
+    let at = commits(&mut world, 1, 1);
+    world.wait(DELIVERED_WITHIN * 2);
+    world.input(Input::SessionClosed(SessionId(2)));
+    world.rejoin(3, 2, at);
+    world.say(3, subscribe(true, vec![(1, all())]));
+    world.answer_all();
+    world.take();
+    let second = commits(&mut world, 1, 2);
+    assert_eq!(delivered(1, &world.take()), []);
+    world.say(3, FromClient::Applied(second));
+    assert_eq!(delivered(1, &world.take()), [world.position()]);
+}
+
+#[test]
 fn who_is_gone_goes_on_owing_and_pays_when_it_comes_back() {
     let mut world = world();
     (1..=2).for_each(|session| follow(&mut world, session));
