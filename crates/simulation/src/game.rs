@@ -9,7 +9,7 @@ use crate::broken::Broken;
 use crate::checker::{Invariant, Violation};
 use crate::history::{ClientIndex, Moment};
 use crate::needs::Needs;
-use crate::run::live;
+use crate::run::{catching, live};
 use crate::world::{Score, Victim, World};
 
 const SECOND: Moment = 1_000_000_000;
@@ -33,6 +33,10 @@ pub struct Game {
 /// # Errors
 /// [`Violation`], of any invariant that every run has, or of the game's rules.
 pub fn play(seed: u64, kills: usize) -> Result<Game, Violation> {
+    catching(|| play_whole(seed, kills))
+}
+
+fn play_whole(seed: u64, kills: usize) -> Result<Game, Violation> {
     let mut world = World::new(seed, Broken::Nothing, Needs::Game);
     world.watch_game();
     let mut pauses = Vec::new();

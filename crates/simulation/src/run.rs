@@ -53,11 +53,7 @@ pub fn run_whole(seed: u64, variant: Broken) -> Outcome {
 
 fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
     let mut world = World::new(seed, broken, needs);
-    let run = catch_unwind(AssertUnwindSafe(|| live(&mut world)));
-    let violation = match run {
-        Ok(result) => result.err(),
-        Err(panic) => Some(Violation::new(Invariant::Assertion, panic_message(panic.as_ref()))),
-    };
+    let violation = catching(|| live(&mut world)).err();
     world.count_disk_faults();
     let cycle = violation.as_ref().and_then(|violation| violation.cycle.as_ref());
     let timeline = cycle.map(|cycle| tell_again(World::new(seed, broken, needs), cycle, broken));
@@ -72,6 +68,13 @@ fn run_in(seed: u64, broken: Broken, needs: Needs) -> Outcome {
         trace_hash: world.trace_hash(),
         timeline,
     }
+}
+
+/// Gives the closure's answer. A panic of a machine is a violation like any other.
+pub(crate) fn catching<T>(run: impl FnOnce() -> Result<T, Violation>) -> Result<T, Violation> {
+    let told =
+        |panic: Box<dyn std::any::Any + Send>| Violation::new(Invariant::Assertion, panic_message(panic.as_ref()));
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(told(panic)))
 }
 
 /// The same run once more, of which the steps of some transactions are written down.
@@ -130,4 +133,16 @@ fn rest_within(world: &mut World, time: Moment, otherwise: &str) -> Result<(), V
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_else(|| "a panic".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_violation_that_says_what_it_said() {
+        let found = catching::<()>(|| panic!("a machine broke its rule"));
+        assert!(found.is_err_and(|violation| violation.to_string().contains("a machine broke its rule")));
+        assert_eq!(catching(|| Ok(7)).ok(), Some(7));
+    }
 }

@@ -1,6 +1,6 @@
 //! Lanes: pending mutations are submitted in the order of their lane, so many at a time as its window says.
 //!
-//! Invariants: of a lane the first mutations are submitted, and none before those in front of it; what a strong one read names committed versions only; an
+//! Invariants: a lane submits its first mutations, in order; what a strong one read names committed versions only; an
 //! attempt is sent again unchanged until its outcome is known; the next attempt follows the last one's refusal; all lanes together stay below what a
 //! gateway takes of a session.
 //!

@@ -5,13 +5,13 @@ use crate::broken::Broken;
 use crate::checker::{self, Invariant, Violation};
 use crate::history::{Called, Issued};
 use crate::needs::Needs;
-use crate::run::live;
+use crate::run::{catching, live};
 use crate::world::World;
 
 /// A world that was lived to its end, and passed.
 fn at_the_end_of(seed: u64) -> Result<World, String> {
     let mut world = World::new(seed, Broken::Nothing, Needs::Anything);
-    live(&mut world).map_err(|violation| format!("seed {seed}: {violation}"))?;
+    catching(|| live(&mut world)).map_err(|violation| format!("seed {seed}: {violation}"))?;
     Ok(world)
 }
 
