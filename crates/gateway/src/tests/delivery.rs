@@ -1,9 +1,13 @@
 //! The delivered view: who owes a commit, and what its author is told.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_values::{Cell, ColumnId, Interest, KeyRange, Operation, Schema, TableId, Timestamp, Write};
+use iolite_values::{
+    Cell, ColumnId, Field, IndexRange, Interest, KeyRange, Operation, Query, Schema, TableId, Timestamp, Value, Write,
+};
 use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Hello};
 
 use super::world::*;
@@ -20,7 +24,7 @@ fn followed(row: i64) -> Write {
 
 /// A store whose schema has a table with the delivered view.
 fn world() -> World {
-    let table = r#","followed":{"columns":{"id":{"type":"int"},"n":{"type":"counter"}},"key":["id"],"live":true,"delivered":true}}}"#;
+    let table = r#","followed":{"columns":{"id":{"type":"int"},"n":{"type":"counter"}},"key":["id"],"live":true,"delivered":true,"indexes":{"byN":["n"]}}}}"#;
     let json = SCHEMA.strip_suffix("}}").expect("it ends").to_owned() + table;
     let schema = Schema::from_json(&json).expect("a good schema").hash();
     let mut world = World::new();
@@ -107,6 +111,26 @@ fn what_nobody_else_follows_is_delivered_with_the_advance_that_confirms_it() {
 }
 
 #[test]
+fn who_follows_a_query_owes_the_commit_that_brings_a_row_into_it() {
+    let mut world = world();
+    follow(&mut world, 1);
+    world.open(2);
+    world.say(2, FromClient::Hello(hello(2)));
+    let n = Field::Cell { column: ColumnId::of("n"), absent: Value::Int(0) };
+    let range = IndexRange::new(&[], Bound::Included(&Value::Int(1)), Bound::Unbounded).range;
+    let some = Query { index: vec![n], range, ..Query::all(TableId::of(FOLLOWED), true) };
+    world.subscribe(2, vec![(1, Interest::Query(Arc::new(some)))]);
+    world.answer_all();
+    world.take();
+    let at = commits(&mut world, 1, 1);
+    world.answer_all();
+    let said = world.take();
+    assert_eq!((delivered(1, &said), owing(&said)), (vec![], [2].into()));
+    world.say(2, FromClient::Applied(at));
+    assert_eq!(delivered(1, &world.take()), [world.position()]);
+}
+
+#[test]
 fn a_later_commit_is_told_only_when_the_earlier_one_is_delivered() {
     let mut world = world();
     (1..=2).for_each(|session| follow(&mut world, session));
@@ -124,6 +148,7 @@ fn a_later_commit_is_told_only_when_the_earlier_one_is_delivered() {
 fn who_owes_for_too_long_is_waited_for_no_longer() {
     let mut world = world();
     (1..=3).for_each(|session| follow(&mut world, session));
+    let before = world.position();
     let at = commits(&mut world, 1, 1);
     world.say(2, FromClient::Applied(at));
     world.take();
@@ -133,9 +158,14 @@ fn who_owes_for_too_long_is_waited_for_no_longer() {
     assert_eq!(delivered(1, &world.take()), [world.position()]);
     // It is out of the set: the next commit waits for the other one only.
     let second = commits(&mut world, 1, 2);
-    world.take();
+    assert_eq!(owing(&world.take()), [2, 3].into(), "it is asked, too, or it would never come back");
     world.say(2, FromClient::Applied(second));
     assert_eq!(delivered(1, &world.take()), [world.position()]);
+    world.say(3, FromClient::Applied(at.min(before)));
+    let other = commits(&mut world, 1, 4);
+    world.say(2, FromClient::Applied(other));
+    assert_eq!(delivered(1, &world.take()), [world.position()], "it has applied less than it was told when it went");
+    let second = other;
     // It has applied what it was told, and counts again.
     world.say(3, FromClient::Applied(second));
     let third = commits(&mut world, 1, 3);
