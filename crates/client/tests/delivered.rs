@@ -165,7 +165,7 @@ fn the_view_moves_on_to_the_next_own_commit_that_is_not_delivered() {
     let (mut harness, seen) = loaded(View::Delivered);
     let first = harness.mutate("vote");
     confirm(&mut harness, first, 20, None);
-    tell(&mut harness, 30, vec![vote(1, 10)]);
+    tell(&mut harness, 30, vec![vote(1, 4), vote(1, 6)]);
     let second = harness.mutate("vote");
     confirm(&mut harness, second, 40, None);
     tell(&mut harness, 50, vec![vote(1, 100)]);
