@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use iolite_text::{Document, Yata};
-use iolite_values::{Attempt, Author, Counter, Decision, Edit, Operation, Timestamp, Write};
+use iolite_values::{Attempt, Author, Counter, Decision, Edit, LaneNumber, Operation, Timestamp, Write};
 use iolite_wire::message::{FromClient, Submit};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
@@ -89,7 +89,8 @@ fn encoded(edit: &Arc<Edit>) -> anyhow::Result<Vec<u8>> {
     let write = Write { cell: cell()?, operation: Operation::Edit(edit.clone()) };
     let decision = Decision::Commit(vec![write]);
     let (counter, attempt, snapshot) = (Counter(1), Attempt(1), Timestamp::ZERO);
-    let submit = Submit { counter, attempt, snapshot, reads: Vec::new(), decision, acknowledged: None };
+    let (lane, follows) = (LaneNumber::STRONG, None);
+    let submit = Submit { counter, attempt, snapshot, reads: Vec::new(), decision, acknowledged: None, lane, follows };
     Ok(SessionEncoder::new().encode(&FromClient::Submit(submit))?)
 }
 

@@ -13,7 +13,7 @@ mod rows;
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::RowAt;
-use iolite_values::{Id, Interest, KeyRange, Row, RowKey, Schema, SchemaError, SchemaHash, TableId, Write};
+use iolite_values::{Id, Interest, KeyRange, LOG_TABLE, Row, RowKey, Schema, SchemaError, SchemaHash, TableId, Write};
 
 pub use growth::Growth;
 pub use restoring::{begin_restoring, end_restoring, restoring};
@@ -22,7 +22,8 @@ pub use restoring::{begin_restoring, end_restoring, restoring};
 pub const CATALOG_TABLE: &str = "_catalog";
 
 /// Tables of the system, by names that no app's table can have; but their numbers it can.
-const SYSTEM_TABLES: [&str; 3] = [CATALOG_TABLE, "$completions", "$configurations"];
+const SYSTEM_TABLES: [&str; 6] =
+    [CATALOG_TABLE, "$completions", "$configurations", LOG_TABLE, "_log_checkpoints", "_log_members"];
 
 /// How many hashes of covered schemas are remembered. Past this, clients send theirs again after the next hello.
 pub const KNOWN_SCHEMAS_MAX: usize = 4096;
@@ -134,8 +135,8 @@ impl Catalog {
     /// # Errors
     /// [`SchemaError`] when it contradicts the server's, or when it adds to it and the policy is [`SchemaPolicy::Fixed`].
     pub fn admit(&self, schema: &Schema) -> Result<Admission, SchemaError> {
-        let system = SYSTEM_TABLES.iter().find_map(|name| schema.table_name(TableId::of(name)));
-        if let Some(name) = system {
+        let is_of_system = |name: &str| SYSTEM_TABLES.iter().any(|own| TableId::of(own) == TableId::of(name));
+        if let Some((name, _)) = schema.tables().find(|(name, _)| is_of_system(name)) {
             let problem = "its number is that of a system table: rename it".into();
             return Err(SchemaError { table: name.into(), column: String::new(), problem });
         }

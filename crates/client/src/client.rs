@@ -10,6 +10,7 @@ mod advance;
 mod declined;
 mod delivery;
 mod ending;
+mod logs;
 mod mutations;
 mod narrowing;
 mod reactions;
@@ -26,7 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_values::{Attempt, ClientId, Counter, Interest, Schema, SchemaHash, StoreIncarnation, Timestamp};
+use iolite_values::{
+    Attempt, ClientId, Counter, Interest, LaneNumber, Schema, SchemaHash, StoreIncarnation, Timestamp,
+};
 use iolite_wire::message::Advance;
 
 pub use mutations::CallError;
@@ -44,6 +47,8 @@ use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
 use delivery::Delivery;
 use ending::Ended;
+use logs::Logs;
+pub use logs::{JoinedLog, LeaveError, LogError};
 use resting::Rest;
 
 pub struct Client {
@@ -59,6 +64,7 @@ pub struct Client {
     /// The history that the cache is of.
     store: Option<StoreIncarnation>,
     delivery: Delivery,
+    logs: Logs,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
     reactions: Reactions,
@@ -144,6 +150,8 @@ struct Disk {
     ends_before_history: PersistId,
     /// Rows that changed since they were last stored, and the interests as they were stored.
     changed_rows: BTreeSet<RowId>,
+    /// Logs that were replayed since their positions were last stored.
+    changed_logs: BTreeSet<LaneNumber>,
     stored_interests: BTreeSet<Interest>,
     /// False where nobody would read it, and once there was no room for it, or a row was too large to store: nothing of it is stored then.
     stores_cache: bool,
@@ -163,6 +171,7 @@ impl Client {
         loaded.check_user(&config.user)?;
         let schema_hash = config.schema.hash();
         let stored_interests = loaded.interests.iter().cloned().collect();
+        let holds_rows = loaded.is_of(schema_hash);
         let (store, cache, unused) = loaded.take_cache(schema_hash);
         let meta = loaded.meta.as_ref();
         let fresh = config.fresh_client.0.as_u128();
@@ -179,6 +188,7 @@ impl Client {
             batch: config.batch,
             cache,
             store,
+            logs: Logs::default(),
             queue: Queue::default(),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
@@ -199,6 +209,7 @@ impl Client {
             documents: RefCell::new(Documents::new()),
             authors,
         };
+        client.restore_logs(loaded.logs, holds_rows);
         client.restore_mutations(loaded.mutations, loaded.refused);
         client.reserve_counters();
         client.adopt_all(loaded.outbox);
@@ -245,7 +256,8 @@ impl Client {
         if self.running.is_some() {
             return false;
         }
-        self.rebase()
+        self.replay()
+            || self.rebase()
             || self.react()
             || self.tell_applied()
             || self.ask()
@@ -317,6 +329,7 @@ impl Machine for Client {
         self.cache.validate();
         self.queue.validate(&self.cache);
         self.delivery.validate(&self.cache);
+        self.validate_logs();
         self.leader.validate();
         self.validate_stored();
         assert!(self.counters.last <= self.counters.reserved, "a counter is used only when reserved");
@@ -324,7 +337,7 @@ impl Machine for Client {
             self.acknowledgement.told <= self.acknowledgement.noted,
             "only what is stored as ended is acknowledged"
         );
-        let first = self.queue.entries().next().map(|entry| entry.counter());
+        let first = self.queue.first_open().map(|entry| entry.counter());
         assert!(first.is_none_or(|first| first > self.acknowledgement.noted), "what is pending is not acknowledged");
     }
 }

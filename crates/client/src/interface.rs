@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, ClientId, Counter, Schema, Timestamp};
+use iolite_values::{Attempt, ClientId, Counter, LogId, Schema, Timestamp};
 
 use crate::limits::Limits;
 use crate::reactive::ReactionId;
@@ -74,6 +74,8 @@ pub enum Output {
     Mutation { counter: Counter, attempt: Attempt, status: MutationStatus },
     /// A mutation that was confirmed is delivered: everybody in the set of members who follows what it wrote has applied it.
     Delivered(Counter),
+    /// A log stands still here: the entry with this index cannot be. Everything else goes on.
+    LogStopped { log: LogId, index: u64, reason: String },
     /// The connection is another one than before.
     Connection(Connection),
     /// A reactive transaction needs data that is not here, and there is no connection. It runs once there is.
@@ -134,6 +136,10 @@ pub enum Broken {
     KeepTakenBack,
     /// That a call was confirmed is not kept for its tab, which may store it once more.
     ForgetConfirmed,
+    /// An append to a page of a log has not read that the page is open.
+    AppendAfterClose,
+    /// The writes of a log's operation are stored without the position behind it.
+    ForgetReplayedPosition,
 }
 
 /// A pending mutation, for people.

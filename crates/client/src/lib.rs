@@ -24,12 +24,12 @@ mod text;
 mod transaction;
 mod view;
 
-pub use client::{CallError, Client};
+pub use client::{CallError, Client, JoinedLog, LeaveError, LogError};
 pub use interface::{Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused};
 pub use limits::Limits;
 pub use live::{LIVE, live_arguments};
 pub use query::{Alternative, Plan, Question, QuestionError};
-pub use queue::{Mutation, MutationKind};
+pub use queue::{LogCall, Mutation, MutationKind};
 pub use reactive::ReactionId;
 pub use session::{Connection, Gateway};
 pub use storage::{OpenError, StorageChange};

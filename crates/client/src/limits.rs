@@ -20,6 +20,8 @@ pub struct Limits {
     pub subscribe_part: usize,
     /// About so many bytes of an update go into one message to a tab that follows.
     pub tab_part_bytes: usize,
+    /// Entries of a page of a log: with so many it is turned.
+    pub log_page_entries: usize,
     /// Since the last ping, whatever is heard. Less than the gateway's `silence_max`.
     pub ping_after: Duration,
     /// From a ping until anything at all is heard.
@@ -38,6 +40,7 @@ impl Default for Limits {
             calls_bytes_max: Client::CALLS_BYTES_MAX,
             subscribe_part: SUBSCRIBE_PART,
             tab_part_bytes: Parts::BYTES,
+            log_page_entries: iolite_logs::PAGE_ENTRIES_MAX,
             ping_after: Session::PING_AFTER,
             answer_within: Session::ANSWER_WITHIN,
             probe_after: Session::PROBE_AFTER,

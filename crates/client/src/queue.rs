@@ -16,7 +16,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use iolite_values::{Cell, Counter, Domain, Read, Row};
+use iolite_values::{Cell, Counter, LaneNumber, Read, Row};
 
 use iolite_wire::message::{Outcome, SubscriptionId};
 
@@ -25,9 +25,9 @@ use crate::tabs::Ticket;
 use crate::view::{Changed, Overlay, Reader};
 
 pub(crate) use entry::{Copies, Entry, GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Stale, Trail};
-pub use entry::{Mutation, MutationKind};
-pub(crate) use lane::Decided;
-use lanes::{Lanes, Windows, lane_of};
+pub use entry::{LogCall, Mutation, MutationKind};
+pub(crate) use lane::{Ahead, Decided};
+use lanes::{Lanes, Windows};
 
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
@@ -121,6 +121,11 @@ impl Queue {
         self.entries.values()
     }
 
+    /// The first mutation whose outcome is not known. That of a log's operation is known before it is replayed, and is stored then.
+    pub(crate) fn first_open(&self) -> Option<&Entry> {
+        self.entries.values().find(|entry| !entry.waits_to_be_replayed())
+    }
+
     /// Those that the overlay does not hold yet.
     pub(crate) fn unsettled(&self) -> impl Iterator<Item = &Entry> {
         self.entries.range((Bound::Excluded(self.settled), Bound::Unbounded)).map(|(_, entry)| entry)
@@ -211,6 +216,13 @@ impl Queue {
         Some(entry)
     }
 
+    /// Takes out a settled operation that is replayed, with the effect that it had when it ran: nothing is different for those behind it.
+    pub(crate) fn sink_replayed(&mut self, counter: Counter) -> Option<Entry> {
+        let entry = self.take(counter)?;
+        self.overlay.sink(entry.writes());
+        Some(entry)
+    }
+
     /// Whether an entry behind one that is gone knew a row only because that one made it.
     fn rested_on_the_making_of(&self, gone: &Entry, id: &RowId, cache: &Cache) -> bool {
         let life = Cell::row(id.0, id.1.clone());
@@ -228,6 +240,17 @@ impl Queue {
         let changed = Changed::Rows(rows.iter().cloned().collect());
         rows.iter().any(|(table, key)| self.overlay.row(*table, key).is_some())
             || self.entries.values().any(|entry| entry.looked_at().any(|read| changed.concerns(read)))
+    }
+
+    /// The next mutation of a lane to leave.
+    pub(crate) fn first_of(&self, lane: LaneNumber) -> Option<Counter> {
+        self.lanes.each_with_number().find(|(number, _)| *number == lane)?.1.front().copied()
+    }
+
+    /// The same, if it is settled: what it writes is what it would write on the confirmed state.
+    pub(crate) fn first_settled(&self, lane: LaneNumber) -> Option<&Entry> {
+        let first = self.first_of(lane)?;
+        self.entries.get(&first).filter(|entry| entry.counter() <= self.settled)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -267,14 +290,9 @@ impl Queue {
         Step::Settled
     }
 
-    /// Takes what came of the run that `settle` asked for, with the domain of what it wrote, if it wrote anything.
-    pub(crate) fn ran(&mut self, counter: Counter, state: RunState, domain: Option<Domain>) {
+    /// Takes what came of the run that `settle` asked for.
+    pub(crate) fn ran(&mut self, counter: Counter, state: RunState) {
         if let Some(entry) = self.entries.get_mut(&counter) {
-            if let Some(domain) = domain.filter(|domain| *domain != entry.domain && entry.open_attempt().is_none()) {
-                self.lanes.remove(entry.lane, counter);
-                (entry.domain, entry.lane) = (domain, lane_of(domain));
-                self.lanes.insert(entry.lane, counter);
-            }
             let before: Vec<RowId> = entry.rows().collect();
             entry.state = state;
             let rows: BTreeSet<RowId> = before.into_iter().chain(entry.rows()).collect();

@@ -47,4 +47,6 @@ pub(crate) mod kind {
     pub(crate) const OUTBOX: u8 = b'o';
     /// Ends of calls by ticket that nothing else tells any more.
     pub(super) const END: u8 = b'e';
+    /// How far logs are replayed.
+    pub(super) const LOG: u8 = b'l';
 }

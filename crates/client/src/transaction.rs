@@ -5,6 +5,7 @@
 //! Source: Diamond's interactive transactions (Zhang 2017, section 3.3.3).
 
 mod error;
+mod logs;
 mod queries;
 mod random;
 mod reads;

@@ -205,7 +205,7 @@ impl Gateway {
 
     /// A session has begun: its client hears how far its commits are delivered, and owes nothing that it did not get.
     pub(crate) fn welcome_member(&mut self, now: Now, id: SessionId) {
-        let has_delivered = self.catalog.schema().tables().any(|(_, table)| table.delivered);
+        let has_delivered = self.catalog.schema().follows_delivery();
         let Some(open) = self.open(id).filter(|_| has_delivered) else { return };
         let client = open.client;
         // Who holds nothing gets it as of the position, or later.

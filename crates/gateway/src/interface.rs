@@ -63,4 +63,6 @@ pub enum Broken {
     PublishPastResolved,
     /// Tells what a client committed in an earlier session only when that submits it again, after the state that contains it.
     TellOwnLater,
+    /// A mutation goes to the store although the one that it follows did not commit.
+    PassHeldUp,
 }

@@ -194,7 +194,7 @@ impl Gateway {
         match purpose {
             Purpose::Schemas => self.on_unreadable(refusal.to_string()),
             Purpose::Growth => self.on_growth_refused(now, refusal),
-            Purpose::Submit { client, lane, counter } => self.on_submit_refused(client, lane, counter, refusal),
+            Purpose::Submit { client, lane, counter } => self.on_submit_refused(now, client, lane, counter, refusal),
             Purpose::Load { session, load: _ } | Purpose::OwnOutcomes(session) => {
                 self.end(session, &Farewell::Unavailable(refusal.to_string()))
             }

@@ -5,6 +5,8 @@
 pub mod acknowledging;
 mod lane;
 pub mod lanes;
+mod log;
+pub mod order;
 pub mod own_outcomes;
 mod strong;
 mod submit;

@@ -4,30 +4,31 @@
 //! compiler leads whoever adds a domain to each of these places.
 //! Source: Iolite's own; the papers have one policy each.
 
-use crate::{Consistency, OperationError, Schema, TableId, Write};
+use crate::{Cell, Consistency, LogId, OperationError, Schema, TableId, Write};
 
 /// Tables whose writes commit together, under one policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Domain {
     /// All strong tables.
     Strong,
+    /// One log: its tables at a client, its pages at a server.
+    Log(LogId),
 }
 
 impl Consistency {
     /// As schemas spell it.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Consistency::Strong => "strong",
+            Consistency::Log { .. } => "log",
         }
     }
 }
 
 impl Schema {
-    /// The domain of a table. A table that is not here counts as strong, which is the strictest policy.
-    pub fn domain(&self, table: TableId) -> Domain {
-        match self.table_by_id(table).map(|table| table.consistency) {
-            Some(Consistency::Strong) | None => Domain::Strong,
-        }
+    /// The domain of a cell. A table that is not here counts as strong, which is the strictest policy.
+    pub fn domain(&self, cell: &Cell) -> Domain {
+        self.log_of(cell.table, &cell.row).map_or(Domain::Strong, Domain::Log)
     }
 
     /// The domain that a transaction writes to; none if it writes nothing.
@@ -47,14 +48,14 @@ impl Schema {
     }
 
     fn only_domain<'a>(&self, writes: impl IntoIterator<Item = &'a Write>) -> Result<Option<Domain>, OperationError> {
-        let tables = writes.into_iter().map(|write| write.cell.table);
-        only(tables.map(|table| (table, self.domain(table))))
+        let cells = writes.into_iter().map(|write| &write.cell);
+        only(cells.map(|cell| (cell.table, self.domain(cell))))
             .map_err(|[first, other]| OperationError::TwoDomains { first: self.named(first), other: self.named(other) })
     }
 
     fn named(&self, table: TableId) -> String {
-        let consistency = self.table_by_id(table).map_or(Consistency::Strong, |table| table.consistency);
-        format!("{:?} ({})", self.table_name(table).unwrap_or("?"), consistency.name())
+        let policy = self.table_by_id(table).map_or(Consistency::Strong.name(), |table| table.consistency.name());
+        format!("{:?} ({policy})", self.table_name(table).unwrap_or("?"))
     }
 }
 
@@ -87,7 +88,7 @@ mod tests {
     fn strong_tables_are_one_domain() {
         assert_eq!(schema().domain_of(&[add("a"), add("b")]), Ok(Some(Domain::Strong)));
         assert_eq!(schema().domain_of(&[]), Ok(None));
-        assert_eq!(schema().domain(TableId::of("nowhere")), Domain::Strong);
+        assert_eq!(schema().domain(&add("nowhere").cell), Domain::Strong);
         assert_eq!(schema().check_domain(&[add("a")], &add("b")), Ok(()));
     }
 

@@ -10,8 +10,10 @@ mod json;
 mod merge;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::{ColumnId, Isolation, Level, ListOrder, Read, TableId, Value, ValueType, Write};
+use crate::log::{LogPages, LogStart, logs_of};
+use crate::{ColumnId, Isolation, LOG_TABLE, Level, ListOrder, Read, TableId, Value, ValueType, Write};
 
 pub use check::OperationError;
 pub use index::QueryError;
@@ -21,6 +23,8 @@ pub use index::QueryError;
 pub struct Schema {
     tables: BTreeMap<String, Table>,
     names: BTreeMap<TableId, String>,
+    /// All logs that tables are of.
+    logs: BTreeMap<String, LogStart>,
 }
 
 /// The first 16 bytes of the SHA-256 of the canonical JSON.
@@ -83,9 +87,13 @@ pub enum Scalar {
 }
 
 /// How a table's transactions are committed. The other policies come with their crates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consistency {
     Strong,
+    /// A variable of this log.
+    Log {
+        name: Arc<str>,
+    },
 }
 
 /// What a mutation of a strong table does while there is no connection.
@@ -115,7 +123,7 @@ fn place(table: &str, column: &str) -> String {
 }
 
 impl SchemaError {
-    fn new(table: &str, column: &str, problem: impl Into<String>) -> SchemaError {
+    pub(crate) fn new(table: &str, column: &str, problem: impl Into<String>) -> SchemaError {
         SchemaError { table: table.into(), column: column.into(), problem: problem.into() }
     }
 }
@@ -127,6 +135,17 @@ impl Schema {
     /// Two table names with one number, a name that is no name, too many tables, or more than [`Schema::JSON_BYTES_MAX`] as canonical JSON:
     /// nobody could send it.
     pub fn new(tables: BTreeMap<String, Table>) -> Result<Schema, SchemaError> {
+        Schema::with_logs(tables, BTreeMap::new())
+    }
+
+    /// The same, where some logs begin with an operation.
+    ///
+    /// # Errors
+    /// As [`Schema::new`]; a log that no table is of.
+    pub fn with_logs(
+        tables: BTreeMap<String, Table>,
+        starts: BTreeMap<String, LogStart>,
+    ) -> Result<Schema, SchemaError> {
         if tables.len() > Schema::TABLES_MAX {
             return Err(SchemaError::new("", "", format!("more than {} tables", Schema::TABLES_MAX)));
         }
@@ -137,7 +156,8 @@ impl Schema {
                 return Err(SchemaError::new(name, "", format!("its number is that of table {other:?}: rename one")));
             }
         }
-        let schema = Schema { tables, names };
+        let logs = logs_of(&tables, starts)?;
+        let schema = Schema { tables, names, logs };
         Schema::check_length(&schema.to_json())?;
         Ok(schema)
     }
@@ -148,12 +168,25 @@ impl Schema {
         self.tables.get(name)
     }
 
+    /// A table of the app, or the one that holds the entries of its logs.
     pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
-        self.tables.get(self.names.get(&id)?)
+        match self.names.get(&id) {
+            Some(name) => self.tables.get(name),
+            None => self.is_of_pages(id).then(LogPages::definition),
+        }
     }
 
     pub fn table_name(&self, id: TableId) -> Option<&str> {
-        self.names.get(&id).map(String::as_str)
+        self.names.get(&id).map(String::as_str).or_else(|| self.is_of_pages(id).then_some(LOG_TABLE))
+    }
+
+    fn is_of_pages(&self, id: TableId) -> bool {
+        self.has_logs() && id == LogPages::table()
+    }
+
+    /// All logs, and how they begin.
+    pub fn logs(&self) -> &BTreeMap<String, LogStart> {
+        &self.logs
     }
 
     /// The level of a transaction that reads and writes this: that of the strictest table which it touches. Of a table that is not here, strict.
@@ -162,6 +195,11 @@ impl Schema {
         let isolation =
             |table| self.table_by_id(table).map_or(Isolation::StrictSerializable, Table::promised_isolation);
         tables.map(isolation).max().map_or(Level::Strict, Isolation::level)
+    }
+
+    /// Whether changes of any table are followed until everybody has applied them: of one that says so, or of a log.
+    pub fn follows_delivery(&self) -> bool {
+        self.has_logs() || self.tables.values().any(|table| table.delivered)
     }
 
     /// Whether the table is there, and its changes are followed until everybody has applied them.
@@ -220,6 +258,8 @@ impl Table {
     fn promised_isolation(&self) -> Isolation {
         match self.consistency {
             Consistency::Strong => self.isolation,
+            // Its rows are in no transaction.
+            Consistency::Log { .. } => Isolation::StrictSerializable,
         }
     }
 
@@ -234,6 +274,15 @@ impl Table {
     #[must_use]
     pub fn followed(mut self, delivered: bool) -> Table {
         self.delivered = delivered;
+        self
+    }
+
+    /// The same table, as a variable of a log, or as it is.
+    #[must_use]
+    pub fn of_log(mut self, log: Option<&str>) -> Table {
+        if let Some(name) = log {
+            self.consistency = Consistency::Log { name: name.into() };
+        }
         self
     }
 

@@ -34,7 +34,14 @@ pub struct Transaction {
 impl Transaction {
     /// What it writes if it commits.
     pub fn writes(&self) -> &[Write] {
-        match &self.decision {
+        self.decision.writes()
+    }
+}
+
+impl Decision {
+    /// The writes of a transaction that is decided so.
+    pub fn writes(&self) -> &[Write] {
+        match self {
             Decision::Commit(writes) => writes,
             Decision::Abort(_) => &[],
         }

@@ -4,10 +4,12 @@
 
 mod cache;
 mod end;
+mod log;
 mod meta;
 mod mutation;
 
 pub use cache::{StoredInterest, StoredRow};
 pub use end::{EndedAs, StoredEnd};
+pub use log::{StoredLog, StoredLogCall};
 pub use meta::{FORMAT_VERSION, StoredMeta};
 pub use mutation::{MutationStatus, StoredMutation};

@@ -11,6 +11,7 @@ mod frame;
 mod generated;
 pub mod journal;
 pub mod limits;
+pub mod logs;
 pub mod message;
 pub mod node;
 mod session;

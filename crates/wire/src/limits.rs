@@ -45,6 +45,8 @@ pub const JOURNAL_RECORD: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
 pub const CHECKPOINT_CHUNK: FrameLimits = FrameLimits::new(32 * MIB, 1024 * KIB);
 /// Anything that a client stores.
 pub const CLIENT_STORAGE: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
+/// An entry of a log.
+pub const LOG_ENTRY: FrameLimits = FrameLimits::new(64 * KIB, 16);
 /// A message of a tab that follows.
 pub const FROM_TAB: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
 /// A message of the tab that leads. It aims far below: one row, or one mutation, is the least that it can send.

@@ -79,6 +79,8 @@ fn every_message_of_a_session_is_on_its_page() {
             | Content::Interest(_)
             | Content::Meta(_)
             | Content::End(_)
+            | Content::Log(_)
+            | Content::LogEntry(_)
             | Content::FromTab(_)
             | Content::ToTab(_)
             | Content::ToReplica(_)

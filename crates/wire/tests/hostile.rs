@@ -79,9 +79,14 @@ fn mutated_journals_do_no_harm() {
 
 #[test]
 fn mutated_client_storage_does_no_harm() {
-    for decoder in [Decoder::Mutation, Decoder::Row, Decoder::Interest, Decoder::Meta, Decoder::End] {
+    for decoder in [Decoder::Mutation, Decoder::Row, Decoder::Interest, Decoder::Meta, Decoder::End, Decoder::Log] {
         attack(decoder, ROUNDS);
     }
+}
+
+#[test]
+fn mutated_entries_of_logs_do_no_harm() {
+    attack(Decoder::LogEntry, ROUNDS);
 }
 
 #[test]

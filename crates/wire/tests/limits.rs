@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, Level, Operation, Query, Row, RowKey,
-    SchemaHash, TableId, Timestamp, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, LaneNumber, Level, Operation, Query, Row,
+    RowKey, SchemaHash, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
 use iolite_wire::limits::{self, FrameLimits, Limit};
+use iolite_wire::logs::LogEntry;
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, ProtocolVersion, RowSnapshot, Submit, Subscribe,
     SubscriptionId,
@@ -43,7 +44,16 @@ fn update(row: RowSnapshot) -> TabUpdate {
 
 fn submit(decision: Decision) -> FromClient {
     let (counter, attempt, snapshot) = (Counter(1), Attempt(1), Timestamp::ZERO);
-    FromClient::Submit(Submit { counter, attempt, snapshot, reads: Vec::new(), decision, acknowledged: None })
+    FromClient::Submit(Submit {
+        counter,
+        attempt,
+        snapshot,
+        reads: Vec::new(),
+        decision,
+        acknowledged: None,
+        lane: LaneNumber::STRONG,
+        follows: None,
+    })
 }
 
 fn encode(message: &FromClient) -> Result<(), EncodeError> {
@@ -136,7 +146,9 @@ fn a_mutations_name_has_a_length() {
     is_met(limits::NAME, |length| {
         let (name, arguments) = (text(length), String::new());
         let (counter, status) = (Counter(1), MutationStatus::Waiting);
-        StoredMutation { counter, name, arguments, called_at_micros: 0, ticket: None, status }.encode().map(drop)
+        StoredMutation { counter, name, arguments, called_at_micros: 0, ticket: None, status, log: None }
+            .encode()
+            .map(drop)
     });
 }
 
@@ -162,6 +174,13 @@ fn frames_of_every_kind_have_a_length() {
         .encode()
         .map(drop)
     });
+    frame_is_limited(limits::LOG_ENTRY.bytes, |length| {
+        let (operation, arguments, seed) = ("set".to_owned(), text(length).to_string(), [0; 16]);
+        let (counter, called_at_micros, version) = (Counter(1), 0, 0);
+        LogEntry { origin: None, counter, called_at_micros, seed, operation, version, arguments, turns: false }
+            .encode()
+            .map(drop)
+    });
     frame_is_limited(limits::CHECKPOINT_CHUNK.bytes, |length| {
         let (table, base_at, history) = (TableId(1), Timestamp::ZERO, Vec::new());
         CheckpointChunk::Rows(vec![CheckpointRow { table, key: key(), base: row(length), base_at, history }])
@@ -178,7 +197,7 @@ fn messages_between_tabs_have_a_length() {
     frame_is_limited(limits::FROM_TAB.bytes, |length| {
         let (counter, ticket, status) = (Counter(1), None, MutationStatus::Waiting);
         let (name, arguments) = (String::new(), text(length));
-        let call = StoredMutation { counter, name, arguments, called_at_micros: 0, ticket, status };
+        let call = StoredMutation { counter, name, arguments, called_at_micros: 0, ticket, status, log: None };
         FromTab { join: JoinNumber(1), request: TabRequest::Announce(call) }.encode().map(drop)
     });
     frame_is_limited(limits::TO_TAB.bytes, |length| {
@@ -188,7 +207,8 @@ fn messages_between_tabs_have_a_length() {
 }
 
 /// Every limit with its name.
-const FRAMES: [(&str, FrameLimits); 11] = [
+const FRAMES: [(&str, FrameLimits); 12] = [
+    ("LOG_ENTRY", limits::LOG_ENTRY),
     ("FROM_CLIENT", limits::FROM_CLIENT),
     ("FROM_GATEWAY", limits::FROM_GATEWAY),
     ("JOURNAL_RECORD", limits::JOURNAL_RECORD),

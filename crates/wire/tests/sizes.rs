@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, Operation, RowKey, SchemaHash,
-    StoreIncarnation, TableId, Timestamp, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, Operation, RowKey,
+    SchemaHash, StoreIncarnation, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Hello, Outcome, ProtocolVersion, Resume, Submit, Subscribe, SubscriptionId,
@@ -44,6 +44,8 @@ fn submit(counter: u64, reads: bool) -> FromClient {
         reads,
         decision: Decision::Commit(vec![write]),
         acknowledged: Some(Counter(counter - 1)),
+        lane: LaneNumber::STRONG,
+        follows: None,
     })
 }
 

@@ -13,6 +13,8 @@ pub struct TableInput {
     pub life: Life,
     /// Whether it has the delivered view.
     pub delivered: bool,
+    /// The log that it is of.
+    pub log: Option<String>,
     pub isolation: Isolation,
     pub columns: Vec<ColumnInput>,
     pub indexes: Vec<IndexInput>,
@@ -92,7 +94,7 @@ impl TableInput {
         let mut indexes: Vec<IndexInput> =
             columns.iter().filter(|column| column.has_index).map(IndexInput::of).collect();
         let (mut name, mut life) = (snake_case(&input.ident.to_string()), Life::Inserted);
-        let (mut isolation, mut delivered) = (Isolation::StrictSerializable, false);
+        let (mut isolation, mut delivered, mut log) = (Isolation::StrictSerializable, false, None);
         for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("table")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("live") {
@@ -100,6 +102,9 @@ impl TableInput {
                     Ok(())
                 } else if meta.path.is_ident("delivered") {
                     delivered = true;
+                    Ok(())
+                } else if meta.path.is_ident("log") {
+                    log = Some(meta.value()?.parse::<LitStr>()?.value());
                     Ok(())
                 } else if meta.path.is_ident("name") {
                     name = meta.value()?.parse::<LitStr>()?.value();
@@ -114,13 +119,13 @@ impl TableInput {
                     })
                 } else {
                     Err(meta.error(
-                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])`, `live` and `delivered`",
+                        "a table has `name = \"...\"`, `isolation = \"...\"`, `index(name = [column, ..])`, `log = \"...\"`, `live` and `delivered`",
                     ))
                 }
             })?;
         }
         let (ident, visibility) = (input.ident.clone(), input.vis.clone());
-        Ok(TableInput { ident, visibility, name, life, delivered, isolation, columns, indexes })
+        Ok(TableInput { ident, visibility, name, life, delivered, log, isolation, columns, indexes })
     }
 
     pub fn of(&self, place: Place) -> impl Iterator<Item = &ColumnInput> {

@@ -9,6 +9,10 @@ pub fn implementation(table: &TableInput) -> TokenStream {
     let (ident, name) = (&table.ident, &table.name);
     let live = table.life == Life::Live;
     let delivered = table.delivered;
+    let log = match &table.log {
+        Some(name) => quote! { ::std::option::Option::Some(#name) },
+        None => quote! { ::std::option::Option::None },
+    };
     let isolation = match table.isolation {
         Isolation::StrictSerializable => quote! { StrictSerializable },
         Isolation::Snapshot => quote! { Snapshot },
@@ -26,6 +30,7 @@ pub fn implementation(table: &TableInput) -> TokenStream {
             const NAME: &'static str = #name;
             const LIVE: bool = #live;
             const DELIVERED: bool = #delivered;
+            const LOG: ::std::option::Option<&'static str> = #log;
             const ISOLATION: ::iolite::table::Isolation = ::iolite::table::Isolation::#isolation;
             type Key = (#(#key_types,)*);
             #declared

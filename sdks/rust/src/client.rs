@@ -5,10 +5,10 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use iolite_client::{
-    CallError, Client as Core, Config, Connection, MutationStatus, PendingMutation, Refused, Splice, View,
+    CallError, Client as Core, Config, Connection, LogError, MutationStatus, PendingMutation, Refused, Splice, View,
 };
 use iolite_host::{Clock, JournalNews, random_id, random_seed};
-use iolite_values::{Cell, ClientId, Counter, Id, Schema, Timestamp};
+use iolite_values::{Cell, ClientId, Counter, Id, Schema, Timestamp, Value};
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -16,6 +16,7 @@ use crate::arguments;
 use crate::error::{OpenError, Result as ClosureResult};
 use crate::link;
 use crate::live::LiveError;
+use crate::log::Log;
 use crate::mutation::MutationHandle;
 use crate::options::{Options, Storage};
 use crate::pump::Inner;
@@ -126,6 +127,15 @@ impl Client {
     /// map whose keys are structs.
     pub fn mutate<A: Serialize + ?Sized>(&self, name: &str, arguments: &A) -> Result<MutationHandle, CallError> {
         self.shared.mutate(name, &arguments::encode(arguments)?)
+    }
+
+    /// Joins a log, or finds it joined: it is replayed here from now on, across restarts of a client with a directory. `instance` says which log of this name
+    /// it is: the value of the first column of its tables' keys.
+    ///
+    /// # Errors
+    /// [`LogError`].
+    pub fn log(&self, name: &str, instance: impl Into<Value>) -> Result<Log, LogError> {
+        Log::join(self.shared.clone(), name, &instance.into())
     }
 
     pub(crate) fn call(&self, name: &str, arguments: &str) -> Result<MutationHandle, CallError> {

@@ -34,6 +34,7 @@ mod error;
 mod key;
 mod link;
 pub mod live;
+mod log;
 mod mutation;
 mod mutators;
 mod options;
@@ -54,13 +55,15 @@ pub use client::{BATCH_MAX, Client, Settled};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};
 pub use iolite_client::{
-    CallError, Connection, EditError, MutationStatus, NoEdit, Pending, PendingMutation, Refused, RunError, View,
+    CallError, Connection, EditError, LeaveError, LogError, MutationStatus, NoEdit, Pending, PendingMutation, Refused,
+    RunError, View,
 };
 pub use iolite_derive::Table;
 pub use iolite_values::{
     CellState, Counter, Id, KeyError, OperationError, Row, RowKey, Schema, SchemaError, Timestamp, Value, ValueError,
 };
 pub use key::IntoKey;
+pub use log::Log;
 pub use mutation::{DeliveryError, MutationEnd, MutationHandle};
 pub use mutators::Mutators;
 pub use options::{Options, Storage};

@@ -47,6 +47,24 @@ impl Mutators {
         self
     }
 
+    /// Adds an operation of a log, or replaces the one of this name: what it does is a function of its arguments and of what it reads, at every client alike. It
+    /// reads and writes the tables of its own log, and nothing else. Keep old names as long as a log may have entries of them.
+    ///
+    /// ```
+    /// let mutators = iolite::Mutators::new().operation("sheet", "set_cell", |tx, (at, text): (String, String)| {
+    ///     tx.set("cells", &("budget", at), "text", text)
+    /// });
+    /// # let _ = mutators;
+    /// ```
+    #[must_use]
+    pub fn operation<A, F>(self, log: &str, name: &str, operation: F) -> Mutators
+    where
+        A: DeserializeOwned,
+        F: Fn(&mut Transaction<'_>, A) -> Result<()> + Send + Sync + 'static,
+    {
+        self.with(&format!("{log}.{name}"), operation)
+    }
+
     /// One that the core would never ask for: names that begin with `$` are its own.
     pub(crate) fn out_of_reach(&self) -> Option<&String> {
         self.by_name.keys().find(|name| name.starts_with('$'))

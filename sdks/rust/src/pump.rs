@@ -110,6 +110,8 @@ impl Inner {
                     }
                 }
                 Output::Connection(connection) => drop(self.connection.send_replace(connection)),
+                // Whoever has the log may ask it.
+                Output::LogStopped { .. } => {}
                 Output::Unavailable(id) => self.fail_reaction(id, ReactionError::Unavailable),
                 Output::ReactionFailed { reaction, message } => {
                     self.fail_reaction(reaction, ReactionError::Failed(message));
@@ -152,11 +154,12 @@ impl Inner {
         let mut run = self.core.begin(of);
         let mutation = match of {
             RunOf::Mutation(counter) => self.core.mutation(counter).map(|mutation| mutation.kind.clone()),
+            RunOf::Replay(_) => self.core.replayed_call(),
             RunOf::Reaction(_) => None,
         };
         let mut transaction = Transaction::new(self.core.transaction(&mut run));
         let closed = match (of, mutation) {
-            (RunOf::Mutation(_), Some(MutationKind::Named { name, arguments })) => {
+            (RunOf::Mutation(_) | RunOf::Replay(_), Some(MutationKind::Named { name, arguments })) => {
                 let mutator = self.mutators.get(&name);
                 mutator.map(|mutator| closure::run(|| mutator(&mut transaction, &arguments)))
             }
@@ -164,7 +167,7 @@ impl Inner {
                 let closure = self.closures.get_mut(&counter);
                 closure.map(|closure| closure::run(|| closure.run(&mut transaction)))
             }
-            (RunOf::Mutation(_), None) => None,
+            (RunOf::Mutation(_), None) | (RunOf::Replay(_), _) => None,
             (RunOf::Reaction(id), _) => {
                 let reaction = self.reactions.get_mut(&id);
                 reaction.map(|reaction| closure::run(|| reaction.run(&mut transaction)))

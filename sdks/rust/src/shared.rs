@@ -6,10 +6,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
-use iolite_client::{CallError, Connection, Input, LIVE, MutationStatus, Pending, ReactionId, Splice, View};
+use iolite_client::{CallError, Connection, Input, LIVE, LogError, MutationStatus, Pending, ReactionId, Splice, View};
 use iolite_host::Clock;
 use iolite_machine::{Machine, PersistId};
-use iolite_values::{Cell, Counter};
+use iolite_values::{Cell, Counter, LogId, Value};
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::client::Settled;
@@ -54,6 +54,19 @@ impl Shared {
         let wall = self.clock.now().wall;
         self.with(|inner| {
             let counter = inner.core.mutate(wall, name, arguments)?;
+            Ok(inner.follow(counter))
+        })
+    }
+
+    pub(crate) fn join(&self, name: &str, instance: &Value) -> Result<LogId, LogError> {
+        self.with(|inner| inner.core.join(name, instance))
+    }
+
+    pub(crate) fn operate(&self, log: &LogId, operation: &str, arguments: &str) -> Result<MutationHandle, CallError> {
+        Shared::check_outside()?;
+        let wall = self.clock.now().wall;
+        self.with(|inner| {
+            let counter = inner.core.operate(wall, log, operation, arguments)?;
             Ok(inner.follow(counter))
         })
     }

@@ -61,7 +61,7 @@ use crate::transaction::Transaction;
 /// A struct that is a row of a table. Derived: `#[derive(iolite::Table)]`.
 ///
 /// On the struct: `#[table(name = "...")]`, by default the struct's name in snake case; `#[table(live)]` for rows that exist without being
-/// inserted; `#[table(delivered)]` for the delivered view ([`crate::View::Delivered`]); `#[table(isolation = "snapshot")]` or `"read-committed"` where strict serializability is more than is needed. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "commit")]` for
+/// inserted; `#[table(delivered)]` for the delivered view ([`crate::View::Delivered`]); `#[table(log = "...")]` for a table of a log ([`crate::Log`]); `#[table(isolation = "snapshot")]` or `"read-committed"` where strict serializability is more than is needed. On fields: `#[key]`, once or more, in order; `#[column(default = ...)]` for scalars and registers; `#[column(order = "commit")]` for
 /// lists, by default `"strict"`. For every column there is a constant of its name in capitals.
 ///
 /// Secondary indexes, by which queries find rows and put them in order: `#[index]` on a field, or `#[table(index(by_owner = [owner, created]))]` for one of several
@@ -73,6 +73,8 @@ pub trait Table: Sized {
     const LIVE: bool;
     /// Whether clients are told when everybody who follows a change has applied it, for the delivered view.
     const DELIVERED: bool = false;
+    /// The log that it is a variable of.
+    const LOG: Option<&'static str> = None;
     /// How transactions on it are kept apart.
     const ISOLATION: Isolation;
     /// The types of the key's columns.

@@ -7,12 +7,13 @@
 
 mod bounds;
 mod holding;
+mod local;
 mod narrowing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use iolite_values::{Cell, ColumnId, Interest, KeyRange, Read, RowKey};
+use iolite_values::{Cell, ColumnId, Interest, KeyRange, LaneNumber, Read, RowKey};
 use iolite_wire::limits;
 use iolite_wire::message::{First, SubscriptionId};
 
@@ -30,6 +31,8 @@ pub enum Demand {
     Mutation(iolite_values::Counter),
     Reaction(crate::ReactionId),
     Tab(crate::TabId),
+    /// A log, by its lane.
+    Log(LaneNumber),
 }
 
 #[derive(Debug)]
@@ -38,6 +41,8 @@ struct Subscribed {
     progress: Progress,
     /// Only so much of a query is needed.
     first: Option<First>,
+    /// Whether no gateway feeds it: what it holds is made here.
+    is_local: bool,
     demands: BTreeSet<Demand>,
     used: u64,
 }
@@ -74,6 +79,8 @@ pub struct Interests {
     superseded: Vec<SubscriptionId>,
     /// Those that began or ended to be live since they were last stored, an even number of times taken as never.
     turned: BTreeSet<Interest>,
+    /// The interests that no gateway feeds.
+    locals: Vec<Interest>,
     next_id: u32,
     uses: u64,
 }
@@ -208,7 +215,8 @@ impl Interests {
         such: impl Fn(&Demand) -> bool,
     ) -> Option<SubscriptionId> {
         let of_kind = self.by_interest.iter().filter(|(interest, _)| is_of_kind(interest)).map(|(_, own)| own);
-        let live = of_kind.filter(|own| own.progress == Progress::Live && !own.demands.is_empty());
+        let fed = of_kind.filter(|own| !own.is_local);
+        let live = fed.filter(|own| own.progress == Progress::Live && !own.demands.is_empty());
         live.filter(|own| own.demands.iter().all(&such)).map(|own| own.id).max()
     }
 
@@ -223,8 +231,10 @@ impl Interests {
         wanted
     }
 
+    /// The interests that are held and that a gateway feeds.
     pub fn live(&self) -> impl Iterator<Item = (SubscriptionId, &Interest)> {
-        let live = self.by_interest.iter().filter(|(_, subscribed)| subscribed.progress == Progress::Live);
+        let fed = self.by_interest.iter().filter(|(_, subscribed)| !subscribed.is_local);
+        let live = fed.filter(|(_, subscribed)| subscribed.progress == Progress::Live);
         live.map(|(interest, subscribed)| (subscribed.id, interest))
     }
 
@@ -255,6 +265,7 @@ impl Interests {
 
     /// Whether this was asked for, or is to be, and is not there.
     pub(crate) fn is_on_its_way(&self, interest: &Interest) -> bool {
+        let interest = self.local_with(interest).unwrap_or(interest);
         self.by_interest.get(interest).is_some_and(|own| own.progress != Progress::Live)
     }
 
@@ -269,7 +280,8 @@ impl Interests {
 
     /// The session is gone: what was requested is wanted again.
     pub(crate) fn session_lost(&mut self) {
-        let requested = self.by_interest.iter().filter(|(_, own)| own.progress == Progress::Requested);
+        let fed = self.by_interest.iter().filter(|(_, own)| !own.is_local);
+        let requested = fed.filter(|(_, own)| own.progress == Progress::Requested);
         let requested: Vec<Interest> = requested.map(|(interest, _)| interest.clone()).collect();
         for interest in requested {
             self.set_progress(&interest, Progress::Wanted);
@@ -288,12 +300,17 @@ impl Interests {
     pub(crate) fn all_wanted_again(&mut self) {
         self.live_ranges.clear();
         self.live_queries.clear();
+        self.wanted.clear();
         for (interest, subscribed) in &mut self.by_interest {
+            if subscribed.is_local {
+                subscribed.progress = Progress::Requested;
+                continue;
+            }
+            self.wanted.insert(subscribed.id);
             if std::mem::replace(&mut subscribed.progress, Progress::Wanted) == Progress::Live {
                 turn(&mut self.turned, interest);
             }
         }
-        self.wanted = self.by_id.keys().copied().collect();
         self.drop_idle_wanted();
     }
 
@@ -370,8 +387,14 @@ impl Interests {
         self.wanted.insert(id);
         self.queries_bytes += query_bytes(&interest);
         self.idle.insert((self.uses, id), interest.clone());
-        let subscribed =
-            Subscribed { id, progress: Progress::Wanted, first, demands: BTreeSet::new(), used: self.uses };
+        let subscribed = Subscribed {
+            id,
+            progress: Progress::Wanted,
+            first,
+            is_local: false,
+            demands: BTreeSet::new(),
+            used: self.uses,
+        };
         self.by_interest.insert(interest, subscribed);
     }
 
@@ -392,7 +415,7 @@ impl Interests {
     }
 
     fn note_live(&mut self, interest: &Interest, id: SubscriptionId) {
-        turn(&mut self.turned, interest);
+        self.note_turned(interest);
         match interest {
             Interest::Range { .. } => self.live_ranges.insert(interest),
             Interest::Query(query) => {
@@ -403,9 +426,15 @@ impl Interests {
         }
     }
 
+    fn note_turned(&mut self, interest: &Interest) {
+        if !self.locals.contains(interest) {
+            turn(&mut self.turned, interest);
+        }
+    }
+
     /// Call it when `interest` is live no more, or gone.
     fn forget_live(&mut self, interest: &Interest, id: SubscriptionId) {
-        turn(&mut self.turned, interest);
+        self.note_turned(interest);
         match interest {
             Interest::Range { .. } => {}
             Interest::Query(_) => return self.live_queries.remove(id),
@@ -437,6 +466,7 @@ impl Interests {
             assert!(!own.demands.is_empty() || own.progress != Progress::Wanted, "somebody needs what is wanted");
             let known = |demand| self.by_demand.get(demand).is_some_and(|all| all.contains(interest));
             assert!(own.demands.iter().all(known), "a demand knows its interests");
+            assert_eq!(self.locals.contains(interest), own.is_local);
         }
         assert_eq!(self.by_id.len(), self.by_interest.len());
         assert_eq!(self.queries_bytes, self.by_interest.keys().map(query_bytes).sum::<usize>());

@@ -130,7 +130,8 @@ impl Client {
             Some(Decided::Committed(at)) if self.broken == Broken::RemoveAtReply => {
                 self.end(outcome.counter, MutationStatus::Confirmed { at });
             }
-            None | Some(Decided::Committed(_) | Decided::Again) => {}
+            Some(Decided::Committed(at)) => self.note_committed(outcome.counter, at),
+            None | Some(Decided::Again) => {}
             Some(Decided::GivenUp(GivenUp::ByApp(reason))) => {
                 self.end(outcome.counter, MutationStatus::Rejected { reason });
             }

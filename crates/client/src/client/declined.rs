@@ -46,6 +46,7 @@ impl Client {
                 Demand::Mutation(counter) => self.give_up(counter, reason),
                 // It has been told.
                 Demand::Tab(_) => {}
+                Demand::Log(log) => self.stop_log(log, reason),
             }
         }
         self.send(FromClient::Unsubscribe(vec![subscription]));
@@ -82,6 +83,7 @@ impl Client {
                 }
             }
             Demand::Tab(tab) => self.leader.decline(tab, interest, reason),
+            Demand::Log(log) => self.stop_log(log, reason),
         }
     }
 }

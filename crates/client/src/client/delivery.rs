@@ -4,7 +4,7 @@
 //! the first own commit that is not delivered, or nothing.
 //! Source: Hercules (Lebeck 2020, sections 3.4.4 and 3.4.5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Counter, Schema, Timestamp};
 use iolite_wire::message::{Advance, FromClient};
@@ -20,6 +20,10 @@ pub(super) struct Delivery {
     has_tables: bool,
     /// Own commits that the confirmed state contains and that are not delivered, by their timestamps.
     waiting: BTreeMap<Timestamp, Waiting>,
+    /// Own commits up to here are delivered, by what was told in this life of the app.
+    through: Timestamp,
+    /// Own operations of logs that are replayed here and not delivered, by the timestamps of their entries.
+    operations: BTreeSet<(Timestamp, Counter)>,
     /// Commits of an earlier life of the app may not be delivered, and it is not known which.
     is_unknown: bool,
     /// Up to where advances are to be said to be applied.
@@ -36,8 +40,15 @@ struct Waiting {
 impl Delivery {
     /// The state of a client that is new, or of one whose storage was there before.
     pub(super) fn opened(schema: &Schema, has_past: bool) -> Delivery {
-        let has_tables = schema.tables().any(|(_, table)| table.delivered);
-        Delivery { has_tables, waiting: BTreeMap::new(), is_unknown: has_past, applied_due: None }
+        let has_tables = schema.follows_delivery();
+        Delivery {
+            has_tables,
+            waiting: BTreeMap::new(),
+            through: Timestamp::ZERO,
+            operations: BTreeSet::new(),
+            is_unknown: has_past,
+            applied_due: None,
+        }
     }
 
     pub(super) fn unheld<'a>(&self, cache: &'a Cache) -> Unheld<'a> {
@@ -50,6 +61,7 @@ impl Delivery {
 
     pub(super) fn history_lost(&mut self) {
         (self.waiting, self.is_unknown) = (BTreeMap::new(), false);
+        (self.through, self.operations) = (Timestamp::ZERO, BTreeSet::new());
         self.session_lost();
     }
 
@@ -102,8 +114,27 @@ impl Client {
         self.move_delivered(through);
     }
 
+    /// An own operation whose entry was committed at `at` is replayed here.
+    pub(super) fn await_delivery_of(&mut self, counter: Counter, at: Timestamp) {
+        if at <= self.delivery.through {
+            self.outputs.push_back(Output::Delivered(counter));
+        } else {
+            self.delivery.operations.insert((at, counter));
+        }
+    }
+
+    fn move_delivered_operations(&mut self, through: Timestamp) {
+        self.delivery.through = self.delivery.through.max(through);
+        while self.delivery.operations.first().is_some_and(|(at, _)| *at <= through) {
+            if let Some((_, counter)) = self.delivery.operations.pop_first() {
+                self.outputs.push_back(Output::Delivered(counter));
+            }
+        }
+    }
+
     /// Own commits up to here are delivered.
     fn move_delivered(&mut self, through: Timestamp) {
+        self.move_delivered_operations(through);
         let mut rest = std::mem::take(&mut self.delivery.waiting);
         while rest.first_key_value().is_some_and(|(at, _)| *at <= through) {
             if let Some((_, Waiting { counter, .. })) = rest.pop_first() {

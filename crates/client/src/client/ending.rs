@@ -54,7 +54,7 @@ impl Client {
         }
     }
 
-    fn note_ended(&mut self, entry: Entry, status: MutationStatus) {
+    pub(super) fn note_ended(&mut self, entry: Entry, status: MutationStatus) {
         let counter = entry.counter();
         self.cache.interests.settle(Demand::Mutation(counter), &BTreeSet::new());
         self.disk.changes.forget_mutation(counter);

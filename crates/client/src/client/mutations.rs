@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Id};
-use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredMutation};
+use iolite_values::{Counter, Id, LaneNumber, LogId, Timestamp};
+use iolite_wire::client_storage::{MutationStatus as StoredStatus, StoredLogCall, StoredMutation};
 use iolite_wire::limits;
 
 use super::Client;
 use crate::interface::{MutationStatus, PendingMutation, Refused};
-use crate::queue::{Entry, Mutation, MutationKind, Stage};
+use crate::queue::{Entry, LogCall, Mutation, MutationKind, Stage};
 use crate::tabs::{Answer, Ticket};
 
 /// Why a mutation cannot be called now.
@@ -23,6 +23,8 @@ pub enum CallError {
     NoJson { problem: String },
     #[error("a mutation has at most {limit} bytes of {what}: store the data in smaller parts")]
     TooLarge { what: &'static str, limit: usize },
+    #[error("the log {log:?} is not joined: join it before its operations are called")]
+    NotJoined { log: String },
     #[error("another version of the app leads in another tab: reload this tab, or close the other")]
     OtherVersion,
     #[error("{limit} {of} are pending or refused: wait until some are confirmed, and dismiss what was refused")]
@@ -99,7 +101,7 @@ impl Client {
         self.call(now, None, MutationKind::Closure)
     }
 
-    fn call(&mut self, called_at: WallTime, ticket: Option<Ticket>, kind: MutationKind) -> Result<Counter, CallError> {
+    fn check_call(&self, kind: &MutationKind) -> Result<(), CallError> {
         if self.running.is_some() {
             return Err(CallError::Nested);
         }
@@ -109,8 +111,29 @@ impl Client {
         if self.kept_bytes() + kind.size_bytes() > self.limits.calls_bytes_max {
             return Err(CallError::QueueFull { of: "bytes of calls", limit: self.limits.calls_bytes_max });
         }
+        Ok(())
+    }
+
+    fn call(&mut self, called_at: WallTime, ticket: Option<Ticket>, kind: MutationKind) -> Result<Counter, CallError> {
+        self.check_call(&kind)?;
         let counter = self.next_counter();
-        self.queue.push(Entry::new(Mutation { counter, kind, called_at, ticket }, Stage::Called));
+        self.queue.push(Entry::new(Mutation { counter, kind, called_at, ticket, log: None }, Stage::Called));
+        Ok(counter)
+    }
+
+    /// As [`Client::mutate`], of an operation of a log.
+    pub(super) fn call_in_log(
+        &mut self,
+        called_at: WallTime,
+        kind: MutationKind,
+        log: LogId,
+        lane: LaneNumber,
+    ) -> Result<Counter, CallError> {
+        self.check_call(&kind)?;
+        let counter = self.next_counter();
+        let log = Some(self.log_call(log, counter));
+        let mutation = Mutation { counter, kind, called_at, ticket: None, log };
+        self.queue.push(Entry::new(mutation, Stage::Called).in_lane(lane));
         Ok(counter)
     }
 
@@ -171,12 +194,28 @@ impl Client {
         self.disk.due = true;
     }
 
+    /// The outcome of a mutation is known. That of a log's operation is stored, as the store may forget it before it is replayed here.
+    pub(super) fn note_committed(&mut self, counter: Counter, at: Timestamp) {
+        let Some(entry) = self.queue.entry(counter).filter(|entry| entry.waits_to_be_replayed()) else { return };
+        let MutationKind::Named { name, arguments } = &entry.mutation.kind else { return };
+        let mut stored = waiting(&entry.mutation, name, arguments);
+        if let Some(call) = &mut stored.log {
+            call.committed = Some(at);
+        }
+        self.disk.changes.mutation(&stored);
+    }
+
     pub(super) fn restore_mutations(&mut self, mutations: Vec<StoredMutation>, refused: Vec<StoredMutation>) {
         let base = self.counters.attempts_base();
-        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _ } in mutations {
+        for StoredMutation { counter, name, arguments, called_at_micros, ticket, status: _, log } in mutations {
             let called_at = WallTime::from_micros(called_at_micros);
             let kind = MutationKind::Named { name: name.into(), arguments: arguments.into() };
-            self.queue.push(Entry::restored(Mutation { counter, kind, called_at, ticket: ticket.map(Ticket) }, base));
+            let committed = log.as_ref().and_then(|call| call.committed);
+            let call = log
+                .map(|call| LogCall { log: LogId { name: call.log.into(), instance: call.instance }, seed: call.seed });
+            let lane = call.as_ref().map_or(LaneNumber::STRONG, |call| self.lane_of_log(&call.log));
+            let mutation = Mutation { counter, kind, called_at, ticket: ticket.map(Ticket), log: call };
+            self.queue.push(Entry::restored(mutation, base).in_lane(lane).committed(committed));
         }
         let refused = refused.into_iter().filter_map(Refused::from_stored);
         self.refused.extend(refused.map(|refused| (refused.counter, refused)));
@@ -199,5 +238,11 @@ fn waiting(mutation: &Mutation, name: &Arc<str>, arguments: &Arc<str>) -> Stored
         called_at_micros: mutation.called_at.as_micros(),
         ticket: mutation.ticket.map(Id::from),
         status: StoredStatus::Waiting,
+        log: mutation.log.as_ref().map(|call| StoredLogCall {
+            log: call.log.name.to_string(),
+            instance: call.log.instance.clone(),
+            seed: call.seed,
+            committed: None,
+        }),
     }
 }

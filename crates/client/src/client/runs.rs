@@ -31,12 +31,15 @@ impl Client {
         let random = |counter| Random::of(TransactionId { client: self.identity, counter });
         match of {
             RunOf::Mutation(counter) => {
-                let (called_at, lives) = match self.queue.entry(counter) {
-                    Some(entry) => (entry.mutation.called_at, entry.lives),
-                    None => (WallTime::default(), Lives::ForSure),
+                let (called_at, lives, call) = match self.queue.entry(counter) {
+                    Some(entry) => (entry.mutation.called_at, entry.lives, entry.mutation.log.clone()),
+                    None => (WallTime::default(), Lives::ForSure, None),
                 };
-                Run { lives, ..Run::new(of, View::Optimistic, called_at, random(counter)) }
+                let random = call.as_ref().map_or_else(|| random(counter), |call| Random::seeded(call.seed));
+                let log = call.map(|call| call.log);
+                Run { lives, log, ..Run::new(of, View::Optimistic, called_at, random) }
             }
+            RunOf::Replay(lane) => self.begin_replay(lane),
             RunOf::Reaction(id) => {
                 let view = self.reactions.get(id).map(|reaction| reaction.view).unwrap_or_default();
                 Run::new(of, view, WallTime::default(), random(Counter(0)))
@@ -69,6 +72,7 @@ impl Client {
         match run.of {
             RunOf::Mutation(counter) => self.finish_mutation(counter, run, closed),
             RunOf::Reaction(id) => self.finish_reaction(id, run, closed),
+            RunOf::Replay(lane) => self.finish_replay(lane, run, closed),
         }
     }
 
@@ -80,7 +84,6 @@ impl Client {
             return self.cache.interests.settle(Demand::Mutation(counter), &BTreeSet::new());
         };
         let first = matches!(entry.stage, Stage::Called);
-        let domain = self.schema.domain_of(&run.writes).ok().flatten();
         let offline_check = std::mem::replace(&mut entry.offline_check, OfflineCheck::Done);
         entry.misses = if run.is_stopped() { entry.misses + 1 } else { 0 };
         let too_many = entry.misses > Client::MISSES_MAX;
@@ -104,7 +107,7 @@ impl Client {
             (false, Closed::Failed(reason)) => ran(run, Some(reason)),
             (false, Closed::Unknown) => return self.give_up(counter, &self.unknown_mutator(counter)),
         };
-        self.queue.ran(counter, state, domain);
+        self.queue.ran(counter, state);
         if first {
             self.save_mutation(counter);
         }
@@ -145,7 +148,7 @@ impl Client {
             (_, Trail::MaybeSent) => {
                 let result = RunResult::GivenUp(GivenUp::ByClient(reason));
                 let ran = Ran { reads: Vec::new(), assumed: BTreeSet::new(), result };
-                self.queue.ran(counter, RunState::Done(ran), None);
+                self.queue.ran(counter, RunState::Done(ran));
                 self.report(counter);
             }
         }

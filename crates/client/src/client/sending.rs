@@ -11,7 +11,8 @@ use iolite_wire::message::{
 
 use super::Client;
 use crate::cache::{fitting_one, portions, with_spare};
-use crate::interface::Output;
+use crate::interface::{Broken, Output};
+use crate::queue::{Ahead, Entry};
 use crate::session::{Due, Phase, State};
 use crate::view::Changed;
 
@@ -80,6 +81,7 @@ impl Client {
             self.changed = Changed::Everything;
             self.queue.history_lost();
             self.delivery.history_lost();
+            self.logs_history_lost();
             self.restart_tabs();
             if self.store.is_some() {
                 self.disk.due = true;
@@ -200,9 +202,16 @@ impl Client {
         if !self.session.is_open() || self.disk.done == PersistId::START || !self.rest.is_over() {
             return false;
         }
-        let disk = &self.disk;
-        let may_send = |counter| !disk.may_come_back_before(counter);
-        let next = self.queue.next_submission(self.cache.at(), &self.schema, may_send);
+        let (disk, logs, cache) = (&self.disk, &self.logs, &self.cache);
+        let may_send = |entry: &Entry, ahead: &Ahead| {
+            !disk.may_come_back_before(entry.counter()) && logs.can_append(entry, ahead, cache)
+        };
+        let (entries_max, broken) = (self.limits.log_page_entries, self.broken);
+        let append = |entry: &Entry, ahead: &Ahead| {
+            let (reads, writes) = logs.append(entry, ahead, cache, entries_max)?;
+            Some((if broken == Broken::AppendAfterClose { Vec::new() } else { reads }, writes))
+        };
+        let next = self.queue.next_submission(cache.at(), &self.schema, may_send, append);
         let Some(mut submit) = next else { return false };
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {

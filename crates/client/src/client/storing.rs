@@ -31,6 +31,7 @@ impl Disk {
             untold: VecDeque::new(),
             ends_before_history: PersistId::START,
             changed_rows: unused,
+            changed_logs: BTreeSet::new(),
             stored_interests,
             stores_cache,
         }
@@ -76,7 +77,8 @@ impl Client {
 
     /// Since it was stored, if it is.
     fn cache_has_changed(&self) -> bool {
-        self.disk.stores_cache && !(self.disk.changed_rows.is_empty() && self.cache.interests.turned().is_empty())
+        let nothing = self.disk.changed_rows.is_empty() && self.disk.changed_logs.is_empty();
+        self.disk.stores_cache && !(nothing && self.cache.interests.turned().is_empty())
     }
 
     fn collect_cache(&mut self) {
@@ -86,6 +88,7 @@ impl Client {
             return self.give_up_cache();
         }
         self.disk.changed_rows.clear();
+        self.collect_logs();
         for interest in self.cache.interests.take_turned() {
             let held = self.cache.interests.holds_itself(&interest);
             self.disk.changes.interest(&interest, held);
@@ -100,6 +103,7 @@ impl Client {
     /// From now on the cache is in memory only, and gives its place on the disk back. The next life of the app stores it again.
     fn give_up_cache(&mut self) {
         self.disk.stores_cache = false;
+        self.forget_stored_logs();
         let gone = std::mem::take(&mut self.disk.changed_rows);
         gone.iter().chain(self.cache.row_ids()).for_each(|id| self.disk.changes.forget_row(id));
         for interest in std::mem::take(&mut self.disk.stored_interests) {
@@ -167,7 +171,7 @@ impl Client {
 
     /// Every mutation up to here has ended.
     fn ended_through(&self) -> Counter {
-        let first = self.queue.entries().next().map(|entry| Counter(entry.counter().0 - 1));
+        let first = self.queue.first_open().map(|entry| Counter(entry.counter().0 - 1));
         first.unwrap_or(self.counters.last)
     }
 

@@ -48,7 +48,7 @@ impl Client {
         let counter = self.next_counter();
         let called_at = WallTime::from_micros(call.called_at_micros);
         let kind = kind_of(Some(&call.name), &call.arguments);
-        let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket) };
+        let mutation = Mutation { counter, kind, called_at, ticket: Some(ticket), log: None };
         self.queue.push(Entry { offline_check, ..Entry::new(mutation, Stage::Called) });
         self.outputs.push_back(Output::Adopted { ticket, counter });
         // It was promised to be sent when it was stored, so it is saved before its closure has run.

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, Counter, Decision, Digest, Domain, LaneNumber, Read, Timestamp, Write};
+use iolite_values::{Attempt, Counter, Decision, Digest, Domain, LaneNumber, LogId, Read, Timestamp, Write};
 use iolite_wire::message::Submit;
 
-use super::lanes::lane_of;
 use crate::cache::{Demand, RowId};
 use crate::interface::Pending;
 use crate::tabs::Ticket;
@@ -42,6 +41,16 @@ pub struct Mutation {
     pub called_at: WallTime,
     /// What the tab that called it named it with, if that tab did not lead.
     pub ticket: Option<Ticket>,
+    /// The log that it is an operation of.
+    pub log: Option<LogCall>,
+}
+
+/// The part of a call that only operations of logs have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogCall {
+    pub log: LogId,
+    /// The seed of the operation's randomness.
+    pub seed: [u8; 16],
 }
 
 #[derive(Debug)]
@@ -184,7 +193,8 @@ impl Entry {
         let (attempts, wait_for, given_up) = (Attempt(0), Timestamp::ZERO, BTreeMap::new());
         let (state, trail, offline_check) = (RunState::Due, Trail::None, OfflineCheck::Due);
         let (copies, misses, lives) = (Copies::MayCome, 0, Lives::AsFarAsKnown);
-        let (domain, lane) = (Domain::Strong, lane_of(Domain::Strong));
+        let domain = mutation.log.as_ref().map_or(Domain::Strong, |call| Domain::Log(call.log.clone()));
+        let lane = LaneNumber::STRONG;
         Entry {
             mutation,
             domain,
@@ -208,6 +218,17 @@ impl Entry {
         Entry { trail, offline_check, attempts, ..Entry::new(mutation, Stage::Saved) }
     }
 
+    /// The same, in the lane of its log.
+    pub(crate) fn in_lane(self, lane: LaneNumber) -> Entry {
+        Entry { lane, ..self }
+    }
+
+    /// The same, of an operation whose entry is known to be committed.
+    pub(crate) fn committed(self, at: Option<Timestamp>) -> Entry {
+        let Some(at) = at else { return self };
+        Entry { stage: Stage::Committed { at, attempt: self.attempts }, ..self }
+    }
+
     pub(crate) fn counter(&self) -> Counter {
         self.mutation.counter
     }
@@ -224,6 +245,11 @@ impl Entry {
         };
         let waits_for_data = matches!(self.state, RunState::Missing(_));
         Pending { waits_for_data, durable: self.is_durable(), sent: !self.is_unsent(), would_reject }
+    }
+
+    /// Whether it is an operation of a log whose entry is committed.
+    pub(crate) fn waits_to_be_replayed(&self) -> bool {
+        self.mutation.log.is_some() && matches!(self.stage, Stage::Committed { .. })
     }
 
     /// Nothing of it was ever sent, so it can be taken back.

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_values::{Attempt, Counter, Domain, Read, Schema, Timestamp};
+use iolite_values::{Attempt, Counter, Decision, Domain, LogPages, Read, Schema, Timestamp, Write};
 use iolite_wire::limits;
 use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
@@ -37,23 +37,40 @@ struct Sent {
     bytes: usize,
 }
 
+/// Submissions of a lane that have no outcome yet, before a mutation of the lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ahead {
+    /// The last of them: the mutation follows it.
+    last: Option<Counter>,
+    pub(crate) count: usize,
+    pub(crate) bytes: usize,
+    /// Whether one of them creates or closes a page of a log: what is sent behind it would be refused.
+    pub(crate) turns: bool,
+}
+
 impl Queue {
     /// The next submission of any lane, if one is ready for it: saved, run, on a snapshot that is young enough, and `may_send` says nothing else.
     pub(crate) fn next_submission(
         &mut self,
         at: Timestamp,
         schema: &Schema,
-        may_send: impl Fn(Counter) -> bool,
+        may_send: impl Fn(&Entry, &Ahead) -> bool,
+        append: impl Fn(&Entry, &Ahead) -> Option<(Vec<Read>, Vec<Write>)>,
     ) -> Option<Submit> {
-        let next = self.lanes.each().filter_map(|lane| self.next_of(lane, at)).filter(|next| may_send(*next)).min()?;
+        let may_send = |next: &Counter| {
+            let entry = self.entries.get(next);
+            entry.is_some_and(|entry| may_send(entry, &self.ahead_of(entry)))
+        };
+        let next = self.lanes.each().filter_map(|lane| self.next_of(lane, at)).filter(may_send).min()?;
         let sent = self.sent();
         if sent.count + 1 + self.lanes.len() > limits::SUBMITS_OPEN.most {
             return None;
         }
+        let ahead = self.ahead_of(self.entries.get(&next)?);
         let entry = self.entries.get_mut(&next)?;
         let submit = match &entry.stage {
             Stage::Unanswered(submit) => submit.clone(),
-            Stage::Saved => entry.attempt(at, schema)?,
+            Stage::Saved => entry.attempt(at, schema, &ahead, append)?,
             Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => return None,
         };
         // One that is too large for any session is sent alone, and refused.
@@ -64,9 +81,23 @@ impl Queue {
         Some(submit)
     }
 
+    /// Counts the submissions of a mutation's lane before it that have no outcome yet.
+    fn ahead_of(&self, entry: &Entry) -> Ahead {
+        let mut ahead = Ahead::default();
+        let before = self.entries.range(..entry.counter()).map(|(_, before)| before);
+        for before in before.filter(|before| before.lane == entry.lane) {
+            let Stage::Submitted(submit) = &before.stage else { continue };
+            ahead.last = Some(before.counter());
+            ahead.count += 1;
+            ahead.bytes += submit.size_bytes();
+            ahead.turns |= before.domain != Domain::Strong && is_more_than_an_entry(submit.decision.writes());
+        }
+        ahead
+    }
+
     /// The next mutation of a lane, if it is ready to be sent and the lane's window has a place for it.
     fn next_of(&self, lane: &VecDeque<Counter>, at: Timestamp) -> Option<Counter> {
-        let window = self.windows.of(self.entries.get(lane.front()?)?.domain);
+        let window = self.windows.of(&self.entries.get(lane.front()?)?.domain);
         let mut first = lane.iter().take(window).filter_map(|counter| self.entries.get(counter));
         let next = first.find(|entry| match &entry.stage {
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Unanswered(_) => true,
@@ -83,15 +114,23 @@ impl Queue {
     /// Whether its domain takes what it read: a strong mutation cannot have read what a pending one writes, as nobody knows that version yet.
     fn stands_on_its_own(&self, entry: &Entry) -> bool {
         let RunState::Done(ran) = &entry.state else { return false };
-        let Domain::Strong = entry.domain;
+        match entry.domain {
+            Domain::Strong => {}
+            // What is sent is the call. Only that it gives up rests on what is pending.
+            Domain::Log(_) => return matches!(ran.result, RunResult::Writes(_)) || self.is_first_of_lane(entry),
+        }
         let before = self.entries.range(..entry.counter()).flat_map(|(_, before)| before.rows());
         let pending = Changed::Rows(before.collect());
         pending.is_nothing() || !ran.reads.iter().any(|(read, _)| pending.concerns(read))
     }
 
+    fn is_first_of_lane(&self, entry: &Entry) -> bool {
+        self.lanes.each().any(|lane| lane.front() == Some(&entry.counter()))
+    }
+
     /// Outcomes are acknowledged up to the first pending mutation, so what is far above it waits: the store keeps outcomes until they are acknowledged.
     fn may_be_acknowledged_soon(&self, entry: &Entry) -> bool {
-        let first = self.entries.first_key_value().map_or(entry.counter(), |(first, _)| *first);
+        let first = self.first_open().map_or(entry.counter(), Entry::counter);
         entry.counter().0 - first.0 < Client::UNACKNOWLEDGED_MAX
     }
 
@@ -99,7 +138,7 @@ impl Queue {
     /// more, which an earlier session gave to the store.
     fn sent(&self) -> Sent {
         let first = self.lanes.each().flat_map(|lane| {
-            let domain = lane.front().and_then(|first| self.entries.get(first)).map(|entry| entry.domain);
+            let domain = lane.front().and_then(|first| self.entries.get(first)).map(|entry| &entry.domain);
             lane.iter().take(domain.map_or(0, |domain| self.windows.of(domain)))
         });
         first.filter_map(|counter| self.entries.get(counter)).fold(Sent::default(), |sum, entry| match &entry.stage {
@@ -111,7 +150,7 @@ impl Queue {
     pub(super) fn validate_windows(&self) {
         for lane in self.lanes.each() {
             let own = || lane.iter().filter_map(|counter| self.entries.get(counter));
-            let window = own().next().map_or(0, |first| self.windows.of(first.domain));
+            let window = own().next().map_or(0, |first| self.windows.of(&first.domain));
             let sent = own().skip(window).filter(|entry| entry.open_attempt().is_some()).count();
             assert_eq!(sent, 0, "a lane submits its first mutations, so many as its window says");
         }
@@ -127,8 +166,12 @@ impl Queue {
     /// Takes an outcome; `None` when it is of no pending mutation (a repetition).
     pub(crate) fn decide(&mut self, outcome: &Outcome) -> Option<Decided> {
         let entry = self.entries.get_mut(&outcome.counter)?;
-        // A strong mutation that conflicts runs again on a later state, and is told its end by the state that contains it.
-        let Domain::Strong = entry.domain;
+        match entry.domain {
+            // One that conflicts runs again on a later state, and is told its end by the state that contains it.
+            Domain::Strong => {}
+            // One that conflicts is appended to another page, and is told its end when it is replayed.
+            Domain::Log(_) => {}
+        }
         match (&outcome.verdict, entry.open_attempt()) {
             (Verdict::Committed(at), _) if entry.may_be_committed() => {
                 entry.stage = Stage::Committed { at: *at, attempt: outcome.attempt };
@@ -156,6 +199,7 @@ impl Queue {
         for outcome in outcomes {
             if let (Verdict::Committed(at), Some(entry)) = (&outcome.verdict, self.entries.get(&outcome.counter))
                 && *at <= to
+                && entry.domain == Domain::Strong
                 && entry.may_be_committed()
             {
                 own.push((outcome.counter, *at));
@@ -166,7 +210,8 @@ impl Queue {
 
     /// The mutations that the confirmed state contains: perhaps behind one that has ended as well, whose end an earlier life of the app did not get to store.
     pub(crate) fn contained(&self, at: Timestamp) -> Vec<(Counter, Timestamp)> {
-        let committed = self.entries.values().filter_map(|entry| match entry.stage {
+        let strong = self.entries.values().filter(|entry| entry.domain == Domain::Strong);
+        let committed = strong.filter_map(|entry| match entry.stage {
             Stage::Committed { at, .. } => Some((entry.counter(), at)),
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => None,
         });
@@ -194,6 +239,10 @@ impl Queue {
     }
 }
 
+fn is_more_than_an_entry(writes: &[Write]) -> bool {
+    writes.iter().any(|write| write.cell.column != LogPages::entries_column())
+}
+
 /// What the gateway has to know of what was read. It comes to the same level by that.
 fn guarded(ran: &Ran, schema: &Schema) -> Vec<Read> {
     let reads: Vec<Read> = ran.reads.iter().map(|(read, _)| read.clone()).collect();
@@ -204,18 +253,31 @@ fn guarded(ran: &Ran, schema: &Schema) -> Vec<Read> {
 
 impl Entry {
     /// Its next attempt. Its run holds at `at`, because it was compared with the state there when it was settled.
-    fn attempt(&self, at: Timestamp, schema: &Schema) -> Option<Submit> {
+    fn attempt(
+        &self,
+        at: Timestamp,
+        schema: &Schema,
+        ahead: &Ahead,
+        append: impl Fn(&Entry, &Ahead) -> Option<(Vec<Read>, Vec<Write>)>,
+    ) -> Option<Submit> {
         let RunState::Done(ran) = &self.state else { return None };
-        let reads = match self.domain {
-            Domain::Strong => guarded(ran, schema),
+        let (reads, decision) = match (&self.domain, &ran.result) {
+            (Domain::Strong, _) => (guarded(ran, schema), ran.decision()),
+            (Domain::Log(_), RunResult::GivenUp(_)) => (Vec::new(), ran.decision()),
+            (Domain::Log(_), RunResult::Writes(_)) => {
+                let (reads, writes) = append(self, ahead)?;
+                (reads, Decision::Commit(writes))
+            }
         };
         Some(Submit {
             counter: self.mutation.counter,
             attempt: self.attempts.next(),
             snapshot: at,
             reads,
-            decision: ran.decision(),
+            decision,
             acknowledged: None,
+            lane: self.lane,
+            follows: ahead.last,
         })
     }
 

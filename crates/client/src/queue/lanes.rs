@@ -14,26 +14,24 @@ pub(super) struct Lanes(Vec<(LaneNumber, VecDeque<Counter>)>);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
     pub(super) strong: usize,
+    pub(super) log: usize,
 }
 
 impl Default for Windows {
     fn default() -> Windows {
-        Windows { strong: 1 }
+        Windows { strong: 1, log: Windows::LOG }
     }
 }
 
 impl Windows {
-    pub(super) fn of(&self, domain: Domain) -> usize {
+    /// Operations of a log that are sent ahead.
+    const LOG: usize = 64;
+
+    pub(super) fn of(&self, domain: &Domain) -> usize {
         match domain {
             Domain::Strong => self.strong,
+            Domain::Log(_) => self.log,
         }
-    }
-}
-
-/// The lane of a domain's mutations.
-pub(super) fn lane_of(domain: Domain) -> LaneNumber {
-    match domain {
-        Domain::Strong => LaneNumber::STRONG,
     }
 }
 
@@ -64,6 +62,10 @@ impl Lanes {
     /// The mutations of each lane, in the order of their calls.
     pub(super) fn each(&self) -> impl Iterator<Item = &VecDeque<Counter>> {
         self.0.iter().map(|(_, own)| own)
+    }
+
+    pub(super) fn each_with_number(&self) -> impl Iterator<Item = (LaneNumber, &VecDeque<Counter>)> {
+        self.0.iter().map(|(number, own)| (*number, own))
     }
 
     pub(super) fn validate<'a>(&self, entries: impl Iterator<Item = (LaneNumber, &'a Counter)>) {

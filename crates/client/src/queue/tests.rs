@@ -38,7 +38,7 @@ fn saved(counter: u64, lane: u32, reads: Vec<Read>, writes: Vec<Write>) -> Entry
 /// A mutation that is stored and misses something.
 fn waiting(counter: u64, lane: u32) -> Entry {
     let (kind, called_at, ticket) = (MutationKind::Closure, WallTime::default(), None);
-    let mutation = Mutation { counter: Counter(counter), kind, called_at, ticket };
+    let mutation = Mutation { counter: Counter(counter), kind, called_at, ticket, log: None };
     let missed = vec![Missed { interest: missed(), first: None }];
     let state = RunState::Missing(Stopped { missed, reads: Vec::new() });
     Entry { lane: LaneNumber(lane), state, ..Entry::new(mutation, Stage::Saved) }
@@ -52,7 +52,7 @@ struct Bench {
 
 impl Bench {
     fn with_window(window: usize) -> Bench {
-        let queue = Queue { windows: Windows { strong: window }, ..Queue::default() };
+        let queue = Queue { windows: Windows { strong: window, ..Windows::default() }, ..Queue::default() };
         Bench { queue, cache: Cache::default(), schema: Schema::from_json(SCHEMA).expect("a good schema") }
     }
 
@@ -71,7 +71,7 @@ impl Bench {
 
     fn submit(&mut self) -> Option<Submit> {
         assert_eq!(self.queue.settle(&self.cache), Step::Settled);
-        let submit = self.queue.next_submission(self.cache.at(), &self.schema, |_| true);
+        let submit = self.queue.next_submission(self.cache.at(), &self.schema, |_, _| true, |_, _| None);
         self.queue.lanes.validate(self.queue.entries.iter().map(|(counter, entry)| (entry.lane, counter)));
         self.queue.validate_windows();
         submit

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{Interest, Row, SchemaHash, StoreIncarnation, Timestamp};
-use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredLog, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::limits;
 
 use super::{OpenError, kind};
@@ -20,6 +20,7 @@ pub(crate) struct Loaded {
     /// Calls of tabs that did not lead, in the order in which they were made.
     pub(crate) outbox: Vec<StoredMutation>,
     pub(crate) ends: Vec<StoredEnd>,
+    pub(crate) logs: Vec<StoredLog>,
 }
 
 impl Loaded {
@@ -55,6 +56,11 @@ impl Loaded {
         Ok(())
     }
 
+    /// Whether the stored cache is of this schema, and was kept whole.
+    pub(crate) fn is_of(&self, schema: SchemaHash) -> bool {
+        self.meta.as_ref().is_some_and(|meta| meta.store.is_some() && meta.schema == schema)
+    }
+
     /// The stored cache and the history that it is of, if it was kept whole. Under another schema than the app has now its content is of no use:
     /// then the cache is empty, and knows only how far it was. Returns also the rows that are stored in vain, whole or in part.
     pub(crate) fn take_cache(&mut self, schema: SchemaHash) -> (Option<StoreIncarnation>, Cache, BTreeSet<RowId>) {
@@ -76,6 +82,7 @@ impl Loaded {
             Some(&kind::MUTATION) => self.mutations.push(StoredMutation::decode(value)?),
             Some(&kind::REFUSED) => self.refused.push(StoredMutation::decode(value)?),
             Some(&kind::OUTBOX) => self.outbox.push(StoredMutation::decode(value)?),
+            Some(&kind::LOG) => self.logs.push(StoredLog::decode(value)?),
             Some(&kind::END) => self.ends.push(StoredEnd::decode(value)?),
             Some(&kind::INTEREST) => self.interests.push(StoredInterest::decode(value)?.interest),
             Some(&kind::ROW) => {

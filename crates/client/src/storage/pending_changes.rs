@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Counter, Interest, Row};
+use iolite_values::{Counter, Interest, LogId, Row, RowKey};
 use iolite_wire::EncodeError;
-use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredLog, StoredMeta, StoredMutation, StoredRow};
 
 use super::{StorageChange, kind};
 use crate::cache::RowId;
@@ -89,6 +89,15 @@ impl PendingChanges {
         self.changes.insert(counter_key(kind::END, counter), end.map(|end| fitting(end.encode())));
     }
 
+    pub(crate) fn log(&mut self, stored: &StoredLog) {
+        let key = log_key(&stored.log, &stored.instance);
+        self.changes.insert(key, Some(fitting(stored.encode())));
+    }
+
+    pub(crate) fn forget_log(&mut self, log: &LogId) {
+        self.changes.insert(log_key(&log.name, &log.instance), None);
+    }
+
     pub(crate) fn refused(&mut self, mutation: &StoredMutation) {
         self.changes.insert(counter_key(kind::REFUSED, mutation.counter), Some(fitting(mutation.encode())));
     }
@@ -108,11 +117,15 @@ fn kind_of(key: &[u8]) -> u8 {
 }
 
 fn is_of_cache(key: &[u8]) -> bool {
-    matches!(kind_of(key), kind::ROW | kind::INTEREST)
+    matches!(kind_of(key), kind::ROW | kind::INTEREST | kind::LOG)
 }
 
 fn counter_key(kind: u8, counter: Counter) -> Vec<u8> {
     [&[kind], counter.0.to_be_bytes().as_slice()].concat()
+}
+
+fn log_key(name: &str, instance: &RowKey) -> Vec<u8> {
+    [&[kind::LOG], name.as_bytes(), &[0], instance.as_bytes()].concat()
 }
 
 fn row_key(id: &RowId) -> Vec<u8> {

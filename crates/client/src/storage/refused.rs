@@ -12,6 +12,7 @@ impl Refused {
         let reason = self.reason.clone();
         let status = if self.by_app { MutationStatus::Rejected(reason) } else { MutationStatus::Quarantined(reason) };
         StoredMutation {
+            log: None,
             counter: self.counter,
             name: self.name.to_string(),
             arguments: self.arguments.to_string(),

@@ -39,6 +39,7 @@ impl Ticket {
 /// A call as it is stored and announced.
 pub(super) fn stored_call(ticket: Ticket, called_at: WallTime, name: &str, arguments: &str) -> StoredMutation {
     StoredMutation {
+        log: None,
         counter: Counter(0),
         name: name.into(),
         arguments: arguments.into(),

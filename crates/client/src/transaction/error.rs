@@ -24,6 +24,18 @@ pub enum RunError {
         "table {table:?} does not say `delivered`, so nobody follows who has applied its changes: say it in the schema, or read another view"
     )]
     NotDelivered { table: String },
+    #[error(
+        "table {table:?} is of the log {log:?}: join the log before you read it, and name the first column of its key, which says which log it is"
+    )]
+    LogNotJoined { table: String, log: String },
+    #[error(
+        "table {table:?} is of the log {log:?}, which a mutation neither reads nor writes: make it an operation of the log"
+    )]
+    OfALog { table: String, log: String },
+    #[error(
+        "an operation of the log {log:?} reads and writes the rows of its own log, and nothing else: not those of table {table:?}"
+    )]
+    NotOfThisLog { table: String, log: String },
     #[error("a transaction has at most {limit} {what}: split it, or read a narrower range")]
     TooLarge { what: &'static str, limit: usize },
     #[error("{what} has at most {limit} bytes: use a shorter one")]

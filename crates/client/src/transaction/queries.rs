@@ -38,8 +38,9 @@ impl Transaction<'_> {
         direction: Direction,
         limit: Option<usize>,
     ) -> Result<Vec<(RowKey, Row)>, RunError> {
-        self.schema.check_read(&Read::Query(Arc::new(query.clone())))?;
-        self.check_view(query.table)?;
+        let read = Read::Query(Arc::new(query.clone()));
+        self.schema.check_read(&read)?;
+        self.check_view(&read.interest())?;
         let limit = limit.unwrap_or(usize::MAX);
         if limit == 0 {
             return Ok(Vec::new());

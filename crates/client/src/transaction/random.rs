@@ -24,6 +24,12 @@ impl Random {
         }
     }
 
+    /// Randomness of an operation of a log, at every member alike.
+    pub(crate) fn seeded(seed: [u8; 16]) -> Random {
+        let whole = u128::from_be_bytes(seed);
+        Random { high: (whole >> 64) as u64, low: whole as u64 }
+    }
+
     pub(crate) fn next_bits(&mut self) -> u64 {
         self.high = self.high.wrapping_add(1);
         self.low = self.low.wrapping_add(1);

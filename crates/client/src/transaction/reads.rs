@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use iolite_values::{Cell, CellState, Element, KeyRange, Operation, Read, Row, RowKey, TableId, Value, Write};
+use iolite_values::{
+    Cell, CellState, Element, Interest, KeyRange, Operation, Read, Row, RowKey, TableId, Value, Write,
+};
 use iolite_wire::limits;
 
 use super::{Missed, Run, RunError, Transaction};
@@ -164,14 +166,16 @@ impl Transaction<'_> {
     /// goes on has all of it fetched at once.
     pub(super) fn note_held(&mut self, read: &Read) -> Result<(), RunError> {
         self.schema.check_read(read)?;
-        self.check_view(read.interest().table())?;
+        self.check_view(&read.interest())?;
         if !self.knows(read) {
             self.run.note_missed(Missed { interest: read.interest(), first: None })?;
         }
         self.run.check_going()
     }
 
-    pub(super) fn check_view(&self, table: TableId) -> Result<(), RunError> {
+    pub(super) fn check_view(&self, interest: &Interest) -> Result<(), RunError> {
+        self.check_log_of_read(interest)?;
+        let table = interest.table();
         if self.run.view == View::Delivered && !self.schema.is_delivered(table) {
             let table = self.schema.table_name(table).unwrap_or("?").to_owned();
             return Err(RunError::NotDelivered { table });

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Digest, Interest, Read, Write};
+use iolite_values::{Counter, Digest, Interest, LaneNumber, LogId, Read, Write};
 use iolite_wire::message::First;
 
 use super::{Random, RunError};
@@ -17,6 +17,8 @@ use crate::view::{Overlay, View};
 pub enum RunOf {
     Mutation(Counter),
     Reaction(ReactionId),
+    /// The next entry of the log with this lane, on the confirmed state.
+    Replay(LaneNumber),
 }
 
 /// A run that has begun. Handed to [`crate::Client::transaction`] for every call, and to [`crate::Client::finish`] at the end.
@@ -24,6 +26,8 @@ pub enum RunOf {
 pub struct Run {
     pub(crate) of: RunOf,
     pub(crate) view: View,
+    /// The log that it is an operation of.
+    pub(crate) log: Option<LogId>,
     pub(crate) called_at: WallTime,
     pub(crate) random: Random,
     pub(crate) authors: RunAuthors,
@@ -83,6 +87,7 @@ impl Run {
         Run {
             of,
             view,
+            log: None,
             called_at,
             random,
             authors: RunAuthors::of(random),

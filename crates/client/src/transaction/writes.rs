@@ -88,7 +88,7 @@ impl Transaction<'_> {
 
     fn check_writable(&self) -> Result<(), RunError> {
         match self.run.of {
-            RunOf::Mutation(_) => Ok(()),
+            RunOf::Mutation(_) | RunOf::Replay(_) => Ok(()),
             RunOf::Reaction(_) => Err(RunError::ReadOnly),
         }
     }
@@ -123,6 +123,7 @@ impl Transaction<'_> {
 
     fn push(&mut self, write: Write) -> Result<(), RunError> {
         self.run.check_going()?;
+        self.check_log_of_write(&write)?;
         self.schema.check_domain(&self.run.writes, &write)?;
         if self.run.writes.len() >= Run::WRITES_MAX {
             return Err(RunError::TooLarge { what: "operations", limit: Run::WRITES_MAX });

@@ -56,6 +56,11 @@ impl<'a> Reader<'a> {
         !self.unheld.has(interest.table()) && self.cache.interests.holds(interest)
     }
 
+    /// Whether this is of a log that is joined.
+    pub(crate) fn has_local(&self, interest: &Interest) -> bool {
+        self.cache.interests.local_with(interest).is_some()
+    }
+
     /// Whether the view has no answer about a table, whatever is held.
     pub(super) fn cannot_tell_of(&self, table: TableId) -> bool {
         self.unheld.has(table)

@@ -14,7 +14,9 @@ use iolite_client::{
     RunError, RunOf, StorageChange, Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, WallTime};
-use iolite_values::{Cell, ClientId, Counter, Id, Interest, Row, RowKey, Schema, StoreIncarnation, TableId, Write};
+use iolite_values::{
+    Cell, ClientId, Counter, Id, Interest, LogId, Row, RowKey, Schema, StoreIncarnation, TableId, Write,
+};
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Outcome, ProtocolVersion, RowSnapshot, Snapshot, Submit, SubscriptionId, Verdict,
     Welcome,
@@ -163,6 +165,13 @@ impl Harness {
         counter
     }
 
+    /// Calls an operation of a log.
+    pub fn operate(&mut self, log: &LogId, operation: &str) -> Counter {
+        let counter = self.client.operate(self.now.wall, log, operation, "{}").expect("there is room");
+        self.settle();
+        counter
+    }
+
     /// Lets the client make its link, greets it, and answers what it holds with nothing new.
     pub fn connect(&mut self) {
         self.link();
@@ -280,6 +289,10 @@ impl Harness {
                     Some(MutationKind::Closure) | None => self.mutators.get("closure"),
                 }
             }
+            RunOf::Replay(_) => match self.client.replayed_call() {
+                Some(MutationKind::Named { name, .. }) => self.mutators.get(&*name),
+                Some(MutationKind::Closure) | None => None,
+            },
             RunOf::Reaction(id) => self.reactions.get(&id),
         };
         let mut run = self.client.begin(of);

@@ -13,6 +13,7 @@ use crate::following::load::{AnswerSize, Load, LoadId};
 use crate::following::reading::Amount;
 use crate::limits::{GREETING_TIME_MAX, Limits};
 use crate::size;
+use crate::submissions::order::SessionLanes;
 use crate::submissions::own_outcomes::OwnOutcomes;
 use crate::telling::batch::Batch;
 use crate::telling::untold::Untold;
@@ -64,6 +65,7 @@ pub struct Open {
     /// Outcomes that are not told yet, each with the timestamp that the feed has to reach first.
     pub outcomes: VecDeque<(Timestamp, Outcome)>,
     pub own_outcomes: OwnOutcomes,
+    pub lanes: SessionLanes,
     pub acknowledged: Counter,
     pub batch: Batch,
     pub untold: Untold,
@@ -151,6 +153,7 @@ impl Open {
             batch: Batch::new(guest.hello.batch),
             untold: Untold::default(),
             has_past: held_from.is_some() || guest.hello.acknowledged > Counter::default(),
+            lanes: SessionLanes::default(),
             delivered_due: false,
         }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use iolite_values::{Counter, Decision, Domain, Transaction};
+use iolite_values::{Attempt, Counter, Decision, Domain, Transaction};
 
 use crate::SessionId;
 use crate::size;
@@ -25,16 +25,18 @@ pub struct Waiting {
     /// Why it can never be accepted. Then the transaction is an abort in its place, which is recorded as its outcome: an earlier attempt
     /// that is still on its way cannot take effect after the client was told.
     pub refused: Option<String>,
+    /// The mutation of its lane that has to be committed for this one to be tried.
+    pub follows: Option<Counter>,
 }
 
 impl Waiting {
-    pub fn new(domain: Domain, transaction: Transaction) -> Waiting {
-        Waiting { domain, transaction, refused: None }
+    pub fn new(domain: Domain, transaction: Transaction, follows: Option<Counter>) -> Waiting {
+        Waiting { domain, transaction, refused: None, follows }
     }
 
     pub fn refused(domain: Domain, transaction: Transaction, reason: String) -> Waiting {
         let transaction = Transaction { reads: Vec::new(), decision: Decision::Abort(String::new()), ..transaction };
-        Waiting { domain, transaction, refused: Some(reason) }
+        Waiting { domain, transaction, refused: Some(reason), follows: None }
     }
 }
 
@@ -66,6 +68,19 @@ impl Lane {
         let waiting = self.queue.pop_front()?;
         self.bytes -= size::transaction(&waiting.transaction);
         Some(&self.in_flight.insert(InFlight { session, waiting }).waiting)
+    }
+
+    /// The next mutation for the store, if it has answered the one before: what it follows, and itself.
+    pub fn next(&self) -> Option<(Option<Counter>, Counter, Attempt)> {
+        let next = self.queue.front().filter(|_| self.in_flight.is_none())?;
+        Some((next.follows, next.transaction.id.counter, next.transaction.attempt))
+    }
+
+    /// The next mutation is not given to the store.
+    pub fn drop_next(&mut self) {
+        if let Some(next) = self.queue.pop_front() {
+            self.bytes -= size::transaction(&next.transaction);
+        }
     }
 
     /// The store has answered.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{ClientId, Counter, LaneNumber};
+use iolite_values::{Attempt, ClientId, Counter, LaneNumber};
 
 use crate::SessionId;
 use crate::submissions::lane::{InFlight, Lane, Waiting};
@@ -33,6 +33,20 @@ impl Lanes {
     /// The next mutation of a lane, if the store has answered the one before.
     pub fn begin(&mut self, client: ClientId, number: LaneNumber, session: SessionId) -> Option<&Waiting> {
         self.0.get_mut(&(client, number))?.begin(session)
+    }
+
+    /// The next mutation of a lane, if the store has answered the one before: what it follows, and itself.
+    pub fn next(&self, client: ClientId, number: LaneNumber) -> Option<(Option<Counter>, Counter, Attempt)> {
+        self.0.get(&(client, number))?.next()
+    }
+
+    /// The next mutation of a lane is not given to the store.
+    pub fn drop_next(&mut self, client: ClientId, number: LaneNumber) {
+        let Some(lane) = self.0.get_mut(&(client, number)) else { return };
+        lane.drop_next();
+        if lane.len() == 0 {
+            self.0.remove(&(client, number));
+        }
     }
 
     /// The store has answered the mutation of a lane that it was given.

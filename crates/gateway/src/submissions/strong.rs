@@ -32,7 +32,7 @@ pub enum Fault {
 
 /// The transaction of a submission, with what its level guards of its reads.
 pub fn transaction(client: ClientId, submit: Submit, schema: &Schema, without: Without) -> Transaction {
-    let Submit { counter, attempt, snapshot, mut reads, decision, acknowledged: _ } = submit;
+    let Submit { counter, attempt, snapshot, mut reads, decision, .. } = submit;
     if let (Without::DataTypes, Decision::Commit(writes)) = (without, &decision) {
         reads.extend(plain_reads(writes));
     }

@@ -7,7 +7,7 @@
 use iolite_access::MayWrite;
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, Refusal};
-use iolite_values::{Attempt, ClientId, Counter, Decision, Domain, LaneNumber, Schema, Timestamp, Transaction};
+use iolite_values::{Attempt, ClientId, Counter, Domain, LaneNumber, Schema, Timestamp, Transaction};
 use iolite_wire::message::{Outcome, Submit, Verdict};
 
 use crate::interface::Broken;
@@ -15,22 +15,34 @@ use crate::limits;
 use crate::sessions::farewell::{Farewell, shortened};
 use crate::store::Purpose;
 use crate::submissions::lane::{InFlight, Waiting};
+use crate::submissions::log;
+use crate::submissions::order::OutOfLane;
 use crate::submissions::strong::{self, Fault, Meaning};
 use crate::{Gateway, SessionId, size};
 
 impl Gateway {
-    /// A submission says no lane yet: all are of the strong one.
     pub(crate) fn on_submit(&mut self, now: Now, id: SessionId, submit: Submit) {
-        self.submit_in(now, id, LaneNumber::STRONG, submit);
+        // One that writes to two domains is refused for that, in whatever lane.
+        let written = self.catalog.schema().domain_of(submit.decision.writes()).ok().flatten();
+        let Some(open) = self.open_mut(id) else { return };
+        match open.lanes.enter(submit.lane, written) {
+            Ok(domain) => self.submit_in(now, id, domain, submit),
+            Err(fault @ OutOfLane::TooMany) => self.end(id, &Farewell::Limit(fault.to_string())),
+            Err(fault @ OutOfLane::OtherDomain) => self.end(id, &Farewell::Protocol(fault.to_string())),
+        }
     }
 
-    pub(crate) fn submit_in(&mut self, now: Now, id: SessionId, lane: LaneNumber, submit: Submit) {
+    /// Takes a submission whose lane is of this domain.
+    pub(crate) fn submit_in(&mut self, now: Now, id: SessionId, domain: Domain, submit: Submit) {
         let Some(open) = self.open(id) else { return };
-        let client = open.client;
+        let (client, lane, follows) = (open.client, submit.lane, submit.follows);
         if let Some(through) = submit.acknowledged {
             self.on_acknowledge(id, through);
         }
-        let (domain, transaction) = self.transaction(client, submit);
+        let transaction = match &domain {
+            Domain::Strong => strong::transaction(client, submit, self.catalog.schema(), self.settings.without),
+            Domain::Log(_) => log::transaction(client, submit),
+        };
         let bytes = size::transaction(&transaction);
         match self.judge(&transaction, bytes) {
             Judgement::NoMutation => {
@@ -44,10 +56,10 @@ impl Gateway {
                 return self.settle(now, id, Timestamp::ZERO, outcome);
             }
             Judgement::Invalid(reason) if self.has_room(id, client, 0) => {
-                return self.enqueue(client, lane, Waiting::refused(domain, transaction, reason));
+                return self.enqueue(now, client, lane, Waiting::refused(domain, transaction, reason));
             }
             Judgement::Fits if self.has_room(id, client, bytes) => {
-                return self.enqueue(client, lane, Waiting::new(domain, transaction));
+                return self.enqueue(now, client, lane, Waiting::new(domain, transaction, follows));
             }
             Judgement::OfNoHistory(_) | Judgement::Invalid(_) | Judgement::Fits => {}
         }
@@ -56,22 +68,9 @@ impl Gateway {
         self.end(id, &Farewell::Limit(problem));
     }
 
-    /// The domain that a submission writes to, and its transaction. One that is refused because it writes to two domains is an abort, which is strong.
-    fn transaction(&self, client: ClientId, submit: Submit) -> (Domain, Transaction) {
-        let writes = match &submit.decision {
-            Decision::Commit(writes) => &writes[..],
-            Decision::Abort(_) => &[],
-        };
-        let schema = self.catalog.schema();
-        let domain = schema.domain_of(writes).ok().flatten().unwrap_or(Domain::Strong);
-        match domain {
-            Domain::Strong => (domain, strong::transaction(client, submit, schema, self.settings.without)),
-        }
-    }
-
-    fn enqueue(&mut self, client: ClientId, lane: LaneNumber, waiting: Waiting) {
+    fn enqueue(&mut self, now: Now, client: ClientId, lane: LaneNumber, waiting: Waiting) {
         self.lanes.push(client, lane, waiting);
-        self.hand_over(client, lane);
+        self.hand_over(now, client, lane);
     }
 
     pub(crate) fn on_acknowledge(&mut self, id: SessionId, through: Counter) {
@@ -93,21 +92,22 @@ impl Gateway {
         reply: &CommitReply,
     ) {
         let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
-        let meaning = match in_flight.waiting.domain {
-            Domain::Strong => strong::meaning(reply, &in_flight.waiting),
+        let meaning = match &in_flight.waiting.domain {
+            Domain::Strong | Domain::Log(_) => strong::meaning(reply, &in_flight.waiting),
         };
         let Meaning::Outcome { at, attempt, verdict } = meaning else {
             self.leave_in_doubt(in_flight.session, counter);
-            return self.hand_over(client, lane);
+            return self.hand_over(now, client, lane);
         };
         if self.settings.broken == Broken::PublishPastResolved {
             self.publish_reply(now, in_flight, &verdict);
         }
         // Perhaps another session than the one that submitted it, whose client waits for it as well.
         if let Some(session) = self.clients.get(&client).copied() {
+            self.note_end(session, lane, counter, at, &verdict);
             self.settle(now, session, at, Outcome { counter, attempt, verdict });
         }
-        self.hand_over(client, lane);
+        self.hand_over(now, client, lane);
     }
 
     /// The store cannot tell what became of a mutation. Its session is told so, and sends it again, as it is, when it is back: here, or where the store
@@ -125,26 +125,33 @@ impl Gateway {
     /// What does not fit the store is rejected. Anything else is not the mutation's fault, and its client comes back with it.
     pub(crate) fn on_submit_refused(
         &mut self,
+        now: Now,
         client: ClientId,
         lane: LaneNumber,
         counter: Counter,
         refusal: &Refusal,
     ) {
         let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
-        let fault = match in_flight.waiting.domain {
-            Domain::Strong => strong::fault(refusal, self.catalog.schema()),
+        let fault = match &in_flight.waiting.domain {
+            Domain::Strong | Domain::Log(_) => strong::fault(refusal, self.catalog.schema()),
         };
         match fault {
             // A session that is gone sends it again when it is back.
             Fault::Mutation(reason) if self.open(in_flight.session).is_some() => {
-                let Waiting { domain, transaction, refused: _ } = in_flight.waiting;
+                let Waiting { domain, transaction, .. } = in_flight.waiting;
                 let refused = Waiting::refused(domain, transaction, shortened(reason));
                 self.lanes.push_front(client, lane, refused);
             }
             Fault::Mutation(_) => {}
             Fault::Store => self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string())),
         }
-        self.hand_over(client, lane);
+        self.hand_over(now, client, lane);
+    }
+
+    fn note_end(&mut self, id: SessionId, lane: LaneNumber, counter: Counter, at: Timestamp, verdict: &Verdict) {
+        if let Some(open) = self.open_mut(id) {
+            open.lanes.ended(lane, counter, at, verdict);
+        }
     }
 
     /// Tells an outcome once the feed has reached `at`.
@@ -159,17 +166,33 @@ impl Gateway {
     }
 
     /// Gives the store the next mutation of a lane, if it has answered the last. Each attempt comes through here, and its rights are asked anew.
-    fn hand_over(&mut self, client: ClientId, lane: LaneNumber) {
+    fn hand_over(&mut self, now: Now, client: ClientId, lane: LaneNumber) {
         let Some(session) = self.clients.get(&client).copied() else { return };
+        self.refuse_held_up(now, client, lane, session);
         let Some((floor, identity)) = self.open(session).map(|open| (open.seen, open.identity)) else { return };
         let Some(waiting) = self.lanes.begin(client, lane, session) else { return };
-        let (domain, transaction) = (waiting.domain, waiting.transaction.clone());
+        let (domain, transaction) = (waiting.domain.clone(), waiting.transaction.clone());
         let counter = transaction.id.counter;
         let MayWrite::Yes = self.may_write(identity, &transaction);
         let request = match domain {
             Domain::Strong => strong::commit(transaction, floor),
+            Domain::Log(_) => log::commit(transaction, floor),
         };
         self.ask(Purpose::Submit { client, lane, counter }, request);
+    }
+
+    /// Answers what follows a mutation that did not commit: it conflicts as well, and the store is not asked.
+    fn refuse_held_up(&mut self, now: Now, client: ClientId, lane: LaneNumber, session: SessionId) {
+        while let Some((follows, counter, attempt)) = self.lanes.next(client, lane)
+            && self.settings.broken != Broken::PassHeldUp
+        {
+            let held_up = self.open(session).and_then(|open| open.lanes.held_up(lane, follows));
+            let Some(at) = held_up else { return };
+            self.lanes.drop_next(client, lane);
+            let verdict = Verdict::Conflict(at);
+            self.note_end(session, lane, counter, at, &verdict);
+            self.settle(now, session, at, Outcome { counter, attempt, verdict });
+        }
     }
 
     fn has_room(&self, id: SessionId, client: ClientId, bytes: usize) -> bool {
@@ -229,5 +252,9 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     let problem = writes.iter().find_map(|write| schema.check_write(write).err());
     let problem = problem.or_else(|| schema.domain_of(writes).err());
     let problem = problem.or_else(|| transaction.reads.iter().find_map(|read| schema.check_read(read).err()));
-    problem.map_or(Ok(()), |problem| Err(problem.to_string()))
+    problem.map_or(Ok(()), |problem| Err(problem.to_string()))?;
+    match schema.domain_of(writes).ok().flatten() {
+        Some(Domain::Log(_)) => log::check(transaction, schema),
+        Some(Domain::Strong) | None => Ok(()),
+    }
 }

@@ -8,8 +8,8 @@ use iolite_catalog::SchemaPolicy;
 use iolite_machine::{Machine, Now};
 use iolite_store::{Event, Request, RequestId};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Id, Interest, KeyRange, LaneNumber, Operation, Row, RowKey,
-    Schema, TableId, Timestamp, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Domain, Id, Interest, KeyRange, LaneNumber, Operation, Row,
+    RowKey, Schema, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion, Resume, RowSnapshot,
@@ -130,9 +130,9 @@ impl World {
         assert_eq!(self.take(), vec![Said::To(session, welcome(false))]);
     }
 
-    /// As if a frame could say a lane.
+    /// Submits in a lane that is strong, whatever its number.
     pub fn submit_in(&mut self, session: u64, lane: LaneNumber, submit: Submit) {
-        self.gateway.submit_in(self.now, SessionId(session), lane, submit);
+        self.gateway.submit_in(self.now, SessionId(session), Domain::Strong, Submit { lane, ..submit });
         self.drain();
     }
 
@@ -325,6 +325,8 @@ pub fn blind(counter: u64, writes: Vec<Write>) -> Submit {
         reads: Vec::new(),
         decision: Decision::Commit(writes),
         acknowledged: None,
+        lane: LaneNumber::STRONG,
+        follows: None,
     }
 }
 

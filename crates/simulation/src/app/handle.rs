@@ -72,6 +72,9 @@ fn reason(error: &RunError) -> String {
         | RunError::ColumnMissing { .. }
         | RunError::ReadOnly
         | RunError::NotDelivered { .. }
+        | RunError::LogNotJoined { .. }
+        | RunError::OfALog { .. }
+        | RunError::NotOfThisLog { .. }
         | RunError::TooLarge { .. }
         | RunError::TooLong { .. }
         | RunError::NoEdit(_)

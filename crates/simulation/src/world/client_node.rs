@@ -230,6 +230,9 @@ impl ClientNode {
                 Output::Mutation { counter, status, .. } => {
                     self.note_status(counter, status, moment, history, occasions);
                 }
+                Output::Run(RunOf::Replay(_)) | Output::LogStopped { .. } => {
+                    unreachable!("no table of this app is of a log")
+                }
                 Output::Connection(_) | Output::Unavailable(_) | Output::Delivered(_) => {}
                 Output::ToTab(tab, message) => {
                     let leader = LeaderThen { life: self.life, store: self.store };

@@ -137,7 +137,9 @@ impl TabNode {
                 FollowerOutput::Send(message) => leaving.push(Leaving::ToLeader(message)),
                 FollowerOutput::Persist { id, changes } => leaving.push(Leaving::Store(id, changes)),
                 FollowerOutput::Run(RunOf::Reaction(id)) => self.run_watcher(id, history),
-                FollowerOutput::Run(RunOf::Mutation(_)) => panic!("a mutation ran in a tab that does not lead"),
+                FollowerOutput::Run(RunOf::Mutation(_) | RunOf::Replay(_)) => {
+                    panic!("a mutation ran in a tab that does not lead")
+                }
                 FollowerOutput::Call { ticket, status } => note_call(ticket, status, history),
                 FollowerOutput::Mutation { counter, status } => self.note_mutation(counter, &status),
                 FollowerOutput::Connection(_) | FollowerOutput::Unavailable(_) => {}

@@ -101,7 +101,7 @@ impl Schema {
     /// [`OperationError::UnknownTable`].
     pub fn find(&self, id: TableId) -> Result<(&str, &Table), OperationError> {
         let name = self.table_name(id).ok_or(OperationError::UnknownTable(id))?;
-        Ok((name, self.table(name).ok_or(OperationError::UnknownTable(id))?))
+        Ok((name, self.table_by_id(id).ok_or(OperationError::UnknownTable(id))?))
     }
 }
 

@@ -5,14 +5,24 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Column, ColumnType, Consistency, Offline, Scalar, Schema, SchemaError, SchemaHash, Table};
-use crate::{Isolation, ListOrder, Value};
+use super::{Column, ColumnType, Consistency, Offline, Scalar, Schema, SchemaError, SchemaHash, Table, check_name};
+use crate::{Isolation, ListOrder, LogStart, Value};
 
 // Fields stand in alphabetical order, which makes the output canonical.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SchemaJson {
+    /// Logs that begin with an operation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    logs: BTreeMap<String, LogJson>,
     tables: BTreeMap<String, TableJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LogJson {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    initial: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -30,6 +40,8 @@ struct TableJson {
     key: Vec<String>,
     #[serde(default)]
     live: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    log: Option<String>,
     #[serde(default = "queue")]
     offline: String,
 }
@@ -74,13 +86,16 @@ impl Schema {
         let raw: SchemaJson =
             serde_json::from_str(text).map_err(|error| SchemaError::new("", "", error.to_string()))?;
         let tables = raw.tables.into_iter().map(|(name, table)| table.read(&name).map(|table| (name, table)));
-        Schema::new(tables.collect::<Result<_, _>>()?)
+        let starts = raw.logs.into_iter().map(|(name, log)| (name, LogStart { initial: log.initial })).collect();
+        Schema::with_logs(tables.collect::<Result<_, _>>()?, starts)
     }
 
     /// The canonical JSON.
     pub fn to_json(&self) -> String {
         let tables = self.tables.iter().map(|(name, table)| (name.clone(), TableJson::write(table))).collect();
-        serde_json::to_string(&SchemaJson { tables }).expect("maps with string keys are JSON")
+        let begun = self.logs.iter().filter(|(_, start)| start.initial.is_some());
+        let logs = begun.map(|(name, start)| (name.clone(), LogJson { initial: start.initial.clone() })).collect();
+        serde_json::to_string(&SchemaJson { logs, tables }).expect("maps with string keys are JSON")
     }
 
     pub(super) fn check_length(json: &str) -> Result<(), SchemaError> {
@@ -118,12 +133,14 @@ impl TableJson {
         if self.live { indexed?.live(name) } else { indexed }
     }
 
-    /// Consistency and isolation. Of the policies of the design, this release has only strong ones.
+    /// Consistency and isolation. Of the policies of the design, this release has strong tables and those of logs.
     fn read_policy(&self) -> Result<(Consistency, Isolation), String> {
         let consistency = match self.consistency.as_str() {
+            "strong" if self.log.is_some() => return Err("a table of a log has consistency \"log\"".into()),
             "strong" => Consistency::Strong,
-            "causal" | "eventual" | "log" => {
-                return Err(format!("consistency {:?} is not built yet: only strong is", self.consistency));
+            "log" => Consistency::Log { name: self.read_log()?.into() },
+            "causal" | "eventual" => {
+                return Err(format!("consistency {:?} is not built yet: only strong and log are", self.consistency));
             }
             other => return Err(format!("unknown consistency {other:?}")),
         };
@@ -132,6 +149,12 @@ impl TableJson {
             let names = Isolation::ALL.map(Isolation::name).join(", ");
             format!("isolation is one of {names}, not {:?}", self.isolation)
         })
+    }
+
+    fn read_log(&self) -> Result<&str, String> {
+        let name = self.log.as_deref().ok_or("consistency \"log\" needs the name of its log (\"log\")")?;
+        check_name(name)?;
+        Ok(name)
     }
 
     fn write(table: &Table) -> TableJson {
@@ -147,6 +170,7 @@ impl TableJson {
             isolation: table.isolation.name().into(),
             key: table.key.clone(),
             live: table.live,
+            log: table.log().map(|log| log.to_string()),
             offline: offline.into(),
         }
     }

@@ -1,6 +1,9 @@
 //! Additive change: what a server's schema may become without harm to the clients that have an older one.
 
+use std::collections::BTreeMap;
+
 use super::{Schema, SchemaError, Table};
+use crate::LogStart;
 
 impl Schema {
     /// This schema with the tables, columns and indexes that only `newer` has.
@@ -14,8 +17,9 @@ impl Schema {
                 tables.insert(name.clone(), table.clone());
                 continue;
             };
-            let policy =
-                |table: &Table| (table.consistency, table.isolation, table.offline, table.live, table.delivered);
+            let policy = |table: &Table| {
+                (table.consistency.clone(), table.isolation, table.offline, table.live, table.delivered)
+            };
             if known.key != table.key || policy(known) != policy(table) {
                 let problem = "its key or policy is not that of the server's schema, and cannot be changed by adding";
                 return Err(SchemaError::new(name, "", problem));
@@ -41,7 +45,20 @@ impl Schema {
             known.number_columns(name)?;
             known.add_indexes(name, table)?;
         }
-        Schema::new(tables)
+        Schema::with_logs(tables, self.merged_logs(newer)?)
+    }
+
+    fn merged_logs(&self, newer: &Schema) -> Result<BTreeMap<String, LogStart>, SchemaError> {
+        let mut logs = self.logs.clone();
+        for (name, start) in &newer.logs {
+            if *logs.entry(name.clone()).or_insert_with(|| start.clone()) != *start {
+                let problem = format!(
+                    "the log {name:?} begins otherwise in the server's schema: call the new one by another name"
+                );
+                return Err(SchemaError::new("", "", problem));
+            }
+        }
+        Ok(logs)
     }
 
     /// Whether a client with `other` can work with a server that has this schema: every table and column of it is here, and the same.

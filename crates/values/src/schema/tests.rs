@@ -37,7 +37,7 @@ fn what_is_not_built_is_refused_with_its_name() {
     let id = r#""id":{"type":"id"}"#;
     assert_eq!(
         error(&table(id, r#","consistency":"causal""#)),
-        r#"schema, table "t": consistency "causal" is not built yet: only strong is"#
+        r#"schema, table "t": consistency "causal" is not built yet: only strong and log are"#
     );
     assert_eq!(
         error(&table(id, r#","isolation":"serializable""#)),

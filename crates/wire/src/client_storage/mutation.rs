@@ -2,6 +2,7 @@
 
 use iolite_values::{Counter, Id};
 
+use super::StoredLogCall;
 use crate::encoding::{Reader, Writer, identity};
 use crate::generated::{proto, shapes};
 use crate::limits::{CLIENT_STORAGE, NAME, REASON};
@@ -19,6 +20,8 @@ pub struct StoredMutation {
     /// What a tab that does not lead named its call with, before it had a counter.
     pub ticket: Option<Id>,
     pub status: MutationStatus,
+    /// The part that only operations of logs have.
+    pub log: Option<StoredLogCall>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +65,7 @@ impl StoredMutation {
             ticket: self.ticket.map(|ticket| ticket.to_bytes().to_vec()).unwrap_or_default(),
             status: status.into(),
             reason,
+            log: self.log.as_ref().map(|log| log.write(writer)),
         }
     }
 
@@ -81,6 +85,7 @@ impl StoredMutation {
             called_at_micros: stored.called_at_micros,
             ticket: if stored.ticket.is_empty() { None } else { Some(identity(&stored.ticket)?) },
             status,
+            log: stored.log.map(|log| StoredLogCall::read(log, reader)).transpose()?,
         })
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, Condition, Counter, Decision, Direction, Field, Interest, KeyRange, Read, SchemaHash,
-    StoreIncarnation, Test, Timestamp, Value,
+    Attempt, Cell, ClientId, Condition, Counter, Decision, Direction, Field, Interest, KeyRange, LaneNumber, Read,
+    SchemaHash, StoreIncarnation, Test, Timestamp, Value,
 };
 
 use super::{ProtocolVersion, SubscriptionId};
@@ -103,6 +103,10 @@ pub struct Submit {
     pub decision: Decision,
     /// Says the same as [`FromClient::Acknowledge`] in the same frame, and for fewer bytes.
     pub acknowledged: Option<Counter>,
+    /// The order of the client in which it stands. A number is of one domain for as long as a session.
+    pub lane: LaneNumber,
+    /// The mutation of its lane that has to be committed for this one to be tried. None: nothing before it is unanswered.
+    pub follows: Option<Counter>,
 }
 
 impl Submit {

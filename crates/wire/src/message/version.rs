@@ -5,7 +5,7 @@
 pub struct ProtocolVersion(pub u32);
 
 impl ProtocolVersion {
-    pub const CURRENT: ProtocolVersion = ProtocolVersion(3);
+    pub const CURRENT: ProtocolVersion = ProtocolVersion(4);
     /// Older clients do not know all operations, and would have to be told of some.
     pub const OLDEST_SUPPORTED: ProtocolVersion = ProtocolVersion(2);
 

@@ -1,6 +1,6 @@
 //! Submissions: of a session, and of a client's storage.
 
-use iolite_values::{Attempt, Counter, Decision};
+use iolite_values::{Attempt, Counter, Decision, LaneNumber};
 
 use crate::DecodeError;
 use crate::encoding::{Reader, Writer};
@@ -25,6 +25,8 @@ pub(crate) fn write_submit(submit: &Submit, writer: &mut Writer) -> proto::Submi
         writes,
         abort,
         acknowledged_behind: submit.acknowledged.map(behind),
+        lane: submit.lane.0,
+        follows_behind: submit.follows.map(|follows| submit.counter.0.wrapping_sub(follows.0)),
     }
 }
 
@@ -44,6 +46,8 @@ pub(crate) fn read_submit(submit: proto::Submit, reader: &mut Reader) -> Result<
         reads,
         decision,
         acknowledged,
+        lane: LaneNumber(submit.lane),
+        follows: submit.follows_behind.map(|behind| Counter(submit.counter.wrapping_sub(behind))),
     })
 }
 

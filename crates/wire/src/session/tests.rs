@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use iolite_values::{
-    AnyOf, Attempt, Cell, ColumnId, Condition, Counter, Decision, Field, Interest, KeyRange, Operation, Query, RowKey,
-    TableId, Test, Timestamp, Value, Write,
+    AnyOf, Attempt, Cell, ColumnId, Condition, Counter, Decision, Field, Interest, KeyRange, LaneNumber, Operation,
+    Query, RowKey, TableId, Test, Timestamp, Value, Write,
 };
 
 use super::*;
@@ -24,6 +24,8 @@ fn submit(cells: impl IntoIterator<Item = i64>) -> FromClient {
         reads: Vec::new(),
         decision: Decision::Commit(writes),
         acknowledged: Some(Counter(6)),
+        lane: LaneNumber::STRONG,
+        follows: None,
     })
 }
 

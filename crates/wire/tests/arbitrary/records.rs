@@ -1,13 +1,14 @@
 //! Any record of the journal, of a checkpoint and of a client's storage.
 
-use iolite_values::{ClientId, SchemaHash, StoreIncarnation, TransactionId};
+use iolite_values::{ClientId, Counter, SchemaHash, StoreIncarnation, TransactionId};
 use iolite_wire::client_storage::{
-    EndedAs, MutationStatus, StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow,
+    EndedAs, MutationStatus, StoredEnd, StoredInterest, StoredLog, StoredLogCall, StoredMeta, StoredMutation, StoredRow,
 };
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
     Completion, HistoryEntry, JournalRecord, Settled,
 };
+use iolite_wire::logs::LogEntry;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -107,15 +108,42 @@ pub fn stored_mutation() -> BoxedStrategy<StoredMutation> {
         ".{0,8}".prop_map(MutationStatus::Rejected),
         ".{0,8}".prop_map(MutationStatus::Quarantined)
     ];
-    let parts = (counter(), ".{0,8}", ".{0,8}", any::<u64>(), option::of(id()), status);
+    let log = (".{0,8}", key(), any::<[u8; 16]>(), option::of(timestamp()))
+        .prop_map(|(log, instance, seed, committed)| StoredLogCall { log, instance, seed, committed });
+    let parts = (counter(), ".{0,8}", ".{0,8}", any::<u64>(), option::of(id()), status, option::of(log));
     parts
-        .prop_map(|(counter, name, arguments, called_at_micros, ticket, status)| StoredMutation {
+        .prop_map(|(counter, name, arguments, called_at_micros, ticket, status, log)| StoredMutation {
             counter,
             name,
             arguments,
             called_at_micros,
             ticket,
             status,
+            log,
+        })
+        .boxed()
+}
+
+pub fn stored_log() -> BoxedStrategy<StoredLog> {
+    let place = (any::<u64>(), any::<u64>(), any::<u64>());
+    (".{0,8}", key(), place)
+        .prop_map(|(log, instance, (page, place, index))| StoredLog { log, instance, page, place, index })
+        .boxed()
+}
+
+pub fn log_entry() -> BoxedStrategy<LogEntry> {
+    let call = (option::of(id()), 1..u64::MAX, any::<u64>(), any::<[u8; 16]>());
+    let operation = (".{1,8}", any::<u32>(), ".{0,8}", any::<bool>());
+    (call, operation)
+        .prop_map(|((origin, counter, called_at_micros, seed), (operation, version, arguments, turns))| LogEntry {
+            origin,
+            counter: Counter(counter),
+            called_at_micros,
+            seed,
+            operation,
+            version,
+            arguments,
+            turns,
         })
         .boxed()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iolite_values::{Attempt, ClientId, Counter, Decision, SchemaHash, StoreIncarnation};
+use iolite_values::{Attempt, ClientId, Counter, Decision, LaneNumber, SchemaHash, StoreIncarnation};
 use iolite_wire::message::{
     Advance, Declination, Declined, First, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome,
     ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict, Welcome,
@@ -46,14 +46,17 @@ fn hello() -> impl Strategy<Value = Hello> {
 
 pub fn submit() -> impl Strategy<Value = Submit> {
     let decision = prop_oneof![writes().prop_map(Decision::Commit), ".{0,8}".prop_map(Decision::Abort)];
-    let parts = (counter(), attempt(), timestamp(), vec(read(), 0..4), decision, option::of(counter()));
-    parts.prop_map(|(counter, attempt, snapshot, reads, decision, acknowledged)| Submit {
+    let parts = (counter(), attempt(), timestamp(), vec(read(), 0..4), decision);
+    let order = (option::of(counter()), any::<u32>().prop_map(LaneNumber), option::of(counter()));
+    (parts, order).prop_map(|((counter, attempt, snapshot, reads, decision), (acknowledged, lane, follows))| Submit {
         counter,
         attempt,
         snapshot,
         reads,
         decision,
         acknowledged,
+        lane,
+        follows,
     })
 }
 

@@ -1,9 +1,10 @@
-//! The fifteen decoders of this crate behind one face, so that golden and hostile bytes meet each of them.
+//! The seventeen decoders of this crate behind one face, so that golden and hostile bytes meet each of them.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredLog, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, JournalRecord};
+use iolite_wire::logs::LogEntry;
 use iolite_wire::message::{FromClient, FromGateway};
 use iolite_wire::node::{BetweenReplicas, FromReplica, NodesHello, ToReplica};
 use iolite_wire::tabs::{FromTab, ToTab};
@@ -22,6 +23,8 @@ pub enum Decoder {
     Interest,
     Meta,
     End,
+    Log,
+    LogEntry,
     FromTab,
     ToTab,
     ToReplica,
@@ -42,6 +45,8 @@ pub enum Content {
     Interest(Vec<StoredInterest>),
     Meta(Vec<StoredMeta>),
     End(Vec<StoredEnd>),
+    Log(Vec<StoredLog>),
+    LogEntry(Vec<LogEntry>),
     FromTab(Vec<FromTab>),
     ToTab(Vec<ToTab>),
     ToReplica(Vec<ToReplica>),
@@ -51,7 +56,7 @@ pub enum Content {
 }
 
 impl Decoder {
-    pub const ALL: [Decoder; 15] = [
+    pub const ALL: [Decoder; 17] = [
         Decoder::FromClient,
         Decoder::FromGateway,
         Decoder::Journal,
@@ -61,6 +66,8 @@ impl Decoder {
         Decoder::Interest,
         Decoder::Meta,
         Decoder::End,
+        Decoder::Log,
+        Decoder::LogEntry,
         Decoder::FromTab,
         Decoder::ToTab,
         Decoder::ToReplica,
@@ -89,6 +96,8 @@ impl Decoder {
             Decoder::Interest => Content::Interest(each(frames, StoredInterest::decode)?),
             Decoder::Meta => Content::Meta(each(frames, StoredMeta::decode)?),
             Decoder::End => Content::End(each(frames, StoredEnd::decode)?),
+            Decoder::Log => Content::Log(each(frames, StoredLog::decode)?),
+            Decoder::LogEntry => Content::LogEntry(each(frames, LogEntry::decode)?),
             Decoder::FromTab => Content::FromTab(each(frames, FromTab::decode)?),
             Decoder::ToTab => Content::ToTab(each(frames, ToTab::decode)?),
             Decoder::ToReplica => Content::ToReplica(each(frames, ToReplica::decode)?),
@@ -111,6 +120,8 @@ impl Content {
             Content::Interest(_) => Decoder::Interest,
             Content::Meta(_) => Decoder::Meta,
             Content::End(_) => Decoder::End,
+            Content::Log(_) => Decoder::Log,
+            Content::LogEntry(_) => Decoder::LogEntry,
             Content::FromTab(_) => Decoder::FromTab,
             Content::ToTab(_) => Decoder::ToTab,
             Content::ToReplica(_) => Decoder::ToReplica,
@@ -137,6 +148,8 @@ impl Content {
             Content::Interest(interests) => interests.iter().map(StoredInterest::encode).collect(),
             Content::Meta(metas) => metas.iter().map(StoredMeta::encode).collect(),
             Content::End(ends) => ends.iter().map(StoredEnd::encode).collect(),
+            Content::Log(logs) => logs.iter().map(StoredLog::encode).collect(),
+            Content::LogEntry(entries) => entries.iter().map(LogEntry::encode).collect(),
             Content::FromTab(messages) => messages.iter().map(FromTab::encode).collect(),
             Content::ToTab(messages) => messages.iter().map(ToTab::encode).collect(),
             Content::ToReplica(messages) => messages.iter().map(ToReplica::encode).collect(),

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use iolite_values::{Attempt, Counter, Id, Interest, Level, Operation, Row, Timestamp, TransactionId};
-use iolite_wire::client_storage::{MutationStatus, StoredInterest, StoredMeta, StoredMutation, StoredRow};
+use iolite_wire::client_storage::{
+    MutationStatus, StoredInterest, StoredLog, StoredLogCall, StoredMeta, StoredMutation, StoredRow,
+};
 use iolite_wire::journal::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
     Completion, HistoryEntry, JournalRecord, Settled,
 };
+
+use iolite_wire::logs::LogEntry;
 
 use super::session::{client, schema, store};
 use super::values::{cell, column, every_operation, every_state, key, later_operations, ranges, table, time, write};
@@ -55,6 +59,7 @@ pub fn mutation(status: MutationStatus, ticket: Option<Id>) -> StoredMutation {
         called_at_micros: 1_740_000_000_000_000,
         ticket,
         status,
+        log: None,
     }
 }
 
@@ -67,6 +72,19 @@ fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
         acknowledged: Counter(41),
         user: "ada".into(),
         schema: schema(),
+    }
+}
+
+fn entry() -> LogEntry {
+    LogEntry {
+        origin: None,
+        counter: Counter(42),
+        called_at_micros: 1_740_000_000_000_000,
+        seed: [9; 16],
+        operation: "setCell".into(),
+        version: 1,
+        arguments: "{\"at\":\"B2\"}".into(),
+        turns: false,
     }
 }
 
@@ -133,6 +151,21 @@ fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
             "one that waits, one rejected, one in quarantine",
             Content::Mutation(vec![waiting, rejected, quarantined]),
         ),
+        ("stored_log_call", "an operation of a log", {
+            let log =
+                StoredLogCall { log: "sheet".into(), instance: key("budget"), seed: [7; 16], committed: Some(time(5)) };
+            let waiting = mutation(MutationStatus::Waiting, None);
+            Content::Mutation(vec![StoredMutation { log: Some(log), ..waiting }])
+        }),
+        ("stored_log", "a log that is replayed up to a place", {
+            let (log, instance) = ("sheet".to_owned(), key("budget"));
+            Content::Log(vec![StoredLog { log, instance, page: 3, place: 127, index: 512 }])
+        }),
+        ("log_entry", "an operation as it is called, and the last one of a page as others read it", {
+            let called = entry();
+            let told = LogEntry { origin: Some(Id::from_u128(0x7a)), turns: true, ..entry() };
+            Content::LogEntry(vec![called, told])
+        }),
         ("stored_row", "a row with every type of cell", Content::Row(vec![stored_row])),
         ("stored_interest", "three ranges and a cell", Content::Interest(interests.collect())),
         ("stored_meta", "with a store and without", Content::Meta(vec![meta(Some(store())), meta(None)])),

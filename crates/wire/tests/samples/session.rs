@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, CellState, ClientId, Counter, Decision, Element, Id, Interest, KeyRange, Operation, Read, Row, SchemaHash,
-    StoreIncarnation, TableId,
+    Attempt, CellState, ClientId, Counter, Decision, Element, Id, Interest, KeyRange, LaneNumber, Operation, Read, Row,
+    SchemaHash, StoreIncarnation, TableId,
 };
 use iolite_wire::message::{
     Advance, Declination, Declined, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion,
@@ -81,7 +81,9 @@ fn two_submits() -> Vec<FromClient> {
     let mut third = submit(Vec::new(), Decision::Abort("sold out".into()));
     third.attempt = Attempt(3);
     third.acknowledged = None;
-    [submit(Vec::new(), add()), second, third].map(FromClient::Submit).into()
+    let mut fourth = submit(Vec::new(), add());
+    (fourth.lane, fourth.follows) = (LaneNumber(2), Some(Counter(40)));
+    [submit(Vec::new(), add()), second, third, fourth].map(FromClient::Submit).into()
 }
 
 fn two_advances() -> Vec<FromGateway> {

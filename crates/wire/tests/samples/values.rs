@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_values::{
     Attempt, Author, Cell, CellState, ColumnId, Counter, Decision, Edit, Element, Id, Insertion, Interest, KeyRange,
-    ListOrder, Operation, Read, Row, RowKey, TableId, Text, TextRun, Timestamp, Unit, UnitRange, Value, Write,
+    LaneNumber, ListOrder, Operation, Read, Row, RowKey, TableId, Text, TextRun, Timestamp, Unit, UnitRange, Value,
+    Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId,
@@ -39,7 +40,8 @@ pub fn time(micros: u64) -> Timestamp {
 
 pub fn submit(reads: Vec<Read>, decision: Decision) -> Submit {
     let (counter, attempt) = (Counter(42), Attempt(1));
-    Submit { counter, attempt, snapshot: time(0), reads, decision, acknowledged: Some(Counter(41)) }
+    let (lane, follows) = (LaneNumber::STRONG, None);
+    Submit { counter, attempt, snapshot: time(0), reads, decision, acknowledged: Some(Counter(41)), lane, follows }
 }
 
 fn submits(reads: Vec<Read>, writes: Vec<Write>) -> Content {

@@ -46,6 +46,9 @@ impl From<RunError> for Failure {
             | RunError::IndexMissing { .. }
             | RunError::ReadOnly
             | RunError::NotDelivered { .. }
+            | RunError::LogNotJoined { .. }
+            | RunError::OfALog { .. }
+            | RunError::NotOfThisLog { .. }
             | RunError::TooLarge { .. }
             | RunError::TooLong { .. }
             | RunError::NoEdit(_)
@@ -89,9 +92,11 @@ impl From<CallError> for Failure {
         let code = match error {
             CallError::Offline => "offline",
             CallError::OtherVersion => "not-ready",
-            CallError::Nested | CallError::NoJson { .. } | CallError::TooLarge { .. } | CallError::QueueFull { .. } => {
-                "call"
-            }
+            CallError::Nested
+            | CallError::NoJson { .. }
+            | CallError::TooLarge { .. }
+            | CallError::NotJoined { .. }
+            | CallError::QueueFull { .. } => "call",
         };
         Failure { code, message: error.to_string() }
     }

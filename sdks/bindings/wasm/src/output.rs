@@ -55,7 +55,12 @@ impl Core {
     /// The next output, or `undefined`.
     pub fn poll(&mut self) -> Option<Array> {
         match &mut self.role {
-            Role::Leads(client) => client.poll().map(|output| self.of_leader(output)),
+            Role::Leads(client) => {
+                let mut outputs = std::iter::from_fn(|| client.poll());
+                // Whoever has the log may ask whether it has stopped.
+                let told = outputs.find(|output| !matches!(output, Output::LogStopped { .. }));
+                told.map(|output| self.of_leader(output))
+            }
             Role::Follows(follower) => follower.poll().map(|output| self.of_follower(output)),
         }
     }
@@ -65,6 +70,7 @@ impl Core {
     fn of_leader(&mut self, output: Output) -> Array {
         match output {
             Output::Connect(Gateway(place)) => array(OutputKind::Connect, [JsValue::from_f64(f64::from(place))]),
+            Output::LogStopped { .. } => unreachable!("it is passed over"),
             Output::Disconnect => array(OutputKind::Disconnect, []),
             Output::Send(frame) => array(OutputKind::Send, [bytes(&frame)]),
             Output::Persist { id, changes, awaited: _ } => persist(id, changes),
@@ -100,13 +106,14 @@ impl Core {
 
     fn asked_to_run(&mut self, of: RunOf) -> Array {
         self.asked = Some(of);
-        let counter = match of {
+        let (counter, called) = match of {
             RunOf::Reaction(reaction) => {
                 return array(OutputKind::RunReaction, [JsValue::from_f64(reaction.0 as f64)]);
             }
-            RunOf::Mutation(counter) => counter,
+            RunOf::Mutation(counter) => (counter, self.role.called(counter)),
+            // What is replayed has no counter here.
+            RunOf::Replay(_) => (Counter(0), self.role.replayed()),
         };
-        let called = self.role.called(counter);
         let (name, arguments) = called.map(|called| (called.name, called.arguments)).unwrap_or_default();
         array(OutputKind::RunMutation, [number(counter), text(name.as_deref()), text(arguments.as_deref())])
     }

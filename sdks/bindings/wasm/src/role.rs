@@ -162,6 +162,19 @@ impl Role {
         }
     }
 
+    /// The operation of a log that is replayed at the moment.
+    pub(crate) fn replayed(&self) -> Option<Called> {
+        match self {
+            Role::Leads(client) => match client.replayed_call()? {
+                MutationKind::Named { name, arguments } => {
+                    Some(Called { name: Some(name.to_string()), arguments: Some(arguments.to_string()), ticket: None })
+                }
+                MutationKind::Closure => None,
+            },
+            Role::Follows(_) => None,
+        }
+    }
+
     pub(crate) fn called(&self, counter: Counter) -> Option<Called> {
         match self {
             Role::Leads(client) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolite_values::{Column, ColumnType, ListOrder, Schema, SchemaError, Value};
+use iolite_values::{Column, ColumnType, ListOrder, LogStart, Schema, SchemaError, Value};
 
 use super::{ColumnKind, Table};
 
@@ -16,6 +16,7 @@ pub struct ColumnDefinition {
 #[derive(Debug, Default)]
 pub struct SchemaBuilder {
     tables: Vec<Result<(String, iolite_values::Table), SchemaError>>,
+    starts: BTreeMap<String, LogStart>,
 }
 
 /// A schema from types: see [`crate::table`].
@@ -31,7 +32,7 @@ impl SchemaBuilder {
         let columns: BTreeMap<String, Column> =
             T::columns().into_iter().map(|(name, definition)| (name.to_owned(), definition.column)).collect();
         let table = iolite_values::Table::new(T::NAME, key, columns);
-        let table = table.map(|table| table.isolated(T::ISOLATION).followed(T::DELIVERED));
+        let table = table.map(|table| table.isolated(T::ISOLATION).followed(T::DELIVERED).of_log(T::LOG));
         let indexed = |table: iolite_values::Table| {
             T::indexes().into_iter().try_fold(table, |table, (index, columns)| {
                 table.indexed(T::NAME, index, columns.into_iter().map(str::to_owned).collect())
@@ -43,12 +44,19 @@ impl SchemaBuilder {
         self
     }
 
+    /// Every instance of a log begins with an operation, which takes no arguments and which every member replays before all entries.
+    #[must_use]
+    pub fn beginning_with(mut self, log: &str, operation: &str) -> SchemaBuilder {
+        self.starts.insert(log.to_owned(), LogStart { initial: Some(operation.to_owned()) });
+        self
+    }
+
     /// The schema.
     ///
     /// # Errors
     /// [`SchemaError`], with the table and column.
     pub fn build(self) -> Result<Schema, SchemaError> {
-        Schema::new(self.tables.into_iter().collect::<Result<_, _>>()?)
+        Schema::with_logs(self.tables.into_iter().collect::<Result<_, _>>()?, self.starts)
     }
 }
 

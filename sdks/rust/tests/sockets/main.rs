@@ -7,6 +7,7 @@ mod data_types;
 mod delivered;
 mod exchange;
 mod live;
+mod logs;
 mod memory;
 mod notes;
 mod numbers;

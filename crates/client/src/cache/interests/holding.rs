@@ -97,6 +97,7 @@ impl Interests {
         let held = self.live_ranges.covering(interest);
         let held = held.or_else(|| self.query_with(interest, demand));
         let held = held.or_else(|| self.holder_of_life(interest).cloned());
+        let held = held.or_else(|| self.local_with(interest).cloned());
         held.or_else(|| self.by_interest.contains_key(interest).then(|| interest.clone()))
     }
 

@@ -42,7 +42,7 @@ impl Follower {
         assert_eq!(self.running, Some(of), "a host begins the run that it was asked for");
         let view = match of {
             RunOf::Reaction(id) => self.reactions.get(id).map(|reaction| reaction.view).unwrap_or_default(),
-            RunOf::Mutation(_) => unreachable!("mutations run at the leader"),
+            RunOf::Mutation(_) | RunOf::Replay(_) => unreachable!("mutations and logs run at the leader"),
         };
         let random = Random::of(TransactionId { client: self.identity, counter: Counter(0) });
         Run::new(of, view, WallTime::default(), random)
@@ -89,7 +89,7 @@ impl Follower {
     pub(super) fn narrow(&mut self) -> (Vec<SubscriptionId>, Vec<RowId>) {
         self.cache.narrow(|demand, _| match demand {
             Demand::Reaction(reaction) => self.reactions.needs(reaction),
-            Demand::Mutation(_) | Demand::Tab(_) => unreachable!("only reactions need anything here"),
+            Demand::Mutation(_) | Demand::Tab(_) | Demand::Log(_) => unreachable!("only reactions need anything here"),
         })
     }
 

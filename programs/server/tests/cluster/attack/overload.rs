@@ -7,8 +7,8 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use iolite_host::allow_all_open_files;
 use iolite_values::{
-    Attempt, Cell, ClientId, Counter, Decision, Id, Level, Operation, RowKey, TableId, Timestamp, TransactionId, Value,
-    Write,
+    Attempt, Cell, ClientId, Counter, Decision, Id, LaneNumber, Level, Operation, RowKey, TableId, Timestamp,
+    TransactionId, Value, Write,
 };
 use iolite_wire::message::{FromClient, FromGateway, GoodbyeReason, Hello, Submit};
 use iolite_wire::node::{Ask, Effect, Proposal, ProposalId, ReplicaId, ShardId};
@@ -45,6 +45,8 @@ fn submit(client: u64, counter: u64) -> Submit {
         reads: Vec::new(),
         decision: Decision::Commit(vec![write(client, counter)]),
         acknowledged: None,
+        lane: LaneNumber::STRONG,
+        follows: None,
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use iolite_values::{
-    Attempt, Cell, ColumnId, CoordinatorId, Counter, Decision, Element, Interest, KeyRange, Operation, Read, RowKey,
-    StoreIncarnation, TableId, Timestamp, Value, Write,
+    Attempt, Cell, ColumnId, CoordinatorId, Counter, Decision, Element, Interest, KeyRange, LaneNumber, Operation,
+    Read, RowKey, StoreIncarnation, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::message::{
     FromClient, FromGateway, GoodbyeReason, Outcome, Rejection, Resume, Submit, Subscribe, SubscriptionId, Verdict,
@@ -35,6 +35,8 @@ pub fn submit(counter: u64, writes: Vec<Write>) -> Submit {
         reads: Vec::new(),
         decision: Decision::Commit(writes),
         acknowledged: None,
+        lane: LaneNumber::STRONG,
+        follows: None,
     }
 }
 

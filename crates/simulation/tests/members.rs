@@ -1,0 +1,68 @@
+//! Members of logs: random histories of clients that call operations, lose links and restart, with one real server.
+//!
+//! Held against a model: all members have the same state at the same index; what is shown as optimistic is the confirmed state with the pending operations on
+//! top; each operation that a client promised takes effect once, and those of one client in the order of its calls.
+
+mod members {
+    pub mod model;
+    pub mod world;
+}
+
+use iolite_client::Broken as BrokenClient;
+use iolite_gateway::Broken as BrokenGateway;
+use members::world::{Rules, run};
+
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=40;
+
+#[test]
+fn members_agree_and_what_was_promised_takes_effect_once_and_in_order() {
+    let mut entries = 0;
+    for seed in SEEDS {
+        match run(seed, Rules::default()) {
+            Ok(replayed) => entries += replayed,
+            Err(violation) => panic!("seed {seed}: {violation}"),
+        }
+    }
+    assert!(entries > 2000, "only {entries} entries in all: pages have to be turned");
+}
+
+/// The first seed that shows that a rule is left out, and what it shows.
+fn found(rules: Rules) -> Option<(u64, String)> {
+    let outcome = |seed| {
+        let ended = std::panic::catch_unwind(|| run(seed, rules));
+        match ended {
+            Ok(Ok(_)) => None,
+            Ok(Err(violation)) => Some((seed, violation)),
+            Err(_) => Some((seed, "a machine's own check failed".to_owned())),
+        }
+    };
+    SEEDS.into_iter().find_map(outcome)
+}
+
+#[test]
+fn an_append_that_has_not_read_that_its_page_is_open_is_found() {
+    let found = found(Rules { client: BrokenClient::AppendAfterClose, ..Rules::default() });
+    assert!(found.is_some(), "no seed of {SEEDS:?} finds it");
+}
+
+#[test]
+fn rows_that_are_stored_without_the_position_behind_them_are_found() {
+    let found = found(Rules { client: BrokenClient::ForgetReplayedPosition, ..Rules::default() });
+    assert!(found.is_some(), "no seed of {SEEDS:?} finds it");
+}
+
+#[test]
+fn an_operation_that_passes_one_before_it_that_did_not_commit_is_found() {
+    let found = found(Rules { gateway: BrokenGateway::PassHeldUp, ..Rules::default() });
+    assert!(found.is_some(), "no seed of {SEEDS:?} finds it");
+}
+
+#[test]
+#[ignore = "thousands of histories: minutes"]
+fn soak_members() {
+    for seed in 1..=5000 {
+        if let Err(violation) = run(seed, Rules::default()) {
+            panic!("seed {seed}: {violation}");
+        }
+    }
+}

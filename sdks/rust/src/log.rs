@@ -1,0 +1,61 @@
+//! Logs: one state machine that all its members replay in one order.
+
+use std::sync::Arc;
+
+use iolite_client::JoinedLog;
+use iolite_values::{LogId, Value};
+use serde::Serialize;
+
+use crate::arguments;
+use crate::shared::Shared;
+use crate::{CallError, LeaveError, LogError, MutationHandle};
+
+/// A log that the client has joined: [`crate::Client::log`]. Its tables are read as any others, and changed by operations only. Clones are the same log.
+#[derive(Clone, Debug)]
+pub struct Log {
+    shared: Arc<Shared>,
+    id: LogId,
+}
+
+impl Log {
+    pub(crate) fn join(shared: Arc<Shared>, name: &str, instance: &Value) -> Result<Log, LogError> {
+        let id = shared.join(name, instance)?;
+        Ok(Log { shared, id })
+    }
+
+    /// Calls an operation, which [`crate::Mutators::operation`] has registered. Its effect is in the optimistic view when this returns; confirmed it is when
+    /// this client has replayed it, behind all operations that came before it. One that aborts then is rejected.
+    ///
+    /// # Errors
+    /// [`CallError`], when it was not called: as [`crate::Client::mutate`]; name and arguments past 63 KiB.
+    pub fn run<A: Serialize + ?Sized>(&self, operation: &str, arguments: &A) -> Result<MutationHandle, CallError> {
+        self.shared.operate(&self.id, operation, &arguments::encode(arguments)?)
+    }
+
+    /// Leaves the log: nothing of it is kept here any more, and its tables cannot be read before it is joined again.
+    ///
+    /// # Errors
+    /// [`LeaveError`], while operations that were called here are pending.
+    pub fn leave(&self) -> Result<(), LeaveError> {
+        self.shared.with(|inner| inner.core.leave_log(&self.id))
+    }
+
+    /// The name of the log, as the schema says it.
+    pub fn name(&self) -> &str {
+        &self.id.name
+    }
+
+    /// How many entries are replayed here, that which the log begins with among them.
+    pub fn position(&self) -> u64 {
+        self.state().map_or(0, |joined| joined.position)
+    }
+
+    /// Why nothing more is replayed here, if it is so: an operation that this app does not know.
+    pub fn stopped(&self) -> Option<String> {
+        self.state().and_then(|joined| joined.stopped)
+    }
+
+    fn state(&self) -> Option<JoinedLog> {
+        self.shared.with(|inner| inner.core.logs().find(|joined| joined.log == self.id))
+    }
+}
