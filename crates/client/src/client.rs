@@ -12,6 +12,7 @@ mod delivery;
 mod ending;
 mod mutations;
 mod narrowing;
+mod peek;
 mod reactions;
 mod resting;
 mod runs;
