@@ -13,6 +13,7 @@ mod ending;
 mod logs;
 mod mutations;
 mod narrowing;
+mod peek;
 mod reactions;
 mod resting;
 mod runs;

@@ -73,6 +73,8 @@ impl Reaction {
 pub(crate) struct Reactions {
     reactions: BTreeMap<ReactionId, Reaction>,
     last: u64,
+    /// How often they were compared with what changed.
+    compared: u64,
 }
 
 impl Reactions {
@@ -207,6 +209,7 @@ impl Reactions {
 
     /// Marks those as due that read something which changed and would get another answer now, and those whose data has come.
     pub(crate) fn note_changes<'a>(&mut self, changed: &Changed, reader: impl Fn(View) -> Reader<'a>) {
+        self.compared += 1;
         for (id, reaction) in &mut self.reactions {
             let reader = reader(reaction.view);
             let due = match &reaction.state {
@@ -226,6 +229,10 @@ impl Reactions {
                 reaction.state = ReactionState::Due;
             }
         }
+    }
+
+    pub(crate) fn compared(&self) -> u64 {
+        self.compared
     }
 
     pub(crate) fn next_due(&self) -> Option<ReactionId> {

@@ -4,11 +4,14 @@
 
 mod answers;
 mod changed;
+mod difference;
 mod digest;
 mod overlay;
 mod reader;
 
 pub(crate) use changed::Changed;
+pub use difference::Difference;
+pub(crate) use difference::{Comparison, Side};
 pub(crate) use digest::Answer;
 pub(crate) use overlay::Overlay;
 pub use reader::Reader;
@@ -27,4 +30,16 @@ pub enum View {
     /// None, and of the confirmed state only what was there before the first own change that not everybody has applied who follows it. Of tables that
     /// say `delivered`.
     Delivered,
+}
+
+impl View {
+    /// The name of the view in all languages.
+    pub fn name(self) -> &'static str {
+        match self {
+            View::Optimistic => "optimistic",
+            View::Durable => "durable",
+            View::Confirmed => "confirmed",
+            View::Delivered => "delivered",
+        }
+    }
 }

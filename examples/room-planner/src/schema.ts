@@ -28,7 +28,10 @@ export const schema = defineSchema({
     y: s.register(s.int()),
     turn: s.register(s.int()),
     locked: s.bool().default(false),
-  }).key("room", "id"),
+  })
+    .key("room", "id")
+    // The page marks what not everybody in the room has been shown yet.
+    .delivered(),
   messages: table({
     room: s.string(),
     /** Begins with the time, so that the key's order is the order of the chat. */

@@ -32,7 +32,7 @@ use crate::transaction::Transaction;
 /// Calls do their work on the caller's thread, and none of them waits for the network unless it is `async`.
 #[derive(Clone, Debug)]
 pub struct Client {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// A mutation that ended, also one that was called before a restart.

@@ -33,6 +33,14 @@ pub(crate) fn run(closure: impl FnOnce() -> Result<()>) -> Closed {
     }
 }
 
+/// The message of a closure that did not return.
+pub(crate) fn message_of(closed: Closed) -> String {
+    match closed {
+        Closed::Failed(message) | Closed::Aborted(message) => message,
+        Closed::Returned | Closed::Unknown => String::new(),
+    }
+}
+
 fn message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")

@@ -38,6 +38,7 @@ mod log;
 mod mutation;
 mod mutators;
 mod options;
+mod peek;
 mod pump;
 mod reaction;
 mod row;
@@ -55,8 +56,8 @@ pub use client::{BATCH_MAX, Client, Settled};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};
 pub use iolite_client::{
-    CallError, Connection, EditError, LeaveError, LogError, MutationStatus, NoEdit, Pending, PendingMutation, Refused,
-    RunError, View,
+    CallError, Connection, Difference, DifferenceError, EditError, Lack, LeaveError, LogError, MutationStatus, NoEdit,
+    NotHeld, Part, Pending, PendingMutation, Refused, RunError, View,
 };
 pub use iolite_derive::Table;
 pub use iolite_values::{
@@ -67,6 +68,7 @@ pub use log::Log;
 pub use mutation::{DeliveryError, MutationEnd, MutationHandle};
 pub use mutators::Mutators;
 pub use options::{Options, Storage};
+pub use peek::PeekError;
 pub use reaction::{Reaction, ReactionError};
 pub use row::{FromValue, Record};
 pub use table::schema;

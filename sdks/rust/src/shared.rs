@@ -176,6 +176,15 @@ impl Shared {
         result
     }
 
+    /// Looks at the core. Nothing follows from it.
+    ///
+    /// # Errors
+    /// [`CallError::Nested`], inside a closure.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&Inner) -> R) -> Result<R, CallError> {
+        Shared::check_outside()?;
+        Ok(look(&self.lock()))
+    }
+
     fn check_outside() -> Result<(), CallError> {
         if closure::runs_one() { Err(CallError::Nested) } else { Ok(()) }
     }

@@ -55,6 +55,11 @@ impl Delivery {
         if self.is_unknown { Unheld::Everything } else { Unheld::Loaded(&cache.past) }
     }
 
+    /// Whether commits of an earlier life of the app may not be delivered.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.is_unknown
+    }
+
     pub(super) fn session_lost(&mut self) {
         self.applied_due = None;
     }

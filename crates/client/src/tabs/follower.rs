@@ -10,6 +10,7 @@
 mod applying;
 mod calls;
 mod joining;
+mod peek;
 mod reactions;
 
 use std::cell::RefCell;

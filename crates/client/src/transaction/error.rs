@@ -18,7 +18,7 @@ pub enum RunError {
     ColumnMissing { table: String, column: String },
     #[error("the list has {length} elements, so none at index {index}")]
     IndexMissing { index: u32, length: usize },
-    #[error("a reactive transaction only reads: write in a mutation")]
+    #[error("this closure only reads: write in a mutation")]
     ReadOnly,
     #[error(
         "table {table:?} does not say `delivered`, so nobody follows who has applied its changes: say it in the schema, or read another view"

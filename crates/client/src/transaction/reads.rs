@@ -191,6 +191,9 @@ impl Transaction<'_> {
     /// Notes the read with what it returns *below* the transaction's own writes.
     pub(super) fn note(&mut self, read: Read) -> Result<(), RunError> {
         self.note_held(&read)?;
+        if self.run.is_peek {
+            return Ok(());
+        }
         if self.run.reads.contains_key(&read) || self.is_own(&read) {
             return Ok(());
         }

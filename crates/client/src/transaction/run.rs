@@ -37,6 +37,8 @@ pub struct Run {
     pub(crate) own: Overlay,
     pub(crate) missed: BTreeSet<Missed>,
     pub(crate) lives: Lives,
+    /// Whether nothing comes of what it read and missed.
+    pub(crate) is_peek: bool,
     /// Rows that were created because nothing is known of them.
     pub(crate) assumed: BTreeSet<RowId>,
 }
@@ -97,8 +99,14 @@ impl Run {
             own: Overlay::default(),
             missed: BTreeSet::new(),
             lives: Lives::AsFarAsKnown,
+            is_peek: false,
             assumed: BTreeSet::new(),
         }
+    }
+
+    /// A run for a peek. No reaction has its id.
+    pub(crate) fn of_peek(view: View, called_at: WallTime, random: Random) -> Run {
+        Run { is_peek: true, ..Run::new(RunOf::Reaction(ReactionId(0)), view, called_at, random) }
     }
 
     pub fn of(&self) -> RunOf {

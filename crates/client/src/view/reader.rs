@@ -14,7 +14,7 @@ pub struct Reader<'a> {
     pub(super) cache: &'a Cache,
     pending: Option<&'a Overlay>,
     own: Option<&'a Overlay>,
-    unheld: Unheld<'a>,
+    pub(super) unheld: Unheld<'a>,
 }
 
 /// Tables for which a view cannot answer, though the cache holds them.

@@ -4,6 +4,7 @@ import { useRef } from "react";
 
 import type { Piece, Room } from "../schema";
 import type { Marks } from "../sync/marks";
+import type { Undelivered } from "../sync/undelivered";
 import { kindOf } from "./catalogue";
 import { metres, overlaps } from "./geometry";
 import { Ghosts } from "./Ghosts";
@@ -20,12 +21,13 @@ export interface FloorPlanProps {
   readonly room: Room;
   readonly pieces: readonly Piece[];
   readonly marks: Marks;
+  readonly undelivered: Undelivered;
   readonly actions: PieceActions;
   readonly selected: string | null;
   onSelect(id: string | null): void;
 }
 
-export function FloorPlan({ room, pieces, marks, actions, selected, onSelect }: FloorPlanProps) {
+export function FloorPlan({ room, pieces, marks, undelivered, actions, selected, onSelect }: FloorPlanProps) {
   const plan = useRef<SVGSVGElement>(null);
   const drag = usePieceDrag({ plan, room, onPreview: actions.preview, onDrop: actions.move });
   const onKey = usePieceKeys(room, actions, () => onSelect(null));
@@ -42,7 +44,7 @@ export function FloorPlan({ room, pieces, marks, actions, selected, onSelect }: 
       onPointerDown={(event) => event.target === event.currentTarget && onSelect(null)}
     >
       <Floor room={room} onClick={() => onSelect(null)} />
-      <Ghosts room={room.id} pieces={pieces} />
+      <Ghosts pieces={pieces} undelivered={undelivered} held={drag.held?.id} />
       {shown.map((piece) => (
         <PieceOnPlan
           key={piece.id}

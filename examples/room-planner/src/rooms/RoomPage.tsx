@@ -15,6 +15,7 @@ import { useMarks } from "../sync/marks";
 import type { NameOf } from "../sync/mutationWords";
 import { Refusals } from "../sync/Refusals";
 import { SyncPanel } from "../sync/SyncPanel";
+import { markUndelivered, useUndelivered } from "../sync/undelivered";
 import { RoomFacts } from "./RoomFacts";
 import { RoomHeader } from "./RoomHeader";
 
@@ -23,7 +24,8 @@ export function RoomPage({ room, pieces: stored }: { room: Room; pieces: readonl
   const [selected, setSelected] = useState<string | null>(null);
   const [syncOpen, setSyncOpen] = useState(false);
   const actions = usePieceActions(room, pieces, setSelected, note);
-  const marks = useMarks();
+  const undelivered = useUndelivered(room.id);
+  const marks = markUndelivered(useMarks(), undelivered);
   const find: NameOf = (id) => pieces.find((piece) => piece.id === id)?.name;
   return (
     <div className="page">
@@ -37,7 +39,15 @@ export function RoomPage({ room, pieces: stored }: { room: Room; pieces: readonl
           <RoomFacts room={room} />
           <Refusals nameOf={find} />
           <div className="plan-frame">
-            <FloorPlan room={room} pieces={pieces} marks={marks} actions={actions} selected={selected} onSelect={setSelected} />
+            <FloorPlan
+              room={room}
+              pieces={pieces}
+              marks={marks}
+              undelivered={undelivered}
+              actions={actions}
+              selected={selected}
+              onSelect={setSelected}
+            />
           </div>
           <PieceBar piece={pieces.find(({ id }) => id === selected)} pieces={pieces} actions={actions} />
         </div>

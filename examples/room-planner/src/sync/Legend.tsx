@@ -6,6 +6,7 @@ import { TextMark } from "./PlanMark";
 const ENTRIES: readonly [Mark, string][] = [
   ["optimistic", "only here"],
   ["durable", "on this device"],
+  ["undelivered", "not with everybody"],
   ["confirmed", "confirmed"],
   ["doubtful", "may be refused"],
 ];

@@ -8,6 +8,7 @@ export function PlanMark({ mark, x, y }: { mark: Mark; x: number; y: number }) {
     <g className={`mark mark-${mark}`} transform={`translate(${x} ${y})`}>
       <circle r="11" />
       {mark === "confirmed" && <path d="m-5 0 3.500 4L5-4" />}
+      {mark === "undelivered" && <path d="M0-6a6 6 0 0 1 0 12z" />}
       {mark === "doubtful" && <path d="M0-6V1M0 5.500v.1" />}
     </g>
   );

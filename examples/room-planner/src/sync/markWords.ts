@@ -6,6 +6,7 @@ const WORDS: Record<Mark, string> = {
   optimistic: "only here so far",
   durable: "saved on this device, not sent yet",
   doubtful: "would be refused as things stand",
+  undelivered: "confirmed, not with everybody yet",
   confirmed: "confirmed by the server",
 };
 

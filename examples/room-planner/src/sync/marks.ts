@@ -1,10 +1,10 @@
-/** How far the last change of each thing on the page got: only here, on this device's disk, or confirmed by the server. */
+/** How far the last change of each thing on the page got: only here, on this device's disk, confirmed by the server, or with everybody. */
 
 import type { PendingMutation, SettledMutation } from "@iolite/client";
 import { useClient, usePending } from "@iolite/react";
 import { useEffect, useState } from "react";
 
-export type Mark = "optimistic" | "durable" | "doubtful" | "confirmed";
+export type Mark = "optimistic" | "durable" | "doubtful" | "undelivered" | "confirmed";
 /** By the id of a piece or a message. What nobody here has just changed has no mark. */
 export type Marks = ReadonlyMap<string, Mark>;
 
@@ -38,7 +38,7 @@ export function useMarks(): Marks {
   return marks;
 }
 
-const STRENGTH: readonly Mark[] = ["doubtful", "optimistic", "durable", "confirmed"];
+const STRENGTH: readonly Mark[] = ["doubtful", "optimistic", "durable", "undelivered", "confirmed"];
 
 function weaker(a: Mark | undefined, b: Mark): Mark {
   return a !== undefined && STRENGTH.indexOf(a) < STRENGTH.indexOf(b) ? a : b;

@@ -2,14 +2,14 @@
 //!
 //! Invariant: JavaScript calls it from outside only; closures run between two calls, never inside one.
 
-use iolite_client::{Limits, ReactionId, Run, RunOf, View};
+use iolite_client::{Limits, Peek, ReactionId, Run, RunOf};
 use iolite_machine::{Instant, Now, PersistId, WallTime};
 use iolite_values::Counter;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
-use crate::failure::Failure;
 use crate::layout::Layout;
+use crate::peek::view_of;
 use crate::role::Role;
 
 /// One client, or one follower of it. Both have what is here; leading.rs and following.rs have what one of them has.
@@ -23,6 +23,8 @@ pub struct Core {
     pub(crate) run: Option<Run>,
     /// The first of two runs, while the second is only compared with it.
     pub(crate) kept: Option<Run>,
+    /// The peek that goes on. No run goes on then.
+    pub(crate) peek: Option<Peek>,
 }
 
 const NANOS_PER_MS: f64 = 1e6;
@@ -57,7 +59,7 @@ pub(crate) fn counter(number: f64) -> Counter {
 
 impl Core {
     pub(crate) fn of(role: Role) -> Core {
-        Core { role, layouts: Vec::new(), asked: None, run: None, kept: None }
+        Core { role, layouts: Vec::new(), asked: None, run: None, kept: None, peek: None }
     }
 }
 
@@ -102,14 +104,7 @@ impl Core {
 
     /// Registers a reactive transaction and gives its id.
     pub fn register(&mut self, view: &str) -> Result<f64, JsValue> {
-        let view = match view {
-            "optimistic" => View::Optimistic,
-            "durable" => View::Durable,
-            "confirmed" => View::Confirmed,
-            "delivered" => View::Delivered,
-            other => return Err(Failure::of_transaction(format!("there is no view {other:?}")).into()),
-        };
-        Ok(self.role.register(view).0 as f64)
+        Ok(self.role.register(view_of(view)?).0 as f64)
     }
 
     /// Makes a reactive transaction run again.

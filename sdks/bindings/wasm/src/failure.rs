@@ -1,6 +1,6 @@
 //! Errors on their way to JavaScript.
 
-use iolite_client::{CallError, EditError, OpenError, QuestionError, RunError};
+use iolite_client::{CallError, EditError, NotHeld, OpenError, QuestionError, RunError};
 use iolite_values::{KeyError, OperationError, SchemaError};
 use wasm_bindgen::JsValue;
 
@@ -22,6 +22,12 @@ impl Failure {
     /// The run does not count: data is missing.
     pub(crate) fn is_stopped(&self) -> bool {
         self.code == STOPPED
+    }
+
+    /// A closure runs, so no peek begins.
+    pub(crate) fn nested_peek() -> Failure {
+        let message = "a closure runs: read with its own transaction, or look at a view when it has ended";
+        Failure { code: "call", message: message.into() }
     }
 
     /// An integer that a JavaScript number cannot hold.
@@ -56,6 +62,12 @@ impl From<RunError> for Failure {
             | RunError::Invalid(_) => "transaction",
         };
         Failure { code, message: error.to_string() }
+    }
+}
+
+impl From<NotHeld> for Failure {
+    fn from(error: NotHeld) -> Failure {
+        Failure { code: "not-held", message: error.to_string() }
     }
 }
 

@@ -72,6 +72,18 @@ impl Layout {
         slots.zip(values.iter()).map(|(slot, value)| value_from_js(&value, slot.scalar(), &self.place(slot))).collect()
     }
 
+    /// The values of a key.
+    ///
+    /// # Errors
+    /// An integer that does not fit a number.
+    pub(crate) fn key_to_js(&self, key: &RowKey) -> Result<Array, Failure> {
+        let array = Array::new();
+        for (slot, value) in self.key.iter().map(|slot| &self.slots[*slot]).zip(key.values()?) {
+            array.push(&to_js(&value, slot.wide, &self.place(slot))?);
+        }
+        Ok(array)
+    }
+
     /// # Errors
     /// As [`Layout::key_values`], and when values are missing.
     pub(crate) fn row_key(&self, values: &Array) -> Result<RowKey, Failure> {
@@ -156,6 +168,10 @@ impl Layout {
             content.insert(slot.id, operations_from_js(&value, slot, &self.place(slot))?);
         }
         Ok(content)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn is_live(&self) -> bool {

@@ -14,6 +14,7 @@ mod live;
 mod operations;
 mod output;
 mod panic;
+mod peek;
 mod reads;
 mod role;
 mod run;

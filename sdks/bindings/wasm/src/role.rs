@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use iolite_client::{
-    Client, Closed, EditError, Follower, FollowerInput, Input, MutationKind, ReactionId, Run, RunOf, Splice, Ticket,
-    Transaction, View,
+    Client, Closed, Difference, DifferenceError, EditError, Follower, FollowerInput, Input, MutationKind, NotHeld,
+    Peek, ReactionId, Run, RunOf, Splice, Ticket, Transaction, View,
 };
 use iolite_machine::{Instant, Machine, Now, PersistId};
 use iolite_values::{Cell, ClientId, Counter, Schema};
@@ -131,6 +131,41 @@ impl Role {
         match self {
             Role::Leads(client) => client.begin(of),
             Role::Follows(follower) => follower.begin(of),
+        }
+    }
+
+    pub(crate) fn begin_peek(&self, view: View) -> Option<Peek> {
+        match self {
+            Role::Leads(client) => client.begin_peek(view),
+            Role::Follows(follower) => follower.begin_peek(view),
+        }
+    }
+
+    pub(crate) fn peek_transaction<'a>(&'a self, peek: &'a mut Peek) -> Transaction<'a> {
+        match self {
+            Role::Leads(client) => client.peek_transaction(peek),
+            Role::Follows(follower) => follower.peek_transaction(peek),
+        }
+    }
+
+    pub(crate) fn end_peek(&self, peek: Peek) -> Result<(), NotHeld> {
+        match self {
+            Role::Leads(client) => client.end_peek(peek),
+            Role::Follows(follower) => follower.end_peek(peek),
+        }
+    }
+
+    pub(crate) fn difference(&self, a: View, b: View, table: Option<&str>) -> Result<Vec<Difference>, DifferenceError> {
+        match self {
+            Role::Leads(client) => client.difference(a, b, table),
+            Role::Follows(follower) => follower.difference(a, b, table),
+        }
+    }
+
+    pub(crate) fn views_number(&self) -> u64 {
+        match self {
+            Role::Leads(client) => client.views_number(),
+            Role::Follows(follower) => follower.views_number(),
         }
     }
 

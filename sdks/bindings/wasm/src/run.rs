@@ -1,11 +1,12 @@
 //! Runs of closures: begun, run once more to compare, finished.
 
-use iolite_client::{Closed, Run, Transaction};
+use iolite_client::{Closed, Peek, Run, Transaction};
 use wasm_bindgen::prelude::*;
 
 use crate::core::{Core, wall_ms};
 use crate::failure::Failure;
 use crate::layout::Layout;
+use crate::role::Role;
 
 #[wasm_bindgen]
 impl Core {
@@ -76,8 +77,7 @@ impl Core {
         &mut self,
         call: impl FnOnce(&mut Transaction<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let run = self.run.as_mut().ok_or_else(|| Failure::of_transaction("no closure runs"))?;
-        call(&mut self.role.transaction(run))
+        call(&mut transaction(&self.role, &mut self.run, &mut self.peek)?)
     }
 
     /// The same, on one table.
@@ -87,9 +87,8 @@ impl Core {
         call: impl FnOnce(&mut Transaction<'_>, &Layout) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let unknown = || Failure::of_transaction(format!("there is no table {table}"));
-        let run = self.run.as_mut().ok_or_else(|| Failure::of_transaction("no closure runs"))?;
         let layout = self.layouts.get(table as usize).ok_or_else(unknown)?;
-        call(&mut self.role.transaction(run), layout)
+        call(&mut transaction(&self.role, &mut self.run, &mut self.peek)?, layout)
     }
 
     /// The same for a write. One that is stopped by missing data returns as if it had worked, so that the closure goes on and everything that
@@ -103,5 +102,18 @@ impl Core {
             Err(failure) if failure.is_stopped() => Ok(()),
             other => other,
         }
+    }
+}
+
+/// The handle of the peek or the run that goes on.
+fn transaction<'a>(
+    role: &'a Role,
+    run: &'a mut Option<Run>,
+    peek: &'a mut Option<Peek>,
+) -> Result<Transaction<'a>, Failure> {
+    match (peek, run) {
+        (Some(peek), _) => Ok(role.peek_transaction(peek)),
+        (None, Some(run)) => Ok(role.transaction(run)),
+        (None, None) => Err(Failure::of_transaction("no closure runs")),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use iolite::table::Register;
 use iolite::{
-    Client, DeliveryError, Embedded, Mutators, Options, ReactionError, Schema, Table, Transaction, View, embedded,
-    schema,
+    Abort, CallError, Client, DeliveryError, DifferenceError, Embedded, Mutators, NotHeld, Options, PeekError,
+    ReactionError, RunError, Schema, Table, Transaction, View, embedded, schema,
 };
 use tokio::time::timeout;
 
@@ -48,6 +48,12 @@ async fn seen(client: &Client, view: View) -> i64 {
     *timeout(PATIENCE, client.read(view, place)).await.expect("in time").expect("it can be read")
 }
 
+/// The tables and columns that not everybody shows as this client does.
+fn marked(client: &Client) -> Vec<(String, String)> {
+    let found = client.difference(View::Optimistic, View::Delivered).expect("the view can tell");
+    found.into_iter().map(|each| (each.table, each.column)).collect()
+}
+
 /// A client whose app is busy with the first change that it sees, until it is let go.
 fn busy(server: &Embedded) -> (Client, iolite::Reaction<i64>, Receiver<()>, Sender<()>) {
     let client = open(server);
@@ -80,10 +86,34 @@ async fn a_change_is_delivered_when_everybody_who_follows_it_has_applied_it() {
     tokio::task::spawn_blocking(move || is_at_it.recv_timeout(PATIENCE)).await.expect("joined").expect("bob has it");
     assert_eq!(seen(&ann, View::Confirmed).await, 2);
     assert_eq!(seen(&ann, View::Delivered).await, 1, "bob has not applied it");
+    assert_eq!(ann.peek(View::Optimistic, place), Ok(2));
+    assert_eq!(ann.peek(View::Delivered, place), Ok(1));
+    assert_eq!(marked(&ann), [("items".to_owned(), "x".to_owned())]);
     drop(let_go);
     timeout(PATIENCE, second.delivered()).await.expect("in time").expect("followed");
+    assert_eq!((ann.peek(View::Delivered, place), marked(&ann)), (Ok(2), Vec::new()));
     assert_eq!(seen(&ann, View::Delivered).await, 2);
     timeout(PATIENCE, watched.wait_for(|place| *place == 2)).await.expect("it runs again").expect("open");
+}
+
+#[tokio::test]
+async fn a_peek_never_waits_and_says_what_is_not_held() {
+    let server = embedded().await.expect("it starts");
+    let client = open(&server);
+    let missing = client.peek(View::Confirmed, place).expect_err("nothing was read yet");
+    assert!(matches!(&missing, PeekError::NotHeld(NotHeld { table, .. }) if table == "items"), "{missing:?}");
+    assert_eq!(seen(&client, View::Confirmed).await, 0);
+    let _kept = client.pin(|tx| place(tx).map(drop));
+    assert_eq!(client.peek(View::Confirmed, place), Ok(0));
+    let writes = client.peek(View::Optimistic, |tx| tx.at(Items::X, ("hall", "chair")).set(1));
+    assert_eq!(writes, Err(PeekError::Failed(Abort::Run(RunError::ReadOnly))));
+    let panics = client.peek(View::Optimistic, |_| -> iolite::Result<()> { panic!("my mistake") });
+    assert_eq!(panics, Err(PeekError::Failed(Abort::Mistake("the closure panicked: my mistake".into()))));
+    let inside = client.clone();
+    let nested = client.peek(View::Optimistic, move |_| Ok(inside.peek(View::Optimistic, place)));
+    assert_eq!(nested, Ok(Err(PeekError::Call(CallError::Nested))));
+    let other = client.difference_in(View::Optimistic, View::Delivered, "plain");
+    assert!(matches!(other, Err(DifferenceError::NotDelivered(_))), "{other:?}");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ export type ErrorCode =
   | "not-synchronous"
   | "not-repeatable"
   | "not-ready"
+  | "not-held"
   | "not-leading"
   | "offline"
   | "call"

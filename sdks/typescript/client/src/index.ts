@@ -7,6 +7,8 @@ export type {
   ClientOf,
   ClientOptions,
   ConnectionState,
+  Difference,
+  DifferenceOptions,
   Mutate,
   MutationHandle,
   MutationId,
@@ -48,7 +50,7 @@ export type * from "./live/types.js";
 export type { ChangesOf, NewRowOf, RowOf } from "./schema/row.js";
 export { defineSchema, Schema } from "./schema/schema.js";
 export { type KeyOf, type KeyPrefixOf, live, LiveTable, table, Table } from "./schema/table.js";
-export { areEqual } from "./transaction/equality.js";
+export { areEqual, shared } from "./transaction/equality.js";
 export type * from "./transaction/query.js";
 export type * from "./transaction/types.js";
 export { default as loadCore, initSync as loadCoreFromBytes, version } from "./wasm/iolite_wasm.js";

@@ -27,6 +27,9 @@ for (const colorScheme of ["light", "dark"] as const) {
         await ada.untilReady();
         await ada.untilOnline();
         await picture(ada, `${device}-${colorScheme}-live`);
+        await holdUp(ada, ben);
+        await picture(ada, `${device}-${colorScheme}-undelivered`);
+        ben.link.letGo();
         await takeAllStates(ada);
         await picture(ada, `${device}-${colorScheme}-cut-off`);
         if (device === "phone") {
@@ -36,6 +39,13 @@ for (const colorScheme of ["light", "dark"] as const) {
         await ada.untilPending(0);
       }
     }));
+}
+
+/** Ben does not see yet where the table is now. */
+async function holdUp(ada: Person, ben: Person): Promise<void> {
+  ben.link.hold();
+  await ada.press("table-5", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp");
+  await ada.untilMark("table-5", "undelivered");
 }
 
 async function takeAllStates(ada: Person): Promise<void> {

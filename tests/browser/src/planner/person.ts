@@ -34,6 +34,28 @@ export class Person extends Visitor {
     await untilEqual(`the mark of ${id} at ${this.name}`, () => this.markOf(id), mark);
   }
 
+  /** Where others may still see a piece, as the plan shows it. */
+  async ghostOf(id: string): Promise<Place> {
+    const ghost = this.page.locator(`[data-ghost="${id}"]`);
+    return { x: Number(await ghost.getAttribute("data-x")), y: Number(await ghost.getAttribute("data-y")) };
+  }
+
+  ghosts(): Promise<(string | null)[]> {
+    return this.page.locator("[data-ghost]").evaluateAll((all) => all.map((one) => one.getAttribute("data-ghost")));
+  }
+
+  async untilNoGhost(id: string): Promise<void> {
+    await untilEqual(`the ghosts of ${id} at ${this.name}`, () => this.page.locator(`[data-ghost="${id}"]`).count(), 0);
+  }
+
+  async labelOf(id: string): Promise<string> {
+    return (await this.piece(id).getAttribute("aria-label")) ?? "";
+  }
+
+  async ghostLabelOf(id: string): Promise<string> {
+    return (await this.page.locator(`[data-ghost="${id}"]`).getAttribute("aria-label")) ?? "";
+  }
+
   async press(id: string, ...keys: string[]): Promise<void> {
     await this.piece(id).focus();
     for (const key of keys) {

@@ -6,17 +6,20 @@
  * stored only when it is.
  */
 
+import { IoliteError } from "../errors.js";
 import type { Platform } from "../platform/platform.js";
 import type { Schema } from "../schema/schema.js";
 import type { Storage } from "../storage/storage.js";
 import { WriteQueue } from "../storage/writeQueue.js";
 import type { TabMessage } from "../tabs/tabChannel.js";
 import { bindTables } from "../transaction/binding.js";
-import { type Closure, refuseUnknown, runClosure, type RunResult, type Stage } from "../transaction/runClosure.js";
+import { type Closure, refuseUnknown, runClosure, runPeek, type RunResult, type Stage } from "../transaction/runClosure.js";
 import { errorOf } from "../transaction/scope.js";
 import { type Core, OutputKind } from "../wasm/iolite_wasm.js";
+import { readDifferences } from "./differences.js";
 import type { Listings } from "./mutationBook.js";
 import { type CoreOutput, type News, type OwnOutput, readOutput } from "./outputs.js";
+import type { Difference, View } from "./types.js";
 
 export interface CoreHostOptions {
   readonly platform: Platform;
@@ -38,6 +41,8 @@ export interface CoreHostEvents {
   storageTrouble(message: string | undefined): void;
   /** Why no link can be made. */
   linkTrouble(message: string): void;
+  /** A view may show something else. */
+  readonly views: { changed(): void };
   /** The host did something by itself: deliver what is news. */
   worked(): void;
   /** The core is broken, which is a bug in it. Nothing works any more until the page is loaded again. */
@@ -57,6 +62,8 @@ export abstract class CoreHost {
   #inbox: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #state: "idle" | "working" | "closed" = "idle";
+  #peeks = false;
+  #views = -1;
 
   protected constructor(core: Core, storage: Storage, options: CoreHostOptions, events: CoreHostEvents) {
     this.core = core;
@@ -79,11 +86,31 @@ export abstract class CoreHost {
 
   /** Calls the core; the caller drains. Inside a closure the core refuses what it cannot do then. */
   callOnly<T>(use: (core: Core, monotonicMs: number, wallMs: number) => T): T {
+    if (this.#peeks) {
+      throw new IoliteError("call", "a closure looks at a view: use the client when it has ended");
+    }
     try {
       return use(this.core, ...this.now());
     } catch (thrown) {
       throw thrown instanceof WebAssembly.RuntimeError ? this.#broke(thrown) : errorOf(thrown);
     }
+  }
+
+  /** Runs a closure once, on what is held of a view. */
+  peek(view: View, closure: Closure): unknown {
+    this.callOnly((core) => core.beginPeek(view));
+    this.#peeks = true;
+    try {
+      return runPeek(this.#stage, closure);
+    } catch (thrown) {
+      throw errorOf(thrown);
+    } finally {
+      this.#peeks = false;
+    }
+  }
+
+  difference(a: View, b: View, table: string | undefined): readonly Difference[] {
+    return readDifferences(this.#stage.tables, this.callOnly((core) => core.difference(a, b, table)));
   }
 
   /** What is pending and refused, for people. */
@@ -101,6 +128,7 @@ export abstract class CoreHost {
         this.#carryOut(readOutput(raw));
       }
       this.#setTimer();
+      this.#compareViews();
     });
     this.#state = "idle";
   }
@@ -213,6 +241,14 @@ export abstract class CoreHost {
       return refuseUnknown(this.core);
     }
     this.events.reactionRan(reaction, runClosure(this.#stage, closure));
+  }
+
+  #compareViews(): void {
+    const number = this.core.viewsNumber();
+    if (number !== this.#views) {
+      this.#views = number;
+      this.events.views.changed();
+    }
   }
 
   #setTimer(): void {

@@ -24,6 +24,7 @@ import type { News } from "./outputs.js";
 import type { PlaceOfTab, TabOptions } from "./placeOfTab.js";
 import { takeOverCalls, tellDismissed } from "./takeOver.js";
 import type { PendingMutation, RefusedMutation, SettledMutation } from "./types.js";
+import { ViewsWatch } from "./viewsWatch.js";
 import { Watched } from "./watched.js";
 
 export class Seat implements CoreHostEvents {
@@ -32,6 +33,7 @@ export class Seat implements CoreHostEvents {
   readonly notifier = new Notifier();
   readonly connection: ConnectionWatch;
   readonly observations = new Observations(this.notifier);
+  readonly views = new ViewsWatch(this.notifier);
   readonly book: MutationBook;
   readonly pending: Watched<readonly PendingMutation[]>;
   readonly refused: Watched<readonly RefusedMutation[]>;

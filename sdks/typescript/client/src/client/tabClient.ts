@@ -18,6 +18,8 @@ import { TAKEN_BACK, tellDismissed } from "./takeOver.js";
 import type {
   Client,
   ConnectionState,
+  Difference,
+  DifferenceOptions,
   MutationHandle,
   MutationId,
   Observation,
@@ -27,6 +29,7 @@ import type {
   RefusedMutation,
   SettledMutation,
   Stop,
+  View,
 } from "./types.js";
 
 export class TabClient implements Client {
@@ -93,6 +96,22 @@ export class TabClient implements Client {
       settle(observation.state);
     });
     return handled(reading);
+  }
+
+  peek<T>(closure: Closure, options: ReactOptions = {}): T {
+    return this.#held.peek(options.view ?? "optimistic", closure) as T;
+  }
+
+  difference(a: View, b: View, options: DifferenceOptions = {}): readonly Difference<never, never>[] {
+    return this.#held.difference(a, b, options.table) as readonly Difference<never, never>[];
+  }
+
+  get viewsNumber(): number {
+    return this.#seat.views.number;
+  }
+
+  onViewsChange(callback: () => void): Stop {
+    return this.#seat.views.onChange(callback);
   }
 
   pin(closure: Closure, callback: (state: Reactive<void>) => void = () => undefined): Stop {
@@ -189,6 +208,16 @@ export class TabClient implements Client {
 
   close(): Promise<void> {
     return this.#seat.close();
+  }
+
+  /** The core, for a question that does not wait. */
+  get #held(): LeaderHost | FollowerHost {
+    this.#seat.checkUsable();
+    const host = this.#seat.host;
+    if (host === undefined) {
+      throw new IoliteError("not-held", "this tab takes the lead of the client just now: look again in a moment");
+    }
+    return host;
   }
 
   #call(name: string, args: unknown): MutationHandle {

@@ -3,6 +3,7 @@
 import type { LiveTables } from "../live/types.js";
 import type { ArgumentsOf, Mutators } from "../mutators.js";
 import type { Schema } from "../schema/schema.js";
+import type { KeyOf } from "../schema/table.js";
 import type { ReadTransaction, WriteTransaction } from "../transaction/types.js";
 
 /**
@@ -135,6 +136,19 @@ export interface ReactOptions {
   readonly view?: View;
 }
 
+/** One value that differs between two views. */
+export interface Difference<N extends string = string, K = unknown> {
+  readonly table: N;
+  /** As `get` takes it: the values of the key in an array, or the value itself if there is one. */
+  readonly key: K;
+  readonly column: string;
+}
+
+export interface DifferenceOptions<N extends string = string> {
+  /** The only table to look at. */
+  readonly table?: N;
+}
+
 /** Ends a subscription. Calling it again does nothing. */
 export type Stop = () => void;
 
@@ -174,6 +188,28 @@ export interface Client<S extends Schema = Schema, M = unknown> {
    * `storage` or `failed` as a call of a mutator.
    */
   read<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Promise<T>;
+  /**
+   * Runs a closure once, at once, on what this device holds of a view, and returns what it returned. It never waits and asks for nothing, so an app may call it
+   * for each frame. What is observed or pinned is held.
+   *
+   * @throws code `not-held`, which names what is missing; `call` where a closure runs; what the closure throws; `closed`, `storage` or `failed` as a call of a mutator.
+   */
+  peek<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): T;
+  /**
+   * The values that differ between two views, in the order of tables, keys and columns. Of a row that only one view has, each column differs. With `delivered` it
+   * is about the tables that say `.delivered()`. It looks at what is pending or not delivered, not at all rows, and never waits.
+   *
+   * @throws as `peek`; code `transaction` for a table that is not there, or that `delivered` cannot be asked of.
+   */
+  difference<N extends string & keyof S["tables"]>(
+    a: View,
+    b: View,
+    options?: DifferenceOptions<N>,
+  ): readonly Difference<N, KeyOf<S["tables"][N]>>[];
+  /** Another number when `peek` or `difference` may give another answer. */
+  readonly viewsNumber: number;
+  /** Calls back at every change of `viewsNumber`. */
+  onViewsChange(callback: () => void): Stop;
   /**
    * Keeps on this device what a closure reads, until the returned function is called: it is there for other reads at once, also offline, and does not leave
    * the cache for others. `callback` hears when it is there, or that it cannot be.

@@ -38,6 +38,27 @@ export function runClosure(stage: Stage, closure: Closure): RunResult {
   return finish(stage.core, checked.result);
 }
 
+/**
+ * Runs a closure once for a peek that the core has begun, and ends it.
+ *
+ * @throws what the closure throws; if data was missing, code `not-held` instead.
+ */
+export function runPeek({ core, tables, development }: Stage, closure: Closure): unknown {
+  const scope = new Scope(core, { traced: development });
+  const result = outcomeOf(() => closure(transactionOf(scope, tables) as never));
+  scope.end();
+  core.endPeek();
+  switch (result.ended) {
+    case "returned":
+      return result.value;
+    case "aborted":
+    case "failed":
+      throw result.error;
+    case "stopped":
+      throw new Error("a peek that was stopped has ended already");
+  }
+}
+
 /** Tells the core that the app does not have the closure that it asked for. */
 export function refuseUnknown(core: Core): void {
   core.begin();

@@ -102,6 +102,7 @@ export function errorOf(thrown: unknown): unknown {
     case "offline":
     case "call":
     case "not-ready":
+    case "not-held":
       return new IoliteError(code, message);
     default:
       return new Error(thrown);

@@ -1,6 +1,6 @@
 /** A client whose state a test sets by hand, and which counts what is observed. */
 
-import type { Observation, Reactive, ReactOptions, View } from "@iolite/client";
+import type { Difference, DifferenceOptions, Observation, Reactive, ReactOptions, View } from "@iolite/client";
 
 import type { RegisteredClient } from "../register.js";
 
@@ -37,6 +37,13 @@ export class FakeClient {
   connection: unknown = { status: "offline" };
   pending: readonly unknown[] = [];
   refused: readonly unknown[] = [];
+  viewsNumber = 0;
+  /** Closures of peeks get this. */
+  held: unknown = {};
+  differing: readonly Difference[] = [];
+  /** The views that were looked at, and what was compared. */
+  readonly peeked: (View | undefined)[] = [];
+  readonly compared: unknown[][] = [];
   readonly #callbacks = new Set<() => void>();
 
   observe(closure: (tx: never) => unknown, options: ReactOptions): FakeObservation {
@@ -44,6 +51,27 @@ export class FakeClient {
     observation.state = this.first;
     this.observations.push(observation);
     return observation;
+  }
+
+  peek<T>(closure: (tx: never) => T, options: ReactOptions): T {
+    this.peeked.push(options.view);
+    return closure(this.held as never);
+  }
+
+  difference(a: View, b: View, options: DifferenceOptions): readonly Difference[] {
+    this.compared.push([a, b, options.table]);
+    return structuredClone(this.differing);
+  }
+
+  /** A view may show something else now. */
+  viewsChange(held: unknown = this.held): void {
+    this.held = held;
+    this.viewsNumber += 1;
+    this.#callbacks.forEach((callback) => callback());
+  }
+
+  get listeners(): number {
+    return this.#callbacks.size;
   }
 
   change(change: Partial<Pick<FakeClient, "connection" | "pending" | "refused">>): void {
@@ -54,6 +82,7 @@ export class FakeClient {
   readonly onConnectionChange = (callback: () => void): (() => void) => this.#watch(callback);
   readonly onPendingChange = (callback: () => void): (() => void) => this.#watch(callback);
   readonly onRefusedChange = (callback: () => void): (() => void) => this.#watch(callback);
+  readonly onViewsChange = (callback: () => void): (() => void) => this.#watch(callback);
 
   get asClient(): RegisteredClient {
     return this as unknown as RegisteredClient;
