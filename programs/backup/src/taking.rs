@@ -7,7 +7,7 @@ use iolite_host::random_id;
 use iolite_node::{Standing, StoreClient};
 use iolite_replication::{CompletionRow, ShardMap, completions_table};
 use iolite_store::Completion;
-use iolite_values::{ClientId, Counter, Id, TableId};
+use iolite_values::{ClientId, Counter, Id, LOG_TABLE, TableId};
 use iolite_wire::EncodeError;
 use iolite_wire::client_storage::StoredRow;
 use iolite_wire::journal::{self, CheckpointChunk, CheckpointClient, Settled};
@@ -94,7 +94,7 @@ fn manifest_of(
     }
 }
 
-/// The catalog, and the tables that it has: nobody writes others.
+/// The catalog, the tables that it has, and the entries of logs if it has any: clients write nothing else. (The tables of a log are made by its members.)
 pub(crate) async fn table_names(copy: &Copy<'_>) -> Result<Vec<String>, BackupError> {
     let mut rows = Vec::new();
     let mut pages = copy.table(Catalog::table());
@@ -104,7 +104,8 @@ pub(crate) async fn table_names(copy: &Copy<'_>) -> Result<Vec<String>, BackupEr
     let mut catalog = Catalog::new(SchemaPolicy::Fixed);
     catalog.load(rows)?;
     let own = catalog.schema().tables().map(|(name, _)| name.to_owned());
-    Ok(std::iter::once(CATALOG_TABLE.to_owned()).chain(own).collect())
+    let of_logs = catalog.schema().has_logs().then(|| LOG_TABLE.to_owned());
+    Ok(std::iter::once(CATALOG_TABLE.to_owned()).chain(own).chain(of_logs).collect())
 }
 
 /// What has been written.
