@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crate::descriptors::send_line;
-use crate::message::{FromDaemon, MESSAGES_VERSION, ToDaemon, line_of, read_line};
+use crate::message::{FromDaemon, MESSAGES_VERSION, ToDaemon, is_closed_by_peer, line_of, read_line};
 use crate::restoring::settle_claims;
 use crate::shared::Shared;
 
@@ -122,7 +122,11 @@ impl Linking {
 
     fn talk(&self, stream: &UnixStream) -> io::Result<()> {
         let hello = ToDaemon::Hello { version: MESSAGES_VERSION, name: self.name.clone() };
-        send_line(stream, &line_of(&hello)?, &[self.shared.data.file(), self.table.as_fd()])?;
+        match send_line(stream, &line_of(&hello)?, &[self.shared.data.file(), self.table.as_fd()]) {
+            // A daemon that refuses before it has heard anything says why, and closes: its word is read below.
+            Err(error) if !is_closed_by_peer(&error) => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
         let mut lines = BufReader::new(stream);
         while let Some(message) = read_line::<FromDaemon>(&mut lines)? {
             match message {
@@ -147,4 +151,32 @@ fn drain(mut stream: &UnixStream) {
     // Half closed, so that a daemon that waits for more hears that there is none.
     let _ = stream.shutdown(Shutdown::Write);
     let _ = io::copy(&mut stream, &mut io::sink());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::{Options, Region};
+
+    #[test]
+    fn a_refusal_that_came_before_the_hello_is_heard() {
+        let options = Options::new("test").bytes_max(1 << 20).without_memoryd();
+        let region = Region::create(options).expect("this machine allows it");
+        let (_, table) = region.files();
+        let linking = Linking {
+            shared: Arc::clone(region.shared()),
+            table: table.try_clone_to_owned().expect("descriptors are there"),
+            name: "test".to_owned(),
+            socket: PathBuf::new(),
+            state: Arc::default(),
+        };
+        let (ours, mut daemon) = UnixStream::pair().expect("sockets may be made");
+        let refused = FromDaemon::Refused { reason: "not you".to_owned() };
+        daemon.write_all(&line_of(&refused).expect("it is short")).expect("the buffer has room");
+        drop(daemon);
+        linking.serve(ours);
+        assert_eq!(*linking.state.link.lock().expect(LOCKED), Link::Refused { reason: "not you".to_owned() });
+    }
 }
