@@ -154,29 +154,4 @@ fn drain(mut stream: &UnixStream) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Write;
-
-    use super::*;
-    use crate::{Options, Region};
-
-    #[test]
-    fn a_refusal_that_came_before_the_hello_is_heard() {
-        let options = Options::new("test").bytes_max(1 << 20).without_memoryd();
-        let region = Region::create(options).expect("this machine allows it");
-        let (_, table) = region.files();
-        let linking = Linking {
-            shared: Arc::clone(region.shared()),
-            table: table.try_clone_to_owned().expect("descriptors are there"),
-            name: "test".to_owned(),
-            socket: PathBuf::new(),
-            state: Arc::default(),
-        };
-        let (ours, mut daemon) = UnixStream::pair().expect("sockets may be made");
-        let refused = FromDaemon::Refused { reason: "not you".to_owned() };
-        daemon.write_all(&line_of(&refused).expect("it is short")).expect("the buffer has room");
-        drop(daemon);
-        linking.serve(ours);
-        assert_eq!(*linking.state.link.lock().expect(LOCKED), Link::Refused { reason: "not you".to_owned() });
-    }
-}
+mod tests;
