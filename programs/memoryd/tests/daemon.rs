@@ -1,6 +1,7 @@
 //! The daemon over its socket: what it does for programs and people, and what it refuses.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -118,7 +119,12 @@ fn two_daemons_do_not_share_a_socket() {
 
 #[test]
 fn a_folder_that_others_write_to_is_refused() {
-    let error = Daemon::listen(Path::new("/tmp/socket")).expect_err("everybody writes to /tmp");
+    let folder = std::env::temp_dir().join(format!("iolite-memoryd-open-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("the folder is new");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    let answer = Daemon::listen(&folder.join("socket"));
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+    let error = answer.expect_err("everybody writes to it");
     assert!(error.to_string().contains("not a folder of this user alone"), "{error}");
 }
 
@@ -227,7 +233,6 @@ fn a_program_that_goes_on_talking_is_let_go() {
 /// Only root can become another user.
 #[test]
 fn another_user_is_refused() {
-    use std::os::unix::fs::PermissionsExt;
     if !rustix::process::getuid().is_root() {
         eprintln!("not run: it takes root to become another user");
         return;
