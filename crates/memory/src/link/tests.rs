@@ -48,13 +48,17 @@ fn a_connection_ends_when_the_daemon_has_closed() {
     // The program ends its side, and waits for the other one.
     daemon.read_to_end(&mut Vec::new()).expect("the program says hello and no more");
     let shared = region.shared();
-    assert_eq!(shared.daemon.lock().expect(LOCKED).connected, Some(1));
+    let connected = shared.daemon.lock().expect(LOCKED).connected;
+    assert_eq!(connected, Some(1));
     let foreign = daemon_of(&region);
     drop(foreign.claim(&foreign.candidates()));
     drop(daemon);
     serving.join().expect("the link does not panic");
-    let state = shared.daemon.lock().expect(LOCKED);
-    assert_eq!((state.connected, state.ended), (None, 1));
+    let (connected, ended) = {
+        let state = shared.daemon.lock().expect(LOCKED);
+        (state.connected, state.ended)
+    };
+    assert_eq!((connected, ended), (None, 1));
     assert!(!shared.table.entry(slot.number()).word().is_claimed(), "the claims are settled");
 }
 
