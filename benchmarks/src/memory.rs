@@ -28,8 +28,8 @@ pub struct MemoryOptions {
     /// Parts of the objects that the program still uses, in percent; these are not taken
     #[arg(long, value_delimiter = ',', default_value = "0,20,40,60,80", value_parser = clap::value_parser!(u64).range(0..=99))]
     pub working_set: Vec<u64>,
-    /// Bytes of an object
-    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u64).range(4096..=1_048_576))]
+    /// Bytes of an object: whole pages of 4096, so that every arm has as many bytes
+    #[arg(long, default_value_t = 4096, value_parser = whole_pages)]
     pub object_bytes: u64,
     /// Stop the programs by SIGSTOP while their memory is taken
     #[arg(long, conflicts_with = "while_writing")]
@@ -40,6 +40,16 @@ pub struct MemoryOptions {
     /// The folder of swap files, on a disk
     #[arg(long, default_value = "/var/tmp", value_name = "FOLDER")]
     pub swap_in: std::path::PathBuf,
+}
+
+/// An object's bytes, if they are whole pages.
+fn whole_pages(text: &str) -> Result<u64, String> {
+    let bytes: u64 = text.parse().map_err(|error| format!("{error}"))?;
+    if (4096..=1_048_576).contains(&bytes) && bytes.is_multiple_of(4096) {
+        Ok(bytes)
+    } else {
+        Err("choose a multiple of 4096, at most 1048576".to_owned())
+    }
 }
 
 /// Measures and prints the table, or a line of JSON.
@@ -54,4 +64,17 @@ pub fn run(options: &MemoryOptions, json: bool) -> anyhow::Result<ExitCode> {
         println!("{}", report.in_words());
     }
     Ok(if report.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_have_whole_pages() {
+        assert_eq!(whole_pages("8192"), Ok(8192));
+        for text in ["0", "4095", "5000", "1052672", "many"] {
+            assert!(whole_pages(text).is_err(), "{text}");
+        }
+    }
 }

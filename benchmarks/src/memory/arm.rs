@@ -20,8 +20,10 @@ pub enum Keeping {
     HugeRegion,
     /// In a region without a swap file, whose memory is thrown away: the floor.
     Floor,
-    /// On the heap.
+    /// On the heap, in pages of 4 KiB.
     Heap,
+    /// On the heap, in huge pages where the kernel gives them.
+    HugeHeap,
 }
 
 /// To the program.

@@ -89,7 +89,9 @@ impl Objects {
         let count = usize::try_from(arguments.mb * 1_000_000 / arguments.object_bytes)?;
         let contents = (0..count).map(|number| content(number, bytes));
         match arguments.keeping {
-            Keeping::Heap => {
+            Keeping::Heap | Keeping::HugeHeap => {
+                // The allocator asks for huge pages otherwise.
+                rustix::thread::disable_transparent_huge_pages(arguments.keeping == Keeping::Heap)?;
                 let mut all = Vec::with_capacity(count * bytes);
                 contents.for_each(|content| all.extend_from_slice(&content));
                 Ok(Objects::Heap { bytes: all, each: bytes })
@@ -123,7 +125,8 @@ impl Objects {
         let pool = region.pool()?;
         let mut slots = contents.map(|content| pool.put(&content)).collect::<Result<Vec<Slot>, _>>()?;
         region.save()?;
-        region.background();
+        // Saved ahead of time: the disk is not to write it while it is measured.
+        region.swap_file().context("the region has a swap file")?.sync_data()?;
         let used = slots.len() * usize::try_from(arguments.working_set)? / 100;
         // The working set is written to: what is dirty stays.
         for slot in &mut slots[..used] {

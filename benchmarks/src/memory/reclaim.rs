@@ -10,7 +10,7 @@ use iolite_memoryd::{Ask, Daemon};
 
 use super::MemoryOptions;
 use super::arm::{Keeping, Program};
-use super::report::{Cell, Report, Taken};
+use super::report::{Cell, Report, Taken, not_run_in_words};
 use super::setting::Setting;
 use super::swap_device::SwapDevice;
 use super::{floor, pageout};
@@ -20,11 +20,12 @@ const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 type Arm = fn(&Run, u64) -> anyhow::Result<Taken>;
 
 /// Every arm, in the order in which they run.
-const ARMS: [(&str, Arm); 6] = [
+const ARMS: [(&str, Arm); 7] = [
     ("one fallocate", one_hole),
     ("memoryd", by_daemon),
     ("memoryd, huge pages", by_daemon_with_huge_pages),
     ("MADV_PAGEOUT, swap file", to_swap_file),
+    ("MADV_PAGEOUT, swap file, huge pages", to_swap_file_with_huge_pages),
     ("MADV_PAGEOUT, zram", to_zram),
     ("kill and restart", kill_and_restart),
 ];
@@ -40,22 +41,11 @@ pub fn measure(options: &MemoryOptions) -> anyhow::Result<Report> {
     let run = Run { options, socket: folder.join("socket") };
     let daemon = Daemon::listen(&run.socket)?;
     std::thread::spawn(move || daemon.run());
-    let mut not_run = BTreeMap::new();
-    let mut cells = Vec::new();
-    for &working_set_percent in &options.working_set {
-        let mut arms = BTreeMap::new();
-        for (name, arm) in ARMS {
-            match arm(&run, working_set_percent) {
-                Ok(taken) => drop(arms.insert(name, taken)),
-                Err(error) => drop(not_run.insert(name, format!("{error:#}"))),
-            }
-        }
-        cells.push(Cell { working_set_percent, arms });
-    }
+    let cells: Vec<Cell> = options.working_set.iter().map(|&percent| run.cell(percent)).collect();
     // The folder is in the temporary one either way.
     let _ = std::fs::remove_dir_all(&folder);
     if !cells.iter().any(|cell| cell.arms.contains_key("memoryd")) {
-        bail!("memoryd took nothing: {not_run:?}");
+        bail!("memoryd took nothing: {}", not_run_in_words(&cells).join("; "));
     }
     let programs = match (options.stopped, options.while_writing) {
         (true, _) => "stopped",
@@ -63,7 +53,7 @@ pub fn measure(options: &MemoryOptions) -> anyhow::Result<Report> {
         (false, false) => "running",
     };
     let ratios = cells.first().map(ratios).unwrap_or_default();
-    Ok(Report { mb: options.mb, object_bytes: options.object_bytes, programs, load_before, cells, ratios, not_run })
+    Ok(Report { mb: options.mb, object_bytes: options.object_bytes, programs, load_before, cells, ratios })
 }
 
 /// Time for time, each a byte that was taken.
@@ -73,6 +63,7 @@ fn ratios(cell: &Cell) -> BTreeMap<&'static str, f64> {
     let pairs = [
         ("memoryd / one fallocate", "memoryd", "one fallocate"),
         ("memoryd / swap file", "memoryd", "MADV_PAGEOUT, swap file"),
+        ("both with huge pages: memoryd / swap file", "memoryd, huge pages", "MADV_PAGEOUT, swap file, huge pages"),
         ("memoryd / zram", "memoryd", "MADV_PAGEOUT, zram"),
         ("huge pages / without", "memoryd, huge pages", "memoryd"),
     ];
@@ -80,6 +71,18 @@ fn ratios(cell: &Cell) -> BTreeMap<&'static str, f64> {
 }
 
 impl Run<'_> {
+    /// Every arm with one working set. An arm that fails is named, and the others run.
+    fn cell(&self, working_set_percent: u64) -> Cell {
+        let mut cell = Cell { working_set_percent, arms: BTreeMap::new(), not_run: BTreeMap::new() };
+        for (name, arm) in ARMS {
+            match arm(self, working_set_percent) {
+                Ok(taken) => drop(cell.arms.insert(name, taken)),
+                Err(error) => drop(cell.not_run.insert(name, format!("{error:#}"))),
+            }
+        }
+        cell
+    }
+
     fn start(&self, keeping: Keeping, working_set: u64) -> anyhow::Result<Program> {
         let socket = self.socket.to_str().context("the temporary folder's name is text")?;
         Program::start(self.options, keeping, working_set, socket)
@@ -116,6 +119,8 @@ fn by_daemon_with_huge_pages(run: &Run, working_set: u64) -> anyhow::Result<Take
 
 fn reclaimed(run: &Run, program: Program) -> anyhow::Result<Taken> {
     let mut ask = Ask::connect(&run.socket)?;
+    // The program does not say it itself: then it would save its working set, which is to stay dirty.
+    ask.ask(&ToDaemon::Background { pid: program.pid() })?;
     program.measure(run.options, |program| {
         let answers = ask.ask(&ToDaemon::Reclaim { pid: program.pid(), bytes_max: u64::MAX })?;
         match answers.as_slice() {
@@ -127,16 +132,21 @@ fn reclaimed(run: &Run, program: Program) -> anyhow::Result<Taken> {
 
 fn to_swap_file(run: &Run, working_set: u64) -> anyhow::Result<Taken> {
     let _swap = SwapDevice::file(&run.options.swap_in, run.swap_bytes())?;
-    paged_out(run, working_set)
+    paged_out(run, Keeping::Heap, working_set)
+}
+
+fn to_swap_file_with_huge_pages(run: &Run, working_set: u64) -> anyhow::Result<Taken> {
+    let _swap = SwapDevice::file(&run.options.swap_in, run.swap_bytes())?;
+    paged_out(run, Keeping::HugeHeap, working_set)
 }
 
 fn to_zram(run: &Run, working_set: u64) -> anyhow::Result<Taken> {
     let _swap = SwapDevice::zram(run.swap_bytes())?;
-    paged_out(run, working_set)
+    paged_out(run, Keeping::Heap, working_set)
 }
 
-fn paged_out(run: &Run, working_set: u64) -> anyhow::Result<Taken> {
-    let program = run.start(Keeping::Heap, working_set)?;
+fn paged_out(run: &Run, keeping: Keeping, working_set: u64) -> anyhow::Result<Taken> {
+    let program = run.start(keeping, working_set)?;
     let (from, bytes) = run.rest(working_set);
     // Whole pages: the heap's first may have something else.
     let start = (program.heap_at + from).next_multiple_of(4096);

@@ -15,8 +15,6 @@ pub struct Report {
     pub cells: Vec<Cell>,
     /// The aims, by name: of the first cell.
     pub ratios: BTreeMap<&'static str, f64>,
-    /// Arms that this machine does not allow, with the reason.
-    pub not_run: BTreeMap<&'static str, String>,
 }
 
 /// A working set, and every arm with it.
@@ -24,6 +22,8 @@ pub struct Report {
 pub struct Cell {
     pub working_set_percent: u64,
     pub arms: BTreeMap<&'static str, Taken>,
+    /// Arms that this machine does not allow, with the reason.
+    pub not_run: BTreeMap<&'static str, String>,
 }
 
 /// The bytes that an arm took, and how long that was.
@@ -35,6 +35,20 @@ pub struct Taken {
     /// From the end of the taking until the program has used every byte again.
     pub back_ms: f64,
     pub wrong_bytes: bool,
+}
+
+/// Each arm that did not run, with its reason and the working sets.
+pub fn not_run_in_words(cells: &[Cell]) -> Vec<String> {
+    let mut working_sets: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for cell in cells {
+        for (arm, reason) in &cell.not_run {
+            working_sets.entry((arm, reason)).or_default().push(format!("{} %", cell.working_set_percent));
+        }
+    }
+    let in_words = |((arm, reason), percents): ((&str, &str), Vec<String>)| {
+        format!("not run: {arm} at {}: {reason}", percents.join(", "))
+    };
+    working_sets.into_iter().map(in_words).collect()
 }
 
 impl Report {
@@ -68,7 +82,23 @@ impl Report {
             }
         }
         lines.extend(self.ratios.iter().map(|(name, ratio)| format!("{name}: {ratio:.3}")));
-        lines.extend(self.not_run.iter().map(|(arm, reason)| format!("not run: {arm}: {reason}")));
+        lines.extend(not_run_in_words(&self.cells));
         lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arm_that_fails_at_one_working_set_is_named_with_it() {
+        let cell = |working_set_percent, reason: Option<&str>| Cell {
+            working_set_percent,
+            arms: BTreeMap::new(),
+            not_run: reason.map(|reason| ("zram", reason.to_owned())).into_iter().collect(),
+        };
+        let cells = [cell(0, None), cell(20, Some("busy")), cell(40, Some("busy")), cell(60, Some("no root"))];
+        assert_eq!(not_run_in_words(&cells), ["not run: zram at 20 %, 40 %: busy", "not run: zram at 60 %: no root"]);
     }
 }

@@ -48,7 +48,7 @@ pub fn receive_line(socket: impl AsFd) -> io::Result<Option<(Vec<u8>, Vec<OwnedF
             _ => Vec::new(),
         }));
         if received.flags.contains(ReturnFlags::CTRUNC) || files.len() > REGION_FILES {
-            return Err(invalid("a message carries more descriptors than a region has"));
+            return Err(invalid("a message carries more descriptors than a region has, or than this side may open"));
         }
         line.extend_from_slice(&buffer[..received.bytes]);
         match line.iter().position(|&byte| byte == b'\n') {

@@ -34,6 +34,7 @@ mod restoring;
 mod runs;
 mod saving;
 mod shared;
+mod steps;
 mod swap;
 #[cfg(test)]
 mod tests;

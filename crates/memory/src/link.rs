@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crate::descriptors::send_line;
-use crate::message::{FromDaemon, MESSAGES_VERSION, ToDaemon, line_of, read_line};
+use crate::message::{FromDaemon, MESSAGES_VERSION, ToDaemon, is_closed_by_peer, line_of, read_line};
 use crate::restoring::settle_claims;
 use crate::shared::Shared;
 
@@ -122,7 +122,11 @@ impl Linking {
 
     fn talk(&self, stream: &UnixStream) -> io::Result<()> {
         let hello = ToDaemon::Hello { version: MESSAGES_VERSION, name: self.name.clone() };
-        send_line(stream, &line_of(&hello)?, &[self.shared.data.file(), self.table.as_fd()])?;
+        match send_line(stream, &line_of(&hello)?, &[self.shared.data.file(), self.table.as_fd()]) {
+            // A daemon that refuses before it has heard anything says why, and closes: its word is read below.
+            Err(error) if !is_closed_by_peer(&error) => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
         let mut lines = BufReader::new(stream);
         while let Some(message) = read_line::<FromDaemon>(&mut lines)? {
             match message {
@@ -148,3 +152,6 @@ fn drain(mut stream: &UnixStream) {
     let _ = stream.shutdown(Shutdown::Write);
     let _ = io::copy(&mut stream, &mut io::sink());
 }
+
+#[cfg(test)]
+mod tests;

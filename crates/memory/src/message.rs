@@ -95,6 +95,13 @@ pub fn line_of<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
+/// Whether an error of a socket says that the other side has closed it. A daemon that refuses says so first: its word may wait to be read, also
+/// after a write has failed.
+#[must_use]
+pub fn is_closed_by_peer(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+}
+
 /// Reads one message; `None` at the end.
 ///
 /// # Errors

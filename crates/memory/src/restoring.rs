@@ -10,6 +10,7 @@ use crate::error::AccessError;
 use crate::region::data::{Place, pages_of};
 use crate::region::table::{Entry, barrier};
 use crate::shared::{Shared, record_of};
+use crate::steps::{Point, at};
 use crate::word::Word;
 
 /// How long a reader waits for the daemon to end its claim. A batch takes longer, but a claim that is given back does not.
@@ -20,6 +21,7 @@ pub(crate) fn make_usable(shared: &Shared, index: u32) -> Result<(), AccessError
     let entry = shared.table.entry(index);
     wait_for_claim(entry);
     let _stripe = shared.stripe(index);
+    at(Point::Restores);
     let word = entry.word();
     let Some(restoring) = word.restoring() else { return Ok(()) };
     let bytes = entry.bytes.load(Ordering::Relaxed);
@@ -62,6 +64,7 @@ pub(crate) fn settle_claims(shared: &Shared) {
         }
         let entry = shared.table.entry(index);
         let _stripe = shared.stripe(index);
+        at(Point::Settles);
         let word = entry.word();
         if let Some(reclaimed) = word.reclaimed() {
             let place = Place::at(entry.offset.load(Ordering::Relaxed), entry.bytes.load(Ordering::Relaxed));
@@ -76,6 +79,7 @@ fn wait_for_claim(entry: &Entry) {
     if !entry.word().is_claimed() {
         return;
     }
+    at(Point::ReaderWaits);
     let begun = Instant::now();
     while entry.word().is_claimed() && begun.elapsed() < CLAIM_WAIT {
         std::hint::spin_loop();

@@ -11,6 +11,7 @@ use crate::error::SaveError;
 use crate::limits::OBJECT_BYTES_MAX;
 use crate::region::table::barrier;
 use crate::shared::{Shared, Wish, set_record, take_record};
+use crate::steps::{Point, at};
 use crate::swap::Swap;
 use crate::word::Word;
 
@@ -123,11 +124,13 @@ impl Saver<'_> {
             return Ok(());
         }
         let record = self.swap.write(&self.buffer)?;
+        at(Point::SaverWrote);
         let _stripe = self.shared.stripe(index);
         if entry.word() != saving {
             self.swap.free_record(&record);
             return Ok(());
         }
+        at(Point::SaverPublishes);
         // The slot's owner may write now, but not drop the object: the stripe is held.
         if let Some(old) = take_record(entry, bytes) {
             self.swap.free_record(&old);

@@ -11,6 +11,7 @@ use crate::error::SaveError;
 use crate::places::{Places, Resting, Until};
 use crate::region::data::{Data, Place};
 use crate::region::table::{Entry, NOT_IN_SWAP, Table, barrier};
+use crate::steps::{Point, at};
 use crate::swap::{Record, Swap};
 use crate::word::Word;
 
@@ -88,6 +89,11 @@ impl Shared {
 
     pub fn stripe(&self, entry: u32) -> MutexGuard<'_, ()> {
         self.stripes[entry as usize % STRIPES].lock().expect(LOCKED)
+    }
+
+    #[cfg(test)]
+    pub fn is_striped(&self, entry: u32) -> bool {
+        self.stripes[entry as usize % STRIPES].try_lock().is_err()
     }
 
     pub fn take_entry(&self) -> Option<u32> {
@@ -186,6 +192,7 @@ impl Shared {
     pub fn drop_object(&self, index: u32, bytes: u64) {
         let entry = self.table.entry(index);
         let stripe = self.stripe(index);
+        at(Point::Drops);
         let word = free(entry);
         let place = Place::at(entry.offset.load(Ordering::Relaxed), bytes);
         if let Some(record) = take_record(entry, bytes)

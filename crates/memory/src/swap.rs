@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -103,13 +104,31 @@ fn open(folder: &Path) -> io::Result<File> {
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
         Ok(file) => Ok(file.into()),
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
-            let path = folder.join(format!(".iolite-memory-{}", std::process::id()));
-            let file = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
-            std::fs::remove_file(&path)?;
-            Ok(file.into())
-        }
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => open_named(folder),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The number in the next name, so that two regions that are made at the same moment do not want the same one.
+static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
+
+fn name_of(number: u64) -> String {
+    format!(".iolite-memory-{}-{number}", std::process::id())
+}
+
+/// Opens a file and removes its name. A name that is there already is of a program that was killed between the two.
+fn open_named(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::CREATE | OFlags::EXCL;
+    loop {
+        let path = folder.join(name_of(NEXT_NAME.fetch_add(1, Ordering::Relaxed)));
+        match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => {
+                std::fs::remove_file(&path)?;
+                return Ok(file.into());
+            }
+            Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
@@ -157,5 +176,20 @@ mod tests {
         swap.free_record(&records[2]);
         assert_eq!(swap.used_bytes(), 3 * BLOCK_BYTES);
         assert_eq!(swap.write(b"more").expect("a record is free").at, records[2].at);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_passed_over() {
+        let folder = std::env::temp_dir().join(format!("iolite-swap-names-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("the folder is new");
+        let taken = NEXT_NAME.load(Ordering::Relaxed);
+        for number in taken..taken + 3 {
+            std::fs::write(folder.join(name_of(number)), b"of another").expect("the folder is ours");
+        }
+        let opened = open_named(&folder).map(|_| ());
+        let names = std::fs::read_dir(&folder).expect("it is there").count();
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+        assert!(opened.is_ok(), "{opened:?}");
+        assert_eq!(names, 3, "the file has no name any more, and nobody's file was removed");
     }
 }

@@ -3,5 +3,6 @@
 mod bad_input;
 mod crowd;
 mod limits;
-mod lock;
+pub(crate) mod lock;
+mod order;
 mod trap;

@@ -81,7 +81,8 @@ fn serve_program(programs: &Programs, number: u64, stream: &UnixStream, program:
     }
 }
 
-fn refuse(stream: &UnixStream, reason: &str) -> io::Result<()> {
+/// Says no, and why.
+pub fn refuse(stream: &UnixStream, reason: &str) -> io::Result<()> {
     say(stream, &FromDaemon::Refused { reason: reason.to_owned() })
 }
 

@@ -6,12 +6,18 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use iolite_memory::message::is_closed_by_peer;
 use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 
-use crate::connection::serve;
+use crate::connection::{refuse, serve};
 use crate::programs::{CONNECTIONS_MAX, Programs};
+
+/// How long the daemon waits before it looks for a free descriptor again.
+const SHORTAGE_WAIT: Duration = Duration::from_millis(50);
 
 /// A daemon that listens.
 #[derive(Debug)]
@@ -51,34 +57,97 @@ impl Daemon {
         &self.path
     }
 
-    /// Serves for ever.
+    /// Serves for ever. While the machine has no descriptor for another connection, those who connect wait, and the others are served.
     ///
     /// # Errors
     /// When the socket fails.
     pub fn run(&self) -> io::Result<()> {
         let open = Arc::new(AtomicUsize::new(0));
+        let mut is_short = false;
         for (number, stream) in (1..).zip(self.listener.incoming()) {
-            let stream = stream?;
-            if open.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS_MAX {
-                open.fetch_sub(1, Ordering::AcqRel);
-                continue;
+            match stream {
+                Ok(stream) => {
+                    is_short = false;
+                    self.begin(number, stream, &open);
+                }
+                Err(error) if is_of_one_peer(&error) => {}
+                Err(error) if is_shortage(&error) => {
+                    if !is_short {
+                        eprintln!(
+                            "memoryd: no further connection for now: raise `ulimit -n`, or free memory ({error})"
+                        );
+                    }
+                    is_short = true;
+                    std::thread::sleep(SHORTAGE_WAIT);
+                }
+                Err(error) => return Err(error),
             }
-            let (programs, open) = (Arc::clone(&self.programs), Arc::clone(&open));
-            let serving = move || {
-                serve_and_tell(&programs, number, &stream);
-                drop(stream);
-                open.fetch_sub(1, Ordering::AcqRel);
-            };
-            std::thread::Builder::new().name(format!("connection-{number}")).spawn(serving)?;
         }
         Ok(())
     }
+
+    /// Serves a connection in a thread of its own, or refuses it.
+    fn begin(&self, number: u64, stream: UnixStream, open: &Arc<AtomicUsize>) {
+        let counted = Counted::one_more(open);
+        if counted.before >= CONNECTIONS_MAX {
+            refuse_and_leave(&stream, &format!("memoryd has {CONNECTIONS_MAX} connections already: end one"));
+            return;
+        }
+        let (programs, stream) = (Arc::clone(&self.programs), Arc::new(stream));
+        let served = Arc::clone(&stream);
+        let serving = move || {
+            serve_and_tell(&programs, number, &served);
+            // The connection is closed before the next one may come in its place.
+            drop(served);
+            drop(counted);
+        };
+        let begun = std::thread::Builder::new().name(format!("connection-{number}")).spawn(serving);
+        if let Err(error) = begun {
+            refuse_and_leave(&stream, &format!("memoryd has no thread for another connection: try again ({error})"));
+        }
+    }
+}
+
+/// A connection that is counted until this is dropped.
+struct Counted {
+    open: Arc<AtomicUsize>,
+    /// The connections that there were without this one.
+    before: usize,
+}
+
+impl Counted {
+    fn one_more(open: &Arc<AtomicUsize>) -> Counted {
+        Counted { open: Arc::clone(open), before: open.fetch_add(1, Ordering::AcqRel) }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Whether accepting failed because the one who connected is gone already, or a signal came.
+fn is_of_one_peer(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted)
+}
+
+/// Whether accepting failed for want of descriptors or of memory, which come back when others end.
+fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+}
+
+/// The new connection's buffer is empty, so this does not wait for the other side.
+fn refuse_and_leave(stream: &UnixStream, reason: &str) {
+    // If that side is gone, nobody needs to hear it.
+    let _ = refuse(stream, reason);
 }
 
 fn serve_and_tell(programs: &Programs, number: u64, stream: &UnixStream) {
     if let Err(error) = serve(programs, number, stream) {
         // A peer that leaves in the middle of an answer is no event.
-        if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) {
+        if !is_closed_by_peer(&error) {
             eprintln!("memoryd: connection {number}: {error}");
         }
     }

@@ -167,15 +167,4 @@ fn unknown(pid: u32) -> FromDaemon {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_limits_are_those_of_the_page() {
-        let page = include_str!("../../../docs/limits.md");
-        for (name, value) in [("PROGRAMS_MAX", PROGRAMS_MAX), ("CONNECTIONS_MAX", CONNECTIONS_MAX)] {
-            let row = format!("| `memoryd::{name}` | {value} |");
-            assert!(page.contains(&row), "docs/limits.md has no row that begins with {row}");
-        }
-    }
-}
+mod tests;

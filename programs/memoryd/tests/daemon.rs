@@ -1,8 +1,10 @@
 //! The daemon over its socket: what it does for programs and people, and what it refuses.
 
-use std::io::{BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use iolite_memory::descriptors::send_line;
@@ -117,7 +119,12 @@ fn two_daemons_do_not_share_a_socket() {
 
 #[test]
 fn a_folder_that_others_write_to_is_refused() {
-    let error = Daemon::listen(Path::new("/tmp/socket")).expect_err("everybody writes to /tmp");
+    let folder = std::env::temp_dir().join(format!("iolite-memoryd-open-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("the folder is new");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    let answer = Daemon::listen(&folder.join("socket"));
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+    let error = answer.expect_err("everybody writes to it");
     assert!(error.to_string().contains("not a folder of this user alone"), "{error}");
 }
 
@@ -177,16 +184,39 @@ fn a_daemon_has_so_many_programs() {
 }
 
 #[test]
-fn connections_past_the_limit_are_closed() {
+fn connections_past_the_limit_are_refused() {
     let bed = Bed::new("connections");
     let held: Vec<_> =
         (0..iolite_memoryd::CONNECTIONS_MAX).map(|_| UnixStream::connect(&bed.socket).expect("it listens")).collect();
     let answer = bed.ask(&ToDaemon::Status);
-    assert!(matches!(answer, Err(AskError::Broken(_))), "{answer:?}");
+    assert!(matches!(&answer, Err(AskError::Refused(reason)) if reason.contains("320 connections")), "{answer:?}");
     drop(held);
     while bed.ask(&ToDaemon::Status).is_err() {
         std::thread::yield_now();
     }
+}
+
+/// A daemon that may have 16 files open serves again as soon as one is closed.
+#[test]
+fn a_daemon_without_a_free_descriptor_goes_on() {
+    let folder = std::env::temp_dir().join(format!("iolite-memoryd-files-{}", std::process::id()));
+    let socket = folder.join("socket");
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 16 && exec \"$0\" --socket \"$1\" run", env!("CARGO_BIN_EXE_memoryd")]).arg(&socket);
+    let mut daemon = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("there is a shell");
+    let mut line = String::new();
+    BufReader::new(daemon.stdout.as_mut().expect("it is a pipe")).read_line(&mut line).expect("it says text");
+    assert!(line.starts_with("memoryd listens at"), "{line}");
+    let held: Vec<_> = (0..20).map(|_| UnixStream::connect(&socket).expect("it listens")).collect();
+    line.clear();
+    BufReader::new(daemon.stderr.as_mut().expect("it is a pipe")).read_line(&mut line).expect("it says text");
+    assert!(line.contains("raise `ulimit -n`"), "{line}");
+    drop(held);
+    let answer = Ask::connect(&socket).and_then(|mut ask| ask.ask(&ToDaemon::Status));
+    daemon.kill().expect("it runs");
+    daemon.wait().expect("it is our child");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    assert!(answer.is_ok_and(|programs| programs.is_empty()));
 }
 
 #[test]
@@ -203,7 +233,6 @@ fn a_program_that_goes_on_talking_is_let_go() {
 /// Only root can become another user.
 #[test]
 fn another_user_is_refused() {
-    use std::os::unix::fs::PermissionsExt;
     if !rustix::process::getuid().is_root() {
         eprintln!("not run: it takes root to become another user");
         return;
@@ -214,7 +243,7 @@ fn another_user_is_refused() {
     std::fs::set_permissions(&bed.socket, std::fs::Permissions::from_mode(0o666)).expect("it is ours");
     std::fs::copy(env!("CARGO_BIN_EXE_memoryd"), folder.join("memoryd")).expect("it can be read");
     // Another user may not be allowed into the folders above this one, so the program is in it and is named from there.
-    let mut command = std::process::Command::new("setpriv");
+    let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "./memoryd", "--socket"]);
     command.arg(std::path::Path::new(".").join(bed.socket.file_name().expect("it has a name")));
     let output = command.arg("status").current_dir(folder).output().expect("util-linux has setpriv");

@@ -14,6 +14,7 @@ use crate::error::AccessError;
 use crate::limits::GUARDS_MAX;
 use crate::pool::{Pool, Slot};
 use crate::restoring;
+use crate::steps::{Point, at};
 
 /// An object's bytes, to read.
 #[derive(Debug)]
@@ -114,8 +115,9 @@ impl Pool {
 
 /// Where the object is, if it is in memory. The word is read again after the place: another thread that takes a claim over changes the place
 /// before the bytes are there, and a reader that found the word usable before the claim would take the new place for the old one.
-fn usable_place(entry: &Entry) -> Option<u64> {
+pub(crate) fn usable_place(entry: &Entry) -> Option<u64> {
     let word = entry.word();
+    at(Point::ReaderSawWord);
     let offset = entry.offset.load(Ordering::Acquire);
     (word.is_usable() && entry.word() == word).then_some(offset)
 }

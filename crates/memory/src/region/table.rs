@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::mapping::Mapping;
 use crate::limits::{ENTRIES_MAX, GUARDS_MAX, PAGE_BYTES, POOLS_MAX};
+use crate::steps::{Point, at};
 use crate::word::Word;
 
 /// "IOLITEMT", the first bytes of a table.
@@ -172,6 +173,7 @@ impl Table {
 /// Makes every store to memory that a thread of a registered program has made so far visible, and the same the other way round:
 /// what the program pays with one plain store, its counterpart pays with this call.
 pub fn barrier() {
+    at(Point::Barrier);
     let passed = rustix::thread::membarrier(rustix::thread::MembarrierCommand::GlobalExpedited);
     assert!(passed.is_ok(), "the kernel has the barrier: it was asked when the region was made ({passed:?})");
 }

@@ -8,6 +8,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 
 use super::lock::{daemon_of, object, region};
 use crate::error::ForeignError;
+use crate::limits::OBJECT_BYTES_MAX;
 use crate::region::memory_file::make;
 use crate::region::table::Table;
 use crate::{AccessError, Foreign, Options, Region, SaveError};
@@ -18,18 +19,25 @@ const PAGE: usize = 4096;
 fn a_place_beyond_the_region_is_never_punched() {
     let region = region(64 << 20);
     let pool = region.pool().expect("it is the first");
-    let slots: Vec<_> = (0..6).map(|number| pool.put(&object(number, PAGE)).expect("there is room")).collect();
+    let slots: Vec<_> = (0..7).map(|number| pool.put(&object(number, PAGE)).expect("there is room")).collect();
     region.save().expect("the disk has room");
     let daemon = daemon_of(&region);
     let table = &region.shared().table;
     let places = slots.iter().map(|slot| table.entry(slot.number()).offset.load(Ordering::Relaxed));
     let places: Vec<u64> = places.collect();
-    let lies = [(u64::MAX, 4096), (1 << 63, 1), (places[2] + 1, 4096), (0, 1 << 63), (region.shared().data.len(), 0)];
+    let lies = [
+        (u64::MAX, 4096),
+        (1 << 63, 1),
+        (places[2] + 1, 4096),
+        (0, 1 << 63),
+        (region.shared().data.len(), 0),
+        (0, OBJECT_BYTES_MAX + 1),
+    ];
     for (slot, (offset, bytes)) in slots.iter().zip(lies) {
         table.entry(slot.number()).offset.store(offset, Ordering::Relaxed);
         table.entry(slot.number()).bytes.store(bytes, Ordering::Relaxed);
     }
-    assert_eq!(daemon.survey().lies, 5);
+    assert_eq!(daemon.survey().lies, 6);
     let reclaimed = daemon.reclaim(u64::MAX, || true).expect("holes can be made");
     assert_eq!((reclaimed.objects, reclaimed.bytes), (1, 4096), "the one that tells the truth");
     for (slot, offset) in slots.iter().zip(places) {
@@ -100,15 +108,40 @@ fn only_the_object_whose_saved_bytes_changed_is_lost() {
     let mut byte = [0];
     swap.read_exact_at(&mut byte, at + 100).expect("it is there");
     swap.write_all_at(&[byte[0] ^ 0x10], at + 100).expect("the test flips a bit");
+    let held = held_bytes(&region);
     for _ in 0..2 {
         let error = pool.read(&slots[1]).expect_err("a bit is wrong");
         assert!(matches!(error, AccessError::Corrupt { slot } if slot == slots[1].number()), "{error}");
     }
     assert_eq!(region.counts().corrupt, 2);
+    assert_eq!(held_bytes(&region), held, "an object that is not right takes no memory");
     swap.write_all_at(&byte, at + 100).expect("the test puts it back");
     for (number, slot) in (0..).zip(&slots) {
         assert!(*pool.read(slot).expect("it is there") == object(number, PAGE)[..]);
     }
+}
+
+/// The bytes that the kernel has for the region.
+pub(super) fn held_bytes(region: &Region) -> u64 {
+    let status = rustix::fs::fstat(region.files().0).expect("it is open");
+    u64::try_from(status.st_blocks).expect("it is a count") * 512
+}
+
+#[test]
+fn a_swap_file_that_cannot_be_read_loses_nothing() {
+    let region = region(64 << 20);
+    let pool = region.pool().expect("it is the first");
+    let slot = pool.put(&object(1, PAGE)).expect("there is room");
+    region.save().expect("the disk has room");
+    daemon_of(&region).reclaim(u64::MAX, || true).expect("holes can be made");
+    let at = &region.shared().table.entry(slot.number()).swap_at;
+    // The kernel reads at no such place.
+    let right = at.swap(1 << 63, Ordering::Relaxed);
+    for _ in 0..2 {
+        assert!(matches!(pool.read(&slot), Err(AccessError::SwapIo(_))));
+    }
+    at.store(right, Ordering::Relaxed);
+    assert!(*pool.read(&slot).expect("it is there") == object(1, PAGE)[..]);
 }
 
 #[test]
@@ -138,7 +171,7 @@ fn what_finds_no_room_in_the_swap_file_stays_in_memory() {
         assert!(*pool.read(slot).expect("it is there") == object(number, PAGE)[..]);
     }
     slots.drain(..2);
-    region.save().expect("there is room now");
+    assert_eq!(region.save().expect("there is room now").objects, 2, "what found no room is saved now");
 }
 
 #[test]

@@ -7,20 +7,20 @@ use crate::{AccessError, Counts, Foreign, Options, Pool, Region, Slot};
 const PAGE: usize = 4096;
 
 /// A region that nobody but the test saves or takes from.
-pub(super) fn region(bytes_max: u64) -> Region {
+pub(crate) fn region(bytes_max: u64) -> Region {
     let hour = std::time::Duration::from_secs(3600);
     let options = Options::new("test").bytes_max(bytes_max).entries_max(4000).swap_in(std::env::temp_dir());
     Region::create(options.without_memoryd().save_every(hour)).expect("this machine allows it")
 }
 
 /// The daemon's view of it, as over a socket.
-pub(super) fn daemon_of(region: &Region) -> Foreign {
+pub(crate) fn daemon_of(region: &Region) -> Foreign {
     let (data, table) = region.files();
     let copy = |file: std::os::fd::BorrowedFd<'_>| file.as_fd().try_clone_to_owned().expect("descriptors are there");
     Foreign::open(copy(data), copy(table)).expect("it is a region")
 }
 
-pub(super) fn object(number: u8, bytes: usize) -> Vec<u8> {
+pub(crate) fn object(number: u8, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| number ^ at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect()
 }
 
@@ -33,14 +33,14 @@ fn assert_reads(pool: &Pool, slot: &Slot, number: u8, bytes: usize) {
     assert!(*pool.read(slot).expect("it can be read") == object(number, bytes)[..], "object {number} has other bytes");
 }
 
-fn connect(region: &Region) {
+pub(crate) fn connect(region: &Region) {
     let mut daemon = region.shared().daemon.lock().expect("no test panics with it");
     daemon.connections += 1;
     daemon.connected = Some(daemon.connections);
 }
 
 /// As the link does when the daemon's side has closed.
-fn disconnect(region: &Region) {
+pub(crate) fn disconnect(region: &Region) {
     {
         let mut daemon = region.shared().daemon.lock().expect("no test panics with it");
         daemon.ended = daemon.connections;
@@ -114,6 +114,10 @@ fn what_is_in_use_is_given_back() {
     let reclaimed = all(&region, &daemon_of(&region));
     assert_eq!((reclaimed.objects, reclaimed.given_back, reclaimed.holes), (2, 1, 2));
     assert!(*guard == object(1, PAGE)[..]);
+    drop(guard);
+    let in_foreground = daemon_of(&region).reclaim(u64::MAX, || false).expect("holes can be made");
+    assert_eq!(in_foreground, crate::Reclaimed::default());
+    assert_eq!(all(&region, &daemon_of(&region)).objects, 1, "its claim was given back");
 }
 
 #[test]

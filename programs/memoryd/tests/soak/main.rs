@@ -25,16 +25,16 @@ const PROGRAM: &str = "program::program_of_the_soak";
 /// About eight seconds.
 #[test]
 fn no_wrong_byte_when_both_sides_are_killed_and_stopped() {
-    let sum = soak(seed(4711), 160);
-    assert!(sum.restored > 1000 && sum.reads > 10_000, "the soak hardly did anything: {sum:?}");
+    let taken = soak(seed(4711), 160);
+    assert!(taken > 1 << 20, "the soak hardly did anything: {taken} bytes were taken");
 }
 
 /// About five minutes.
 #[test]
 #[ignore = "minutes"]
 fn soak_memory_while_both_sides_are_killed_and_stopped() {
-    let sum = soak(seed(1), 6000);
-    assert!(sum.restored > 10_000 && sum.taken_over > 0, "the soak hardly did anything: {sum:?}");
+    let taken = soak(seed(1), 6000);
+    assert!(taken > 100 << 20, "the soak hardly did anything: {taken} bytes were taken");
 }
 
 fn seed(otherwise: u64) -> u64 {
@@ -49,7 +49,8 @@ struct Stage {
     reclaimed: AtomicU64,
 }
 
-fn soak(seed: u64, faults: u64) -> Sum {
+/// Runs a soak, and returns the bytes that were taken. How much the last program did depends on when it was started, and on the machine.
+fn soak(seed: u64, faults: u64) -> u64 {
     let folder = std::env::temp_dir().join(format!("iolite-soak-{}", std::process::id()));
     let socket = folder.join("socket");
     let stage = Arc::new(Stage {
@@ -78,13 +79,12 @@ fn soak(seed: u64, faults: u64) -> Sum {
     let sum = run.end();
     reclaiming.join().expect("reclaiming does not panic");
     let _ = std::fs::remove_dir_all(&folder);
+    let taken = stage.reclaimed.load(Ordering::Relaxed);
     println!(
-        "seed {seed}: {faults} faults, {} daemons and {} programs killed, {} bytes taken; the last program: {sum:?}",
-        run.kills[0],
-        run.kills[1],
-        stage.reclaimed.load(Ordering::Relaxed)
+        "seed {seed}: {faults} faults, {} daemons and {} programs killed, {taken} bytes taken; the last program: {sum:?}",
+        run.kills[0], run.kills[1]
     );
-    sum
+    taken
 }
 
 fn reclaim_again_and_again(stage: &Stage) {
