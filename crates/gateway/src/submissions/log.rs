@@ -3,11 +3,11 @@
 //! Invariants: a client writes nothing of a log but the entry of its own call; an entry says who made it, which only the gateway writes.
 
 use iolite_logs::admit;
-use iolite_store::Request;
+use iolite_store::{Refusal, Request};
 use iolite_values::{ClientId, Decision, Level, Schema, Timestamp, Transaction, TransactionId};
 use iolite_wire::message::Submit;
 
-use crate::submissions::strong;
+use crate::submissions::strong::{self, Fault};
 
 /// The transaction of a submission, as the client sent it.
 pub fn transaction(client: ClientId, submit: Submit) -> Transaction {
@@ -30,6 +30,19 @@ pub fn check(transaction: &Transaction, schema: &Schema) -> Result<(), String> {
         return Err(format!("table {table:?} is of a log: members change it by operations, and nobody writes it"));
     }
     admit(transaction.id, &transaction.reads, transaction.writes()).map(drop).map_err(|refused| refused.to_string())
+}
+
+/// The meaning of a store's refusal. A page that many appended to at once has no room: whoever comes next turns it.
+pub fn fault(refusal: &Refusal, schema: &Schema) -> Fault {
+    match refusal {
+        Refusal::RowTooLarge { .. } => Fault::Later,
+        Refusal::NotResolved { .. }
+        | Refusal::TooFarAhead { .. }
+        | Refusal::Type { .. }
+        | Refusal::TransactionTooLarge { .. }
+        | Refusal::Configuration(_)
+        | Refusal::OtherShard { .. } => strong::fault(refusal, schema),
+    }
 }
 
 /// The commit of an append that was checked, above everything that its client has seen.

@@ -28,6 +28,8 @@ pub enum Fault {
     Mutation(String),
     /// The store cannot take it now: its client comes back with it.
     Store,
+    /// It does not fit as things are: its client tries it again on a later state.
+    Later,
 }
 
 /// The transaction of a submission, with what its level guards of its reads.

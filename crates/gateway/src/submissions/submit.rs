@@ -133,7 +133,8 @@ impl Gateway {
     ) {
         let Some(in_flight) = self.lanes.finish(client, lane, counter) else { return };
         let fault = match &in_flight.waiting.domain {
-            Domain::Strong | Domain::Log(_) => strong::fault(refusal, self.catalog.schema()),
+            Domain::Strong => strong::fault(refusal, self.catalog.schema()),
+            Domain::Log(_) => log::fault(refusal, self.catalog.schema()),
         };
         match fault {
             // A session that is gone sends it again when it is back.
@@ -143,9 +144,18 @@ impl Gateway {
                 self.lanes.push_front(client, lane, refused);
             }
             Fault::Mutation(_) => {}
+            Fault::Later => self.tell_conflict(now, in_flight.session, lane, &in_flight.waiting.transaction),
             Fault::Store => self.end(in_flight.session, &Farewell::Unavailable(refusal.to_string())),
         }
         self.hand_over(now, client, lane);
+    }
+
+    /// It is tried again on a later state.
+    fn tell_conflict(&mut self, now: Now, session: SessionId, lane: LaneNumber, transaction: &Transaction) {
+        let (at, counter, attempt) = (self.position(), transaction.id.counter, transaction.attempt);
+        let verdict = Verdict::Conflict(at);
+        self.note_end(session, lane, counter, at, &verdict);
+        self.settle(now, session, at, Outcome { counter, attempt, verdict });
     }
 
     fn note_end(&mut self, id: SessionId, lane: LaneNumber, counter: Counter, at: Timestamp, verdict: &Verdict) {

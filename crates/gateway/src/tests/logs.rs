@@ -1,6 +1,7 @@
 //! Logs at the gateway: what is taken of a client, and what the others are told.
 
 use iolite_logs::{Page, append_to, origin_of};
+use iolite_store::{Event, Refusal, Reply};
 use iolite_values::{
     Cell, ColumnId, Counter, Decision, Id, Interest, LaneNumber, LogId, LogPages, Operation, Read, RowKey, Schema,
     TableId, Value, Write,
@@ -123,6 +124,27 @@ fn of_two_who_append_at_once_to_a_page_that_is_there_none_waits_for_the_other() 
     let said = world.take();
     assert!(matches!(verdict(&said, 1, 2), Some(Verdict::Committed(_))));
     assert!(matches!(verdict(&said, 2, 1), Some(Verdict::Committed(_))));
+}
+
+#[test]
+fn an_append_to_a_page_without_room_conflicts_and_holds_up_what_follows_it() {
+    let mut world = world();
+    join(&mut world, 1);
+    let first = submit_append(&world, 1, append(1, "budget"));
+    let FromClient::Submit(behind) = submit_append(&world, 2, append(2, "budget")) else { panic!("a submission") };
+    world.say(1, first);
+    world.say(1, FromClient::Submit(Submit { follows: Some(Counter(1)), ..behind }));
+    let (id, _) = world.asked.remove(0).expect("the first one");
+    let page = log("budget").page(0).expect("short");
+    let refusal = Refusal::RowTooLarge { table: LogPages::table(), key: page, bytes_max: 10 };
+    world.input(Input::Store(Event::Reply(id, Reply::Refused(refusal))));
+    assert!(world.asked.is_empty(), "what follows it is not tried");
+    world.commit(vec![add(1, 1)]);
+    let said = world.take();
+    for counter in [1, 2] {
+        let told = verdict(&said, 1, counter);
+        assert!(matches!(told, Some(Verdict::Conflict(_))), "{counter}: {told:?}");
+    }
 }
 
 #[test]
