@@ -1,6 +1,6 @@
 /** The room from above: walls, grid, measures, and the furniture, which can be dragged and has the keyboard's focus one by one. */
 
-import { useRef } from "react";
+import { type ReactNode, useRef } from "react";
 
 import type { Piece, Room } from "../schema";
 import type { Marks } from "../sync/marks";
@@ -34,6 +34,24 @@ export function FloorPlan({ room, pieces, marks, undelivered, actions, selected,
   const held = (piece: Piece): Piece => (drag.held?.id === piece.id ? { ...piece, ...drag.held } : piece);
   const shown = pieces.map(held).sort((a, b) => LAYERS[kindOf(a.kind).place] - LAYERS[kindOf(b.kind).place]);
   const inTheWay = new Set(overlaps(shown).flatMap(([a, b]) => [a.id, b.id]));
+  const draw = (piece: Piece): ReactNode => (
+    <PieceOnPlan
+      key={piece.id}
+      piece={piece}
+      mark={marks.get(piece.id)}
+      held={drag.held?.id === piece.id}
+      selected={selected === piece.id}
+      inTheWay={inTheWay.has(piece.id)}
+      onFocus={() => onSelect(piece.id)}
+      onKeyDown={(event) => onKey(event, piece)}
+      onPointerDown={(event) => drag.onPointerDown(event, piece)}
+      onPointerMove={drag.onPointerMove}
+      onPointerUp={drag.onPointerUp}
+      onPointerCancel={drag.onPointerCancel}
+    />
+  );
+  // A ghost stands on the rugs.
+  const [onFloor, standing] = [shown.filter(isOnFloor), shown.filter((piece) => !isOnFloor(piece))];
   return (
     <svg
       ref={plan}
@@ -44,25 +62,15 @@ export function FloorPlan({ room, pieces, marks, undelivered, actions, selected,
       onPointerDown={(event) => event.target === event.currentTarget && onSelect(null)}
     >
       <Floor room={room} onClick={() => onSelect(null)} />
+      {onFloor.map(draw)}
       <Ghosts pieces={pieces} undelivered={undelivered} held={drag.held?.id} />
-      {shown.map((piece) => (
-        <PieceOnPlan
-          key={piece.id}
-          piece={piece}
-          mark={marks.get(piece.id)}
-          held={drag.held?.id === piece.id}
-          selected={selected === piece.id}
-          inTheWay={inTheWay.has(piece.id)}
-          onFocus={() => onSelect(piece.id)}
-          onKeyDown={(event) => onKey(event, piece)}
-          onPointerDown={(event) => drag.onPointerDown(event, piece)}
-          onPointerMove={drag.onPointerMove}
-          onPointerUp={drag.onPointerUp}
-          onPointerCancel={drag.onPointerCancel}
-        />
-      ))}
+      {standing.map(draw)}
     </svg>
   );
+}
+
+function isOnFloor(piece: Piece): boolean {
+  return kindOf(piece.kind).place === "floor";
 }
 
 function Floor({ room, onClick }: { room: Room; onClick: () => void }) {
