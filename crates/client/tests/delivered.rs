@@ -255,3 +255,13 @@ fn past_the_bound_the_view_moves_in_larger_strides() {
     delivered(&mut harness, 70, 70);
     assert_eq!(last(&seen, 1), Some(22));
 }
+
+#[test]
+fn a_commit_whose_outcome_is_told_twice_in_one_advance_is_delivered_once() {
+    let (mut harness, _) = loaded(View::Delivered);
+    let counter = harness.mutate("vote");
+    let outcome = Outcome { counter, attempt: Attempt(1), verdict: Verdict::Committed(at(20)) };
+    let (changes, outcomes) = (vec![vote(1, 1)], vec![outcome.clone(), outcome]);
+    harness.advance(Advance { to: at(20), changes, outcomes, delivered: Some(at(20)), ..Advance::default() });
+    assert_eq!(told_delivered(&harness), [counter]);
+}

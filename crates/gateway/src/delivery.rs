@@ -194,7 +194,7 @@ impl Gateway {
         self.has_applied(now, client, to);
     }
 
-    /// The same of a client that comes back, by what it holds.
+    /// The same, also of a client that comes back with nothing.
     pub(crate) fn has_applied(&mut self, now: Now, client: ClientId, to: Timestamp) {
         if self.delivery.out.get(&client).is_some_and(|since| *since <= to) {
             self.delivery.out.remove(&client);
@@ -208,12 +208,14 @@ impl Gateway {
         let has_delivered = self.catalog.schema().follows_delivery();
         let Some(open) = self.open(id).filter(|_| has_delivered) else { return };
         let client = open.client;
-        // Who holds nothing gets it as of the position, or later.
-        let holds = if open.seen == Timestamp::ZERO { self.position() } else { open.seen };
+        let holds_nothing = open.seen == Timestamp::ZERO;
         if self.delivery.silence == Silence::Ahead {
             self.delivery.silence = Silence::Until(now.instant + limits::DELIVERED_WITHIN);
         }
-        self.has_applied(now, client, holds);
+        // Who holds nothing gets it as of the position, or later. Who holds something may not have run on it: it says so when it has.
+        if holds_nothing {
+            self.has_applied(now, client, self.position());
+        }
         self.note_delivered(client);
     }
 

@@ -201,6 +201,8 @@ impl Queue {
                 && *at <= to
                 && entry.domain == Domain::Strong
                 && entry.may_be_committed()
+                // Its outcome may be told once more.
+                && own.iter().all(|(counter, _)| *counter != outcome.counter)
             {
                 own.push((outcome.counter, *at));
             }

@@ -28,7 +28,7 @@ pub enum Fault {
     Mutation(String),
     /// The store cannot take it now: its client comes back with it.
     Store,
-    /// It does not fit as things are: its client tries it again on a later state.
+    /// The mutation does not fit as things are: its client tries it again on a later state.
     Later,
 }
 

@@ -122,7 +122,7 @@ impl Gateway {
         }
     }
 
-    /// What does not fit the store is rejected. Anything else is not the mutation's fault, and its client comes back with it.
+    /// Rejects what does not fit the store. Anything else is not the mutation's fault, and its client comes back with it.
     pub(crate) fn on_submit_refused(
         &mut self,
         now: Now,
