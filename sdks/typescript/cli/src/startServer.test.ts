@@ -1,4 +1,4 @@
-/** These run the program that `make server` has built. */
+/** Servers of the program that `make server` has built. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -21,7 +21,7 @@ export interface StartOptions {
 export interface RunningServer {
   /** Such as `http://127.0.0.1:7777`. */
   readonly origin: string;
-  /** What `createClient` takes. */
+  /** The address of sessions; `createClient` takes it, and the token. */
   readonly url: string;
   readonly token: string;
   /** Resolves when the program has ended. */

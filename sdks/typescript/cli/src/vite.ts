@@ -13,7 +13,7 @@ interface Passed {
   readonly proxy: Record<string, string | { readonly target: string; readonly ws: true }>;
 }
 
-/** What Vite needs of a plugin. Its own type is not named, so that this package does not need Vite. */
+/** The part of a plugin that Vite needs. Vite's own type is not named, so that this package does not need Vite. */
 export interface IolitePlugin {
   readonly name: "iolite";
   readonly apply: "serve";

@@ -28,7 +28,7 @@ async function main(): Promise<void> {
   console.log(`\nYour app is in ${folder}. Now run\n\n  cd ${folder}\n  npm install\n  npm run dev\n\nand open the address that it prints in two windows.`);
 }
 
-/** Nobody is asked where no person sits. */
+/** Asks for the folder, where a person sits at a terminal. */
 async function ask(): Promise<string> {
   if (!stdin.isTTY) {
     return "";

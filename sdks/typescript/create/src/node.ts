@@ -2,7 +2,7 @@
 
 const OLDEST = [20, 19] as const;
 
-/** What a person with an older one is told; nothing for the others. */
+/** The message for a person with an older one; nothing for the others. */
 export function tooOld(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);

@@ -116,6 +116,10 @@ async function whenBuilt(place: Place): Promise<void> {
 
 /** All is reached by Tab, in the order of the page, and the like of the first idea is given by Enter. */
 async function withoutMouse(person: Friend): Promise<void> {
+  // The focus begins anew.
+  await person.page.reload();
+  await person.untilSays("Online");
+  await person.untilIdeas("A picnic");
   assert.deepEqual(await tabStops(person.page), ["You are", "Like A picnic, liked 0 times", "Choose A picnic", "Your idea", "Suggest"]);
   await tabTo(person.page, /^Like A picnic/);
   await person.page.keyboard.press("Enter");

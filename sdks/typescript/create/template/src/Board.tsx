@@ -2,7 +2,7 @@ import { useMutation, useReactive } from "@iolite/react";
 import { type FormEvent, useState } from "react";
 
 import { Ideas } from "./Ideas";
-import { CHOICE, TEXT_MAX } from "./model";
+import { CHOICE, LONGEST_IDEA } from "./model";
 import { Refused, Status } from "./Status";
 
 export function Board() {
@@ -47,7 +47,7 @@ function Suggest() {
   }
   return (
     <form onSubmit={submit}>
-      <input name="text" aria-label="Your idea" placeholder="A picnic by the lake" maxLength={TEXT_MAX} required pattern=".*\S.*" title="Some words" />
+      <input name="text" aria-label="Your idea" placeholder="A picnic by the lake" maxLength={LONGEST_IDEA} required pattern=".*\S.*" title="Some words" />
       <button className="main">Suggest</button>
     </form>
   );

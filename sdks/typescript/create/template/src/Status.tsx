@@ -14,7 +14,7 @@ export function Status() {
   );
 }
 
-/** What was refused stays until somebody has seen it, over reloads too. */
+/** The list of refused mutations. Each stays until somebody has seen it, over reloads too. */
 export function Refused() {
   const client = useClient();
   return (

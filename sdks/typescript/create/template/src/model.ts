@@ -1,8 +1,8 @@
-/** What is stored, and what can be done: shared by the page and its test. */
+/** The schema and the mutators: shared by the page and its test. */
 
 import { Abort, type ClientOf, defineMutators, defineSchema, type Id, mutator, s, table } from "@iolite/client";
 
-export const TEXT_MAX = 120;
+export const LONGEST_IDEA = 120;
 
 export const schema = defineSchema({
   ideas: table({
@@ -25,8 +25,8 @@ export const CHOICE = "saturday";
 export const mutators = defineMutators(schema, {
   suggest: mutator((tx, { text }: { text: string }) => {
     const said = text.trim();
-    if (said === "" || said.length > TEXT_MAX) {
-      throw new Abort(`An idea has 1 to ${TEXT_MAX} characters.`);
+    if (said === "" || said.length > LONGEST_IDEA) {
+      throw new Abort(`An idea has 1 to ${LONGEST_IDEA} characters.`);
     }
     tx.ideas.insert({ id: tx.newId(), at: tx.now(), text: said });
   }),
