@@ -3,8 +3,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** The packages of an app, by the beginning of the file's name. The last ones have the program. */
-const WANTED = ["iolite-client", "iolite-react", "iolite-cli", "iolite-cli-linux-x64"] as const;
+/** Where packages are made with another scope, `scripts/pack` puts it in here. */
+const SCOPE = "@iolite";
+
+/** The packages of an app. The last ones have the program. */
+const WANTED = ["client", "react", "cli", "cli-linux-x64"] as const;
 
 export interface PackageFile {
   /** Such as `@iolite/client`. */
@@ -15,12 +18,12 @@ export interface PackageFile {
 /** Throws an error that names what is missing, and how to make it. */
 export function packageFiles(folder: string, version: string): readonly PackageFile[] {
   const there = namesIn(folder);
-  const files = WANTED.map((wanted) => `${wanted}-${version}.tgz`);
+  const files = WANTED.map((wanted) => `${SCOPE.slice(1)}-${wanted}-${version}.tgz`);
   const missing = files.filter((file) => !there.includes(file));
   if (missing.length > 0) {
     throw new Error(`${folder} has no ${missing.join(", ")}: run \`make dist\` in a clone of Iolite, and name its folder dist with --packages`);
   }
-  return WANTED.map((wanted, index) => ({ name: wanted.replace("iolite-", "@iolite/"), path: join(folder, files[index] ?? "") }));
+  return WANTED.map((wanted, index) => ({ name: `${SCOPE}/${wanted}`, path: join(folder, files[index] ?? "") }));
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -44,6 +44,7 @@ test("the commands of the README make an app that two people share, that opens w
   try {
     await packInto(join(root, "dist"));
     const env = withoutRust(root);
+    await mkdir(RESULTS, { recursive: true });
     const [commands, last] = await commandsOfReadme();
     const folder = await type(commands, { folder: root, env });
     const place = { folder, env };
@@ -76,7 +77,28 @@ async function inDevelopment(place: Place, command: string): Promise<void> {
     await ada.suggest("A picnic");
     await ada.untilIdeas("A picnic");
     await ada.untilSays("Online");
+    await whenRetyped(place, ada);
   });
+}
+
+/** A column gets another type, which the server cannot take: the page says so over what it shows, instead of an empty list. Afterwards all is as it was. */
+async function whenRetyped({ folder }: Place, person: Friend): Promise<void> {
+  const model = join(folder, "src/model.ts");
+  const source = await readFile(model, "utf8");
+  await person.page.close();
+  await writeFile(model, source.replace("likes: s.counter()", "likes: s.register(s.int())"));
+  // Not watched: its console has the error too.
+  const page = await person.context.newPage();
+  await page.goto(`${person.link.origin}/`);
+  const overlay = page.getByRole("alert", { name: "Iolite, in development" });
+  await overlay.waitFor();
+  assert.match(await overlay.innerText(), /refuses this page[\s\S]*likes[\s\S]*remove its data directory[\s\S]*0 changes wait/);
+  await assertAccessible(page, "the overlay");
+  await page.screenshot({ path: `${RESULTS}/starter-overlay.png` });
+  await overlay.getByRole("button", { name: "Hide" }).click();
+  await overlay.waitFor({ state: "detached" });
+  await page.close();
+  await writeFile(model, source);
 }
 
 async function whenBuilt(place: Place): Promise<void> {
@@ -127,7 +149,6 @@ async function withoutMouse(person: Friend): Promise<void> {
 
 /** For people to look at: both schemes, desktop and phone, with a refusal. */
 async function picturesOf(person: Friend): Promise<void> {
-  await mkdir(RESULTS, { recursive: true });
   for (const colorScheme of ["light", "dark"] as const) {
     await person.page.emulateMedia({ colorScheme });
     await assertAccessible(person.page, `the starter, ${colorScheme}`, COLOURS);

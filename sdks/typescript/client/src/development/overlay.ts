@@ -7,7 +7,7 @@ import type { Client } from "../client/types.js";
 import { remedyOf } from "./advice.js";
 
 const STYLE = `
-  aside { position: fixed; z-index: 2147483647; inset: auto 1rem 1rem auto; max-width: min(28rem, calc(100vw - 2rem)); box-sizing: border-box;
+  div { position: fixed; z-index: 2147483647; inset: auto 1rem 1rem auto; max-width: min(28rem, calc(100vw - 2rem)); box-sizing: border-box;
     padding: 0.9rem 1.1rem; border-radius: 12px; font: 14px/1.5 system-ui, sans-serif; color: #fff; background: #3a1f3d; box-shadow: 0 6px 30px #0007; }
   h2 { margin: 0 0 0.3rem; font-size: 15px; } p { margin: 0.3rem 0; overflow-wrap: anywhere; }
   button { margin-top: 0.4rem; padding: 0.25rem 0.7rem; font: inherit; color: #fff; background: none; border: 1px solid #d9c6dc; border-radius: 6px; cursor: pointer; }
@@ -50,15 +50,15 @@ function overlayOf(page: Document, words: readonly string[], hide: () => void): 
   const root = host.attachShadow({ mode: "open" });
   const style = page.createElement("style");
   style.textContent = STYLE;
-  const aside = page.createElement("aside");
-  aside.setAttribute("role", "alert");
-  aside.setAttribute("aria-label", "Iolite, in development");
+  const box = page.createElement("div");
+  box.setAttribute("role", "alert");
+  box.setAttribute("aria-label", "Iolite, in development");
   const title = page.createElement("h2");
   title.textContent = "The server refuses this page";
   const lines = words.map((line) => Object.assign(page.createElement("p"), { textContent: line }));
   const button = Object.assign(page.createElement("button"), { type: "button", textContent: "Hide" });
   button.addEventListener("click", hide);
-  aside.append(title, ...lines, button);
-  root.append(style, aside);
+  box.append(title, ...lines, button);
+  root.append(style, box);
   return host;
 }
