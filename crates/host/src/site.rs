@@ -11,7 +11,7 @@ use axum::Router;
 use axum::extract::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use tokio::net::TcpListener;
 use tower_http::services::ServeDir;
@@ -89,6 +89,12 @@ impl Site {
         // A page asks again at every load, which is one short answer, so that a new build is seen at once, also by its service worker.
         let cache = SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.router = self.router.merge(Router::new().fallback_service(files).layer(cache));
+        self
+    }
+
+    /// A page of HTML at `/`, where there are no files.
+    pub fn with_page(mut self, html: &'static str) -> Site {
+        self.router = self.router.route("/", get(move || async move { Html(html) }));
         self
     }
 

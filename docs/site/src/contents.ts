@@ -73,7 +73,7 @@ export const SECTIONS: readonly Section[] = [
     title: "How it works",
     pages: [
       { file: "ARCHITECTURE.md", path: "how/architecture" },
-      ...["memory", "emulator", "faults", "models", "torture", "histories", "claims", "lines-of-code"].map(how),
+      ...["memory", "emulator", "faults", "models", "torture", "histories", "performance", "claims", "lines-of-code"].map(how),
       { file: "benchmarks/README.md", path: "how/benchmarks" },
       { file: "CONTRIBUTING.md", path: "how/contributing" },
     ],

@@ -1,12 +1,17 @@
 /** The name of the site, and where things are. Nothing is published yet, so there is no address of a repository: links to its files become their names. */
 
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export const TITLE = "Iolite";
 export const DESCRIPTION = "Shared state for apps that several people use at once, on devices that lose the network.";
 
-/** Like `https://example.org/iolite/blob/main`; none while nothing is published. */
-export const REPOSITORY: string | undefined = undefined;
+/** Like `https://example.org/iolite/blob/main`: `repository` of release.json, the one setting for names. None while nothing is published. */
+export const REPOSITORY = repositoryOf(readFileSync(repositoryPath("release.json"), "utf8"));
+
+function repositoryOf(settings: string): string | undefined {
+  return (JSON.parse(settings) as { readonly repository: string | null }).repository ?? undefined;
+}
 
 /** A path of the repository. This file runs from `docs/site/dist`. */
 export function repositoryPath(relative: string): string {

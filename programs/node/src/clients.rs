@@ -51,8 +51,10 @@ pub(crate) fn site<H: SessionHandler>(
         let own = serde_json::json!({ "token": token, "url": "/sync" });
         site = site.with_own_json("/iolite.json", own.to_string());
     }
-    match app {
-        Some(app) => site.with_files(app.to_owned()),
-        None => site.with_greeting("Iolite is running, without an app: start it with --app DIR.\n".into()),
+    match (app, told_token) {
+        (Some(app), _) => site.with_files(app.to_owned()),
+        // A developer looks at this address, and wants to know what to do next.
+        (None, Some(_)) => site.with_page(include_str!("welcome.html")),
+        (None, None) => site.with_greeting("Iolite is running, without an app: name its folder by `app`.\n".into()),
     }
 }

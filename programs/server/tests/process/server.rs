@@ -168,6 +168,40 @@ fn a_directory_that_cannot_be_written_and_an_app_that_is_not_built_are_refused()
 }
 
 #[test]
+fn a_folder_of_somebody_else_and_one_whose_journal_is_gone_are_refused_and_left_as_they_are() {
+    let folder = Folder::new("foreign");
+    let names = || -> BTreeSet<_> {
+        let entries = std::fs::read_dir(&folder.0).expect("it is there");
+        entries.map(|entry| entry.expect("it can be read").file_name()).collect()
+    };
+    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
+    std::fs::write(folder.0.join("thesis.txt"), "mine").expect("it can be written");
+    let refused = fails(&["--port", "0"], &folder.0);
+    assert!(refused.contains("not Iolite's, such as thesis.txt") && refused.contains("--data"), "{refused}");
+    assert_eq!(names(), ["thesis.txt".into()].into());
+
+    std::fs::remove_file(folder.0.join("thesis.txt")).expect("it is there");
+    Dev::start(&folder.0).terminate();
+    std::fs::remove_file(folder.0.join("0000000000000001.segment")).expect("a segment was written");
+    let left = names();
+    let refused = fails(&["--port", "0"], &folder.0);
+    assert!(refused.contains("has a token and no journal") && refused.contains("remove the folder"), "{refused}");
+    assert_eq!(names(), left);
+}
+
+#[test]
+fn a_server_without_an_app_says_at_its_address_what_to_do_next() {
+    let folder = Folder::new("welcome");
+    let server = Dev::start(&folder.0);
+    let page = server.get("/", "");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("content-type: text/html"), "{page}");
+    for told in ["npx iolite dev --app dist", "/iolite.json", "create-iolite"] {
+        assert!(page.contains(told), "{page}");
+    }
+    assert!(!page.contains(&server.token()), "the page is for everybody who looks");
+}
+
+#[test]
 fn a_server_whose_words_nobody_reads_goes_on() {
     let folder = Folder::new("unread");
     let server = Dev::start_unread(&folder.0);

@@ -1,26 +1,17 @@
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
 
 import { assertAccessible } from "../accessible.js";
 import { freePort } from "../freePort.js";
+import { packInto, type Place, serveWith, type, withoutRust } from "../npmApp.js";
 import { repositoryPath } from "../repository.js";
 import { onStageOf, type Server } from "../stage.js";
 import { until, untilEqual } from "../until.js";
 import { Visitor } from "../visitor.js";
 import { type Step, stepsOf } from "./steps.js";
-
-const run = promisify(execFile);
-
-/** The environment of somebody who has the packages and no Rust. */
-function withoutRust(folder: string): NodeJS.ProcessEnv {
-  const path = (process.env["PATH"] ?? "").split(":").filter((place) => !place.endsWith("/.cargo/bin"));
-  return { ...process.env, PATH: path.join(":"), IOLITE: folder, npm_config_prefer_offline: "true", npm_config_audit: "false" };
-}
 
 class Shopper extends Visitor {
   async untilState(words: string): Promise<void> {
@@ -93,16 +84,18 @@ test("the example that the tutorial quotes is on its page as a whole", async () 
 async function follow(): Promise<Server> {
   const steps = stepsOf(await readFile(repositoryPath("docs/tutorial.md"), "utf8"));
   const place = await mkdtemp(join(tmpdir(), "iolite-tutorial-"));
+  const remove = (): Promise<void> => rm(place, { recursive: true, force: true });
   try {
-    await run(repositoryPath("scripts/pack"), ["--npm", repositoryPath("target/release/iolite"), join(place, "dist")]);
-    const environment = withoutRust(place);
+    await packInto(join(place, "dist"));
+    const env = withoutRust(place);
     let folder = place;
     for (const step of steps.slice(0, -1)) {
-      folder = await take(step, folder, environment);
+      folder = await take(step, folder, env);
     }
-    return await serve(steps.at(-1), folder, place, environment);
+    const server = await serve(steps.at(-1), { folder, env });
+    return { ...server, stop: () => server.stop().finally(remove) };
   } catch (error) {
-    await rm(place, { recursive: true, force: true });
+    await remove();
     throw error;
   }
 }
@@ -115,31 +108,12 @@ async function take(step: Step, folder: string, env: NodeJS.ProcessEnv): Promise
     await writeFile(path, step.content);
     return folder;
   }
-  const script = `set -e\n${step.script}\npwd`;
-  const { stdout } = await run("bash", ["-c", script], { cwd: folder, env });
-  return stdout.trim().split("\n").at(-1) ?? folder;
+  return type(step.script, { folder, env });
 }
 
 /** The last command, on a port that is free. */
-async function serve(step: Step | undefined, folder: string, place: string, env: NodeJS.ProcessEnv): Promise<Server> {
+async function serve(step: Step | undefined, place: Place): Promise<Server> {
   assert.ok(step?.kind === "commands" && step.script.includes("iolite dev"), "the page ends by starting the server");
   const port = await freePort();
-  // A process group, as a terminal makes it: its Ctrl-C reaches npx and the program that npx started.
-  const child = spawn("bash", ["-c", `exec ${step.script.trim()} --port ${port}`], { cwd: folder, env, detached: true });
-  let printed = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk) => (printed += String(chunk)));
-  }
-  const stop = async (): Promise<void> => {
-    // The streams end when the last process of the group has.
-    const ended = new Promise((resolve) => child.once("close", resolve));
-    process.kill(-(child.pid ?? 0), "SIGINT");
-    await ended;
-    await rm(place, { recursive: true, force: true });
-  };
-  await until("the server is ready", async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok).catch(async (error: unknown) => {
-    await stop();
-    throw new Error(`it printed:\n${printed}`, { cause: error });
-  });
-  return { port, printed: () => printed, stop };
+  return serveWith(`${step.script.trim()} --port ${port}`, place, { port, path: "/readyz" });
 }

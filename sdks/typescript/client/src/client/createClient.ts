@@ -2,6 +2,7 @@
 
 import { platform } from "#platform";
 
+import { assistDevelopment } from "../development/tellRefusals.js";
 import { IoliteError } from "../errors.js";
 import { Mutators } from "../mutators.js";
 import { Schema } from "../schema/schema.js";
@@ -20,8 +21,9 @@ export async function createClient<S extends Schema, M>(options: ClientOptions<S
   checkAddresses(options.url);
   checkOptions(options);
   const development = options.development ?? isDevelopment();
-  const client: unknown = await openClient({ ...options, development }, platform);
-  return client as Client<S, M>;
+  const client = await openClient({ ...options, development }, platform);
+  assistDevelopment(client, development);
+  return client as unknown as Client<S, M>;
 }
 
 function checkAddresses(url: string | readonly string[]): void {
