@@ -4,7 +4,7 @@
 
 use iolite_client::{Limits, Peek, ReactionId, Run, RunOf};
 use iolite_machine::{Instant, Now, PersistId, WallTime};
-use iolite_values::Counter;
+use iolite_values::{Counter, LogId};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
@@ -17,6 +17,8 @@ use crate::role::Role;
 pub struct Core {
     pub(crate) role: Role,
     pub(crate) layouts: Vec<Layout>,
+    /// Those that it was asked to join, by their numbers.
+    pub(crate) logs: Vec<LogId>,
     /// The closure that the core asked for.
     pub(crate) asked: Option<RunOf>,
     /// The run that is going on.
@@ -59,7 +61,7 @@ pub(crate) fn counter(number: f64) -> Counter {
 
 impl Core {
     pub(crate) fn of(role: Role) -> Core {
-        Core { role, layouts: Vec::new(), asked: None, run: None, kept: None, peek: None }
+        Core { role, layouts: Vec::new(), logs: Vec::new(), asked: None, run: None, kept: None, peek: None }
     }
 }
 

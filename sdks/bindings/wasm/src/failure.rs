@@ -1,6 +1,6 @@
 //! Errors on their way to JavaScript.
 
-use iolite_client::{CallError, EditError, NotHeld, OpenError, QuestionError, RunError};
+use iolite_client::{CallError, EditError, LogError, NotHeld, OpenError, QuestionError, RunError};
 use iolite_values::{KeyError, OperationError, SchemaError};
 use wasm_bindgen::JsValue;
 
@@ -114,6 +114,12 @@ impl From<CallError> for Failure {
     }
 }
 
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Failure {
+        Failure { code: "call", message: error.to_string() }
+    }
+}
+
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Failure {
         Failure { code: "storage", message: error.to_string() }
@@ -134,5 +140,14 @@ mod tests {
     fn an_edit_of_a_text_that_is_not_here_yet_is_one_to_try_again() {
         let code = |error: EditError| Failure::from(error).code;
         assert_eq!((code(EditError::NotHeld), code(EditError::RowMissing)), ("not-ready", "transaction"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_log_is_told_as_a_wrong_call_and_inside_a_closure_as_a_wrong_read() {
+        let log = || "sheet".to_owned();
+        let joining = Failure::from(LogError::Unknown { name: log() });
+        let calling = Failure::from(CallError::NotJoined { log: log() });
+        let reading = Failure::from(RunError::LogNotJoined { table: "cells".into(), log: log() });
+        assert_eq!([joining.code, calling.code, reading.code], ["call", "call", "transaction"]);
     }
 }

@@ -11,6 +11,7 @@ mod layout;
 mod leading;
 mod listing;
 mod live;
+mod logs;
 mod operations;
 mod output;
 mod panic;

@@ -48,6 +48,10 @@ pub enum OutputKind {
     Call,
     /// The counter of a mutation that was confirmed.
     Delivered,
+    /// The name and the arguments in JSON of an operation that a log replays.
+    RunReplay,
+    /// The log's number, or `undefined` if this core was not asked to join it; why nothing more of it is replayed.
+    LogStopped,
 }
 
 #[wasm_bindgen]
@@ -55,12 +59,7 @@ impl Core {
     /// The next output, or `undefined`.
     pub fn poll(&mut self) -> Option<Array> {
         match &mut self.role {
-            Role::Leads(client) => {
-                let mut outputs = std::iter::from_fn(|| client.poll());
-                // Whoever has the log may ask whether it has stopped.
-                let told = outputs.find(|output| !matches!(output, Output::LogStopped { .. }));
-                told.map(|output| self.of_leader(output))
-            }
+            Role::Leads(client) => client.poll().map(|output| self.of_leader(output)),
             Role::Follows(follower) => follower.poll().map(|output| self.of_follower(output)),
         }
     }
@@ -70,7 +69,6 @@ impl Core {
     fn of_leader(&mut self, output: Output) -> Array {
         match output {
             Output::Connect(Gateway(place)) => array(OutputKind::Connect, [JsValue::from_f64(f64::from(place))]),
-            Output::LogStopped { .. } => unreachable!("it is passed over"),
             Output::Disconnect => array(OutputKind::Disconnect, []),
             Output::Send(frame) => array(OutputKind::Send, [bytes(&frame)]),
             Output::Persist { id, changes, awaited: _ } => persist(id, changes),
@@ -81,6 +79,10 @@ impl Core {
             Output::ReactionFailed { reaction, message } => failed(reaction, &message),
             Output::ToTab(tab, message) => array(OutputKind::ToTab, [JsValue::from_f64(tab.0 as f64), bytes(&message)]),
             Output::Delivered(counter) => array(OutputKind::Delivered, [number(counter)]),
+            Output::LogStopped { log, index: _, reason } => {
+                let log = self.log_number(&log).map_or(JsValue::UNDEFINED, JsValue::from);
+                array(OutputKind::LogStopped, [log, JsValue::from_str(&reason)])
+            }
             Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
             Output::Adopted { ticket, counter } => {
                 array(OutputKind::Adopted, [ticket_to_js(Some(ticket)), number(counter)])
@@ -111,8 +113,10 @@ impl Core {
                 return array(OutputKind::RunReaction, [JsValue::from_f64(reaction.0 as f64)]);
             }
             RunOf::Mutation(counter) => (counter, self.role.called(counter)),
-            // What is replayed has no counter here.
-            RunOf::Replay(_) => (Counter(0), self.role.replayed()),
+            RunOf::Replay(_) => {
+                let (name, arguments) = self.role.replayed_call().unwrap_or_default();
+                return array(OutputKind::RunReplay, [name, arguments].map(|text| JsValue::from_str(&text)));
+            }
         };
         let (name, arguments) = called.map(|called| (called.name, called.arguments)).unwrap_or_default();
         array(OutputKind::RunMutation, [number(counter), text(name.as_deref()), text(arguments.as_deref())])

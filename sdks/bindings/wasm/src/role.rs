@@ -197,16 +197,12 @@ impl Role {
         }
     }
 
-    /// The operation of a log that is replayed at the moment.
-    pub(crate) fn replayed(&self) -> Option<Called> {
-        match self {
-            Role::Leads(client) => match client.replayed_call()? {
-                MutationKind::Named { name, arguments } => {
-                    Some(Called { name: Some(name.to_string()), arguments: Some(arguments.to_string()), ticket: None })
-                }
-                MutationKind::Closure => None,
-            },
-            Role::Follows(_) => None,
+    /// The name and the arguments of the operation that a log replays.
+    pub(crate) fn replayed_call(&self) -> Option<(String, String)> {
+        let Role::Leads(client) = self else { return None };
+        match client.replayed_call()? {
+            MutationKind::Named { name, arguments } => Some((name.to_string(), arguments.to_string())),
+            MutationKind::Closure => None,
         }
     }
 

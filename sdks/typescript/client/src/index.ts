@@ -9,6 +9,7 @@ export type {
   ConnectionState,
   Difference,
   DifferenceOptions,
+  Log,
   Mutate,
   MutationHandle,
   MutationId,
@@ -48,6 +49,7 @@ export {
 } from "./schema/column.js";
 export type * from "./live/types.js";
 export type { ChangesOf, NewRowOf, RowOf } from "./schema/row.js";
+export { defineLog, type InstanceOf, LogDefinition, operation } from "./schema/log.js";
 export { defineSchema, Schema } from "./schema/schema.js";
 export { type KeyOf, type KeyPrefixOf, live, LiveTable, table, Table } from "./schema/table.js";
 export { areEqual, shared } from "./transaction/equality.js";

@@ -1,5 +1,6 @@
 /** Mutators: named functions that change data. Only they survive a restart, because their arguments can be stored. */
 
+import { operationsOf } from "./schema/log.js";
 import type { Schema } from "./schema/schema.js";
 import type { WriteTransaction } from "./transaction/types.js";
 
@@ -59,7 +60,11 @@ export type ArgumentsOf<M> = M extends Mutator<never, infer Input> ? Input : nev
 
 /** Puts an app's mutators together. Old names have to stay until no queue holds them any more. */
 export function defineMutators<S extends Schema, const M extends AnyMutators<S>>(schema: S, mutators: M): Mutators<S, M> {
+  const operations = operationsOf(schema.tables);
   for (const [name, { run }] of Object.entries<Partial<Mutator>>(mutators)) {
+    if (operations.has(name)) {
+      throw new TypeError(`mutator ${JSON.stringify(name)}: an operation of a log is called that, give the mutator another name`);
+    }
     if (name.startsWith("$")) {
       throw new TypeError(`mutator ${JSON.stringify(name)}: names that begin with $ are not for apps`);
     }

@@ -32,6 +32,8 @@ export interface CoreHostOptions {
 export interface CoreHostEvents {
   /** The closure of a mutation that the core wants to run; undefined if the app has none. */
   closureOf(counter: number, name: string | undefined, args: string | undefined): Closure | undefined;
+  /** The operation of a log that is replayed; undefined if the app has none of that name. */
+  replayOf(name: string, args: string): Closure | undefined;
   reactionOf(reaction: number): Closure | undefined;
   mutationRan(counter: number, result: RunResult): void;
   reactionRan(reaction: number, result: RunResult): void;
@@ -207,11 +209,14 @@ export abstract class CoreHost {
         return this.writes.push(output.id, output.changes);
       case OutputKind.RunMutation:
         return this.#runMutation(output.counter, output.name, output.args);
+      case OutputKind.RunReplay:
+        return this.#runReplay(output.name, output.args);
       case OutputKind.RunReaction:
         return this.#runReaction(output.reaction);
       case OutputKind.Unavailable:
       case OutputKind.Mutation:
       case OutputKind.Delivered:
+      case OutputKind.LogStopped:
       case OutputKind.Call:
       case OutputKind.Connection:
       case OutputKind.ReactionFailed:
@@ -233,6 +238,14 @@ export abstract class CoreHost {
       return refuseUnknown(this.core);
     }
     this.events.mutationRan(counter, runClosure(this.#stage, closure));
+  }
+
+  #runReplay(name: string, args: string): void {
+    const closure = this.events.replayOf(name, args);
+    if (closure === undefined) {
+      return refuseUnknown(this.core);
+    }
+    runClosure(this.#stage, closure);
   }
 
   #runReaction(reaction: number): void {

@@ -21,6 +21,7 @@ export type CallStatus =
 export type News =
   | { readonly kind: OutputKind.Mutation; readonly counter: number; readonly status: MutationStatus; readonly attempt: number }
   | { readonly kind: OutputKind.Delivered; readonly counter: number }
+  | { readonly kind: OutputKind.LogStopped; readonly log: number | undefined; readonly reason: string }
   | { readonly kind: OutputKind.Call; readonly ticket: string; readonly status: CallStatus }
   | {
       readonly kind: OutputKind.Connection;
@@ -48,6 +49,7 @@ export type CoreOutput =
       readonly name: string | undefined;
       readonly args: string | undefined;
     }
+  | { readonly kind: OutputKind.RunReplay; readonly name: string; readonly args: string }
   | { readonly kind: OutputKind.RunReaction; readonly reaction: number };
 
 /** Reads one output; its parts are named in the core's `OutputKind`. */
@@ -69,6 +71,10 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
       return { kind, id: first, changes: second };
     case OutputKind.RunMutation:
       return { kind, counter: first, name: second, args: third };
+    case OutputKind.RunReplay:
+      return { kind, name: first, args: second };
+    case OutputKind.LogStopped:
+      return { kind, log: first, reason: second };
     case OutputKind.RunReaction:
     case OutputKind.Unavailable:
       return { kind, reaction: first };

@@ -16,6 +16,7 @@ import { ConnectionWatch } from "./connectionWatch.js";
 import type { CoreHostEvents } from "./coreHost.js";
 import { FollowerHost } from "./followerHost.js";
 import { LeaderHost } from "./leaderHost.js";
+import { Logs } from "./logs.js";
 import { MutationBook } from "./mutationBook.js";
 import { callBack, Notifier } from "./notifier.js";
 import { Observations } from "./observations.js";
@@ -35,6 +36,7 @@ export class Seat implements CoreHostEvents {
   readonly observations = new Observations(this.notifier);
   readonly views = new ViewsWatch(this.notifier);
   readonly book: MutationBook;
+  readonly logs: Logs;
   readonly pending: Watched<readonly PendingMutation[]>;
   readonly refused: Watched<readonly RefusedMutation[]>;
   readonly settledCallbacks = new Set<(mutation: SettledMutation) => void>();
@@ -54,6 +56,7 @@ export class Seat implements CoreHostEvents {
     this.options = options;
     this.place = place;
     this.#mutators = options.mutators.byName as Record<string, Mutator>;
+    this.logs = new Logs(this);
     this.#tokens = new Tokens(options.token);
     const { platform, name, chosen } = place;
     this.#storageMessage = chosen.message;
@@ -235,7 +238,11 @@ export class Seat implements CoreHostEvents {
       return this.book.transactionOf(counter);
     }
     const mutator = Object.hasOwn(this.#mutators, name) ? this.#mutators[name] : undefined;
-    return mutator === undefined ? undefined : closureOfCall(mutator, args);
+    return mutator === undefined ? this.logs.closureOf(name, args) : closureOfCall(mutator, args);
+  }
+
+  replayOf(name: string, args: string): Closure | undefined {
+    return this.logs.closureOf(name, args);
   }
 
   reactionOf(reaction: number): Closure | undefined {
@@ -258,6 +265,9 @@ export class Seat implements CoreHostEvents {
         break;
       case OutputKind.Delivered:
         this.book.delivered(output.counter);
+        break;
+      case OutputKind.LogStopped:
+        this.logs.stopped(output.log, output.reason);
         break;
       case OutputKind.Call:
         this.book.callBecame(output.ticket, output.status);

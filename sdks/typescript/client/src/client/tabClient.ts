@@ -6,6 +6,7 @@ import type { LiveCellName } from "../live/binding.js";
 import { liveOf } from "../live/tables.js";
 import type { LiveTables } from "../live/types.js";
 import type { Mutator } from "../mutators.js";
+import type { LogDefinition } from "../schema/log.js";
 import type { Schema } from "../schema/schema.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { liveName } from "../wasm/iolite_wasm.js";
@@ -20,6 +21,7 @@ import type {
   ConnectionState,
   Difference,
   DifferenceOptions,
+  Log,
   MutationHandle,
   MutationId,
   Observation,
@@ -58,6 +60,10 @@ export class TabClient implements Client {
         this.#seat.host?.callOnly((core) => core.liveText(table, [...key], column)),
     };
     return (this.#live ??= liveOf(this.schema, client) as unknown as LiveTables<Schema>);
+  }
+
+  log(definition: LogDefinition<never, never>, instance: never): Log<never> {
+    return this.#seat.logs.join(definition, instance) as unknown as Log<never>;
   }
 
   observe(closure: Closure, options: ReactOptions = {}): Observation<never> {

@@ -2,7 +2,8 @@
 
 import type { LiveTables } from "../live/types.js";
 import type { ArgumentsOf, Mutators } from "../mutators.js";
-import type { Schema } from "../schema/schema.js";
+import type { InstanceOf, LogDefinition } from "../schema/log.js";
+import type { Schema, Tables } from "../schema/schema.js";
 import type { KeyOf } from "../schema/table.js";
 import type { ReadTransaction, WriteTransaction } from "../transaction/types.js";
 
@@ -157,6 +158,23 @@ type Call<Input> = [Input] extends [undefined] ? (args?: undefined) => MutationH
 
 export type Mutate<M> = { readonly [N in keyof M]: Call<ArgumentsOf<M[N]>> };
 
+/** A log that this client has joined. Its tables are read as any others, and changed by operations only. */
+export interface Log<O = unknown> {
+  /**
+   * The log's operations. A call returns at once; its effect is visible in the view `optimistic`. It is confirmed when this client has replayed it, behind all
+   * operations that came before it, and rejected if it aborts then.
+   *
+   * @throws as a mutator's call, and for a name and arguments of more than 63 KiB.
+   */
+  readonly do: Mutate<O>;
+  /** How many entries are replayed here, that which the log begins with among them. */
+  readonly position: number;
+  /** Why nothing more is replayed here, if it is so: an operation that this version of the app does not know. */
+  readonly stopped: string | undefined;
+  /** Calls back when nothing more is replayed here, with the reason. */
+  onStopped(callback: (reason: string) => void): Stop;
+}
+
 /** A client of one user on this device. Made by `createClient()`. */
 export interface Client<S extends Schema = Schema, M = unknown> {
   readonly schema: S;
@@ -174,6 +192,15 @@ export interface Client<S extends Schema = Schema, M = unknown> {
    * and repeated like a mutator's; what has to hold together belongs into a mutator.
    */
   readonly live: LiveTables<S>;
+
+  /**
+   * Joins a log, or finds it joined: it is replayed from now on, and its tables can be read. `instance`: the value of the first column of their keys. Only in the
+   * tab that leads.
+   *
+   * @throws code `not-leading` in a tab that follows another one, `call` for a log of another schema and for more than 64 logs, `transaction` for an instance of
+   * another type than the column, and `closed`, `storage` or `failed` as a call of a mutator.
+   */
+  log<T extends Tables, O>(definition: LogDefinition<T, O>, instance: InstanceOf<T>): Log<O>;
 
   /** Runs a closure now and whenever what it read has changed, each time on one snapshot. */
   observe<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): Observation<T>;

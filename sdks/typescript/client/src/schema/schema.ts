@@ -2,6 +2,7 @@
 
 import { SchemaError } from "../errors.js";
 import { Column, type ColumnJson } from "./column.js";
+import { logsJson } from "./log.js";
 import { type AnyTable, LIVE_KEY, LIVE_VALUE, LiveTable, Table } from "./table.js";
 
 export type Tables = { readonly [name: string]: AnyTable };
@@ -29,7 +30,7 @@ export function defineSchema<const T extends Tables>(tables: T): Schema<T> {
     }
     json[name] = tableJson(name, definition);
   }
-  return new Schema(tables, JSON.stringify({ tables: json }));
+  return new Schema(tables, JSON.stringify({ ...logsJson(tables), tables: json }));
 }
 
 // Keys stand in alphabetical order, and defaults are written out: that makes it canonical.
@@ -38,6 +39,7 @@ function tableJson(name: string, definition: AnyTable): unknown {
   if (!live && !(definition instanceof Table)) {
     throw new SchemaError(`table ${JSON.stringify(name)}: make it with table({...}) or live(...)`);
   }
+  const { log } = definition.policy;
   const columns = live ? { [LIVE_KEY]: definition.keyColumn, [LIVE_VALUE]: definition.value } : definition.columns;
   const key = live ? [LIVE_KEY] : definition.keyColumns;
   if (key.length === 0) {
@@ -45,12 +47,13 @@ function tableJson(name: string, definition: AnyTable): unknown {
   }
   return {
     columns: Object.fromEntries(sorted(columns).map(([column, each]) => [column, columnJson(name, column, each)])),
-    consistency: "strong",
+    consistency: log === undefined ? "strong" : "log",
     ...(definition.policy.delivered ? { delivered: true } : {}),
     ...indexesJson(definition),
     isolation: definition.policy.isolation,
     key,
     live,
+    ...(log === undefined ? {} : { log: log.name }),
     offline: definition.policy.offline,
   };
 }

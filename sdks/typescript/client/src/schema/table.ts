@@ -2,6 +2,7 @@
 
 import { SchemaError } from "../errors.js";
 import type { Id } from "../id.js";
+import type { LogDefinition } from "./log.js";
 import {
   type Column,
   type CounterColumn,
@@ -43,6 +44,7 @@ export interface TablePolicy {
   readonly offline: "queue" | "refuse";
   /** Whether a client is told when everybody who follows its changes has applied them: for the view `delivered`. */
   readonly delivered: boolean;
+  /** @internal The log that it is a variable of. */ readonly log?: LogDefinition;
 }
 
 const STRICT: TablePolicy = { isolation: "strict-serializable", offline: "queue", delivered: false };

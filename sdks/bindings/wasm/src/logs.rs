@@ -1,0 +1,74 @@
+//! Logs: joined, called, asked how far they are. Only a core that leads has any.
+//!
+//! Invariant: a log keeps its number here for as long as the core lives.
+
+use iolite_values::{LogId, Value};
+use js_sys::Array;
+use wasm_bindgen::prelude::*;
+
+use crate::core::{Core, wall};
+use crate::failure::Failure;
+use crate::output::text;
+use crate::value::{Place, value_from_js};
+
+#[wasm_bindgen]
+impl Core {
+    /// Joins a log, or finds it joined. The answer is the log's number in later calls.
+    ///
+    /// # Errors
+    /// Code `call`: the schema has no such log, or too many are joined. Code `transaction`: an instance of another type.
+    #[wasm_bindgen(js_name = joinLog)]
+    pub fn join_log(&mut self, name: &str, instance: &JsValue) -> Result<u32, JsValue> {
+        let instance = self.instance(name, instance)?;
+        let log = self.role.client()?.join(name, &instance).map_err(Failure::from)?;
+        let number = self.log_number(&log).unwrap_or_else(|| {
+            self.logs.push(log);
+            self.logs.len() as u32 - 1
+        });
+        Ok(number)
+    }
+
+    /// Calls an operation of a log that is joined, and gives the counter of the call.
+    ///
+    /// # Errors
+    /// Code `call`.
+    #[wasm_bindgen(js_name = operateLog)]
+    pub fn operate_log(&mut self, log: u32, operation: &str, arguments: &str, wall_ms: f64) -> Result<f64, JsValue> {
+        let log = self.joined(log)?;
+        let counter = self.role.client()?.operate(wall(wall_ms), &log, operation, arguments);
+        Ok(counter.map_err(Failure::from)?.0 as f64)
+    }
+
+    /// How far a log is replayed here, and why no further: `[position, stopped]`.
+    ///
+    /// # Errors
+    /// It is not joined: the package's mistake.
+    #[wasm_bindgen(js_name = logState)]
+    pub fn log_state(&mut self, log: u32) -> Result<Array, JsValue> {
+        let log = self.joined(log)?;
+        let state = self.role.client()?.logs().find(|joined| joined.log == log);
+        let (position, stopped) = state.map(|state| (state.position, state.stopped)).unwrap_or_default();
+        Ok(Array::of2(&JsValue::from_f64(position as f64), &text(stopped.as_deref())))
+    }
+}
+
+impl Core {
+    /// The number of a log, if this core was asked to join it.
+    pub(crate) fn log_number(&self, log: &LogId) -> Option<u32> {
+        self.logs.iter().position(|own| own == log).map(|at| at as u32)
+    }
+
+    fn joined(&self, number: u32) -> Result<LogId, Failure> {
+        let unknown = || Failure::of_transaction(format!("there is no log {number}"));
+        self.logs.get(number as usize).cloned().ok_or_else(unknown)
+    }
+
+    /// The value of the first key column. Of a log that the schema lacks it is of no interest.
+    fn instance(&self, log: &str, instance: &JsValue) -> Result<Value, Failure> {
+        let schema = self.role.schema();
+        let table = schema.tables().find(|(_, table)| table.log().is_some_and(|own| **own == *log));
+        let first = table.and_then(|(name, table)| Some((name, table.key.first()?, table.key_types().next()?)));
+        let Some((table, column, scalar)) = first else { return Ok(Value::Null) };
+        value_from_js(instance, scalar, &Place { table, column })
+    }
+}

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { Abort, type ClientOf, defineLog, defineMutators, defineSchema, mutator, operation, s, table } from "../index.js";
+import { type DevServer, startDevServer } from "../testing/devServer.js";
+import { FakeDevice } from "../testing/fakeDevice.js";
+import { until } from "../testing/until.js";
+
+const sheet = defineLog(
+  "sheet",
+  { cells: table({ sheet: s.string(), at: s.string(), text: s.string() }).key("sheet", "at") },
+  {
+    header: operation((tx) => tx.cells.insert({ sheet: "budget", at: "A1", text: "Budget" })),
+    append: operation((tx, { at, text }: { at: string; text: string }) => {
+      const key = ["budget", at] as const;
+      const before = tx.cells.get(key)?.text;
+      if (before === undefined) {
+        tx.cells.insert({ sheet: "budget", at, text });
+      } else {
+        tx.cells.update(key, { text: before + text });
+      }
+    }),
+    claim: operation((tx, who: string) => {
+      const owner = tx.cells.get(["budget", "owner"])?.text;
+      if (owner !== undefined) {
+        throw new Abort(`it is ${owner}'s`);
+      }
+      tx.cells.insert({ sheet: "budget", at: "owner", text: who });
+    }),
+    stray: operation((tx) => (tx as unknown as { plain: { insert(row: object): void } }).plain.insert({ id: "a" })),
+  },
+  { initial: "header" },
+);
+
+const schema = defineSchema({ plain: table({ id: s.string() }), ...sheet.tables });
+
+const mutators = defineMutators(schema, {
+  meddle: mutator((tx, text: string) => tx.cells.insert({ sheet: "budget", at: "M1", text })),
+});
+
+type App = ClientOf<typeof mutators>;
+
+const textAt = (app: App, at: string): Promise<string | undefined> =>
+  app.read((tx) => tx.cells.get(["budget", at])?.text, { view: "confirmed" });
+
+describe("a log", () => {
+  let server: DevServer;
+  const clients: App[] = [];
+
+  before(async () => {
+    server = await startDevServer();
+  });
+  after(async () => {
+    await Promise.all(clients.map((client) => client.close()));
+    await server.stop();
+  });
+
+  async function open(device = new FakeDevice()): Promise<App> {
+    const client: App = await device.openTab({ url: server.url, token: server.token, name: "sheets", user: "ann", schema, mutators });
+    clients.push(client);
+    return client;
+  }
+
+  test("is replayed by two clients in the same order, behind what it begins with", async () => {
+    const [ann, bob] = [await open(), await open()];
+    const logs = [ann.log(sheet, "budget"), bob.log(sheet, "budget")];
+    assert.equal(ann.log(sheet, "budget"), logs[0], "it is joined once");
+    assert.deepEqual([await textAt(ann, "A1"), await textAt(bob, "A1")], ["Budget", "Budget"]);
+    const calls = Array.from({ length: 20 }, (_, turn) => logs[turn % 2]?.do.append({ at: "B2", text: String(turn % 2) }));
+    await Promise.all(calls.map((call) => call?.until("confirmed")));
+    await until("all entries", () => logs.every(({ position }) => position === 21));
+    const [first = "", second] = [await textAt(ann, "B2"), await textAt(bob, "B2")];
+    assert.equal(first, second);
+    assert.equal([...first].sort().join(""), "0".repeat(10) + "1".repeat(10));
+    assert.deepEqual(logs.map(({ stopped }) => stopped), [undefined, undefined]);
+  });
+
+  test("rejects the later one of two operations that exclude each other", async () => {
+    const [ann, bob] = [await open(), await open()];
+    const logs = [ann.log(sheet, "budget"), bob.log(sheet, "budget")];
+    const ends = await Promise.allSettled([logs[0]?.do.claim("ann").until("confirmed"), logs[1]?.do.claim("bob").until("confirmed")]);
+    assert.deepEqual(ends.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+    const owner = await textAt(ann, "owner");
+    const lost = ends.find((end) => end.status === "rejected");
+    assert.deepEqual([lost?.reason.code, lost?.reason.reason], ["rejected", `it is ${owner}'s`]);
+  });
+
+  test("is read only once it is joined, and changed only by its operations, which touch nothing else", async () => {
+    const app = await open();
+    await assert.rejects(textAt(app, "A1"), { code: "transaction", message: /join the log before you read it/ });
+    const log = app.log(sheet, "budget");
+    await assert.rejects(log.do.stray().until("confirmed"), /reads and writes the rows of its own log/);
+    await assert.rejects(app.mutate.meddle("x").until("confirmed"), /make it an operation of the log/);
+    assert.equal(log.stopped, undefined);
+  });
+});
+
+describe("a log without a connection", () => {
+  test("says what cannot be joined, and where", async () => {
+    const device = new FakeDevice();
+    device.cut = true;
+    const options = { url: "ws://127.0.0.1:1/sync", token: "t", name: "sheets", user: "ann", schema, mutators };
+    const leader: App = await device.openTab(options);
+    const follower: App = await device.openTab(options);
+    assert.equal(leader.log(sheet, "budget"), leader.log(sheet, "budget"), "it is joined once");
+    assert.equal(leader.log(sheet, "budget").position, 0);
+    await assert.rejects(leader.mutate.meddle("x").until("confirmed"), /make it an operation of the log/);
+    assert.throws(() => follower.log(sheet, "budget"), { code: "not-leading" });
+    assert.throws(() => leader.log(sheet, 5 as never), { code: "transaction", message: /of type string, and 5 was given/ });
+    assert.throws(() => leader.log({} as never, "budget" as never), { code: "call", message: /that defineLog returned/ });
+    const other = defineLog("chart", { bars: table({ chart: s.string(), at: s.int() }).key("chart", "at") }, {});
+    assert.throws(() => leader.log(other, "a"), { code: "call", message: /another log "chart"/ });
+    await Promise.all([follower.close(), leader.close()]);
+  });
+});

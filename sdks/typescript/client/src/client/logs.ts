@@ -1,0 +1,138 @@
+/**
+ * The logs that a tab has joined, and the calls of their operations.
+ *
+ * Invariant: only a tab that leads joins logs, and it leads for as long as it works.
+ */
+
+import { IoliteError } from "../errors.js";
+import type { Mutator } from "../mutators.js";
+import { fullName, LogDefinition, logsOf, operationsOf } from "../schema/log.js";
+import type { Closure } from "../transaction/runClosure.js";
+import { encodeArguments } from "./arguments.js";
+import { closureOfCall } from "./closureOfCall.js";
+import type { LeaderHost } from "./leaderHost.js";
+import { callBack } from "./notifier.js";
+import type { Seat } from "./seat.js";
+import type { Log, MutationHandle, Stop } from "./types.js";
+
+type Operations = Readonly<Record<string, Mutator>>;
+
+export class Logs {
+  readonly #seat: Seat;
+  readonly #operations: ReadonlyMap<string, Mutator>;
+  readonly #byNumber = new Map<number, OneLog>();
+
+  constructor(seat: Seat) {
+    this.#seat = seat;
+    this.#operations = operationsOf(seat.options.schema.tables);
+  }
+
+  join(definition: LogDefinition, instance: unknown): OneLog {
+    if (!(definition instanceof LogDefinition)) {
+      throw new IoliteError("call", "log(definition, instance) needs the log that defineLog returned");
+    }
+    const name = JSON.stringify(definition.name);
+    if (logsOf(this.#seat.options.schema.tables).get(definition.name) !== definition) {
+      throw new IoliteError("call", `the schema of this client has another log ${name}, or none: add the tables of this one, ...log.tables`);
+    }
+    const host = leaderOf(this.#seat);
+    const number = host.callOnly((core) => core.joinLog(definition.name, instance));
+    const known = this.#byNumber.get(number);
+    if (known !== undefined) {
+      return known;
+    }
+    const joined = new OneLog(this.#seat, definition, number);
+    this.#byNumber.set(number, joined);
+    host.drain();
+    this.#seat.worked();
+    return joined;
+  }
+
+  /** What runs for an operation, when it is called and when it is replayed; undefined if no log has one of that name. */
+  closureOf(name: string, args: string | undefined): Closure | undefined {
+    const operation = this.#operations.get(name);
+    return operation === undefined ? undefined : closureOfCall(operation, args);
+  }
+
+  /** Nothing more of a log is replayed here. */
+  stopped(number: number | undefined, reason: string): void {
+    const log = number === undefined ? undefined : this.#byNumber.get(number);
+    if (log !== undefined) {
+      this.#seat.notifier.add(() => log.callBack(reason));
+    }
+  }
+}
+
+class OneLog implements Log<Operations> {
+  readonly do: Record<string, (args?: unknown) => MutationHandle> = {};
+  readonly #seat: Seat;
+  readonly #number: number;
+  readonly #callbacks = new Set<(reason: string) => void>();
+  #last: readonly [position: number, stopped: string | undefined] = [0, undefined];
+
+  constructor(seat: Seat, { name, operations }: LogDefinition, number: number) {
+    this.#seat = seat;
+    this.#number = number;
+    for (const [own, { parser }] of Object.entries(operations as Operations)) {
+      this.do[own] = (args) => {
+        parser?.parse(args);
+        return this.#call(name, own, encodeArguments(args));
+      };
+    }
+  }
+
+  get position(): number {
+    return this.#state[0];
+  }
+
+  get stopped(): string | undefined {
+    return this.#state[1];
+  }
+
+  onStopped(callback: (reason: string) => void): Stop {
+    // Its own function, so that one callback may be given twice.
+    const own = (reason: string): void => callback(reason);
+    this.#callbacks.add(own);
+    return () => void this.#callbacks.delete(own);
+  }
+
+  callBack(reason: string): void {
+    this.#callbacks.forEach((callback) => callBack(callback, reason));
+  }
+
+  /** What was known last, once the client is closed. */
+  get #state(): readonly [position: number, stopped: string | undefined] {
+    const host = this.#seat.host;
+    if (host?.role === "leader") {
+      this.#last = host.callOnly((core) => core.logState(this.#number)) as [number, string | undefined];
+    }
+    return this.#last;
+  }
+
+  #call(log: string, own: string, json: string): MutationHandle {
+    const host = leaderOf(this.#seat);
+    const counter = host.callOnly((core, _, wallMs) => core.operateLog(this.#number, own, json, wallMs));
+    const handle = this.#seat.book.begin(counter, fullName(log, own), json, () => this.#cancelled(counter));
+    host.drain();
+    this.#seat.changed();
+    return handle;
+  }
+
+  #cancelled(counter: number): boolean {
+    const host = this.#seat.host;
+    const cancelled = host?.role === "leader" && host.call((core) => core.cancel(counter));
+    this.#seat.notifier.flush();
+    return cancelled;
+  }
+}
+
+function leaderOf(seat: Seat): LeaderHost {
+  seat.checkUsable();
+  if (seat.host?.role !== "leader") {
+    throw new IoliteError(
+      "not-leading",
+      "a log is joined only in the tab that holds the connection, and another one does: join it there, or close that tab",
+    );
+  }
+  return seat.host;
+}

@@ -1,0 +1,62 @@
+/** What the compiler infers from a log, and what it refuses. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { type Client, defineLog, defineSchema, type Log, type MutationHandle, operation, type Parser, s, table } from "./index.js";
+
+const parser: Parser<{ at: string }> = { parse: (input) => input as { at: string } };
+const tables = { cells: table({ sheet: s.string(), at: s.string(), text: s.string() }).key("sheet", "at") };
+
+const operations = {
+  header: operation(() => undefined),
+  clear: operation(parser, (_tx, { at }) => void at),
+};
+
+const sheet = defineLog(
+  "sheet",
+  tables,
+  {
+    ...operations,
+    setCell: operation((tx, { at, text }: { at: string; text: string }) => {
+      tx.cells.insert({ sheet: "budget", at, text });
+      // @ts-expect-error there is no such column
+      tx.cells.insert({ sheet: "budget", at, txt: text });
+      // @ts-expect-error an operation has the tables of its log only
+      tx.plain.insert({ id: "a" });
+    }),
+  },
+  { initial: "header" },
+);
+
+// @ts-expect-error it begins with one of its operations
+assert.throws(() => defineLog("other", tables, operations, { initial: "unheardOf" }));
+// @ts-expect-error which has no arguments
+defineLog("other", tables, operations, { initial: "clear" });
+
+const schema = defineSchema({ plain: table({ id: s.string() }), ...sheet.tables });
+
+function calls(db: Client<typeof schema>): void {
+  const log = db.log(sheet, "budget");
+  const handle: MutationHandle = log.do.setCell({ at: "B2", text: "4" });
+  log.do.header();
+  log.do.clear({ at: "B2" });
+  // @ts-expect-error an argument is missing
+  log.do.setCell({ at: "B2" });
+  // @ts-expect-error it is a string
+  log.do.setCell({ at: "B2", text: 4 });
+  // @ts-expect-error it has arguments
+  log.do.setCell();
+  // @ts-expect-error there is no such operation
+  log.do.unknown();
+  // @ts-expect-error an instance is a value of the first key column
+  db.log(sheet, 5);
+  const text: Promise<string | undefined> = db.read((tx) => tx.cells.get(["budget", "B2"])?.text);
+  const [position, stopped]: [number, string | undefined] = [log.position, log.stopped];
+  const any: Log = log;
+  void [handle, text, position, stopped, any];
+}
+
+test("the compiler has checked the types of this file", () => {
+  assert.equal(typeof calls, "function");
+});
