@@ -57,11 +57,11 @@ struct Memory {
     room: Option<Piece>,
 }
 
-/// What came of an insertion.
+/// The outcome of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
     Taken,
-    /// It was taken, and the table is large enough to be written.
+    /// Taken, and the table is large enough to be written.
     Large,
     Full,
 }

@@ -1,3 +1,5 @@
+//! Tables of one disk, and the module over them: what is found where, what a merge keeps, and how room is used again.
+
 use super::table::{Found, Inserted, Slot, Table};
 use super::*;
 use crate::engine::{Asked, Key, OperationId, Version};
