@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use iolite_emulator::{
     Candidate, DESIGNS, Design, HARDWARE, Kept, Plan, PlanFile, PlanFiles, Prices, Promise, Searched, Slo, Trial,
-    WORKLOADS, smallest, turns,
+    Verdict, WORKLOADS, judge, smallest, turns,
 };
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut rows: Vec<Row> =
         candidates.into_iter().zip(searched).map(|(candidate, searched)| Row { candidate, searched }).collect();
     rows.sort_by(|one, other| order(&one.searched, &other.searched));
-    let confirmed = if arguments.confirm { confirm(&rows, &slo)? } else { Vec::new() };
+    let confirmed = if arguments.confirm { confirm(&rows, &slo) } else { Vec::new() };
     let title = format!(
         "{} ({slo}), by prices {}, up to {} servers of {} disks, {} seeds",
         workload.name, prices.name, space.servers, space.disks, arguments.seeds
@@ -129,20 +129,30 @@ fn order(one: &Searched, other: &Searched) -> std::cmp::Ordering {
     }
 }
 
-/// Runs the best two in real time: a sentence each.
-fn confirm(rows: &[Row], slo: &Slo) -> Result<Vec<String>> {
+/// Runs the best two in real time: a sentence each. A run that fails is told, and loses nothing of the search.
+fn confirm(rows: &[Row], slo: &Slo) -> Vec<String> {
     let met = rows.iter().filter_map(|row| Some((row, row.searched.met.as_ref()?)));
     met.take(2)
         .map(|(row, trial)| {
-            let files = row.candidate.files(trial.size, 1);
-            let plan = Plan::read(&files)?;
-            let (history, _) = crate::real::run(&files, &plan)?;
-            let measured = slo.measure(&history, plan.workload.warm_up);
-            let meets = if measured.iter().all(iolite_emulator::Measured::is_met) { "meets" } else { "does not meet" };
-            let parts: Vec<String> = measured.iter().map(ToString::to_string).collect();
-            Ok(format!("{} in real time {meets} the SLO: {}", row.candidate.design, parts.join(", ")))
+            let design = &row.candidate.design;
+            confirm_one(row, trial, slo)
+                .unwrap_or_else(|error| format!("{design} could not be run in real time: {error:#}"))
         })
         .collect()
+}
+
+fn confirm_one(row: &Row, trial: &Trial, slo: &Slo) -> Result<String> {
+    let (design, files) = (&row.candidate.design, row.candidate.files(trial.size, 1));
+    let plan = Plan::read(&files)?;
+    let (history, _) = crate::real::run(&files, &plan)?;
+    if let Verdict::Broken { key, what } = judge(plan.design.promise, &history, |key| plan.before(key)) {
+        let promise = row.candidate.promise;
+        return Ok(format!("{design} in real time is not {promise}, at object {}: {what}", key.0));
+    }
+    let measured = slo.measure(&history, plan.workload.warm_up);
+    let meets = if measured.iter().all(iolite_emulator::Measured::is_met) { "meets" } else { "does not meet" };
+    let parts: Vec<String> = measured.iter().map(ToString::to_string).collect();
+    Ok(format!("{design} in real time {meets} the SLO: {}", parts.join(", ")))
 }
 
 impl Told<'_> {

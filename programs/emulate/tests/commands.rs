@@ -143,6 +143,22 @@ fn the_cheapest_design_is_named_with_its_size_cost_and_limit() {
 }
 
 #[test]
+fn the_best_two_are_run_in_real_time_as_well() {
+    let folder = folder("confirm");
+    let workload = workload(&folder);
+    let text = fs::read_to_string(&workload).expect("it was written");
+    fs::write(&workload, text.replace("\"3 s\"", "\"500 ms\"")).expect("it is there");
+    let slo = ["--slo", "get p50 < 20 s", "--designs", "chain,voldemort,haystack", "--servers", "5", "--disks", "1"];
+    let words = [&["cheapest", "--confirm", "--seeds", "1", "--workload", &workload], &slo[..]].concat();
+    let output = emulate(&words);
+    let text = printed(&output);
+    assert!(output.status.success(), "{text}{}", warned(&output));
+    let confirmed: Vec<&str> = text.lines().filter(|line| line.contains(" in real time ")).collect();
+    assert_eq!(confirmed.len(), 2, "{text}");
+    assert!(confirmed.iter().all(|line| line.contains("in real time meets the SLO: get p50 < 20.0 s: ")), "{text}");
+}
+
+#[test]
 fn an_slo_that_nothing_meets_ends_with_what_comes_closest() {
     let workload = workload(&folder("nothing"));
     let words =

@@ -44,6 +44,7 @@ pub const DESIGNS: &[Kept] = &[
     kept!("swift"),
     kept!("craq"),
     kept!("cops"),
+    kept!("cassandra"),
     kept!("iolite-directory"),
     kept!("iolite-volumes"),
     kept!("fawn"),
@@ -57,4 +58,5 @@ pub const BROKEN: &[Broken] = &[
     broken!("voldemort", "w1-r1-as-strong"),
     broken!("craq", "serve-dirty"),
     broken!("cops", "skip-dep-check"),
+    broken!("cassandra", "publish-before-written"),
 ];

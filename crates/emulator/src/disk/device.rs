@@ -26,6 +26,10 @@ pub enum Transfer {
         content: Content,
         is_durable: bool,
     },
+    /// Values that stand one behind the other, each with its offset, in one durable write.
+    WriteMany {
+        contents: Vec<(u64, Content)>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +129,7 @@ impl Device {
             return;
         }
         let is_cached = match &request.transfer {
-            Transfer::Read | Transfer::Write { is_durable: true, .. } => false,
+            Transfer::Read | Transfer::Write { is_durable: true, .. } | Transfer::WriteMany { .. } => false,
             Transfer::Write { is_durable: false, .. } => self.cached + request.length <= self.model.write_cache().0,
         };
         if is_cached {
@@ -135,7 +139,7 @@ impl Device {
         let waiting = Waiting { request, since: now, is_cached };
         match waiting.request.transfer {
             Transfer::Read => self.reads.push_back(waiting),
-            Transfer::Write { .. } => self.writes.push_back(waiting),
+            Transfer::Write { .. } | Transfer::WriteMany { .. } => self.writes.push_back(waiting),
         }
         let waits = self.reads.len() + self.writes.len() + self.served.len();
         self.counts.deepest = self.counts.deepest.max(waits);
@@ -179,7 +183,7 @@ impl Device {
             let start = waiting.since.max(free_since);
             let request = &waiting.request;
             let pieces = self.map.pieces(&request.owner, request.offset, request.length);
-            let is_write = matches!(request.transfer, Transfer::Write { .. });
+            let is_write = !matches!(request.transfer, Transfer::Read);
             let service = self.model.service(start, self.capacity, &mut self.head, is_write, &pieces);
             self.count(is_write, service);
             self.started += 1;
@@ -222,6 +226,11 @@ impl Device {
             }
             Transfer::Write { content, .. } => {
                 self.contents.insert((request.owner, request.offset), content);
+                None
+            }
+            Transfer::WriteMany { contents } => {
+                let place = |(offset, content)| ((request.owner.clone(), offset), content);
+                self.contents.extend(contents.into_iter().map(place));
                 None
             }
         };

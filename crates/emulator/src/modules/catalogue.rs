@@ -36,6 +36,25 @@ macro_rules! build {
 
 const ONLY: &str = "";
 
+const SORTED_TABLES: &[Call] = &[
+    Call {
+        name: "insert",
+        takes: &[Key, Placed, Value, Version],
+        results: &[("ok", &[]), ("large", &[]), ("full", &[])],
+    },
+    Call { name: "seal", takes: &[Placed], results: &[("ok", &[Position]), ("idle", &[])] },
+    Call { name: "merge", takes: &[], results: &[("ok", &[Position]), ("idle", &[])] },
+    Call { name: "write", takes: &[Position], results: &[("ok", &[])] },
+    Call { name: "publish", takes: &[Position], results: &[("ok", &[])] },
+    Call {
+        name: "find",
+        takes: &[Key, Placed],
+        results: &[("memory", &[Value, Version]), ("found", &[Position, Version]), ("missing", &[])],
+    },
+    Call { name: "read", takes: &[Position], results: &[("ok", &[Value])] },
+    Call { name: "release", takes: &[Position], results: &[("ok", &[])] },
+];
+
 const ENTRIES: &[Entry] = &[
     Entry {
         name: "acknowledge",
@@ -74,6 +93,17 @@ const ENTRIES: &[Entry] = &[
         waits: false,
         calls: &[Call { name: ONLY, takes: &[Replicas], results: &[("tail", &[]), ("middle", &[])] }],
         build: build!(super::chain_forward::ChainForward),
+    },
+    Entry {
+        name: "commit-log",
+        purpose: "notes each write at the end of a node's one log, synced each time or from time to time",
+        is_shared: true,
+        waits: false,
+        calls: &[
+            Call { name: "append", takes: &[Value], results: &[("ok", &[])] },
+            Call { name: "sync", takes: &[], results: &[("ok", &[])] },
+        ],
+        build: build!(super::commit_log::CommitLog),
     },
     Entry {
         name: "dependency-check",
@@ -206,6 +236,14 @@ const ENTRIES: &[Entry] = &[
         waits: false,
         calls: &[Call { name: ONLY, takes: &[Key], results: &[("ok", &[Replicas])] }],
         build: build!(super::site_ring::SiteRing),
+    },
+    Entry {
+        name: "sorted-tables",
+        purpose: "keeps values in a table in memory, which is written whole, and in tables on disk, which are merged",
+        is_shared: true,
+        waits: false,
+        calls: SORTED_TABLES,
+        build: build!(super::sorted_tables::SortedTables),
     },
     Entry {
         name: "timestamp",

@@ -60,12 +60,24 @@ fn sound_designs_pass_with_messages_that_are_late() {
     }
 }
 
+/// Cassandra with tables of some objects, so that it writes and merges them all the time.
+fn with_small_tables() -> PlanFiles {
+    let parameters = [("memtable".to_owned(), "8 KiB".to_owned())].into();
+    PlanFiles { parameters, ..files("cassandra", None, "few-keys", 0) }
+}
+
+#[test]
+fn tables_that_are_written_and_merged_all_the_time_keep_the_promise() {
+    assert_eq!(hunt(&with_small_tables(), 1..=12), Ok(None));
+}
+
 #[test]
 #[ignore = "minutes: `make soak` runs it"]
 fn soak_sound_designs_pass_two_thousand_seeds() {
     for kept in design::DESIGNS {
         assert_eq!(hunt(&files(kept.name, None, "few-keys", 0), 1..=2_000), Ok(None), "{}", kept.name);
     }
+    assert_eq!(hunt(&with_small_tables(), 1..=2_000), Ok(None));
 }
 
 #[test]
