@@ -17,7 +17,7 @@ use crate::role::Role;
 pub struct Core {
     pub(crate) role: Role,
     pub(crate) layouts: Vec<Layout>,
-    /// Those that it was asked to join, by their numbers.
+    /// Logs that it was asked to join, by their numbers.
     pub(crate) logs: Vec<LogId>,
     /// The closure that the core asked for.
     pub(crate) asked: Option<RunOf>,

@@ -1,4 +1,4 @@
-/** What the compiler infers from a log, and what it refuses. */
+/** Types of a log: what the compiler infers, and what it refuses. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

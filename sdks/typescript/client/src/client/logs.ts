@@ -48,13 +48,13 @@ export class Logs {
     return joined;
   }
 
-  /** What runs for an operation, when it is called and when it is replayed; undefined if no log has one of that name. */
+  /** The closure of an operation, for when it is called and when it is replayed; undefined if no log has one of that name. */
   closureOf(name: string, args: string | undefined): Closure | undefined {
     const operation = this.#operations.get(name);
     return operation === undefined ? undefined : closureOfCall(operation, args);
   }
 
-  /** Nothing more of a log is replayed here. */
+  /** Notes that nothing more of a log is replayed here. */
   stopped(number: number | undefined, reason: string): void {
     const log = number === undefined ? undefined : this.#byNumber.get(number);
     if (log !== undefined) {
@@ -100,7 +100,7 @@ class OneLog implements Log<Operations> {
     this.#callbacks.forEach((callback) => callBack(callback, reason));
   }
 
-  /** What was known last, once the client is closed. */
+  /** The last known state, once the client is closed. */
   get #state(): readonly [position: number, stopped: string | undefined] {
     const host = this.#seat.host;
     if (host?.role === "leader") {

@@ -38,7 +38,7 @@ export class LogDefinition<T extends Tables = Tables, O = unknown> {
   }
 }
 
-/** What tells the logs of one definition apart: a value of the first column of its tables' keys. */
+/** The instance of a log: a value of the first column of its tables' keys. */
 export type InstanceOf<T extends Tables> = { [N in keyof T]: FirstOfKey<T[N]> }[keyof T];
 
 type FirstOfKey<T> =
