@@ -51,7 +51,6 @@ impl Client {
                 value = Some(closure(&mut transaction));
                 Ok(())
             });
-            drop(transaction);
             inner.core.end_peek(peek)?;
             // Without a value it panicked.
             Ok(value.ok_or_else(|| Abort::Mistake(closure::message_of(closed)))??)
