@@ -52,6 +52,7 @@ impl Gateway {
             Judgement::OfNoHistory(position) if self.has_room(id, client, 0) => {
                 let verdict = Verdict::Conflict(position);
                 let (counter, attempt) = (transaction.id.counter, transaction.attempt);
+                self.note_end(id, lane, counter, position, &verdict);
                 let outcome = Outcome { counter, attempt, verdict };
                 return self.settle(now, id, Timestamp::ZERO, outcome);
             }

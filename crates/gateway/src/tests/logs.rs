@@ -4,7 +4,7 @@ use iolite_logs::{Page, append_to, origin_of};
 use iolite_store::{Event, Refusal, Reply};
 use iolite_values::{
     Cell, ColumnId, Counter, Decision, Id, Interest, LaneNumber, LogId, LogPages, Operation, Read, RowKey, Schema,
-    TableId, Value, Write,
+    TableId, Timestamp, Value, Write,
 };
 use iolite_wire::logs::LogEntry;
 use iolite_wire::message::{FromClient, FromGateway, Hello, Rejection, Submit, Verdict};
@@ -145,6 +145,19 @@ fn an_append_to_a_page_without_room_conflicts_and_holds_up_what_follows_it() {
         let told = verdict(&said, 1, counter);
         assert!(matches!(told, Some(Verdict::Conflict(_))), "{counter}: {told:?}");
     }
+}
+
+#[test]
+fn what_follows_one_that_has_seen_what_is_not_here_yet_is_held_up_as_well() {
+    let mut world = world();
+    join(&mut world, 1);
+    let FromClient::Submit(first) = submit_append(&world, 1, append(1, "budget")) else { panic!("a submission") };
+    world.say(1, FromClient::Submit(Submit { snapshot: Timestamp::MAX, ..first.clone() }));
+    let FromClient::Submit(behind) = submit_append(&world, 2, append(2, "budget")) else { panic!("a submission") };
+    world.say(1, FromClient::Submit(Submit { follows: Some(Counter(1)), ..behind }));
+    assert!(world.asked.is_empty(), "the one that it follows did not commit");
+    world.say(1, FromClient::Submit(Submit { attempt: first.attempt.next(), ..first }));
+    assert_eq!(world.asked.len(), 1, "that one is tried again");
 }
 
 #[test]
