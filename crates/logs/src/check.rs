@@ -119,6 +119,15 @@ mod tests {
     }
 
     #[test]
+    fn an_append_has_read_whether_its_page_is_there_and_open() {
+        let (reads, _) = append(None, entry());
+        let key = log().page(0).expect("short");
+        let cells = [Cell::row(LogPages::table(), key.clone()), LogPages::closed(key)];
+        let whole = cells.map(|cell| Read::Cell { cell, element: iolite_values::Element::Whole });
+        assert_eq!(reads, whole);
+    }
+
+    #[test]
     fn the_entry_that_fills_a_page_turns_it() {
         let mut row = Row::default();
         for place in 0..crate::PAGE_ENTRIES_MAX {
@@ -174,6 +183,21 @@ mod tests {
         assert_eq!(refused(&|own| own[1].operation = with(of_other_call.clone())), Refused::Forged);
         let garbage = Operation::Append { value: Value::Bytes([255].as_slice().into()), order: ListOrder::Commit };
         assert!(matches!(refused(&|own| own[1].operation = garbage.clone()), Refused::NoEntry(_)));
+        let life = Write { cell: LogPages::closed(page.clone()), operation: Operation::Create };
+        assert_eq!(refused(&|own| own[0] = life.clone()), Refused::NoAppend, "a cell that is no life");
+        assert_eq!(refused(&|own| own.swap(0, 1)), Refused::NoAppend, "a page that is created behind its entry");
+        assert_eq!(refused(&|own| own[1].cell = LogPages::closed(page.clone())), Refused::NoAppend, "another column");
+        let turning = with(LogEntry { turns: true, ..entry() });
+        let turns = |own: &mut Vec<Write>, more: &[&Write]| {
+            own[1].operation = turning.clone();
+            own.extend(more.iter().copied().cloned());
+        };
+        let elsewhere = Write { cell: LogPages::entries(page.clone()), ..closing.clone() };
+        assert_eq!(refused(&|own| turns(own, &[&elsewhere])), Refused::NoAppend, "closed in another column");
+        assert_eq!(refused(&|own| turns(own, &[&closing, &closing])), Refused::NoAppend, "closed twice");
+        let Operation::Append { value, .. } = with(entry()) else { unreachable!("it appends") };
+        let strict = Operation::Append { value, order: ListOrder::Strict };
+        assert_eq!(refused(&|own| own[1].operation = strict.clone()), Refused::NoAppend, "in another order");
         let set_at = Operation::SetAt { index: 0, value: Value::Bytes([1].as_slice().into()) };
         assert_eq!(refused(&|own| own[1].operation = set_at.clone()), Refused::NoAppend, "a rewritten entry");
         let cell = Cell::row(iolite_values::TableId::of("cells"), page);

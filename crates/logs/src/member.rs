@@ -4,12 +4,11 @@
 //! entry that turns a page is the last one of it.
 //! Source: Hercules (Lebeck 2020, sections 3.4.3 and 3.4.4).
 
-use iolite_values::LogId;
+use iolite_values::{Counter, LogId};
 use iolite_wire::logs::LogEntry;
 
 use crate::initial_seed;
 use crate::pages::{BLOCK_PAGES, Page};
-use iolite_values::Counter;
 
 /// A member's place in a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,5 +122,53 @@ impl Member {
             number += 1;
         }
         Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::{CellState, ColumnId, LogPages, Row, Value};
+
+    use super::*;
+
+    fn log() -> LogId {
+        LogId::new("sheet", &Value::Int(1)).expect("short")
+    }
+
+    #[test]
+    fn a_member_needs_the_block_of_its_page_and_the_next_one() {
+        assert_eq!(Member::at(log(), 0, 0, 0).blocks(), [0, 8]);
+        assert_eq!(Member::at(log(), 9, 0, 0).blocks(), [8, 16]);
+    }
+
+    #[test]
+    fn one_that_stands_still_gets_nothing() {
+        let mut member = Member::new(log());
+        assert!(member.next(Page::of(None), Some("begin")).is_some());
+        member.stop("it is unknown".into());
+        assert_eq!(member.next(Page::of(None), Some("begin")), None);
+    }
+
+    #[test]
+    fn what_a_log_begins_with_draws_from_the_log_alone() {
+        let seed = |log| match Member::new(log).next(Page::of(None), Some("begin")) {
+            Some(Next::Entry(entry)) => entry.seed,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(seed(log()), initial_seed(&log()));
+        assert_ne!(seed(log()), seed(LogId::new("sheet", &Value::Int(2)).expect("short")));
+    }
+
+    #[test]
+    fn the_open_page_is_the_first_one_from_the_members_on_that_is_not_closed() {
+        let closed = [(LogPages::closed_column(), CellState::Scalar(Value::Bool(true)))];
+        let closed = Row::from_parts(true, closed);
+        let open = Row::from_parts(true, <[(ColumnId, CellState); 0]>::default());
+        let rows = [&closed, &closed, &open];
+        let held = |number: u64| rows.get(number as usize).map(|row| Page::of(Some(row)));
+        assert_eq!(Member::new(log()).open_page(held), Some(2));
+        assert_eq!(Member::at(log(), 2, 0, 0).open_page(held), Some(2));
+        let fewer = |number: u64| (number < 2).then(|| Page::of(Some(&closed)));
+        assert_eq!(Member::new(log()).open_page(fewer), None, "the next page is not here yet");
     }
 }

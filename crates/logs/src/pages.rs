@@ -108,3 +108,33 @@ pub enum AppendError {
     #[error("an operation of a log and its arguments are too large for an entry: {0}")]
     Entry(#[from] iolite_wire::EncodeError),
 }
+
+#[cfg(test)]
+mod tests {
+    use iolite_values::Counter;
+
+    use super::*;
+
+    #[test]
+    fn entries_on_their_way_to_a_page_count_as_if_they_were_there() {
+        let log = LogId::new("sheet", &Value::Int(1)).expect("short");
+        let closes = |page: Page<'_>| {
+            let entry = LogEntry {
+                origin: None,
+                counter: Counter(1),
+                called_at_micros: 0,
+                seed: [0; 16],
+                operation: "set".into(),
+                version: 0,
+                arguments: "{}".into(),
+                turns: false,
+            };
+            let (_, writes) = append_to(&log, 0, page, entry).expect("it is small");
+            writes.iter().any(|write| write.cell.column == LogPages::closed_column())
+        };
+        let page = Page::of(None);
+        assert!(!closes(page) && !closes(page.behind(PAGE_ENTRIES_MAX - 2, 0)));
+        assert!(closes(page.behind(PAGE_ENTRIES_MAX - 1, 0)));
+        assert!(!closes(page.behind(1, PAGE_BYTES_MAX / 2)) && closes(page.behind(1, PAGE_BYTES_MAX)));
+    }
+}
