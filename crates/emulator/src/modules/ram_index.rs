@@ -1,8 +1,9 @@
 //! Where each object is, in memory. A checkpoint notes on disk what came since the one before.
 //!
-//! Invariant: an older version never replaces a newer one, in whatever order disks end their writes.
+//! Invariants: an older version never replaces a newer one, in whatever order disks end their writes. A version is *reached* when it was inserted itself: a
+//! newer one of the object may be of another site, and come after other causes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Instant;
 
@@ -18,6 +19,8 @@ const ENTRY_BYTES: u64 = 32;
 #[derive(Debug)]
 pub(super) struct RamIndex {
     entries: BTreeMap<Key, (Version, Position)>,
+    /// All that was inserted, where `reached` asks for it.
+    inserted: Option<BTreeSet<(Key, Version)>>,
     /// Bytes of the index file on each disk; none without checkpoints.
     file_bytes: u64,
     /// For each disk: entries that no checkpoint has, and where the next goes.
@@ -29,7 +32,8 @@ impl RamIndex {
     pub(super) fn build(section: &Section, site: &Site<'_>) -> Result<RamIndex, Problem> {
         let disks = site.deployment.disks();
         let file_bytes = section.bytes_or("index_file", Bytes(0))?.0;
-        Ok(RamIndex { entries: BTreeMap::new(), file_bytes, unnoted: vec![0; disks], ends: vec![0; disks] })
+        let inserted = section.flag_or("remembers", false)?.then(BTreeSet::new);
+        Ok(RamIndex { entries: BTreeMap::new(), inserted, file_bytes, unnoted: vec![0; disks], ends: vec![0; disks] })
     }
 
     fn insert(&mut self, key: Key, version: Version, position: Position) {
@@ -37,7 +41,17 @@ impl RamIndex {
         if is_newer {
             self.entries.insert(key, (version, position));
         }
+        if let Some(inserted) = &mut self.inserted {
+            inserted.insert((key, version));
+        }
         self.unnoted[position.placed.disk] += 1;
+    }
+
+    fn has_reached(&self, key: Key, version: Version) -> bool {
+        match &self.inserted {
+            Some(inserted) => inserted.contains(&(key, version)),
+            None => self.entries.get(&key).is_some_and(|(had, _)| *had >= version),
+        }
     }
 
     fn checkpoint(&mut self, out: &mut Outputs) {
@@ -78,7 +92,7 @@ impl Module for RamIndex {
             return Outcome("ok");
         }
         if call == "reached" {
-            let reached = self.entries.get(&message.key).is_some_and(|(had, _)| Some(*had) >= message.version);
+            let reached = message.version.is_some_and(|version| self.has_reached(message.key, version));
             return Outcome(if reached { "there" } else { "later" });
         }
         let Some((version, position)) = self.entries.get(&message.key) else { return Outcome("missing") };
