@@ -19,6 +19,8 @@ use iolite_wire::message::{Advance, FromClient, Outcome, Submit, Verdict};
 const APP: &str = r#"{"logs":{"sheet":{"initial":"header"}},"tables":{
   "cells":{"columns":{"sheet":{"type":"string"},"at":{"type":"string"},"text":{"type":"string","default":""},"times":{"type":"int","default":0}},
     "key":["sheet","at"],"live":true,"consistency":"log","log":"sheet"},
+  "marks":{"columns":{"sheet":{"type":"string"},"text":{"type":"string","default":""}},"key":["sheet"],"live":true,"consistency":"log","log":"sheet"},
+  "notes":{"columns":{"sheet":{"type":"string"},"text":{"type":"string","default":""}},"key":["sheet"],"live":true},
   "hits":{"columns":{"id":{"type":"int"},"value":{"type":"counter"}},"key":["id"],"live":true}}}"#;
 
 /// The server's side: the pages of one log, and who wrote to them.
@@ -129,6 +131,11 @@ fn times(place: &str) -> Cell {
     Cell { table: cells(), row: row(place), column: ColumnId::of("times") }
 }
 
+fn of_sheet(table: &str, sheet: &str) -> Cell {
+    let row = RowKey::new(&[Value::from(sheet)]).expect("short");
+    Cell { table: TableId::of(table), row, column: ColumnId::of("text") }
+}
+
 fn put(tx: &mut Transaction<'_>, place: &str, value: &str) -> Result<(), Stop> {
     Ok(tx.write(text(place), Operation::Put(Value::from(value)))?)
 }
@@ -167,6 +174,14 @@ fn operations(harness: &mut Harness) {
             Cell { table: TableId::of("hits"), row: harness::key(1), column: ColumnId::of("value") },
             Operation::Add(1),
         )?)
+    });
+    harness
+        .mutator("sheet.mark", |tx| Ok(tx.write(of_sheet("marks", "budget"), Operation::Put(Value::from("marked")))?));
+    harness.mutator("sheet.writeElsewhere", |tx| {
+        Ok(tx.write(of_sheet("marks", "plan"), Operation::Put(Value::from("marked")))?)
+    });
+    harness.mutator("sheet.writeStrong", |tx| {
+        Ok(tx.write(of_sheet("notes", "budget"), Operation::Put(Value::from("noted")))?)
     });
     harness.mutator("sheet.elsewhere", |tx| {
         let other = RowKey::new(&[Value::from("plan"), Value::from("A1")]).expect("short");
@@ -431,6 +446,56 @@ fn what_follows_one_that_conflicts_is_sent_again_behind_it() {
 }
 
 #[test]
+fn an_operation_that_gives_up_because_of_a_pending_one_waits_until_that_is_replayed() {
+    let (mut harness, mut server) = joined();
+    tell_other(&mut harness, &mut server, "count");
+    harness.operate(&budget(), "other");
+    let gives_up = harness.operate(&budget(), "onlyIfEmpty");
+    server.inbox.extend(harness.take_submits());
+    assert_eq!(server.inbox.len(), 1, "whether it gives up is not known yet");
+    commit_one(&mut harness, &mut server);
+    let submit = harness.take_submits().pop().expect("it is known now");
+    assert_eq!((submit.counter, submit.decision), (gives_up, Decision::Abort("it is taken".into())));
+}
+
+#[test]
+fn all_tables_of_a_log_are_its_variables() {
+    let (mut harness, mut server) = joined();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    harness.react(View::Confirmed, move |tx| {
+        log.borrow_mut().push(tx.cell(&of_sheet("marks", "budget"))?);
+        Ok(())
+    });
+    tell_other(&mut harness, &mut server, "mark");
+    let marked = Some(CellState::Scalar(Value::from("marked")));
+    assert_eq!(*seen.borrow(), [None, marked]);
+}
+
+#[test]
+fn nothing_of_a_logs_tables_is_asked_of_a_gateway() {
+    let mut harness = Harness::with_schema(APP);
+    operations(&mut harness);
+    harness.connect();
+    harness.client.join("sheet", &Value::from("budget")).expect("the schema has it");
+    let _seen = watch(&mut harness, View::Confirmed);
+    harness.disconnect();
+    harness.link();
+    harness.welcome(1);
+    let asked = [harness.take_subscribed(false), harness.take_subscribed(true)].concat();
+    assert!(!asked.is_empty() && asked.iter().all(|(_, interest)| interest.table() == LogPages::table()), "{asked:?}");
+}
+
+#[test]
+fn under_another_schema_a_log_is_replayed_from_its_beginning() {
+    let (mut harness, mut server) = joined();
+    tell_other(&mut harness, &mut server, "count");
+    let newer = APP.replacen("\"hits\":", "\"later\":", 1);
+    let reopened = Harness::on_with_schema(harness.storage, &newer);
+    assert_eq!(reopened.client.logs().next().map(|joined| joined.position), Some(0), "its rows are not kept");
+}
+
+#[test]
 fn an_operation_that_gives_up_after_it_has_written_leaves_nothing() {
     let (mut harness, mut server) = joined();
     let confirmed = watch(&mut harness, View::Confirmed);
@@ -639,6 +704,9 @@ fn a_log_is_left_when_none_of_its_calls_is_pending_and_nothing_of_it_is_kept() {
     assert_eq!(times_of(&confirmed), 1);
     harness.client.leave_log(&budget()).expect("nothing is pending");
     harness.settle();
+    let fails =
+        |output: &Output| matches!(output, Output::ReactionFailed { message, .. } if message.contains("join the log"));
+    assert!(harness.other.iter().any(fails), "who reads it is told");
     assert_eq!(harness.client.logs().count(), 0);
     let kept: Vec<u8> = harness.storage.keys().filter_map(|key| key.first().copied()).collect();
     assert!(!kept.iter().any(|kind| b"lr".contains(kind)), "{:?}", String::from_utf8_lossy(&kept));
@@ -709,7 +777,13 @@ fn logs_and_other_tables_do_not_mix() {
         MutationStatus::Cancelled { reason } => reason,
         other => panic!("{other:?}"),
     };
-    for (operation, word) in [("outside", "\"hits\""), ("elsewhere", "\"cells\"")] {
+    let refused = [
+        ("outside", "\"hits\""),
+        ("elsewhere", "\"cells\""),
+        ("writeElsewhere", "\"marks\""),
+        ("writeStrong", "\"notes\""),
+    ];
+    for (operation, word) in refused {
         let counter = harness.operate(&budget(), operation);
         let told = reason(&mut harness, counter);
         assert!(told.contains("reads and writes the rows of its own log") && told.contains(word), "{told}");
