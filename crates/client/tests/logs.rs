@@ -480,8 +480,10 @@ fn nothing_of_a_logs_tables_is_asked_of_a_gateway() {
     harness.client.join("sheet", &Value::from("budget")).expect("the schema has it");
     let _seen = watch(&mut harness, View::Confirmed);
     harness.disconnect();
+    harness.take_sent();
     harness.link();
     harness.welcome(1);
+    harness.advance(Advance { to: harness.client.at(), ..Advance::default() });
     let asked = [harness.take_subscribed(false), harness.take_subscribed(true)].concat();
     assert!(!asked.is_empty() && asked.iter().all(|(_, interest)| interest.table() == LogPages::table()), "{asked:?}");
 }
