@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_values::{
-    Cell, ColumnId, Field, IndexRange, Interest, KeyRange, Operation, Query, Schema, TableId, Timestamp, Value, Write,
+    Cell, ColumnId, Field, IndexRange, Interest, KeyRange, Operation, Query, TableId, Timestamp, Value, Write,
 };
-use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Hello};
+use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
 
 use super::world::*;
 use crate::limits::DELIVERED_WITHIN;
@@ -24,17 +24,9 @@ fn followed(row: i64) -> Write {
 
 /// A store whose schema has a table with the delivered view.
 fn world() -> World {
-    let table = r#","followed":{"columns":{"id":{"type":"int"},"n":{"type":"counter"}},"key":["id"],"live":true,"delivered":true,"indexes":{"byN":["n"]}}}}"#;
-    let json = SCHEMA.strip_suffix("}}").expect("it ends").to_owned() + table;
-    let schema = Schema::from_json(&json).expect("a good schema").hash();
-    let mut world = World::new();
-    world.open(999);
-    world.say(999, FromClient::Hello(Hello { schema, ..hello(999) }));
-    world.say(999, FromClient::Schema(json));
-    world.answer_all();
-    world.publish();
-    world.answer_all();
-    world.input(Input::SessionClosed(SessionId(999)));
+    let mut world = World::with_table(
+        r#""followed":{"columns":{"id":{"type":"int"},"n":{"type":"counter"}},"key":["id"],"live":true,"delivered":true,"indexes":{"byN":["n"]}}"#,
+    );
     world.wait(DELIVERED_WITHIN);
     world.take();
     world

@@ -3,30 +3,33 @@
 use iolite_logs::{Page, append_to, origin_of};
 use iolite_store::{Event, Refusal, Reply};
 use iolite_values::{
-    Cell, ColumnId, Counter, Decision, Id, Interest, LaneNumber, LogId, LogPages, Operation, Read, RowKey, Schema,
-    TableId, Timestamp, Value, Write,
+    Cell, ColumnId, Counter, Decision, Id, Interest, LaneNumber, LogId, LogPages, Operation, Read, RowKey, TableId,
+    Timestamp, Value, Write,
 };
 use iolite_wire::logs::LogEntry;
-use iolite_wire::message::{FromClient, FromGateway, Hello, Rejection, Submit, Verdict};
+use iolite_wire::message::{FromClient, FromGateway, Rejection, Submit, Verdict};
 
 use super::world::*;
-use crate::{Input, SessionId};
+use crate::Input;
 
 /// A store whose schema has a log beside table `t`.
 fn world() -> World {
-    let table = r#","cells":{"columns":{"sheet":{"type":"string"},"n":{"type":"counter"}},"key":["sheet"],"live":true,"consistency":"log","log":"sheet"}}}"#;
-    let json = SCHEMA.strip_suffix("}}").expect("it ends").to_owned() + table;
-    let schema = Schema::from_json(&json).expect("a good schema").hash();
-    let mut world = World::new();
-    world.open(999);
-    world.say(999, FromClient::Hello(Hello { schema, ..hello(999) }));
-    world.say(999, FromClient::Schema(json));
+    World::with_table(
+        r#""cells":{"columns":{"sheet":{"type":"string"},"n":{"type":"counter"}},"key":["sheet"],"live":true,"consistency":"log","log":"sheet"}"#,
+    )
+}
+
+/// The same, where two follow a log to which the first of them has appended once; and what was said of that.
+fn begun() -> (World, Vec<Said>) {
+    let mut world = world();
+    join(&mut world, 1);
+    join(&mut world, 2);
+    let submit = submit_append(&world, 1, append(1, "budget"));
+    world.say(1, submit);
     world.answer_all();
     world.publish();
-    world.answer_all();
-    world.input(Input::SessionClosed(SessionId(999)));
-    world.take();
-    world
+    let said = world.take();
+    (world, said)
 }
 
 fn log(instance: &str) -> LogId {
@@ -81,14 +84,7 @@ fn verdict(said: &[Said], session: u64, counter: u64) -> Option<Verdict> {
 
 #[test]
 fn an_operation_comes_to_all_who_follow_its_log_and_says_who_made_it_but_not_which_client_it_is() {
-    let mut world = world();
-    join(&mut world, 1);
-    join(&mut world, 2);
-    let submit = submit_append(&world, 1, append(1, "budget"));
-    world.say(1, submit);
-    world.answer_all();
-    world.publish();
-    let said = world.take();
+    let (_, said) = begun();
     assert!(matches!(verdict(&said, 1, 1), Some(Verdict::Committed(_))));
     let told = said.iter().find_map(|said| match said {
         Said::To(2, FromGateway::Advance(advance)) => advance.changes.iter().find_map(|write| match &write.operation {
@@ -102,14 +98,7 @@ fn an_operation_comes_to_all_who_follow_its_log_and_says_who_made_it_but_not_whi
 
 #[test]
 fn of_two_who_append_at_once_to_a_page_that_is_there_none_waits_for_the_other() {
-    let mut world = world();
-    join(&mut world, 1);
-    join(&mut world, 2);
-    let submit = submit_append(&world, 1, append(1, "budget"));
-    world.say(1, submit);
-    world.answer_all();
-    world.publish();
-    world.take();
+    let (mut world, _) = begun();
     // The page is there now, and both have seen it.
     let reads_and_writes = |counter| {
         let (reads, writes) = append(counter, "budget");

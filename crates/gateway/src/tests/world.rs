@@ -76,6 +76,22 @@ impl World {
         World::broken(Broken::Nothing)
     }
 
+    /// The same, with one more table, as its name and definition in JSON.
+    pub fn with_table(table: &str) -> World {
+        let json = format!("{},{table}}}}}", SCHEMA.strip_suffix("}}").expect("it ends"));
+        let schema = Schema::from_json(&json).expect("a good schema").hash();
+        let mut world = World::new();
+        world.open(999);
+        world.say(999, FromClient::Hello(Hello { schema, ..hello(999) }));
+        world.say(999, FromClient::Schema(json));
+        world.answer_all();
+        world.publish();
+        world.answer_all();
+        world.input(Input::SessionClosed(SessionId(999)));
+        world.take();
+        world
+    }
+
     pub fn broken(broken: Broken) -> World {
         let mut world = World::starting(broken);
         world.greet_the_store();
