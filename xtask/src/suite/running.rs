@@ -109,27 +109,40 @@ fn end_those_left(mark: &str, grace: Duration) -> Result<usize> {
 fn wait_until_gone(mark: &str, within: Duration) -> Vec<String> {
     let began = Instant::now();
     loop {
-        let left = marked(mark);
-        if left.is_empty() || began.elapsed() >= within {
-            return left;
+        let Left { marked, unclear } = look(mark);
+        if (marked.is_empty() && !unclear) || began.elapsed() >= within {
+            return marked;
         }
         thread::sleep(LOOK_EVERY);
     }
 }
 
-/// The numbers of processes with the mark in their environment. Where the system does not show environments, none is found.
-fn marked(mark: &str) -> Vec<String> {
+/// What one look at all processes shows. Where the system does not show environments, it shows none.
+struct Left {
+    /// The numbers of the processes that have the mark in their environment.
+    marked: Vec<String>,
+    /// A process runs a program and shows no environment. Each one does for a moment while it goes from one program to the next, so nobody can
+    /// tell then whether it has the mark.
+    unclear: bool,
+}
+
+/// Reads each process's environment once: with two looks, one for each question, a process that starts a program between them is missed.
+fn look(mark: &str) -> Left {
     let line = format!("{MARK}={mark}").into_bytes();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let is_marked = |process: &fs::DirEntry| {
-        fs::read(process.path().join("environ")).is_ok_and(|all| all.split(|byte| *byte == 0).any(|one| one == line))
-    };
-    let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
-    processes
-        .filter(is_marked)
-        .map(|process| process.file_name().to_string_lossy().into_owned())
-        .filter(is_number)
-        .collect()
+    let mut left = Left { marked: Vec::new(), unclear: false };
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let number = process.file_name().to_string_lossy().into_owned();
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|one| one == line) {
+            left.marked.push(number);
+        } else if environment.is_empty() && fs::read_link(process.path().join("exe")).is_ok() {
+            left.unclear = true;
+        }
+    }
+    left
 }
 
 /// The file's text, as far as the limit.
@@ -229,6 +242,19 @@ mod tests {
         let sleep = own_sleep(2);
         one_failure("child", &format!("setsid {sleep} & {GOOD}"), LIMITS, "left 1 processes");
         assert!(!is_running(&sleep));
+    }
+
+    #[test]
+    fn a_process_that_shows_no_environment_is_waited_for() {
+        let mut shows_none = Command::new("sleep").arg("60").env_clear().spawn().expect("there is a sleep command");
+        let within = Duration::from_millis(50);
+        let began = Instant::now();
+        let left = wait_until_gone("no process has this mark", within);
+        let waited = began.elapsed();
+        shows_none.kill().expect("it is our own");
+        shows_none.wait().expect("it was started");
+        assert!(left.is_empty(), "it does not count as left behind: {left:?}");
+        assert!(waited >= within, "it was not waited for");
     }
 
     #[test]
