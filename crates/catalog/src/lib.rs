@@ -13,7 +13,10 @@ mod rows;
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_store::RowAt;
-use iolite_values::{Id, Interest, KeyRange, LOG_TABLE, Row, RowKey, Schema, SchemaError, SchemaHash, TableId, Write};
+use iolite_values::{
+    Id, Interest, KeyRange, LOG_CHECKPOINTS_TABLE, LOG_TABLE, Row, RowKey, Schema, SchemaError, SchemaHash, TableId,
+    Write,
+};
 
 pub use growth::Growth;
 pub use restoring::{begin_restoring, end_restoring, restoring};
@@ -23,7 +26,7 @@ pub const CATALOG_TABLE: &str = "_catalog";
 
 /// Tables of the system, by names that no app's table can have; but their numbers it can.
 const SYSTEM_TABLES: [&str; 6] =
-    [CATALOG_TABLE, "$completions", "$configurations", LOG_TABLE, "_log_checkpoints", "_log_members"];
+    [CATALOG_TABLE, "$completions", "$configurations", LOG_TABLE, LOG_CHECKPOINTS_TABLE, "_log_members"];
 
 /// How many hashes of covered schemas are remembered. Past this, clients send theirs again after the next hello.
 pub const KNOWN_SCHEMAS_MAX: usize = 4096;

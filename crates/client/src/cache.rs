@@ -126,6 +126,32 @@ impl Cache {
         touched
     }
 
+    /// Replaces what is made here: the rows of these interests are these now.
+    pub(crate) fn replace_local(&mut self, interests: &[Interest], rows: Vec<RowSnapshot>) -> Vec<RowId> {
+        let mut touched = Vec::new();
+        for interest in interests {
+            let Interest::Range { table, range } = interest else { continue };
+            let keys: Vec<RowId> = self.range(*table, range).map(|(key, _)| (*table, key.clone())).collect();
+            for id in &keys {
+                self.note_past(id);
+                self.rows.remove(id);
+            }
+            touched.extend(keys);
+        }
+        for RowSnapshot { table, key, row } in rows {
+            let includes = |interest: &Interest| interest.includes(&Cell::row(table, key.clone()));
+            if !interests.iter().any(includes) {
+                continue;
+            }
+            let id = (table, key);
+            self.note_past(&id);
+            self.rows.put(id.clone(), row);
+            touched.push(id);
+        }
+        self.judge(touched.iter());
+        touched
+    }
+
     /// What a snapshot brings. A row that the interest does not include is none of its business.
     fn put_content(&mut self, interest: &Interest, rows: Vec<RowSnapshot>) -> Vec<RowId> {
         if let Interest::Query(query) = interest {

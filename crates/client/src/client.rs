@@ -7,6 +7,7 @@
 //! Invariants: at most one closure runs at a time; a closure sees one snapshot of its view; docs/protocols/client.md lists inputs and outputs.
 
 mod advance;
+mod checkpoints;
 mod declined;
 mod delivery;
 mod ending;
@@ -46,6 +47,7 @@ use crate::tabs::Leader;
 use crate::text::{Authors, Documents};
 use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
+use checkpoints::Checkpoints;
 use delivery::Delivery;
 use ending::Ended;
 use logs::Logs;
@@ -66,6 +68,7 @@ pub struct Client {
     store: Option<StoreIncarnation>,
     delivery: Delivery,
     logs: Logs,
+    checkpoints: Checkpoints,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
     reactions: Reactions,
@@ -190,6 +193,7 @@ impl Client {
             cache,
             store,
             logs: Logs::default(),
+            checkpoints: Checkpoints::default(),
             queue: Queue::default(),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
@@ -262,6 +266,7 @@ impl Client {
             || self.react()
             || self.tell_applied()
             || self.ask()
+            || self.tell_hashes()
             || self.submit()
             || self.store_changes()
             || self.inform_tabs()

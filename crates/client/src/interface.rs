@@ -76,6 +76,8 @@ pub enum Output {
     Delivered(Counter),
     /// A log stands still here: the entry with this index cannot be. Everything else goes on.
     LogStopped { log: LogId, index: u64, reason: String },
+    /// After `index` entries of a log another member has another state than this one. The log goes on, and the states may differ for good.
+    LogDiffers { log: LogId, index: u64 },
     /// The connection is another one than before.
     Connection(Connection),
     /// A reactive transaction needs data that is not here, and there is no connection. It runs once there is.
@@ -140,6 +142,8 @@ pub enum Broken {
     AppendAfterClose,
     /// The writes of a log's operation are stored without the position behind it.
     ForgetReplayedPosition,
+    /// A member that begins from a checkpoint leaves out the entry behind it.
+    SkipAtRejoin,
 }
 
 /// A pending mutation, for people.

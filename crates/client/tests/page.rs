@@ -51,13 +51,16 @@ fn the_page_has_every_input_and_output() {
         names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox)
     );
     let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable,
-        Delivered, LogStopped, ToTab, ReadOutbox, Adopted, ReactionFailed);
+        Delivered, LogStopped, LogDiffers, ToTab, ReadOutbox, Adopted, ReactionFailed);
     assert_eq!(table("Output"), outputs);
 }
 
 #[test]
 fn the_page_has_every_message_of_a_gateway_and_every_outcome() {
-    assert_eq!(table("Message"), names!(FromGateway: Welcome, SchemaWanted, Advance, Pong, Goodbye));
+    assert_eq!(
+        table("Message"),
+        names!(FromGateway: Welcome, SchemaWanted, Advance, Pong, Goodbye, LogWanted, LogDiffers)
+    );
     assert_eq!(table("Outcome"), names!(Verdict: Committed, Aborted, Conflict, Rejected));
     let all = names!(GoodbyeReason: Version, Unauthorized, Schema, Protocol, Limit, Slow, Replaced, Unavailable);
     let tried_again = ["Protocol", "Limit", "Slow", "Unavailable"];
@@ -73,7 +76,7 @@ fn the_page_has_every_end_view_and_connection() {
     assert_eq!(table("View"), names!(View: Optimistic, Durable, Confirmed, Delivered));
     assert_eq!(table("Connection"), names!(Connection: Offline, Connecting, Online, Refused));
     for broken in names!(Broken: Nothing, RemoveAtReply, KeepTakenBack, ForgetConfirmed, AppendAfterClose,
-        ForgetReplayedPosition)
+        ForgetReplayedPosition, SkipAtRejoin)
     {
         assert!(broken == "Nothing" || PAGE.contains(&format!("`{broken}`")));
     }

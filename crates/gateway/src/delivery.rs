@@ -69,6 +69,11 @@ impl Delivery {
         first.map_or(position, |(at, _)| position.min(Timestamp::from_u64(at.as_u64().saturating_sub(1))))
     }
 
+    /// Whether nobody waits for a client, which has owed something for too long.
+    pub fn is_out(&self, client: ClientId) -> bool {
+        self.out.contains_key(&client)
+    }
+
     /// Whether somebody waits until a client has applied what it is told up to here.
     pub fn is_awaited(&self, client: ClientId, to: Timestamp) -> bool {
         let first = self.by_debtor.get(&client).and_then(BTreeSet::first);

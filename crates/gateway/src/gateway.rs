@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use iolite_catalog::Catalog;
 use iolite_machine::{Instant, Machine, Now};
-use iolite_values::{ClientId, Counter, Timestamp, TransactionId};
+use iolite_values::{ClientId, Timestamp, TransactionId};
 use iolite_wire::message::{FromClient, FromGateway, SubscriptionId};
 
+use crate::checkpoints::Checkpoints;
 use crate::delivery::Delivery;
 use crate::following::index::{InterestIndex, Target};
 use crate::following::load::News;
 use crate::following::queries::Queries;
 use crate::interface::{Input, Output, SessionId, Settings};
+use crate::own::Own;
 use crate::schema_growth::Growing;
 use crate::sessions::due::Due;
 use crate::sessions::farewell::Farewell;
@@ -31,8 +33,8 @@ pub struct Gateway {
     pub(crate) requests: Requests,
     pub(crate) catalog: Catalog,
     pub(crate) growing: Option<Growing>,
-    /// The last of the gateway's own transactions.
-    pub(crate) own_counter: Counter,
+    pub(crate) own: Own,
+    pub(crate) checkpoints: Checkpoints,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     /// Sessions in the phase `Held`.
     pub(crate) held: BTreeSet<SessionId>,
@@ -64,7 +66,8 @@ impl Gateway {
             requests: Requests::default(),
             catalog,
             growing: None,
-            own_counter: Counter::default(),
+            own: Own::default(),
+            checkpoints: Checkpoints::default(),
             sessions: BTreeMap::new(),
             held: BTreeSet::new(),
             clients: BTreeMap::new(),
@@ -128,6 +131,14 @@ impl Gateway {
                 own.on_acknowledge(id, through);
             }),
             FromClient::Applied(to) => self.when_open(id, |own| own.on_applied(now, id, to)),
+            FromClient::LogHash(hash) => self.when_open(id, |own| {
+                own.spend_token(id);
+                own.on_log_hash(id, hash);
+            }),
+            FromClient::LogPart(part) => self.when_open(id, |own| {
+                own.spend_token(id);
+                own.on_log_part(id, part);
+            }),
         }
     }
 

@@ -10,11 +10,13 @@
 //! - memory per session is bounded by the constants of [`limits`];
 //! - whatever one client sends, the others do not notice.
 
+mod checkpoints;
 mod delivery;
 mod following;
 mod gateway;
 mod interface;
 pub mod limits;
+mod own;
 mod schema_growth;
 mod sessions;
 mod size;

@@ -86,6 +86,9 @@ pub const OWN_OUTCOMES_MAX: usize = 1024;
 /// How long a client may owe that it has applied a commit. Then others wait for it no longer.
 pub const DELIVERED_WITHIN: Duration = Duration::from_secs(2);
 
+/// Blocks of pages in front of a log's checkpoint that are kept, for members that were away for a while: 4,096 entries.
+pub const LOG_BLOCKS_KEPT: u64 = 4;
+
 /// From when the store is given a mutation until its session is told that the outcome is not known, and to ask again, here or elsewhere.
 pub const OUTCOME_WITHIN: Duration = Duration::from_secs(10);
 
@@ -132,6 +135,8 @@ pub struct Limits {
     pub feed_waiting_bytes_max: usize,
     /// [`READS_OPEN_MAX`].
     pub reads_open_max: usize,
+    /// [`LOG_BLOCKS_KEPT`].
+    pub log_blocks_kept: u64,
     /// What each of these reads at first: together they are not more than a session may be sent.
     pub read_share: ReadLimit,
 }
@@ -150,6 +155,7 @@ impl Default for Limits {
             load_buffer_bytes_max: LOAD_BUFFER_BYTES_MAX,
             feed_waiting_bytes_max: FEED_WAITING_BYTES_MAX,
             reads_open_max: READS_OPEN_MAX,
+            log_blocks_kept: LOG_BLOCKS_KEPT,
             read_share: ReadLimit {
                 rows: ANSWER_ROWS_MAX / READS_OPEN_MAX,
                 bytes: ANSWER_BYTES_MAX / READS_OPEN_MAX,

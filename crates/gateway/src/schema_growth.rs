@@ -5,7 +5,7 @@
 use iolite_catalog::{Catalog, Growth};
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, ReadLimit, ReadReply, Refusal, Request, TooOld};
-use iolite_values::{Attempt, Level, Timestamp, Transaction, TransactionId};
+use iolite_values::{Counter, Timestamp};
 
 use crate::Gateway;
 use crate::sessions::farewell::Farewell;
@@ -76,20 +76,11 @@ impl Gateway {
         if self.growing.is_some() {
             return;
         }
-        self.own_counter = self.own_counter.next();
-        let transaction = Transaction {
-            id: TransactionId { client: self.settings.client, counter: self.own_counter },
-            attempt: Attempt(1),
-            snapshot: self.position(),
-            reads: growth.reads(),
-            decision: growth.decision(),
-            level: Level::Strict,
-        };
         self.growing = Some(Growing::Asked);
-        self.ask(Purpose::Growth, Request::Commit { transaction, floor: self.position(), within: None });
+        self.commit_own(Purpose::Growth, growth.reads(), growth.decision());
     }
 
-    pub(crate) fn on_growth(&mut self, now: Now, reply: &CommitReply) {
+    pub(crate) fn on_growth(&mut self, now: Now, counter: Counter, reply: &CommitReply) {
         let until = match reply {
             CommitReply::Completed(completion) => completion.at,
             // Another gateway was first: look at what the feed brings.
@@ -97,15 +88,15 @@ impl Gateway {
             CommitReply::Forgotten => panic!("a growth's counter is not used twice"),
             CommitReply::InDoubt { .. } => panic!("the outcome of a growth is waited for without a limit"),
         };
-        let through = self.own_counter;
-        self.acknowledge(self.settings.client, through);
+        self.own_ended(counter);
         self.growing = Some(Growing::Decided(until));
         self.finish_growth();
         self.retry_held(now);
     }
 
     /// The grown schema is too large for the store: who brought it cannot be served.
-    pub(crate) fn on_growth_refused(&mut self, now: Now, refusal: &Refusal) {
+    pub(crate) fn on_growth_refused(&mut self, now: Now, counter: Counter, refusal: &Refusal) {
+        self.own_ended(counter);
         self.growing = None;
         for id in self.held.clone() {
             let asks = self.sessions.get(&id).is_some_and(|session| match &session.phase {

@@ -79,5 +79,6 @@ pub fn message(message: &FromGateway) -> usize {
         FromGateway::SchemaWanted | FromGateway::Pong(_) => FIXED,
         FromGateway::Advance(own) => advance(own),
         FromGateway::Goodbye(goodbye) => FIXED + goodbye.message.len(),
+        FromGateway::LogWanted(_) | FromGateway::LogDiffers(_) => 3 * FIXED,
     }
 }

@@ -8,6 +8,7 @@ use iolite_store::{Event, Refusal, Reply, Request, RequestId};
 use iolite_values::{ClientId, Counter, LaneNumber, StoreIncarnation, Timestamp, Write};
 
 use crate::Gateway;
+use crate::checkpoints::Checkpoints;
 use crate::following::load::LoadId;
 use crate::interface::{Output, SessionId};
 use crate::sessions::farewell::Farewell;
@@ -41,7 +42,11 @@ pub enum Home {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Schemas,
-    Growth,
+    Growth(Counter),
+    /// A write of a log's checkpoint, by the counter of its transaction.
+    Checkpoint(Counter),
+    /// The heads of a log's checkpoints.
+    Heads,
     /// The commit of a client's mutation, the one of its lane that the store is given.
     Submit {
         client: ClientId,
@@ -69,8 +74,8 @@ impl Purpose {
     /// Whether nothing comes of it but the reply.
     fn reads(self) -> bool {
         match self {
-            Purpose::Schemas | Purpose::Load { .. } | Purpose::OwnOutcomes(_) | Purpose::Row => true,
-            Purpose::Growth | Purpose::Submit { .. } | Purpose::Acknowledge(_) => false,
+            Purpose::Schemas | Purpose::Load { .. } | Purpose::OwnOutcomes(_) | Purpose::Row | Purpose::Heads => true,
+            Purpose::Growth(_) | Purpose::Checkpoint(_) | Purpose::Submit { .. } | Purpose::Acknowledge(_) => false,
         }
     }
 }
@@ -184,6 +189,8 @@ impl Gateway {
         self.due.clear();
         self.published.clear();
         self.growing = None;
+        self.own.clear();
+        self.checkpoints = Checkpoints::default();
         self.catalog = Catalog::new(self.settings.schemas);
         self.home = Home::ReadingSchemas { store, position: resolved, changes: Vec::new() };
         self.read_schemas();
@@ -193,7 +200,9 @@ impl Gateway {
     fn on_refused(&mut self, now: Now, id: RequestId, purpose: Purpose, refusal: &Refusal) {
         match purpose {
             Purpose::Schemas => self.on_unreadable(refusal.to_string()),
-            Purpose::Growth => self.on_growth_refused(now, refusal),
+            Purpose::Growth(counter) => self.on_growth_refused(now, counter, refusal),
+            Purpose::Checkpoint(counter) => self.on_checkpoint_failed(counter),
+            Purpose::Heads => self.on_heads(id, None),
             Purpose::Submit { client, lane, counter } => self.on_submit_refused(now, client, lane, counter, refusal),
             Purpose::Load { session, load: _ } | Purpose::OwnOutcomes(session) => {
                 self.end(session, &Farewell::Unavailable(refusal.to_string()))
@@ -213,7 +222,9 @@ impl Gateway {
         }
         match (purpose, reply) {
             (Purpose::Schemas, Reply::ReadAt(reply)) => self.on_schemas(now, reply),
-            (Purpose::Growth, Reply::Commit(reply)) => self.on_growth(now, &reply),
+            (Purpose::Growth(counter), Reply::Commit(reply)) => self.on_growth(now, counter, &reply),
+            (Purpose::Checkpoint(counter), Reply::Commit(reply)) => self.on_checkpoint_stored(counter, &reply),
+            (Purpose::Heads, Reply::ReadAt(reply)) => self.on_heads(id, reply.ok()),
             (Purpose::Submit { client, lane, counter }, Reply::Commit(reply)) => {
                 self.on_commit_reply(now, client, lane, counter, &reply);
             }

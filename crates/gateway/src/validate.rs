@@ -45,7 +45,9 @@ impl Gateway {
         let asked = self.requests.open.values().filter_map(|own| match own {
             Purpose::Submit { client, lane, counter } => Some((*client, *lane, Some(*counter))),
             Purpose::Schemas
-            | Purpose::Growth
+            | Purpose::Growth(_)
+            | Purpose::Checkpoint(_)
+            | Purpose::Heads
             | Purpose::Load { .. }
             | Purpose::OwnOutcomes(_)
             | Purpose::Row
@@ -62,9 +64,13 @@ impl Gateway {
         let awaited: BTreeSet<RequestId> = open.flat_map(Open::requests).collect();
         let of_sessions = self.requests.open.iter().filter(|(_, purpose)| match purpose {
             Purpose::Load { .. } | Purpose::OwnOutcomes(_) => true,
-            Purpose::Schemas | Purpose::Growth | Purpose::Submit { .. } | Purpose::Row | Purpose::Acknowledge(_) => {
-                false
-            }
+            Purpose::Schemas
+            | Purpose::Growth(_)
+            | Purpose::Checkpoint(_)
+            | Purpose::Heads
+            | Purpose::Submit { .. }
+            | Purpose::Row
+            | Purpose::Acknowledge(_) => false,
         });
         let asked: BTreeSet<RequestId> = of_sessions.map(|(id, _)| *id).collect();
         assert_eq!(asked, awaited, "what is read for a session is waited for, or given up");

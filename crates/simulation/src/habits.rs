@@ -125,6 +125,7 @@ fn gateway_limits(random: &mut Random) -> iolite_gateway::Limits {
         advance_part_bytes: random.between(1, 1_000) as usize,
         load_buffer_bytes: 1 + random.below(400) as usize,
         load_buffer_bytes_max: iolite_gateway::limits::LOAD_BUFFER_BYTES_MAX,
+        log_blocks_kept: iolite_gateway::limits::LOG_BLOCKS_KEPT,
         feed_waiting_bytes_max: 4 * undrained_bytes_max,
         reads_open_max: random.between(1, 4) as usize,
         read_share: ReadLimit { rows: random.below(3) as usize, bytes: random.below(200) as usize, ..ReadLimit::NONE },

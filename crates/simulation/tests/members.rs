@@ -26,6 +26,15 @@ fn members_agree_and_what_was_promised_takes_effect_once_and_in_order() {
     assert!(entries > 400, "only {entries} entries in all: pages have to be turned");
 }
 
+#[test]
+fn members_that_miss_pages_go_on_from_a_checkpoint_as_everybody_else() {
+    for seed in SEEDS {
+        if let Err(violation) = run(seed, Rules::with_checkpoints()) {
+            panic!("seed {seed}: {violation}");
+        }
+    }
+}
+
 /// The first seed that shows that a rule is left out, and what it shows.
 fn found(rules: Rules) -> Option<(u64, String)> {
     let outcome = |seed| {
@@ -58,11 +67,25 @@ fn an_operation_that_passes_one_before_it_that_did_not_commit_is_found() {
 }
 
 #[test]
+fn pages_that_go_before_the_checkpoint_is_stored_are_found() {
+    let found = found(Rules { gateway: BrokenGateway::TrimBeforeCheckpoint, ..Rules::with_checkpoints() });
+    assert!(found.is_some(), "no seed of {SEEDS:?} finds it");
+}
+
+#[test]
+fn a_member_that_skips_an_entry_behind_a_checkpoint_is_found() {
+    let found = found(Rules { client: BrokenClient::SkipAtRejoin, ..Rules::with_checkpoints() });
+    assert!(found.is_some(), "no seed of {SEEDS:?} finds it");
+}
+
+#[test]
 #[ignore = "thousands of histories: minutes"]
 fn soak_members() {
     for seed in 1..=5000 {
-        if let Err(violation) = run(seed, Rules::default()) {
-            panic!("seed {seed}: {violation}");
+        for rules in [Rules::default(), Rules::with_checkpoints()] {
+            if let Err(violation) = run(seed, rules) {
+                panic!("seed {seed}: {violation}");
+            }
         }
     }
 }

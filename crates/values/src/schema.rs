@@ -13,7 +13,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::log::{LogPages, LogStart, logs_of};
-use crate::{ColumnId, Isolation, LOG_TABLE, Level, ListOrder, Read, TableId, Value, ValueType, Write};
+use crate::{
+    ColumnId, Isolation, LOG_CHECKPOINTS_TABLE, LOG_TABLE, Level, ListOrder, LogCheckpoint, Read, TableId, Value,
+    ValueType, Write,
+};
 
 pub use check::OperationError;
 pub use index::QueryError;
@@ -168,20 +171,26 @@ impl Schema {
         self.tables.get(name)
     }
 
-    /// A table of the app, or the one that holds the entries of its logs.
+    /// A table of the app, or one that the system keeps for its logs.
     pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
         match self.names.get(&id) {
             Some(name) => self.tables.get(name),
-            None => self.is_of_pages(id).then(LogPages::definition),
+            None => self.kept_for_logs(id).map(|(_, table)| table),
         }
     }
 
     pub fn table_name(&self, id: TableId) -> Option<&str> {
-        self.names.get(&id).map(String::as_str).or_else(|| self.is_of_pages(id).then_some(LOG_TABLE))
+        self.names.get(&id).map(String::as_str).or_else(|| self.kept_for_logs(id).map(|(name, _)| name))
     }
 
-    fn is_of_pages(&self, id: TableId) -> bool {
-        self.has_logs() && id == LogPages::table()
+    fn kept_for_logs(&self, id: TableId) -> Option<(&'static str, &'static Table)> {
+        let pages = || (LOG_TABLE, LogPages::definition());
+        let checkpoints = || (LOG_CHECKPOINTS_TABLE, LogCheckpoint::definition());
+        if !self.has_logs() {
+            return None;
+        }
+        let is_of_checkpoints = (id == LogCheckpoint::table()).then(checkpoints);
+        (id == LogPages::table()).then(pages).or(is_of_checkpoints)
     }
 
     /// All logs, and how they begin.

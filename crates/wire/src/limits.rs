@@ -47,6 +47,8 @@ pub const CHECKPOINT_CHUNK: FrameLimits = FrameLimits::new(32 * MIB, 1024 * KIB)
 pub const CLIENT_STORAGE: FrameLimits = FrameLimits::new(32 * MIB, 256 * KIB);
 /// An entry of a log.
 pub const LOG_ENTRY: FrameLimits = FrameLimits::new(64 * KIB, 16);
+/// The state of a log, whole: all rows of its tables.
+pub const LOG_STATE: FrameLimits = FrameLimits::new(16 * MIB, 1024 * KIB);
 /// A message of a tab that follows.
 pub const FROM_TAB: FrameLimits = FrameLimits::new(MIB, 16 * KIB);
 /// A message of the tab that leads. It aims far below: one row, or one mutation, is the least that it can send.
@@ -79,6 +81,8 @@ pub const SUBSCRIPTIONS: Limit = Limit { most: 4 * KIB, of: "subscriptions" };
 pub const SUBMITS_OPEN: Limit = Limit { most: 256, of: "submissions without an outcome" };
 /// The bytes of these submissions, by [`crate::message::Submit::size_bytes`].
 pub const SUBMITS_OPEN_BYTES: Limit = Limit { most: 4 * MIB, of: "bytes of submissions without an outcome" };
+/// A part of a log's state.
+pub const LOG_PART: Limit = Limit { most: 256 * KIB, of: "bytes of a log's state" };
 /// Cells with a number, in one direction of a session.
 pub const NUMBERED_CELLS: Limit = Limit { most: KIB, of: "numbered cells" };
 /// The name of a mutation, and of a user.

@@ -1,12 +1,14 @@
-//! Entries of logs.
+//! Entries of logs, and their states.
 //!
-//! Invariant: an entry is one value of a list, so it is within the limit of its own and stands alone.
+//! Invariants: an entry is one value of a list, so it is within the limit of its own and stands alone; equal states have equal bytes.
 
-use iolite_values::{Counter, Id};
+use iolite_values::{Counter, Id, Row, RowKey, TableId};
 
 use crate::encoding::{Reader, Writer, identity};
 use crate::generated::{proto, shapes};
-use crate::limits::{LOG_ENTRY, NAME};
+use crate::limits::{LOG_ENTRY, LOG_STATE, NAME};
+use crate::message::RowSnapshot;
+use crate::session::{read_rows, write_rows_of};
 use crate::{DecodeError, EncodeError, frame};
 
 /// One entry of a log: an operation that every member replays.
@@ -65,6 +67,39 @@ impl LogEntry {
             arguments: entry.arguments,
             turns: entry.turns,
         })
+    }
+}
+
+/// The state of a log: all rows of its tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogState {
+    /// In the order of tables and keys.
+    pub rows: Vec<RowSnapshot>,
+}
+
+impl LogState {
+    /// Of rows that are only borrowed, in the order of tables and keys.
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLarge`], past 16 MiB.
+    pub fn encode_of<'a>(rows: Vec<(TableId, &'a RowKey, &'a Row)>) -> Result<Vec<u8>, EncodeError> {
+        let mut writer = Writer::default();
+        let rows = write_rows_of(rows.into_iter(), &mut writer);
+        writer.check()?;
+        frame::encode(&proto::LogState { rows }, shapes::LOG_STATE, LOG_STATE)
+    }
+
+    /// # Errors
+    /// As [`LogState::encode_of`].
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        LogState::encode_of(self.rows.iter().map(|row| (row.table, &row.key, &row.row)).collect())
+    }
+
+    /// # Errors
+    /// [`DecodeError`]: these bytes are no state.
+    pub fn decode(bytes: &[u8]) -> Result<LogState, DecodeError> {
+        let state: proto::LogState = frame::decode(bytes, shapes::LOG_STATE, LOG_STATE)?;
+        Ok(LogState { rows: read_rows(state.rows, &Reader::default())? })
     }
 }
 

@@ -6,7 +6,7 @@ mod from_client;
 mod from_gateway;
 mod version;
 
-pub use from_client::{First, FromClient, Hello, Resume, Submit, Subscribe};
+pub use from_client::{First, FromClient, Hello, LogHash, LogPart, Resume, Submit, Subscribe};
 pub use from_gateway::{
     Advance, Declination, Declined, FromGateway, Goodbye, GoodbyeReason, Outcome, Rejection, RowSnapshot, Snapshot,
     Verdict, Welcome,

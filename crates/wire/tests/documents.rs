@@ -27,6 +27,8 @@ fn from_client(message: &FromClient) -> &'static str {
         FromClient::Acknowledge(_) => "Acknowledge",
         FromClient::Ping(_) => "Ping",
         FromClient::Applied(_) => "Applied",
+        FromClient::LogHash(_) => "LogHash",
+        FromClient::LogPart(_) => "LogPart",
     }
 }
 
@@ -39,6 +41,8 @@ fn from_gateway(message: &FromGateway) -> Vec<&'static str> {
         }
         FromGateway::Pong(_) => vec!["Pong"],
         FromGateway::Goodbye(goodbye) => vec!["Goodbye", reason(goodbye.reason)],
+        FromGateway::LogWanted(_) => vec!["LogWanted"],
+        FromGateway::LogDiffers(_) => vec!["LogDiffers"],
     }
 }
 
@@ -81,6 +85,7 @@ fn every_message_of_a_session_is_on_its_page() {
             | Content::End(_)
             | Content::Log(_)
             | Content::LogEntry(_)
+            | Content::LogState(_)
             | Content::FromTab(_)
             | Content::ToTab(_)
             | Content::ToReplica(_)

@@ -19,6 +19,7 @@ fn content() -> BoxedStrategy<Content> {
         1 => vec(arbitrary::stored_meta(), 1..3).prop_map(Content::Meta),
         1 => vec(arbitrary::stored_log(), 1..3).prop_map(Content::Log),
         1 => vec(arbitrary::log_entry(), 1..3).prop_map(Content::LogEntry),
+        1 => vec(arbitrary::log_state(), 1..3).prop_map(Content::LogState),
         1 => vec(arbitrary::stored_end(), 1..3).prop_map(Content::End),
         2 => vec(arbitrary::from_tab(), 1..3).prop_map(Content::FromTab),
         2 => vec(arbitrary::to_tab(), 1..3).prop_map(Content::ToTab),

@@ -87,6 +87,7 @@ fn mutated_client_storage_does_no_harm() {
 #[test]
 fn mutated_entries_of_logs_do_no_harm() {
     attack(Decoder::LogEntry, ROUNDS);
+    attack(Decoder::LogState, ROUNDS);
 }
 
 #[test]

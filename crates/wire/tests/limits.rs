@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, LaneNumber, Level, Operation, Query, Row,
-    RowKey, SchemaHash, TableId, Timestamp, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Interest, KeyRange, LaneNumber, Level, LogId, Operation,
+    Query, Row, RowKey, SchemaHash, TableId, Timestamp, Value, Write,
 };
 use iolite_wire::client_storage::{MutationStatus, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, CheckpointRow, Completed, CompletedDecision, JournalRecord};
 use iolite_wire::limits::{self, FrameLimits, Limit};
-use iolite_wire::logs::LogEntry;
+use iolite_wire::logs::{LogEntry, LogState};
 use iolite_wire::message::{
-    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, ProtocolVersion, RowSnapshot, Submit, Subscribe,
-    SubscriptionId,
+    Advance, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogPart, ProtocolVersion, RowSnapshot, Submit,
+    Subscribe, SubscriptionId,
 };
 use iolite_wire::tabs::{FromTab, JoinNumber, TabConnection, TabNotice, TabRequest, TabUpdate, ToTab, UpdateNumber};
 use iolite_wire::{EncodeError, SessionEncoder};
@@ -103,6 +103,15 @@ fn a_reason_has_a_length() {
 }
 
 #[test]
+fn a_part_of_a_logs_state_has_a_length() {
+    is_met(limits::LOG_PART, |length| {
+        let log = LogId::new("sheet", &Value::Int(1)).expect("short");
+        let part = LogPart { log, block: 1, part: 0, state: vec![1; length] };
+        encode(&FromClient::LogPart(part))
+    });
+}
+
+#[test]
 fn a_maps_key_has_a_length() {
     is_met(limits::MAP_KEY, |length| {
         let key: Arc<str> = text(length).into();
@@ -181,6 +190,10 @@ fn frames_of_every_kind_have_a_length() {
             .encode()
             .map(drop)
     });
+    frame_is_limited(limits::LOG_STATE.bytes, |length| {
+        let row = RowSnapshot { table: TableId(1), key: key(), row: row(length) };
+        LogState { rows: vec![row] }.encode().map(drop)
+    });
     frame_is_limited(limits::CHECKPOINT_CHUNK.bytes, |length| {
         let (table, base_at, history) = (TableId(1), Timestamp::ZERO, Vec::new());
         CheckpointChunk::Rows(vec![CheckpointRow { table, key: key(), base: row(length), base_at, history }])
@@ -207,8 +220,9 @@ fn messages_between_tabs_have_a_length() {
 }
 
 /// Every limit with its name.
-const FRAMES: [(&str, FrameLimits); 12] = [
+const FRAMES: [(&str, FrameLimits); 13] = [
     ("LOG_ENTRY", limits::LOG_ENTRY),
+    ("LOG_STATE", limits::LOG_STATE),
     ("FROM_CLIENT", limits::FROM_CLIENT),
     ("FROM_GATEWAY", limits::FROM_GATEWAY),
     ("JOURNAL_RECORD", limits::JOURNAL_RECORD),
@@ -221,10 +235,11 @@ const FRAMES: [(&str, FrameLimits); 12] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 11] = [
+const OTHERS: [(&str, Limit); 12] = [
     ("TOKEN", limits::TOKEN),
     ("SCHEMA", limits::SCHEMA),
     ("REASON", limits::REASON),
+    ("LOG_PART", limits::LOG_PART),
     ("MAP_KEY", limits::MAP_KEY),
     ("RANGE_BOUND", limits::RANGE_BOUND),
     ("INDEX_BOUND", limits::INDEX_BOUND),

@@ -7,7 +7,7 @@ use iolite_host::random_id;
 use iolite_node::{Standing, StoreClient};
 use iolite_replication::{CompletionRow, ShardMap, completions_table};
 use iolite_store::Completion;
-use iolite_values::{ClientId, Counter, Id, LOG_TABLE, TableId};
+use iolite_values::{ClientId, Counter, Id, LOG_CHECKPOINTS_TABLE, LOG_TABLE, TableId};
 use iolite_wire::EncodeError;
 use iolite_wire::client_storage::StoredRow;
 use iolite_wire::journal::{self, CheckpointChunk, CheckpointClient, Settled};
@@ -104,8 +104,11 @@ pub(crate) async fn table_names(copy: &Copy<'_>) -> Result<Vec<String>, BackupEr
     let mut catalog = Catalog::new(SchemaPolicy::Fixed);
     catalog.load(rows)?;
     let own = catalog.schema().tables().map(|(name, _)| name.to_owned());
-    let of_logs = catalog.schema().has_logs().then(|| LOG_TABLE.to_owned());
-    Ok(std::iter::once(CATALOG_TABLE.to_owned()).chain(own).chain(of_logs).collect())
+    let of_logs = if catalog.schema().has_logs() { &[LOG_TABLE, LOG_CHECKPOINTS_TABLE][..] } else { &[] };
+    Ok(std::iter::once(CATALOG_TABLE.to_owned())
+        .chain(own)
+        .chain(of_logs.iter().map(|name| (*name).to_owned()))
+        .collect())
 }
 
 /// What has been written.

@@ -111,7 +111,7 @@ impl Inner {
                 }
                 Output::Connection(connection) => drop(self.connection.send_replace(connection)),
                 // Whoever has the log may ask it.
-                Output::LogStopped { .. } => {}
+                Output::LogStopped { .. } | Output::LogDiffers { .. } => {}
                 Output::Unavailable(id) => self.fail_reaction(id, ReactionError::Unavailable),
                 Output::ReactionFailed { reaction, message } => {
                     self.fail_reaction(reaction, ReactionError::Failed(message));

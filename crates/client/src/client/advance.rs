@@ -25,9 +25,19 @@ impl Client {
             (Ok(FromGateway::Advance(part)), Phase::Resuming | Phase::Open) => self.on_part(now, part),
             (Ok(FromGateway::Pong(number)), _) => self.on_pong(now, number),
             (Ok(FromGateway::Goodbye(goodbye)), _) => self.on_goodbye(now, &goodbye),
-            (Ok(FromGateway::Welcome(_) | FromGateway::SchemaWanted | FromGateway::Advance(_)), _) | (Err(_), _) => {
-                self.leave(now);
-            }
+            (Ok(FromGateway::LogWanted(part)), Phase::Resuming | Phase::Open) => self.on_log_wanted(part),
+            (Ok(FromGateway::LogDiffers(hash)), Phase::Resuming | Phase::Open) => self.on_log_differs(&hash),
+            (
+                Ok(
+                    FromGateway::Welcome(_)
+                    | FromGateway::SchemaWanted
+                    | FromGateway::Advance(_)
+                    | FromGateway::LogWanted(_)
+                    | FromGateway::LogDiffers(_),
+                ),
+                _,
+            )
+            | (Err(_), _) => self.leave(now),
         }
     }
 
@@ -81,7 +91,7 @@ impl Client {
         }
     }
 
-    fn row_fits_schema(&self, snapshot: &RowSnapshot) -> bool {
+    pub(super) fn row_fits_schema(&self, snapshot: &RowSnapshot) -> bool {
         let Some(table) = self.schema.table_by_id(snapshot.table) else { return false };
         let fits = |(column, state): (ColumnId, &CellState)| {
             table.column(column).is_none_or(|(_, definition)| is_of_type(state, definition.kind))

@@ -15,6 +15,7 @@ use iolite_wire::limits;
 use iolite_wire::logs::LogEntry;
 
 use super::Client;
+use super::checkpoints::Begins;
 use super::mutations::CallError;
 use crate::cache::{Cache, Demand};
 use crate::interface::{Broken, MutationStatus, Output};
@@ -27,6 +28,8 @@ use crate::view::{Changed, View};
 #[derive(Debug)]
 pub(super) struct Logs {
     members: BTreeMap<LaneNumber, Member>,
+    /// So many entries lead to another state at another member.
+    differs: BTreeMap<LaneNumber, u64>,
     last: LaneNumber,
     /// The entry whose operation runs at the moment.
     replaying: Option<(LaneNumber, Next)>,
@@ -34,7 +37,7 @@ pub(super) struct Logs {
 
 impl Default for Logs {
     fn default() -> Logs {
-        Logs { members: BTreeMap::new(), last: LaneNumber::STRONG, replaying: None }
+        Logs { members: BTreeMap::new(), differs: BTreeMap::new(), last: LaneNumber::STRONG, replaying: None }
     }
 }
 
@@ -66,10 +69,26 @@ pub struct JoinedLog {
     pub position: u64,
     /// Why nothing more is replayed here, if it is so.
     pub stopped: Option<String>,
+    /// After so many entries another member has another state: an operation does not give the same everywhere.
+    pub differs: Option<u64>,
 }
 
 impl Logs {
-    fn lane(&self, log: &LogId) -> Option<LaneNumber> {
+    pub(super) fn member(&self, lane: LaneNumber) -> Option<&Member> {
+        self.members.get(&lane)
+    }
+
+    pub(super) fn set_member(&mut self, lane: LaneNumber, member: Member) {
+        self.members.insert(lane, member);
+    }
+
+    /// Notes that another member has another state, with so many entries. Returns the log, if that was not known.
+    pub(super) fn note_difference(&mut self, lane: LaneNumber, index: u64) -> Option<LogId> {
+        let log = self.members.get(&lane)?.log.clone();
+        (self.differs.insert(lane, index) != Some(index)).then_some(log)
+    }
+
+    pub(super) fn lane(&self, log: &LogId) -> Option<LaneNumber> {
         self.members.iter().find(|(_, member)| member.log == *log).map(|(lane, _)| *lane)
     }
 
@@ -138,7 +157,7 @@ fn operation_of<'a>(log: &LogId, full: &'a str) -> Option<&'a str> {
 }
 
 /// The interests that a member makes: the rows of all tables of its log.
-fn locals(schema: &Schema, log: &LogId) -> Vec<Interest> {
+pub(super) fn locals(schema: &Schema, log: &LogId) -> Vec<Interest> {
     schema.tables_of_log(&log.name).map(|table| log.rows(table)).collect()
 }
 
@@ -186,6 +205,8 @@ impl Client {
             return Err(LeaveError::Pending { pending });
         }
         self.logs.members.remove(&lane);
+        self.logs.differs.remove(&lane);
+        self.checkpoints.forget(lane);
         let locals = locals(&self.schema, log);
         for local in &locals {
             self.cache.interests.remove_local(local);
@@ -203,8 +224,9 @@ impl Client {
 
     /// The logs that are joined.
     pub fn logs(&self) -> impl Iterator<Item = JoinedLog> {
-        self.logs.members.values().map(|member| JoinedLog {
+        self.logs.members.iter().map(|(lane, member)| JoinedLog {
             log: member.log.clone(),
+            differs: self.logs.differs.get(lane).copied(),
             position: member.index(),
             stopped: member.stuck().map(|stuck| stuck.reason.clone()),
         })
@@ -275,21 +297,22 @@ impl Client {
         }
     }
 
-    fn hold_locals(&mut self, log: &LogId) {
+    pub(super) fn hold_locals(&mut self, log: &LogId) {
         for local in locals(&self.schema, log) {
             self.cache.interests.hold_local(&local);
         }
     }
 
-    /// Asks for the pages that come next, and gives up those that are replayed.
-    fn follow_pages(&mut self, lane: LaneNumber) {
+    /// Asks for the pages that come next, and for the checkpoints; gives up the pages that are replayed.
+    pub(super) fn follow_pages(&mut self, lane: LaneNumber) {
         let Some(member) = self.logs.members.get(&lane) else { return };
         let block = |first: u64| member.log.pages(first, iolite_logs::BLOCK_PAGES).ok();
-        let blocks: Vec<Interest> = member.blocks().into_iter().filter_map(block).collect();
-        for block in &blocks {
-            self.cache.interests.require(block, None, Demand::Log(lane));
+        let blocks = member.blocks().into_iter().filter_map(block);
+        let followed: Vec<Interest> = blocks.chain(self.followed_checkpoints(lane, &member.log)).collect();
+        for interest in &followed {
+            self.cache.interests.require(interest, None, Demand::Log(lane));
         }
-        self.give_up_pages(lane, &blocks);
+        self.give_up_pages(lane, &followed);
     }
 
     fn give_up_pages(&mut self, lane: LaneNumber, kept: &[Interest]) {
@@ -307,6 +330,11 @@ impl Client {
     }
 
     fn replay_next(&mut self, lane: LaneNumber) -> bool {
+        match self.begin_from_checkpoint(lane) {
+            Begins::ByPages => {}
+            Begins::Later => return false,
+            Begins::Now => return true,
+        }
         let Some(member) = self.logs.members.get(&lane) else { return false };
         let (number, _) = member.position();
         let Some(page) = page_of(&self.cache, &member.log, number) else { return false };
@@ -318,7 +346,7 @@ impl Client {
             self.queue.unsettle([]);
             self.compare_due = true;
         }
-        let Some(next) = next else { return false };
+        let Some(next) = next else { return self.end_those_in_checkpoints(lane) };
         let Next::Entry(entry) = &next else {
             self.note_replayed(lane, &next, Vec::new(), None);
             return true;
@@ -450,6 +478,7 @@ impl Client {
         let member = self.logs.members.get_mut(&lane);
         if member.is_some_and(|member| member.replayed(next, initial.as_deref())) {
             self.follow_pages(lane);
+            self.take_state(lane);
         }
         self.disk.changed_logs.insert(lane);
     }
@@ -478,6 +507,7 @@ impl Client {
             if let Some(member) = self.logs.members.get_mut(&lane) {
                 *member = Member::new(member.log.clone());
             }
+            self.checkpoints.forget(lane);
             self.disk.changed_logs.insert(lane);
             self.follow_pages(lane);
         }

@@ -279,6 +279,7 @@ impl Client {
         self.acknowledgement.due = None;
         self.queue.session_lost();
         self.delivery.session_lost();
+        self.checkpoints.session_lost();
         self.cache.interests.session_lost();
     }
 }

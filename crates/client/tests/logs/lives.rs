@@ -15,7 +15,8 @@ fn nothing_of_a_logs_tables_is_asked_of_a_gateway() {
     harness.welcome(1);
     harness.advance(Advance { to: harness.client.at(), ..Advance::default() });
     let asked = [harness.take_subscribed(false), harness.take_subscribed(true)].concat();
-    assert!(!asked.is_empty() && asked.iter().all(|(_, interest)| interest.table() == LogPages::table()), "{asked:?}");
+    let of_log = [LogPages::table(), LogCheckpoint::table()];
+    assert!(!asked.is_empty() && asked.iter().all(|(_, interest)| of_log.contains(&interest.table())), "{asked:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod checkpoints;
 mod lives;
 mod replaying;
 
@@ -14,8 +15,8 @@ use harness::{Harness, Stop, at};
 use iolite_client::{LogError, MutationStatus, Output, RunOf, Transaction, View};
 use iolite_logs::admit;
 use iolite_values::{
-    Attempt, Cell, CellState, ClientId, ColumnId, Counter, Decision, Id, KeyRange, LaneNumber, LogId, LogPages,
-    Operation, Row, RowKey, TableId, TransactionId, Value, Write,
+    Attempt, Cell, CellState, ClientId, ColumnId, Counter, Decision, Id, KeyRange, LaneNumber, LogCheckpoint, LogId,
+    LogPages, Operation, Row, RowKey, TableId, TransactionId, Value, Write,
 };
 use iolite_wire::logs::LogEntry;
 use iolite_wire::message::{Advance, FromClient, Outcome, Submit, Verdict};

@@ -7,7 +7,7 @@
 use iolite_access::MayWrite;
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, Refusal};
-use iolite_values::{Attempt, ClientId, Counter, Domain, LaneNumber, Schema, Timestamp, Transaction};
+use iolite_values::{Attempt, ClientId, Counter, Domain, LaneNumber, LogCheckpoint, Schema, Timestamp, Transaction};
 use iolite_wire::message::{Outcome, Submit, Verdict};
 
 use crate::interface::Broken;
@@ -259,6 +259,9 @@ fn check(transaction: &Transaction, bytes: usize, schema: &Schema) -> Result<(),
     ];
     if let Some((what, count, max)) = at_most.into_iter().find(|(_, count, max)| count > max) {
         return Err(format!("a mutation has at most {max} {what}, not {count}: split it"));
+    }
+    if writes.iter().any(|write| write.cell.table == LogCheckpoint::table()) {
+        return Err("only servers write checkpoints of logs".to_owned());
     }
     let problem = writes.iter().find_map(|write| schema.check_write(write).err());
     let problem = problem.or_else(|| schema.domain_of(writes).err());

@@ -6,8 +6,8 @@ use std::fmt::Debug;
 use iolite_access::Identity;
 use iolite_machine::Instant;
 use iolite_store::Event;
-use iolite_values::{Counter, Timestamp};
-use iolite_wire::message::{FromClient, GoodbyeReason, Hello};
+use iolite_values::{Counter, LogId, Timestamp, Value};
+use iolite_wire::message::{FromClient, GoodbyeReason, Hello, LogHash, LogPart};
 
 use super::fake_store::STORE;
 use super::world::{blind, hello, subscribe, unsubscribe};
@@ -57,6 +57,7 @@ fn lists_are_whole(phase: &Phase, flow: Flow, standing: Standing, input: &Input,
     match message {
         FromClient::Hello(_) | FromClient::Schema(_) | FromClient::Subscribe(_) | FromClient::Unsubscribe(_) => {}
         FromClient::Submit(_) | FromClient::Acknowledge(_) | FromClient::Ping(_) | FromClient::Applied(_) => {}
+        FromClient::LogHash(_) | FromClient::LogPart(_) => {}
     }
 }
 
@@ -85,7 +86,8 @@ fn page_and_code_agree() {
         &ready,
     ];
     assert_eq!(names("Input"), variants(&inputs));
-    let messages: [&dyn Debug; 8] = [
+    let log = || LogId::new("sheet", &Value::Int(1)).expect("short");
+    let messages: [&dyn Debug; 10] = [
         &FromClient::Hello(hello(1)),
         &FromClient::Schema(String::new()),
         &subscribe(false, vec![]),
@@ -94,6 +96,8 @@ fn page_and_code_agree() {
         &FromClient::Acknowledge(Counter(1)),
         &FromClient::Ping(1),
         &FromClient::Applied(Timestamp::ZERO),
+        &FromClient::LogHash(LogHash { log: log(), block: 1, index: 1, hash: [0; 32], parts: 1 }),
+        &FromClient::LogPart(LogPart { log: log(), block: 1, part: 0, state: Vec::new() }),
     ];
     assert_eq!(names("Message"), variants(&messages));
     lists_are_whole(&open, Flow::Live, Standing::Live, &ready, &FromClient::Ping(1));
@@ -156,6 +160,7 @@ fn values() -> Vec<(&'static str, String)> {
         LOAD_BUFFER_BYTES,
         LOAD_BUFFER_BYTES_MAX,
         DELIVERED_WITHIN,
+        LOG_BLOCKS_KEPT,
         SUBMITS_OPEN_MAX,
         OWN_OUTCOMES_MAX,
         SUBMITS_OPEN_BYTES_MAX,

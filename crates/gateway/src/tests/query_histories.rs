@@ -241,7 +241,10 @@ impl Stage {
                     }
                 }
                 FromGateway::Welcome(_) | FromGateway::Pong(_) => {}
-                FromGateway::SchemaWanted | FromGateway::Goodbye(_) => panic!("{message:?}"),
+                FromGateway::SchemaWanted
+                | FromGateway::Goodbye(_)
+                | FromGateway::LogWanted(_)
+                | FromGateway::LogDiffers(_) => panic!("{message:?}"),
             }
         }
     }

@@ -100,7 +100,10 @@ impl Reader {
                 if more { Ok(()) } else { self.apply(store) }
             }
             FromGateway::Pong(_) => Ok(()),
-            FromGateway::SchemaWanted | FromGateway::Goodbye(_) => Err(format!("unexpected: {message:?}")),
+            FromGateway::SchemaWanted
+            | FromGateway::Goodbye(_)
+            | FromGateway::LogWanted(_)
+            | FromGateway::LogDiffers(_) => Err(format!("unexpected: {message:?}")),
         }
     }
 

@@ -277,7 +277,9 @@ fn note_request(message: &FromClient, occasions: &mut Counts<Occasion>) {
         | FromClient::Submit(_)
         | FromClient::Acknowledge(_)
         | FromClient::Ping(_)
-        | FromClient::Applied(_) => {}
+        | FromClient::Applied(_)
+        | FromClient::LogHash(_)
+        | FromClient::LogPart(_) => {}
     }
 }
 
@@ -291,6 +293,8 @@ fn note_answer(message: &FromGateway, occasions: &mut Counts<Occasion>) {
         | FromGateway::Goodbye(_)
         | FromGateway::Welcome(_)
         | FromGateway::SchemaWanted
-        | FromGateway::Pong(_) => {}
+        | FromGateway::Pong(_)
+        | FromGateway::LogWanted(_)
+        | FromGateway::LogDiffers(_) => {}
     }
 }

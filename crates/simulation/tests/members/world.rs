@@ -29,14 +29,31 @@ use super::model::{Call, SCHEMA, State, Step, look, operate};
 const MEMBERS: usize = 3;
 const BOARDS: i64 = 2;
 const STEPS: usize = 500;
-/// Entries of a page, so that pages are turned often.
-const PAGE: usize = 6;
 
-/// The rules that are left out.
-#[derive(Clone, Copy, Debug, Default)]
+/// The kind of world, and the rules that are left out.
+#[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub client: BrokenClient,
     pub gateway: BrokenGateway,
+    /// Entries of a page: few, so that pages are turned often.
+    pub page: usize,
+    /// Blocks of pages that are kept in front of a checkpoint.
+    pub kept: u64,
+    /// Members lose their links for this many steps at most.
+    pub away: u64,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { client: BrokenClient::Nothing, gateway: BrokenGateway::Nothing, page: 6, kept: 4, away: 1 }
+    }
+}
+
+impl Rules {
+    /// Checkpoints are made often, pages go at once, and members miss many of them.
+    pub fn with_checkpoints() -> Rules {
+        Rules { page: 1, kept: 0, away: 150, ..Rules::default() }
+    }
 }
 
 struct World {
@@ -66,6 +83,8 @@ struct Member {
     batches: VecDeque<(PersistId, Vec<StorageChange>)>,
     link: Option<Link>,
     wants_link: bool,
+    /// Steps until it can have a link again.
+    away: u64,
     reactions: BTreeMap<ReactionId, (i64, View)>,
     seen: Rc<RefCell<BTreeMap<(i64, View), State>>>,
     pending: BTreeMap<Counter, String>,
@@ -107,7 +126,7 @@ fn open(storage: &BTreeMap<Vec<u8>, Vec<u8>>, place: usize, life: u64, now: Now,
         batch: Duration::ZERO,
         stores_cache: true,
         seed: life * 31 + place as u64,
-        limits: ClientLimits { log_page_entries: PAGE, ..ClientLimits::default() },
+        limits: ClientLimits { log_page_entries: rules.page, ..ClientLimits::default() },
     };
     let mut client = Client::open(config, entries, now).expect("its own storage");
     client.break_for_simulation(rules.client);
@@ -123,6 +142,7 @@ impl Member {
             batches: VecDeque::new(),
             link: None,
             wants_link: false,
+            away: 0,
             reactions: BTreeMap::new(),
             seen: Rc::default(),
             pending: BTreeMap::new(),
@@ -175,7 +195,7 @@ impl World {
             client: ClientId(Id::from_u128(1)),
             access: Access::Development(DevelopmentToken::new("token")),
             schemas: SchemaPolicy::Grow,
-            limits: Limits::default(),
+            limits: Limits { log_blocks_kept: rules.kept, ..Limits::default() },
             broken: rules.gateway,
             without: Without::Nothing,
         });
@@ -207,12 +227,18 @@ impl World {
             25..=47 => self.carry_up(place),
             48..=72 => self.carry_down(place),
             73..=84 => self.store(place),
-            85..=87 => self.drop_link(place),
+            85..=87 => {
+                self.members[place].away = below(&mut self.random, self.rules.away);
+                self.drop_link(place);
+            }
             88 | 89 => self.restart(place),
             _ => {
                 let micros = 1 + below(&mut self.random, 400_000);
                 self.pass(Duration::from_micros(micros));
             }
+        }
+        for member in &mut self.members {
+            member.away = member.away.saturating_sub(1);
         }
         self.settle(place)?;
         Ok(())
@@ -378,10 +404,12 @@ impl World {
                 Output::Run(of) => self.members[place].run(of),
                 Output::Mutation { counter, status, .. } => self.note_status(place, counter, status)?,
                 Output::LogStopped { reason, .. } => return Err(format!("member {place} stopped: {reason}")),
+                Output::LogDiffers { index, .. } => return Err(format!("member {place} has another state at {index}")),
                 _ => {}
             }
         }
-        if std::mem::take(&mut self.members[place].wants_link) {
+        if self.members[place].wants_link && self.members[place].away == 0 {
+            self.members[place].wants_link = false;
             self.link(place);
             return self.settle(place);
         }
@@ -452,6 +480,7 @@ impl World {
 
     /// Everything is carried and stored, until nobody has anything to say.
     fn come_to_rest(&mut self) -> Result<(), String> {
+        self.members.iter_mut().for_each(|member| member.away = 0);
         for _ in 0..400 {
             for place in 0..MEMBERS {
                 for _ in 0..40 {
@@ -472,7 +501,7 @@ impl World {
             }
         }
         let at_last = self.members.iter().map(|member| {
-            let pending = member.client.pending().count();
+            let pending: Vec<_> = member.client.pending().map(|pending| (pending.counter, pending.status)).collect();
             let logs: Vec<_> = member.client.logs().map(|log| (log.position, log.stopped)).collect();
             (pending, member.batches.len(), member.client.connection(), logs)
         });
@@ -490,6 +519,8 @@ impl World {
                 match &called.end {
                     Some(MutationStatus::Confirmed { .. }) if count == 1 => {}
                     Some(MutationStatus::Rejected { .. } | MutationStatus::Cancelled { .. }) if count == 0 => {}
+                    // It was in the state of a checkpoint, which does not say whether it gave up.
+                    Some(MutationStatus::Quarantined { .. }) if count <= 1 && self.rules.kept == 0 => {}
                     // Its process ended before it was told.
                     Some(MutationStatus::Cancelled { .. }) if count == 1 && called.durable => {}
                     None if !called.durable || count == 1 => {}

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, Cell, ClientId, Condition, Counter, Decision, Direction, Field, Interest, KeyRange, LaneNumber, Read,
-    SchemaHash, StoreIncarnation, Test, Timestamp, Value,
+    Attempt, Cell, ClientId, Condition, Counter, Decision, Direction, Field, Interest, KeyRange, LaneNumber, LogId,
+    Read, SchemaHash, StoreIncarnation, Test, Timestamp, Value,
 };
 
 use super::{ProtocolVersion, SubscriptionId};
@@ -25,6 +25,34 @@ pub enum FromClient {
     Ping(u32),
     /// Every advance up to this timestamp is applied: the pending mutations and the reactions have run on it. Said of advances that are owed.
     Applied(Timestamp),
+    /// What its state of a log hashes to, in front of a block of pages.
+    LogHash(LogHash),
+    /// A part of that state, which the gateway asked for.
+    LogPart(LogPart),
+}
+
+/// What a member's state of a log hashes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogHash {
+    pub log: LogId,
+    /// The block of pages that the state stands in front of.
+    pub block: u64,
+    /// Entries that are in the state.
+    pub index: u64,
+    /// SHA-256 of the state's bytes.
+    pub hash: [u8; 32],
+    /// Into how many parts these bytes are cut.
+    pub parts: u64,
+}
+
+/// A part of a log's state, from 0 on; without bytes the question for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPart {
+    pub log: LogId,
+    /// The block of pages that the state stands in front of.
+    pub block: u64,
+    pub part: u64,
+    pub state: Vec<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

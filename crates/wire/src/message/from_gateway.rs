@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iolite_values::{Attempt, Counter, KeyRange, Row, RowKey, StoreIncarnation, TableId, Timestamp, Write};
 
-use super::{ProtocolVersion, SubscriptionId};
+use super::{LogHash, LogPart, ProtocolVersion, SubscriptionId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FromGateway {
@@ -16,6 +16,10 @@ pub enum FromGateway {
     Pong(u32),
     /// The session ends after this message.
     Goodbye(Goodbye),
+    /// A part of a log's state is wanted, of a member that has said its hash.
+    LogWanted(LogPart),
+    /// Another member of a log has another state, with this hash.
+    LogDiffers(LogHash),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use iolite_values::{ClientId, Counter, Interest, SchemaHash, StoreIncarnation};
 
 use crate::DecodeError;
 use crate::encoding::{Reader, Writer, identity, required};
-use crate::generated::proto::{self, from_client_frame::Message};
+use crate::generated::proto::{self, from_client_frame::Message, from_member::Log};
 use crate::limits::{SCHEMA, SUBSCRIPTIONS, TOKEN};
 use crate::message::{FromClient, Hello, ProtocolVersion, Resume, Subscribe, SubscriptionId};
 
-use super::{read_submit, write_submit};
+use super::{logs, read_submit, write_submit};
 
 pub(super) fn write(message: &FromClient, writer: &mut Writer) -> proto::FromClientFrame {
     let message = match message {
@@ -27,8 +27,10 @@ pub(super) fn write(message: &FromClient, writer: &mut Writer) -> proto::FromCli
         FromClient::Ping(number) => Message::Ping(*number),
         FromClient::Applied(at) => {
             let at = writer.timestamp(*at);
-            Message::Member(proto::FromMember { applied_near: at.near, applied: at.full })
+            Message::Member(proto::FromMember { applied_near: at.near, applied: at.full, log: None })
         }
+        FromClient::LogHash(hash) => of_log(Log::Hash(logs::write_hash(hash, writer))),
+        FromClient::LogPart(part) => of_log(Log::Part(logs::write_part(part, writer))),
     };
     proto::FromClientFrame { message: Some(message) }
 }
@@ -45,8 +47,16 @@ pub(super) fn read(frame: proto::FromClientFrame, reader: &mut Reader) -> Result
         Message::Submit(submit) => FromClient::Submit(read_submit(submit, reader)?),
         Message::Acknowledge(counter) => FromClient::Acknowledge(Counter(counter)),
         Message::Ping(number) => FromClient::Ping(number),
-        Message::Member(member) => FromClient::Applied(reader.timestamp(member.applied_near, member.applied)?),
+        Message::Member(member) => match member.log {
+            None => FromClient::Applied(reader.timestamp(member.applied_near, member.applied)?),
+            Some(Log::Hash(hash)) => FromClient::LogHash(logs::read_hash(hash, reader)?),
+            Some(Log::Part(part)) => FromClient::LogPart(logs::read_part(part, reader)?),
+        },
     })
+}
+
+fn of_log(log: Log) -> Message {
+    Message::Member(proto::FromMember { log: Some(log), ..proto::FromMember::default() })
 }
 
 fn write_hello(hello: &Hello, writer: &mut Writer) -> proto::Hello {

@@ -6,11 +6,11 @@ use iolite_values::StoreIncarnation;
 
 use crate::DecodeError;
 use crate::encoding::{Reader, Writer, identity, required};
-use crate::generated::proto::{self, from_gateway_frame::Message};
+use crate::generated::proto::{self, from_gateway_frame::Message, to_member::Message as ToMember};
 use crate::limits::REASON;
 use crate::message::{FromGateway, Goodbye, GoodbyeReason, ProtocolVersion, Welcome};
 
-use super::advance;
+use super::{advance, logs};
 
 pub(super) fn write(message: &FromGateway, writer: &mut Writer) -> proto::FromGatewayFrame {
     let message = match message {
@@ -23,6 +23,8 @@ pub(super) fn write(message: &FromGateway, writer: &mut Writer) -> proto::FromGa
         FromGateway::Advance(advance) => Message::Advance(advance::write(advance, writer)),
         FromGateway::Pong(number) => Message::Pong(*number),
         FromGateway::Goodbye(goodbye) => Message::Goodbye(write_goodbye(goodbye, writer)),
+        FromGateway::LogWanted(part) => to_member(ToMember::Wanted(logs::write_part(part, writer))),
+        FromGateway::LogDiffers(hash) => to_member(ToMember::Differs(logs::write_hash(hash, writer))),
     };
     proto::FromGatewayFrame { message: Some(message) }
 }
@@ -38,7 +40,15 @@ pub(super) fn read(frame: proto::FromGatewayFrame, reader: &mut Reader) -> Resul
         Message::Advance(advance) => FromGateway::Advance(advance::read(advance, reader)?),
         Message::Pong(number) => FromGateway::Pong(number),
         Message::Goodbye(goodbye) => FromGateway::Goodbye(read_goodbye(goodbye, reader)?),
+        Message::Member(member) => match required(member.message, "nothing is said to a member")? {
+            ToMember::Wanted(part) => FromGateway::LogWanted(logs::read_part(part, reader)?),
+            ToMember::Differs(hash) => FromGateway::LogDiffers(logs::read_hash(hash, reader)?),
+        },
     })
+}
+
+fn to_member(message: ToMember) -> Message {
+    Message::Member(proto::ToMember { message: Some(message) })
 }
 
 pub(crate) fn write_goodbye(goodbye: &Goodbye, writer: &mut Writer) -> proto::Goodbye {

@@ -13,8 +13,8 @@ pub use answers::from_replica;
 pub use asks::to_replica;
 pub use peers::{between_replicas, nodes_hello};
 pub use records::{
-    checkpoint_chunk, journal_record, log_entry, stored_end, stored_interest, stored_log, stored_meta, stored_mutation,
-    stored_row,
+    checkpoint_chunk, journal_record, log_entry, log_state, stored_end, stored_interest, stored_log, stored_meta,
+    stored_mutation, stored_row,
 };
 pub use session::{from_client, from_gateway};
 pub use tabs::{from_tab, to_tab};

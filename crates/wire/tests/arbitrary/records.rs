@@ -8,13 +8,13 @@ use iolite_wire::journal::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completed, CompletedDecision,
     Completion, HistoryEntry, JournalRecord, Settled,
 };
-use iolite_wire::logs::LogEntry;
+use iolite_wire::logs::{LogEntry, LogState};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
 use super::nodes;
-use super::session::{attempt, counter};
+use super::session::{attempt, counter, row_snapshot};
 use super::values::{column, id, interest, key, operation, row, table, timestamp, writes};
 
 pub fn client() -> impl Strategy<Value = ClientId> {
@@ -129,6 +129,10 @@ pub fn stored_log() -> BoxedStrategy<StoredLog> {
     (".{0,8}", key(), place)
         .prop_map(|(log, instance, (page, place, index))| StoredLog { log, instance, page, place, index })
         .boxed()
+}
+
+pub fn log_state() -> BoxedStrategy<LogState> {
+    vec(row_snapshot(), 0..4).prop_map(|rows| LogState { rows }).boxed()
 }
 
 pub fn log_entry() -> BoxedStrategy<LogEntry> {

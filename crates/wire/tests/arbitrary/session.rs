@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use iolite_values::{Attempt, ClientId, Counter, Decision, LaneNumber, SchemaHash, StoreIncarnation};
+use iolite_values::{Attempt, ClientId, Counter, Decision, LaneNumber, LogId, SchemaHash, StoreIncarnation};
 use iolite_wire::message::{
-    Advance, Declination, Declined, First, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome,
-    ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict, Welcome,
+    Advance, Declination, Declined, First, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogHash, LogPart,
+    Outcome, ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict,
+    Welcome,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -77,8 +78,25 @@ pub fn from_client() -> BoxedStrategy<FromClient> {
         1 => counter().prop_map(FromClient::Acknowledge),
         1 => any::<u32>().prop_map(FromClient::Ping),
         1 => timestamp().prop_map(FromClient::Applied),
+        1 => log_hash().prop_map(FromClient::LogHash),
+        1 => log_part().prop_map(FromClient::LogPart),
     ]
     .boxed()
+}
+
+fn log() -> impl Strategy<Value = LogId> {
+    (".{0,8}", key()).prop_map(|(name, instance)| LogId { name: name.into(), instance })
+}
+
+fn log_hash() -> impl Strategy<Value = LogHash> {
+    let numbers = (any::<u64>(), any::<u64>(), any::<u64>());
+    let hash = (log(), numbers, any::<[u8; 32]>());
+    hash.prop_map(|(log, (block, index, parts), hash)| LogHash { log, block, index, hash, parts })
+}
+
+fn log_part() -> impl Strategy<Value = LogPart> {
+    let part = (log(), any::<u64>(), any::<u64>(), vec(any::<u8>(), 0..8));
+    part.prop_map(|(log, block, part, state)| LogPart { log, block, part, state })
 }
 
 pub fn first() -> impl Strategy<Value = First> {

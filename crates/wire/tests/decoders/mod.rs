@@ -4,7 +4,7 @@
 
 use iolite_wire::client_storage::{StoredEnd, StoredInterest, StoredLog, StoredMeta, StoredMutation, StoredRow};
 use iolite_wire::journal::{CheckpointChunk, JournalRecord};
-use iolite_wire::logs::LogEntry;
+use iolite_wire::logs::{LogEntry, LogState};
 use iolite_wire::message::{FromClient, FromGateway};
 use iolite_wire::node::{BetweenReplicas, FromReplica, NodesHello, ToReplica};
 use iolite_wire::tabs::{FromTab, ToTab};
@@ -25,6 +25,7 @@ pub enum Decoder {
     End,
     Log,
     LogEntry,
+    LogState,
     FromTab,
     ToTab,
     ToReplica,
@@ -47,6 +48,7 @@ pub enum Content {
     End(Vec<StoredEnd>),
     Log(Vec<StoredLog>),
     LogEntry(Vec<LogEntry>),
+    LogState(Vec<LogState>),
     FromTab(Vec<FromTab>),
     ToTab(Vec<ToTab>),
     ToReplica(Vec<ToReplica>),
@@ -56,7 +58,7 @@ pub enum Content {
 }
 
 impl Decoder {
-    pub const ALL: [Decoder; 17] = [
+    pub const ALL: [Decoder; 18] = [
         Decoder::FromClient,
         Decoder::FromGateway,
         Decoder::Journal,
@@ -68,6 +70,7 @@ impl Decoder {
         Decoder::End,
         Decoder::Log,
         Decoder::LogEntry,
+        Decoder::LogState,
         Decoder::FromTab,
         Decoder::ToTab,
         Decoder::ToReplica,
@@ -98,6 +101,7 @@ impl Decoder {
             Decoder::End => Content::End(each(frames, StoredEnd::decode)?),
             Decoder::Log => Content::Log(each(frames, StoredLog::decode)?),
             Decoder::LogEntry => Content::LogEntry(each(frames, LogEntry::decode)?),
+            Decoder::LogState => Content::LogState(each(frames, LogState::decode)?),
             Decoder::FromTab => Content::FromTab(each(frames, FromTab::decode)?),
             Decoder::ToTab => Content::ToTab(each(frames, ToTab::decode)?),
             Decoder::ToReplica => Content::ToReplica(each(frames, ToReplica::decode)?),
@@ -122,6 +126,7 @@ impl Content {
             Content::End(_) => Decoder::End,
             Content::Log(_) => Decoder::Log,
             Content::LogEntry(_) => Decoder::LogEntry,
+            Content::LogState(_) => Decoder::LogState,
             Content::FromTab(_) => Decoder::FromTab,
             Content::ToTab(_) => Decoder::ToTab,
             Content::ToReplica(_) => Decoder::ToReplica,
@@ -150,6 +155,7 @@ impl Content {
             Content::End(ends) => ends.iter().map(StoredEnd::encode).collect(),
             Content::Log(logs) => logs.iter().map(StoredLog::encode).collect(),
             Content::LogEntry(entries) => entries.iter().map(LogEntry::encode).collect(),
+            Content::LogState(states) => states.iter().map(LogState::encode).collect(),
             Content::FromTab(messages) => messages.iter().map(FromTab::encode).collect(),
             Content::ToTab(messages) => messages.iter().map(ToTab::encode).collect(),
             Content::ToReplica(messages) => messages.iter().map(ToReplica::encode).collect(),

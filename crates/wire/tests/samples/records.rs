@@ -11,7 +11,8 @@ use iolite_wire::journal::{
     Completion, HistoryEntry, JournalRecord, Settled,
 };
 
-use iolite_wire::logs::LogEntry;
+use iolite_wire::logs::{LogEntry, LogState};
+use iolite_wire::message::RowSnapshot;
 
 use super::session::{client, schema, store};
 use super::values::{cell, column, every_operation, every_state, key, later_operations, ranges, table, time, write};
@@ -165,6 +166,10 @@ fn client_storage() -> Vec<(&'static str, &'static str, Content)> {
             let called = entry();
             let told = LogEntry { origin: Some(Id::from_u128(0x7a)), turns: true, ..entry() };
             Content::LogEntry(vec![called, told])
+        }),
+        ("log_state", "the state of a log, a row of it", {
+            let StoredRow { table, key, row } = stored_row.clone();
+            Content::LogState(vec![LogState { rows: vec![RowSnapshot { table, key, row }] }])
         }),
         ("stored_row", "a row with every type of cell", Content::Row(vec![stored_row])),
         ("stored_interest", "three ranges and a cell", Content::Interest(interests.collect())),

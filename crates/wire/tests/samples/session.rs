@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use iolite_values::{
-    Attempt, CellState, ClientId, Counter, Decision, Element, Id, Interest, KeyRange, LaneNumber, Operation, Read, Row,
-    SchemaHash, StoreIncarnation, TableId,
+    Attempt, CellState, ClientId, Counter, Decision, Element, Id, Interest, KeyRange, LaneNumber, LogId, Operation,
+    Read, Row, SchemaHash, StoreIncarnation, TableId, Value,
 };
 use iolite_wire::message::{
-    Advance, Declination, Declined, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, Outcome, ProtocolVersion,
-    Rejection, Resume, RowSnapshot, Snapshot, Subscribe, SubscriptionId, Verdict, Welcome,
+    Advance, Declination, Declined, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogHash, LogPart, Outcome,
+    ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Subscribe, SubscriptionId, Verdict, Welcome,
 };
 
 use super::values::{cell, column, key, rows, submit, table, time, write};
@@ -107,6 +107,18 @@ pub fn declined() -> Advance {
     Advance { declined: vec![declined(3, Declination::Later), declined(4, good)], ..advance(Vec::new()) }
 }
 
+fn log() -> LogId {
+    LogId::new("sheet", &Value::from("budget")).expect("short")
+}
+
+fn log_hash() -> LogHash {
+    LogHash { log: log(), block: 3, index: 3000, hash: [7; 32], parts: 2 }
+}
+
+fn log_part(state: &[u8]) -> LogPart {
+    LogPart { log: log(), block: 3, part: 1, state: state.to_vec() }
+}
+
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let from_client = Content::FromClient;
     let from_gateway = Content::FromGateway;
@@ -130,6 +142,11 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
             from_client(vec![subscribe(false, vec![(1, Interest::Cell(cell("chair")))])])
         }),
         ("from_member", "changes that are applied", from_client(vec![FromClient::Applied(time(7))])),
+        ("log_hash", "a member's hash, and another one's", { from_client(vec![FromClient::LogHash(log_hash())]) }),
+        ("log_part", "a part of a log's state", from_client(vec![FromClient::LogPart(log_part(b"state"))])),
+        ("to_member", "a part is wanted, and a hash differs", {
+            from_gateway(vec![FromGateway::LogWanted(log_part(b"")), FromGateway::LogDiffers(log_hash())])
+        }),
         ("unsubscribe", "two subscriptions ended", from_client(vec![FromClient::Unsubscribe(ids)])),
         ("submit", "an increment, one more with a read, an abort", from_client(two_submits())),
         ("welcome", "a session resumed", from_gateway(vec![FromGateway::Welcome(welcome)])),
