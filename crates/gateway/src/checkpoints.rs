@@ -20,7 +20,7 @@ use crate::{Gateway, SessionId};
 /// Pages that one transaction takes away.
 const TRIMMED_AT_ONCE: u64 = 1024;
 
-/// What is under way for the checkpoints of all logs.
+/// The checkpoints of all logs that are under way.
 #[derive(Debug, Default)]
 pub struct Checkpoints {
     logs: BTreeMap<LogId, OfLog>,
@@ -54,7 +54,7 @@ struct Taking {
     from: ClientId,
     block: u64,
     said: Said,
-    /// Of the parts that have come.
+    /// Takes in the parts that have come.
     hasher: StateHasher,
     parts: u64,
     /// The last part, or the head, is with the store.
@@ -253,7 +253,7 @@ impl Gateway {
         self.compare(log, &members);
     }
 
-    /// What must not be done: nobody has the state of these pages yet but for the members.
+    /// Takes pages away too early, on purpose: nobody but the members has the state of these pages yet.
     fn trim_at_once(&mut self, log: &LogId, block: u64) {
         let gone = (0..block * BLOCK_PAGES).filter_map(|page| log.page(page).ok()).map(remove_page);
         let writes = gone.collect();

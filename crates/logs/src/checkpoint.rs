@@ -26,7 +26,7 @@ pub struct State {
     hash: [u8; 32],
 }
 
-/// What a member has said of its state.
+/// A state as its member describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said {
     /// Entries that are in it.
@@ -39,7 +39,7 @@ pub struct Said {
 #[derive(Clone, Debug, Default)]
 pub struct Hashes(BTreeMap<u64, BTreeMap<ClientId, Said>>);
 
-/// What all members have said of one block.
+/// The result, once all members have said their hashes of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
     Alike(Said),
@@ -120,13 +120,13 @@ impl Hashes {
         Some((*block, Compared::Different(each.collect())))
     }
 
-    /// Who has said this of a block.
+    /// A member that has said this of a block.
     pub fn first_with(&self, block: u64, said: Said) -> Option<ClientId> {
         let own = self.0.get(&block)?;
         own.iter().find(|(_, other)| **other == said).map(|(member, _)| *member)
     }
 
-    /// Nothing is to be compared up to here any more.
+    /// Ends the comparison of all blocks up to here.
     pub fn forget_to(&mut self, block: u64) {
         self.0 = self.0.split_off(&block.saturating_add(1));
     }

@@ -78,7 +78,7 @@ pub struct LogState {
 }
 
 impl LogState {
-    /// Of rows that are only borrowed, in the order of tables and keys.
+    /// Encodes rows that are only borrowed, in the order of tables and keys.
     ///
     /// # Errors
     /// [`EncodeError::TooLarge`], past 16 MiB.

@@ -55,6 +55,11 @@ impl Log {
         self.state().and_then(|joined| joined.stopped)
     }
 
+    /// After so many entries another member has another state, if that is known: an operation does not do the same everywhere. The log goes on.
+    pub fn differs(&self) -> Option<u64> {
+        self.state().and_then(|joined| joined.differs)
+    }
+
     fn state(&self) -> Option<JoinedLog> {
         self.shared.with(|inner| inner.core.logs().find(|joined| joined.log == self.id))
     }

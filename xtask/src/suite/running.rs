@@ -117,7 +117,7 @@ fn wait_until_gone(mark: &str, within: Duration) -> Vec<String> {
     }
 }
 
-/// What one look at all processes shows. Where the system does not show environments, it shows none.
+/// One look at all processes. Where the system does not show environments, it shows none.
 struct Left {
     /// The numbers of the processes that have the mark in their environment.
     marked: Vec<String>,

@@ -18,7 +18,7 @@ use crate::interface::{Broken, MutationStatus, Output};
 use crate::queue::{Entry, Stage};
 use crate::view::Changed;
 
-/// What a member has to do with checkpoints, by the lanes of its logs.
+/// The states that members took, and the checkpoints from which they are to begin, by the lanes of their logs.
 #[derive(Debug, Default)]
 pub(super) struct Checkpoints {
     made: BTreeMap<LaneNumber, Made>,
@@ -41,7 +41,7 @@ pub(super) enum Begins {
     ByPages,
     /// Not before more is here.
     Later,
-    /// It has begun from a checkpoint.
+    /// The member has begun from a checkpoint.
     Now,
 }
 

@@ -28,7 +28,7 @@ use crate::view::{Changed, View};
 #[derive(Debug)]
 pub(super) struct Logs {
     members: BTreeMap<LaneNumber, Member>,
-    /// So many entries lead to another state at another member.
+    /// The number of entries that lead to another state at another member.
     differs: BTreeMap<LaneNumber, u64>,
     last: LaneNumber,
     /// The entry whose operation runs at the moment.

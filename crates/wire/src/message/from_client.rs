@@ -25,13 +25,13 @@ pub enum FromClient {
     Ping(u32),
     /// Every advance up to this timestamp is applied: the pending mutations and the reactions have run on it. Said of advances that are owed.
     Applied(Timestamp),
-    /// What its state of a log hashes to, in front of a block of pages.
+    /// The hash of its state of a log, in front of a block of pages.
     LogHash(LogHash),
     /// A part of that state, which the gateway asked for.
     LogPart(LogPart),
 }
 
-/// What a member's state of a log hashes to.
+/// The hash of a member's state of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogHash {
     pub log: LogId,

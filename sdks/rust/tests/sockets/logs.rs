@@ -1,5 +1,8 @@
 //! Logs: clients of one server replay the same operations in the same order.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use iolite::table::Register;
 use iolite::{
     Client, Embedded, LogError, MutationEnd, MutationStatus, Mutators, Options, Schema, Table, Transaction, View,
@@ -164,4 +167,63 @@ async fn what_is_no_log_of_the_schema_and_what_is_not_joined_is_said() {
     let error = timeout(PATIENCE, log.run("unheardOf", &()).expect("it is called").confirmed()).await.expect("in time");
     assert!(error.is_err(), "{error:?}");
     server.stop().await.expect("it stops");
+}
+
+#[tokio::test]
+async fn who_joins_a_long_log_begins_from_the_state_of_those_who_are_there() {
+    let server = embedded().await.expect("it starts");
+    let [first, second] = [open(&server), open(&server)];
+    let log = first.log("sheet", "budget").expect("the schema has it");
+    let _second_log = second.log("sheet", "budget").expect("the schema has it");
+    // Eight pages, and one more.
+    for number in 0..9 * 128 {
+        let call = log.run("set", &("B2", format!("{number}"))).expect("there is room");
+        if number % 32 == 0 {
+            timeout(PATIENCE, call.confirmed()).await.expect("in time").expect("it is confirmed");
+        }
+    }
+    log.run("append", &("B2", "!")).expect("there is room").delivered().await.expect("both have replayed it");
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let mutators = Mutators::new().operation("sheet", "set", move |tx, (at, text): (String, String)| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        tx.at(Cells::TEXT, ("budget", at.as_str())).set(text)
+    });
+    let mutators = mutators.operation("sheet", "append", |tx, (at, more): (String, String)| {
+        let before = text(tx, &at)?;
+        tx.at(Cells::TEXT, ("budget", at.as_str())).set(before + &more)
+    });
+    let late = server.client(app(), Options::new().mutators(mutators)).expect("storage in memory");
+    let late_log = late.log("sheet", "budget").expect("the schema has it");
+    shows(&late, "B2", "1151!").await;
+    assert_eq!(seen(&late, View::Confirmed, "A1").await, "Budget", "the state has what the log began with");
+    assert_eq!((late_log.position(), late_log.stopped(), late_log.differs()), (9 * 128 + 2, None, None));
+    let replayed = runs.load(Ordering::Relaxed);
+    assert!(replayed < 2 * 2 * 128, "it replays what came after the checkpoint only, not {replayed} entries");
+}
+
+#[tokio::test]
+async fn members_whose_operations_do_not_do_the_same_are_told() {
+    let server = embedded().await.expect("it starts");
+    let named = |name: &'static str| {
+        let mutators = Mutators::new().operation("sheet", "set", move |tx, (at, _): (String, String)| {
+            tx.at(Cells::TEXT, ("budget", at.as_str())).set(name.to_owned())
+        });
+        let mutators = mutators.operation("sheet", "header", |_, ()| Ok(()));
+        server.client(app(), Options::new().mutators(mutators)).expect("storage in memory")
+    };
+    let clients = [named("one"), named("other")];
+    let logs = clients.each_ref().map(|client| client.log("sheet", "budget").expect("the schema has it"));
+    for number in 0..8 * 128 {
+        let call = logs[0].run("set", &("B2", "")).expect("there is room");
+        if number % 32 == 31 {
+            timeout(PATIENCE, call.delivered()).await.expect("in time").expect("both have replayed it");
+        }
+    }
+    let told = async {
+        while logs.iter().any(|log| log.differs() != Some(8 * 128 + 1)) {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, told).await.expect("both are told where they differ");
 }
