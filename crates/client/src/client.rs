@@ -7,6 +7,7 @@
 //! Invariants: at most one closure runs at a time; a closure sees one snapshot of its view; docs/protocols/client.md lists inputs and outputs.
 
 mod advance;
+mod batching;
 mod checkpoints;
 mod declined;
 mod delivery;
@@ -47,6 +48,7 @@ use crate::tabs::Leader;
 use crate::text::{Authors, Documents};
 use crate::transaction::RunOf;
 use crate::view::{Changed, Overlay};
+use batching::Batches;
 use checkpoints::Checkpoints;
 use delivery::Delivery;
 use ending::Ended;
@@ -69,6 +71,7 @@ pub struct Client {
     delivery: Delivery,
     logs: Logs,
     checkpoints: Checkpoints,
+    batches: Batches,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
     reactions: Reactions,
@@ -194,6 +197,7 @@ impl Client {
             store,
             logs: Logs::default(),
             checkpoints: Checkpoints::default(),
+            batches: Batches::default(),
             queue: Queue::default(),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
@@ -295,7 +299,10 @@ impl Machine for Client {
         match input {
             Input::Linked => self.on_linked(now),
             Input::LinkLost => self.on_link_lost(now),
-            Input::Frame(frame) => self.on_frame(now, &frame),
+            Input::Frame(frame) => {
+                self.on_frame(now, &frame);
+                self.begin_batches(now.instant);
+            }
             Input::Persisted(id) => self.on_persisted(now, id),
             Input::StorageFull => self.on_storage_full(),
             Input::FromTab(tab, message) => self.on_from_tab(now, tab, &message),
@@ -320,13 +327,14 @@ impl Machine for Client {
 
     fn deadline(&self) -> Option<Instant> {
         let own = [self.session.deadline(), self.acknowledgement.due, self.leader.deadline(), self.rest.deadline()];
-        own.into_iter().flatten().min()
+        own.into_iter().chain([self.batches.deadline()]).flatten().min()
     }
 
     fn on_deadline(&mut self, now: Now) {
         self.on_session_due(now);
         self.on_acknowledgement_due(now.instant);
         self.rest.on_due(now.instant);
+        self.batches.on_due(now.instant);
         self.on_tabs_due(now);
         self.note_connection();
     }

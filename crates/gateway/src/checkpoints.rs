@@ -77,6 +77,9 @@ impl Gateway {
         }
         let own = self.checkpoints.logs.entry(log.clone()).or_default();
         own.hashes.say(client, block, Said { index, hash, parts });
+        if self.settings.broken == Broken::TrimBeforeDelivery {
+            self.trim_at_once(&log, block);
+        }
         self.compare(&log, &members);
     }
 
@@ -116,9 +119,6 @@ impl Gateway {
                 let Some(from) = own.hashes.first_with(block, said) else { return };
                 own.taking =
                     Some(Taking { from, block, said, hasher: StateHasher::default(), parts: 0, is_storing: false });
-                if self.settings.broken == Broken::TrimBeforeCheckpoint {
-                    self.trim_at_once(log, block);
-                }
                 self.want_part(log);
             }
         }
@@ -253,7 +253,7 @@ impl Gateway {
         self.compare(log, &members);
     }
 
-    /// Takes pages away too early, on purpose: nobody but the members has the state of these pages yet.
+    /// Takes pages away too early, on purpose: not every member has replayed them.
     fn trim_at_once(&mut self, log: &LogId, block: u64) {
         let gone = (0..block * BLOCK_PAGES).filter_map(|page| log.page(page).ok()).map(remove_page);
         let writes = gone.collect();

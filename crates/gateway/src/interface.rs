@@ -65,6 +65,6 @@ pub enum Broken {
     TellOwnLater,
     /// A mutation goes to the store although the one that it follows did not commit.
     PassHeldUp,
-    /// Pages of a log are taken away before the checkpoint that replaces them is stored.
-    TrimBeforeCheckpoint,
+    /// Pages of a log are taken away as soon as one member has replayed them.
+    TrimBeforeDelivery,
 }

@@ -67,8 +67,8 @@ fn an_operation_that_passes_one_before_it_that_did_not_commit_is_found() {
 }
 
 #[test]
-fn pages_that_go_before_the_checkpoint_is_stored_are_found() {
-    let found = found(Rules { gateway: BrokenGateway::TrimBeforeCheckpoint, ..Rules::with_checkpoints() });
+fn pages_that_go_before_every_member_has_replayed_them_are_found() {
+    let found = found(Rules { gateway: BrokenGateway::TrimBeforeDelivery, ..Rules::with_checkpoints() });
     assert!(found.is_some(), "no seed of {SEEDS:?} finds it");
 }
 

@@ -1,6 +1,7 @@
 //! Logs: one state machine that all its members replay in one order.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use iolite_client::JoinedLog;
 use iolite_values::{LogId, Value};
@@ -30,6 +31,15 @@ impl Log {
     /// [`CallError`], when it was not called: as [`crate::Client::mutate`]; name and arguments past 63 KiB.
     pub fn run<A: Serialize + ?Sized>(&self, operation: &str, arguments: &A) -> Result<MutationHandle, CallError> {
         self.shared.operate(&self.id, operation, &arguments::encode(arguments)?)
+    }
+
+    /// Replays what others do in batches: so much time is between two of them, at most 10 s. Zero, as at first: each entry as it comes. The pending
+    /// operations then run again once a batch. Source: Hercules (Lebeck 2020, section 3.4.5).
+    ///
+    /// # Errors
+    /// [`LogError::BatchTooLong`]; [`LogError::NotJoined`], after [`Log::leave`].
+    pub fn rebase_every(&self, every: Duration) -> Result<(), LogError> {
+        self.shared.with(|inner| inner.core.rebase_every(&self.id, every))
     }
 
     /// Leaves the log: nothing of it is kept here any more, and its tables cannot be read before it is joined again.

@@ -159,6 +159,9 @@ impl Client {
 
     /// Says what is applied, once nothing is left to run on it.
     pub(super) fn tell_applied(&mut self) -> bool {
+        if self.batches.hold_back() {
+            return false;
+        }
         let Some(to) = self.delivery.applied_due.take() else { return false };
         self.send(FromClient::Applied(to));
         true

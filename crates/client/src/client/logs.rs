@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use iolite_logs::{Member, Next, Page, append_to, initial_seed, origin_of, seed_of};
 use iolite_machine::WallTime;
@@ -52,6 +53,10 @@ pub enum LogError {
     Key(#[from] KeyError),
     #[error("a client joins at most {limit} logs at once: leave some")]
     TooMany { limit: usize },
+    #[error("the log {log:?} is not joined: join it first")]
+    NotJoined { log: String },
+    #[error("a batch of a log's entries takes {limit:?} at most, and not {given:?}")]
+    BatchTooLong { given: Duration, limit: Duration },
 }
 
 /// Why a log cannot be left now.
@@ -207,6 +212,7 @@ impl Client {
         self.logs.members.remove(&lane);
         self.logs.differs.remove(&lane);
         self.checkpoints.forget(lane);
+        self.batches.forget(lane);
         let locals = locals(&self.schema, log);
         for local in &locals {
             self.cache.interests.remove_local(local);
@@ -346,10 +352,16 @@ impl Client {
             self.queue.unsettle([]);
             self.compare_due = true;
         }
-        let Some(next) = next else { return self.end_those_in_checkpoints(lane) };
+        let Some(next) = next else {
+            self.batches.end(lane);
+            return self.end_those_in_checkpoints(lane);
+        };
+        let waits = !self.batches.is_open(lane);
         let Next::Entry(entry) = &next else {
-            self.note_replayed(lane, &next, Vec::new(), None);
-            return true;
+            if !waits {
+                self.note_replayed(lane, &next, Vec::new(), None);
+            }
+            return !waits;
         };
         if self.own_of(&log, entry).is_some_and(|own| Some(own) == self.queue.first_of(lane)) {
             // Only a settled one has run on what is replayed now.
@@ -361,9 +373,19 @@ impl Client {
                 return true;
             }
         }
+        if waits {
+            return false;
+        }
         self.logs.replaying = Some((lane, next));
         self.ask_to_run(RunOf::Replay(lane));
         true
+    }
+
+    /// Whether the entry is here that is replayed next.
+    pub(super) fn has_next_entry(&self, lane: LaneNumber) -> bool {
+        let Some(member) = self.logs.members.get(&lane) else { return false };
+        let page = page_of(&self.cache, &member.log, member.position().0);
+        page.is_some_and(|page| member.next(page, None).is_some())
     }
 
     fn initial_of(&self, log: &LogId) -> Option<Arc<str>> {

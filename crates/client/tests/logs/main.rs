@@ -3,6 +3,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod batches;
 mod checkpoints;
 mod lives;
 mod replaying;

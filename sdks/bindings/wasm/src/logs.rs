@@ -2,6 +2,8 @@
 //!
 //! Invariant: a log keeps its number here for as long as the core lives.
 
+use std::time::Duration;
+
 use iolite_values::{LogId, Value};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -39,7 +41,19 @@ impl Core {
         Ok(counter.map_err(Failure::from)?.0 as f64)
     }
 
-    /// How far a log is replayed here, and why no further: `[position, stopped]`.
+    /// Replays what others do to a log in batches, so many milliseconds apart; 0: as it comes.
+    ///
+    /// # Errors
+    /// Code `call`: more than 10 s, or no number of milliseconds.
+    #[wasm_bindgen(js_name = rebaseLogEvery)]
+    pub fn rebase_log_every(&mut self, log: u32, every_ms: f64) -> Result<(), JsValue> {
+        let log = self.joined(log)?;
+        // What is no time is longer than every limit.
+        let every = Duration::try_from_secs_f64(every_ms / 1000.0).unwrap_or(Duration::MAX);
+        Ok(self.role.client()?.rebase_every(&log, every).map_err(Failure::from)?)
+    }
+
+    /// How far a log is replayed here, why no further, and after how many entries another member has another state: `[position, stopped, differs]`.
     ///
     /// # Errors
     /// It is not joined: the package's mistake.
@@ -47,8 +61,10 @@ impl Core {
     pub fn log_state(&mut self, log: u32) -> Result<Array, JsValue> {
         let log = self.joined(log)?;
         let state = self.role.client()?.logs().find(|joined| joined.log == log);
-        let (position, stopped) = state.map(|state| (state.position, state.stopped)).unwrap_or_default();
-        Ok(Array::of2(&JsValue::from_f64(position as f64), &text(stopped.as_deref())))
+        let (position, stopped, differs) =
+            state.map(|state| (state.position, state.stopped, state.differs)).unwrap_or_default();
+        let differs = differs.map_or(JsValue::UNDEFINED, |index| JsValue::from_f64(index as f64));
+        Ok(Array::of3(&JsValue::from_f64(position as f64), &text(stopped.as_deref()), &differs))
     }
 }
 
