@@ -1,12 +1,12 @@
 //! The small worlds that are explored.
 //!
-//! Source: the configurations (a) to (f) of docs/models.md.
+//! Source: the configurations (a) to (g) of docs/models.md.
 
 use iolite_replication::Broken;
 use iolite_values::Transaction;
 
 use crate::plan::{Bounds, Closes, Plan, Submission, Submits};
-use crate::transactions::{Place, asks, reads, transaction, writes, writes_row};
+use crate::transactions::{Place, append, asks, first_page, reads, transaction, writes, writes_row};
 
 fn write(number: u8) -> Transaction {
     transaction(number, Place::First, &[], &[writes(Place::First, number.into())])
@@ -148,6 +148,15 @@ pub fn both_ask() -> Plan {
     let one = |number| transaction(number, Place::First, &[asks()], &[row(number)]);
     let bounds = Bounds { view_changes: 1, ..Bounds::default() };
     Plan { bounds, ..one_shard(3, vec![one(0), one(1)]) }
+}
+
+/// (g) The page of a log is there. One client appends to it, and two turn it, each at any time. All have seen the beginning. With `reads` they have read
+/// that the page is open.
+pub fn pages(replicas: u64, clocks: [u64; 3], reads: bool) -> Plan {
+    let mut plan = one_shard(replicas, vec![append(0, 9, reads), append(1, 1, reads), append(2, 1, reads)]);
+    plan.submissions.iter_mut().for_each(|submission| submission.coordinator += 1);
+    let clocks = [1].into_iter().chain(clocks).collect();
+    Plan { submits: Submits::Whenever, clocks, opening: vec![first_page()], ..plan }
 }
 
 pub fn broken(broken: Broken, plan: Plan) -> Plan {

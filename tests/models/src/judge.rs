@@ -4,6 +4,7 @@
 //! told once is judged in every later state.
 
 mod answers;
+mod pages;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,7 @@ use iolite_values::{Commutativity, Timestamp, Transaction, disturbs, writes_comm
 use stateright::Property;
 
 use self::answers::answers_hold;
+use self::pages::pages_hold;
 use crate::facts::{CoordinatorFacts, MasterEntry, MessageFacts, NodeFacts};
 use crate::plan::{Closes, Plan};
 use crate::pool::Known;
@@ -23,7 +25,7 @@ use crate::world::{World, WorldModel};
 pub struct Marks(u32);
 
 /// What must never be.
-pub const VIOLATIONS: [&str; 9] = [
+pub const VIOLATIONS: [&str; 10] = [
     "no machine breaks an invariant of its own",
     "a proposal has one outcome",
     "a transaction commits at one timestamp",
@@ -33,6 +35,7 @@ pub const VIOLATIONS: [&str; 9] = [
     "nothing commits at or below a resolved timestamp outside of the feed",
     "the feed has only what committed, whole",
     "feeds agree",
+    "a log's pages are in the order of timestamps",
 ];
 
 /// What has to be met, or a world shows nothing.
@@ -56,6 +59,7 @@ const SERIALIZABLE: u32 = 5;
 const FEED_LACKS: u32 = 6;
 const FEED_INVENTS: u32 = 7;
 const FEEDS: u32 = 8;
+const PAGES: u32 = 9;
 const SIGHT: u32 = 16;
 
 impl Marks {
@@ -86,8 +90,10 @@ fn met<const BIT: u32>(_: &WorldModel, world: &World) -> bool {
 
 pub fn properties() -> Vec<Property<WorldModel>> {
     type Condition = fn(&WorldModel, &World) -> bool;
-    let always: [Condition; 9] =
-        [holds::<0>, holds::<1>, holds::<2>, holds::<3>, holds::<4>, holds::<5>, holds::<6>, holds::<7>, holds::<8>];
+    let always: [Condition; 10] = [
+        holds::<0>, holds::<1>, holds::<2>, holds::<3>, holds::<4>, holds::<5>, holds::<6>, holds::<7>, holds::<8>,
+        holds::<9>,
+    ];
     let sometimes: [Condition; 8] =
         [met::<16>, met::<17>, met::<18>, met::<19>, met::<20>, met::<21>, met::<22>, met::<23>];
     let always = VIOLATIONS.into_iter().zip(always).map(|(name, holds)| Property::always(name, holds));
@@ -134,7 +140,9 @@ pub fn judge(plan: &Plan, known: &Known, world: &World) -> Marks {
     };
     marks.set(REPORTED, !reported.all(is_committed));
     marks.set(KEPT, !are_kept(&told));
-    marks.set(SERIALIZABLE, !is_serializable(plan, world, &told.committed));
+    let at = timestamps(plan, &told.committed);
+    marks.set(SERIALIZABLE, !is_serializable(plan, world, &at));
+    marks.set(PAGES, !pages_hold(plan, &at));
     if plan.closes != Closes::Lost {
         judge_feeds(plan, known, world, &told, &mut marks);
     }
@@ -188,17 +196,16 @@ fn are_kept(told: &Told) -> bool {
     })
 }
 
+/// The committed submissions and their timestamps.
+fn timestamps(plan: &Plan, committed: &BTreeSet<ProposalId>) -> BTreeMap<usize, Timestamp> {
+    let which = |id: &ProposalId| plan.submissions.iter().position(|own| own.transaction.id == id.transaction);
+    committed.iter().filter_map(|id| Some((which(id)?, id.at))).collect()
+}
+
 /// Whether an order exists that explains what was read, and agrees with timestamps and with who was reported before whom came.
-fn is_serializable(plan: &Plan, world: &World, committed: &BTreeSet<ProposalId>) -> bool {
-    let at: BTreeMap<usize, Timestamp> = committed
-        .iter()
-        .filter_map(|id| {
-            let which = plan.submissions.iter().position(|own| own.transaction.id == id.transaction)?;
-            Some((which, id.at))
-        })
-        .collect();
+fn is_serializable(plan: &Plan, world: &World, at: &BTreeMap<usize, Timestamp>) -> bool {
     let mut before: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for (own, own_at) in &at {
+    for (own, own_at) in at {
         for (other, other_at) in at.iter().filter(|(other, _)| *other != own) {
             let (first, second) = (&plan.submissions[*own].transaction, &plan.submissions[*other].transaction);
             if own_at < other_at && do_not_commute(first, second) {
@@ -213,7 +220,7 @@ fn is_serializable(plan: &Plan, world: &World, committed: &BTreeSet<ProposalId>)
             }
         }
     }
-    answers_hold(plan, &at) && has_order(at.keys().copied().collect(), before)
+    answers_hold(plan, at) && has_order(at.keys().copied().collect(), before)
 }
 
 fn has_order(mut open: BTreeSet<usize>, before: BTreeSet<(usize, usize)>) -> bool {

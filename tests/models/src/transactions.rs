@@ -3,10 +3,12 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use iolite_logs::{Page, append_to};
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, Counter, Decision, Element, Field, Id, IndexRange, Level, Operation, Query,
-    Read, RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
+    Attempt, Cell, CellState, ClientId, ColumnId, Counter, Decision, Element, Field, Id, IndexRange, Level, LogId,
+    LogPages, Operation, Query, Read, Row, RowKey, TableId, Timestamp, Transaction, TransactionId, Value, Write,
 };
+use iolite_wire::logs::LogEntry;
 
 /// Where a cell, or a client's home, is: in the first shard, or in the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,34 @@ pub fn writes(place: Place, value: i64) -> Write {
 
 pub fn writes_row(place: Place, row: i64, value: i64) -> Write {
     Write { cell: cell(place, row), operation: Operation::Put(Value::Int(value)) }
+}
+
+/// The first page of a log, which is there and empty.
+pub fn first_page() -> Write {
+    let key = log().page(0).expect("the key is short");
+    Write { cell: Cell::row(LogPages::table(), key), operation: Operation::Create }
+}
+
+fn log() -> LogId {
+    LogId::new("log", &Value::Int(1)).expect("the key is short")
+}
+
+/// An append to that page, which is turned with so many entries.
+pub fn append(number: u8, entries_max: usize, reads: bool) -> Transaction {
+    let entry = LogEntry {
+        origin: None,
+        counter: Counter(1),
+        called_at_micros: 0,
+        seed: [number; 16],
+        operation: "operation".into(),
+        version: 0,
+        arguments: "{}".into(),
+        turns: false,
+    };
+    let row = Row::from_parts(true, <[(ColumnId, CellState); 0]>::default());
+    let page = Page::of(Some(&row)).turned_with(entries_max);
+    let (read, writes) = append_to(&log(), 0, page, entry).expect("it is small");
+    transaction(number, Place::First, if reads { &read } else { &[] }, &writes)
 }
 
 /// The only transaction of its client, which saw the world's beginning.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iolite_models::configurations::{
     a_reader_after_a_writer, asking, both_ask, broken, closing_apart, five_replicas, one_after_the_other,
-    one_transaction_and_both_paths, one_transaction_twice, reader_and_writer, two_shards_in_order,
+    one_transaction_and_both_paths, one_transaction_twice, pages, reader_and_writer, two_shards_in_order,
 };
 use iolite_models::{Plan, Verdict, World, explore, walk, walk_to};
 use iolite_replication::Broken;
@@ -21,6 +21,11 @@ fn assert_found_from(seed: u64, plan: Plan, expected: &str) {
     println!("{:?}: {walked}", plan.broken);
     let (found, _) = walked.violation.expect("it is found");
     assert_eq!(found, expected);
+}
+
+#[test]
+fn an_append_that_has_not_read_that_its_page_is_open_stands_behind_the_last_entry() {
+    assert_found(pages(1, [30, 10, 20], false), "a log's pages are in the order of timestamps");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use iolite_models::configurations::{
     ORDERS, a_reader_after_a_writer, asking, both_ask, closing, closing_apart, closing_quietly, five_replicas,
     one_after_the_other, one_transaction, one_transaction_and_a_view_change, one_transaction_and_both_paths,
-    one_transaction_twice, reader_and_writer, two_shards_in_order, two_take_over, two_that_conflict,
+    one_transaction_twice, pages, reader_and_writer, two_shards_in_order, two_take_over, two_that_conflict,
 };
 use iolite_models::{Plan, Verdict, explore, walk};
 
@@ -83,6 +83,14 @@ fn what_a_query_answered_holds_whatever_rows_come_and_go() {
     }
     wander("(f) with f = 1", &asking(3, ORDERS[4]), 200, &[FAST, SLOW, ABORT, READ]);
     wander("both ask", &both_ask(), 250, &[FAST, SLOW, ABORT, READ, MERGED, LATER_VIEW]);
+}
+
+#[test]
+fn pages_of_a_log_are_in_the_order_of_timestamps() {
+    for clocks in ORDERS {
+        exhaust("(g)", pages(1, clocks, true), &[FAST, READ]);
+    }
+    wander("(g) with f = 1", &pages(3, ORDERS[4], true), 200, &[FAST, SLOW, ABORT, READ]);
 }
 
 #[test]

@@ -91,7 +91,15 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-tests", Anything),
     (
         "iolite-models",
-        Only(&["iolite-replication", "iolite-store", "iolite-values", "iolite-machine", "iolite-memory"]),
+        Only(&[
+            "iolite-replication",
+            "iolite-store",
+            "iolite-values",
+            "iolite-machine",
+            "iolite-memory",
+            "iolite-logs",
+            "iolite-wire",
+        ]),
     ),
     // It judges what clients saw, and must not take the store's word for anything.
     ("iolite-histories", Only(&[])),
