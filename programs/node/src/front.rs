@@ -61,6 +61,11 @@ impl Front {
         &self.coordinator
     }
 
+    /// How often members of a log had different states.
+    pub(crate) fn log_differences(&self) -> u64 {
+        self.gateway.log_differences()
+    }
+
     /// Carries messages between the two until neither has anything to say.
     fn settle(&mut self) {
         loop {

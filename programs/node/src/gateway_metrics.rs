@@ -1,7 +1,9 @@
-//! What `/metrics` tells of a gateway's coordinator.
+//! What `/metrics` tells of a gateway and its coordinator.
 
 use iolite_host::{Histogram, Metric, Metrics};
-use iolite_replication::{Coordinator, LATENCY_BOUNDS, Tally};
+use iolite_replication::{LATENCY_BOUNDS, Tally};
+
+use crate::Front;
 
 pub(crate) struct GatewayMetrics {
     commits: Histogram,
@@ -14,6 +16,7 @@ pub(crate) struct GatewayMetrics {
     taken_over: Metric,
     open: Metric,
     lead: Metric,
+    log_differences: Metric,
 }
 
 impl GatewayMetrics {
@@ -46,10 +49,15 @@ impl GatewayMetrics {
                 "iolite_gateway_lead_milliseconds",
                 "How far its last proposal was ahead of its own clock, because others are.",
             ),
+            log_differences: metrics.counter(
+                "iolite_gateway_log_differences_total",
+                "How often members of a log had different states after the same entries.",
+            ),
         }
     }
 
-    pub fn set(&self, coordinator: &Coordinator) {
+    pub fn set(&self, front: &Front) {
+        let coordinator = front.coordinator();
         let Tally { completed, conflicts, refused, in_doubt, proposed_again, slow_paths, taken_over, latencies } =
             coordinator.tally();
         self.commits.set(&latencies.counts, latencies.sum);
@@ -62,5 +70,6 @@ impl GatewayMetrics {
         self.taken_over.set(taken_over);
         self.open.set(coordinator.open_requests() as u64);
         self.lead.set(coordinator.lead().as_millis() as u64);
+        self.log_differences.set(front.log_differences());
     }
 }

@@ -145,6 +145,6 @@ impl Performer<Front> for World {
 
     fn settled(&mut self, front: &Front) {
         self.ready.set(front.is_ready());
-        self.metrics.set(front.coordinator());
+        self.metrics.set(front);
     }
 }

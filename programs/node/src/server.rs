@@ -217,7 +217,7 @@ impl Performer<Node> for World {
     fn settled(&mut self, node: &Node) {
         self.journal.settled();
         self.ready.set(node.is_ready());
-        self.gateway.set(node.front().coordinator());
+        self.gateway.set(node.front());
         self.store.set(node.store().figures());
     }
 }
