@@ -79,6 +79,11 @@ pub struct JoinedLog {
 }
 
 impl Logs {
+    /// How many are joined.
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+
     pub(super) fn member(&self, lane: LaneNumber) -> Option<&Member> {
         self.members.get(&lane)
     }

@@ -211,7 +211,7 @@ impl Client {
             let (reads, writes) = logs.append(entry, ahead, cache, entries_max)?;
             Some((if broken == Broken::AppendAfterClose { Vec::new() } else { reads }, writes))
         };
-        let next = self.queue.next_submission(cache.at(), &self.schema, may_send, append);
+        let next = self.queue.next_submission(cache.at(), 1 + logs.len(), &self.schema, may_send, append);
         let Some(mut submit) = next else { return false };
         let counter = submit.counter;
         if self.acknowledgement.noted > self.acknowledgement.told {

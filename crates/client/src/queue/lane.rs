@@ -50,9 +50,11 @@ pub(crate) struct Ahead {
 
 impl Queue {
     /// The next submission of any lane, if one is ready for it: saved, run, on a snapshot that is young enough, and `may_send` says nothing else.
+    /// An earlier session may have left one of each of so many `lanes` at the store: a place is kept for each.
     pub(crate) fn next_submission(
         &mut self,
         at: Timestamp,
+        lanes: usize,
         schema: &Schema,
         may_send: impl Fn(&Entry, &Ahead) -> bool,
         append: impl Fn(&Entry, &Ahead) -> Option<(Vec<Read>, Vec<Write>)>,
@@ -63,7 +65,7 @@ impl Queue {
         };
         let next = self.lanes.each().filter_map(|lane| self.next_of(lane, at)).filter(may_send).min()?;
         let sent = self.sent();
-        if sent.count + 1 + self.lanes.len() > limits::SUBMITS_OPEN.most {
+        if sent.count + 1 + lanes.max(self.lanes.len()) > limits::SUBMITS_OPEN.most {
             return None;
         }
         let ahead = self.ahead_of(self.entries.get(&next)?);

@@ -48,12 +48,14 @@ struct Bench {
     queue: Queue,
     cache: Cache,
     schema: Schema,
+    session_lanes: usize,
 }
 
 impl Bench {
     fn with_window(window: usize) -> Bench {
         let queue = Queue { windows: Windows { strong: window, ..Windows::default() }, ..Queue::default() };
-        Bench { queue, cache: Cache::default(), schema: Schema::from_json(SCHEMA).expect("a good schema") }
+        let schema = Schema::from_json(SCHEMA).expect("a good schema");
+        Bench { queue, cache: Cache::default(), schema, session_lanes: 1 }
     }
 
     /// Each mutation with its lane, writing to a row of its own.
@@ -71,7 +73,8 @@ impl Bench {
 
     fn submit(&mut self) -> Option<Submit> {
         assert_eq!(self.queue.settle(&self.cache), Step::Settled);
-        let submit = self.queue.next_submission(self.cache.at(), &self.schema, |_, _| true, |_, _| None);
+        let submit =
+            self.queue.next_submission(self.cache.at(), self.session_lanes, &self.schema, |_, _| true, |_, _| None);
         self.queue.lanes.validate(self.queue.entries.iter().map(|(counter, entry)| (entry.lane, counter)));
         self.queue.validate_windows();
         submit
@@ -200,6 +203,14 @@ fn three_hundred_calls_over_two_lanes_are_sent_as_a_session_takes_them() {
         assert!(open.len() as u64 - confirmed <= most as u64);
     }
     assert_eq!(open, (1..=300).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_place_is_kept_for_each_lane_of_the_session_whether_it_has_calls_or_not() {
+    let mut bench = Bench::with_window(300);
+    bench.session_lanes = 65;
+    bench.call((1..=300).map(|counter| (counter, 0)));
+    assert_eq!(bench.submit_all().len(), limits::SUBMITS_OPEN.most - 65);
 }
 
 #[test]

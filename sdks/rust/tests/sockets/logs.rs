@@ -24,6 +24,16 @@ struct Cells {
     text: Register<String>,
 }
 
+/// Of a log that begins empty.
+#[derive(Table, Clone, Debug, PartialEq)]
+#[table(live, log = "list")]
+struct Lists {
+    #[key]
+    list: String,
+    #[column(default = "")]
+    text: Register<String>,
+}
+
 #[derive(Table, Clone, Debug, PartialEq)]
 #[table(live)]
 struct Plain {
@@ -34,7 +44,7 @@ struct Plain {
 }
 
 fn app() -> Schema {
-    schema().with::<Cells>().with::<Plain>().beginning_with("sheet", "header").build().expect("valid")
+    schema().with::<Cells>().with::<Lists>().with::<Plain>().beginning_with("sheet", "header").build().expect("valid")
 }
 
 fn text(tx: &mut Transaction<'_>, at: &str) -> iolite::Result<String> {
@@ -50,6 +60,10 @@ fn options() -> Options {
         .operation("sheet", "append", |tx, (at, more): (String, String)| {
             let before = text(tx, &at)?;
             tx.at(Cells::TEXT, ("budget", at.as_str())).set(before + &more)
+        })
+        .operation("list", "append", |tx, (list, more): (String, String)| {
+            let before = tx.at(Lists::TEXT, list.as_str()).get()?;
+            tx.at(Lists::TEXT, list.as_str()).set(before + &more)
         })
         .operation("sheet", "claim", |tx, who: String| match text(tx, "owner")?.as_str() {
             "" => tx.at(Cells::TEXT, ("budget", "owner")).set(who),
@@ -226,4 +240,29 @@ async fn members_whose_operations_do_not_do_the_same_are_told() {
         }
     };
     timeout(PATIENCE, told).await.expect("both are told where they differ");
+}
+
+#[tokio::test]
+async fn what_is_called_in_many_logs_before_there_is_a_connection_is_sent_as_the_session_takes_it() {
+    const LOGS: usize = 64;
+    const CALLS: usize = 12;
+    let server = embedded().await.expect("it starts");
+    let client = open(&server);
+    let logs: Vec<_> =
+        (0..LOGS).map(|number| client.log("list", &*format!("list {number}")).expect("there is room")).collect();
+    let mut calls = Vec::new();
+    for number in 0..CALLS {
+        for (place, log) in logs.iter().enumerate() {
+            calls.push(log.run("append", &(format!("list {place}"), format!("{number} "))).expect("there is room"));
+        }
+    }
+    for call in calls {
+        timeout(PATIENCE, call.delivered()).await.expect("in time").expect("it is delivered");
+    }
+    let wanted: String = (0..CALLS).map(|number| format!("{number} ")).collect();
+    for place in 0..LOGS {
+        let list = format!("list {place}");
+        let read = client.read(View::Confirmed, move |tx| tx.at(Lists::TEXT, list.as_str()).get());
+        assert_eq!(*read.await.expect("it is joined"), wanted, "in the order of the calls, in list {place}");
+    }
 }
