@@ -329,7 +329,7 @@ impl Machine for Client {
     fn validate(&self) {
         self.cache.validate();
         self.queue.validate(&self.cache);
-        self.delivery.validate(&self.cache);
+        self.delivery.validate(&self.cache, self.logs.lanes());
         self.validate_logs();
         self.leader.validate();
         self.validate_stored();

@@ -3,6 +3,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod delivered_view;
 mod lives;
 mod replaying;
 
