@@ -11,6 +11,7 @@ mod declined;
 mod delivery;
 mod ending;
 mod logs;
+mod members;
 mod mutations;
 mod narrowing;
 mod peek;
@@ -50,6 +51,8 @@ use delivery::Delivery;
 use ending::Ended;
 use logs::Logs;
 pub use logs::{JoinedLog, LeaveError, LogError};
+pub use members::LogMember;
+use members::Members;
 use resting::Rest;
 
 pub struct Client {
@@ -66,6 +69,7 @@ pub struct Client {
     store: Option<StoreIncarnation>,
     delivery: Delivery,
     logs: Logs,
+    members: Members,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
     reactions: Reactions,
@@ -190,6 +194,7 @@ impl Client {
             cache,
             store,
             logs: Logs::default(),
+            members: Members::new(),
             queue: Queue::default(),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),

@@ -15,6 +15,7 @@ mod following;
 mod gateway;
 mod interface;
 pub mod limits;
+mod members;
 mod schema_growth;
 mod sessions;
 mod size;

@@ -79,6 +79,8 @@ pub const SUBSCRIPTIONS: Limit = Limit { most: 4 * KIB, of: "subscriptions" };
 pub const SUBMITS_OPEN: Limit = Limit { most: 256, of: "submissions without an outcome" };
 /// The bytes of these submissions, by [`crate::message::Submit::size_bytes`].
 pub const SUBMITS_OPEN_BYTES: Limit = Limit { most: 4 * MIB, of: "bytes of submissions without an outcome" };
+/// Members of a log, as far as gateways tell them.
+pub const LOG_MEMBERS: Limit = Limit { most: 256, of: "members of a log" };
 /// Cells with a number, in one direction of a session.
 pub const NUMBERED_CELLS: Limit = Limit { most: KIB, of: "numbered cells" };
 /// The name of a mutation, and of a user.

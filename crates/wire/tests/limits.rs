@@ -221,7 +221,7 @@ const FRAMES: [(&str, FrameLimits); 12] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 11] = [
+const OTHERS: [(&str, Limit); 12] = [
     ("TOKEN", limits::TOKEN),
     ("SCHEMA", limits::SCHEMA),
     ("REASON", limits::REASON),
@@ -232,6 +232,7 @@ const OTHERS: [(&str, Limit); 11] = [
     ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
     ("SUBMITS_OPEN", limits::SUBMITS_OPEN),
     ("SUBMITS_OPEN_BYTES", limits::SUBMITS_OPEN_BYTES),
+    ("LOG_MEMBERS", limits::LOG_MEMBERS),
     ("NUMBERED_CELLS", limits::NUMBERED_CELLS),
 ];
 

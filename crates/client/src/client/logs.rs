@@ -191,6 +191,7 @@ impl Client {
         }
         self.logs.members.remove(&lane);
         self.cache.past.remove_log(lane);
+        self.members.remove(&lane);
         let locals = locals(&self.schema, log);
         for local in &locals {
             self.cache.interests.remove_local(local);
@@ -458,6 +459,10 @@ impl Client {
             self.follow_pages(lane);
         }
         self.disk.changed_logs.insert(lane);
+    }
+
+    pub(super) fn lane_if_joined(&self, log: &LogId) -> Option<LaneNumber> {
+        self.logs.lane(log)
     }
 
     pub(super) fn index_of(&self, lane: LaneNumber) -> u64 {

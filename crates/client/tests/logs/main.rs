@@ -5,6 +5,7 @@ mod harness;
 
 mod delivered_view;
 mod lives;
+mod members;
 mod replaying;
 
 use std::cell::RefCell;

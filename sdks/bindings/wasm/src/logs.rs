@@ -2,6 +2,7 @@
 //!
 //! Invariant: a log keeps its number here for as long as the core lives.
 
+use iolite_client::LogMember;
 use iolite_values::{LogId, Value};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -49,6 +50,18 @@ impl Core {
         let state = self.role.client()?.logs().find(|joined| joined.log == log);
         let (position, stopped) = state.map(|state| (state.position, state.stopped)).unwrap_or_default();
         Ok(Array::of2(&JsValue::from_f64(position as f64), &text(stopped.as_deref())))
+    }
+
+    /// The members of a log: the origin of each in hexadecimal digits, and whether it is this client, in turn.
+    ///
+    /// # Errors
+    /// It is not joined: the package's mistake.
+    #[wasm_bindgen(js_name = logMembers)]
+    pub fn log_members(&mut self, log: u32) -> Result<Array, JsValue> {
+        let log = self.joined(log)?;
+        let members = self.role.client()?.log_members(&log).into_iter();
+        let parts = |member: LogMember| [JsValue::from_str(&member.origin.to_string()), JsValue::from(member.is_own)];
+        Ok(members.flat_map(parts).collect())
     }
 }
 

@@ -52,6 +52,8 @@ pub enum OutputKind {
     RunReplay,
     /// The log's number, or `undefined` if this core was not asked to join it; why nothing more of it is replayed.
     LogStopped,
+    /// The number of a log whose members are others than before, or `undefined` if this core was not asked to join it.
+    LogMembers,
 }
 
 #[wasm_bindgen]
@@ -82,6 +84,10 @@ impl Core {
             Output::LogStopped { log, index: _, reason } => {
                 let log = self.log_number(&log).map_or(JsValue::UNDEFINED, JsValue::from);
                 array(OutputKind::LogStopped, [log, JsValue::from_str(&reason)])
+            }
+            Output::LogMembers(log) => {
+                let log = self.log_number(&log).map_or(JsValue::UNDEFINED, JsValue::from);
+                array(OutputKind::LogMembers, [log])
             }
             Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
             Output::Adopted { ticket, counter } => {

@@ -64,3 +64,23 @@ async fn an_operation_is_in_the_delivered_view_when_all_members_have_applied_it(
     timeout(PATIENCE, watched.wait_for(|times| *times == 2)).await.expect("it runs again").expect("open");
     assert_eq!(ann.peek(View::Delivered, times), Ok(2));
 }
+
+#[tokio::test]
+async fn members_hear_of_each_other_and_of_who_leaves() {
+    let server = embedded().await.expect("it starts");
+    let [ann, bob] = [open(&server), open(&server)];
+    let of_ann = ann.log("sheet", "budget").expect("the schema has it");
+    let mut members = of_ann.on_members();
+    let one = members.wait_for(|members| members.len() == 1 && members[0].is_own);
+    timeout(PATIENCE, one).await.expect("in time").expect("open");
+    let of_bob = bob.log("sheet", "budget").expect("the schema has it");
+    timeout(PATIENCE, members.wait_for(|members| members.len() == 2)).await.expect("in time").expect("open");
+    let mut of_both = of_bob.on_members();
+    timeout(PATIENCE, of_both.wait_for(|members| members.len() == 2)).await.expect("in time").expect("open");
+    let origins = |log: &iolite::Log| log.members().into_iter().map(|member| member.origin).collect::<Vec<_>>();
+    assert_eq!(origins(&of_ann), origins(&of_bob), "by the same names");
+    assert_eq!(of_bob.members().iter().filter(|member| member.is_own).count(), 1);
+    of_bob.leave().expect("nothing is pending");
+    let alone = members.wait_for(|members| members.len() == 1 && members[0].is_own);
+    timeout(PATIENCE, alone).await.expect("in time").expect("open");
+}

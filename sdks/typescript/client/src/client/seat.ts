@@ -269,6 +269,9 @@ export class Seat implements CoreHostEvents {
       case OutputKind.LogStopped:
         this.logs.stopped(output.log, output.reason);
         break;
+      case OutputKind.LogMembers:
+        this.logs.membersChanged(output.log);
+        break;
       case OutputKind.Call:
         this.book.callBecame(output.ticket, output.status);
         this.#listsChanged();

@@ -158,6 +158,14 @@ type Call<Input> = [Input] extends [undefined] ? (args?: undefined) => MutationH
 
 export type Mutate<M> = { readonly [N in keyof M]: Call<ArgumentsOf<M[N]>> };
 
+/** A client for which an operation of a log waits before it is delivered. */
+export interface LogMember {
+  /** The same for all entries of one client, in hexadecimal digits. It does not say which client it is: an app gives it a name in a row of its own. */
+  readonly origin: string;
+  /** Whether it is this client. */
+  readonly own: boolean;
+}
+
 /** A log that this client has joined. Its tables are read as any others, and changed by operations only. */
 export interface Log<O = unknown> {
   /**
@@ -171,6 +179,10 @@ export interface Log<O = unknown> {
   readonly position: number;
   /** Why nothing more is replayed here, if it is so: an operation that this version of the app does not know. */
   readonly stopped: string | undefined;
+  /** The members, whom operations wait for before they are delivered, as the server told them last. This client is among them while it is waited for. */
+  readonly members: readonly LogMember[];
+  /** Calls back with the members whenever they are others. One that does not answer for 2 s is none any more, and comes back once it has caught up. */
+  onMembers(callback: (members: readonly LogMember[]) => void): Stop;
   /** Calls back when nothing more is replayed here, with the reason. */
   onStopped(callback: (reason: string) => void): Stop;
 }
