@@ -27,7 +27,7 @@ use held::HeldRows;
 pub use interests::{Demand, Interests, TooManyInterests};
 pub(crate) use interests::{Need, with_spare};
 pub(crate) use narrowing::Needs;
-pub(crate) use past::Past;
+pub(crate) use past::{Moment, Past};
 pub(crate) use portions::{SUBSCRIBE_PART, fitting_one, portions};
 pub(crate) use queries::Answer;
 pub(crate) use room::Room;
@@ -239,7 +239,7 @@ impl Cache {
     pub(crate) fn clear(&mut self) -> Vec<RowId> {
         self.at = Timestamp::ZERO;
         self.interests.all_wanted_again();
-        let moved = self.past.end();
+        let moved = self.past.end_all();
         self.rows.clear().chain(moved).collect()
     }
 
@@ -316,9 +316,7 @@ impl Cache {
 
     /// A row is about to change.
     fn note_past(&mut self, id: &RowId) {
-        if self.past.is_kept() {
-            self.past.note(id, self.rows.get(id), self.interests.holds_row(id));
-        }
+        self.past.note(id, self.rows.get(id), || self.interests.holds_row(id));
     }
 
     pub(crate) fn validate(&self) {

@@ -13,6 +13,7 @@ mod declined;
 mod delivery;
 mod ending;
 mod logs;
+mod members;
 mod mutations;
 mod narrowing;
 mod peek;
@@ -54,6 +55,8 @@ use delivery::Delivery;
 use ending::Ended;
 use logs::Logs;
 pub use logs::{JoinedLog, LeaveError, LogError};
+pub use members::LogMember;
+use members::Members;
 use resting::Rest;
 
 pub struct Client {
@@ -72,6 +75,7 @@ pub struct Client {
     logs: Logs,
     checkpoints: Checkpoints,
     batches: Batches,
+    members: Members,
     queue: Queue,
     refused: BTreeMap<Counter, Refused>,
     reactions: Reactions,
@@ -198,6 +202,7 @@ impl Client {
             logs: Logs::default(),
             checkpoints: Checkpoints::default(),
             batches: Batches::default(),
+            members: Members::new(),
             queue: Queue::default(),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
@@ -342,7 +347,7 @@ impl Machine for Client {
     fn validate(&self) {
         self.cache.validate();
         self.queue.validate(&self.cache);
-        self.delivery.validate(&self.cache);
+        self.delivery.validate(&self.cache, self.logs.lanes());
         self.validate_logs();
         self.leader.validate();
         self.validate_stored();

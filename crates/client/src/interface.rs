@@ -74,6 +74,8 @@ pub enum Output {
     Mutation { counter: Counter, attempt: Attempt, status: MutationStatus },
     /// A mutation that was confirmed is delivered: everybody in the set of members who follows what it wrote has applied it.
     Delivered(Counter),
+    /// The members of a log are others than before: [`crate::Client::log_members`].
+    LogMembers(LogId),
     /// A log stands still here: the entry with this index cannot be. Everything else goes on.
     LogStopped { log: LogId, index: u64, reason: String },
     /// After `index` entries of a log another member has another state than this one. The log goes on, and the states may differ for good.

@@ -25,7 +25,7 @@ mod text;
 mod transaction;
 mod view;
 
-pub use client::{CallError, Client, JoinedLog, LeaveError, LogError};
+pub use client::{CallError, Client, JoinedLog, LeaveError, LogError, LogMember};
 pub use interface::{Broken, Config, Input, MutationStatus, Output, Pending, PendingMutation, Refused};
 pub use limits::Limits;
 pub use live::{LIVE, live_arguments};

@@ -28,7 +28,7 @@ pub enum View {
     /// None.
     Confirmed,
     /// None, and of the confirmed state only what was there before the first own change that not everybody has applied who follows it. Of tables that
-    /// say `delivered`.
+    /// say `delivered`, and of those of logs, each log by itself.
     Delivered,
 }
 

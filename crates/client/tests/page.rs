@@ -51,7 +51,7 @@ fn the_page_has_every_input_and_output() {
         names!(Input: Linked, LinkLost, Frame, Persisted, StorageFull, FromTab, TabGone, Outbox)
     );
     let outputs = names!(Output: Connect, Disconnect, Send, Persist, Run, Mutation, Connection, Unavailable,
-        Delivered, LogStopped, LogDiffers, ToTab, ReadOutbox, Adopted, ReactionFailed);
+        Delivered, LogStopped, LogDiffers, LogMembers, ToTab, ReadOutbox, Adopted, ReactionFailed);
     assert_eq!(table("Output"), outputs);
 }
 

@@ -69,7 +69,7 @@ impl Delivery {
         first.map_or(position, |(at, _)| position.min(Timestamp::from_u64(at.as_u64().saturating_sub(1))))
     }
 
-    /// Whether nobody waits for a client, which has owed something for too long.
+    /// Whether nobody waits for a client, though it has a session.
     pub fn is_out(&self, client: ClientId) -> bool {
         self.out.contains_key(&client)
     }
@@ -203,6 +203,7 @@ impl Gateway {
     pub(crate) fn has_applied(&mut self, now: Now, client: ClientId, to: Timestamp) {
         if self.delivery.out.get(&client).is_some_and(|since| *since <= to) {
             self.delivery.out.remove(&client);
+            self.note_member(client, true);
         }
         let moved = self.delivery.settle(client, to);
         self.tell_delivered(now, moved);
@@ -237,6 +238,7 @@ impl Gateway {
         for client in self.delivery.late(now.instant) {
             if self.clients.contains_key(&client) {
                 self.delivery.out.insert(client, self.position());
+                self.note_member(client, false);
             }
             moved.extend(self.delivery.settle(client, Timestamp::MAX));
         }

@@ -13,6 +13,7 @@ use crate::following::index::{InterestIndex, Target};
 use crate::following::load::News;
 use crate::following::queries::Queries;
 use crate::interface::{Input, Output, SessionId, Settings};
+use crate::members::Members;
 use crate::own::Own;
 use crate::schema_growth::Growing;
 use crate::sessions::due::Due;
@@ -46,6 +47,7 @@ pub struct Gateway {
     pub(crate) queries: Queries,
     pub(crate) feed: Feed,
     pub(crate) delivery: Delivery,
+    pub(crate) members: Members,
     pub(crate) due: Due,
     pub(crate) timers: Timers,
     pub(crate) idle: Idle,
@@ -77,6 +79,7 @@ impl Gateway {
             queries: Queries::default(),
             feed: Feed::default(),
             delivery: Delivery::default(),
+            members: Members::default(),
             due: Due::default(),
             timers: Timers::default(),
             idle: Idle::default(),
@@ -231,6 +234,7 @@ impl Gateway {
         if self.clients.get(&open.client) == Some(&id) {
             self.clients.remove(&open.client);
             self.delivery.session_ended(open.client);
+            self.leave_logs(open.client);
         }
         self.lanes.clear(open.client);
     }
@@ -271,6 +275,7 @@ impl Machine for Gateway {
             Input::Drained { session, messages } => self.on_drained(now, session, messages),
             Input::Store(event) => self.on_store(now, event),
         }
+        self.members.schedule(now);
     }
 
     fn poll(&mut self) -> Option<Output> {
@@ -278,7 +283,13 @@ impl Machine for Gateway {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.timers.first().into_iter().chain(self.idle.next()).chain(self.delivery.deadline()).min()
+        self.timers
+            .first()
+            .into_iter()
+            .chain(self.idle.next())
+            .chain(self.delivery.deadline())
+            .chain(self.members.deadline())
+            .min()
     }
 
     fn on_deadline(&mut self, now: Now) {
@@ -287,6 +298,8 @@ impl Machine for Gateway {
         }
         self.on_idle(now);
         self.on_delivery_due(now);
+        self.members.schedule(now);
+        self.on_members_due(now);
     }
 
     fn validate(&self) {

@@ -16,6 +16,7 @@ mod following;
 mod gateway;
 mod interface;
 pub mod limits;
+mod members;
 mod own;
 mod schema_growth;
 mod sessions;

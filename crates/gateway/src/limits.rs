@@ -88,6 +88,11 @@ pub const DELIVERED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Blocks of pages in front of a log's checkpoint that are kept, for members that were away for a while: 4,096 entries.
 pub const LOG_BLOCKS_KEPT: u64 = 4;
+/// Clients that follow one log. Each of them is told of the others, and an operation waits for all of them.
+pub const LOG_MEMBERS_MAX: usize = wire::LOG_MEMBERS.most;
+
+/// How long it waits for an advance that goes out anyway to tell that a member of a log has come or gone.
+pub const LOG_MEMBERS_TOLD_WITHIN: Duration = Duration::from_millis(100);
 
 /// From when the store is given a mutation until its session is told that the outcome is not known, and to ask again, here or elsewhere.
 pub const OUTCOME_WITHIN: Duration = Duration::from_secs(10);

@@ -3,7 +3,9 @@
 
 use iolite_store::Commit;
 use iolite_values::{Cell, CellState, Row, RowKey, Transaction, Write};
-use iolite_wire::message::{Advance, Declination, Declined, FromGateway, Outcome, RowSnapshot, Submit, Verdict};
+use iolite_wire::message::{
+    Advance, Declination, Declined, FromGateway, LogMembers, Outcome, RowSnapshot, Submit, Verdict,
+};
 
 const FIXED: usize = 16;
 /// What a value takes besides its content. Frames are limited in how many values they hold, too.
@@ -63,6 +65,11 @@ pub fn declined(declined: &Declined) -> usize {
         }
 }
 
+pub fn log_members(members: &LogMembers) -> usize {
+    let origins = members.joined.len() + members.left.len();
+    FIXED + members.log.name.len() + members.log.instance.as_bytes().len() + origins * FIXED
+}
+
 pub fn advance(advance: &Advance) -> usize {
     let rows = advance.snapshots.iter().flat_map(|snapshot| &snapshot.rows);
     FIXED
@@ -71,6 +78,7 @@ pub fn advance(advance: &Advance) -> usize {
         + rows.chain(&advance.entered).map(row_snapshot).sum::<usize>()
         + advance.outcomes.iter().map(outcome).sum::<usize>()
         + advance.declined.iter().map(declined).sum::<usize>()
+        + advance.members.iter().map(log_members).sum::<usize>()
 }
 
 pub fn message(message: &FromGateway) -> usize {

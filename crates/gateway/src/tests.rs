@@ -11,6 +11,7 @@ mod giving_up;
 mod greeting;
 mod isolation;
 mod lanes;
+mod log_members;
 mod logs;
 mod many_queries;
 mod mutations;

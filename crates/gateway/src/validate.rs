@@ -36,6 +36,7 @@ impl Gateway {
         let acknowledging = self.requests.open.values().filter(|own| matches!(own, Purpose::Acknowledge(_))).count();
         assert_eq!(acknowledging, self.acknowledging.len(), "one acknowledgement of a client is open");
         self.check_lanes();
+        self.members.validate(|client| self.clients.contains_key(&client));
         self.delivery.validate(|client| self.clients.contains_key(&client));
     }
 

@@ -130,6 +130,11 @@ impl LogPages {
 }
 
 impl Table {
+    /// Whether it can be read in the delivered view.
+    pub fn has_delivered_view(&self) -> bool {
+        self.delivered || self.log().is_some()
+    }
+
     /// The log that it is a variable of.
     pub fn log(&self) -> Option<&Arc<str>> {
         match &self.consistency {

@@ -216,6 +216,11 @@ impl Schema {
         self.table_by_id(table).is_some_and(|table| table.delivered)
     }
 
+    /// Whether a table is there, and can be read in the delivered view: it says so, or it is of a log.
+    pub fn has_delivered_view(&self, table: TableId) -> bool {
+        self.table_by_id(table).is_some_and(Table::has_delivered_view)
+    }
+
     pub fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
         self.tables.iter().map(|(name, table)| (name.as_str(), table))
     }

@@ -83,6 +83,8 @@ pub const SUBMITS_OPEN: Limit = Limit { most: 256, of: "submissions without an o
 pub const SUBMITS_OPEN_BYTES: Limit = Limit { most: 4 * MIB, of: "bytes of submissions without an outcome" };
 /// A part of a log's state.
 pub const LOG_PART: Limit = Limit { most: 256 * KIB, of: "bytes of a log's state" };
+/// Members of a log, as far as gateways tell them.
+pub const LOG_MEMBERS: Limit = Limit { most: 256, of: "members of a log" };
 /// Cells with a number, in one direction of a session.
 pub const NUMBERED_CELLS: Limit = Limit { most: KIB, of: "numbered cells" };
 /// The name of a mutation, and of a user.

@@ -4,6 +4,7 @@
 
 mod from_client;
 mod from_gateway;
+mod log_members;
 mod version;
 
 pub use from_client::{First, FromClient, Hello, LogHash, LogPart, Resume, Submit, Subscribe};
@@ -11,6 +12,7 @@ pub use from_gateway::{
     Advance, Declination, Declined, FromGateway, Goodbye, GoodbyeReason, Outcome, Rejection, RowSnapshot, Snapshot,
     Verdict, Welcome,
 };
+pub use log_members::LogMembers;
 pub use version::ProtocolVersion;
 
 /// Names one interest of a session. Chosen by the client, and not used again in the session while it is subscribed.

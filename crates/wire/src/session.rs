@@ -5,6 +5,7 @@
 mod advance;
 mod from_client;
 mod from_gateway;
+mod log_members;
 mod logs;
 mod submit;
 

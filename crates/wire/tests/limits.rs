@@ -235,7 +235,7 @@ const FRAMES: [(&str, FrameLimits); 13] = [
     ("BETWEEN_REPLICAS", limits::BETWEEN_REPLICAS),
     ("NODES_HELLO", limits::NODES_HELLO),
 ];
-const OTHERS: [(&str, Limit); 12] = [
+const OTHERS: [(&str, Limit); 13] = [
     ("TOKEN", limits::TOKEN),
     ("SCHEMA", limits::SCHEMA),
     ("REASON", limits::REASON),
@@ -247,6 +247,7 @@ const OTHERS: [(&str, Limit); 12] = [
     ("SUBSCRIPTIONS", limits::SUBSCRIPTIONS),
     ("SUBMITS_OPEN", limits::SUBMITS_OPEN),
     ("SUBMITS_OPEN_BYTES", limits::SUBMITS_OPEN_BYTES),
+    ("LOG_MEMBERS", limits::LOG_MEMBERS),
     ("NUMBERED_CELLS", limits::NUMBERED_CELLS),
 ];
 

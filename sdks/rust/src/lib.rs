@@ -56,8 +56,8 @@ pub use client::{BATCH_MAX, Client, Settled};
 pub use embedded::{Embedded, EmbeddedError, embedded, embedded_in};
 pub use error::{Abort, OpenError, Result, abort};
 pub use iolite_client::{
-    CallError, Connection, Difference, DifferenceError, EditError, Lack, LeaveError, LogError, MutationStatus, NoEdit,
-    NotHeld, Part, Pending, PendingMutation, Refused, RunError, View,
+    CallError, Connection, Difference, DifferenceError, EditError, Lack, LeaveError, LogError, LogMember,
+    MutationStatus, NoEdit, NotHeld, Part, Pending, PendingMutation, Refused, RunError, View,
 };
 pub use iolite_derive::Table;
 pub use iolite_values::{

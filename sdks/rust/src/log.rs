@@ -6,10 +6,11 @@ use std::time::Duration;
 use iolite_client::JoinedLog;
 use iolite_values::{LogId, Value};
 use serde::Serialize;
+use tokio::sync::watch;
 
 use crate::arguments;
 use crate::shared::Shared;
-use crate::{CallError, LeaveError, LogError, MutationHandle};
+use crate::{CallError, LeaveError, LogError, LogMember, MutationHandle};
 
 /// A log that the client has joined: [`crate::Client::log`]. Its tables are read as any others, and changed by operations only. Clones are the same log.
 #[derive(Clone, Debug)]
@@ -40,6 +41,21 @@ impl Log {
     /// [`LogError::BatchTooLong`]; [`LogError::NotJoined`], after [`Log::leave`].
     pub fn rebase_every(&self, every: Duration) -> Result<(), LogError> {
         self.shared.with(|inner| inner.core.rebase_every(&self.id, every))
+    }
+
+    /// The members, whom operations wait for before they are delivered, as the server told them last: this client is among them while it is waited for. Each has
+    /// the name that its entries carry. An app that shows people writes this name into a row of its own.
+    pub fn members(&self) -> Vec<LogMember> {
+        self.shared.with(|inner| inner.core.log_members(&self.id))
+    }
+
+    /// The members now, and again whenever they are others. A client that does not answer for 2 s is a member no longer, and hears of it like the others. It
+    /// comes back once it has caught up.
+    pub fn on_members(&self) -> watch::Receiver<Vec<LogMember>> {
+        self.shared.with(|inner| {
+            let now = inner.core.log_members(&self.id);
+            inner.members.entry(self.id.clone()).or_insert_with(|| watch::Sender::new(now)).subscribe()
+        })
     }
 
     /// Leaves the log: nothing of it is kept here any more, and its tables cannot be read before it is joined again.

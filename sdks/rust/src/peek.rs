@@ -58,7 +58,7 @@ impl Client {
     }
 
     /// The values that differ between two views, as table, key and column, in this order. Of a row that only one view has, each column differs. With
-    /// [`View::Delivered`] it is about the tables that say `delivered`. It looks at what is pending or undelivered, not at all rows, and never waits.
+    /// [`View::Delivered`] it is about the tables that say `delivered` and those of logs. It looks at what is pending or undelivered, not at all rows, and never waits.
     ///
     /// # Errors
     /// [`DifferenceError::NotHeld`], when the delivered view cannot tell.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use iolite_client::{
-    Client as Core, Closed, Connection, Gateway, Input, MutationKind, MutationStatus, Output, ReactionId, Run, RunOf,
+    Client as Core, Closed, Connection, Gateway, Input, LogMember, MutationKind, MutationStatus, Output, ReactionId,
+    Run, RunOf,
 };
 use iolite_host::Clock;
 use iolite_machine::{Instant, Machine, Now};
-use iolite_values::{Attempt, Counter};
+use iolite_values::{Attempt, Counter, LogId};
 use tokio::sync::{mpsc, watch};
 
 use crate::client::Settled;
@@ -32,6 +33,8 @@ pub(crate) struct Inner {
     pub(crate) mutations: BTreeMap<Counter, watch::Sender<MutationStatus>>,
     /// Mutations that somebody follows and that are not delivered yet, each with whether it is.
     pub(crate) deliveries: BTreeMap<Counter, watch::Sender<bool>>,
+    /// Logs whose members somebody follows.
+    pub(crate) members: BTreeMap<LogId, watch::Sender<Vec<LogMember>>>,
     /// The last attempts of pending mutations.
     pub(crate) attempts: BTreeMap<Counter, Attempt>,
     pub(crate) attempts_total: u64,
@@ -71,6 +74,7 @@ impl Inner {
             reactions: BTreeMap::new(),
             mutations: BTreeMap::new(),
             deliveries: BTreeMap::new(),
+            members: BTreeMap::new(),
             attempts: BTreeMap::new(),
             attempts_total: 0,
             settled: Vec::new(),
@@ -112,6 +116,11 @@ impl Inner {
                 Output::Connection(connection) => drop(self.connection.send_replace(connection)),
                 // Whoever has the log may ask it.
                 Output::LogStopped { .. } | Output::LogDiffers { .. } => {}
+                Output::LogMembers(log) => {
+                    if let Some(sender) = self.members.get(&log) {
+                        sender.send_replace(self.core.log_members(&log));
+                    }
+                }
                 Output::Unavailable(id) => self.fail_reaction(id, ReactionError::Unavailable),
                 Output::ReactionFailed { reaction, message } => {
                     self.fail_reaction(reaction, ReactionError::Failed(message));

@@ -125,6 +125,7 @@ impl Client {
         }
         self.note_rows(rows);
         self.note_delivery(&summary, delivered);
+        self.note_members(advance.members);
         advance.declined.into_iter().for_each(|declined| self.on_declined(declined));
         self.enter(now, Phase::Open);
     }
@@ -171,6 +172,7 @@ fn says_nothing(advance: &Advance) -> bool {
         && advance.entered.is_empty()
         && advance.delivered.is_none()
         && !advance.is_owed
+        && advance.members.is_empty()
 }
 
 /// Puts a part behind those before it. Rows of one subscription that are spread over parts are one snapshot.
@@ -182,6 +184,7 @@ fn joined(mut so_far: Advance, part: Advance) -> Advance {
     so_far.entered.extend(part.entered);
     so_far.delivered = so_far.delivered.max(part.delivered);
     so_far.is_owed |= part.is_owed;
+    so_far.members.extend(part.members);
     for snapshot in part.snapshots {
         match so_far.snapshots.last_mut() {
             Some(last) if last.subscription == snapshot.subscription => last.rows.extend(snapshot.rows),

@@ -1,16 +1,16 @@
 //! How far own commits are delivered, and what the gateway is told of those of others.
 //!
 //! Invariants: nothing is said to be applied before the pending mutations and the reactions have run on it; the delivered view shows the state before
-//! the first own commit that is not delivered, or nothing.
+//! the first own commit that is not delivered, or nothing. The tables of a log have a state of their own, before its first own operation that is not.
 //! Source: Hercules (Lebeck 2020, sections 3.4.4 and 3.4.5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Counter, Schema, Timestamp};
+use iolite_values::{Counter, LaneNumber, Schema, Timestamp};
 use iolite_wire::message::{Advance, FromClient};
 
 use super::Client;
-use crate::cache::Cache;
+use crate::cache::{Cache, Moment, RowId};
 use crate::interface::Output;
 use crate::view::Unheld;
 
@@ -23,7 +23,7 @@ pub(super) struct Delivery {
     /// Own commits up to here are delivered, by what was told in this life of the app.
     through: Timestamp,
     /// Own operations of logs that are replayed here and not delivered, by the timestamps of their entries.
-    operations: BTreeSet<(Timestamp, Counter)>,
+    operations: BTreeMap<(Timestamp, Counter), Replayed>,
     /// Commits of an earlier life of the app may not be delivered, and it is not known which.
     is_unknown: bool,
     /// Up to where advances are to be said to be applied.
@@ -37,6 +37,13 @@ struct Waiting {
     with: Timestamp,
 }
 
+/// Where an own operation was replayed.
+#[derive(Clone, Copy, Debug)]
+struct Replayed {
+    log: LaneNumber,
+    entry: Moment,
+}
+
 impl Delivery {
     /// The state of a client that is new, or of one whose storage was there before.
     pub(super) fn opened(schema: &Schema, has_past: bool) -> Delivery {
@@ -45,7 +52,7 @@ impl Delivery {
             has_tables,
             waiting: BTreeMap::new(),
             through: Timestamp::ZERO,
-            operations: BTreeSet::new(),
+            operations: BTreeMap::new(),
             is_unknown: has_past,
             applied_due: None,
         }
@@ -66,12 +73,26 @@ impl Delivery {
 
     pub(super) fn history_lost(&mut self) {
         (self.waiting, self.is_unknown) = (BTreeMap::new(), false);
-        (self.through, self.operations) = (Timestamp::ZERO, BTreeSet::new());
+        (self.through, self.operations) = (Timestamp::ZERO, BTreeMap::new());
         self.session_lost();
     }
 
-    pub(super) fn validate(&self, cache: &Cache) {
-        assert_eq!(self.waiting.is_empty(), !cache.past.is_kept(), "the past is kept while a commit is not delivered");
+    /// The first own operation of a log that is not delivered.
+    fn first_of(&self, log: LaneNumber) -> Option<Moment> {
+        self.operations.values().find(|own| own.log == log).map(|own| own.entry)
+    }
+
+    pub(super) fn validate(&self, cache: &Cache, logs: impl Iterator<Item = LaneNumber>) {
+        let is_kept = |domain| cache.past.is_kept(domain);
+        assert_eq!(
+            self.waiting.is_empty(),
+            !is_kept(LaneNumber::STRONG),
+            "the past is kept while a commit is not delivered"
+        );
+        for log in logs {
+            let waits = self.first_of(log).is_some();
+            assert_eq!(waits, is_kept(log), "the past of a log is kept while an own operation of it is not delivered");
+        }
     }
 }
 
@@ -98,7 +119,7 @@ impl Client {
             }
         }
         if !self.delivery.waiting.is_empty() {
-            self.cache.past.begin(advance.to);
+            self.cache.past.begin(LaneNumber::STRONG, Moment::advance(advance.to));
         }
         delivered
     }
@@ -119,37 +140,51 @@ impl Client {
         self.move_delivered(through);
     }
 
-    /// An own operation whose entry was committed at `at` is replayed here.
-    pub(super) fn await_delivery_of(&mut self, counter: Counter, at: Timestamp) {
-        if at <= self.delivery.through {
-            self.outputs.push_back(Output::Delivered(counter));
-        } else {
-            self.delivery.operations.insert((at, counter));
+    /// Before an entry of a log is replayed, which may be an own one that takes effect: keeps what it changes, if own operations of the log are not
+    /// delivered then. Returns the own one if it is.
+    pub(super) fn await_operation(&mut self, log: LaneNumber, own: Option<Counter>) -> Option<Counter> {
+        let (own, entry) =
+            (own.map(|counter| (self.committed_at(counter), counter)), Moment::entry(self.index_of(log)));
+        let delivered = own.filter(|(at, _)| *at <= self.delivery.through);
+        if let Some(name) = own.filter(|_| delivered.is_none()) {
+            self.delivery.operations.insert(name, Replayed { log, entry });
         }
+        if self.delivery.first_of(log).is_some() {
+            self.cache.past.begin(log, entry);
+        }
+        delivered.map(|(_, counter)| counter)
     }
 
-    fn move_delivered_operations(&mut self, through: Timestamp) {
+    /// Returns the rows of logs that look different.
+    fn move_delivered_operations(&mut self, through: Timestamp) -> BTreeSet<RowId> {
         self.delivery.through = self.delivery.through.max(through);
-        while self.delivery.operations.first().is_some_and(|(at, _)| *at <= through) {
-            if let Some((_, counter)) = self.delivery.operations.pop_first() {
-                self.outputs.push_back(Output::Delivered(counter));
-            }
+        let mut logs = BTreeSet::new();
+        while let Some(own) = self.delivery.operations.first_entry().filter(|own| own.key().0 <= through) {
+            let ((_, counter), Replayed { log, entry: _ }) = own.remove_entry();
+            logs.insert(log);
+            self.outputs.push_back(Output::Delivered(counter));
         }
+        let past = &mut self.cache.past;
+        let moved = logs.into_iter().flat_map(|log| match self.delivery.first_of(log) {
+            Some(first) => past.keep_from(log, first),
+            None => past.end(log),
+        });
+        moved.collect()
     }
 
     /// Own commits up to here are delivered.
     fn move_delivered(&mut self, through: Timestamp) {
-        self.move_delivered_operations(through);
+        let mut moved = self.move_delivered_operations(through);
         let mut rest = std::mem::take(&mut self.delivery.waiting);
         while rest.first_key_value().is_some_and(|(at, _)| *at <= through) {
             if let Some((_, Waiting { counter, .. })) = rest.pop_first() {
                 self.outputs.push_back(Output::Delivered(counter));
             }
         }
-        let moved = match rest.first_key_value() {
-            Some((_, first)) => self.cache.past.keep_from(first.with),
-            None => self.cache.past.end(),
-        };
+        moved.extend(match rest.first_key_value() {
+            Some((_, first)) => self.cache.past.keep_from(LaneNumber::STRONG, Moment::advance(first.with)),
+            None => self.cache.past.end(LaneNumber::STRONG),
+        });
         self.delivery.waiting = rest;
         if !moved.is_empty() {
             self.changed.add(moved);

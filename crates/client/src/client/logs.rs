@@ -102,6 +102,10 @@ impl Logs {
         self.members.iter().find(|(_, member)| member.log == *log).map(|(lane, _)| *lane)
     }
 
+    pub(super) fn lanes(&self) -> impl Iterator<Item = LaneNumber> {
+        self.members.keys().copied()
+    }
+
     fn insert(&mut self, member: Member) -> LaneNumber {
         self.last = LaneNumber(self.last.0 + 1);
         self.members.insert(self.last, member);
@@ -218,6 +222,8 @@ impl Client {
         self.logs.differs.remove(&lane);
         self.checkpoints.forget(lane);
         self.batches.forget(lane);
+        self.cache.past.remove_log(lane);
+        self.members.remove(&lane);
         let locals = locals(&self.schema, log);
         for local in &locals {
             self.cache.interests.remove_local(local);
@@ -280,6 +286,7 @@ impl Client {
     fn add_member(&mut self, member: Member) -> LaneNumber {
         let locals = locals(&self.schema, &member.log);
         let lane = self.logs.insert(member);
+        self.cache.past.add_log(lane, &locals);
         for local in locals {
             self.cache.interests.add_local(&local, lane);
         }
@@ -467,19 +474,17 @@ impl Client {
             Next::Entry(entry) => self.own_of(&log, entry),
             Next::Nothing => None,
         };
+        let delivered = self.await_operation(lane, own.filter(|_| aborted.is_none()));
         let rows = self.cache.apply(&writes);
         self.move_on(lane, next);
         if let Some(counter) = own {
             let at = self.committed_at(counter);
-            let took_effect = aborted.is_none();
             self.end(
                 counter,
                 aborted.map_or(MutationStatus::Confirmed { at }, |reason| MutationStatus::Rejected { reason }),
             );
-            if took_effect {
-                self.await_delivery_of(counter, at);
-            }
         }
+        self.outputs.extend(delivered.map(Output::Delivered));
         self.queue.unsettle(rows.iter().cloned());
         self.note_rows(rows);
         self.compare_due = true;
@@ -487,15 +492,17 @@ impl Client {
 
     /// As foreseen: what the first own operation wrote when it ran is what it writes now, so nothing looks different to those behind it.
     fn note_own_replayed(&mut self, lane: LaneNumber, next: &Next, writes: &[Write]) {
+        let own = self.queue.first_of(lane);
+        let delivered = self.await_operation(lane, own);
         let rows = self.cache.apply(writes);
         self.move_on(lane, next);
-        if let Some(counter) = self.queue.first_of(lane) {
+        if let Some(counter) = own {
             let at = self.committed_at(counter);
             if let Some(entry) = self.queue.sink_replayed(counter) {
                 self.note_ended(entry, MutationStatus::Confirmed { at });
-                self.await_delivery_of(counter, at);
             }
         }
+        self.outputs.extend(delivered.map(Output::Delivered));
         self.note_rows(rows);
         self.compare_due = true;
     }
@@ -510,7 +517,15 @@ impl Client {
         self.disk.changed_logs.insert(lane);
     }
 
-    fn committed_at(&self, counter: Counter) -> Timestamp {
+    pub(super) fn lane_if_joined(&self, log: &LogId) -> Option<LaneNumber> {
+        self.logs.lane(log)
+    }
+
+    pub(super) fn index_of(&self, lane: LaneNumber) -> u64 {
+        self.logs.members.get(&lane).map_or(0, Member::index)
+    }
+
+    pub(super) fn committed_at(&self, counter: Counter) -> Timestamp {
         match self.queue.entry(counter).map(|entry| &entry.stage) {
             Some(Stage::Committed { at, .. }) => *at,
             _ => self.cache.at(),

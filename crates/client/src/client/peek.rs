@@ -44,7 +44,7 @@ impl Client {
     }
 
     /// The values that differ between two views, of all tables or of one. It looks at what is pending or undelivered, not at all rows. With
-    /// [`View::Delivered`], all tables are those that say `delivered`.
+    /// [`View::Delivered`], all tables are those that say `delivered` and those of logs.
     ///
     /// # Errors
     /// [`DifferenceError`].

@@ -176,7 +176,7 @@ impl Transaction<'_> {
     pub(super) fn check_view(&self, interest: &Interest) -> Result<(), RunError> {
         self.check_log_of_read(interest)?;
         let table = interest.table();
-        if self.run.view == View::Delivered && !self.schema.is_delivered(table) {
+        if self.run.view == View::Delivered && !self.schema.has_delivered_view(table) {
             let table = self.schema.table_name(table).unwrap_or("?").to_owned();
             return Err(RunError::NotDelivered { table });
         }

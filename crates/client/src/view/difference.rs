@@ -62,13 +62,13 @@ impl Comparison<'_> {
     }
 
     fn tables(&self) -> BTreeSet<TableId> {
-        let tables = self.schema.tables().filter(|(_, table)| !self.is_of_delivered() || table.delivered);
+        let tables = self.schema.tables().filter(|(_, table)| !self.is_of_delivered() || table.has_delivered_view());
         tables.map(|(name, _)| TableId::of(name)).collect()
     }
 
     fn find(&self, name: &str) -> Result<TableId, DifferenceError> {
         let table = self.schema.table(name).ok_or_else(|| DifferenceError::NoTable { table: name.into() })?;
-        if self.is_of_delivered() && !table.delivered {
+        if self.is_of_delivered() && !table.has_delivered_view() {
             return Err(DifferenceError::NotDelivered(RunError::NotDelivered { table: name.into() }));
         }
         Ok(TableId::of(name))

@@ -5,7 +5,9 @@ mod harness;
 
 mod batches;
 mod checkpoints;
+mod delivered_view;
 mod lives;
+mod members;
 mod replaying;
 
 use std::cell::RefCell;

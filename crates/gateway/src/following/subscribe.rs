@@ -28,6 +28,8 @@ impl Gateway {
         for (_, interest) in &subscribe.interests {
             let MayRead::Yes = self.may_read(identity, interest);
         }
+        let Some(client) = self.open(id).map(|open| open.client) else { return };
+        let refused = self.follow_logs(client, &subscribe.interests);
         let Some(open) = self.open_mut(id) else { return };
         let names: BTreeSet<SubscriptionId> = subscribe.interests.iter().map(|(name, _)| *name).collect();
         for (name, interest) in &subscribe.interests {
@@ -41,7 +43,7 @@ impl Gateway {
             Flow::Resuming { after } if subscribe.held => Some(after),
             Flow::Resuming { .. } | Flow::Live | Flow::CatchingUp(_) => None,
             // It is listed and read when the session is caught up.
-            Flow::Behind { .. } => return,
+            Flow::Behind { .. } => return self.refuse_logs(id, load, refused),
         };
         match (open.flow, after) {
             (Flow::Resuming { .. }, Some(_)) => open.flow = Flow::CatchingUp(load),
@@ -51,6 +53,7 @@ impl Gateway {
         for (name, interest) in &subscribe.interests {
             self.index.insert(interest, target(id, *name));
         }
+        self.refuse_logs(id, load, refused);
         match after {
             Some(after) => self.read_changes(id, load, after),
             None => self.read_snapshots(id, load),
@@ -93,7 +96,9 @@ impl Gateway {
 
     pub(crate) fn remove_subscription(&mut self, id: SessionId, name: SubscriptionId) -> Option<Standing> {
         let open = self.open_mut(id)?;
-        if !open.is_behind() {
+        let (client, is_behind) = (open.client, open.is_behind());
+        self.unfollow_log(client, name);
+        if !is_behind {
             self.unlist_one(id, name);
         }
         Some(self.open_mut(id)?.subscriptions.remove(&name)?.standing)

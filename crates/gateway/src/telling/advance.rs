@@ -34,7 +34,9 @@ impl Gateway {
         let changes = open.batch.take(now.instant, changes);
         let delivered = delivered_due.then(|| self.delivery.delivered(client, to));
         let is_owed = self.delivery.is_awaited(client, to);
-        let whole = Advance { to, more: false, changes, snapshots, outcomes, declined, entered, delivered, is_owed };
+        let members = self.members.take(client, |other| self.delivery.is_out(other));
+        let whole =
+            Advance { to, more: false, changes, snapshots, outcomes, declined, entered, delivered, is_owed, members };
         for part in parts(whole, limits.advance_part_bytes) {
             self.say(id, FromGateway::Advance(part));
         }
@@ -81,6 +83,10 @@ fn parts(whole: Advance, part_bytes: usize) -> Vec<Advance> {
     for declined in whole.declined {
         cutter.make_room(size::declined(&declined));
         cutter.part.declined.push(declined);
+    }
+    for members in whole.members {
+        cutter.make_room(size::log_members(&members));
+        cutter.part.members.push(members);
     }
     (cutter.part.delivered, cutter.part.is_owed) = (whole.delivered, whole.is_owed);
     cutter.done.push(cutter.part);

@@ -58,6 +58,12 @@ fn append(counter: u64, instance: &str) -> (Vec<Read>, Vec<Write>) {
     append_to(&log(instance), 0, Page::of(None), entry(counter)).expect("it is small")
 }
 
+/// The write that adds the first entry of a log.
+pub fn first_append(instance: &str) -> Write {
+    let (_, writes) = append(1, instance);
+    writes.into_iter().find(|write| write.cell.column == LogPages::entries_column()).expect("it adds an entry")
+}
+
 fn submit_append(world: &World, counter: u64, (reads, writes): (Vec<Read>, Vec<Write>)) -> FromClient {
     let (snapshot, decision, lane) = (world.position(), Decision::Commit(writes), LaneNumber(1));
     FromClient::Submit(Submit { snapshot, reads, decision, lane, ..blind(counter, Vec::new()) })

@@ -161,6 +161,8 @@ fn values() -> Vec<(&'static str, String)> {
         LOAD_BUFFER_BYTES_MAX,
         DELIVERED_WITHIN,
         LOG_BLOCKS_KEPT,
+        LOG_MEMBERS_MAX,
+        LOG_MEMBERS_TOLD_WITHIN,
         SUBMITS_OPEN_MAX,
         OWN_OUTCOMES_MAX,
         SUBMITS_OPEN_BYTES_MAX,

@@ -230,7 +230,10 @@ impl ClientNode {
                 Output::Mutation { counter, status, .. } => {
                     self.note_status(counter, status, moment, history, occasions);
                 }
-                Output::Run(RunOf::Replay(_)) | Output::LogStopped { .. } | Output::LogDiffers { .. } => {
+                Output::Run(RunOf::Replay(_))
+                | Output::LogStopped { .. }
+                | Output::LogDiffers { .. }
+                | Output::LogMembers(_) => {
                     unreachable!("no table of this app is of a log")
                 }
                 Output::Connection(_) | Output::Unavailable(_) | Output::Delivered(_) => {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iolite_values::{Attempt, Counter, KeyRange, Row, RowKey, StoreIncarnation, TableId, Timestamp, Write};
 
-use super::{LogHash, LogPart, ProtocolVersion, SubscriptionId};
+use super::{LogHash, LogMembers, LogPart, ProtocolVersion, SubscriptionId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FromGateway {
@@ -52,6 +52,8 @@ pub struct Advance {
     pub delivered: Option<Timestamp>,
     /// The client is to say [`super::FromClient::Applied`] once it has applied this: others wait for that.
     pub is_owed: bool,
+    /// The members of logs that the client follows, or how they changed: at most one of a log.
+    pub members: Vec<LogMembers>,
 }
 
 /// An interest that is not subscribed to, although it was asked for.

@@ -10,6 +10,7 @@ use crate::message::{
     Advance, Declination, Declined, Outcome, Rejection, RowSnapshot, Snapshot, SubscriptionId, Verdict,
 };
 
+use super::log_members;
 use super::submit::{attempt, earlier_attempts};
 
 pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
@@ -28,6 +29,7 @@ pub(super) fn write(advance: &Advance, writer: &mut Writer) -> proto::Advance {
             at.full.map_or(Delivered::DeliveredNear(at.near), Delivered::DeliveredFull)
         }),
         is_owed: advance.is_owed,
+        members: advance.members.iter().map(|members| log_members::write(members, writer)).collect(),
     }
 }
 
@@ -46,8 +48,10 @@ pub(super) fn read(advance: proto::Advance, reader: &mut Reader) -> Result<Advan
         Delivered::DeliveredFull(full) => reader.timestamp(0, Some(full)),
     });
     let delivered = delivered.transpose()?;
+    let members = advance.members.into_iter().map(|members| log_members::read(members, reader));
+    let members = members.collect::<Result<_, _>>()?;
     let (more, is_owed) = (advance.more, advance.is_owed);
-    Ok(Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed })
+    Ok(Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed, members })
 }
 
 pub(crate) fn write_snapshot(snapshot: &Snapshot, writer: &mut Writer) -> proto::Snapshot {

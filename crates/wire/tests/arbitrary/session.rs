@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use iolite_values::{Attempt, ClientId, Counter, Decision, LaneNumber, LogId, SchemaHash, StoreIncarnation};
+use iolite_values::{Attempt, ClientId, Counter, Decision, Id, LaneNumber, LogId, SchemaHash, StoreIncarnation};
 use iolite_wire::message::{
-    Advance, Declination, Declined, First, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogHash, LogPart,
-    Outcome, ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId, Verdict,
-    Welcome,
+    Advance, Declination, Declined, First, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogHash, LogMembers,
+    LogPart, Outcome, ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Submit, Subscribe, SubscriptionId,
+    Verdict, Welcome,
 };
-use proptest::collection::{btree_map, vec};
+use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 
@@ -129,14 +129,24 @@ pub fn declined() -> impl Strategy<Value = Declined> {
     (subscription(), why).prop_map(|(subscription, why)| Declined { subscription, why })
 }
 
+fn log_members() -> impl Strategy<Value = LogMembers> {
+    let origins = || btree_set(any::<u128>().prop_map(Id::from_u128), 0..4);
+    (".{1,8}", key(), any::<bool>(), origins(), origins()).prop_map(|(name, instance, is_whole, joined, mut left)| {
+        left.retain(|origin| !is_whole && !joined.contains(origin));
+        LogMembers { log: LogId { name: name.into(), instance }, is_whole, joined, left }
+    })
+}
+
 fn advance() -> impl Strategy<Value = Advance> {
     let parts =
         (timestamp(), any::<bool>(), writes(), vec(snapshot(), 0..3), vec(outcome(), 0..3), vec(declined(), 0..3));
     let entered = vec(row_snapshot(), 0..3);
-    (parts, entered, option::of(timestamp())).prop_map(|(parts, entered, delivered)| {
-        let (to, more, changes, snapshots, outcomes, declined) = parts;
-        Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed: more }
-    })
+    (parts, entered, option::of(timestamp()), vec(log_members(), 0..2)).prop_map(
+        |(parts, entered, delivered, members)| {
+            let (to, more, changes, snapshots, outcomes, declined) = parts;
+            Advance { to, more, changes, snapshots, outcomes, declined, entered, delivered, is_owed: more, members }
+        },
+    )
 }
 
 pub fn goodbye() -> impl Strategy<Value = Goodbye> {

@@ -7,8 +7,9 @@ use iolite_values::{
     Read, Row, SchemaHash, StoreIncarnation, TableId, Value,
 };
 use iolite_wire::message::{
-    Advance, Declination, Declined, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogHash, LogPart, Outcome,
-    ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Subscribe, SubscriptionId, Verdict, Welcome,
+    Advance, Declination, Declined, FromClient, FromGateway, Goodbye, GoodbyeReason, Hello, LogHash, LogMembers,
+    LogPart, Outcome, ProtocolVersion, Rejection, Resume, RowSnapshot, Snapshot, Subscribe, SubscriptionId, Verdict,
+    Welcome,
 };
 
 use super::values::{cell, column, key, rows, submit, table, time, write};
@@ -119,6 +120,15 @@ fn log_part(state: &[u8]) -> LogPart {
     LogPart { log: log(), block: 3, part: 1, state: state.to_vec() }
 }
 
+/// All members of a log; two that change.
+pub fn log_members() -> Advance {
+    let log = || LogId { name: "sheet".into(), instance: key("budget") };
+    let origin = |number: u128| Id::from_u128(number << 64);
+    let whole = LogMembers { log: log(), is_whole: true, joined: [origin(1), origin(2)].into(), left: [].into() };
+    let changed = LogMembers { log: log(), is_whole: false, joined: [origin(3)].into(), left: [origin(1)].into() };
+    Advance { members: vec![whole, changed], ..advance(Vec::new()) }
+}
+
 pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let from_client = Content::FromClient;
     let from_gateway = Content::FromGateway;
@@ -155,6 +165,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
         ("snapshot", "a snapshot of no rows", from_gateway(vec![rows(Vec::new())])),
         ("row_snapshot", "rows of two tables", from_gateway(vec![table_change()])),
         ("declined", "one for now, one for good", from_gateway(vec![FromGateway::Advance(declined())])),
+        ("log_members", "all of them, and a change", from_gateway(vec![FromGateway::Advance(log_members())])),
         ("outcome", "every verdict", from_gateway(vec![FromGateway::Advance(advance(every_outcome()))])),
         ("goodbye", "every reason", from_gateway(every_goodbye())),
     ]

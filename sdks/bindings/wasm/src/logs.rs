@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use iolite_client::LogMember;
 use iolite_values::{LogId, Value};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -65,6 +66,18 @@ impl Core {
             state.map(|state| (state.position, state.stopped, state.differs)).unwrap_or_default();
         let differs = differs.map_or(JsValue::UNDEFINED, |index| JsValue::from_f64(index as f64));
         Ok(Array::of3(&JsValue::from_f64(position as f64), &text(stopped.as_deref()), &differs))
+    }
+
+    /// The members of a log: the origin of each in hexadecimal digits, and whether it is this client, in turn.
+    ///
+    /// # Errors
+    /// It is not joined: the package's mistake.
+    #[wasm_bindgen(js_name = logMembers)]
+    pub fn log_members(&mut self, log: u32) -> Result<Array, JsValue> {
+        let log = self.joined(log)?;
+        let members = self.role.client()?.log_members(&log).into_iter();
+        let parts = |member: LogMember| [JsValue::from_str(&member.origin.to_string()), JsValue::from(member.is_own)];
+        Ok(members.flat_map(parts).collect())
     }
 }
 

@@ -54,6 +54,8 @@ pub enum OutputKind {
     LogStopped,
     /// The log's number, or `undefined` if this core was not asked to join it; after how many entries another member has another state.
     LogDiffers,
+    /// The number of a log whose members are others than before, or `undefined` if this core was not asked to join it.
+    LogMembers,
 }
 
 #[wasm_bindgen]
@@ -88,6 +90,10 @@ impl Core {
             Output::LogDiffers { log, index } => {
                 let log = self.log_number(&log).map_or(JsValue::UNDEFINED, JsValue::from);
                 array(OutputKind::LogDiffers, [log, JsValue::from_f64(index as f64)])
+            }
+            Output::LogMembers(log) => {
+                let log = self.log_number(&log).map_or(JsValue::UNDEFINED, JsValue::from);
+                array(OutputKind::LogMembers, [log])
             }
             Output::ReadOutbox => array(OutputKind::ReadOutbox, []),
             Output::Adopted { ticket, counter } => {

@@ -7,6 +7,7 @@ mod data_types;
 mod delivered;
 mod exchange;
 mod live;
+mod log_views;
 mod logs;
 mod memory;
 mod notes;

@@ -10,6 +10,7 @@ export type {
   Difference,
   DifferenceOptions,
   Log,
+  LogMember,
   Mutate,
   MutationHandle,
   MutationId,

@@ -13,7 +13,7 @@ import { closureOfCall } from "./closureOfCall.js";
 import type { LeaderHost } from "./leaderHost.js";
 import { callBack } from "./notifier.js";
 import type { Seat } from "./seat.js";
-import type { Log, MutationHandle, Stop } from "./types.js";
+import type { Log, LogMember, MutationHandle, Stop } from "./types.js";
 
 type Operations = Readonly<Record<string, Mutator>>;
 
@@ -61,6 +61,14 @@ export class Logs {
       this.#seat.notifier.add(() => log.callBack(reason));
     }
   }
+
+  /** Notes that the members of a log are others. */
+  membersChanged(number: number | undefined): void {
+    const log = number === undefined ? undefined : this.#byNumber.get(number);
+    if (log !== undefined) {
+      this.#seat.notifier.add(() => log.callBackMembers());
+    }
+  }
 }
 
 class OneLog implements Log<Operations> {
@@ -68,6 +76,8 @@ class OneLog implements Log<Operations> {
   readonly #seat: Seat;
   readonly #number: number;
   readonly #callbacks = new Set<(reason: string) => void>();
+  readonly #memberCallbacks = new Set<(members: readonly LogMember[]) => void>();
+  #lastMembers: readonly LogMember[] = [];
   #last: readonly [position: number, stopped: string | undefined] = [0, undefined];
 
   constructor(seat: Seat, { name, operations }: LogDefinition, number: number) {
@@ -87,6 +97,26 @@ class OneLog implements Log<Operations> {
 
   get stopped(): string | undefined {
     return this.#state[1];
+  }
+
+  get members(): readonly LogMember[] {
+    const host = this.#seat.host;
+    if (host?.role === "leader") {
+      const parts = host.callOnly((core) => core.logMembers(this.#number)) as readonly (string | boolean)[];
+      this.#lastMembers = readMembers(parts);
+    }
+    return this.#lastMembers;
+  }
+
+  onMembers(callback: (members: readonly LogMember[]) => void): Stop {
+    const own = (members: readonly LogMember[]): void => callback(members);
+    this.#memberCallbacks.add(own);
+    return () => void this.#memberCallbacks.delete(own);
+  }
+
+  callBackMembers(): void {
+    const { members } = this;
+    this.#memberCallbacks.forEach((callback) => callBack(callback, members));
   }
 
   onStopped(callback: (reason: string) => void): Stop {
@@ -124,6 +154,12 @@ class OneLog implements Log<Operations> {
     this.#seat.notifier.flush();
     return cancelled;
   }
+}
+
+/** Origins, and whether each is this client, in turn. */
+function readMembers(parts: readonly (string | boolean)[]): readonly LogMember[] {
+  const origins = parts.filter((_, place) => place % 2 === 0);
+  return origins.map((origin, place) => ({ origin: String(origin), own: parts[2 * place + 1] === true }));
 }
 
 function leaderOf(seat: Seat): LeaderHost {

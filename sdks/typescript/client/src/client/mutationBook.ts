@@ -50,7 +50,7 @@ const NOTHING: Listings = {
 export interface BookOptions {
   readonly notifier: Notifier;
   readonly development: boolean;
-  /** Whether a table says `.delivered()`. */
+  /** Whether a table says `.delivered()`, or is of a log. */
   readonly follows: boolean;
   settled(mutation: SettledMutation): void;
 }

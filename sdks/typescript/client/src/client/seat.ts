@@ -67,7 +67,7 @@ export class Seat implements CoreHostEvents {
     }
     const settled = (mutation: SettledMutation): void =>
       this.settledCallbacks.forEach((callback) => callBack(callback, mutation));
-    const follows = Object.values(options.schema.tables).some((table) => table.policy.delivered);
+    const follows = Object.values(options.schema.tables).some(({ policy }) => policy.delivered || policy.log !== undefined);
     this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled });
     this.pending = new Watched(this.notifier, () => this.book.pending());
     this.refused = new Watched(this.notifier, () => this.book.refused());
@@ -268,6 +268,9 @@ export class Seat implements CoreHostEvents {
         break;
       case OutputKind.LogStopped:
         this.logs.stopped(output.log, output.reason);
+        break;
+      case OutputKind.LogMembers:
+        this.logs.membersChanged(output.log);
         break;
       case OutputKind.Call:
         this.book.callBecame(output.ticket, output.status);

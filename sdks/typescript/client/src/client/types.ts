@@ -9,7 +9,7 @@ import type { ReadTransaction, WriteTransaction } from "../transaction/types.js"
 
 /**
  * Which pending mutations are seen: all, those that are on this device's disk, or none. `delivered` is the confirmed state before the first own change that
- * not everybody who follows it has applied. It is there for tables that say `.delivered()`, in a tab that leads.
+ * not everybody who follows it has applied. It is there for tables that say `.delivered()` and for those of logs, in a tab that leads.
  */
 export type View = "optimistic" | "durable" | "confirmed" | "delivered";
 
@@ -49,7 +49,7 @@ export interface MutationHandle {
    * code `closed` if the client is closed before. It waits as long as that takes: for `confirmed`, and for data that the closure lacks, until
    * there is a connection.
    * `delivered` resolves once everybody who follows what it wrote has applied it, but for who owes that for more than 2 s. It rejects with code `transaction` where
-   * nobody is followed: no table says `.delivered()`, or this tab does not lead.
+   * nobody is followed: no table says `.delivered()` or is of a log, or this tab does not lead.
    * A rejection that nobody handles is no error of the page: it is shown by `refused` too.
    */
   until(stage: "durable" | "confirmed" | "delivered"): Promise<void>;
@@ -158,6 +158,14 @@ type Call<Input> = [Input] extends [undefined] ? (args?: undefined) => MutationH
 
 export type Mutate<M> = { readonly [N in keyof M]: Call<ArgumentsOf<M[N]>> };
 
+/** A client for which an operation of a log waits before it is delivered. */
+export interface LogMember {
+  /** The same for all entries of one client, in hexadecimal digits. It does not say which client it is: an app gives it a name in a row of its own. */
+  readonly origin: string;
+  /** Whether it is this client. */
+  readonly own: boolean;
+}
+
 /** A log that this client has joined. Its tables are read as any others, and changed by operations only. */
 export interface Log<O = unknown> {
   /**
@@ -171,6 +179,10 @@ export interface Log<O = unknown> {
   readonly position: number;
   /** Why nothing more is replayed here, if it is so: an operation that this version of the app does not know. */
   readonly stopped: string | undefined;
+  /** The members, whom operations wait for before they are delivered, as the server told them last. This client is among them while it is waited for. */
+  readonly members: readonly LogMember[];
+  /** Calls back with the members whenever they are others. One that does not answer for 2 s is none any more, and comes back once it has caught up. */
+  onMembers(callback: (members: readonly LogMember[]) => void): Stop;
   /** Calls back when nothing more is replayed here, with the reason. */
   onStopped(callback: (reason: string) => void): Stop;
 }
@@ -224,7 +236,7 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   peek<T>(closure: (tx: ReadTransaction<S>) => T, options?: ReactOptions): T;
   /**
    * The values that differ between two views, in the order of tables, keys and columns. Of a row that only one view has, each column differs. With `delivered` it
-   * is about the tables that say `.delivered()`. It looks at what is pending or not delivered, not at all rows, and never waits.
+   * is about the tables that say `.delivered()` and those of logs. It looks at what is pending or not delivered, not at all rows, and never waits.
    *
    * @throws as `peek`; code `transaction` for a table that is not there, or that `delivered` cannot be asked of.
    */
