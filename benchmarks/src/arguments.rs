@@ -86,7 +86,7 @@ pub enum AppWorkload {
     Query,
     /// From a call to each of the four views, a member that fails, and the bytes of `delivered`
     Views,
-    /// What others' operations cost a member of a log that has own ones pending
+    /// The cost of others' operations at a member of a log
     Rebase,
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-/// What a run of one workload came to.
+/// The report of one workload's run.
 #[derive(Clone, Debug)]
 pub struct Cells {
     workload: String,

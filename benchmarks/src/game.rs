@@ -53,7 +53,7 @@ pub enum Kill {
     Client,
     /// Such a player, in a round that no gateway has seen, and both gateways with it
     ClientCutOff,
-    /// Of views: one of the members, other than the one that is measured
+    /// For views: one of the members, other than the one that is measured
     Member,
 }
 

@@ -1,4 +1,4 @@
-//! What others' operations cost a member of a log: many members that call at the same time, and one remote operation below many pending ones.
+//! The cost of others' operations at a member of a log: many members that call at the same time, and one remote operation below many pending ones.
 //!
 //! Source: Hercules (Lebeck 2020), section 3.7.3 and figure 3.14. Its state is a byte array; here it is a table of ints, 8 bytes each.
 
@@ -19,25 +19,25 @@ pub use member::{MemberArguments, run_member};
 
 #[derive(Args, Debug)]
 pub struct RebaseOptions {
-    /// Of rebase: how often a member rebases at most, in milliseconds, 0 being at once; several with commas
+    /// For rebase: how often a member rebases at most, in milliseconds, 0 being at once; several with commas
     #[arg(long, value_name = "MS,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=10_000))]
     pub batch_ms: Vec<u32>,
-    /// Of rebase: one remote operation below so many pending ones, in one client without a server; several with commas
+    /// For rebase: one remote operation below so many pending ones, in one client without a server; several with commas
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub pending: Vec<u32>,
-    /// Of rebase: operations of each member [default: 200]
+    /// For rebase: operations of each member [default: 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub operations: Option<u32>,
-    /// Of rebase: increments of an operation [default: 50]
+    /// For rebase: increments of an operation [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub increments: Option<u32>,
-    /// Of rebase: between two operations of a member [default: 100]
+    /// For rebase: between two operations of a member [default: 100]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub every_ms: Option<u32>,
 }
 
 impl RebaseOptions {
-    /// What was asked for that only this workload has.
+    /// An option that was given and that only this workload has.
     pub fn name_of_any(&self) -> Option<&'static str> {
         let all = [
             ("--batch-ms", !self.batch_ms.is_empty()),

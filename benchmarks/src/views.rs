@@ -25,16 +25,16 @@ pub use member::{MemberArguments, run_member};
 
 #[derive(Args, Debug)]
 pub struct ViewsOptions {
-    /// Of views and rebase: how many members there are; of `views --bytes` and rebase also several numbers
+    /// For views and rebase: how many members there are; of `views --bytes` and rebase also several numbers
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=64))]
     pub members: Vec<u32>,
-    /// Of views: stop this process for a while (SIGSTOP), and measure what the others wait for
+    /// For views: stop this process for a while (SIGSTOP), and measure what the others wait for
     #[arg(long)]
     pub stop: Option<Victim>,
-    /// Of views: hold back whatever the process sends and receives for a while, and measure what the others wait for
+    /// For views: hold back whatever the process sends and receives for a while, and measure what the others wait for
     #[arg(long)]
     pub partition: Option<Victim>,
-    /// Of views: count bytes and messages of a change, with so many --members
+    /// For views: count bytes and messages of a change, with so many --members
     #[arg(long)]
     pub bytes: bool,
 }
@@ -45,7 +45,7 @@ pub enum Victim {
     Member,
 }
 
-/// What happens to a member.
+/// A way in which a member fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Kill,
@@ -54,7 +54,7 @@ pub enum Fault {
 }
 
 impl ViewsOptions {
-    /// What was asked for that only `views` has.
+    /// An option that was given and that only `views` has.
     pub fn name_of_any(&self) -> Option<&'static str> {
         let all = [("--stop", self.stop.is_some()), ("--partition", self.partition.is_some()), ("--bytes", self.bytes)];
         all.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name))

@@ -22,7 +22,7 @@ pub struct Ints {
     pub value: Register<i64>,
 }
 
-/// What a member opens its client with. It is the one place where `--batch-ms` becomes a setting.
+/// The schema and the options that a member opens its client with. It is the one place where `--batch-ms` becomes a setting.
 ///
 /// # Errors
 /// When a log has no such setting.

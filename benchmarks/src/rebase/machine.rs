@@ -29,7 +29,7 @@ pub const REMOTE: i64 = 0;
 const OWN_ID: ClientId = ClientId(Id::from_u128(1));
 const OTHER_ID: ClientId = ClientId(Id::from_u128(2));
 
-/// What was counted since the last time that it was taken.
+/// The counts since the last time that they were taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     /// Runs of own pending operations,
@@ -207,9 +207,12 @@ impl Member {
         let mut run = self.client.begin(of);
         let closed = match &kind {
             Some(MutationKind::Named { name, arguments }) => {
-                match operate(&mut self.client.transaction(&mut run), name, arguments) {
+                let done = operate(&mut self.client.transaction(&mut run), name, arguments);
+                match done {
                     Ok(()) => Closed::Returned,
-                    Err(error) => Closed::Failed(error.to_string()),
+                    // It runs again when what it reads is there.
+                    Err(error) if run.is_stopped() => Closed::Failed(error.to_string()),
+                    Err(error) => panic!("{name} {arguments}: {error}"),
                 }
             }
             Some(MutationKind::Closure) | None => Closed::Unknown,

@@ -14,7 +14,7 @@ use super::array::{INSTANCE, Ints, LOG, SIZE, fill_count, fills, settings};
 use crate::latency::{Latencies, LatencyCounts};
 use crate::part::{hear, say};
 
-/// What the parent tells a member's process.
+/// Arguments that the parent gives a member's process.
 #[derive(Args, Debug)]
 pub struct MemberArguments {
     #[arg(long)]
@@ -64,7 +64,7 @@ pub struct Ran {
     /// Operations of all members that are replayed here.
     pub replayed: u64,
     pub sum: i64,
-    /// Of all values, so that members can be compared.
+    /// A digest of all values, so that members can be compared.
     pub digest: u64,
     pub peek: LatencyCounts,
 }

@@ -27,7 +27,7 @@ enum Kind {
     Own,
 }
 
-/// What was measured of one combination, in milliseconds.
+/// The times of one combination, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     rebase: f64,

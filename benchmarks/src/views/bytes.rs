@@ -23,7 +23,7 @@ const WARM_UP: u64 = 3;
 /// Until nothing of the last change is on its way.
 const SETTLES_WITHIN: Duration = Duration::from_millis(300);
 
-/// Of one change.
+/// The price of one change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Price {
     bytes: f64,
@@ -88,7 +88,7 @@ async fn calls(members: &mut [Member], of: Subject, begun: &mut u64, count: u64)
     Ok(())
 }
 
-/// Of all members together.
+/// The sum over all members.
 fn traffic(members: &[Member]) -> Traffic {
     members.iter().map(|member| member.client.traffic()).fold(Traffic::default(), |all, one| Traffic {
         bytes_up: all.bytes_up + one.bytes_up,

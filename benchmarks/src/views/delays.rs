@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     cells.print(arguments.json)
 }
 
-/// What each subject came to, and the median of the journal's syncs in milliseconds.
+/// The calls of each subject, and the median of the journal's syncs in milliseconds.
 fn on_iolite(arguments: &Arguments, cells: &mut Cells) -> anyhow::Result<(Vec<(Subject, Calls)>, Option<f64>)> {
     let server = Server::of(arguments)?;
     let address = server.clients_address();

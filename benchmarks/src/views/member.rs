@@ -45,7 +45,7 @@ const ROOM: &str = "hall";
 /// How long a call is followed: far more than the 2 s after which nobody waits for a member.
 const FOLLOWED_FOR: Duration = Duration::from_secs(30);
 
-/// What the parent tells a member's process.
+/// Arguments that the parent gives a member's process.
 #[derive(Args, Debug)]
 pub struct MemberArguments {
     #[arg(long)]

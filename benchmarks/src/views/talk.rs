@@ -1,10 +1,10 @@
-//! What parent and members say to each other: a JSON value a line. Members of the peer say the same: `benchmarks/hocuspocus/src/sheet-client.js`.
+//! The messages between parent and members: a JSON value a line. Members of the peer say the same: `benchmarks/hocuspocus/src/sheet-client.js`.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What is changed.
+/// The kind of data that is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Subject {
     /// A row of a strong table that says `delivered`.
@@ -72,12 +72,12 @@ pub struct Call {
     pub violations: u64,
 }
 
-/// What a member shows, and the last texts that it wrote itself.
+/// The texts that a member shows, and the last ones that it wrote itself.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct State {
-    /// Of the sheet, in the confirmed view.
+    /// The sheet's cells, in the confirmed view.
     pub cells: BTreeMap<String, String>,
-    /// Of the strong table that says `delivered`, in that view.
+    /// The rows of the strong table that says `delivered`, in that view.
     pub items: BTreeMap<String, String>,
     pub wrote: BTreeMap<String, String>,
     /// Members whose cursor is somewhere.

@@ -31,7 +31,8 @@ fn percentiles<'a>(cell: &'a Value, view: &str) -> (Option<f64>, Option<f64>) {
 
 #[test]
 fn each_view_of_a_table_and_of_a_log_is_measured_beside_the_same_sheet_on_hocuspocus() {
-    let words = ["views", "--embedded", "--clients", "2", "--seconds", "1", "--delay-ms", "4", "--beside", "hocuspocus"];
+    let words =
+        ["views", "--embedded", "--clients", "2", "--seconds", "1", "--delay-ms", "4", "--beside", "hocuspocus"];
     let report = report(&words);
     let [strong, log] = &cells(&report)[..] else { panic!("two cells: {report}") };
     assert_eq!((&strong["of"], &log["of"]), (&"strong".into(), &"log".into()));
