@@ -1,7 +1,6 @@
 //! The state of the benchmark as a log: an array of ints, and the operations that fill it and increment runs of it.
 
 use anyhow::bail;
-use iolite::table::Register;
 use iolite::{Mutators, Options, Result, Schema, Table, Transaction, schema};
 
 /// 100 KB of ints.
@@ -19,7 +18,7 @@ pub struct Ints {
     #[key]
     at: i64,
     #[column(default = 0)]
-    pub value: Register<i64>,
+    pub value: i64,
 }
 
 /// The schema and the options that a member opens its client with. It is the one place where `--batch-ms` becomes a setting.

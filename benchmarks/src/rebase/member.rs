@@ -128,8 +128,8 @@ async fn run(client: &Client, log: &Log, number: u32, work: Work) -> anyhow::Res
     ran.ended_nanos = monotonic_nanos();
     ran.replayed = log.position().saturating_sub(fill_count());
     let rows = client.peek(View::Confirmed, |tx| tx.all_with::<Ints>(&[Value::from(INSTANCE)]))?;
-    ran.sum = rows.iter().map(|row| row.value.0).sum();
-    ran.digest = rows.iter().fold(0, |digest: u64, row| digest.rotate_left(7) ^ row.value.0.unsigned_abs());
+    ran.sum = rows.iter().map(|row| row.value).sum();
+    ran.digest = rows.iter().fold(0, |digest: u64, row| digest.rotate_left(7) ^ row.value.unsigned_abs());
     Ok(ran)
 }
 

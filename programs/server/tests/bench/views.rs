@@ -24,9 +24,8 @@ fn cells(report: &Value) -> &Vec<Value> {
     report["cells"].as_array().expect("a list")
 }
 
-fn percentiles<'a>(cell: &'a Value, view: &str) -> (Option<f64>, Option<f64>) {
-    let of = |name: &str| -> &'a Value { &cell[view.to_owned()][name.to_owned()] };
-    (of("p50").as_f64(), of("p99").as_f64())
+fn percentiles(cell: &Value, view: &str) -> (Option<f64>, Option<f64>) {
+    (cell[view]["p50"].as_f64(), cell[view]["p99"].as_f64())
 }
 
 #[test]
