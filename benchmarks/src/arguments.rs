@@ -8,8 +8,10 @@ use crate::fanout::FanoutOptions;
 use crate::game::GameOptions;
 use crate::memory::MemoryOptions;
 use crate::queries::QueryOptions;
+use crate::rebase::RebaseOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
+use crate::views::ViewsOptions;
 
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("server").args(["embedded", "target"])))]
@@ -51,6 +53,10 @@ pub struct Arguments {
     pub text: TextOptions,
     #[command(flatten)]
     pub memory: MemoryOptions,
+    #[command(flatten)]
+    pub views: ViewsOptions,
+    #[command(flatten)]
+    pub rebase: RebaseOptions,
 }
 
 /// Everything that can be measured, by one name.
@@ -78,6 +84,10 @@ pub enum AppWorkload {
     Fanout,
     /// One changed row, and who watches a query over a table
     Query,
+    /// From a call to each of the four views, a member that fails, and the bytes of `delivered`
+    Views,
+    /// The cost of others' operations at a member of a log
+    Rebase,
 }
 
 /// What the parent tells a client's process.
@@ -147,6 +157,8 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfApps(AppWorkload::RetwisDiamond),
                 AnyWorkload::OfApps(AppWorkload::Fanout),
                 AnyWorkload::OfApps(AppWorkload::Query),
+                AnyWorkload::OfApps(AppWorkload::Views),
+                AnyWorkload::OfApps(AppWorkload::Rebase),
             ]
         }
     }

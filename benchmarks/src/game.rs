@@ -37,7 +37,7 @@ pub struct GameOptions {
     /// Of game: measure it also with a gateway that only tells what has changed, so that clients ask for it
     #[arg(long)]
     pub no_push: bool,
-    /// Of game: play without an end before two gateways, kill these in turn, and measure how long no round is made
+    /// Of game: play without an end before two gateways, kill these in turn, and measure how long no round is made. Of views: kill a member
     #[arg(long, value_delimiter = ',')]
     pub kill: Vec<Kill>,
 }
@@ -53,12 +53,19 @@ pub enum Kill {
     Client,
     /// Such a player, in a round that no gateway has seen, and both gateways with it
     ClientCutOff,
+    /// For views: one of the members, other than the one that is measured
+    Member,
 }
 
 impl GameOptions {
     /// What was asked for that only this workload has.
     pub fn name_of_any(&self) -> Option<&'static str> {
-        self.no_push.then_some("--no-push").or((!self.kill.is_empty()).then_some("--kill"))
+        self.no_push.then_some("--no-push")
+    }
+
+    /// `views` has it as well.
+    pub fn name_of_kill(&self) -> Option<&'static str> {
+        (!self.kill.is_empty()).then_some("--kill")
     }
 }
 

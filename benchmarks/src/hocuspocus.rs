@@ -89,6 +89,13 @@ impl Hocuspocus {
         Ok(ClientProcess::of(PartProcess::start_by(command)?))
     }
 
+    /// A member of the sheet of `views`.
+    pub fn sheet(&self, name: &str) -> anyhow::Result<PartProcess> {
+        let mut command = Command::new(&self.node);
+        command.arg(script("sheet-client.js")).args([&self.url, name]);
+        PartProcess::start_by(command)
+    }
+
     /// What a fresh session finds.
     pub fn read_state(&self) -> anyhow::Result<State> {
         match self.client(Role::Verify, 1)?.hear()? {

@@ -11,6 +11,7 @@
 mod accounting;
 mod arguments;
 mod beside;
+mod cells;
 mod child;
 mod client;
 mod cluster;
@@ -30,6 +31,7 @@ mod peer;
 mod probe;
 mod propagate;
 mod queries;
+mod rebase;
 mod redis;
 mod report;
 mod run;
@@ -40,6 +42,7 @@ mod talk;
 mod text;
 mod transactions;
 mod verify;
+mod views;
 mod workloads;
 
 use std::process::ExitCode;

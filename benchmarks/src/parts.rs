@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::{diamond, fanout, game, memory};
+use crate::{diamond, fanout, game, memory, rebase, views};
 
 #[derive(Args, Debug)]
 pub struct PartArguments {
@@ -24,6 +24,10 @@ enum Part {
     RetwisWeb(diamond::WebArguments),
     /// A program of `memory-reclaim`
     Memory(memory::ProgramArguments),
+    /// A member of `views`
+    ViewsMember(views::MemberArguments),
+    /// A member of `rebase`
+    RebaseMember(rebase::MemberArguments),
 }
 
 /// Runs one part to its end.
@@ -38,5 +42,7 @@ pub fn run_part(arguments: &PartArguments) -> anyhow::Result<()> {
         Part::Fans(fans) => fanout::run_fans(fans),
         Part::RetwisWeb(web) => diamond::run_web(web),
         Part::Memory(program) => memory::run_program(program),
+        Part::ViewsMember(member) => views::run_member(member),
+        Part::RebaseMember(member) => rebase::run_member(member),
     }
 }

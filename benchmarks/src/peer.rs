@@ -12,7 +12,7 @@ pub enum Peer {
     Redis,
     /// Of the 100 game: moves are scripts that Redis runs
     RedisScript,
-    /// Of propagate and fanout: the server and the clients of Yjs
+    /// Of propagate, fanout and views: the server and the clients of Yjs
     Hocuspocus,
     /// Two-phase commit with optimistic concurrency control over Raft, as in the TAPIR paper; three nodes
     OccStore,
@@ -34,7 +34,7 @@ impl Peer {
         match self {
             Peer::Redis => "retwis-tapir, ycsb-t, game and retwis-diamond",
             Peer::RedisScript => "game",
-            Peer::Hocuspocus => "propagate and fanout",
+            Peer::Hocuspocus => "propagate, fanout and views",
             Peer::Etcd
             | Peer::Postgres
             | Peer::OccStore

@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
 use crate::peer::Peer;
-use crate::{diamond, fanout, game, measure, memory, queries, text, transactions};
+use crate::{diamond, fanout, game, measure, memory, queries, rebase, text, transactions, views};
 
 /// Measures a workload and prints the report.
 ///
@@ -39,6 +39,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 AppWorkload::RetwisDiamond => diamond::run(arguments),
                 AppWorkload::Fanout => fanout::run(arguments),
                 AppWorkload::Query => queries::run(arguments),
+                AppWorkload::Views => views::run(arguments),
+                AppWorkload::Rebase => rebase::run(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
@@ -71,24 +73,32 @@ fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
 
 /// What was asked for that only other apps have.
 fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
-    let Arguments { game, diamond, fanout, queries, .. } = arguments;
-    let all = [
-        (AppWorkload::Game, game.name_of_any()),
-        (AppWorkload::RetwisDiamond, diamond.name_of_any()),
-        (AppWorkload::Fanout, fanout.name_of_any()),
-        (AppWorkload::Query, queries.name_of_any()),
+    use AppWorkload::{Fanout, Game, Query, Rebase, RetwisDiamond, Views};
+    let Arguments { game, diamond, fanout, queries, views, rebase, .. } = arguments;
+    let all: [(&[AppWorkload], Option<&'static str>); 8] = [
+        (&[Game], game.name_of_any()),
+        (&[Game, Views], game.name_of_kill()),
+        (&[RetwisDiamond], diamond.name_of_any()),
+        (&[Fanout], fanout.name_of_any()),
+        (&[Query], queries.name_of_any()),
+        (&[Views], views.name_of_any()),
+        (&[Views, Rebase], views.name_of_members()),
+        (&[Rebase], rebase.name_of_any()),
     ];
-    all.into_iter().find_map(|(app, name)| name.filter(|_| Some(app) != own))
+    all.into_iter().find_map(|(apps, name)| name.filter(|_| own.is_none_or(|own| !apps.contains(&own))))
 }
 
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
-    let of_servers = [("--embedded", arguments.embedded), ("--target", arguments.target.is_some())];
+    use AppWorkload::{Fanout, Game, Query, Rebase, RetwisDiamond, Views};
+    // Views starts a server of its own, so it may be told to.
+    let of_servers =
+        [("--embedded", arguments.embedded && workload != Views), ("--target", arguments.target.is_some())];
     let of_servers = of_servers.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name));
     let of_transactions: &[&str] = match workload {
-        AppWorkload::Game | AppWorkload::Fanout => &["--beside"],
-        AppWorkload::RetwisDiamond => &["--beside", "--keys", "--zipf"],
-        AppWorkload::Query => &[],
+        Game | Fanout | Views => &["--beside"],
+        RetwisDiamond => &["--beside", "--keys", "--zipf"],
+        Query | Rebase => &[],
     };
     let of_apps = of_servers.or(of_apps_but(arguments, Some(workload)));
     of_apps.or(arguments.transactions.name_of_any_but(of_transactions))

@@ -1,4 +1,4 @@
-//! `cargo xtask lines`: how many lines of code an example has on Iolite, and on Redis. The page `docs/lines-of-code.md` is held to it by a test.
+//! `cargo xtask lines`: how many lines of code an app has on Iolite, and on Redis or Yjs. The page `docs/lines-of-code.md` is held to it by a test.
 //!
 //! A line counts unless it is empty or holds nothing but a comment. What is counted is named here, file by file.
 
@@ -17,6 +17,14 @@ const APPS: &[App] = &[
     App { name: "The 100 game on Iolite, in TypeScript", files: &["examples/hundred-game/typescript/src/game.ts"] },
     App { name: "The 100 game on Iolite, in Rust", files: &["examples/hundred-game/rust/src/main.rs"] },
     App { name: "The 100 game on Redis", files: &["examples/hundred-game/redis/src/game.ts"] },
+    App {
+        name: "The sheet with its views on Iolite, in Rust: tables, operations, views",
+        files: &["benchmarks/src/views/sheet.rs"],
+    },
+    App {
+        name: "The sheet with its views on Yjs and Hocuspocus",
+        files: &["benchmarks/hocuspocus/src/sheet.js"],
+    },
     App {
         name: "The chat on Iolite: schema, mutators, hooks",
         files: &["examples/chat/src/model.ts", "examples/chat/src/chat.ts", "examples/chat/src/Connection.tsx"],

@@ -6,14 +6,14 @@ import * as Y from "yjs";
 const DOCUMENT = "bench";
 
 export class Session {
-    /** @param {string} url */
-    static async open(url) {
-        const session = new Session(url);
+    /** @param {string} url @param {string} name the document's */
+    static async open(url, name = DOCUMENT) {
+        const session = new Session(url, name);
         await new Promise((resolve) => session.provider.on("synced", resolve));
         return session;
     }
 
-    constructor(url) {
+    constructor(url, name) {
         const sockets = (this.sockets = []);
         // Its own class, so that the provider's bytes can be read where they are: at the socket.
         class Counted extends WebSocket {
@@ -24,7 +24,7 @@ export class Session {
         }
         this.document = new Y.Doc();
         this.numbers = this.document.getMap("numbers");
-        this.provider = new HocuspocusProvider({ url, name: DOCUMENT, document: this.document, WebSocketPolyfill: Counted });
+        this.provider = new HocuspocusProvider({ url, name, document: this.document, WebSocketPolyfill: Counted });
     }
 
     get total() {
@@ -38,7 +38,14 @@ export class Session {
 
     /** Returns when the server has it. */
     increment() {
-        const saved = new Promise((resolve) => {
+        const saved = this.saved();
+        this.numbers.set("total", this.total + 1);
+        return saved;
+    }
+
+    /** Returns when the server has what is changed next. */
+    saved() {
+        return new Promise((resolve) => {
             const look = ({ number }) => {
                 if (number === 0) {
                     this.provider.off("unsyncedChanges", look);
@@ -47,8 +54,6 @@ export class Session {
             };
             this.provider.on("unsyncedChanges", look);
         });
-        this.numbers.set("total", this.total + 1);
-        return saved;
     }
 
     /** Bytes of WebSocket frames with their headers, and of the handshake: only differences are used. */

@@ -43,6 +43,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.game.no_push || !arguments.transactions.beside.is_empty() {
         bail!("--kill is measured on Iolite as it is: without --no-push and --beside");
     }
+    if arguments.game.kill.contains(&Kill::Member) {
+        bail!("game has no members: views has --kill member");
+    }
     let report = system_run::block_on(measure(arguments))?;
     iolite_host::print(&report.text(arguments.json)?)?;
     Ok(if report.findings.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -121,6 +124,7 @@ impl Table {
             Kill::Replica => self.kill_node(|role| matches!(role, NodeRole::Store(_)), earlier, window).await?,
             Kill::Client => self.kill_player(earlier, window).await?,
             Kill::ClientCutOff => self.kill_player_cut_off(earlier, window).await?,
+            Kill::Member => unreachable!("it was refused before the game began"),
         };
         let rounds = (self.told.made.len() - before) as u64;
         Ok(AfterKill { victim, pause: self.longest, rounds })

@@ -2,4 +2,5 @@
 
 mod beside;
 mod killed_game;
+mod views;
 mod workloads;
