@@ -20,6 +20,8 @@
 #![cfg(target_os = "linux")]
 #![deny(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
+pub mod agent;
+pub mod attach;
 mod counts;
 pub mod descriptors;
 mod error;

@@ -133,7 +133,7 @@ impl Linking {
                 FromDaemon::Welcome { .. } => self.state.set(Link::Known),
                 FromDaemon::Refused { reason } => self.state.set(Link::Refused { reason }),
                 // Answers to people's commands, which this connection sends none of.
-                FromDaemon::Reclaimed { .. } | FromDaemon::Program(_) | FromDaemon::Done => {}
+                FromDaemon::Reclaimed { .. } | FromDaemon::Agent(_) | FromDaemon::Program(_) | FromDaemon::Done => {}
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::FromAgent;
 use crate::limits::MESSAGE_BYTES_MAX;
 
 /// The version of these messages, and of the table.
@@ -36,6 +37,19 @@ pub enum ToDaemon {
     },
     /// List the programs.
     Status,
+    /// Load the library into a JVM program. Its arrays are saved in this folder when it is frozen.
+    Adopt {
+        pid: u32,
+        swap_folder: PathBuf,
+    },
+    /// Count what could be taken from a JVM program.
+    Survey {
+        pid: u32,
+    },
+    /// The library in a JVM program waits for orders.
+    Jvm {
+        version: u32,
+    },
 }
 
 /// From the daemon.
@@ -48,6 +62,8 @@ pub enum FromDaemon {
     Refused { reason: String },
     /// The memory that `Reclaim` took.
     Reclaimed { bytes: u64, objects: u64, given_back: u64, holes: u64, microseconds: u64 },
+    /// The answer of the library in a JVM program.
+    Agent(FromAgent),
     /// One program of the list.
     Program(ProgramStatus),
     /// Done, or the end of the list.
@@ -152,11 +168,15 @@ mod tests {
             ToDaemon::Background { pid: 7 },
             ToDaemon::Foreground { pid: 7 },
             ToDaemon::Status,
+            ToDaemon::Adopt { pid: 7, swap_folder: "/var/tmp".into() },
+            ToDaemon::Survey { pid: 7 },
+            ToDaemon::Jvm { version: 1 },
         ];
         let from = [
             FromDaemon::Welcome { version: 1 },
             FromDaemon::Refused { reason: "the table and the region do not fit together".to_owned() },
             FromDaemon::Reclaimed { bytes: 4096, objects: 1, given_back: 0, holes: 1, microseconds: 9 },
+            FromDaemon::Agent(FromAgent::Thawed { arrays: 2, lost: 0, microseconds: 9 }),
             FromDaemon::Program(program),
             FromDaemon::Done,
         ];

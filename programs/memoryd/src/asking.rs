@@ -70,7 +70,9 @@ impl Ask {
                 FromDaemon::Refused { reason } => return Err(AskError::Refused(reason)),
                 FromDaemon::Done => return Ok(answers),
                 answer @ FromDaemon::Program(_) => answers.push(answer),
-                answer @ (FromDaemon::Reclaimed { .. } | FromDaemon::Welcome { .. }) => return Ok(vec![answer]),
+                answer @ (FromDaemon::Reclaimed { .. } | FromDaemon::Agent(_) | FromDaemon::Welcome { .. }) => {
+                    return Ok(vec![answer]);
+                }
             }
         }
     }

@@ -2,21 +2,26 @@
 //!
 //! Invariant: whatever comes over it ends at worst this connection.
 
-use std::io::{self, Write};
+use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use iolite_memory::Foreign;
+use iolite_memory::agent::FromAgent;
 use iolite_memory::descriptors::receive_line;
-use iolite_memory::message::{FromDaemon, MESSAGES_VERSION, ToDaemon, line_of, message_of};
+use iolite_memory::message::{FromDaemon, MESSAGES_VERSION, ToDaemon, line_of, message_of, read_line};
 
+use crate::jvms::Jvm;
 use crate::programs::{Program, Programs};
 
 /// How long a peer may take for a message that it has to send now.
 const MESSAGE_WITHIN: Duration = Duration::from_secs(5);
 
-/// Serves a connection to its end.
-pub fn serve(programs: &Programs, number: u64, stream: &UnixStream) -> io::Result<()> {
+const OTHER_VERSION: &str = "the program speaks another version: use the same version of Iolite on both sides";
+
+/// Serves a connection to its end. Programs that are adopted call at the socket.
+pub fn serve(programs: &Programs, number: u64, stream: &UnixStream, socket: &Path) -> io::Result<()> {
     let peer = rustix::net::sockopt::socket_peercred(stream)?;
     if peer.uid != rustix::process::getuid() {
         return refuse(stream, "memoryd serves the programs of its own user only: start one as that user");
@@ -34,12 +39,10 @@ pub fn serve(programs: &Programs, number: u64, stream: &UnixStream) -> io::Resul
             Err(error) => return refuse(stream, &error.to_string()),
         };
         let answers = match message {
-            ToDaemon::Hello { version, .. } if version != MESSAGES_VERSION => {
-                return refuse(
-                    stream,
-                    "the program speaks another version: use the same version of Iolite on both sides",
-                );
+            ToDaemon::Hello { version, .. } | ToDaemon::Jvm { version } if version != MESSAGES_VERSION => {
+                return refuse(stream, OTHER_VERSION);
             }
+            ToDaemon::Jvm { .. } => return serve_jvm(programs, number, stream, pid),
             ToDaemon::Hello { name, .. } => {
                 let Ok([data, table]) = <[_; 2]>::try_from(files) else {
                     return refuse(stream, "a hello brings two descriptors, those of a region and of its table");
@@ -52,6 +55,8 @@ pub fn serve(programs: &Programs, number: u64, stream: &UnixStream) -> io::Resul
             ToDaemon::Reclaim { pid, bytes_max } => vec![programs.reclaim(pid, bytes_max)],
             ToDaemon::Background { pid } => vec![programs.say_background(pid, true)],
             ToDaemon::Foreground { pid } => vec![programs.say_background(pid, false)],
+            ToDaemon::Adopt { pid, swap_folder } => vec![programs.jvms.adopt(pid, socket, &swap_folder)],
+            ToDaemon::Survey { pid } => vec![programs.jvms.survey(pid)],
             ToDaemon::Status => programs.list(),
         };
         for answer in answers {
@@ -79,6 +84,25 @@ fn serve_program(programs: &Programs, number: u64, stream: &UnixStream, program:
         Ok(None) => Ok(()),
         Err(error) => refuse(stream, &error.to_string()),
     }
+}
+
+/// The library in a JVM program answers orders, which other connections send.
+fn serve_jvm(programs: &Programs, number: u64, stream: &UnixStream, pid: u32) -> io::Result<()> {
+    let (jvm, answers) = Jvm::new(pid, stream)?;
+    if let Err(reason) = programs.jvms.add(number, jvm) {
+        return refuse(stream, &reason);
+    }
+    let ended = say(stream, &FromDaemon::Welcome { version: MESSAGES_VERSION }).and_then(|()| {
+        stream.set_read_timeout(None)?;
+        let mut lines = BufReader::new(stream);
+        while let Some(answer) = read_line::<FromAgent>(&mut lines)? {
+            // The order's thread may have given up.
+            let _ = answers.send(answer);
+        }
+        Ok(())
+    });
+    programs.jvms.remove(number);
+    ended
 }
 
 /// Says no, and why.

@@ -6,6 +6,7 @@
 
 mod asking;
 mod connection;
+mod jvms;
 mod listening;
 mod programs;
 

@@ -49,7 +49,9 @@ impl Daemon {
         }
         let listener = UnixListener::bind(path).with_context(|| format!("no socket at {}", path.display()))?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Daemon { listener, path: path.to_owned(), programs: Arc::default(), _lock: lock })
+        // Adopted programs have working folders of their own.
+        let path = std::path::absolute(path)?;
+        Ok(Daemon { listener, path, programs: Arc::default(), _lock: lock })
     }
 
     #[must_use]
@@ -93,10 +95,10 @@ impl Daemon {
             refuse_and_leave(&stream, &format!("memoryd has {CONNECTIONS_MAX} connections already: end one"));
             return;
         }
-        let (programs, stream) = (Arc::clone(&self.programs), Arc::new(stream));
+        let (programs, stream, socket) = (Arc::clone(&self.programs), Arc::new(stream), self.path.clone());
         let served = Arc::clone(&stream);
         let serving = move || {
-            serve_and_tell(&programs, number, &served);
+            serve_and_tell(&programs, number, &served, &socket);
             // The connection is closed before the next one may come in its place.
             drop(served);
             drop(counted);
@@ -144,8 +146,8 @@ fn refuse_and_leave(stream: &UnixStream, reason: &str) {
     let _ = refuse(stream, reason);
 }
 
-fn serve_and_tell(programs: &Programs, number: u64, stream: &UnixStream) {
-    if let Err(error) = serve(programs, number, stream) {
+fn serve_and_tell(programs: &Programs, number: u64, stream: &UnixStream, socket: &Path) {
+    if let Err(error) = serve(programs, number, stream, socket) {
         // A peer that leaves in the middle of an answer is no event.
         if !is_closed_by_peer(&error) {
             eprintln!("memoryd: connection {number}: {error}");

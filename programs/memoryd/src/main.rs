@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use iolite_memory::agent::{FromAgent, Survey};
 use iolite_memory::message::{FromDaemon, ProgramStatus, ToDaemon, socket_path};
 use iolite_memoryd::{Ask, Daemon};
 
@@ -34,9 +35,18 @@ enum Command {
         #[arg(long, default_value_t = u64::MAX, value_name = "BYTES", hide_default_value = true)]
         bytes: u64,
     },
-    /// Treat a program as in the background, whatever it says
+    /// Load the library into a running program of the JVM, so that it can be frozen
+    Adopt {
+        pid: u32,
+        /// The folder where its arrays are saved while it is frozen: on a disk, with room for them
+        #[arg(long, default_value = "/var/tmp", value_name = "FOLDER")]
+        swap_in: PathBuf,
+    },
+    /// Count what could be taken from an adopted program
+    Survey { pid: u32 },
+    /// Treat a program as in the background, whatever it says. An adopted program is frozen
     Background { pid: u32 },
-    /// Treat a program as in the foreground: nothing is taken from it
+    /// Treat a program as in the foreground: nothing is taken from it. An adopted program goes on
     Foreground { pid: u32 },
 }
 
@@ -64,14 +74,18 @@ fn run() -> anyhow::Result<()> {
             return print_programs(&answers, json);
         }
         Command::Reclaim { pid, bytes } => ToDaemon::Reclaim { pid, bytes_max: bytes },
+        Command::Adopt { pid, swap_in } => ToDaemon::Adopt { pid, swap_folder: std::path::absolute(swap_in)? },
+        Command::Survey { pid } => ToDaemon::Survey { pid },
         Command::Background { pid } => ToDaemon::Background { pid },
         Command::Foreground { pid } => ToDaemon::Foreground { pid },
     };
     for answer in Ask::connect(&socket)?.ask(&message)? {
-        if let FromDaemon::Reclaimed { bytes, objects, given_back, holes, microseconds } = answer {
-            println!(
+        match answer {
+            FromDaemon::Reclaimed { bytes, objects, given_back, holes, microseconds } => println!(
                 "took {bytes} bytes of {objects} objects with {holes} holes in {microseconds} us; {given_back} were in use"
-            );
+            ),
+            FromDaemon::Agent(answer) => println!("{}", of_agent(&answer)),
+            FromDaemon::Welcome { .. } | FromDaemon::Refused { .. } | FromDaemon::Program(_) | FromDaemon::Done => {}
         }
     }
     Ok(())
@@ -80,9 +94,11 @@ fn run() -> anyhow::Result<()> {
 fn print_programs(answers: &[FromDaemon], json: bool) -> anyhow::Result<()> {
     let programs = answers.iter().filter_map(|answer| match answer {
         FromDaemon::Program(program) => Some(program),
-        FromDaemon::Welcome { .. } | FromDaemon::Refused { .. } | FromDaemon::Reclaimed { .. } | FromDaemon::Done => {
-            None
-        }
+        FromDaemon::Welcome { .. }
+        | FromDaemon::Refused { .. }
+        | FromDaemon::Reclaimed { .. }
+        | FromDaemon::Agent(_)
+        | FromDaemon::Done => None,
     });
     for program in programs {
         if json {
@@ -92,6 +108,29 @@ fn print_programs(answers: &[FromDaemon], json: bool) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+fn of_agent(answer: &FromAgent) -> String {
+    match answer {
+        FromAgent::Frozen { arrays, bytes, left, microseconds } => {
+            format!(
+                "frozen in {microseconds} us: {arrays} arrays of {bytes} bytes may be taken, {left} were left in the program"
+            )
+        }
+        FromAgent::Thawed { arrays, lost: 0, microseconds } => {
+            format!("goes on after {microseconds} us, with {arrays} arrays")
+        }
+        FromAgent::Thawed { arrays, lost, microseconds } => format!(
+            "goes on after {microseconds} us, with {arrays} arrays; {lost} were damaged on the disk, and are null"
+        ),
+        FromAgent::Surveyed(survey) => {
+            let Survey { arrays, array_bytes, eligible, eligible_bytes } = survey;
+            format!(
+                "{arrays} arrays of 2 KiB and more have {array_bytes} bytes; {eligible} of {eligible_bytes} bytes may be taken"
+            )
+        }
+        FromAgent::Failed { reason } => reason.clone(),
+    }
 }
 
 fn in_words(program: &ProgramStatus) -> String {

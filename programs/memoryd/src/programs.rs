@@ -10,6 +10,8 @@ use std::time::Instant;
 use iolite_memory::message::{FromDaemon, ProgramStatus};
 use iolite_memory::{Foreign, Reclaimed};
 
+use crate::jvms::{Jvm, Jvms};
+
 /// Regions that a daemon knows at the same time.
 pub const PROGRAMS_MAX: usize = 256;
 /// Connections at the same time, people's commands included.
@@ -24,6 +26,8 @@ const FOREGROUND: u8 = 2;
 #[derive(Debug, Default)]
 pub struct Programs {
     known: Mutex<BTreeMap<u64, Arc<Program>>>,
+    /// Programs of the JVM. One that is frozen has a region, too.
+    pub jvms: Jvms,
 }
 
 /// A program with a region. One with two regions is here twice.
@@ -104,10 +108,16 @@ impl Programs {
 
     pub fn list(&self) -> Vec<FromDaemon> {
         let programs: Vec<Arc<Program>> = self.known.lock().expect(LOCKED).values().cloned().collect();
-        programs.iter().map(|program| FromDaemon::Program(program.status())).chain([FromDaemon::Done]).collect()
+        let jvms = self.jvms.all();
+        let running = jvms.iter().filter(|jvm| !jvm.is_frozen()).map(|jvm| jvm_status(jvm));
+        let statuses = programs.iter().map(|program| program.status()).chain(running);
+        statuses.map(FromDaemon::Program).chain([FromDaemon::Done]).collect()
     }
 
     pub fn say_background(&self, pid: u32, is_background: bool) -> FromDaemon {
+        if let Some(answer) = self.jvms.say_background(pid, is_background) {
+            return answer;
+        }
         let programs = self.of_pid(pid);
         if programs.is_empty() {
             return unknown(pid);
@@ -121,7 +131,8 @@ impl Programs {
     /// Takes from all regions of a process, in the order in which they came.
     pub fn reclaim(&self, pid: u32, bytes_max: u64) -> FromDaemon {
         let programs = self.of_pid(pid);
-        if programs.is_empty() {
+        let is_known = !programs.is_empty() || self.jvms.of_pid(pid).is_some();
+        if !is_known {
             return unknown(pid);
         }
         if programs.iter().all(|(_, program)| !program.is_background()) {
@@ -160,6 +171,20 @@ fn add(sum: &mut Reclaimed, taken: Reclaimed) {
     sum.objects += taken.objects;
     sum.given_back += taken.given_back;
     sum.holes += taken.holes;
+}
+
+/// A program of the JVM that runs has no region.
+fn jvm_status(jvm: &Jvm) -> ProgramStatus {
+    ProgramStatus {
+        pid: jvm.pid,
+        name: "JVM".to_owned(),
+        background: false,
+        objects: 0,
+        resident_bytes: 0,
+        reclaimable_bytes: 0,
+        reclaimed_bytes: 0,
+        lies: 0,
+    }
 }
 
 fn unknown(pid: u32) -> FromDaemon {

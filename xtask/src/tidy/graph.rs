@@ -77,6 +77,8 @@ const LAYERS: &[(&str, MayUse)] = &[
     ("iolite-emulate", Anything),
     ("iolite-server", Anything),
     ("iolite-memoryd", Anything),
+    // It lives in programs of others: as little as possible.
+    ("iolite-memory-agent", Only(&["iolite-memory"])),
     ("iolite", Anything),
     ("iolite-derive", Only(&[])),
     ("iolite-wasm", Anything),

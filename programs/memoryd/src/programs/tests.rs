@@ -62,7 +62,7 @@ fn a_program_does_not_leave_while_it_is_taken_from() {
     let (data, table) = region.files();
     send_line(&ours, &line_of(&hello).expect("it is short"), &[data, table]).expect("the buffer has room");
     std::thread::scope(|scope| {
-        let serving = scope.spawn(|| serve(&programs, NUMBER, &daemon));
+        let serving = scope.spawn(|| serve(&programs, NUMBER, &daemon, std::path::Path::new("unused")));
         let program = loop {
             if let Some((_, program)) = programs.of_pid(std::process::id()).pop() {
                 break program;
