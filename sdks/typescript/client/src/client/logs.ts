@@ -96,11 +96,18 @@ class OneLog implements Log<Operations> {
     return () => void this.#callbacks.delete(own);
   }
 
+  leave(): void {
+    const host = leaderOf(this.#seat);
+    host.callOnly((core) => core.leaveLog(this.#number));
+    host.drain();
+    this.#seat.worked();
+  }
+
   callBack(reason: string): void {
     this.#callbacks.forEach((callback) => callBack(callback, reason));
   }
 
-  /** The last known state, once the client is closed. */
+  /** How far it is replayed, and why no further. Once the client is closed: as it was known last. */
   get #state(): readonly [position: number, stopped: string | undefined] {
     const host = this.#seat.host;
     if (host?.role === "leader") {

@@ -173,6 +173,12 @@ export interface Log<O = unknown> {
   readonly stopped: string | undefined;
   /** Calls back when nothing more is replayed here, with the reason. */
   onStopped(callback: (reason: string) => void): Stop;
+  /**
+   * Leaves the log: nothing of it is kept on this device any more, and its tables cannot be read before `log(...)` joins it again. Leaving it again does nothing.
+   *
+   * @throws code `call` while operations that were called here are pending, and the codes of `log(...)`.
+   */
+  leave(): void;
 }
 
 /** A client of one user on this device. Made by `createClient()`. */
