@@ -22,6 +22,15 @@ const APPS: Record<string, (person: Visitor) => Promise<void>> = {
     await person.page.locator("[data-tile]").first().waitFor();
     await person.untilPending(0);
   },
+  sheet: async (person) => {
+    const [first, second] = [person.page.locator('[data-at="A2"]'), person.page.locator('[data-at="B2"]')];
+    await first.fill(LONG);
+    await first.press("Enter");
+    await second.fill("Ada");
+    await person.page.getByRole("button", { name: "Thicker" }).click();
+    await person.page.getByRole("button", { name: "Border in red" }).click();
+    await person.untilPending(0);
+  },
   murmur: async (person) => {
     await person.page.getByRole("textbox", { name: "Your name" }).fill("ada");
     await person.page.getByRole("button", { name: "Enter" }).click();
