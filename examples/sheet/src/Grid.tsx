@@ -51,7 +51,7 @@ export function Grid({ cells, others, waiting, chosen, onChoose, onWrite }: Grid
 interface CellProps extends Pick<GridProps, "onChoose" | "onWrite"> {
   readonly at: string;
   readonly cell: Cell | undefined;
-  /** What the cell holds without what is pending here, if that is something else. */
+  /** The text without pending operations, if some wait here. */
   readonly confirmed: string | undefined;
   readonly others: readonly Cursor[];
   readonly isStop: boolean;

@@ -1,5 +1,5 @@
 /**
- * What a sheet is: a log, which all its members replay in one order. Its cells and cursors are the state, and its operations are all that can be done.
+ * A sheet as a log, which all its members replay in one order. Its cells and cursors are the state, and its operations are all that can be done.
  *
  * Invariant: an operation says what a person meant ("thicker"), not what came of it. So what two people do at once to one cell counts twice.
  */
@@ -18,7 +18,7 @@ const tables = {
     sheet: s.string(),
     at: s.string(),
     text: s.string().default(""),
-    /** Of the border, in pixels. 0: there is none. */
+    /** The width of the border in pixels. 0: there is none. */
     width: s.int().default(0),
     colour: s.string().default("ink"),
   }).key("sheet", "at"),

@@ -16,7 +16,7 @@ export function useSheet(id: string) {
 export interface Sheet {
   readonly cells: ReadonlyMap<string, Cell>;
   readonly others: readonly Cursor[];
-  /** What the cells hold that differ from what all members come to, as far as this one knows. */
+  /** The texts that the server has of cells in which something waits here. */
   readonly waiting: ReadonlyMap<string, string>;
 }
 
