@@ -1,6 +1,6 @@
 /** One sheet: what is said of it, its cells, and what can be done with the one that is chosen. */
 
-import { type Me, NetworkSwitch, Refusals, SecondWindow, SyncChip, useMe, useRoute } from "examples-page";
+import { type Me, NetworkSwitch, Refusals, SyncChip, useMe, useRoute } from "examples-page";
 import { useState } from "react";
 
 import { Grid } from "./Grid";
@@ -61,7 +61,7 @@ function SheetPage({ id, log, me, rename }: SheetPageProps) {
       </p>
       <Grid {...sheet} chosen={at} onChoose={choose} onWrite={(at, text) => log.do.write({ at, text })} />
       <Tools cell={at} now={at === undefined ? undefined : sheet.cells.get(at)} log={log} />
-      <SecondWindow />
+      <small>Open this page in a private window, or in another browser: what is done in one shows in both.</small>
     </main>
   );
 }
