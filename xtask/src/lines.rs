@@ -57,6 +57,7 @@ const APPS: &[App] = &[
             "examples/chat/src/App.tsx",
             "examples/chat/src/Composer.tsx",
             "examples/chat/src/Lines.tsx",
+            "examples/chat/src/Reached.tsx",
             "examples/chat/src/main.tsx",
             "examples/chat/src/useRead.ts",
             "examples/chat/src/useEvery.ts",

@@ -4,6 +4,7 @@ import { MARK_WORDS } from "examples-page";
 import { useLayoutEffect, useRef, useState } from "react";
 
 import { type Line, type Mark, useLines } from "./chat";
+import { Reached } from "./Reached";
 
 const PAGE = 50;
 /** So near to the end counts as there, in pixels. */
@@ -36,7 +37,7 @@ function goesOn(before: Line | undefined, line: Line): boolean {
   return before !== undefined && before.by === line.by && line.at - before.at < TOGETHER_MS;
 }
 
-function OneLine({ line, mine, goesOn }: { line: Line & { mark: Mark }; mine: boolean; goesOn: boolean }) {
+function OneLine({ line, mine, goesOn }: { line: Line & { mark: Mark; isDelivered?: boolean | undefined }; mine: boolean; goesOn: boolean }) {
   return (
     <li className={`line${mine ? " mine" : ""}${goesOn ? " goes-on" : ""}`} data-mark={line.mark}>
       {!goesOn && (
@@ -46,6 +47,7 @@ function OneLine({ line, mine, goesOn }: { line: Line & { mark: Mark }; mine: bo
         </p>
       )}
       <p className="text">{line.text}</p>
+      {mine && <Reached mark={line.mark} isDelivered={line.isDelivered} />}
       {line.mark !== "sent" && <small className="mark">{MARK_WORDS[line.mark]}</small>}
     </li>
   );

@@ -1,7 +1,7 @@
 /** The chat's data as hooks: all that its page knows of Iolite. `../redis/src/page/chat.tsx` is the same on Redis. */
 
 import { newId } from "@iolite/client";
-import { useClient, useLive, useMutation, useReactive } from "@iolite/react";
+import { useClient, useDifference, useLive, useMutation, useReactive } from "@iolite/react";
 import { type Mark, type Me, startPage, useMarks, useMe } from "examples-page";
 import { type ComponentType, useEffect } from "react";
 
@@ -21,10 +21,18 @@ export function useRooms(): readonly Room[] | undefined {
 }
 
 /** The last lines of a room, oldest first. */
-export function useLines(room: string, most: number): readonly (Line & { mark: Mark })[] | undefined {
+export function useLines(room: string, most: number): readonly (Line & { mark: Mark; isDelivered: boolean | undefined })[] | undefined {
   const { data } = useLive((live) => live.logs(room).slice(-most).rows(schema.tables.lines), [room, most]);
   const markOf = useMarks((args, { name }) => (name === "say" ? (args as { line: Line }).line.id : undefined));
-  return data?.flatMap((line) => (line === undefined ? [] : { ...line, mark: markOf(line.id) }));
+  const isDelivered = useDelivered();
+  return data?.flatMap((line) => (line === undefined ? [] : { ...line, mark: markOf(line.id), isDelivered: isDelivered(line.id) }));
+}
+
+/** Whether everybody who follows a line shows it. Undefined where this is not known: in a tab that follows another one, and before the server is heard. */
+function useDelivered(): (line: string) => boolean | undefined {
+  const { data, isHeld } = useDifference("confirmed", "delivered", { table: "lines" });
+  const undelivered = new Set(data?.map(({ key }) => key));
+  return (line) => (isHeld ? !undelivered.has(line) : undefined);
 }
 
 export function useOpen(): (room: string, name: string) => void {

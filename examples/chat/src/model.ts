@@ -9,8 +9,8 @@ import { LONGEST } from "./lengths";
 
 export const schema = defineSchema({
   rooms: table({ id: s.string(), name: s.register(s.string()), count: s.counter() }),
-  logs: live(s.list(s.string(), { order: "commit" })),
-  lines: table({ id: s.string(), by: s.string(), author: s.string(), text: s.string(), at: s.int() }),
+  logs: live(s.list(s.string(), { order: "commit" }), { delivered: true }),
+  lines: table({ id: s.string(), by: s.string(), author: s.string(), text: s.string(), at: s.int() }).delivered(),
   people: table({ room: s.string(), id: s.string(), name: s.register(s.string()), seen: s.register(s.int()) }).key("room", "id"),
 });
 

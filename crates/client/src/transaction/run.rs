@@ -113,6 +113,11 @@ impl Run {
         self.of
     }
 
+    /// The log whose operation runs, if one does.
+    pub fn log(&self) -> Option<&LogId> {
+        self.log.as_ref()
+    }
+
     /// Whether something was missing, so that this run does not count.
     pub fn is_stopped(&self) -> bool {
         !self.missed.is_empty()

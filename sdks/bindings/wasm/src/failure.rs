@@ -1,6 +1,6 @@
 //! Errors on their way to JavaScript.
 
-use iolite_client::{CallError, EditError, LogError, NotHeld, OpenError, QuestionError, RunError};
+use iolite_client::{CallError, EditError, LeaveError, LogError, NotHeld, OpenError, QuestionError, RunError};
 use iolite_values::{KeyError, OperationError, SchemaError};
 use wasm_bindgen::JsValue;
 
@@ -116,6 +116,12 @@ impl From<CallError> for Failure {
 
 impl From<LogError> for Failure {
     fn from(error: LogError) -> Failure {
+        Failure { code: "call", message: error.to_string() }
+    }
+}
+
+impl From<LeaveError> for Failure {
+    fn from(error: LeaveError) -> Failure {
         Failure { code: "call", message: error.to_string() }
     }
 }

@@ -72,6 +72,15 @@ impl Layout {
         slots.zip(values.iter()).map(|(slot, value)| value_from_js(&value, slot.scalar(), &self.place(slot))).collect()
     }
 
+    /// The first value of a key.
+    ///
+    /// # Errors
+    /// An integer that does not fit a number.
+    pub(crate) fn first_of_key_to_js(&self, value: &Value) -> Result<JsValue, Failure> {
+        let slot = self.key.first().map(|slot| &self.slots[*slot]);
+        slot.map_or(Ok(JsValue::UNDEFINED), |slot| to_js(value, slot.wide, &self.place(slot)))
+    }
+
     /// The values of a key.
     ///
     /// # Errors

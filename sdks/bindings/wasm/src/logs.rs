@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use iolite_client::LogMember;
-use iolite_values::{LogId, Value};
+use iolite_client::{LogMember, Run};
+use iolite_values::{LogId, TableId, Value};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
@@ -22,7 +22,7 @@ impl Core {
     /// Code `call`: the schema has no such log, or too many are joined. Code `transaction`: an instance of another type.
     #[wasm_bindgen(js_name = joinLog)]
     pub fn join_log(&mut self, name: &str, instance: &JsValue) -> Result<u32, JsValue> {
-        let instance = self.instance(name, instance)?;
+        let instance = self.instance_of(name, instance)?;
         let log = self.role.client()?.join(name, &instance).map_err(Failure::from)?;
         let number = self.log_number(&log).unwrap_or_else(|| {
             self.logs.push(log);
@@ -79,6 +79,28 @@ impl Core {
         let parts = |member: LogMember| [JsValue::from_str(&member.origin.to_string()), JsValue::from(member.is_own)];
         Ok(members.flat_map(parts).collect())
     }
+
+    /// Leaves a log: nothing of it is kept here any more. It keeps its number, for when it is joined again.
+    ///
+    /// # Errors
+    /// Code `call`: operations that were called here are pending.
+    #[wasm_bindgen(js_name = leaveLog)]
+    pub fn leave_log(&mut self, log: u32) -> Result<(), JsValue> {
+        let log = self.joined(log)?;
+        Ok(self.role.client()?.leave_log(&log).map_err(Failure::from)?)
+    }
+
+    /// The instance of the log whose operation runs: the first value of its tables' keys. `undefined` in every other run.
+    ///
+    /// # Errors
+    /// An integer that does not fit a number.
+    pub fn instance(&self) -> Result<JsValue, JsValue> {
+        let log = self.run.as_ref().and_then(Run::log);
+        let layout = log.and_then(|log| self.layouts.iter().find(|layout| self.is_of(layout.table, log)));
+        let (Some(log), Some(layout)) = (log, layout) else { return Ok(JsValue::UNDEFINED) };
+        let values = log.instance.values().map_err(Failure::from)?;
+        Ok(values.first().map_or(Ok(JsValue::UNDEFINED), |value| layout.first_of_key_to_js(value))?)
+    }
 }
 
 impl Core {
@@ -92,8 +114,13 @@ impl Core {
         self.logs.get(number as usize).cloned().ok_or_else(unknown)
     }
 
+    fn is_of(&self, table: TableId, log: &LogId) -> bool {
+        let table = self.role.schema().table_by_id(table);
+        table.and_then(|table| table.log()).is_some_and(|own| **own == *log.name)
+    }
+
     /// The value of the first key column. Of a log that the schema lacks it is of no interest.
-    fn instance(&self, log: &str, instance: &JsValue) -> Result<Value, Failure> {
+    fn instance_of(&self, log: &str, instance: &JsValue) -> Result<Value, Failure> {
         let schema = self.role.schema();
         let table = schema.tables().find(|(_, table)| table.log().is_some_and(|own| **own == *log));
         let first = table.and_then(|(name, table)| Some((name, table.key.first()?, table.key_types().next()?)));

@@ -19,9 +19,19 @@ const sheet = defineLog(
   {
     ...operations,
     setCell: operation((tx, { at, text }: { at: string; text: string }) => {
-      tx.cells.insert({ sheet: "budget", at, text });
+      tx.cells.put({ at, text });
+      tx.cells.insert({ sheet: tx.instance, at, text });
+      const whole: string | undefined = (tx.cells.get([at]) ?? tx.cells.get(["budget", at]))?.text;
+      const rows = [...tx.cells.range({ prefix: [at] }), ...tx.cells.where({ text: whole ?? "" }).all()].map((row): string => row.sheet);
       // @ts-expect-error there is no such column
-      tx.cells.insert({ sheet: "budget", at, txt: text });
+      tx.cells.insert({ at, txt: text });
+      // @ts-expect-error a row needs the rest of its key
+      tx.cells.put({ text });
+      // @ts-expect-error bounds leave the instance out
+      tx.cells.range({ prefix: [tx.instance, at] });
+      // @ts-expect-error the instance is a string
+      const wrong: number = tx.instance;
+      void [rows, wrong];
       // @ts-expect-error an operation has the tables of its log only
       tx.plain.insert({ id: "a" });
     }),
@@ -40,6 +50,7 @@ function calls(db: Client<typeof schema>): void {
   const log = db.log(sheet, "budget");
   const handle: MutationHandle = log.do.setCell({ at: "B2", text: "4" });
   log.do.header();
+  log.leave();
   log.do.clear({ at: "B2" });
   // @ts-expect-error an argument is missing
   log.do.setCell({ at: "B2" });

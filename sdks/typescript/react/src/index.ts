@@ -20,6 +20,7 @@ export type { HeldResult } from "./useHeld.js";
 export type { KeepOptions } from "./useKept.js";
 export { useConnectionState } from "./useConnectionState.js";
 export { type LiveResult, useLive } from "./useLive.js";
+export { type LogOptions, type LogResult, useLog } from "./useLog.js";
 export { useMutation } from "./useMutation.js";
 export { usePending } from "./usePending.js";
 export { type ReactiveResult, useReactive } from "./useReactive.js";

@@ -3,11 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createClient, defineMutators, defineSchema, type Id, live, mutator, s, table } from "@iolite/client";
+import { createClient, defineLog, defineMutators, defineSchema, type Id, live, type MutationHandle, mutator, operation, s, table } from "@iolite/client";
 
-import { CheckBox, LiveList, TextBox, useLive, useMutation, useReactive } from "./index.js";
+import { CheckBox, LiveList, TextBox, useLive, useLog, useMutation, useReactive, useView } from "./index.js";
 
+const sheet = defineLog(
+  "sheet",
+  { cells: table({ sheet: s.string(), at: s.string(), text: s.string() }).key("sheet", "at") },
+  { write: operation((tx, { at, text }: { at: string; text: string }) => tx.cells.put({ at, text })) },
+);
 const schema = defineSchema({
+  ...sheet.tables,
   notes: table({ id: s.id(), title: s.string(), done: s.bool(), tags: s.list(s.string()) }),
   hits: live(s.counter()),
   timelines: live(s.list(s.id())),
@@ -33,6 +39,20 @@ function Notes() {
   clear({ keep: "1" });
   const titles: readonly string[] | undefined = data;
   return titles;
+}
+
+function Cells() {
+  const { log, stopped, error } = useLog(sheet, "budget", { leaveOnUnmount: true });
+  // @ts-expect-error an instance is a string
+  useLog(sheet, 5);
+  const handle: MutationHandle | undefined = log?.do.write({ at: "B2", text: "4" });
+  // @ts-expect-error there is no such operation
+  log?.do.clear();
+  // @ts-expect-error its argument lacks the text
+  log?.do.write({ at: "B2" });
+  const { data } = useView((tx) => tx.cells.get(["budget", "B2"])?.text, { view: "confirmed" });
+  const told: readonly (string | undefined)[] = [data, stopped, error?.message];
+  return [handle?.id, ...told];
 }
 
 function Bound({ id }: { id: Id }) {
@@ -66,5 +86,5 @@ function Bound({ id }: { id: Id }) {
 }
 
 test("the compiler has checked the types of this file", () => {
-  assert.deepEqual([typeof Notes, typeof Bound], ["function", "function"]);
+  assert.deepEqual([typeof Notes, typeof Cells, typeof Bound], ["function", "function", "function"]);
 });

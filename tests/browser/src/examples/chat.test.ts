@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { until, untilEqual } from "../until.js";
 import type { Visitor } from "../visitor.js";
-import { lines, say, talkWithACut, untilLine } from "./chatters.js";
+import { lines, say, talkWithACut, untilLine, untilReached, watchReached } from "./chatters.js";
 import { onStage, PHONE, savePicture } from "./stage.js";
 
 async function untilHere(person: Visitor, words: string): Promise<void> {
@@ -48,6 +48,37 @@ test("what was written without a network is there after a reload, and is sent on
     await untilLine(ben, "In a tunnel.", "sent");
     await untilEqual("Ada's lines", async () => (await lines(ada)).join(), "Before.,In a tunnel.");
     assert.equal((await lines(ben)).join(), "Before.,In a tunnel.");
+  }));
+
+test("an own line shows how far it has got: on the disk, with the server, with everybody in the room", () =>
+  onStage("chat", async ({ person }) => {
+    const [ada, ben] = [await person("Ada"), await person("Ben", PHONE)];
+    await untilHere(ada, "Here: Ada (you), Ben");
+    await say(ben, "Here I am.");
+    await untilReached(ben, "Here I am.", "delivered");
+    await ada.cutLink();
+    await untilEqual("Ada's connection", async () => (await ada.connection()) === "online", false);
+    const stepsOf = await watchReached(ada, "Who has the tickets?");
+    await say(ada, "Who has the tickets?");
+    await untilReached(ada, "Who has the tickets?", "durable");
+    await savePicture(ada, "chat-durable");
+    await ada.mendLink();
+    await untilReached(ada, "Who has the tickets?", "delivered");
+    const order = ["optimistic", "durable", "confirmed", "delivered"];
+    const steps = await stepsOf();
+    assert.deepEqual(steps, [...steps].sort((a, b) => order.indexOf(a) - order.indexOf(b)), "it never goes back");
+
+    ben.link.hold();
+    await say(ada, "Are you with us?");
+    await untilReached(ada, "Are you with us?", "confirmed");
+    await savePicture(ada, "chat-confirmed");
+    assert.equal((await lines(ben)).includes("Are you with us?"), false);
+    ben.link.letGo();
+    await untilReached(ada, "Are you with us?", "delivered");
+    await untilLine(ben, "Are you with us?", "sent");
+    assert.equal(await ben.page.locator("[data-reached]").count(), 1, "only own lines tell it");
+    await savePicture(ada, "chat-delivered");
+    await savePicture(ben, "chat-delivered-phone");
   }));
 
 test("rooms tell how much is unread in them, and who is here", () =>

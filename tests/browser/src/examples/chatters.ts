@@ -14,6 +14,29 @@ export async function untilLine(person: Visitor, text: string, mark: string): Pr
   await untilEqual(`the line “${text}” at ${person.name}`, () => line.getAttribute("data-mark", { timeout: 1000 }), mark);
 }
 
+/** An own line shows that it has got so far. */
+export async function untilReached(person: Visitor, text: string, step: string): Promise<void> {
+  const icon = person.page.locator("[data-mark]").filter({ hasText: text }).locator("[data-reached]");
+  await untilEqual(`how far “${text}” has got`, () => icon.getAttribute("data-reached", { timeout: 1000 }), step);
+}
+
+/** Keeps each icon that a line shows from now on. The answer gives them, each as often as it came. */
+export async function watchReached(person: Visitor, text: string): Promise<() => Promise<string[]>> {
+  const seen = await person.page.evaluateHandle((text) => {
+    const steps: string[] = [];
+    const look = (): void => {
+      const line = [...document.querySelectorAll("[data-mark]")].find((one) => one.textContent?.includes(text));
+      const step = line?.querySelector("[data-reached]")?.getAttribute("data-reached");
+      if (typeof step === "string" && step !== steps.at(-1)) {
+        steps.push(step);
+      }
+    };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true });
+    return steps;
+  }, text);
+  return () => seen.jsonValue();
+}
+
 /** All that is said in the open room, in its order. */
 export function lines(person: Visitor): Promise<string[]> {
   return person.page.locator("[data-mark] .text").allTextContents();

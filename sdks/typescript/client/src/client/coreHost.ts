@@ -217,6 +217,7 @@ export abstract class CoreHost {
       case OutputKind.Mutation:
       case OutputKind.Delivered:
       case OutputKind.LogStopped:
+      case OutputKind.LogDiffers:
       case OutputKind.LogMembers:
       case OutputKind.Call:
       case OutputKind.Connection:

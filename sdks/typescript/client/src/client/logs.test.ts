@@ -10,15 +10,22 @@ const sheet = defineLog(
   "sheet",
   { cells: table({ sheet: s.string(), at: s.string(), text: s.string() }).key("sheet", "at") },
   {
-    header: operation((tx) => tx.cells.insert({ sheet: "budget", at: "A1", text: "Budget" })),
+    header: operation((tx) => tx.cells.insert({ at: "A1", text: tx.instance === "budget" ? "Budget" : "Another" })),
     append: operation((tx, { at, text }: { at: string; text: string }) => {
-      const key = ["budget", at] as const;
-      const before = tx.cells.get(key)?.text;
-      if (before === undefined) {
-        tx.cells.insert({ sheet: "budget", at, text });
-      } else {
-        tx.cells.update(key, { text: before + text });
-      }
+      tx.cells.put({ at, text: (tx.cells.get([at])?.text ?? "") + text });
+    }),
+    /** Every way to name rows of the instance. */
+    tour: operation((tx) => {
+      tx.cells.insert({ sheet: tx.instance, at: "T1", text: "first" });
+      tx.cells.put({ at: "T2", text: "second" });
+      tx.cells.put({ at: "T3", text: "third" });
+      tx.cells.update(["T1"], { text: "First" });
+      tx.cells.ref([tx.instance, "T2"]).text.set("Second");
+      tx.cells.delete(["T3"]);
+      const ranges = [tx.cells.range({ prefix: ["T1"] }), tx.cells.range({ from: ["T1"], to: ["T2"] }), tx.cells.range({ after: ["T1"] })];
+      const found = [...ranges.map((rows) => rows.map(({ at }) => at).join("+")), tx.cells.has(["T3"]), tx.cells.getAll([["T2"]])[0]?.text];
+      const all = [tx.cells.range().length, tx.cells.range({ limit: 1 })[0]?.sheet, tx.cells.where({ text: { startsWith: "S" } }).count()];
+      tx.cells.put({ at: "T9", text: [...found, ...all].join() });
     }),
     claim: operation((tx, who: string) => {
       const owner = tx.cells.get(["budget", "owner"])?.text;
@@ -27,6 +34,7 @@ const sheet = defineLog(
       }
       tx.cells.insert({ sheet: "budget", at: "owner", text: who });
     }),
+    tooLong: operation((tx) => tx.cells.get(["a", "b", "c"] as never)),
     stray: operation((tx) => (tx as unknown as { plain: { insert(row: object): void } }).plain.insert({ id: "a" })),
   },
   { initial: "header" },
@@ -36,12 +44,13 @@ const schema = defineSchema({ plain: table({ id: s.string() }), ...sheet.tables 
 
 const mutators = defineMutators(schema, {
   meddle: mutator((tx, text: string) => tx.cells.insert({ sheet: "budget", at: "M1", text })),
+  wonder: mutator((tx) => (tx as unknown as { instance: string }).instance),
 });
 
 type App = ClientOf<typeof mutators>;
 
-const textAt = (app: App, at: string): Promise<string | undefined> =>
-  app.read((tx) => tx.cells.get(["budget", at])?.text, { view: "confirmed" });
+const textAt = (app: App, at: string, of = "budget"): Promise<string | undefined> =>
+  app.read((tx) => tx.cells.get([of, at])?.text, { view: "confirmed" });
 
 describe("a log", () => {
   let server: DevServer;
@@ -83,6 +92,40 @@ describe("a log", () => {
     const owner = await textAt(ann, "owner");
     const lost = ends.find((end) => end.status === "rejected");
     assert.deepEqual([lost?.reason.code, lost?.reason.reason], ["rejected", `it is ${owner}'s`]);
+  });
+
+  test("gives its operations the instance, for which their rows and keys are", async () => {
+    const app = await open();
+    const [budget, plans] = [app.log(sheet, "budget"), app.log(sheet, "plans")];
+    assert.deepEqual([await textAt(app, "A1", "budget"), await textAt(app, "A1", "plans")], ["Budget", "Another"]);
+    await Promise.all([plans.do.append({ at: "B1", text: "x" }).until("confirmed"), plans.do.tour().until("confirmed")]);
+    assert.equal(await textAt(app, "T9", "plans"), "T1,T1,T2,false,Second,4,plans,1");
+    assert.deepEqual([await textAt(app, "T1", "plans"), await textAt(app, "T9", "budget")], ["First", undefined]);
+    await assert.rejects(budget.do.tooLong().until("confirmed"), /its key has 2 values, not 3/);
+    await assert.rejects(app.mutate.wonder().until("confirmed"), /only an operation of one has it/);
+  });
+
+  test("is left when nothing of it is pending, and joined again from its beginning", async () => {
+    const device = new FakeDevice();
+    const app = await open(device);
+    const log = app.log(sheet, "left");
+    await log.do.append({ at: "B1", text: "x" }).until("confirmed");
+    assert.equal(log.position, 2);
+    device.cut = true;
+    app.goOffline();
+    const late = log.do.append({ at: "B1", text: "y" });
+    assert.throws(() => log.leave(), { code: "call", message: /1 operations of the log are pending/ });
+    device.cut = false;
+    app.goOnline();
+    await late.until("confirmed");
+    log.leave();
+    log.leave();
+    assert.equal(log.position, 0);
+    assert.throws(() => log.do.append({ at: "B1", text: "z" }), { code: "call" });
+    await assert.rejects(textAt(app, "B1", "left"), /join the log before you read it/);
+    assert.equal(app.log(sheet, "left"), log, "the same log");
+    await until("all of it again", () => log.position === 3);
+    assert.equal(await textAt(app, "B1", "left"), "xy");
   });
 
   test("is read only once it is joined, and changed only by its operations, which touch nothing else", async () => {

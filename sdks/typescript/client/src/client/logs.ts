@@ -15,6 +15,9 @@ import { callBack } from "./notifier.js";
 import type { Seat } from "./seat.js";
 import type { Log, LogMember, MutationHandle, Stop } from "./types.js";
 
+/** How far a log is replayed, why no further, and after how many entries another member has another state. */
+type State = readonly [position: number, stopped: string | undefined, differs: number | undefined];
+
 type Operations = Readonly<Record<string, Mutator>>;
 
 export class Logs {
@@ -62,6 +65,14 @@ export class Logs {
     }
   }
 
+  /** Warns that another member has another state: nobody but the app's developer can do something about it. */
+  differs(number: number | undefined, index: number): void {
+    const log = number === undefined ? undefined : this.#byNumber.get(number);
+    if (log !== undefined) {
+      console.warn(`the log ${log.name}: after ${index} entries another member has another state. An operation does not do the same on every device.`);
+    }
+  }
+
   /** Notes that the members of a log are others. */
   membersChanged(number: number | undefined): void {
     const log = number === undefined ? undefined : this.#byNumber.get(number);
@@ -73,16 +84,18 @@ export class Logs {
 
 class OneLog implements Log<Operations> {
   readonly do: Record<string, (args?: unknown) => MutationHandle> = {};
+  readonly name: string;
   readonly #seat: Seat;
   readonly #number: number;
   readonly #callbacks = new Set<(reason: string) => void>();
   readonly #memberCallbacks = new Set<(members: readonly LogMember[]) => void>();
   #lastMembers: readonly LogMember[] = [];
-  #last: readonly [position: number, stopped: string | undefined] = [0, undefined];
+  #last: State = [0, undefined, undefined];
 
   constructor(seat: Seat, { name, operations }: LogDefinition, number: number) {
     this.#seat = seat;
     this.#number = number;
+    this.name = name;
     for (const [own, { parser }] of Object.entries(operations as Operations)) {
       this.do[own] = (args) => {
         parser?.parse(args);
@@ -97,6 +110,16 @@ class OneLog implements Log<Operations> {
 
   get stopped(): string | undefined {
     return this.#state[1];
+  }
+
+  get differs(): number | undefined {
+    return this.#state[2];
+  }
+
+  rebaseEvery(ms: number): void {
+    const host = leaderOf(this.#seat);
+    host.callOnly((core) => core.rebaseLogEvery(this.#number, ms));
+    host.drain();
   }
 
   get members(): readonly LogMember[] {
@@ -126,15 +149,22 @@ class OneLog implements Log<Operations> {
     return () => void this.#callbacks.delete(own);
   }
 
+  leave(): void {
+    const host = leaderOf(this.#seat);
+    host.callOnly((core) => core.leaveLog(this.#number));
+    host.drain();
+    this.#seat.worked();
+  }
+
   callBack(reason: string): void {
     this.#callbacks.forEach((callback) => callBack(callback, reason));
   }
 
-  /** The last known state, once the client is closed. */
-  get #state(): readonly [position: number, stopped: string | undefined] {
+  /** How far it is replayed, and why no further. Once the client is closed: as it was known last. */
+  get #state(): State {
     const host = this.#seat.host;
     if (host?.role === "leader") {
-      this.#last = host.callOnly((core) => core.logState(this.#number)) as [number, string | undefined];
+      this.#last = host.callOnly((core) => core.logState(this.#number)) as State;
     }
     return this.#last;
   }

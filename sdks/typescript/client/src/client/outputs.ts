@@ -22,6 +22,7 @@ export type News =
   | { readonly kind: OutputKind.Mutation; readonly counter: number; readonly status: MutationStatus; readonly attempt: number }
   | { readonly kind: OutputKind.Delivered; readonly counter: number }
   | { readonly kind: OutputKind.LogStopped; readonly log: number | undefined; readonly reason: string }
+  | { readonly kind: OutputKind.LogDiffers; readonly log: number | undefined; readonly index: number }
   | { readonly kind: OutputKind.LogMembers; readonly log: number | undefined }
   | { readonly kind: OutputKind.Call; readonly ticket: string; readonly status: CallStatus }
   | {
@@ -76,6 +77,8 @@ export function readOutput(raw: readonly unknown[]): CoreOutput {
       return { kind, name: first, args: second };
     case OutputKind.LogStopped:
       return { kind, log: first, reason: second };
+    case OutputKind.LogDiffers:
+      return { kind, log: first, index: second };
     case OutputKind.LogMembers:
       return { kind, log: first };
     case OutputKind.RunReaction:

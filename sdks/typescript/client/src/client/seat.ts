@@ -269,6 +269,9 @@ export class Seat implements CoreHostEvents {
       case OutputKind.LogStopped:
         this.logs.stopped(output.log, output.reason);
         break;
+      case OutputKind.LogDiffers:
+        this.logs.differs(output.log, output.index);
+        break;
       case OutputKind.LogMembers:
         this.logs.membersChanged(output.log);
         break;

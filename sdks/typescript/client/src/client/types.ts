@@ -179,12 +179,30 @@ export interface Log<O = unknown> {
   readonly position: number;
   /** Why nothing more is replayed here, if it is so: an operation that this version of the app does not know. */
   readonly stopped: string | undefined;
+  /**
+   * After so many entries another member has another state, if that is known: an operation does not do the same on every device. The log goes on. It is a
+   * warning on the console, too.
+   */
+  readonly differs: number | undefined;
   /** The members, whom operations wait for before they are delivered, as the server told them last. This client is among them while it is waited for. */
   readonly members: readonly LogMember[];
   /** Calls back with the members whenever they are others. One that does not answer for 2 s is none any more, and comes back once it has caught up. */
   onMembers(callback: (members: readonly LogMember[]) => void): Stop;
   /** Calls back when nothing more is replayed here, with the reason. */
   onStopped(callback: (reason: string) => void): Stop;
+  /**
+   * Replays what others do in batches, so many milliseconds apart, at most 10,000. 0, as at first: each entry as it comes. The pending operations then run again
+   * once a batch; `delivered` of others waits so much longer.
+   *
+   * @throws code `call` for more than 10 s, and once the log is left; the codes of `log(...)`.
+   */
+  rebaseEvery(ms: number): void;
+  /**
+   * Leaves the log: nothing of it is kept on this device any more, and its tables cannot be read before `log(...)` joins it again. Leaving it again does nothing.
+   *
+   * @throws code `call` while operations that were called here are pending, and the codes of `log(...)`.
+   */
+  leave(): void;
 }
 
 /** A client of one user on this device. Made by `createClient()`. */

@@ -7,18 +7,18 @@
 import { SchemaError } from "../errors.js";
 import type { ArgumentsOf, Mutator } from "../mutators.js";
 import { mutator } from "../mutators.js";
-import type { WriteTransaction } from "../transaction/types.js";
+import type { LogTransaction } from "../transaction/types.js";
 import type { ValueOf } from "./column.js";
-import type { Schema, Tables } from "./schema.js";
+import type { Tables } from "./schema.js";
 import { type Columns, LiveTable, Table } from "./table.js";
 
 /**
  * Makes an operation of a log: a function that reads and writes the tables of its log and nothing else. With a parser in front it checks its arguments, as
- * `mutator` does. One that throws `Abort` has no effect, at every member alike.
+ * `mutator` does. Rows and keys may leave out the first key column, which is the instance's: `tx.instance`. One that throws `Abort` has no effect, at every member alike.
  */
 export const operation: typeof mutator = mutator;
 
-export type AnyOperations<T extends Tables> = { readonly [name: string]: Mutator<WriteTransaction<Schema<T>>, never> };
+export type AnyOperations<T extends Tables> = { readonly [name: string]: Mutator<LogTransaction<T>, never> };
 
 /** A log begins with an operation that has no arguments. */
 type Initial<O> = { [N in keyof O]: [ArgumentsOf<O[N]>] extends [undefined] ? N : never }[keyof O] & string;

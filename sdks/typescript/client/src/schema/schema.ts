@@ -8,7 +8,7 @@ import { type AnyTable, LIVE_KEY, LIVE_VALUE, LiveTable, Table } from "./table.j
 export type Tables = { readonly [name: string]: AnyTable };
 
 /** Names that a transaction has for itself. */
-const RESERVED = new Set(["now", "newId", "random", "then"]);
+const RESERVED = new Set(["instance", "now", "newId", "random", "then"]);
 
 /** All tables of an app. Make one with `defineSchema()`. */
 export class Schema<T extends Tables = Tables> {

@@ -157,3 +157,14 @@ export type KeyPrefixOf<T> =
     : T extends Table<infer C, infer K>
       ? Readonly<Beginnings<KeyTuple<C, K>>>
       : never;
+
+type Rest<T> = T extends readonly [unknown, ...infer Others] ? Readonly<Others> : readonly [];
+
+type ValuesOfKey<T> =
+  T extends LiveTable<Column, infer K> ? readonly [K] : T extends Table<infer C, infer K> ? KeyTuple<C, K> : never;
+
+/** How an operation of a log names a row: its first key column, which is the instance's, may be left out. */
+export type KeyInLogOf<T> = KeyOf<T> | Rest<ValuesOfKey<T>>;
+
+/** The first values of a key behind the instance's, for ranges in an operation. */
+export type PrefixInLogOf<T> = Readonly<Beginnings<Rest<ValuesOfKey<T>>>>;

@@ -14,6 +14,8 @@ export interface TableBinding {
   /** The core's number for it. */
   readonly number: number;
   readonly live: boolean;
+  /** Whether it is a variable of a log: its operations know the first value of its keys. */
+  readonly ofLog: boolean;
   /** The names of the columns in the order of the core's rows. */
   readonly columns: readonly string[];
   readonly definitions: readonly Column[];
@@ -35,5 +37,5 @@ function bind(core: Numbering, name: string, table: AnyTable): TableBinding {
   const columns = Object.keys(named);
   const definitions = Object.values(named);
   const wide = definitions.map(({ shape }) => shape === "bigint");
-  return { name, number: core.addTable(name, columns, wide), live, columns, definitions, key: live ? [LIVE_KEY] : table.keyColumns };
+  return { name, number: core.addTable(name, columns, wide), live, ofLog: table.policy.log !== undefined, columns, definitions, key: live ? [LIVE_KEY] : table.keyColumns };
 }

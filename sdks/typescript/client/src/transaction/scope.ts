@@ -20,6 +20,7 @@ type CallName =
   | "entry"
   | "has"
   | "insert"
+  | "instance"
   | "memberAt"
   | "newId"
   | "push"

@@ -11,10 +11,16 @@ import type { RangeOptions } from "./types.js";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Reads and writes of one table. In a reactive transaction the core refuses the writes. */
+/**
+ * Reads and writes of one table. In a reactive transaction the core refuses the writes. In an operation of a log, the instance is the first value of each key
+ * that is shorter than the table's by one, and of each bound of a range.
+ */
 export class TableAccess {
   readonly #scope: Scope;
   readonly #table: TableBinding;
+
+  /** The instance, in an array, if an operation of a log runs. Undefined before it is asked for. */
+  #instance: readonly unknown[] | undefined;
 
   constructor(scope: Scope, table: TableBinding) {
     this.#scope = scope;
@@ -44,7 +50,9 @@ export class TableAccess {
       reverse?: boolean;
     };
     const most = limit === undefined ? undefined : checkedLimit(limit);
-    const rows = this.#scope.call("range", this.#table.number, prefix, from, after, to, most, reverse);
+    const within = (bound: unknown[] | undefined): unknown[] | undefined => bound && [...this.#ofInstance(), ...bound];
+    const own = this.#ofInstance().length > 0 ? within(prefix ?? []) : prefix;
+    const rows = this.#scope.call("range", this.#table.number, own, within(from), within(after), within(to), most, reverse);
     return rows.map((row: unknown[]) => (this.#table.live ? { key: row[LIVE_KEY_PLACE], value: row[LIVE_VALUE_PLACE] } : this.#row(row)));
   }
 
@@ -67,7 +75,9 @@ export class TableAccess {
     if (this.#table.live) {
       throw new TransactionError(`table ${JSON.stringify(this.#table.name)} is live: its rows are read by their keys`);
     }
-    return new TableQuery(this.#scope, this.#table, (values) => this.#row(values));
+    const query = new TableQuery(this.#scope, this.#table, (values) => this.#row(values));
+    const [instance] = this.#ofInstance();
+    return instance === undefined ? query : query.where({ [this.#table.key[0] ?? ""]: instance });
   }
 
   ref(key: unknown): unknown {
@@ -90,7 +100,7 @@ export class TableAccess {
   }
 
   insert(row: Row): void {
-    const key = this.#table.key.map((name) => row[name]);
+    const key = this.#keyOf(row);
     const columns: number[] = [];
     const values: unknown[] = [];
     for (const [name, value] of Object.entries(row)) {
@@ -101,6 +111,19 @@ export class TableAccess {
       }
     }
     this.#scope.call("insert", this.#table.number, key, columns, values);
+  }
+
+  /** Makes the row, or puts what is said of it into the one that is there. Only an operation has it. */
+  put(row: Row): void {
+    const key = this.#keyOf(row);
+    if (this.#ofInstance().length === 0) {
+      throw new TransactionError(`table ${JSON.stringify(this.#table.name)}: put is for operations of a log; use insert or update`);
+    }
+    if (this.has(key)) {
+      this.update(key, Object.fromEntries(Object.entries(row).filter(([name]) => !this.#table.key.includes(name))));
+    } else {
+      this.insert(row);
+    }
   }
 
   update(key: unknown, changes: Row): void {
@@ -129,7 +152,21 @@ export class TableAccess {
   }
 
   #key(key: unknown): unknown[] {
-    return Array.isArray(key) ? key : [key];
+    const values: unknown[] = Array.isArray(key) ? key : [key];
+    return values.length === this.#table.key.length - 1 ? [...this.#ofInstance(), ...values] : values;
+  }
+
+  #keyOf(row: Row): unknown[] {
+    const [instance] = this.#ofInstance();
+    return this.#table.key.map((name, place) => row[name] ?? (place === 0 ? instance : undefined));
+  }
+
+  #ofInstance(): readonly unknown[] {
+    if (this.#instance === undefined) {
+      const instance: unknown = this.#table.ofLog ? this.#scope.call("instance") : undefined;
+      this.#instance = instance === undefined ? [] : [instance];
+    }
+    return this.#instance;
   }
 
   #column(name: string): number {

@@ -12,6 +12,7 @@ const table: TableBinding = {
   name: "notes",
   number: 3,
   live: false,
+  ofLog: false,
   columns: Object.keys(columns),
   definitions: Object.values(columns),
   key: ["id"],

@@ -13,10 +13,19 @@ export function transactionOf(scope: Scope, tables: readonly TableBinding[]): ob
     newId: () => scope.call("newId"),
     random: () => scope.call("random"),
   };
+  Object.defineProperty(transaction, "instance", { enumerable: false, get: () => instanceOf(scope) });
   for (const table of tables) {
     let access: TableAccess | undefined;
     const get = (): TableAccess => (access ??= new TableAccess(scope, table));
     Object.defineProperty(transaction, table.name, { enumerable: true, get });
   }
   return withKnownNames(transaction, (name) => new TransactionError(`the schema has no table ${JSON.stringify(name)}`));
+}
+
+function instanceOf(scope: Scope): unknown {
+  const instance: unknown = scope.call("instance");
+  if (instance === undefined) {
+    throw new TransactionError("tx.instance is the instance of a log: only an operation of one has it");
+  }
+  return instance;
 }

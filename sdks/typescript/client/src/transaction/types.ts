@@ -11,9 +11,10 @@ import type {
   SetColumn,
   TextColumn,
 } from "../schema/column.js";
+import type { InstanceOf } from "../schema/log.js";
 import type { CellOf, ChangesOf, NewRowOf, RowOf } from "../schema/row.js";
-import type { Schema } from "../schema/schema.js";
-import type { KeyOf, KeyPrefixOf, LiveTable, Table } from "../schema/table.js";
+import type { Schema, Tables } from "../schema/schema.js";
+import type { KeyInLogOf, KeyOf, KeyPrefixOf, LiveTable, PrefixInLogOf, Table } from "../schema/table.js";
 import type { Query } from "./query.js";
 
 /** Which rows to read, in the order of their keys: those that are within all bounds. A bound is the first values of a key, in an array. */
@@ -204,3 +205,46 @@ export type WriteTransaction<S> =
         readonly [N in keyof T]: T[N] extends LiveTable ? WriteLiveTable<T[N]> : WriteTable<T[N]>;
       } & CallContext
     : never;
+
+/** Bounds of a range in an operation: without the first key column, which is the instance's. */
+export type RangeInLog<T> = Omit<RangeOptions<T>, "prefix" | "from" | "after" | "to"> & {
+  readonly [N in "prefix" | "from" | "after" | "to"]?: PrefixInLogOf<T>;
+};
+
+/** A row in an operation: its first key column may be left out, which is the instance's. */
+export type NewRowInLogOf<T> =
+  T extends Table<infer _, infer K> ? Omit<NewRowOf<T>, K[0] & string> & Partial<Pick<NewRowOf<T>, K[0] & keyof NewRowOf<T>>> : never;
+
+/** Reads of a log's table in an operation. A key may leave out its first column, which is the instance's. */
+export interface ReadTableInLog<T> {
+  get(key: KeyInLogOf<T>): RowOf<T> | undefined;
+  getAll(keys: Iterable<KeyInLogOf<T>>): readonly (RowOf<T> | undefined)[];
+  has(key: KeyInLogOf<T>): boolean;
+  /** Rows of the instance in the order of their keys. The bounds leave the first key column out. */
+  range(options?: RangeInLog<T>): readonly RangeRowOf<T>[];
+}
+
+export interface LiveTableInLog<T> extends ReadTableInLog<T> {
+  ref(key: KeyInLogOf<T>): WriteRefs<T>;
+}
+
+/** A log's table in an operation. Queries ask among the rows of the instance. */
+export interface TableInLog<T> extends ReadTableInLog<T>, Queries<T> {
+  /** Makes a row; it is an error if it is there. */
+  insert(row: NewRowInLogOf<T>): void;
+  /** Makes a row, or puts the scalars and registers that are given into the row that is there. Columns that are undefined stay as they are. */
+  put(row: NewRowInLogOf<T>): void;
+  /** Puts some of the scalars and registers of a row that is there. Columns that are undefined stay as they are. */
+  update(key: KeyInLogOf<T>, changes: ChangesOf<T>): void;
+  /** Deletes a row that is there. */
+  delete(key: KeyInLogOf<T>): void;
+  ref(key: KeyInLogOf<T>): WriteRefs<T>;
+}
+
+/** The transaction of an operation: the tables of its log, as those of one instance. */
+export type LogTransaction<T extends Tables> = {
+  readonly [N in keyof T]: T[N] extends LiveTable ? LiveTableInLog<T[N]> : TableInLog<T[N]>;
+} & CallContext & {
+    /** The instance that the operation runs for: the first key column of its rows. */
+    readonly instance: InstanceOf<T>;
+  };

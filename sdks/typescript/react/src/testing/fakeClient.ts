@@ -1,6 +1,6 @@
 /** A client whose state a test sets by hand, and which counts what is observed. */
 
-import type { Difference, DifferenceOptions, Observation, Reactive, ReactOptions, View } from "@iolite/client";
+import { type Difference, type DifferenceOptions, IoliteError, type Observation, type Reactive, type ReactOptions, type View } from "@iolite/client";
 
 import type { RegisteredClient } from "../register.js";
 
@@ -29,7 +29,42 @@ export class FakeObservation implements Observation<unknown> {
   }
 }
 
+/** A log that a test stops. */
+export class FakeLog {
+  readonly do = {};
+  position = 0;
+  stopped: string | undefined;
+  left = 0;
+  /** Why it cannot be left. */
+  pending: IoliteError | undefined;
+  readonly #callbacks = new Set<(reason: string) => void>();
+
+  onStopped(callback: (reason: string) => void): () => void {
+    this.#callbacks.add(callback);
+    return () => void this.#callbacks.delete(callback);
+  }
+
+  get listeners(): number {
+    return this.#callbacks.size;
+  }
+
+  stop(reason: string): void {
+    this.stopped = reason;
+    this.#callbacks.forEach((callback) => callback(reason));
+  }
+
+  leave(): void {
+    if (this.pending !== undefined) {
+      throw this.pending;
+    }
+    this.left += 1;
+  }
+}
+
 export class FakeClient {
+  readonly logs = new Map<unknown, FakeLog>();
+  /** Whether another tab joins logs. */
+  follows = false;
   readonly observations: FakeObservation[] = [];
   /** How an observation begins. */
   first: Reactive<unknown> = { status: "loading", data: undefined, error: undefined };
@@ -45,6 +80,15 @@ export class FakeClient {
   readonly peeked: (View | undefined)[] = [];
   readonly compared: unknown[][] = [];
   readonly #callbacks = new Set<() => void>();
+
+  log(_definition: unknown, instance: unknown): FakeLog {
+    if (this.follows) {
+      throw new IoliteError("not-leading", "another tab leads");
+    }
+    const log = this.logs.get(instance) ?? new FakeLog();
+    this.logs.set(instance, log);
+    return log;
+  }
 
   observe(closure: (tx: never) => unknown, options: ReactOptions): FakeObservation {
     const observation = new FakeObservation(() => closure({} as never), options.view);
