@@ -24,7 +24,7 @@ struct Cells {
     text: Register<String>,
 }
 
-/// Of a log that begins empty.
+/// A table of a log that begins empty.
 #[derive(Table, Clone, Debug, PartialEq)]
 #[table(live, log = "list")]
 struct Lists {

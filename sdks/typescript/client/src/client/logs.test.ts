@@ -128,6 +128,20 @@ describe("a log", () => {
     assert.equal(await textAt(app, "B1", "left"), "xy");
   });
 
+  test("replays what others do in batches if it is asked to", async () => {
+    const [ann, bob] = [await open(), await open()];
+    const [own, other] = [ann.log(sheet, "batches"), bob.log(sheet, "batches")];
+    await until("both have begun", () => own.position === 1 && other.position === 1);
+    own.rebaseEvery(10_000);
+    await other.do.append({ at: "B1", text: "x" }).until("confirmed");
+    assert.equal(own.position, 1);
+    own.rebaseEvery(0);
+    await until("it is replayed", () => own.position === 2);
+    assert.throws(() => own.rebaseEvery(10_001), { code: "call", message: /10s at most/ });
+    assert.throws(() => own.rebaseEvery(Number.NaN), { code: "call" });
+    assert.deepEqual([own.differs, own.stopped], [undefined, undefined]);
+  });
+
   test("is read only once it is joined, and changed only by its operations, which touch nothing else", async () => {
     const app = await open();
     await assert.rejects(textAt(app, "A1"), { code: "transaction", message: /join the log before you read it/ });

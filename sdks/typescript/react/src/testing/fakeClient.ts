@@ -35,6 +35,7 @@ export class FakeLog {
   position = 0;
   stopped: string | undefined;
   left = 0;
+  readonly differs = undefined;
   /** Why it cannot be left. */
   pending: IoliteError | undefined;
   readonly #callbacks = new Set<(reason: string) => void>();
