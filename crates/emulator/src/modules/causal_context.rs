@@ -1,7 +1,7 @@
 //! The client's library of COPS: what each session has seen since its last write, which its next write comes after.
 //!
 //! Invariants: each version that a session saw stays until a write of the session stands for it. A newer version of the same object does not: it
-//! may be of another site, and come after other causes. An operation that was refused adds nothing, as other sites may never get its version.
+//! may be of another session, and come after other causes. An operation that was refused adds nothing, as other sites may never get its version.
 //! Source: Lloyd et al. (COPS, 2011), section 4.2: the nearest dependencies only, as those behind them are theirs.
 
 use std::collections::{BTreeMap, BTreeSet};
