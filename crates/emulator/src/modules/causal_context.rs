@@ -1,18 +1,20 @@
 //! The client's library of COPS: what each session has seen since its last write, which its next write comes after.
 //!
+//! Invariants: each version that a session saw stays until a write of the session stands for it. A newer version of the same object does not: it
+//! may be of another session, and come after other causes. An operation that was refused adds nothing, as other sites may never get its version.
 //! Source: Lloyd et al. (COPS, 2011), section 4.2: the nearest dependencies only, as those behind them are theirs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::Instant;
 
 use super::{Module, Outcome, Site, Work};
-use crate::engine::{Dependency, Key, OperationId, Outputs, Session, Version};
+use crate::engine::{Answer, Dependency, OperationId, Outputs, Session};
 use crate::file::{Problem, Section};
 
 #[derive(Debug)]
 pub(super) struct CausalContext {
-    seen: BTreeMap<Session, BTreeMap<Key, Version>>,
+    seen: BTreeMap<Session, BTreeSet<Dependency>>,
     /// The dependencies of writes that are under way.
     attached: BTreeMap<OperationId, Vec<Dependency>>,
 }
@@ -26,22 +28,21 @@ impl CausalContext {
     fn attach(&mut self, work: &mut Work) {
         let message = &mut work.message;
         let seen = self.seen.entry(message.session).or_default();
-        message.after = seen.iter().map(|(key, version)| Dependency { key: *key, version: *version }).collect();
+        message.after = seen.iter().copied().collect();
         self.attached.insert(message.operation, message.after.clone());
     }
 
     /// The answer to an operation. A write stands for all that it came after.
     fn observe(&mut self, work: &Work) {
         let message = &work.message;
-        let Some(version) = message.version else { return };
+        let attached = self.attached.remove(&message.operation).unwrap_or_default();
+        let is_refused = matches!(message.answer, Some(Answer::Refused(_)));
+        let Some(version) = message.version.filter(|_| !is_refused) else { return };
         let seen = self.seen.entry(message.session).or_default();
-        for Dependency { key, version } in self.attached.remove(&message.operation).unwrap_or_default() {
-            if seen.get(&key) == Some(&version) {
-                seen.remove(&key);
-            }
+        for dependency in attached {
+            seen.remove(&dependency);
         }
-        let newest = seen.entry(message.key).or_default();
-        *newest = version.max(*newest);
+        seen.insert(Dependency { key: message.key, version });
     }
 }
 
@@ -62,7 +63,7 @@ impl Module for CausalContext {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Asked;
+    use crate::engine::{Asked, Key, Refusal, Version};
     use crate::testing::site;
     use crate::workload::request;
 
@@ -92,5 +93,33 @@ mod tests {
         other.message.session = Session(1);
         context.attach(&mut other);
         assert_eq!(other.message.after, []);
+    }
+
+    #[test]
+    fn a_write_comes_after_each_version_of_an_object_that_its_session_saw() {
+        let section = Section::empty("a.toml", "context", 1);
+        let mut context = CausalContext::build(&section, &site()).expect("no parameters");
+        for version in [5, 8, 7] {
+            context.observe(&work(version, 1, Some(version)));
+        }
+        let mut write = work(9, 2, None);
+        context.attach(&mut write);
+        let after = write.message.after.iter().map(|after| (after.key.0, after.version.0)).collect::<Vec<_>>();
+        assert_eq!(after, [(1, 5), (1, 7), (1, 8)]);
+    }
+
+    #[test]
+    fn what_was_refused_is_no_cause_and_stands_for_none() {
+        let section = Section::empty("a.toml", "context", 1);
+        let mut context = CausalContext::build(&section, &site()).expect("no parameters");
+        context.observe(&work(1, 1, Some(5)));
+        let mut refused = work(2, 2, None);
+        context.attach(&mut refused);
+        refused.message.version = Some(Version(6));
+        refused.message.answer = Some(Answer::Refused(Refusal::Full));
+        context.observe(&refused);
+        let mut write = work(3, 3, None);
+        context.attach(&mut write);
+        assert_eq!(write.message.after, [Dependency { key: Key(1), version: Version(5) }]);
     }
 }
