@@ -164,7 +164,7 @@ class OneLog implements Log<Operations> {
   get #state(): State {
     const host = this.#seat.host;
     if (host?.role === "leader") {
-      this.#last = host.callOnly((core) => core.logState(this.#number)) as State;
+      this.#last = host.callOnly((core) => core.logState(this.#number)) as readonly unknown[] as State;
     }
     return this.#last;
   }
