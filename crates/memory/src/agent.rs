@@ -26,7 +26,7 @@ pub enum FromAgent {
     Thawed { arrays: u64, lost: u64, microseconds: u64 },
     /// The answer to a survey.
     Surveyed(Survey),
-    /// It was not done, and why. The program is as it was before.
+    /// The order was not obeyed, and why. The program is as it was before.
     Failed { reason: String },
 }
 
@@ -35,7 +35,7 @@ pub enum FromAgent {
 pub struct Survey {
     pub arrays: u64,
     pub array_bytes: u64,
-    /// Those that only fields of the program hold, as far as a walk of the heap shows.
+    /// Arrays that only fields of the program hold, as far as a walk of the heap shows.
     pub eligible: u64,
     pub eligible_bytes: u64,
 }

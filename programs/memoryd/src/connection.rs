@@ -5,6 +5,7 @@
 use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use iolite_memory::Foreign;
@@ -89,20 +90,24 @@ fn serve_program(programs: &Programs, number: u64, stream: &UnixStream, program:
 /// The library in a JVM program answers orders, which other connections send.
 fn serve_jvm(programs: &Programs, number: u64, stream: &UnixStream, pid: u32) -> io::Result<()> {
     let (jvm, answers) = Jvm::new(pid, stream)?;
+    // An order may follow as soon as the program is known, and the welcome comes before it.
+    say(stream, &FromDaemon::Welcome { version: MESSAGES_VERSION })?;
+    stream.set_read_timeout(None)?;
     if let Err(reason) = programs.jvms.add(number, jvm) {
         return refuse(stream, &reason);
     }
-    let ended = say(stream, &FromDaemon::Welcome { version: MESSAGES_VERSION }).and_then(|()| {
-        stream.set_read_timeout(None)?;
-        let mut lines = BufReader::new(stream);
-        while let Some(answer) = read_line::<FromAgent>(&mut lines)? {
-            // The order's thread may have given up.
-            let _ = answers.send(answer);
-        }
-        Ok(())
-    });
+    let ended = pass_answers(stream, &answers);
     programs.jvms.remove(number);
     ended
+}
+
+fn pass_answers(stream: &UnixStream, answers: &Sender<FromAgent>) -> io::Result<()> {
+    let mut lines = BufReader::new(stream);
+    while let Some(answer) = read_line::<FromAgent>(&mut lines)? {
+        // The order's thread may have given up.
+        let _ = answers.send(answer);
+    }
+    Ok(())
 }
 
 /// Says no, and why.

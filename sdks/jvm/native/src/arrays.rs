@@ -36,7 +36,7 @@ const GO_FURTHER: i32 = 0x100;
 pub struct Found {
     /// A local reference.
     pub array: Object,
-    /// Its type: a number in JNI's order.
+    /// The type of the array: a number in JNI's order.
     pub primitive: usize,
     /// The fields that hold it, with local references of their objects.
     pub places: Vec<(Object, Field)>,

@@ -23,7 +23,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(500);
 pub static GATE: Gate = Gate::new(wake);
 static CONNECTION: Mutex<Option<UnixStream>> = Mutex::new(None);
 
-/// What the library was loaded with.
+/// The options that the library was loaded with.
 pub struct Setup {
     pub socket: PathBuf,
     pub swap_folder: PathBuf,

@@ -15,7 +15,7 @@ const LOCKED: &str = "nothing panics while it holds this lock";
 /// Threads of the JVM that run no code of the program: it needs them to answer signals and attach requests, and to hand over references.
 const GO_ON: &[&str] = &["Attach Listener", "Signal Dispatcher", "Reference Handler"];
 /// Rounds of looking for threads that started meanwhile. Those wait at the gate, so two rounds are usual.
-const ROUNDS_MAX: usize = 100;
+const ROUNDS: usize = 100;
 /// How long a collection may take before the program's threads go on. A thread in a critical section of JNI stops collections.
 const PROBE_WITHIN: Duration = Duration::from_secs(10);
 
@@ -75,7 +75,7 @@ impl Gate {
     pub fn close(&self, jni: Jni, tools: Tools) -> Result<Suspended, String> {
         *self.is_closed.lock().expect(LOCKED) = true;
         let mut suspended = Suspended { threads: Vec::new() };
-        for _ in 0..ROUNDS_MAX {
+        for _ in 0..ROUNDS {
             if jni.with_frame(|| suspended.suspend_more(jni, tools)) == 0 {
                 return Ok(suspended);
             }
