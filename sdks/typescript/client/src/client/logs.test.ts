@@ -84,6 +84,34 @@ describe("a log", () => {
     assert.deepEqual(logs.map(({ stopped }) => stopped), [undefined, undefined]);
   });
 
+  test("shows in the view `delivered` what all members have replayed", async () => {
+    const [ann, bob] = [await open(), await open()];
+    const logs = [ann.log(sheet, "budget"), bob.log(sheet, "budget")];
+    await Promise.all([textAt(ann, "A1"), textAt(bob, "A1")]);
+    const call = logs[0]?.do.append({ at: "D4", text: "4" });
+    await call?.until("delivered");
+    assert.deepEqual(call?.status, { state: "confirmed", delivered: true });
+    const shown = ann.peek((tx) => tx.cells.get(["budget", "D4"])?.text, { view: "delivered" });
+    assert.equal(shown, "4");
+    assert.deepEqual(ann.difference("optimistic", "delivered", { table: "cells" }), []);
+  });
+
+  test("tells its members of each other, by the same names, and of who leaves", async () => {
+    const [ann, bob] = [await open(), await open()];
+    const log = ann.log(sheet, "budget");
+    const seen: (readonly string[])[] = [];
+    const stop = log.onMembers((members) => void seen.push(members.map(({ origin }) => origin)));
+    await until("ann is a member", () => log.members.some(({ own }) => own));
+    const ofBob = bob.log(sheet, "budget");
+    await until("bob is a member", () => ofBob.members.some(({ own }) => own));
+    const origin = ofBob.members.find(({ own }) => own)?.origin ?? "";
+    assert.match(origin, /^[0-9a-f]{32}$/);
+    await until("ann hears of bob", () => log.members.some((member) => member.origin === origin && !member.own));
+    await bob.close();
+    await until("ann hears that bob is gone", () => seen.at(-1)?.includes(origin) === false && seen.some((all) => all.includes(origin)));
+    stop();
+  });
+
   test("rejects the later one of two operations that exclude each other", async () => {
     const [ann, bob] = [await open(), await open()];
     const logs = [ann.log(sheet, "budget"), bob.log(sheet, "budget")];
