@@ -75,9 +75,11 @@ export class TableAccess {
     if (this.#table.live) {
       throw new TransactionError(`table ${JSON.stringify(this.#table.name)} is live: its rows are read by their keys`);
     }
-    const query = new TableQuery(this.#scope, this.#table, (values) => this.#row(values));
-    const [instance] = this.#ofInstance();
-    return instance === undefined ? query : query.where({ [this.#table.key[0] ?? ""]: instance });
+    if (this.#ofInstance().length > 0) {
+      const table = JSON.stringify(this.#table.name);
+      throw new TransactionError(`table ${table}: an operation of a log finds rows with get and range; queries are not there in operations yet`);
+    }
+    return new TableQuery(this.#scope, this.#table, (values) => this.#row(values));
   }
 
   ref(key: unknown): unknown {

@@ -228,8 +228,8 @@ export interface LiveTableInLog<T> extends ReadTableInLog<T> {
   ref(key: KeyInLogOf<T>): WriteRefs<T>;
 }
 
-/** A log's table in an operation. Queries ask among the rows of the instance. */
-export interface TableInLog<T> extends ReadTableInLog<T>, Queries<T> {
+/** A log's table in an operation. It has no queries yet: `range` finds rows. */
+export interface TableInLog<T> extends ReadTableInLog<T> {
   /** Makes a row; it is an error if it is there. */
   insert(row: NewRowInLogOf<T>): void;
   /** Makes a row, or puts the scalars and registers that are given into the row that is there. Columns that are undefined stay as they are. */
