@@ -134,6 +134,8 @@ pub enum Broken {
     KeepTakenBack,
     /// That a call was confirmed is not kept for its tab, which may store it once more.
     ForgetConfirmed,
+    /// An advance is said to be applied when it comes, before the pending mutations and the reactions have run on it.
+    AcknowledgeBeforeApplying,
 }
 
 /// A pending mutation, for people.

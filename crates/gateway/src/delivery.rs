@@ -15,6 +15,7 @@ use iolite_values::{ClientId, Timestamp};
 
 use crate::following::load::News;
 use crate::following::queries::Turnover;
+use crate::interface::Broken;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::session::Open;
 use crate::{Gateway, SessionId, limits};
@@ -141,6 +142,11 @@ impl Delivery {
 }
 
 impl Gateway {
+    /// The clients with a session that are out of the set: nobody waits until they have applied anything.
+    pub fn left_out(&self) -> impl Iterator<Item = ClientId> {
+        self.delivery.out.keys().copied()
+    }
+
     /// Notes who owes the commits of a segment, before it is told to anybody.
     pub(crate) fn note_owed(&mut self, now: Now, commits: &[Commit], turnover: &Turnover) {
         let mut moved = BTreeSet::new();
@@ -149,7 +155,10 @@ impl Gateway {
             if !commit.writes.iter().any(|write| schema.is_delivered(write.cell.table)) {
                 continue;
             }
-            let by = self.who_owes(commit, turnover);
+            let mut by = self.who_owes(commit, turnover);
+            if self.settings.broken == Broken::DeliverToMost {
+                by.pop_last();
+            }
             let author = commit.transaction.client;
             if by.is_empty() {
                 moved.insert(author);
@@ -194,7 +203,7 @@ impl Gateway {
         self.has_applied(now, client, to);
     }
 
-    /// The same of a client that comes back, by what it holds.
+    /// The same, also of a client that comes back with nothing.
     pub(crate) fn has_applied(&mut self, now: Now, client: ClientId, to: Timestamp) {
         if self.delivery.out.get(&client).is_some_and(|since| *since <= to) {
             self.delivery.out.remove(&client);
@@ -208,12 +217,14 @@ impl Gateway {
         let has_delivered = self.catalog.schema().tables().any(|(_, table)| table.delivered);
         let Some(open) = self.open(id).filter(|_| has_delivered) else { return };
         let client = open.client;
-        // Who holds nothing gets it as of the position, or later.
-        let holds = if open.seen == Timestamp::ZERO { self.position() } else { open.seen };
+        let holds_nothing = open.seen == Timestamp::ZERO;
         if self.delivery.silence == Silence::Ahead {
             self.delivery.silence = Silence::Until(now.instant + limits::DELIVERED_WITHIN);
         }
-        self.has_applied(now, client, holds);
+        // Who holds nothing gets it as of the position, or later. Who holds something may not have run on it: it says so when it has.
+        if holds_nothing {
+            self.has_applied(now, client, self.position());
+        }
         self.note_delivered(client);
     }
 

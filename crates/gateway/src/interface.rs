@@ -63,4 +63,6 @@ pub enum Broken {
     PublishPastResolved,
     /// Tells what a client committed in an earlier session only when that submits it again, after the state that contains it.
     TellOwnLater,
+    /// Tells a client that its commit is delivered without waiting for one of the members that owe it.
+    DeliverToMost,
 }

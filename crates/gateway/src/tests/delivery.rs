@@ -204,6 +204,11 @@ fn who_is_gone_goes_on_owing_and_pays_when_it_comes_back() {
     assert_eq!(delivered(1, &world.take()), [], "it came back without it");
     world.input(Input::SessionClosed(SessionId(3)));
     world.rejoin(4, 2, at);
+    world.say(4, subscribe(true, vec![(1, all())]));
+    world.answer_all();
+    let said = world.take();
+    assert_eq!((delivered(1, &said), owing(&said)), (vec![], [4].into()), "it holds it, and may not show it yet");
+    world.say(4, FromClient::Applied(at));
     assert_eq!(delivered(1, &world.take()), [world.position()]);
 }
 

@@ -2,11 +2,12 @@
 
 use iolite_values::{KeyRange, TableId, Value};
 
+use super::chairs;
 use super::handle::{Handle, Stop, between, cell, row_key};
 use super::levels::Weak;
 use super::mutators::{game, int};
 use super::pages::page;
-use super::questions::{come_to, in_state_from, of_few, of_ranks, ordered, with_tag_or_of};
+use super::questions::{come_to, in_state_from, of_few, of_ranks, ordered, stand_from, with_tag_or_of};
 use crate::random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,12 @@ pub enum Watcher {
     Busy { least: i64, limit: Option<usize>, reverse: bool },
     /// All of the tables whose isolation is weaker, and a cell of one: what is seen is of one moment all the same.
     Weak { key: i64 },
+    /// The chairs of a room.
+    Room { room: i64 },
+    /// One chair, and whether another one is there.
+    Chair { room: i64, chair: i64 },
+    /// Chairs that stand at a place or behind it, whatever their rooms are: an index.
+    Behind { least: i64, limit: Option<usize>, reverse: bool },
     /// A game: its rounds, and its sum.
     Game,
     /// What a text says.
@@ -64,6 +71,19 @@ impl Watcher {
         }
     }
 
+    /// One of the table with the delivered view.
+    pub fn of_chairs(random: &mut Random) -> Watcher {
+        let (room, chair) = chairs::some(random);
+        let limit = if random.chance(500) { Some(random.between(1, 2) as usize) } else { None };
+        match random.below(4) {
+            0 | 1 => Watcher::Room { room },
+            2 => Watcher::Chair { room, chair },
+            _ => {
+                Watcher::Behind { least: random.below(chairs::WIDTH as u64) as i64, limit, reverse: random.chance(500) }
+            }
+        }
+    }
+
     /// The tables that it reads.
     pub fn tables(self) -> impl Iterator<Item = TableId> {
         let names: &[&str] = match self {
@@ -76,6 +96,7 @@ impl Watcher {
             Watcher::Queue { .. } | Watcher::Ranks { .. } => &["jobs"],
             Watcher::Weak { .. } => &["shelves", "scores"],
             Watcher::Busy { .. } | Watcher::Game => &["hits"],
+            Watcher::Room { .. } | Watcher::Chair { .. } | Watcher::Behind { .. } => &["chairs"],
             Watcher::Page { .. } => &["pages"],
         };
         names.iter().map(|name| TableId::of(name))
@@ -140,6 +161,19 @@ impl Watcher {
                 let first = tx.cell(&cell("scores", &[key], "label"))?;
                 let [shelves, scores] = Weak::ALL.map(|weak| tx.range(weak.table(), &KeyRange::all(), None, false));
                 Ok(format!("{first:?} {:?} {:?}", shelves?, scores?))
+            }
+            Watcher::Room { room } => {
+                let keys = between(&[chairs::number(room, 0)], &[chairs::number(room + 1, 0)]);
+                Ok(format!("{:?}", tx.range(chairs::table(), &keys, None, false)?))
+            }
+            Watcher::Chair { room, chair } => {
+                let row = tx.row(chairs::table(), &row_key(&[chairs::number(room, chair)]))?;
+                let other = row_key(&[chairs::number(room, chair + 1)]);
+                Ok(format!("{row:?} {}", tx.exists(chairs::table(), &other)?))
+            }
+            Watcher::Behind { least, limit, reverse } => {
+                let question = ordered(stand_from(least), "x", reverse, limit);
+                Ok(format!("{:?}", tx.ask(chairs::table(), &question)?))
             }
             Watcher::Game => {
                 let [turn, sum] = game();
