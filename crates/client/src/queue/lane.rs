@@ -157,6 +157,8 @@ impl Queue {
             if let (Verdict::Committed(at), Some(entry)) = (&outcome.verdict, self.entries.get(&outcome.counter))
                 && *at <= to
                 && entry.may_be_committed()
+                // Its outcome may be told once more.
+                && own.iter().all(|(counter, _)| *counter != outcome.counter)
             {
                 own.push((outcome.counter, *at));
             }
