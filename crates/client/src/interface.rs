@@ -140,6 +140,8 @@ pub enum Broken {
     AppendAfterClose,
     /// The writes of a log's operation are stored without the position behind it.
     ForgetReplayedPosition,
+    /// An advance is said to be applied when it comes, before the pending mutations and the reactions have run on it.
+    AcknowledgeBeforeApplying,
 }
 
 /// A pending mutation, for people.

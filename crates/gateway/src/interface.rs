@@ -65,4 +65,6 @@ pub enum Broken {
     TellOwnLater,
     /// A mutation goes to the store although the one that it follows did not commit.
     PassHeldUp,
+    /// Tells a client that its commit is delivered without waiting for one of the members that owe it.
+    DeliverToMost,
 }

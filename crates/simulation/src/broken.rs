@@ -26,6 +26,8 @@ pub enum Broken {
     RemoveAtReply,
     KeepTakenBack,
     ForgetConfirmed,
+    AcknowledgeBeforeApplying,
+    DeliverToMost,
     PublishPastResolved,
     TellOwnLater,
     ValidateAsFigure9,
@@ -67,7 +69,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 21] = [
+const VARIANTS: [Variant; 23] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -131,6 +133,22 @@ const VARIANTS: [Variant; 21] = [
         place: Where::Client(BrokenClient::ForgetConfirmed),
         needs: Needs::Anything,
         seeds: Some(21..=80),
+    },
+    Variant {
+        broken: Broken::AcknowledgeBeforeApplying,
+        name: "acknowledge-before-applying",
+        rule: "a change is said to be applied before the pending mutations and the reactive transactions have run on it",
+        place: Where::Client(BrokenClient::AcknowledgeBeforeApplying),
+        needs: Needs::Anything,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::DeliverToMost,
+        name: "deliver-to-most",
+        rule: "a change is told as delivered without waiting for one of those that follow it",
+        place: Where::Gateway(BrokenGateway::DeliverToMost),
+        needs: Needs::Anything,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::PublishPastResolved,

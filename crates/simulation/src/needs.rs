@@ -86,6 +86,8 @@ impl Needs {
             Needs::Game => Habits {
                 calls: Calls::Game { players: PLAYERS },
                 batched: 0,
+                busy: 0,
+                watches_chairs: 0,
                 client_limits: iolite_client::Limits::default(),
                 gateway_limits: iolite_gateway::Limits::default(),
                 read_looks_max: READ_LOOKS_MAX,

@@ -48,8 +48,9 @@ fn the_page_has_the_seeds_that_must_find_each_variant() {
 #[test]
 fn the_page_has_every_invariant() {
     use Invariant::{
-        Assertion, ClientOrder, Durability, ExactlyOnce, LastState, Liveness, MonotonicReads, OwnWritesVisible,
-        PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts,
+        Assertion, ClientOrder, Delivery, Durability, ExactlyOnce, LastState, Liveness, MonotonicReads,
+        OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts,
+        ViewPrefix,
     };
     let all = [
         Assertion,
@@ -63,6 +64,8 @@ fn the_page_has_every_invariant() {
         OwnWritesVisible,
         PendingOnce,
         MonotonicReads,
+        ViewPrefix,
+        Delivery,
         Texts,
         Room,
         Liveness,
@@ -72,8 +75,8 @@ fn the_page_has_every_invariant() {
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
         Assertion | ExactlyOnce | Durability | Serializability | RealTime | Strictness | ClientOrder
-        | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | Texts | Room | Liveness | LastState
-        | Rest => true,
+        | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | ViewPrefix | Delivery | Texts | Room
+        | Liveness | LastState | Rest => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));
