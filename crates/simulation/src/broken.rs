@@ -100,7 +100,7 @@ const VARIANTS: [Variant; 23] = [
         rule: "replicas do not wait for their disks before they answer",
         place: Where::Hosts,
         needs: Needs::Anything,
-        seeds: Some(61..=120),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::NoCompletionRecords,
@@ -172,7 +172,7 @@ const VARIANTS: [Variant; 23] = [
         rule: "conflicts with prepared transactions are judged by timestamps, and committed reads are not looked at, as in Figure 9",
         place: Where::Replica(BrokenReplica::ValidateAsFigure9),
         needs: Needs::TwoClocks,
-        seeds: Some(11..=70),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::AcceptAboveReaders,

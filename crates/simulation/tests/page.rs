@@ -88,6 +88,7 @@ fn the_page_has_the_numbers_of_the_code() {
     let run = include_str!("../src/run.rs");
     let world = include_str!("../src/world.rs");
     let made = include_str!("../src/world/faults_made.rs");
+    let handling = include_str!("../src/world/handling.rs");
     let numbers = [
         ("fewer than 100 times", report, "FAULTS_OF_EACH_KIND: u64 = 100;"),
         ("fewer than 50 times", report, "OCCASIONS_OF_EACH_KIND: u64 = 50;"),
@@ -119,6 +120,10 @@ fn the_page_has_the_numbers_of_the_code() {
         ),
         ("Half of the seeds", include_str!("../src/topology.rs"), "0..=9 => (1, 1),"),
         ("sectors of 512 bytes", include_str!("../../engine/src/memory_disk/crash.rs"), "SECTOR_BYTES: usize = 512;"),
+        ("3 times in 10 for 2 to 5 s", handling, "if self.random.chance(300) { BUSY_LONG }"),
+        ("for 2 to 5 s", handling, "BUSY_LONG: [Moment; 2] = [2_000 * MILLISECOND, 5_000 * MILLISECOND];"),
+        ("otherwise for up to 0.4 s", handling, "BUSY_MOSTLY: Moment = 400 * MILLISECOND;"),
+        ("those of eight clients in ten", include_str!("../src/habits.rs"), "(sometimes(120), 800)"),
         ("`make soak` runs 5,000", include_str!("../../../Makefile"), "simulate --seeds 1..5000"),
     ];
     for (said, source, declared) in numbers {

@@ -147,9 +147,12 @@ impl DeliveryLog {
         }
     }
 
-    /// A gateway's process has ended: nobody is out of its set any more.
+    /// A gateway's process has ended, and its sessions with it: nobody is out of its set any more.
     pub fn front_ended(&mut self, moment: Moment, front: usize) {
         let end = self.when(moment);
+        for session in self.sessions.values_mut().filter(|session| session.front == front) {
+            session.spell.until.get_or_insert(end);
+        }
         for out in self.out.iter_mut().filter(|out| out.front == front) {
             out.spell.until.get_or_insert(end);
         }

@@ -191,6 +191,8 @@ impl FrontNode {
         history: &mut History,
     ) -> Vec<Leaving> {
         let mut leaving = Vec::new();
+        // Who is taken out is out before anybody is told so.
+        self.note_out(now, occasions, history);
         loop {
             if let Some(output) = self.gateway.poll() {
                 match output {

@@ -7,9 +7,10 @@ use super::{Process, World};
 use crate::history::{ClientIndex, Moment};
 
 const MILLISECOND: Moment = 1_000_000;
-/// For so long a closure makes its client's process busy.
+/// A closure makes its client's process busy for less than this, mostly.
 const BUSY_MOSTLY: Moment = 400 * MILLISECOND;
-const BUSY_AT_MOST: Moment = 5_000 * MILLISECOND;
+/// Some closures take longer than a gateway waits for a member.
+const BUSY_LONG: [Moment; 2] = [2_000 * MILLISECOND, 5_000 * MILLISECOND];
 
 impl World {
     pub(super) fn on_event(&mut self, event: Event) {
@@ -70,8 +71,8 @@ impl World {
         if self.healing || self.clients[client.0].is_busy(self.moment) || !self.random.chance(self.habits.busy) {
             return;
         }
-        let most = if self.random.chance(150) { BUSY_AT_MOST } else { BUSY_MOSTLY };
-        let takes = self.random.between(MILLISECOND, most);
+        let [least, most] = if self.random.chance(300) { BUSY_LONG } else { [MILLISECOND, BUSY_MOSTLY] };
+        let takes = self.random.between(least, most);
         self.clients[client.0].will_take(Some(takes));
     }
 

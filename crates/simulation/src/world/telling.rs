@@ -87,7 +87,7 @@ impl FrontNode {
         }
     }
 
-    /// After all that it had to say.
+    /// Compares who is out of the set with who was.
     pub(super) fn note_out(&mut self, now: Now, occasions: &mut Counts<Occasion>, history: &mut History) {
         let is_same = self.gateway.left_out().eq(self.out.iter().copied());
         if is_same {

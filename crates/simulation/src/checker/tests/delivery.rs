@@ -31,7 +31,7 @@ fn life(client: ClientIndex) -> Life {
 
 /// A commit of the first client at 10 that a gateway tells the other one, whose session is there.
 fn told() -> History {
-    let mut history = history(&[(1, CalledAs::Named)]);
+    let mut history = history(&[(1, CalledAs::Named), (2, CalledAs::Named)]);
     history.identities.insert(member(), MEMBER);
     add_record(&mut history, store(1), issued(1), Some(sat()), 10);
     let log = &mut history.delivery;
@@ -88,6 +88,26 @@ fn who_came_later_or_whose_process_ended_is_no_member() {
     later.delivery.session_opened(SECOND, 0, SESSION, member());
     say(&mut later, SECOND);
     assert_eq!(found(&later), None, "the session began after the feed brought it");
+}
+
+#[test]
+fn a_session_ends_with_the_process_of_its_gateway() {
+    let after = |has_ended: bool| {
+        let mut history = told();
+        add_record(&mut history, store(1), issued(2), Some(sat()), 8);
+        history.delivery.note_fed(SECOND / 2, front(), at(8));
+        if has_ended {
+            history.delivery.front_ended(2 * SECOND, front().1);
+        }
+        say(&mut history, SECOND / 2 * 5);
+        found(&history)
+    };
+    assert_eq!(after(false), Some(Invariant::Delivery));
+    assert_eq!(
+        after(true),
+        None,
+        "no session is there when the commit at 8 is two seconds old, and with that all its debts end"
+    );
 }
 
 #[test]
