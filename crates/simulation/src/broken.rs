@@ -92,7 +92,7 @@ const VARIANTS: [Variant; 23] = [
         rule: "what was written since its snapshot does not keep a transaction of that level from writing it too",
         place: Where::Replica(BrokenReplica::SecondCommitterWins),
         needs: Needs::Anything,
-        seeds: Some(36..=95),
+        seeds: Some(121..=180),
     },
     Variant {
         broken: Broken::AcknowledgeBeforeFsync,

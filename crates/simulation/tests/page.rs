@@ -99,6 +99,7 @@ fn the_page_has_the_numbers_of_the_code() {
             "let until = self.moment + self.random.between(1_000, 8_000) * MILLISECOND;",
         ),
         ("up to 3 s apart", made, "let pause = self.random.between(500, 3_000) * MILLISECOND;"),
+        ("(`CameBack` 30)", report, "CAME_BACK: u64 = 30;"),
         ("fewer than 20,000 mutations", report, "CONFIRMED: u64 = 20_000;"),
         ("A run of 300 seeds", report, "SEEDS: u64 = 300;"),
         ("60 and more seeds", report, "SEEDS_JUDGED_MIN: u64 = 60;"),
