@@ -91,8 +91,8 @@ const VARIANTS: [Variant; 23] = [
         name: "second-committer-wins",
         rule: "what was written since its snapshot does not keep a transaction of that level from writing it too",
         place: Where::Replica(BrokenReplica::SecondCommitterWins),
-        needs: Needs::Anything,
-        seeds: Some(121..=180),
+        needs: Needs::Shelves,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::AcknowledgeBeforeFsync,

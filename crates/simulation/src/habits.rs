@@ -15,6 +15,8 @@ pub enum Calls {
     Everything { keys: u64, edits: u64 },
     /// Transfers between accounts, and sums of all of them.
     Bank,
+    /// Mutations of the table at the level of a snapshot, on few keys.
+    Shelves,
     /// A move of a game by the player whose turn it is. Clients beyond the players look on.
     Game { players: usize },
 }

@@ -235,6 +235,12 @@ impl Call {
         if random.chance(500) { Call::transfer(random) } else { Call::Audit { key: 0 } }
     }
 
+    /// A call of the table at the level of a snapshot, on one of two keys.
+    pub fn of_shelves(random: &mut Random) -> Call {
+        let key = random.below(2) as i64;
+        Call::Weak { table: Weak::Snapshot, key, what: OfLevel::random(random) }
+    }
+
     pub fn of_chairs(random: &mut Random) -> Call {
         let (room, chair) = chairs::some(random);
         Call::Chair { room, chair, what: OfChair::random(random) }

@@ -85,6 +85,7 @@ impl World {
         let call = match self.habits.calls {
             Calls::Everything { keys, .. } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
+            Calls::Shelves => Call::of_shelves(&mut self.random),
             Calls::Game { .. } => unreachable!("players take turns"),
         };
         self.calls_left[client.0] -= 1;
