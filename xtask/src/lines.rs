@@ -21,10 +21,7 @@ const APPS: &[App] = &[
         name: "The sheet with its views on Iolite, in Rust: tables, operations, views",
         files: &["benchmarks/src/views/sheet.rs"],
     },
-    App {
-        name: "The sheet with its views on Yjs and Hocuspocus",
-        files: &["benchmarks/hocuspocus/src/sheet.js"],
-    },
+    App { name: "The sheet with its views on Yjs and Hocuspocus", files: &["benchmarks/hocuspocus/src/sheet.js"] },
     App {
         name: "The chat on Iolite: schema, mutators, hooks",
         files: &["examples/chat/src/model.ts", "examples/chat/src/chat.ts", "examples/chat/src/Connection.tsx"],

@@ -146,6 +146,8 @@ pub enum Broken {
     ForgetReplayedPosition,
     /// A member that begins from a checkpoint leaves out the entry behind it.
     SkipAtRejoin,
+    /// An advance is said to be applied when it comes, before the pending mutations and the reactions have run on it.
+    AcknowledgeBeforeApplying,
 }
 
 /// A pending mutation, for people.

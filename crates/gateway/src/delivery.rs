@@ -15,6 +15,7 @@ use iolite_values::{ClientId, Timestamp};
 
 use crate::following::load::News;
 use crate::following::queries::Turnover;
+use crate::interface::Broken;
 use crate::sessions::farewell::Farewell;
 use crate::sessions::session::Open;
 use crate::{Gateway, SessionId, limits};
@@ -146,6 +147,11 @@ impl Delivery {
 }
 
 impl Gateway {
+    /// The clients with a session that are out of the set: nobody waits until they have applied anything.
+    pub fn left_out(&self) -> impl Iterator<Item = ClientId> {
+        self.delivery.out.keys().copied()
+    }
+
     /// Notes who owes the commits of a segment, before it is told to anybody.
     pub(crate) fn note_owed(&mut self, now: Now, commits: &[Commit], turnover: &Turnover) {
         let mut moved = BTreeSet::new();
@@ -154,7 +160,10 @@ impl Gateway {
             if !commit.writes.iter().any(|write| schema.is_delivered(write.cell.table)) {
                 continue;
             }
-            let by = self.who_owes(commit, turnover);
+            let mut by = self.who_owes(commit, turnover);
+            if self.settings.broken == Broken::DeliverToMost {
+                by.pop_last();
+            }
             let author = commit.transaction.client;
             if by.is_empty() {
                 moved.insert(author);

@@ -67,4 +67,6 @@ pub enum Broken {
     PassHeldUp,
     /// Pages of a log are taken away as soon as one member has replayed them.
     TrimBeforeDelivery,
+    /// Tells a client that its commit is delivered without waiting for one of the members that owe it.
+    DeliverToMost,
 }

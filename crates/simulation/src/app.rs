@@ -4,6 +4,7 @@
 //! same writes.
 
 mod call;
+pub mod chairs;
 mod handle;
 mod levels;
 mod model;
@@ -54,7 +55,8 @@ const SCHEMA: &str = r#"{"tables":{
   "seats":{"columns":{"group":{"type":"int"},"guest":{"type":"int"},"name":{"type":"string"},"moves":{"type":"counter"}},"key":["group","guest"]},
   "shelves":{"columns":{"key":{"type":"int"},"label":{"type":"int","default":0},"left":{"type":"counter"}},"key":["key"],"isolation":"snapshot","live":true},
   "scores":{"columns":{"key":{"type":"int"},"label":{"type":"int","default":0},"left":{"type":"counter"}},"key":["key"],"isolation":"read-committed","live":true},
-  "pages":{"columns":{"key":{"type":"int"},"body":{"type":"text"}},"key":["key"],"live":true}
+  "pages":{"columns":{"key":{"type":"int"},"body":{"type":"text"}},"key":["key"],"live":true},
+  "chairs":{"columns":{"key":{"type":"int"},"x":{"type":"int"},"sat":{"type":"counter"}},"key":["key"],"indexes":{"byX":["x"]},"delivered":true}
 }}"#;
 
 /// What the second version adds, and the third one does without.
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn versions_differ_by_a_table_and_a_column() {
-        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [9, 10, 10]);
+        assert_eq!([First, Grown, Pruned].map(|version| version.schema().tables().count()), [10, 11, 11]);
         let columns = |version: SchemaVersion| {
             let schema = version.schema();
             let things = schema.table_by_id(iolite_values::TableId::of("things")).expect("it has things");

@@ -26,6 +26,8 @@ pub enum Broken {
     RemoveAtReply,
     KeepTakenBack,
     ForgetConfirmed,
+    AcknowledgeBeforeApplying,
+    DeliverToMost,
     PublishPastResolved,
     TellOwnLater,
     ValidateAsFigure9,
@@ -67,7 +69,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 21] = [
+const VARIANTS: [Variant; 23] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -89,8 +91,8 @@ const VARIANTS: [Variant; 21] = [
         name: "second-committer-wins",
         rule: "what was written since its snapshot does not keep a transaction of that level from writing it too",
         place: Where::Replica(BrokenReplica::SecondCommitterWins),
-        needs: Needs::Anything,
-        seeds: Some(36..=95),
+        needs: Needs::Shelves,
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::AcknowledgeBeforeFsync,
@@ -98,7 +100,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "replicas do not wait for their disks before they answer",
         place: Where::Hosts,
         needs: Needs::Anything,
-        seeds: Some(61..=120),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::NoCompletionRecords,
@@ -133,6 +135,22 @@ const VARIANTS: [Variant; 21] = [
         seeds: Some(21..=80),
     },
     Variant {
+        broken: Broken::AcknowledgeBeforeApplying,
+        name: "acknowledge-before-applying",
+        rule: "a change is said to be applied before the pending mutations and the reactive transactions have run on it",
+        place: Where::Client(BrokenClient::AcknowledgeBeforeApplying),
+        needs: Needs::Anything,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::DeliverToMost,
+        name: "deliver-to-most",
+        rule: "a change is told as delivered without waiting for one of those that follow it",
+        place: Where::Gateway(BrokenGateway::DeliverToMost),
+        needs: Needs::Anything,
+        seeds: Some(1..=60),
+    },
+    Variant {
         broken: Broken::PublishPastResolved,
         name: "publish-past-resolved",
         rule: "a gateway tells what is above the resolved timestamp",
@@ -154,7 +172,7 @@ const VARIANTS: [Variant; 21] = [
         rule: "conflicts with prepared transactions are judged by timestamps, and committed reads are not looked at, as in Figure 9",
         place: Where::Replica(BrokenReplica::ValidateAsFigure9),
         needs: Needs::TwoClocks,
-        seeds: Some(11..=70),
+        seeds: Some(1..=60),
     },
     Variant {
         broken: Broken::AcceptAboveReaders,

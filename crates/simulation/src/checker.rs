@@ -8,12 +8,15 @@
 //! - mutations of one client take effect in the order of their counters;
 //! - each takes effect once, none that was acknowledged is missing, none that ended otherwise took effect;
 //! - each reactive transaction saw the model at its timestamp, with its client's pending mutations on top: serializable and causal;
-//! - texts have what was typed, once and in one piece.
+//! - texts have what was typed, once and in one piece;
+//! - the delivered view shows the model before its client's first commit that is not delivered, and what is told as delivered was applied (`delivery`, `prefix`).
 
 mod commits;
+mod delivery;
 mod last;
 mod levels;
 mod order;
+mod prefix;
 mod real_time;
 mod replay;
 mod rest;
@@ -31,6 +34,7 @@ use crate::app::Model;
 use crate::history::History;
 
 pub use commits::{Commits, confirmed};
+pub use delivery::check_last as check_delivered;
 pub use last::check_last;
 pub use rest::check_replicas;
 pub use strict::{Before, Clash, Cycle, Step};
@@ -61,6 +65,10 @@ pub enum Invariant {
     /// Nothing is pending that the confirmed state contains: it would be seen twice.
     PendingOnce,
     MonotonicReads,
+    /// The delivered view is the confirmed state before the first own commit that is not delivered, and never goes back.
+    ViewPrefix,
+    /// Everybody in the set has applied what is told as delivered; and in the end everything is told, once.
+    Delivery,
     /// What was typed is there once, in one piece, and everybody shows the same.
     Texts,
     Room,
@@ -94,6 +102,7 @@ pub fn check(history: &History) -> Result<Model, Violation> {
         strict::check(history, *store, &commits)?;
         real_time::check(history, *store, &commits)?;
         order::check(history, &commits)?;
+        delivery::check(history, *store, &commits)?;
         all.insert(*store, commits);
     }
     tickets::check(history, &all)?;

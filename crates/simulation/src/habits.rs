@@ -15,6 +15,8 @@ pub enum Calls {
     Everything { keys: u64, edits: u64 },
     /// Transfers between accounts, and sums of all of them.
     Bank,
+    /// Mutations of the table at the level of a snapshot, on few keys.
+    Shelves,
     /// A move of a game by the player whose turn it is. Clients beyond the players look on.
     Game { players: usize },
 }
@@ -38,6 +40,10 @@ pub struct Habits {
     pub pending_max: usize,
     /// How often a host hands a client another input before it takes what came of the last one, in thousandths.
     pub batch: u64,
+    /// How often a client's app is busy in the first closure that it has to run, in thousandths.
+    pub busy: u64,
+    /// The share of clients that watch the table with the delivered view, in thousandths.
+    pub watches_chairs: u64,
     /// Of clients: those that are told of changes now and then, in thousandths.
     pub batched: u64,
     /// What apps do instead of a call of a named mutation, in thousandths.
@@ -58,6 +64,7 @@ impl Habits {
         let (batch, take_back, dismiss) = (sometimes(700), sometimes(100), sometimes(50));
         let closure = sometimes(200);
         let batched = sometimes(800);
+        let (busy, watches_chairs) = (sometimes(120), 800);
         let pending_max = random.between(2, 30) as usize;
         let upgrade = if random.chance(900) { random.between(700, 1_000) } else { 0 };
         let (client_limits, gateway_limits) = (client_limits(random), gateway_limits(random));
@@ -67,6 +74,8 @@ impl Habits {
             pause_ms: 120,
             pending_max,
             batch,
+            busy,
+            watches_chairs,
             batched,
             take_back,
             dismiss,

@@ -13,8 +13,10 @@ use iolite_values::{ClientId, CoordinatorId, Counter, StoreIncarnation, Timestam
 use crate::app::{Call, SchemaVersion, Watcher};
 use crate::timeline::Timeline;
 
+mod delivery;
 mod store_calls;
 
+pub use delivery::{Applied, AtFront, DeliveryLog, Life, Out, Said, Spell, Told, When};
 pub use store_calls::{OpenCalls, StoreCalls};
 
 /// A client of the run.
@@ -43,6 +45,8 @@ pub struct History {
     pub versions: BTreeMap<ClientIndex, SchemaVersion>,
     /// What gateways asked of the store that each history is of.
     pub calls_of_stores: BTreeMap<StoreIncarnation, StoreCalls>,
+    /// The telling of the table with the delivered view.
+    pub delivery: DeliveryLog,
     pub timeline: Timeline,
 }
 
@@ -195,6 +199,8 @@ pub struct Sighting {
     pub text: String,
     /// The mutations of this client that had been called and had not ended without effect.
     pub alive: BTreeSet<Counter>,
+    /// The mutations that this life of the client had been told to be delivered.
+    pub heard: BTreeSet<Counter>,
 }
 
 /// A reactive transaction failed, because what it needs had no room in its client's cache.
@@ -320,13 +326,18 @@ impl History {
         store.lost.push(own);
     }
 
+    /// The history of the store that goes on.
+    pub fn store_going_on(&self) -> StoreIncarnation {
+        *self.stores.keys().next_back().expect("a store was started")
+    }
+
     pub fn store_calls(&self, store: StoreIncarnation) -> &StoreCalls {
         static NONE: StoreCalls = StoreCalls::NONE;
         self.calls_of_stores.get(&store).unwrap_or(&NONE)
     }
 
     fn calls_going_on(&mut self) -> &mut StoreCalls {
-        let store = *self.stores.keys().next_back().expect("a store was started");
+        let store = self.store_going_on();
         self.calls_of_stores.entry(store).or_default()
     }
 

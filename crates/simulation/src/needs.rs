@@ -13,6 +13,8 @@ use crate::world::{Operators, Size};
 pub enum Needs {
     /// Those that the seeds draw.
     Anything,
+    /// The world that a seed draws, with calls of the table at the level of a snapshot only, on few keys.
+    Shelves,
     /// Two gateways whose clocks differ, in front of replicas that do not hear from both all the time.
     TwoClocks,
     /// A group of this many replicas, which leaves its views often.
@@ -37,7 +39,7 @@ const CLOCKS: [i64; 2] = [2_000_000, -2_000_000];
 impl Needs {
     pub fn topology(self, drawn: Topology) -> Topology {
         match self {
-            Needs::Anything => drawn,
+            Needs::Anything | Needs::Shelves => drawn,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Operators(_) | Needs::Game => {
                 Topology { shards: 1, replicas: 3 }
             }
@@ -48,7 +50,7 @@ impl Needs {
     /// What operators do.
     pub fn operators(self, drawn: Operators) -> Operators {
         match self {
-            Needs::Anything => drawn,
+            Needs::Anything | Needs::Shelves => drawn,
             Needs::Operators(kind) => kind,
             Needs::TwoClocks | Needs::LateOutcomes | Needs::Views { .. } | Needs::Game => Operators::None,
         }
@@ -56,7 +58,7 @@ impl Needs {
 
     pub fn roughness(self, drawn: Roughness) -> Roughness {
         match self {
-            Needs::Anything => drawn,
+            Needs::Anything | Needs::Shelves => drawn,
             Needs::Operators(_) => {
                 Roughness { operate_every_ms: 300, drop: drawn.drop.max(100), server_delay_ms: 20, ..drawn }
             }
@@ -78,6 +80,7 @@ impl Needs {
     pub fn habits(self, drawn: Habits) -> Habits {
         match self {
             Needs::Anything => drawn,
+            Needs::Shelves => Habits { calls: Calls::Shelves, ..drawn },
             Needs::Operators(_) => Habits { calls: ALL_KEYS, pause_ms: 40, ..drawn },
             // Whoever is silent for a while does not hear how far the others are.
             Needs::TwoClocks => Habits { calls: ONE_KEY, pause_ms: 1_000, ..drawn },
@@ -86,6 +89,8 @@ impl Needs {
             Needs::Game => Habits {
                 calls: Calls::Game { players: PLAYERS },
                 batched: 0,
+                busy: 0,
+                watches_chairs: 0,
                 client_limits: iolite_client::Limits::default(),
                 gateway_limits: iolite_gateway::Limits::default(),
                 read_looks_max: READ_LOOKS_MAX,
@@ -96,7 +101,7 @@ impl Needs {
 
     pub fn size(self, drawn: Size) -> Size {
         match self {
-            Needs::Anything => drawn,
+            Needs::Anything | Needs::Shelves => drawn,
             Needs::TwoClocks | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => {
                 Size { clients: 5, fronts: CLOCKS.len(), ..drawn }
             }
@@ -107,7 +112,7 @@ impl Needs {
     /// By how much the clock of a gateway is wrong.
     pub fn clock_of_front(self, front: usize, drawn: i64) -> i64 {
         match self {
-            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes => drawn,
+            Needs::Anything | Needs::Shelves | Needs::Views { .. } | Needs::LateOutcomes => drawn,
             Needs::Game => 0,
             Needs::TwoClocks | Needs::Operators(_) => CLOCKS[front],
         }
@@ -119,6 +124,7 @@ impl Needs {
             Needs::TwoClocks if front == 0 => 300,
             Needs::Views { .. } | Needs::LateOutcomes if front == 0 => 400,
             Needs::Anything
+            | Needs::Shelves
             | Needs::TwoClocks
             | Needs::Views { .. }
             | Needs::LateOutcomes
@@ -130,7 +136,7 @@ impl Needs {
     /// By how much the clocks of other processes are wrong.
     pub fn other_clock(self, drawn: i64) -> i64 {
         match self {
-            Needs::Anything | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => drawn,
+            Needs::Anything | Needs::Shelves | Needs::Views { .. } | Needs::LateOutcomes | Needs::Operators(_) => drawn,
             Needs::TwoClocks | Needs::Game => 0,
         }
     }

@@ -50,10 +50,24 @@ pub enum Occasion {
     EditRefused,
     /// A replica answered with how far it had looked, because that was far.
     LookedThrough,
+    /// The delivered view showed less than the confirmed one.
+    SeenUndelivered,
+    /// A client was taken out of the set of those that are waited for.
+    LeftOut,
+    /// A client came back into that set.
+    CameBack,
+    /// A client's app was busy in a closure while messages came.
+    BusyApp,
+    /// A client's process ended while something was confirmed and not delivered.
+    RestartedUndelivered,
+    /// A gateway's process ended while something of one of its clients was confirmed and not delivered.
+    GatewayLostUndelivered,
+    /// A link was lost while something of its client was confirmed and not delivered.
+    LinkLostUndelivered,
 }
 
 impl Occasion {
-    pub const ALL: [Occasion; 22] = [
+    pub const ALL: [Occasion; 29] = [
         Occasion::AdvanceInParts,
         Occasion::Unsubscribed,
         Occasion::Resumed,
@@ -76,5 +90,12 @@ impl Occasion {
         Occasion::TextEditedInTab,
         Occasion::EditRefused,
         Occasion::LookedThrough,
+        Occasion::SeenUndelivered,
+        Occasion::LeftOut,
+        Occasion::CameBack,
+        Occasion::BusyApp,
+        Occasion::RestartedUndelivered,
+        Occasion::GatewayLostUndelivered,
+        Occasion::LinkLostUndelivered,
     ];
 }

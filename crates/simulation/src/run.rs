@@ -103,6 +103,7 @@ pub(crate) fn live(world: &mut World) -> Result<(), Violation> {
     while world.moment() < end && world.step() {}
     let end = checker::check(&world.history)?;
     checker::check_last(world, &end)?;
+    checker::check_delivered(world)?;
     checker::check_shown(&world.pages_shown(), &end)?;
     checker::check_replicas(world)?;
     checker::check_stored(world, &end)

@@ -5,6 +5,7 @@
 mod apps;
 mod checked;
 mod client_node;
+mod client_process;
 mod device;
 mod disks;
 mod editing;
@@ -24,6 +25,7 @@ mod steps;
 mod store_node;
 mod tab_node;
 mod tabs;
+mod telling;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU16;
@@ -36,6 +38,7 @@ use iolite_replication::node::ReplicaId;
 use iolite_replication::{Replica, Retention, ShardMap};
 use sha2::{Digest, Sha256};
 
+use crate::app::chairs::OfRoom;
 use crate::app::{Call, Letters, PAGES, Watcher};
 use crate::broken::Broken;
 use crate::counts::Counts;
@@ -199,6 +202,7 @@ impl World {
             let mut client = ClientNode::start(ClientIndex(index), settings, now, self.broken, &mut self.random);
             let pages = self.habits.calls.edit();
             add_watchers(&mut |watcher, view| client.watch(watcher, view), pages, &mut self.random);
+            watch_chairs(&mut client, self.habits.watches_chairs, &mut self.random);
             self.history.identities.insert(client.client.identity(), client.index);
             self.history.versions.insert(client.index, client.version);
             self.clients.push(client);
@@ -249,6 +253,8 @@ impl World {
         self.calls_left.fill(0);
         for index in 0..self.clients.len() {
             let now = self.now_of_client(ClientIndex(index));
+            self.clients[index].end_haste();
+            self.clients[index].go_on(now, &mut self.history);
             self.clients[index].go_online(now.instant);
         }
         self.links.speed_up();
@@ -317,7 +323,8 @@ impl World {
     }
 
     fn next_deadline(&self) -> Option<Moment> {
-        let clients = self.clients.iter().filter_map(|node| node.client.deadline());
+        let awake = |node: &&ClientNode| !node.is_busy(self.moment);
+        let clients = self.clients.iter().filter(awake).filter_map(|node| node.client.deadline());
         let awake = |tab: &&TabNode| tab.frozen_until <= self.moment;
         let tabs = self.clients.iter().flat_map(|node| node.tabs.values().filter(awake));
         let tabs = tabs.filter_map(|tab| tab.follower.deadline());
@@ -349,7 +356,8 @@ impl World {
         for index in 0..self.clients.len() {
             let now = self.now_of_client(ClientIndex(index));
             let node = &mut self.clients[index];
-            if due(node.client.deadline(), self.moment) {
+            if !node.is_busy(self.moment) && due(node.client.deadline(), self.moment) {
+                node.go_on(now, &mut self.history);
                 node.client.on_deadline(now);
             }
             for tab in node.tabs.values_mut().filter(|tab| tab.frozen_until <= self.moment) {
@@ -389,6 +397,18 @@ fn add_watchers(watch: &mut dyn FnMut(Watcher, View), pages: bool, random: &mut 
         let key = random.below(PAGES as u64) as i64;
         watch(Watcher::Page { key }, view(random));
     }
+}
+
+/// Something of the table with the delivered view, in that one and beside it in others, of which each is the one before it with changes taken off
+/// its end.
+fn watch_chairs(client: &mut ClientNode, watches: u64, random: &mut Random) {
+    if !random.chance(watches) {
+        return;
+    }
+    let watcher = Watcher::Chairs(OfRoom::random(random));
+    let all = [View::Delivered, View::Confirmed, View::Durable, View::Optimistic];
+    let views = random.between(1, all.len() as u64) as usize;
+    all.into_iter().take(views).for_each(|view| client.watch(watcher, view));
 }
 
 /// Of fronts and clients.

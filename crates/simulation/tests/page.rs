@@ -48,8 +48,9 @@ fn the_page_has_the_seeds_that_must_find_each_variant() {
 #[test]
 fn the_page_has_every_invariant() {
     use Invariant::{
-        Assertion, ClientOrder, Durability, ExactlyOnce, LastState, Liveness, MonotonicReads, OwnWritesVisible,
-        PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts,
+        Assertion, ClientOrder, Delivery, Durability, ExactlyOnce, LastState, Liveness, MonotonicReads,
+        OwnWritesVisible, PendingOnce, ReactiveSnapshot, RealTime, Rest, Room, Serializability, Strictness, Texts,
+        ViewPrefix,
     };
     let all = [
         Assertion,
@@ -63,6 +64,8 @@ fn the_page_has_every_invariant() {
         OwnWritesVisible,
         PendingOnce,
         MonotonicReads,
+        ViewPrefix,
+        Delivery,
         Texts,
         Room,
         Liveness,
@@ -72,8 +75,8 @@ fn the_page_has_every_invariant() {
     // Another invariant does not compile here before it is in the list above.
     let listed = |invariant: Invariant| match invariant {
         Assertion | ExactlyOnce | Durability | Serializability | RealTime | Strictness | ClientOrder
-        | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | Texts | Room | Liveness | LastState
-        | Rest => true,
+        | ReactiveSnapshot | OwnWritesVisible | PendingOnce | MonotonicReads | ViewPrefix | Delivery | Texts | Room
+        | Liveness | LastState | Rest => true,
     };
     assert!(all.into_iter().all(listed));
     assert_eq!(table("Invariant"), names(all));
@@ -85,6 +88,7 @@ fn the_page_has_the_numbers_of_the_code() {
     let run = include_str!("../src/run.rs");
     let world = include_str!("../src/world.rs");
     let made = include_str!("../src/world/faults_made.rs");
+    let handling = include_str!("../src/world/handling.rs");
     let numbers = [
         ("fewer than 100 times", report, "FAULTS_OF_EACH_KIND: u64 = 100;"),
         ("fewer than 50 times", report, "OCCASIONS_OF_EACH_KIND: u64 = 50;"),
@@ -95,6 +99,7 @@ fn the_page_has_the_numbers_of_the_code() {
             "let until = self.moment + self.random.between(1_000, 8_000) * MILLISECOND;",
         ),
         ("up to 3 s apart", made, "let pause = self.random.between(500, 3_000) * MILLISECOND;"),
+        ("(`CameBack` 30)", report, "CAME_BACK: u64 = 30;"),
         ("fewer than 20,000 mutations", report, "CONFIRMED: u64 = 20_000;"),
         ("A run of 300 seeds", report, "SEEDS: u64 = 300;"),
         ("60 and more seeds", report, "SEEDS_JUDGED_MIN: u64 = 60;"),
@@ -116,6 +121,10 @@ fn the_page_has_the_numbers_of_the_code() {
         ),
         ("Half of the seeds", include_str!("../src/topology.rs"), "0..=9 => (1, 1),"),
         ("sectors of 512 bytes", include_str!("../../engine/src/memory_disk/crash.rs"), "SECTOR_BYTES: usize = 512;"),
+        ("3 times in 10 for 2 to 5 s", handling, "if self.random.chance(300) { BUSY_LONG }"),
+        ("for 2 to 5 s", handling, "BUSY_LONG: [Moment; 2] = [2_000 * MILLISECOND, 5_000 * MILLISECOND];"),
+        ("otherwise for up to 0.4 s", handling, "BUSY_MOSTLY: Moment = 400 * MILLISECOND;"),
+        ("those of eight clients in ten", include_str!("../src/habits.rs"), "(sometimes(120), 800)"),
         ("`make soak` runs 5,000", include_str!("../../../Makefile"), "simulate --seeds 1..5000"),
     ];
     for (said, source, declared) in numbers {

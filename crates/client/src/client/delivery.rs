@@ -11,7 +11,7 @@ use iolite_wire::message::{Advance, FromClient};
 
 use super::Client;
 use crate::cache::{Cache, Moment, RowId};
-use crate::interface::Output;
+use crate::interface::{Broken, Output};
 use crate::view::Unheld;
 
 #[derive(Debug)]
@@ -132,6 +132,9 @@ impl Client {
         self.outputs.extend(delivered.into_iter().map(Output::Delivered));
         if advance.is_owed {
             self.delivery.applied_due = Some(advance.to);
+        }
+        if self.broken == Broken::AcknowledgeBeforeApplying {
+            self.tell_applied();
         }
         let Some(through) = advance.delivered else { return };
         if through >= advance.to && std::mem::take(&mut self.delivery.is_unknown) {

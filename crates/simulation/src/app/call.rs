@@ -3,6 +3,7 @@
 use iolite_values::Level;
 use serde::{Deserialize, Serialize};
 
+use super::chairs::{self, OfChair};
 use super::{ACCOUNTS, JOBS, OfLevel, RANKS, STATES, SchemaVersion, Typing, Weak};
 use crate::random::Random;
 
@@ -157,6 +158,12 @@ pub enum Call {
         key: i64,
         what: OfLevel,
     },
+    /// A call of the table with the delivered view.
+    Chair {
+        room: i64,
+        chair: i64,
+        what: OfChair,
+    },
     /// Adds to the sum of a game in turn, or aborts if the round is not the next one.
     Move {
         round: i64,
@@ -172,7 +179,7 @@ impl Call {
         let key = random.below(keys) as i64;
         let small = random.below(4) as i64;
         let part = ["left", "right"][random.below(2) as usize].to_owned();
-        match random.below(41) {
+        match random.below(46) {
             0..=2 => Call::Hit { key, amount: 1 + small },
             3..=5 => Call::transfer(random),
             6 => Call::Audit { key },
@@ -197,6 +204,7 @@ impl Call {
                 let table = Weak::ALL[random.below(2) as usize];
                 Call::Weak { table, key, what: OfLevel::random(random) }
             }
+            41..=45 => Call::of_chairs(random),
             21 if version != SchemaVersion::First => Call::Rank { key },
             22 if version != SchemaVersion::First => Call::Visit { key },
             _ if version == SchemaVersion::Pruned => Call::Hit { key, amount: small },
@@ -225,6 +233,17 @@ impl Call {
     /// A transfer, or a sum of all accounts: what the second reads, the first writes.
     pub fn of_bank(random: &mut Random) -> Call {
         if random.chance(500) { Call::transfer(random) } else { Call::Audit { key: 0 } }
+    }
+
+    /// A call of the table at the level of a snapshot, on one of two keys.
+    pub fn of_shelves(random: &mut Random) -> Call {
+        let key = random.below(2) as i64;
+        Call::Weak { table: Weak::Snapshot, key, what: OfLevel::random(random) }
+    }
+
+    pub fn of_chairs(random: &mut Random) -> Call {
+        let (room, chair) = chairs::some(random);
+        Call::Chair { room, chair, what: OfChair::random(random) }
     }
 
     fn transfer(random: &mut Random) -> Call {
@@ -293,6 +312,7 @@ impl Call {
             | Call::Cull { .. }
             | Call::Charge { .. }
             | Call::Weak { .. }
+            | Call::Chair { .. }
             | Call::Move { .. }
             | Call::Edit(_) => true,
         }

@@ -74,7 +74,7 @@ impl Model {
     pub fn rows_asked(&self) -> Vec<RowId> {
         let all: BTreeSet<&RowId> = self.rows.keys().chain(&self.changed).collect();
         let of = |table| all.iter().filter(move |id| id.0 == TableId::of(table)).map(|id| (*id).clone());
-        of("jobs").chain(of("things")).chain(of("hits")).collect()
+        of("jobs").chain(of("things")).chain(of("hits")).chain(of("chairs")).collect()
     }
 
     /// Whether closures changed a row that they did not make, of which whoever ran them may know no more.

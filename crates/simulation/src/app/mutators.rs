@@ -6,9 +6,9 @@ use iolite_client::Content;
 use iolite_values::{Cell, CellState, ColumnId, KeyRange, ListOrder, Operation, Row, TableId, Value};
 
 use super::handle::{Handle, Stop, between, cell, row_key};
-use super::levels;
 use super::questions::{come_to, in_state, of_ranks, ordered, owned_by, with_tag_or_of};
 use super::{ACCOUNTS, Call, GAME, JOBS_IN_STATE, OPENING_BALANCE, SEATS, STATES};
+use super::{chairs, levels};
 
 /// Runs a call's closure.
 ///
@@ -66,6 +66,7 @@ pub fn run_call(call: &Call, tx: &mut dyn Handle) -> Result<(), Stop> {
         Call::Cull { tag } => cull(tx, *tag),
         Call::Charge { key, least } => charge(tx, *key, *least),
         Call::Weak { table, key, what } => levels::run(tx, *table, *key, *what),
+        Call::Chair { room, chair, what } => chairs::run(tx, *room, *chair, *what),
         Call::Move { round, amount } => take_turn(tx, *round, *amount),
         Call::Edit(typing) => typing.run(tx),
     }

@@ -50,6 +50,11 @@ pub(super) fn come_to(least: i64) -> Question {
     asked(vec![("value", Test::AtLeast(Value::Int(least)))])
 }
 
+/// Chairs that stand at a place or behind it.
+pub(super) fn stand_from(least: i64) -> Question {
+    asked(vec![("x", Test::AtLeast(Value::Int(least)))])
+}
+
 fn asked(conditions: Vec<(&str, Test)>) -> Question {
     let order = vec![(KEY.to_owned(), Direction::Ascending)];
     Question { conditions: named(conditions), order, ..Question::default() }

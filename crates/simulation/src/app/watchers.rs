@@ -2,6 +2,7 @@
 
 use iolite_values::{KeyRange, TableId, Value};
 
+use super::chairs::OfRoom;
 use super::handle::{Handle, Stop, between, cell, row_key};
 use super::levels::Weak;
 use super::mutators::{game, int};
@@ -35,6 +36,8 @@ pub enum Watcher {
     Busy { least: i64, limit: Option<usize>, reverse: bool },
     /// All of the tables whose isolation is weaker, and a cell of one: what is seen is of one moment all the same.
     Weak { key: i64 },
+    /// Something of the table with the delivered view.
+    Chairs(OfRoom),
     /// A game: its rounds, and its sum.
     Game,
     /// What a text says.
@@ -76,6 +79,7 @@ impl Watcher {
             Watcher::Queue { .. } | Watcher::Ranks { .. } => &["jobs"],
             Watcher::Weak { .. } => &["shelves", "scores"],
             Watcher::Busy { .. } | Watcher::Game => &["hits"],
+            Watcher::Chairs(_) => &["chairs"],
             Watcher::Page { .. } => &["pages"],
         };
         names.iter().map(|name| TableId::of(name))
@@ -141,6 +145,7 @@ impl Watcher {
                 let [shelves, scores] = Weak::ALL.map(|weak| tx.range(weak.table(), &KeyRange::all(), None, false));
                 Ok(format!("{first:?} {:?} {:?}", shelves?, scores?))
             }
+            Watcher::Chairs(what) => what.run(tx),
             Watcher::Game => {
                 let [turn, sum] = game();
                 let [turn, sum] = [tx.cell(&turn)?, tx.cell(&sum)?].map(|state| int(state.as_ref()).unwrap_or(0));

@@ -7,6 +7,7 @@ use iolite_values::{Level, StoreIncarnation, Timestamp, Write};
 
 use super::commits::Completed;
 use super::levels::States;
+use super::prefix::Places;
 use super::{Commits, Invariant, Violation, room};
 use crate::app::{Model, Stop, run_call};
 use crate::history::{ClientIndex, End, EndedAs, History, PendingThen, Refusal, Sighting};
@@ -22,7 +23,8 @@ const UNHEARD_OF_MAX: usize = 6;
 pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> Result<Model, Violation> {
     let own = history.sightings.iter().filter(|sighting| sighting.store == Some(store));
     let mut sightings: Vec<&Sighting> = own.collect();
-    sightings.sort_by_key(|sighting| sighting.at);
+    let places = Places::of(history, store, commits)?;
+    sightings.sort_by_key(|sighting| places.of_sighting(sighting));
     let mut sightings = sightings.into_iter().peekable();
     let own = history.refusals.iter().filter(|refusal| refusal.store == Some(store));
     let mut refusals: Vec<&Refusal> = own.collect();
@@ -30,7 +32,7 @@ pub fn check(history: &History, store: StoreIncarnation, commits: &Commits) -> R
     let mut refusals = refusals.into_iter().peekable();
     let (mut model, mut states) = (Model::default(), States::new());
     for (at, completed) in &commits.by_time {
-        while let Some(sighting) = sightings.next_if(|sighting| sighting.at < *at) {
+        while let Some(sighting) = sightings.next_if(|sighting| places.of_sighting(sighting) < *at) {
             check_sighting(history, commits, &model, sighting)?;
         }
         while let Some(refusal) = refusals.next_if(|refusal| refusal.at < *at) {
@@ -105,7 +107,9 @@ fn check_sighting(history: &History, commits: &Commits, model: &Model, sighting:
         let called = |pending: &PendingThen| history.calls.get(&(sighting.client, pending.counter));
         let calls: Vec<_> = sighting.pending.iter().filter_map(|own| Some((own.counter, called(own)?))).collect();
         let what = format!("{sighting:?} should have seen {text}; pending were {calls:?}");
-        return Err(Violation::new(Invariant::ReactiveSnapshot, what));
+        let invariant =
+            if sighting.view == View::Delivered { Invariant::ViewPrefix } else { Invariant::ReactiveSnapshot };
+        return Err(Violation::new(invariant, what));
     }
     Ok(())
 }
@@ -115,8 +119,7 @@ fn with_pending(history: &History, mut expected: Model, sighting: &Sighting) -> 
     let visible = sighting.pending.iter().filter(|pending| match sighting.view {
         View::Optimistic => !pending.is_hidden,
         View::Durable => pending.durable && !pending.is_hidden,
-        View::Confirmed => false,
-        View::Delivered => unreachable!("no watcher of the simulation looks at it"),
+        View::Confirmed | View::Delivered => false,
     });
     for pending in visible {
         let Some(called) = history.calls.get(&(sighting.client, pending.counter)) else { continue };

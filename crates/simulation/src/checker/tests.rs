@@ -221,6 +221,7 @@ fn sighting(view: View, micros: u64, hits: usize) -> Sighting {
         pending: Vec::new(),
         text: text(hits),
         alive: BTreeSet::new(),
+        heard: BTreeSet::new(),
     }
 }
 
@@ -451,6 +452,7 @@ fn an_end_that_only_a_gateway_was_told_has_to_be_recorded() {
     assert_eq!(violated(&history), Some(Invariant::Durability));
 }
 
+mod delivery;
 mod levels;
 mod queries;
 mod room;

@@ -4,7 +4,7 @@ use iolite_client::{CallStatus, Refused};
 use iolite_values::Counter;
 
 use super::events::Event;
-use super::{World, add_watchers};
+use super::{World, add_watchers, watch_chairs};
 use crate::app::{Call, KEYS};
 use crate::habits::Calls;
 use crate::history::{ClientIndex, Moment};
@@ -22,7 +22,11 @@ impl World {
             self.take_turn(client, players);
             return self.work_later(client);
         }
+        if self.clients[client.0].is_busy(self.moment) {
+            return self.work_later(client);
+        }
         let now = self.now_of_client(client);
+        self.clients[client.0].go_on(now, &mut self.history);
         let left = self.calls_left[client.0];
         let node = &mut self.clients[client.0];
         match self.random.below(100) {
@@ -35,6 +39,7 @@ impl World {
             10 => {
                 let pages = self.habits.calls.edit();
                 add_watchers(&mut |watcher, view| node.watch(watcher, view), pages, &mut self.random);
+                watch_chairs(node, self.habits.watches_chairs, &mut self.random);
             }
             _ if left > 0 && node.client.pending().count() < self.habits.pending_max => self.act(client),
             _ => {}
@@ -80,6 +85,7 @@ impl World {
         let call = match self.habits.calls {
             Calls::Everything { keys, .. } => Call::random(&mut self.random, keys, self.next_element, version),
             Calls::Bank => Call::of_bank(&mut self.random),
+            Calls::Shelves => Call::of_shelves(&mut self.random),
             Calls::Game { .. } => unreachable!("players take turns"),
         };
         self.calls_left[client.0] -= 1;

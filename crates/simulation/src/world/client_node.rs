@@ -12,6 +12,7 @@ use iolite_machine::{Instant, Now};
 use iolite_values::{ClientId, Counter, Id, StoreIncarnation};
 
 use super::checked::Checked;
+use super::client_process::ClientProcess;
 use super::device::{Device, Entries, Job, Writer};
 use super::events::LeaderThen;
 use super::tab_node::TabNode;
@@ -37,7 +38,7 @@ pub struct ClientNode {
     /// The app asked for silence.
     pub is_paused: bool,
     /// The history of the store that the client's state is of.
-    store: Option<StoreIncarnation>,
+    pub(super) store: Option<StoreIncarnation>,
     /// The storage that all tabs share.
     pub device: Device,
     /// Whether the user opens several tabs.
@@ -57,6 +58,10 @@ pub struct ClientNode {
     closures: BTreeMap<Counter, Call>,
     /// The last character that somebody typed, in whichever tab.
     pub last_typed: Option<char>,
+    pub(super) process: ClientProcess,
+    /// The mutations that the app was told to be confirmed in this life and this history of the store, and to be delivered.
+    pub(super) confirmed: BTreeSet<Counter>,
+    pub(super) heard: BTreeSet<Counter>,
 }
 
 /// What a client is opened with in each of its lives.
@@ -106,6 +111,9 @@ impl ClientNode {
             told_again: BTreeSet::new(),
             closures: BTreeMap::new(),
             last_typed: None,
+            process: ClientProcess::default(),
+            confirmed: BTreeSet::new(),
+            heard: BTreeSet::new(),
         }
     }
 
@@ -119,6 +127,9 @@ impl ClientNode {
         occasions: &mut Counts<Occasion>,
     ) {
         self.device.lose(Writer::Leader(self.life), random);
+        occasions.add(Occasion::RestartedUndelivered, u64::from(self.awaits_delivery()));
+        self.process = ClientProcess::default();
+        self.forget_delivery();
         self.watchers.clear();
         self.failed.clear();
         self.seen.clear();
@@ -212,12 +223,21 @@ impl ClientNode {
         assert!(self.client.stop(id));
     }
 
-    /// Runs closures until the client has nothing to do, and gives what is for others.
-    pub fn settle(&mut self, moment: Moment, history: &mut History, occasions: &mut Counts<Occasion>) -> Vec<Leaving> {
+    /// Runs closures until the client has nothing to do, or the app is busy in one, and gives what is for others.
+    pub(super) fn settle(
+        &mut self,
+        moment: Moment,
+        history: &mut History,
+        occasions: &mut Counts<Occasion>,
+    ) -> Vec<Leaving> {
         let mut leaving = Vec::new();
         while let Some(output) = self.client.poll() {
             self.follow_store(history, occasions);
             match output {
+                Output::Run(run) if self.is_stuck_in(run, moment) => {
+                    occasions.add(Occasion::BusyApp, 1);
+                    return leaving;
+                }
                 Output::Connect(gateway) => leaving.push(Leaving::Connect(gateway)),
                 Output::Disconnect => leaving.push(Leaving::Disconnect),
                 Output::Send(frame) => leaving.push(Leaving::Frame(frame)),
@@ -225,18 +245,15 @@ impl ClientNode {
                     self.device.give(Writer::Leader(self.life), Job::Batch(id, changes));
                     leaving.push(Leaving::Store);
                 }
-                Output::Run(RunOf::Mutation(counter)) => self.run_mutation(counter),
-                Output::Run(RunOf::Reaction(id)) => self.run_watcher(id, history),
+                Output::Run(run) => self.run(run, history),
                 Output::Mutation { counter, status, .. } => {
                     self.note_status(counter, status, moment, history, occasions);
                 }
-                Output::Run(RunOf::Replay(_))
-                | Output::LogStopped { .. }
-                | Output::LogDiffers { .. }
-                | Output::LogMembers(_) => {
+                Output::LogStopped { .. } | Output::LogDiffers { .. } | Output::LogMembers(_) => {
                     unreachable!("no table of this app is of a log")
                 }
-                Output::Connection(_) | Output::Unavailable(_) | Output::Delivered(_) => {}
+                Output::Connection(_) | Output::Unavailable(_) => {}
+                Output::Delivered(counter) => self.note_delivered(counter, history),
                 Output::ToTab(tab, message) => {
                     let leader = LeaderThen { life: self.life, store: self.store };
                     leaving.push(Leaving::ToTab(tab, leader, message));
@@ -253,7 +270,18 @@ impl ClientNode {
                 }
             }
         }
+        occasions.add(Occasion::SeenUndelivered, std::mem::take(&mut self.process.seen_undelivered));
+        history.delivery.note_applied(moment, self.life(), self.client.at());
         leaving
+    }
+
+    /// Runs one of the app's closures.
+    pub(super) fn run(&mut self, run: RunOf, history: &mut History) {
+        match run {
+            RunOf::Mutation(counter) => self.run_mutation(counter),
+            RunOf::Reaction(id) => self.run_watcher(id, history),
+            RunOf::Replay(_) => unreachable!("no table of this app is of a log"),
+        }
     }
 
     fn run_mutation(&mut self, counter: Counter) {
@@ -292,7 +320,13 @@ impl ClientNode {
         let refused: BTreeSet<Counter> = self.client.refused().map(|refused| refused.counter).collect();
         let alive = self.alive.difference(&refused).copied().collect();
         let (store, version) = (self.store, self.version);
-        history.sightings.push(Sighting { client, life, store, version, watcher, view, at, pending, text, alive });
+        if view == View::Delivered {
+            history.delivery.note_shown(self.life());
+            self.process.seen_undelivered += u64::from(self.awaits_delivery());
+        }
+        let heard = if view == View::Delivered { self.heard.clone() } else { BTreeSet::new() };
+        let seen = Sighting { client, life, store, version, watcher, view, at, pending, text, alive, heard };
+        history.sightings.push(seen);
     }
 
     fn note_no_room(&mut self, id: ReactionId, history: &mut History) {
@@ -350,6 +384,7 @@ impl ClientNode {
             occasions.add(Occasion::HistoryLeft, 1);
         }
         self.store = store;
+        self.forget_delivery();
         let pending: BTreeSet<Counter> = self.client.pending().map(|pending| pending.counter).collect();
         let confirmed = |counter: &Counter| history.outlives_its_process((self.index, *counter), store);
         self.alive.retain(|counter| pending.contains(counter) || confirmed(counter));
@@ -388,6 +423,9 @@ impl ClientNode {
         };
         if !matches!(how, EndedAs::Confirmed(_)) {
             self.alive.remove(&counter);
+        }
+        if matches!(how, EndedAs::Confirmed(_)) {
+            self.confirmed.insert(counter);
         }
         if self.closures.remove(&counter).is_some() && matches!(how, EndedAs::Confirmed(_)) {
             occasions.add(Occasion::ClosureConfirmed, 1);

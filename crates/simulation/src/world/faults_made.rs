@@ -12,6 +12,7 @@ use super::{Process, World};
 use crate::app::Call;
 use crate::faults::Fault;
 use crate::history::{ClientIndex, Moment};
+use crate::occasions::Occasion;
 
 const MILLISECOND: Moment = 1_000_000;
 
@@ -228,7 +229,11 @@ impl World {
         self.fronts[front] = Process::Down(());
         self.still.remove(&End::Front(front));
         self.front_lives[front] += 1;
+        self.history.delivery.front_ended(self.moment, front);
         for link in self.links.of_front(front) {
+            let client = self.links.get(link).map(|link| link.client.0);
+            let awaits = client.is_some_and(|client| self.clients[client].awaits_delivery());
+            self.occasions.add(Occasion::GatewayLostUndelivered, u64::from(awaits));
             self.break_link(link, true, false);
         }
         self.events.add(self.moment + down, Event::Server(ServerEvent::StartFront(front)));
@@ -251,6 +256,7 @@ impl World {
         let node = &mut self.clients[client.0];
         let pages = self.habits.calls.edit();
         super::add_watchers(&mut |watcher, view| node.watch(watcher, view), pages, &mut self.random);
+        super::watch_chairs(node, self.habits.watches_chairs, &mut self.random);
     }
 
     fn jump_clock(&mut self) {

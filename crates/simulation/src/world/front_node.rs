@@ -1,6 +1,6 @@
 //! A gateway's process: the gateway machine, its coordinator, and the sessions' codecs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
@@ -16,6 +16,7 @@ use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 
 use super::checked::Checked;
+use super::telling::Telling;
 use crate::broken::Broken;
 use crate::counts::Counts;
 use crate::habits::Habits;
@@ -37,20 +38,27 @@ pub struct FrontNode {
     pub gateway: Checked<Gateway>,
     pub coordinator: Checked<Coordinator>,
     id: CoordinatorId,
-    sessions: BTreeMap<SessionId, Codec>,
+    pub(super) sessions: BTreeMap<SessionId, Codec>,
     open_calls: OpenCalls,
     /// Up to where the feed has told.
     resolved: Option<Timestamp>,
+    pub(super) number: usize,
+    /// The clients that were out of the set when this was last looked at.
+    pub(super) out: BTreeSet<ClientId>,
     asking: Asking<Asker>,
     last_command: u64,
 }
 
-struct Codec {
+pub(super) struct Codec {
     encoder: SessionEncoder<FromGateway>,
     decoder: SessionDecoder<FromClient>,
     told: Timestamp,
     /// The last `Advance` said that another part follows.
     more: bool,
+    /// The client, once it has said hello.
+    pub(super) client: Option<ClientId>,
+    /// The parts so far of an `Advance` that is not told whole yet.
+    pub(super) telling: Telling,
 }
 
 /// What leaves a gateway's process.
@@ -91,6 +99,8 @@ impl FrontNode {
             sessions: BTreeMap::new(),
             open_calls: OpenCalls::default(),
             resolved: None,
+            number: usize::from(number),
+            out: BTreeSet::new(),
             asking: Asking::default(),
             last_command: 0,
         }
@@ -118,12 +128,15 @@ impl FrontNode {
             decoder: SessionDecoder::new(),
             told: Timestamp::ZERO,
             more: false,
+            client: None,
+            telling: Telling::default(),
         };
         self.sessions.insert(session, codec);
         self.gateway.handle(now, Input::SessionOpened(session));
     }
 
-    pub fn closed(&mut self, now: Now, session: SessionId) {
+    pub fn closed(&mut self, now: Now, session: SessionId, history: &mut History) {
+        history.delivery.session_ended(now.instant.as_nanos(), session);
         if self.sessions.remove(&session).is_some() {
             self.gateway.handle(now, Input::SessionClosed(session));
         }
@@ -134,6 +147,9 @@ impl FrontNode {
         let input = match codec.decoder.decode(frame) {
             Ok(message) => {
                 note_request(&message, occasions);
+                if let FromClient::Hello(hello) = &message {
+                    codec.client = Some(hello.client);
+                }
                 Input::Message(session, message)
             }
             Err(error) => Input::Garbled(session, error.to_string()),
@@ -175,15 +191,19 @@ impl FrontNode {
         history: &mut History,
     ) -> Vec<Leaving> {
         let mut leaving = Vec::new();
+        // Who is taken out is out before anybody is told so.
+        self.note_out(now, occasions, history);
         loop {
             if let Some(output) = self.gateway.poll() {
                 match output {
                     Output::Message(session, message) => {
                         note_answer(&message, occasions);
+                        self.note_delivery(now, session, &message, history);
                         self.say(session, message, random, &mut leaving);
                     }
                     Output::Close(session) => {
                         self.sessions.remove(&session);
+                        history.delivery.session_ended(now.instant.as_nanos(), session);
                         leaving.push(Leaving::Close(session));
                     }
                     Output::Store(id, request) => {
@@ -206,6 +226,7 @@ impl FrontNode {
                         {
                             history.note_report(now, self.id, transaction, &completion);
                         }
+                        self.note_fed(now, &event, history);
                         self.on_event(now, event);
                     }
                     CoordinatorOutput::ToReplica { to, message } => {
@@ -215,6 +236,7 @@ impl FrontNode {
                     CoordinatorOutput::Superseded { term } => unreachable!("its earlier lives are over: {term:?}"),
                 }
             } else {
+                self.note_out(now, occasions, history);
                 return leaving;
             }
         }

@@ -1,10 +1,16 @@
 //! What each event does, and what clients' outputs become.
 
 use super::client_node::Leaving;
-use super::events::Event;
+use super::events::{Event, ServerEvent};
 use super::server::End;
 use super::{Process, World};
-use crate::history::ClientIndex;
+use crate::history::{ClientIndex, Moment};
+
+const MILLISECOND: Moment = 1_000_000;
+/// A closure makes its client's process busy for less than this, mostly.
+const BUSY_MOSTLY: Moment = 400 * MILLISECOND;
+/// Some closures take longer than a gateway waits for a member.
+const BUSY_LONG: [Moment; 2] = [2_000 * MILLISECOND, 5_000 * MILLISECOND];
 
 impl World {
     pub(super) fn on_event(&mut self, event: Event) {
@@ -38,15 +44,36 @@ impl World {
             if !self.healing && self.random.chance(self.habits.batch) {
                 continue;
             }
+            self.make_busy(ClientIndex(client));
             self.settle_client(ClientIndex(client));
         }
         self.begin_syncs();
     }
 
     pub(super) fn settle_client(&mut self, client: ClientIndex) {
-        let leaving = self.clients[client.0].settle(self.moment, &mut self.history, &mut self.occasions);
+        let (now, moment) = (self.now_of_client(client), self.moment);
+        let node = &mut self.clients[client.0];
+        if node.is_busy(moment) {
+            return self.settle_tabs(client);
+        }
+        node.go_on(now, &mut self.history);
+        let leaving = node.settle(moment, &mut self.history, &mut self.occasions);
+        node.will_take(None);
+        if let Some(until) = node.busy_until(moment) {
+            self.events.add(until, Event::Server(ServerEvent::GoesOn));
+        }
         leaving.into_iter().for_each(|output| self.take_from_client(client, output));
         self.settle_tabs(client);
+    }
+
+    /// Now and then the first closure that a client has to run takes long.
+    fn make_busy(&mut self, client: ClientIndex) {
+        if self.healing || self.clients[client.0].is_busy(self.moment) || !self.random.chance(self.habits.busy) {
+            return;
+        }
+        let [least, most] = if self.random.chance(300) { BUSY_LONG } else { [MILLISECOND, BUSY_MOSTLY] };
+        let takes = self.random.between(least, most);
+        self.clients[client.0].will_take(Some(takes));
     }
 
     fn take_from_client(&mut self, client: ClientIndex, output: Leaving) {

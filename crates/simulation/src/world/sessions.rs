@@ -1,7 +1,6 @@
 //! Links between clients and gateways, and the frames on them.
 
 use iolite_client::{Gateway, Input};
-use iolite_machine::Machine;
 
 use super::events::{Event, SessionEvent};
 use super::front_node::Leaving;
@@ -25,7 +24,7 @@ impl World {
             SessionEvent::CloseUp { front, life, session } => {
                 let now = self.now_of_front(front);
                 if let (Process::Up(node), true) = (&mut self.fronts[front], self.front_lives[front] == life) {
-                    node.closed(now, session);
+                    node.closed(now, session, &mut self.history);
                 }
             }
             SessionEvent::Drained { front, life, session } => {
@@ -103,6 +102,7 @@ impl World {
     /// Ends a link, and tells the ends that live on, if something still gets there.
     pub(super) fn break_link(&mut self, id: LinkId, tell_client: bool, tell_front: bool) {
         let Some(link) = self.links.remove(id) else { return };
+        self.clients[link.client.0].note_lost(&mut self.occasions);
         if tell_client && link.down == Way::Whole {
             self.tell_client(link.client, link.client_life, Input::LinkLost);
         }
@@ -145,7 +145,7 @@ impl World {
         let now = self.now_of_client(client);
         let node = &mut self.clients[client.0];
         if node.life == life {
-            node.client.handle(now, input);
+            node.handle(now, self.moment, input, &mut self.history);
         }
     }
 

@@ -180,8 +180,20 @@ impl TabNode {
         let (client, life, at): (_, _, Timestamp) = (self.client, self.life(), self.follower.at());
         let refused: BTreeSet<Counter> = self.follower.refused().map(|refused| refused.counter).collect();
         let alive = self.alive.difference(&refused).copied().collect();
-        let (store, version) = (self.store, self.version);
-        history.sightings.push(Sighting { client, life, store, version, watcher, view, at, pending, text, alive });
+        let (store, version, heard) = (self.store, self.version, BTreeSet::new());
+        history.sightings.push(Sighting {
+            client,
+            life,
+            store,
+            version,
+            watcher,
+            view,
+            at,
+            pending,
+            text,
+            alive,
+            heard,
+        });
     }
 
     /// Apart from the lives of the leader and of other tabs.

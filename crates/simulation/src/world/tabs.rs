@@ -121,6 +121,7 @@ impl World {
         let node = &mut self.clients[client.0];
         node.restart(now, self.broken, &mut self.random, &self.history, &mut self.occasions);
         node.learn_refused(self.moment, &mut self.history);
+        self.history.delivery.note_position(node.life(), node.client.at());
         // A client that had stored nothing yet is another one now.
         self.history.identities.insert(node.client.identity(), client);
         self.history.versions.insert(client, node.version);
@@ -183,7 +184,7 @@ impl World {
 
     fn tell_leader(&mut self, client: ClientIndex, input: Input) {
         let now = self.now_of_client(client);
-        self.clients[client.0].client.handle(now, input);
+        self.clients[client.0].handle(now, self.moment, input, &mut self.history);
     }
 
     fn tell_tab(&mut self, client: ClientIndex, id: TabId, input: FollowerInput) {
@@ -264,7 +265,7 @@ impl World {
                     Done::Stored(id) => Input::Persisted(id),
                     Done::Outbox(entries) => Input::Outbox(entries),
                 };
-                node.client.handle(now, input);
+                node.handle(now, self.moment, input, &mut self.history);
             }
             Some((Writer::Tab(tab), Done::Stored(id))) => self.tell_tab(client, tab, FollowerInput::Persisted(id)),
             Some(_) | None => {}
