@@ -78,11 +78,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 pub fn run_member(arguments: &MemberArguments) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (schema, options) = settings(arguments.batch_ms)?;
+        let (schema, options) = settings()?;
         let options = options.directory(&arguments.directory);
         let client = Client::connect(&arguments.url, &arguments.token, schema, options)?;
         client.online().await.map_err(|state| anyhow!("the server does not let the member in: {state:?}"))?;
         let log = client.log(LOG, INSTANCE)?;
+        log.rebase_every(Duration::from_millis(arguments.batch_ms.into()))?;
         loop {
             match hear().await? {
                 ToMember::Fill => {

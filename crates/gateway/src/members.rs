@@ -21,7 +21,7 @@ pub struct Members {
     followers: BTreeMap<LogId, BTreeMap<ClientId, Id>>,
     /// The subscriptions of each client by which it follows logs. No map is empty.
     by_client: BTreeMap<ClientId, BTreeMap<SubscriptionId, LogId>>,
-    /// What clients are still to be told. No map is empty.
+    /// The news of members that clients are still to be told. No map is empty.
     due: BTreeMap<ClientId, BTreeMap<LogId, Due>>,
     /// When those are told that were told nothing before.
     tell_at: Option<Instant>,
@@ -29,12 +29,12 @@ pub struct Members {
     is_unscheduled: bool,
 }
 
-/// What a client is to be told of a log.
+/// The news that a client is to be told of a log.
 #[derive(Debug)]
 enum Due {
     /// All members.
     Whole,
-    /// Those that came to be members, and those that are no more.
+    /// Each that came to be a member, or is none any more.
     Changes(BTreeMap<Id, bool>),
 }
 
@@ -133,7 +133,7 @@ impl Members {
         }
     }
 
-    /// What a client is to be told, with the clients that nobody waits for.
+    /// The news for a client, with the clients that nobody waits for.
     pub fn take(&mut self, client: ClientId, is_out: impl Fn(ClientId) -> bool) -> Vec<LogMembers> {
         let due = self.due.remove(&client).unwrap_or_default();
         let told = due.into_iter().map(|(log, due)| match due {

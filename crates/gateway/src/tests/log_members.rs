@@ -44,7 +44,7 @@ fn changed(joined: &[u64], left: &[u64]) -> LogMembers {
     LogMembers { log: log("budget"), is_whole: false, joined: origins(joined), left: origins(left) }
 }
 
-/// What sessions were told of members, once it was time for it.
+/// The news of members that sessions were told, once it was time for it.
 fn told(world: &mut World) -> Vec<(u64, LogMembers)> {
     world.wait(LOG_MEMBERS_TOLD_WITHIN);
     let advances = world.take().into_iter().filter_map(|said| match said {

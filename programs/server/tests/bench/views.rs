@@ -79,8 +79,9 @@ fn bytes_and_messages_of_a_change_are_counted_by_how_many_see_it() {
 #[test]
 fn members_of_an_array_come_to_the_same_values() {
     let small = ["--operations", "5", "--every-ms", "20", "--durability", "memory"];
-    let report = report(&[&["rebase", "--members", "2,3", "--batch-ms", "0"][..], &small].concat());
-    let [two, three] = &cells(&report)[..] else { panic!("two cells: {report}") };
+    let report = report(&[&["rebase", "--members", "2,3", "--batch-ms", "0,20"][..], &small].concat());
+    let [two, three, two_batched, three_batched] = &cells(&report)[..] else { panic!("four cells: {report}") };
+    assert_eq!((&two_batched["delivered"], &three_batched["delivered"]), (&10.into(), &15.into()), "{report}");
     assert_eq!((&two["delivered"], &three["delivered"]), (&10.into(), &15.into()), "{report}");
     assert!(two["is_through"] == true && two["seconds"].as_f64() > Some(0.0), "{report}");
     assert!(report["ratios"]["batch 0 ms: 3 members of 2"].as_f64() > Some(0.0), "{report}");
@@ -100,7 +101,7 @@ fn options_of_views_and_rebase_that_do_not_fit_are_refused_with_what_would() {
         (&["views", "--pending", "5"], "--pending"),
         (&["rebase"], "--members"),
         (&["rebase", "--members", "2", "--pending", "5"], "not both"),
-        (&["rebase", "--members", "2", "--batch-ms", "200"], "rebaseEvery"),
+        (&["rebase", "--members", "2", "--batch-ms", "10001"], "at most 10s"),
         (&["rebase", "--pending", "5", "--operations", "9"], "--pending"),
         (&["rebase", "--members", "2", "--bytes"], "--bytes"),
         (&["fanout", "--members", "2"], "--members"),
