@@ -187,6 +187,8 @@ impl Member {
                 | Output::Disconnect
                 | Output::Mutation { .. }
                 | Output::Delivered(_)
+                | Output::LogMembers(_)
+                | Output::LogDiffers { .. }
                 | Output::Connection(_)
                 | Output::Unavailable(_)
                 | Output::ToTab(..)

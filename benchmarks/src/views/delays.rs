@@ -63,8 +63,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     cells.print(arguments.json)
 }
 
+/// Each subject, and the calls that were measured of it.
+type Made = Vec<(Subject, Calls)>;
+
 /// The calls of each subject, and the median of the journal's syncs in milliseconds.
-fn on_iolite(arguments: &Arguments, cells: &mut Cells) -> anyhow::Result<(Vec<(Subject, Calls)>, Option<f64>)> {
+fn on_iolite(arguments: &Arguments, cells: &mut Cells) -> anyhow::Result<(Made, Option<f64>)> {
     let server = Server::of(arguments)?;
     let address = server.clients_address();
     let mut seats = Seats::empty(ClusterDirectory::new(arguments.durability)?);

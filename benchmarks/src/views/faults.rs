@@ -144,7 +144,8 @@ fn counts_again(seats: &mut Seats, cells: &mut Cells) -> anyhow::Result<bool> {
 fn report(cells: &mut Cells, own: &[Call], span: Span) {
     let told = |call: &Call| call.called_nanos + call.delivered.unwrap_or_default();
     let goes_on_nanos = span.failed_nanos + (TIME_OUT_MS + GOES_ON_AFTER_MS) * 1_000_000;
-    let phases: [(&str, &dyn Fn(&Call) -> bool); 4] = [
+    type IsIn<'a> = &'a dyn Fn(&Call) -> bool;
+    let phases: [(&str, IsIn<'_>); 4] = [
         ("before", &|call| told(call) < span.failed_nanos),
         ("failing", &|call| told(call) >= span.failed_nanos && call.called_nanos < goes_on_nanos),
         ("without", &|call| (goes_on_nanos..span.back_nanos).contains(&call.called_nanos)),

@@ -132,7 +132,7 @@ fn a_member_whose_next_page_is_gone_goes_on_from_the_checkpoint() {
     tell_other(&mut harness, &mut server, "count");
     assert_eq!((times_of(&confirmed), position(&harness)), (2, 3));
     let [head, _] = checkpoint(4, 4000, 8, &state).try_into().expect("a head and a part");
-    harness.advance(Advance { to: at(300), changes: writes_of(&[head.clone()]), ..Advance::default() });
+    harness.advance(Advance { to: at(300), changes: writes_of(std::slice::from_ref(&head)), ..Advance::default() });
     assert_eq!(times_of(&confirmed), 2, "the state is not here yet");
     let part_4 = (part.0, LogCheckpoint::part_key(&budget(), 4, 0).expect("short"), part.2);
     harness.load(301, &[head, part_4]);

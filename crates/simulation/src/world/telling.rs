@@ -69,7 +69,11 @@ impl FrontNode {
         let advance = match message {
             FromGateway::Welcome(_) => return history.delivery.session_opened(moment, front, session, client),
             FromGateway::Advance(advance) => advance,
-            FromGateway::SchemaWanted | FromGateway::Pong(_) | FromGateway::Goodbye(_) => return,
+            FromGateway::SchemaWanted
+            | FromGateway::Pong(_)
+            | FromGateway::Goodbye(_)
+            | FromGateway::LogWanted(_)
+            | FromGateway::LogDiffers(_) => return,
         };
         codec.telling.add(advance);
         if advance.more {

@@ -40,7 +40,12 @@ pub async fn goodbye(session: &mut RawSession) -> Goodbye {
     loop {
         match session.hear().await.expect("it says why it closes") {
             FromGateway::Goodbye(goodbye) => return goodbye,
-            FromGateway::Advance(_) | FromGateway::Welcome(_) | FromGateway::Pong(_) | FromGateway::SchemaWanted => {}
+            FromGateway::Advance(_)
+            | FromGateway::Welcome(_)
+            | FromGateway::Pong(_)
+            | FromGateway::SchemaWanted
+            | FromGateway::LogWanted(_)
+            | FromGateway::LogDiffers(_) => {}
         }
     }
 }
