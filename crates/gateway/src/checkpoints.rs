@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_logs::{BLOCK_PAGES, Compared, Hashes, PARTS_MAX, Said, StateHasher};
+use iolite_logs::{BLOCK_PAGES, Compared, Hashes, PARTS_MAX, Page, Said, StateHasher};
 use iolite_store::{CommitReply, ReadLimit, ReadReply, Request, RequestId};
 use iolite_values::{Cell, ClientId, Counter, Decision, LogCheckpoint, LogId, LogPages, Operation, Write};
 use iolite_wire::message::{FromGateway, LogHash, LogPart};
@@ -71,27 +71,39 @@ impl Gateway {
     pub(crate) fn on_log_hash(&mut self, id: SessionId, hash: LogHash) {
         let Some(client) = self.open(id).map(|open| open.client) else { return };
         let LogHash { log, block, index, hash, parts } = hash;
-        let members = self.members(&log);
-        if block == 0 || block > u64::from(u32::MAX) || parts > PARTS_MAX || !members.contains(&client) {
+        let members = self.members_waited_for(&log);
+        // Every page before the block has an entry.
+        let is_possible = (1..=u64::from(u32::MAX)).contains(&block)
+            && (1..=PARTS_MAX).contains(&parts)
+            && (block * BLOCK_PAGES..=i64::MAX as u64).contains(&index);
+        if !is_possible || !members.contains(&client) {
             return;
         }
         let own = self.checkpoints.logs.entry(log.clone()).or_default();
         own.hashes.say(client, block, Said { index, hash, parts });
+        // Who says something new has not got what it was asked for, or has gone on.
+        if own.taking.as_ref().is_some_and(|taking| taking.from == client && !taking.is_storing) {
+            own.taking = None;
+        }
         if self.settings.broken == Broken::TrimBeforeDelivery {
             self.trim_at_once(&log, block);
         }
         self.compare(&log, &members);
     }
 
-    /// The clients that follow a log's checkpoints, but for those for which nobody waits.
-    fn members(&self, log: &LogId) -> BTreeSet<ClientId> {
-        let mut members = BTreeSet::new();
-        let Ok(key) = LogCheckpoint::head_key(log, 0) else { return members };
-        self.index.matches(&Cell::row(LogCheckpoint::table(), key), |target| {
-            members.extend(self.open(target.session).map(|open| open.client));
-        });
-        members.retain(|client| !self.delivery.is_out(*client));
-        members
+    /// The members of a log, but for those for which nobody waits.
+    fn members_waited_for(&self, log: &LogId) -> BTreeSet<ClientId> {
+        self.members.of(log).filter(|client| !self.delivery.is_out(*client)).collect()
+    }
+
+    /// A client is no member of a log any more: what it has said does not count.
+    pub(crate) fn forget_hashes(&mut self, client: ClientId, log: &LogId) {
+        let Some(own) = self.checkpoints.logs.get_mut(log) else { return };
+        own.hashes.forget(client);
+        let is_idle = own.taking.as_ref().is_none_or(|taking| !taking.is_storing);
+        if is_idle && self.members.of(log).next().is_none() {
+            self.checkpoints.logs.remove(log);
+        }
     }
 
     fn compare(&mut self, log: &LogId, members: &BTreeSet<ClientId>) {
@@ -152,7 +164,7 @@ impl Gateway {
                 Head::Known(heads.max_by_key(|head| head.block))
             }
         };
-        let members = self.members(&log);
+        let members = self.members_waited_for(&log);
         self.compare(&log, &members);
     }
 
@@ -203,7 +215,7 @@ impl Gateway {
         if taking.parts == taking.said.parts {
             // The head is next. It counts as a part of its own.
             taking.parts += 1;
-            return self.store_head(&log);
+            return self.read_last_page(&log);
         }
         self.head_stored(&log);
     }
@@ -221,6 +233,23 @@ impl Gateway {
             own.hashes.forget_to(taking.block);
         }
         own.head = Head::Unknown;
+    }
+
+    /// Reads the last page in front of the block. Members say that they have replayed it, and a member alone may say anything.
+    fn read_last_page(&mut self, log: &LogId) {
+        let block = self.checkpoints.logs.get(log).and_then(|own| own.taking.as_ref()).map(|taking| taking.block);
+        let interest = block.and_then(|block| log.pages(block * BLOCK_PAGES - 1, 1).ok());
+        let Some(interest) = interest else { return self.give_up_taking(log) };
+        let at = self.position();
+        let id = self.ask(Purpose::LastPage, Request::ReadAt { interest, at, limit: ReadLimit::NONE });
+        self.checkpoints.reads.insert(id, log.clone());
+    }
+
+    /// The last page in front of the block that is taken; none if it could not be read.
+    pub(crate) fn on_last_page(&mut self, id: RequestId, reply: Option<ReadReply>) {
+        let Some(log) = self.checkpoints.reads.remove(&id) else { return };
+        let is_closed = reply.is_some_and(|reply| reply.rows.iter().any(|row| Page::of(Some(&row.row)).is_closed()));
+        if is_closed { self.store_head(&log) } else { self.give_up_taking(&log) }
     }
 
     fn store_head(&mut self, log: &LogId) {
@@ -249,7 +278,7 @@ impl Gateway {
         if let Some(taking) = own.taking.take() {
             own.hashes.forget_to(taking.block);
         }
-        let members = self.members(log);
+        let members = self.members_waited_for(log);
         self.compare(log, &members);
     }
 

@@ -47,6 +47,11 @@ impl Members {
         self.tell_at
     }
 
+    /// The clients that follow a log.
+    pub fn of(&self, log: &LogId) -> impl Iterator<Item = ClientId> {
+        self.followers.get(log).into_iter().flat_map(BTreeMap::keys).copied()
+    }
+
     /// A client follows a log by a subscription. Returns whether it is new there.
     fn follow(&mut self, client: ClientId, name: SubscriptionId, log: &LogId) -> Result<bool, Full> {
         let followers = self.followers.entry(log.clone()).or_default();
@@ -218,6 +223,7 @@ impl Gateway {
     pub(crate) fn unfollow_log(&mut self, client: ClientId, name: SubscriptionId) {
         if let Some(log) = self.members.unfollow(client, name) {
             self.members.note(client, &log, false);
+            self.forget_hashes(client, &log);
         }
     }
 
@@ -225,6 +231,7 @@ impl Gateway {
     pub(crate) fn leave_logs(&mut self, client: ClientId) {
         for log in self.members.take_client(client) {
             self.members.note(client, &log, false);
+            self.forget_hashes(client, &log);
         }
     }
 

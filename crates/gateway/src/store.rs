@@ -47,6 +47,8 @@ pub enum Purpose {
     Checkpoint(Counter),
     /// The heads of a log's checkpoints.
     Heads,
+    /// The last page in front of the block of a checkpoint.
+    LastPage,
     /// The commit of a client's mutation, the one of its lane that the store is given.
     Submit {
         client: ClientId,
@@ -74,7 +76,12 @@ impl Purpose {
     /// Whether nothing comes of it but the reply.
     fn reads(self) -> bool {
         match self {
-            Purpose::Schemas | Purpose::Load { .. } | Purpose::OwnOutcomes(_) | Purpose::Row | Purpose::Heads => true,
+            Purpose::Schemas
+            | Purpose::Load { .. }
+            | Purpose::OwnOutcomes(_)
+            | Purpose::Row
+            | Purpose::Heads
+            | Purpose::LastPage => true,
             Purpose::Growth(_) | Purpose::Checkpoint(_) | Purpose::Submit { .. } | Purpose::Acknowledge(_) => false,
         }
     }
@@ -203,6 +210,7 @@ impl Gateway {
             Purpose::Growth(counter) => self.on_growth_refused(now, counter, refusal),
             Purpose::Checkpoint(counter) => self.on_checkpoint_failed(counter),
             Purpose::Heads => self.on_heads(id, None),
+            Purpose::LastPage => self.on_last_page(id, None),
             Purpose::Submit { client, lane, counter } => self.on_submit_refused(now, client, lane, counter, refusal),
             Purpose::Load { session, load: _ } | Purpose::OwnOutcomes(session) => {
                 self.end(session, &Farewell::Unavailable(refusal.to_string()))
@@ -225,6 +233,7 @@ impl Gateway {
             (Purpose::Growth(counter), Reply::Commit(reply)) => self.on_growth(now, counter, &reply),
             (Purpose::Checkpoint(counter), Reply::Commit(reply)) => self.on_checkpoint_stored(counter, &reply),
             (Purpose::Heads, Reply::ReadAt(reply)) => self.on_heads(id, reply.ok()),
+            (Purpose::LastPage, Reply::ReadAt(reply)) => self.on_last_page(id, reply.ok()),
             (Purpose::Submit { client, lane, counter }, Reply::Commit(reply)) => {
                 self.on_commit_reply(now, client, lane, counter, &reply);
             }

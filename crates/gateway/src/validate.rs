@@ -49,6 +49,7 @@ impl Gateway {
             | Purpose::Growth(_)
             | Purpose::Checkpoint(_)
             | Purpose::Heads
+            | Purpose::LastPage
             | Purpose::Load { .. }
             | Purpose::OwnOutcomes(_)
             | Purpose::Row
@@ -69,6 +70,7 @@ impl Gateway {
             | Purpose::Growth(_)
             | Purpose::Checkpoint(_)
             | Purpose::Heads
+            | Purpose::LastPage
             | Purpose::Submit { .. }
             | Purpose::Row
             | Purpose::Acknowledge(_) => false,

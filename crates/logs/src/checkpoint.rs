@@ -111,7 +111,8 @@ impl Hashes {
     /// The last block of which all these members have said what they have, and what came of it.
     pub fn compare(&self, members: &BTreeSet<ClientId>) -> Option<(u64, Compared)> {
         let whole = |own: &BTreeMap<ClientId, Said>| members.iter().all(|member| own.contains_key(member));
-        let (block, said) = self.0.iter().rev().find(|(_, own)| whole(own))?;
+        let (block, all) = self.0.iter().rev().find(|(_, own)| whole(own))?;
+        let said: BTreeMap<ClientId, Said> = members.iter().filter_map(|own| Some((*own, *all.get(own)?))).collect();
         let first = *said.values().next()?;
         let Some(other) = said.values().copied().find(|other| *other != first) else {
             return Some((*block, Compared::Alike(first)));
@@ -124,6 +125,13 @@ impl Hashes {
     pub fn first_with(&self, block: u64, said: Said) -> Option<ClientId> {
         let own = self.0.get(&block)?;
         own.iter().find(|(_, other)| **other == said).map(|(member, _)| *member)
+    }
+
+    /// Takes back all that a client has said.
+    pub fn forget(&mut self, member: ClientId) {
+        for block in self.0.keys().copied().collect::<Vec<_>>() {
+            self.take_back(member, block);
+        }
     }
 
     /// Ends the comparison of all blocks up to here.
@@ -203,5 +211,17 @@ mod tests {
         }
         assert!(hashes.0.len() <= HASHES_OPEN_MAX + 1);
         assert_eq!(hashes.first_with(1, said(1)), Some(client(2)));
+    }
+
+    #[test]
+    fn what_was_said_by_who_is_no_member_any_more_does_not_count() {
+        let members = BTreeSet::from([client(1), client(2)]);
+        let mut hashes = Hashes::default();
+        for (member, hash) in [(1, 1), (2, 1), (3, 9)] {
+            hashes.say(client(member), 4, said(hash));
+        }
+        assert_eq!(hashes.compare(&members), Some((4, Compared::Alike(said(1)))));
+        (1..=3).for_each(|member| hashes.forget(client(member)));
+        assert!(hashes.is_empty());
     }
 }

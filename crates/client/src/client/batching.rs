@@ -46,6 +46,13 @@ impl Batches {
         }
     }
 
+    /// The log begins anew: what is here does not wait.
+    pub(super) fn open(&mut self, lane: LaneNumber) {
+        if let Some(batch) = self.0.get_mut(&lane) {
+            batch.stands = Stands::Open;
+        }
+    }
+
     pub(super) fn forget(&mut self, lane: LaneNumber) {
         self.0.remove(&lane);
     }
@@ -90,8 +97,10 @@ impl Client {
         if every.is_zero() {
             self.batches.forget(lane);
         } else {
-            // What is here already does not wait: it may be the whole of a log that was just joined.
-            self.batches.0.insert(lane, Batch { every, stands: Stands::Open });
+            // What is here already does not wait: it may be the whole of a log that was just joined. In one that stands still nothing is to come.
+            let is_stuck = self.logs.member(lane).is_some_and(|member| member.stuck().is_some());
+            let stands = if is_stuck { Stands::Idle } else { Stands::Open };
+            self.batches.0.insert(lane, Batch { every, stands });
         }
         Ok(())
     }

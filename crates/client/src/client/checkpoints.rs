@@ -13,7 +13,8 @@ use iolite_wire::logs::LogState;
 use iolite_wire::message::{FromClient, LogHash, LogPart, RowSnapshot};
 
 use super::Client;
-use super::logs::locals;
+use super::logs::{locals, page_of};
+use crate::cache::Cache;
 use crate::interface::{Broken, MutationStatus, Output};
 use crate::queue::{Entry, Stage};
 use crate::view::Changed;
@@ -51,6 +52,11 @@ impl Checkpoints {
         self.loading.remove(&lane);
     }
 
+    /// Whether a log has to begin from a checkpoint that is not here yet.
+    pub(super) fn hold_back(&self) -> bool {
+        !self.loading.is_empty()
+    }
+
     pub(super) fn session_lost(&mut self) {
         self.made.values_mut().for_each(|made| made.is_said = false);
     }
@@ -65,19 +71,12 @@ impl Client {
         LogCheckpoint::heads(log).ok().into_iter().chain(parts).chain(pages).collect()
     }
 
-    /// The last checkpoint, if it is known here that there is one.
-    fn last_checkpoint(&self, log: &LogId) -> Option<LogCheckpoint> {
-        let Interest::Range { table, range } = LogCheckpoint::heads(log).ok()? else { return None };
-        let heads = self.cache.range(table, &range).filter_map(|(key, row)| LogCheckpoint::read_head(key, row));
-        heads.max_by_key(|head| head.block)
-    }
-
     /// The last entry in front of a block is replayed: takes the state, to be compared with those of others.
     pub(super) fn take_state(&mut self, lane: LaneNumber) {
         let Some(member) = self.logs.member(lane) else { return };
         let ((page, place), index, log) = (member.position(), member.index(), member.log.clone());
         let block = page / BLOCK_PAGES;
-        let is_behind = self.last_checkpoint(&log).is_some_and(|head| head.block > block);
+        let is_behind = last_checkpoint(&self.cache, &log).is_some_and(|head| head.block > block);
         if place > 0 || page % BLOCK_PAGES > 0 || is_behind {
             return;
         }
@@ -147,14 +146,16 @@ impl Client {
         let Some(member) = self.logs.member(lane).filter(|member| member.stuck().is_none()) else {
             return Begins::ByPages;
         };
-        let ((page, _), is_new, log) = (member.position(), member.index() == 0, member.log.clone());
-        let knows_heads = LogCheckpoint::heads(&log).is_ok_and(|heads| self.cache.interests.holds_itself(&heads));
-        if !knows_heads {
-            return if is_new { Begins::Later } else { Begins::ByPages };
+        let (goes_on, log) = (goes_on_by_pages(&self.cache, member), member.log.clone());
+        let page_is_there = page_of(&self.cache, &log, member.position().0).is_some_and(|page| page.exists());
+        let is_new = member.index() == 0;
+        if !knows_checkpoints(&self.cache, &log) {
+            // Its page may be gone, so that nothing can be said of what is not in it.
+            return if is_new || !page_is_there { Begins::Later } else { Begins::ByPages };
         }
-        let Some(head) = self.last_checkpoint(&log) else { return Begins::ByPages };
+        let Some(head) = last_checkpoint(&self.cache, &log) else { return Begins::ByPages };
         self.compare_with_checkpoint(lane, head);
-        if !is_new && page >= head.pages_from {
+        if goes_on {
             return Begins::ByPages;
         }
         if self.checkpoints.loading.insert(lane, head.block) != Some(head.block) {
@@ -190,6 +191,9 @@ impl Client {
         let skipped = u64::from(self.broken == Broken::SkipAtRejoin);
         self.logs.set_member(lane, Member::at(log.clone(), first, skipped, head.index + skipped));
         self.checkpoints.forget(lane);
+        // What stands behind the checkpoint is a part of the beginning, and waits for no batch.
+        self.batches.open(lane);
+        self.logs.forget_difference(lane);
         self.disk.changed_logs.insert(lane);
         self.follow_pages(lane);
         self.queue.unsettle(touched.iter().cloned());
@@ -214,6 +218,26 @@ impl Client {
         self.end(counter, MutationStatus::Quarantined { reason });
         true
     }
+}
+
+/// Whether it is known here which checkpoints there are.
+fn knows_checkpoints(cache: &Cache, log: &LogId) -> bool {
+    LogCheckpoint::heads(log).is_ok_and(|heads| cache.interests.holds_itself(&heads))
+}
+
+/// The last checkpoint, if it is known here that there is one.
+fn last_checkpoint(cache: &Cache, log: &LogId) -> Option<LogCheckpoint> {
+    let Interest::Range { table, range } = LogCheckpoint::heads(log).ok()? else { return None };
+    let heads = cache.range(table, &range).filter_map(|(key, row)| LogCheckpoint::read_head(key, row));
+    heads.max_by_key(|head| head.block)
+}
+
+/// Whether the page of a member is the one that it goes on with: it does not begin from a checkpoint first. Until then nothing is appended, since a page
+/// that is gone looks like one that is not there yet.
+pub(super) fn goes_on_by_pages(cache: &Cache, member: &Member) -> bool {
+    let is_new = member.index() == 0;
+    knows_checkpoints(cache, &member.log)
+        && last_checkpoint(cache, &member.log).is_none_or(|head| !is_new && member.position().0 >= head.pages_from)
 }
 
 /// The pages that a member follows which begins in front of a block.

@@ -16,7 +16,7 @@ use iolite_wire::limits;
 use iolite_wire::logs::LogEntry;
 
 use super::Client;
-use super::checkpoints::Begins;
+use super::checkpoints::{Begins, goes_on_by_pages};
 use super::mutations::CallError;
 use crate::cache::{Cache, Demand};
 use crate::interface::{Broken, MutationStatus, Output};
@@ -98,6 +98,10 @@ impl Logs {
         (self.differs.insert(lane, index) != Some(index)).then_some(log)
     }
 
+    pub(super) fn forget_difference(&mut self, lane: LaneNumber) {
+        self.differs.remove(&lane);
+    }
+
     pub(super) fn lane(&self, log: &LogId) -> Option<LaneNumber> {
         self.members.iter().find(|(_, member)| member.log == *log).map(|(lane, _)| *lane)
     }
@@ -115,6 +119,9 @@ impl Logs {
     /// The page that takes entries, if it is here.
     fn open_page<'a>(&self, lane: LaneNumber, cache: &'a Cache) -> Option<(u64, Page<'a>)> {
         let member = self.members.get(&lane)?;
+        if !goes_on_by_pages(cache, member) {
+            return None;
+        }
         let number = member.open_page(|number| page_of(cache, &member.log, number))?;
         Some((number, page_of(cache, &member.log, number)?))
     }
@@ -141,7 +148,7 @@ impl Logs {
 }
 
 /// A page, if it is held.
-fn page_of<'a>(cache: &'a Cache, log: &LogId, number: u64) -> Option<Page<'a>> {
+pub(super) fn page_of<'a>(cache: &'a Cache, log: &LogId, number: u64) -> Option<Page<'a>> {
     let key = log.page(number).ok()?;
     let held = cache.interests.holds_row(&(LogPages::table(), key.clone()));
     held.then(|| Page::of(cache.row(LogPages::table(), &key)))
@@ -219,7 +226,7 @@ impl Client {
             return Err(LeaveError::Pending { pending });
         }
         self.logs.members.remove(&lane);
-        self.logs.differs.remove(&lane);
+        self.logs.forget_difference(lane);
         self.checkpoints.forget(lane);
         self.batches.forget(lane);
         self.cache.past.remove_log(lane);
@@ -538,6 +545,8 @@ impl Client {
         let reason = shortened(reason.to_owned());
         member.stop(reason.clone());
         let (log, index) = (member.log.clone(), member.index());
+        self.checkpoints.forget(lane);
+        self.batches.end(lane);
         // Nobody is to wait until it is replayed here.
         self.give_up_pages(lane, &[]);
         self.outputs.push_back(Output::LogStopped { log, index, reason });
@@ -550,6 +559,8 @@ impl Client {
                 *member = Member::new(member.log.clone());
             }
             self.checkpoints.forget(lane);
+            self.batches.open(lane);
+            self.logs.forget_difference(lane);
             self.disk.changed_logs.insert(lane);
             self.follow_pages(lane);
         }

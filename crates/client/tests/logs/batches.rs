@@ -79,3 +79,18 @@ fn a_batch_has_a_longest_time_and_is_of_a_log_that_is_joined() {
     tell_other(&mut harness, &mut server, "count");
     assert_eq!(times_of(&confirmed), 1);
 }
+
+#[test]
+fn a_log_that_stops_in_a_batch_holds_up_nothing_else() {
+    let (mut harness, mut server) = batched();
+    tell_other(&mut harness, &mut server, "fromTheFuture");
+    harness.pass(BATCH);
+    assert!(harness.client.logs().next().is_some_and(|log| log.stopped.is_some()));
+    harness.take_sent();
+    let to = at(server.now + 10);
+    harness.advance(Advance { to, is_owed: true, ..Advance::default() });
+    assert!(harness.take_sent().contains(&FromClient::Applied(to)));
+    harness.client.rebase_every(&budget(), BATCH).expect("it is joined");
+    harness.advance(Advance { to: at(server.now + 20), is_owed: true, ..Advance::default() });
+    assert!(harness.take_sent().contains(&FromClient::Applied(at(server.now + 20))));
+}

@@ -197,3 +197,26 @@ fn a_checkpoint_that_is_not_what_its_head_says_stops_the_log_and_nothing_is_lost
     let stopped = harness.client.logs().next().and_then(|joined| joined.stopped).expect("it stands still");
     assert!(stopped.contains("checkpoint"), "{stopped}");
 }
+
+#[test]
+fn nothing_is_appended_to_a_page_that_is_gone_while_the_checkpoint_is_on_its_way() {
+    let (mut harness, mut server) = joined();
+    tell_other(&mut harness, &mut server, "count");
+    harness.take_sent();
+    let state = state(40);
+    let rows = checkpoint(4, 4000, 24, &state);
+    let gone =
+        Write { cell: Cell::row(LogPages::table(), budget().page(0).expect("short")), operation: Operation::Delete };
+    let changes = [writes_of(&rows[..1]), vec![gone]].concat();
+    harness.advance(Advance { to: at(300), changes, is_owed: true, ..Advance::default() });
+    let counter = harness.operate(&budget(), "count");
+    let sent = harness.take_sent();
+    assert!(!sent.iter().any(|message| matches!(message, FromClient::Submit(_))), "{sent:?}");
+    assert!(!sent.contains(&FromClient::Applied(at(300))), "what is behind the checkpoint is not replayed yet");
+    // The parts come, and then the call goes to the page behind the checkpoint.
+    harness.sent = sent;
+    harness.load(301, &rows);
+    let submit = harness.take_submits().pop().expect("it is sent now");
+    assert_eq!(LogPages::read_key(&submit.decision.writes()[0].cell.row), Some((budget(), 32)));
+    assert!(matches!(harness.last_status(counter), MutationStatus::Pending(_)));
+}

@@ -15,8 +15,18 @@ fn world(members: u64) -> World {
     let mut world = World::with_table(
         r#""cells":{"columns":{"sheet":{"type":"string"},"n":{"type":"counter"}},"key":["sheet"],"live":true,"consistency":"log","log":"sheet"}"#,
     );
+    (1..=9).for_each(|block| close_page(&mut world, block * 8 - 1));
     (1..=members).for_each(|member| join(&mut world, member));
     world
+}
+
+/// The last page in front of a block is turned.
+fn close_page(world: &mut World, page: u64) {
+    let key = log().page(page).expect("short");
+    let life = Write { cell: Cell::row(LogPages::table(), key.clone()), operation: Operation::Create };
+    let closed = Write { cell: LogPages::closed(key), operation: Operation::Put(Value::Bool(true)) };
+    world.commit(vec![life, closed]);
+    world.take();
 }
 
 fn join(world: &mut World, session: u64) {
@@ -182,7 +192,14 @@ fn who_lies_about_its_state_or_speaks_of_others_logs_gets_nothing_stored() {
     world.say(1, FromClient::LogHash(hash(0, &own)));
     world.say(1, FromClient::LogHash(LogHash { parts: PARTS_MAX + 1, ..hash(2, &own) }));
     world.say(1, FromClient::LogHash(LogHash { block: u64::MAX, ..hash(2, &own) }));
+    world.say(1, FromClient::LogHash(LogHash { parts: 0, ..hash(2, &own) }));
+    world.say(1, FromClient::LogHash(LogHash { index: 15, ..hash(2, &own) }));
+    world.say(1, FromClient::LogHash(LogHash { index: u64::MAX, ..hash(2, &own) }));
     assert_eq!(give_all(&mut world, &own), []);
+    // A block in front of which not every page is turned: there are entries that it cannot have.
+    world.say(1, FromClient::LogHash(hash(50, &own)));
+    give_all(&mut world, &own);
+    assert!(!rows(&world).keys().any(is_head));
     // It can be done right afterwards.
     world.say(1, FromClient::LogHash(hash(2, &own)));
     assert_eq!(head(&give_all(&mut world, &own), 1).map(|head| head.block), Some(2));
@@ -203,6 +220,36 @@ fn a_member_that_is_gone_is_not_waited_for() {
     world.input(Input::SessionClosed(crate::SessionId(gone)));
     world.say(other, FromClient::LogHash(hash(2, &own)));
     assert_eq!(head(&give_all(&mut world, &own), other).map(|head| head.block), Some(2));
+}
+
+#[test]
+fn who_follows_only_the_heads_and_who_has_left_are_not_asked() {
+    let mut world = world(1);
+    let own = state(1);
+    world.open(5);
+    world.say(5, FromClient::Hello(hello(5)));
+    world.subscribe(5, vec![(2, LogCheckpoint::heads(&log()).expect("short"))]);
+    world.answer_all();
+    world.take();
+    world.say(5, FromClient::LogHash(hash(1, &state(5))));
+    join(&mut world, 2);
+    world.say(2, FromClient::LogHash(hash(1, &state(2))));
+    world.input(Input::SessionClosed(crate::SessionId(2)));
+    world.say(1, FromClient::LogHash(hash(1, &own)));
+    assert_eq!(head(&give_all(&mut world, &own), 1).map(|head| head.hash), Some(own.hash()));
+    assert_eq!(world.gateway.log_differences(), 0);
+}
+
+#[test]
+fn a_member_that_comes_back_is_asked_again() {
+    let mut world = world(1);
+    let own = state(1);
+    world.say(1, FromClient::LogHash(hash(1, &own)));
+    world.answer_all();
+    assert_eq!(world.take().iter().filter_map(wanted_part).collect::<Vec<_>>(), [0]);
+    // The question is lost with its session, or was for a state that it has no more.
+    world.say(1, FromClient::LogHash(hash(1, &own)));
+    assert_eq!(head(&give_all(&mut world, &own), 1).map(|head| head.block), Some(1));
 }
 
 #[test]

@@ -75,6 +75,7 @@ struct Called {
     member: usize,
     number: u64,
     board: i64,
+    may_give_up: bool,
     durable: bool,
     end: Option<MutationStatus>,
 }
@@ -265,12 +266,14 @@ impl World {
         let member = &mut self.members[place];
         member.last_number += 1;
         let id = format!("{place}.{}", member.last_number);
+        let may_give_up = matches!(step, Step::Claim);
         let call = Call { id: id.clone(), board, step };
         let log = LogId::new("board", &Value::Int(board)).expect("short");
         let arguments = serde_json::to_string(&call).expect("numbers and strings");
         let counter = member.client.operate(self.now.wall, &log, "step", &arguments).expect("it is joined");
         member.pending.insert(counter, id.clone());
-        let called = Called { member: place, number: member.last_number, board, durable: false, end: None };
+        let number = member.last_number;
+        let called = Called { member: place, number, board, may_give_up, durable: false, end: None };
         self.calls.insert(id, called);
     }
 
@@ -525,7 +528,8 @@ impl World {
                     Some(MutationStatus::Confirmed { .. }) if count == 1 => {}
                     Some(MutationStatus::Rejected { .. } | MutationStatus::Cancelled { .. }) if count == 0 => {}
                     // It was in the state of a checkpoint, which does not say whether it gave up.
-                    Some(MutationStatus::Quarantined { .. }) if count <= 1 && self.rules.kept == 0 => {}
+                    Some(MutationStatus::Quarantined { .. })
+                        if self.rules.kept == 0 && (count == 1 || count == 0 && called.may_give_up) => {}
                     // Its process ended before it was told.
                     Some(MutationStatus::Cancelled { .. }) if count == 1 && called.durable => {}
                     None if !called.durable || count == 1 => {}
