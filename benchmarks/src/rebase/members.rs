@@ -3,7 +3,6 @@
 //! A run that is not through after two minutes and a half is given up, and its cell says how far it came.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::bail;
 use serde_json::json;
@@ -18,16 +17,10 @@ use crate::part::PartProcess;
 use crate::server::Server;
 
 const WITHIN_SECONDS: u32 = 150;
-/// The longest time between two batches that a client takes.
-const BATCH_MAX: Duration = Duration::from_secs(10);
 
 pub fn run(arguments: &Arguments, members: &[u32]) -> anyhow::Result<ExitCode> {
     let options = &arguments.rebase;
     let batches = if options.batch_ms.is_empty() { &[0][..] } else { &options.batch_ms };
-    // What the client does not take is said at once.
-    if let Some(batch_ms) = batches.iter().find(|batch_ms| Duration::from_millis((**batch_ms).into()) > BATCH_MAX) {
-        bail!("--batch-ms {batch_ms}: a log is replayed in batches of at most {BATCH_MAX:?}");
-    }
     let work = Work {
         members: 0,
         operations: options.operations.unwrap_or(200),

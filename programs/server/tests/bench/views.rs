@@ -101,7 +101,7 @@ fn options_of_views_and_rebase_that_do_not_fit_are_refused_with_what_would() {
         (&["views", "--pending", "5"], "--pending"),
         (&["rebase"], "--members"),
         (&["rebase", "--members", "2", "--pending", "5"], "not both"),
-        (&["rebase", "--members", "2", "--batch-ms", "10001"], "at most 10s"),
+        (&["rebase", "--members", "2", "--batch-ms", "10001"], "0..=10000"),
         (&["rebase", "--pending", "5", "--operations", "9"], "--pending"),
         (&["rebase", "--members", "2", "--bytes"], "--bytes"),
         (&["fanout", "--members", "2"], "--members"),
