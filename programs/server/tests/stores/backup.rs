@@ -206,7 +206,7 @@ async fn a_backup_under_load_is_one_moment_and_is_restored_into_another_shape() 
     let (config, to) = (path(&first).to_owned(), path(&backup).to_owned());
     let taken = tokio::task::spawn_blocking(move || succeeds(&["backup", "--data", &config, "--to", &to]));
     let taken = within("the backup", taken).await.expect("it did not panic");
-    assert!(taken.contains("6 tables"), "{taken}");
+    assert!(taken.contains("7 tables"), "{taken}");
     within("a note", before.mutate("note", &("after", 1)).expect("called").confirmed()).await.expect("confirmed");
     let (transfers, many) = load.end().await;
     assert!(transfers > 0 && many > 0);
