@@ -524,10 +524,6 @@ impl Client {
         self.disk.changed_logs.insert(lane);
     }
 
-    pub(super) fn lane_if_joined(&self, log: &LogId) -> Option<LaneNumber> {
-        self.logs.lane(log)
-    }
-
     pub(super) fn index_of(&self, lane: LaneNumber) -> u64 {
         self.logs.members.get(&lane).map_or(0, Member::index)
     }

@@ -28,14 +28,14 @@ impl Client {
     /// The members of a log that is joined, in the order of their origins: none before the gateway has told them.
     pub fn log_members(&self, log: &LogId) -> Vec<LogMember> {
         let own = origin_of(self.identity);
-        let members = self.lane_if_joined(log).and_then(|lane| self.members.get(&lane)).into_iter().flatten();
+        let members = self.logs.lane(log).and_then(|lane| self.members.get(&lane)).into_iter().flatten();
         members.map(|origin| LogMember { origin: *origin, is_own: *origin == own }).collect()
     }
 
     pub(super) fn note_members(&mut self, told: Vec<LogMembers>) {
         for LogMembers { log, is_whole, joined, left } in told {
             // Those of a log that was left meanwhile are of no use.
-            let Some(lane) = self.lane_if_joined(&log) else { continue };
+            let Some(lane) = self.logs.lane(&log) else { continue };
             let members = self.members.entry(lane).or_default();
             let before = members.clone();
             if is_whole {
