@@ -13,8 +13,8 @@ use iolite_client::{Client, Closed, Config, Input, Limits, MutationKind, Output,
 use iolite_logs::{Page, admit, append_to};
 use iolite_machine::{Instant as MachineInstant, Machine as _, Now, WallTime};
 use iolite_values::{
-    Cell, CellState, ClientId, ColumnId, Counter, Id, LogId, Operation, Row, RowKey, StoreIncarnation, TableId,
-    Timestamp, TransactionId, Value, Write,
+    Cell, CellState, ClientId, ColumnId, Counter, DeviceSecret, Id, LogId, Operation, Row, RowKey, StoreIncarnation,
+    TableId, Timestamp, TransactionId, Value, Write,
 };
 use iolite_wire::logs::LogEntry;
 use iolite_wire::message::{Advance, FromClient, FromGateway, ProtocolVersion, Snapshot, Welcome};
@@ -57,6 +57,7 @@ impl Member {
         let config = Config {
             schema: Arc::new(schema().with::<Ints>().build()?),
             fresh_client: OWN_ID,
+            fresh_secret: DeviceSecret([1; 16]),
             token: "token".into(),
             user: "ann".into(),
             gateways: NonZeroU16::MIN,

@@ -42,7 +42,7 @@ struct Writer {
 /// # Errors
 /// When the trace has a position that is none.
 pub fn edits_of(trace: &Trace) -> anyhow::Result<Documents> {
-    let author = |agent: usize| Author(agent as u32 + 1);
+    let author = |agent: usize| Author(agent as u64 + 1);
     let mut writers: Vec<Writer> =
         (0..trace.agents()).map(|agent| Writer { document: Yata::new(author(agent)), seen: BTreeSet::new() }).collect();
     // Then characters are units, and the text need not be looked at for each patch.

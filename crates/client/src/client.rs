@@ -12,6 +12,7 @@ mod checkpoints;
 mod declined;
 mod delivery;
 mod ending;
+mod identity;
 mod logs;
 mod members;
 mod mutations;
@@ -41,7 +42,7 @@ pub use mutations::CallError;
 use crate::cache::{Cache, RowId};
 use crate::interface::{Broken, Config, Input, Output, Refused};
 use crate::limits::Limits;
-use crate::queue::Queue;
+use crate::queue::{Queue, Windows};
 use crate::reactive::Reactions;
 use crate::session::{Connection, Gateway, Session};
 use crate::storage::{Loaded, OpenError, PendingChanges};
@@ -53,6 +54,7 @@ use batching::Batches;
 use checkpoints::Checkpoints;
 use delivery::Delivery;
 use ending::Ended;
+use identity::Identity;
 use logs::Logs;
 pub use logs::{JoinedLog, LeaveError, LogError};
 pub use members::LogMember;
@@ -63,7 +65,7 @@ pub struct Client {
     schema: Arc<Schema>,
     /// Its own: to make it is much work.
     schema_hash: SchemaHash,
-    identity: ClientId,
+    identity: Identity,
     user: String,
     token: String,
     limits: Limits,
@@ -187,12 +189,13 @@ impl Client {
         let meta = loaded.meta.as_ref();
         let fresh = config.fresh_client.0.as_u128();
         let life = meta.map_or(0, |meta| meta.next_counter.0);
-        let authors = Authors::of([fresh as u64, (fresh >> 64) as u64, config.seed, life]);
+        let identity = Identity::of(&config, meta);
+        let authors = Authors::of(identity.secret, [fresh as u64, (fresh >> 64) as u64, config.seed, life]);
         let mut client = Client {
             delivery: Delivery::opened(&config.schema, meta.is_some()),
             schema: config.schema,
             schema_hash,
-            identity: meta.map_or(config.fresh_client, |meta| meta.client),
+            identity,
             user: config.user,
             token: config.token,
             limits: config.limits,
@@ -203,7 +206,7 @@ impl Client {
             checkpoints: Checkpoints::default(),
             batches: Batches::default(),
             members: Members::new(),
-            queue: Queue::default(),
+            queue: Queue::new(Windows { strong: config.limits.strong_ahead, ..Windows::default() }),
             refused: BTreeMap::new(),
             reactions: Reactions::default(),
             session: Session::new(now.instant, config.gateways, config.seed, config.limits),
@@ -234,6 +237,7 @@ impl Client {
     pub fn break_for_simulation(&mut self, broken: Broken) {
         self.broken = broken;
         self.documents.borrow_mut().broken = broken;
+        self.queue.broken = broken;
     }
 
     pub fn schema(&self) -> &Arc<Schema> {
@@ -242,7 +246,7 @@ impl Client {
 
     /// Who this client is to the store.
     pub fn identity(&self) -> ClientId {
-        self.identity
+        self.identity.client
     }
 
     /// The history of the store that the confirmed state is of; none before the first welcome.
@@ -314,6 +318,7 @@ impl Machine for Client {
             Input::TabGone(tab) => self.on_tab_gone(tab),
             Input::Outbox(entries) => self.on_outbox(entries),
         }
+        self.renew_identity(now.instant);
         self.note_connection();
     }
 
@@ -338,6 +343,7 @@ impl Machine for Client {
     fn on_deadline(&mut self, now: Now) {
         self.on_session_due(now);
         self.on_acknowledgement_due(now.instant);
+        self.renew_identity(now.instant);
         self.rest.on_due(now.instant);
         self.batches.on_due(now.instant);
         self.on_tabs_due(now);

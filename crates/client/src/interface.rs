@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iolite_machine::{PersistId, WallTime};
-use iolite_values::{Attempt, ClientId, Counter, LogId, Schema, Timestamp};
+use iolite_values::{Attempt, ClientId, Counter, DeviceSecret, LogId, Schema, Timestamp};
 
 use crate::limits::Limits;
 use crate::reactive::ReactionId;
@@ -18,8 +18,10 @@ use crate::transaction::RunOf;
 #[derive(Clone, Debug)]
 pub struct Config {
     pub schema: Arc<Schema>,
-    /// The identity that a new store gets: 128 random bits. A store that exists keeps its own.
+    /// The identity that a new store gets: 128 random bits. A store that exists keeps its own. It is what a session says who it is by, and a secret.
     pub fresh_client: ClientId,
+    /// What a new store draws ids of rows and authors of texts from: 128 more random bits. A store that exists keeps its own.
+    pub fresh_secret: DeviceSecret,
     pub token: String,
     /// Whose data this is. A store of another user is refused, so that nobody's mutations are sent as somebody else's.
     pub user: String,
@@ -148,6 +150,8 @@ pub enum Broken {
     SkipAtRejoin,
     /// An advance is said to be applied when it comes, before the pending mutations and the reactions have run on it.
     AcknowledgeBeforeApplying,
+    /// A mutation is sent although it has read what a pending one before it writes.
+    SendWhatReadPending,
 }
 
 /// A pending mutation, for people.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::Client;
 use crate::cache::{Cache, Interests, Room, SUBSCRIBE_PART};
+use crate::queue::Windows;
 use crate::session::Session;
 use crate::tabs::Parts;
 
@@ -20,6 +21,8 @@ pub struct Limits {
     pub subscribe_part: usize,
     /// About so many bytes of an update go into one message to a tab that follows.
     pub tab_part_bytes: usize,
+    /// Strong mutations that are sent ahead of the answer to the first of them.
+    pub strong_ahead: usize,
     /// Entries of a page of a log: with so many it is turned.
     pub log_page_entries: usize,
     /// Since the last ping, whatever is heard. Less than the gateway's `silence_max`.
@@ -40,6 +43,7 @@ impl Default for Limits {
             calls_bytes_max: Client::CALLS_BYTES_MAX,
             subscribe_part: SUBSCRIBE_PART,
             tab_part_bytes: Parts::BYTES,
+            strong_ahead: Windows::STRONG,
             log_page_entries: iolite_logs::PAGE_ENTRIES_MAX,
             ping_after: Session::PING_AFTER,
             answer_within: Session::ANSWER_WITHIN,

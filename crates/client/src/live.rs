@@ -141,10 +141,10 @@ mod tests {
         Write { cell: Cell { table: TableId::of("t"), row, column: ColumnId::of(column) }, operation }
     }
 
-    fn edit(inserted: Option<(&str, Option<Unit>, Option<Unit>)>, removed: &[(u32, u32, u32)]) -> Operation {
+    fn edit(inserted: Option<(&str, Option<Unit>, Option<Unit>)>, removed: &[(u64, u32, u32)]) -> Operation {
         let first = Unit::new(Author(7), 2);
         let inserted = inserted.map(|(text, left, right)| Insertion { first, left, right, text: text.into() });
-        let range = |(author, from, length): &(u32, u32, u32)| UnitRange {
+        let range = |(author, from, length): &(u64, u32, u32)| UnitRange {
             author: Author(*author),
             from: *from,
             length: *length,
@@ -169,7 +169,7 @@ mod tests {
             write("log", Operation::SetAt { index: 9, value: Value::Int(1 << 60) }),
             write("parts", Operation::PutEntry { key: "k".into(), value: Value::Int(2) }),
             write("parts", Operation::RemoveEntry { key: "k".into() }),
-            write("body", edit(Some(("a\n\u{1fa91}", None, Some(Unit::new(Author(u32::MAX), 4)))), &[])),
+            write("body", edit(Some(("a\n\u{1fa91}", None, Some(Unit::new(Author::LAST, 4)))), &[])),
             write("body", edit(Some(("b", Some(Unit::new(Author(2), 0)), None)), &[(2, 0, 1), (3, 7, 9)])),
             write("body", edit(None, &[(2, 0, 1)])),
         ]

@@ -4,7 +4,7 @@
 //! Source: `GetState(view)` of Hercules (Lebeck 2020, section 3.3.3). Deviation: a device holds a part of the data, so there may be no answer.
 
 use iolite_machine::WallTime;
-use iolite_values::{ClientId, Counter, Interest, KeyRange, RowKey, Schema, TransactionId};
+use iolite_values::{Counter, DeviceSecret, Interest, KeyRange, RowKey, Schema};
 
 use crate::cache::Cache;
 use crate::transaction::{Missed, Random, Run, RunError};
@@ -19,8 +19,8 @@ pub struct Peek {
 }
 
 impl Peek {
-    pub(crate) fn new(view: View, client: ClientId, durable: Option<Overlay>) -> Peek {
-        let random = Random::of(TransactionId { client, counter: Counter(0) });
+    pub(crate) fn new(view: View, secret: DeviceSecret, durable: Option<Overlay>) -> Peek {
+        let random = Random::of(secret, Counter(0));
         Peek { run: Run::of_peek(view, WallTime::default(), random), durable }
     }
 

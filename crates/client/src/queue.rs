@@ -3,11 +3,13 @@
 //! Invariants:
 //! - a mutation leaves when the confirmed state contains it, or its end is final: not when a reply arrives;
 //! - entries take effect in the order of their counters, whatever lanes they are of;
-//! - the overlay holds exactly the writes of the entries up to `settled`, each run on what lies below it.
+//! - the overlay holds exactly the writes of the entries up to `settled`, each run on what lies below it;
+//! - what becomes of one mutation costs by what it touches, and not by how many are pending: a queue of an offline day drains as fast as a short one.
 //!
 //! Source: Hercules' rebase (Lebeck 2020, chapter 3); Diamond's transaction log (Zhang 2017, section 3.2.2).
 
 mod entry;
+mod index;
 mod lane;
 mod lanes;
 #[cfg(test)]
@@ -16,24 +18,33 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use iolite_values::{Cell, Counter, LaneNumber, Read, Row};
+use iolite_machine::PersistId;
+use iolite_values::{Cell, Counter, Domain, LaneNumber, Read, Row, Timestamp};
 
 use iolite_wire::message::{Outcome, SubscriptionId};
 
 use crate::cache::{Cache, Demand, RowId};
+use crate::interface::Broken;
 use crate::tabs::Ticket;
 use crate::view::{Changed, Overlay, Reader};
 
 pub(crate) use entry::{Copies, Entry, GivenUp, OfflineCheck, Ran, RunResult, RunState, Stage, Stale, Trail};
 pub use entry::{LogCall, Mutation, MutationKind};
+use index::Index;
 pub(crate) use lane::{Ahead, Decided};
-use lanes::{Lanes, Windows};
+use lanes::Lanes;
+pub(crate) use lanes::Windows;
 
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     entries: BTreeMap<Counter, Entry>,
+    index: Index,
     lanes: Lanes,
     windows: Windows,
+    /// Strong ones whose commit the confirmed state does not contain yet.
+    committed: BTreeSet<Counter>,
+    /// Those that a restart of the client would not find.
+    undurable: BTreeSet<Counter>,
     /// Of their calls.
     bytes: usize,
     /// Confirmed state as the settled entries leave it.
@@ -44,12 +55,14 @@ pub(crate) struct Queue {
     changed: Changed,
     /// Rows whose optimistic state may have changed since this was last taken.
     touched: BTreeSet<RowId>,
+    pub(crate) broken: Broken,
 }
 
-/// Rows as an entry leaves them on the confirmed state, if nothing else changes them before.
+/// Rows as the first entries leave them on the confirmed state, if nothing else changes them before.
 #[derive(Debug)]
 pub(crate) struct Foreseen {
-    pub(crate) of: Counter,
+    /// In order.
+    pub(crate) of: Vec<Counter>,
     rows: BTreeMap<RowId, Row>,
     /// The queries that brought them: entries behind it may hold them by nothing else.
     queries: BTreeMap<RowId, BTreeSet<SubscriptionId>>,
@@ -83,7 +96,15 @@ pub(crate) enum Step {
 }
 
 impl Queue {
+    pub(crate) fn new(windows: Windows) -> Queue {
+        Queue { windows, ..Queue::default() }
+    }
+
     pub(crate) fn push(&mut self, entry: Entry) {
+        self.index.add(&entry);
+        if !entry.is_durable() {
+            self.undurable.insert(entry.counter());
+        }
         self.bytes += entry.mutation.kind.size_bytes();
         self.lanes.insert(entry.lane, entry.counter());
         self.entries.insert(entry.counter(), entry);
@@ -104,6 +125,9 @@ impl Queue {
 
     fn take(&mut self, counter: Counter) -> Option<Entry> {
         let entry = self.entries.remove(&counter)?;
+        self.index.remove(&entry);
+        self.committed.remove(&counter);
+        self.undurable.remove(&counter);
         self.bytes -= entry.mutation.kind.size_bytes();
         self.lanes.remove(entry.lane, counter);
         Some(entry)
@@ -143,7 +167,7 @@ impl Queue {
 
     /// The writes of the entries that are durable, on top of the confirmed state. `None` when all are.
     pub(crate) fn durable_overlay(&self, cache: &Cache) -> Option<Overlay> {
-        if self.entries.values().all(Entry::is_durable) {
+        if self.undurable.is_empty() {
             return None;
         }
         let mut overlay = Overlay::default();
@@ -163,10 +187,14 @@ impl Queue {
         Some(entry)
     }
 
-    /// Rows below the pending mutations changed: the mutations are put on top of them anew, and those that read one of them are looked at.
+    /// Rows below the pending mutations changed, or something came that one missed: the mutations are put on top of them anew, and those that read one of
+    /// them are looked at. Nothing is done if no mutation concerns any of it.
     pub(crate) fn unsettle(&mut self, rows: impl IntoIterator<Item = RowId>) {
-        self.changed.add(rows);
-        self.begin_anew();
+        let rows: Vec<RowId> = rows.into_iter().collect();
+        if self.index.anything_missing() || self.any_stands_on(&rows) {
+            self.changed.add(rows);
+            self.begin_anew();
+        }
     }
 
     /// Anything may have changed, and what was held may be held no more.
@@ -183,37 +211,40 @@ impl Queue {
         self.settled = Counter(0);
     }
 
-    /// The first entry's rows as it leaves them on the confirmed state, which one of the outcomes may be about to contain it in.
-    pub(crate) fn foresee(&self, outcomes: &[Outcome], cache: &Cache) -> Option<Foreseen> {
-        let first = self.entries.values().next().filter(|first| first.counter() <= self.settled)?;
-        let decided = matches!(first.stage, Stage::Committed { .. });
-        if !decided && outcomes.iter().all(|outcome| outcome.counter != first.counter()) {
+    /// The rows of the first entries as they leave them on the confirmed state, if an advance with these outcomes makes it contain them.
+    pub(crate) fn foresee(&self, outcomes: &[Outcome], to: Timestamp, cache: &Cache) -> Option<Foreseen> {
+        let contained: BTreeSet<Counter> =
+            self.about_to_contain(outcomes, to).into_iter().map(|(own, _)| own).collect();
+        let is_foreseen = |entry: &&Entry| entry.counter() <= self.settled && contained.contains(&entry.counter());
+        let first: Vec<&Entry> = self.entries.values().take_while(is_foreseen).collect();
+        if first.is_empty() {
             return None;
         }
         let mut alone = Overlay::default();
-        put_on(&mut alone, first, cache);
-        let rows = first.rows().filter_map(|id| alone.row(id.0, &id.1).cloned().map(|row| (id, row)));
-        let queries = first.rows().map(|id| (id.clone(), cache.interests.queries_with(&id)));
-        let whole = first.rows().filter(|id| cache.interests.holds_row(id) || alone.made(id));
-        Some(Foreseen { of: first.counter(), rows: rows.collect(), queries: queries.collect(), whole: whole.collect() })
+        first.iter().for_each(|entry| put_on(&mut alone, entry, cache));
+        let written: BTreeSet<RowId> = first.iter().flat_map(|entry| entry.rows()).collect();
+        let rows = written.iter().filter_map(|id| alone.row(id.0, &id.1).cloned().map(|row| (id.clone(), row)));
+        let queries = written.iter().map(|id| (id.clone(), cache.interests.queries_with(id)));
+        let whole = written.iter().filter(|id| cache.interests.holds_row(id) || alone.made(id)).cloned();
+        let (rows, queries, whole) = (rows.collect(), queries.collect(), whole.collect());
+        Some(Foreseen { of: first.iter().map(|entry| entry.counter()).collect(), rows, queries, whole })
     }
 
-    /// Takes out the first entry, which the confirmed state contains. If its rows are as they were foreseen, nothing is different for the
-    /// entries behind it.
-    pub(crate) fn sink(&mut self, foreseen: &Foreseen, cache: &Cache) -> Option<Entry> {
-        let entry = self.take(foreseen.of)?;
-        self.overlay.sink(entry.writes());
-        let is_other =
-            |id: &&RowId| !foreseen.is_as_foreseen(id, cache) || self.rested_on_the_making_of(&entry, id, cache);
+    /// Takes out the first entries, which the confirmed state contains. If their rows are as they were foreseen, nothing is different for the entries
+    /// behind them.
+    pub(crate) fn sink(&mut self, foreseen: &Foreseen, cache: &Cache) -> Vec<Entry> {
+        let gone: Vec<Entry> = foreseen.of.iter().filter_map(|counter| self.take(*counter)).collect();
+        gone.iter().for_each(|entry| self.overlay.sink(entry.writes()));
+        let made: BTreeSet<RowId> = gone.iter().flat_map(made_or_deleted).collect();
+        let is_other = |id: &&RowId| {
+            !foreseen.is_as_foreseen(id, cache) || (made.contains(*id) && self.rested_on_the_making_of(id, cache))
+        };
         let other: Vec<RowId> = foreseen.rows.keys().filter(is_other).cloned().collect();
+        self.touched.extend(other.iter().cloned());
         if !other.is_empty() {
-            self.touched.extend(other.iter().cloned());
-            // Of thousands that were made offline, each leaves the others as they are.
-            if self.any_stands_on(&other) {
-                self.unsettle(other);
-            }
+            self.unsettle(other);
         }
-        Some(entry)
+        gone
     }
 
     /// Takes out a settled operation that is replayed, with the effect that it had when it ran: nothing is different for those behind it.
@@ -223,23 +254,24 @@ impl Queue {
         Some(entry)
     }
 
-    /// Whether an entry behind one that is gone knew a row only because that one made it.
-    fn rested_on_the_making_of(&self, gone: &Entry, id: &RowId, cache: &Cache) -> bool {
-        let life = Cell::row(id.0, id.1.clone());
-        if gone.writes().iter().all(|write| write.cell != life) {
-            return false;
-        }
+    /// Whether an entry knew a row only because one that is gone made it.
+    fn rested_on_the_making_of(&self, id: &RowId, cache: &Cache) -> bool {
         let row = Changed::Rows([id.clone()].into());
         let held =
             |entry: &Entry, read: &Read| cache.interests.holds_for(Demand::Mutation(entry.counter()), &read.interest());
-        self.entries.values().any(|entry| entry.reads().any(|read| row.concerns(read) && !held(entry, read)))
+        let readers = self.index.may_have_read(id).filter_map(|counter| self.entries.get(&counter));
+        readers.into_iter().any(|entry| entry.reads().any(|read| row.concerns(read) && !held(entry, read)))
     }
 
     /// Whether any entry writes or has read one of these rows.
     fn any_stands_on(&self, rows: &[RowId]) -> bool {
-        let changed = Changed::Rows(rows.iter().cloned().collect());
-        rows.iter().any(|(table, key)| self.overlay.row(*table, key).is_some())
-            || self.entries.values().any(|entry| entry.looked_at().any(|read| changed.concerns(read)))
+        rows.iter().any(|id| {
+            let row = Changed::Rows([id.clone()].into());
+            let mut readers = self.index.may_have_read(id).filter_map(|counter| self.entries.get(&counter));
+            self.index.is_written(id)
+                || self.overlay.row(id.0, &id.1).is_some()
+                || readers.any(|entry| entry.looked_at().any(|read| row.concerns(read)))
+        })
     }
 
     /// The next mutation of a lane to leave.
@@ -277,6 +309,7 @@ impl Queue {
                 let rows: Vec<RowId> = entry.rows().collect();
                 self.touched.extend(rows.iter().cloned());
                 self.changed.add(rows);
+                self.index.remove(entry);
                 entry.state = RunState::Due;
             }
             match entry.state {
@@ -294,12 +327,39 @@ impl Queue {
     pub(crate) fn ran(&mut self, counter: Counter, state: RunState) {
         if let Some(entry) = self.entries.get_mut(&counter) {
             let before: Vec<RowId> = entry.rows().collect();
+            self.index.remove(entry);
             entry.state = state;
+            self.index.add(entry);
             let rows: BTreeSet<RowId> = before.into_iter().chain(entry.rows()).collect();
             self.touched.extend(rows.iter().cloned());
             // The entries behind it stand on other rows now.
             self.changed.add(rows);
         }
+    }
+
+    /// A mutation is on its way to the disk.
+    pub(crate) fn note_saving(&mut self, counter: Counter, with: PersistId) {
+        if let Some(entry) = self.entries.get_mut(&counter) {
+            entry.stage = Stage::Saving(with);
+            self.undurable.insert(counter);
+        }
+    }
+
+    /// The mutations that were on their way to the disk and are there now.
+    pub(crate) fn save_through(&mut self, done: PersistId) -> Vec<Counter> {
+        let is_saved = |counter: &&Counter| match self.entries.get(counter).map(|entry| &entry.stage) {
+            Some(Stage::Saving(with)) => *with <= done,
+            _ => false,
+        };
+        let saved: Vec<Counter> = self.undurable.iter().filter(is_saved).copied().collect();
+        for counter in &saved {
+            if let Some(entry) = self.entries.get_mut(counter) {
+                entry.stage = Stage::Saved;
+            }
+            self.undurable.remove(counter);
+            self.touch(*counter);
+        }
+        saved
     }
 
     pub(crate) fn take_touched(&mut self) -> BTreeSet<RowId> {
@@ -316,9 +376,24 @@ impl Queue {
             let stands = *counter > self.settled || entry.reads().all(|read| reader.tells_of(demand, read));
             assert!(stands, "what a settled mutation read is held or made here, or nobody would tell that it changed");
         }
+        let mut index = Index::default();
+        self.entries.values().for_each(|entry| index.add(entry));
+        assert_eq!(self.index, index, "the index says what the entries' last runs say");
+        let undurable: BTreeSet<Counter> =
+            self.entries.values().filter(|entry| !entry.is_durable()).map(Entry::counter).collect();
+        assert_eq!(self.undurable, undurable, "what is not durable is known");
+        let committed = self.entries.values().filter(|entry| entry.is_committed() && entry.domain == Domain::Strong);
+        assert!(committed.map(Entry::counter).eq(self.committed.iter().copied()), "what is committed is known");
         self.lanes.validate(self.entries.iter().map(|(counter, entry)| (entry.lane, counter)));
         self.validate_windows();
     }
+}
+
+/// The rows that an entry creates or deletes.
+fn made_or_deleted(entry: &Entry) -> impl Iterator<Item = RowId> {
+    let of_life =
+        entry.writes().iter().filter(|write| write.cell == Cell::row(write.cell.table, write.cell.row.clone()));
+    of_life.map(|write| (write.cell.table, write.cell.row.clone()))
 }
 
 fn put_on(overlay: &mut Overlay, entry: &Entry, cache: &Cache) {

@@ -20,7 +20,7 @@ use iolite_machine::WallTime;
 use iolite_values::{ColumnId, Id, Operation, Schema};
 
 pub use error::RunError;
-pub(crate) use random::{Random, mix};
+pub(crate) use random::{Random, live_author, mix};
 pub use run::{Closed, Run, RunOf};
 pub(crate) use run::{Lives, Missed, Stopped};
 

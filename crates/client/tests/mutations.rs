@@ -91,11 +91,11 @@ fn what_is_queued_survives_a_restart_and_is_sent_under_the_same_counter() {
     harness.connect();
     let seen = read_hits(&mut harness, View::Optimistic);
     let submits: Vec<Counter> = harness.take_submits().iter().map(|submit| submit.counter).collect();
-    assert_eq!(submits, [first], "the second waits for the first");
+    assert_eq!(submits, [first, second]);
     harness.load(10, &[]);
     assert_eq!(*seen.borrow(), [Some(2)]);
     harness.decide(first, 1, 20, vec![hit(1, 1)], Verdict::Committed(at(20)));
-    assert_eq!(harness.take_submits()[0].counter, second);
+    assert_eq!(*seen.borrow(), [Some(2)]);
     assert!(harness.mutate("hit") > second, "a counter is never used twice");
 }
 
@@ -283,7 +283,8 @@ fn only_what_is_stored_as_ended_is_acknowledged() {
     assert!(matches!(&harness.take_sent()[..], [FromClient::Submit(submit)] if submit.acknowledged.is_none()));
     harness.input(Input::Persisted(later));
     harness.pass(Duration::from_secs(1));
-    assert_eq!(harness.take_sent(), [FromClient::Acknowledge(first)]);
+    let sent = harness.take_sent();
+    assert!(matches!(&sent[..], [FromClient::Submit(submit)] if submit.acknowledged == Some(first)), "{sent:?}");
 }
 
 #[test]

@@ -143,7 +143,8 @@ fn one_that_stands_on_what_was_taken_back_is_refused_with_its_text() {
     let third = typed(&mut harness, 0, "c");
     assert_eq!(last(&seen), "c");
     harness.connect();
-    let submit = harness.take_submits().remove(0);
+    let submits = harness.take_submits();
+    let [submit, behind] = &submits[..] else { panic!("{submits:?}") };
     assert_eq!((submit.counter, matches!(submit.decision, Decision::Abort(_))), (second, true));
     harness.decide(second, submit.attempt.0, 30, vec![], Verdict::Aborted);
     assert!(
@@ -151,7 +152,7 @@ fn one_that_stands_on_what_was_taken_back_is_refused_with_its_text() {
     );
     let kept = harness.client.refused().next().expect("it is kept");
     assert!(kept.counter == second && kept.arguments.contains(r#""text":"b""#));
-    assert_eq!(harness.take_submits()[0].counter, third);
+    assert_eq!((behind.counter, behind.follows), (third, Some(second)));
 }
 
 #[test]
@@ -287,9 +288,10 @@ fn name_of_typed(harness: &mut Harness, at: u32, inserted: &str) -> Unit {
     harness.client.mutate(harness.now.wall, LIVE, &arguments).expect("there is room");
     harness.settle();
     let steps: serde_json::Value = serde_json::from_str(&arguments).expect("its own");
-    let number = |place: usize| steps[0]["at"][place].as_u64().and_then(|number| u32::try_from(number).ok());
-    let [Some(author), Some(number)] = [number(0), number(1)] else { panic!("{arguments}") };
-    Unit::new(Author(author), number)
+    let [Some(author), Some(number)] = [0, 1].map(|place| steps[0]["at"][place].as_u64()) else {
+        panic!("{arguments}")
+    };
+    Unit::new(Author(author), number.try_into().expect("a unit's number"))
 }
 
 /// The first edit of a draft.

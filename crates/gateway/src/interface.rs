@@ -69,4 +69,6 @@ pub enum Broken {
     TrimBeforeDelivery,
     /// Tells a client that its commit is delivered without waiting for one of the members that owe it.
     DeliverToMost,
+    /// Has the store forget whatever a session says that it knows.
+    AcknowledgeAnything,
 }

@@ -60,6 +60,8 @@ pub enum Purpose {
         load: LoadId,
     },
     OwnOutcomes(SessionId),
+    /// Up to where the store knows outcomes of a session's client.
+    LastOutcome(SessionId),
     /// A row that may have come into queries.
     Row,
     Acknowledge(ClientId),
@@ -79,6 +81,7 @@ impl Purpose {
             Purpose::Schemas
             | Purpose::Load { .. }
             | Purpose::OwnOutcomes(_)
+            | Purpose::LastOutcome(_)
             | Purpose::Row
             | Purpose::Heads
             | Purpose::LastPage => true,
@@ -215,6 +218,7 @@ impl Gateway {
             Purpose::Load { session, load: _ } | Purpose::OwnOutcomes(session) => {
                 self.end(session, &Farewell::Unavailable(refusal.to_string()))
             }
+            Purpose::LastOutcome(_) => {}
             Purpose::Row => self.on_row_refused(now, id, &refusal.to_string()),
             Purpose::Acknowledge(client) => self.on_acknowledged(client),
         }
@@ -240,6 +244,7 @@ impl Gateway {
             (Purpose::Load { session, load }, Reply::ReadAt(reply)) => self.on_rows(now, session, load, id, reply),
             (Purpose::Load { session, load }, Reply::Changes(reply)) => self.on_commits(now, session, load, id, reply),
             (Purpose::OwnOutcomes(session), Reply::Completions(reply)) => self.on_completions(now, session, id, reply),
+            (Purpose::LastOutcome(session), Reply::LastOutcome(reply)) => self.on_last_outcome(session, reply.ok()),
             (Purpose::Row, Reply::ReadAt(reply)) => self.on_row(now, id, reply),
             (Purpose::Acknowledge(client), Reply::Acknowledged) => self.on_acknowledged(client),
             (purpose, Reply::Refused(refusal)) => self.on_refused(now, id, purpose, &refusal),

@@ -52,6 +52,7 @@ impl Gateway {
             | Purpose::LastPage
             | Purpose::Load { .. }
             | Purpose::OwnOutcomes(_)
+            | Purpose::LastOutcome(_)
             | Purpose::Row
             | Purpose::Acknowledge(_) => None,
         });
@@ -72,6 +73,7 @@ impl Gateway {
             | Purpose::Heads
             | Purpose::LastPage
             | Purpose::Submit { .. }
+            | Purpose::LastOutcome(_)
             | Purpose::Row
             | Purpose::Acknowledge(_) => false,
         });

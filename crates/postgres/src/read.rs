@@ -40,6 +40,10 @@ SELECT at, record FROM commits WHERE at IN (
 const COMPLETIONS: &str = "
 SELECT counter, attempt, at, aborted FROM completions WHERE client = $1 AND counter > $2 AND at <= $3 ORDER BY counter LIMIT $4";
 
+const LAST_OUTCOME: &str = "
+SELECT GREATEST(
+  (SELECT max(counter) FROM completions WHERE client = $1 AND at <= $2), (SELECT acknowledged FROM clients WHERE client = $1), 0)";
+
 /// Above every key: no key begins with it.
 const AFTER_ALL: &[u8] = &[0xff];
 
@@ -56,6 +60,7 @@ pub(crate) struct Reader {
     keys: Statement,
     changes: Statement,
     completions: Statement,
+    last_outcome: Statement,
 }
 
 impl Reader {
@@ -66,6 +71,7 @@ impl Reader {
             keys: client.prepare(KEYS).await?,
             changes: client.prepare(CHANGES).await?,
             completions: client.prepare(COMPLETIONS).await?,
+            last_outcome: client.prepare(LAST_OUTCOME).await?,
             client,
         })
     }
@@ -132,6 +138,15 @@ impl Reader {
         let answer = self.client.query(&self.completions, &[&&client[..], &after, &at, &most]).await?;
         let completion = |row: &SqlRow| Some((counter_from_column(row.get(0)), completion_from_columns(row, 1)?));
         Ok(Reply::Completions(Ok(answer.iter().filter_map(completion).collect())))
+    }
+
+    pub async fn last_outcome(&self, shared: &Shared, client: ClientId, at: Timestamp) -> Result<Reply, WorkError> {
+        if let Err(refusal) = check_resolved(shared, at) {
+            return Ok(Reply::Refused(refusal));
+        }
+        let (client, at) = (client.0.to_bytes(), timestamp_to_column(at));
+        let row = self.client.query_one(&self.last_outcome, &[&&client[..], &at]).await?;
+        Ok(Reply::LastOutcome(Ok(counter_from_column(row.get(0)))))
     }
 
     /// Begins at one moment; says if what was at `at` is forgotten then.

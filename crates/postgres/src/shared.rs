@@ -83,6 +83,7 @@ impl Shared {
             | Reply::ReadAt(_)
             | Reply::Changes(_)
             | Reply::Completions(_)
+            | Reply::LastOutcome(_)
             | Reply::Acknowledged
             | Reply::Refused(_) => None,
         };

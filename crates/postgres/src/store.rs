@@ -246,7 +246,16 @@ impl Session {
             (Session::Read(reader), Request::Completions { client, after, at, most }) => {
                 reader.completions(shared, (*client, *after), *at, *most).await
             }
-            (Session::Commit(_), Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. })
+            (Session::Read(reader), Request::LastOutcome { client, at }) => {
+                reader.last_outcome(shared, *client, *at).await
+            }
+            (
+                Session::Commit(_),
+                Request::ReadAt { .. }
+                | Request::Changes { .. }
+                | Request::Completions { .. }
+                | Request::LastOutcome { .. },
+            )
             | (Session::Read(_), Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. }) => {
                 unreachable!("requests go to the connections of their kind")
             }

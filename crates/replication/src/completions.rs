@@ -48,7 +48,8 @@ pub(crate) fn is_of_one_client(range: &KeyRange) -> bool {
     range.upper.is_some() && range.upper == of_client(first_client(&range.lower)).upper
 }
 
-fn of_client(client: ClientId) -> KeyRange {
+/// All rows of a client.
+pub(crate) fn of_client(client: ClientId) -> KeyRange {
     KeyRange::prefix(&[Value::Id(client.0)]).expect("an id is a key")
 }
 

@@ -11,6 +11,7 @@ pub enum Reply {
     ReadAt(Result<ReadReply, TooOld>),
     Changes(Result<Vec<Commit>, ChangesError>),
     Completions(Result<Vec<(Counter, Completion)>, TooOld>),
+    LastOutcome(Result<Counter, TooOld>),
     Acknowledged,
     /// In place of the reply to any request that no store can serve. Nothing was changed.
     Refused(Refusal),

@@ -54,7 +54,10 @@ pub enum Request {
     /// What became of a client's transactions above a counter, as of `at`, which has to be resolved: the first `most` (1 and more) of those that
     /// completed at or below it and are not acknowledged, in the order of their counters.
     Completions { client: ClientId, after: Counter, at: Timestamp, most: usize },
-    /// The client needs no completion record up to this counter any more.
+    /// The highest counter of a client of which an outcome is known as of `at`, which has to be resolved: recorded, or acknowledged. 0: none is.
+    LastOutcome { client: ClientId, at: Timestamp },
+    /// The client needs no completion record up to this counter any more. Who asks sees to it that the store knows of an outcome that far: it takes none
+    /// below the counter from then on, whoever named it.
     Acknowledge { client: ClientId, through: Counter },
 }
 
@@ -63,7 +66,10 @@ impl Request {
     pub fn only_reads(&self) -> bool {
         match self {
             Request::Commit { .. } | Request::Validate { .. } | Request::Acknowledge { .. } => false,
-            Request::ReadAt { .. } | Request::Changes { .. } | Request::Completions { .. } => true,
+            Request::ReadAt { .. }
+            | Request::Changes { .. }
+            | Request::Completions { .. }
+            | Request::LastOutcome { .. } => true,
         }
     }
 }

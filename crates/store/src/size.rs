@@ -62,7 +62,7 @@ mod tests {
 
     /// An edit of this text: it inserts behind some unit, and removes ranges of one length and as far apart.
     fn edit(text: &Text, (one, other): (u32, u32), inserted: &str) -> Edit {
-        let (author, from) = (Author(one % 3 + 1), Author(other % 3 + 1));
+        let (author, from) = (Author(u64::from(one % 3) + 1), Author(u64::from(other % 3) + 1));
         let first = Unit::new(author, text.count(author));
         let left = text.count(from).checked_sub(1).map(|last| Unit::new(from, one % (last + 1)));
         let inserted = (!inserted.is_empty()).then(|| Insertion { first, left, right: None, text: inserted.into() });

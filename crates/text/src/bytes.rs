@@ -16,7 +16,7 @@ pub(crate) fn update_of(edit: &Edit) -> Vec<u8> {
     match &edit.inserted {
         None => number(&mut bytes, 0),
         Some(own) => {
-            [1, 1, own.first.author.0, own.first.number].iter().for_each(|part| number(&mut bytes, *part));
+            [1, 1, own.first.author.0, own.first.number.into()].iter().for_each(|part| number(&mut bytes, *part));
             item(&mut bytes, own);
         }
     }
@@ -30,7 +30,7 @@ fn item(bytes: &mut Vec<u8>, own: &Insertion) {
     bytes.push(STRING | left | right);
     for unit in [own.left, own.right].into_iter().flatten() {
         number(bytes, unit.author.0);
-        number(bytes, unit.number);
+        number(bytes, unit.number.into());
     }
     if left | right == 0 {
         number(bytes, 1);
@@ -41,18 +41,18 @@ fn item(bytes: &mut Vec<u8>, own: &Insertion) {
 
 fn removed(bytes: &mut Vec<u8>, ranges: &[UnitRange]) {
     let by_author: Vec<&[UnitRange]> = ranges.chunk_by(|a, b| a.author == b.author).collect();
-    number(bytes, by_author.len() as u32);
+    number(bytes, by_author.len() as u64);
     for own in by_author {
         number(bytes, own[0].author.0);
-        number(bytes, own.len() as u32);
+        number(bytes, own.len() as u64);
         for range in own {
-            number(bytes, range.from);
-            number(bytes, range.length);
+            number(bytes, range.from.into());
+            number(bytes, range.length.into());
         }
     }
 }
 
-fn number(bytes: &mut Vec<u8>, mut value: u32) {
+fn number(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
         value >>= 7;
@@ -61,7 +61,7 @@ fn number(bytes: &mut Vec<u8>, mut value: u32) {
 }
 
 fn string(bytes: &mut Vec<u8>, text: &str) {
-    number(bytes, text.len() as u32);
+    number(bytes, text.len() as u64);
     bytes.extend_from_slice(text.as_bytes());
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn edit_of(update: &[u8]) -> Option<Edit> {
     };
     let mut removed = Vec::new();
     for _ in 0..from.number()? {
-        let author = Author(from.number()?);
+        let author = from.author()?;
         for _ in 0..from.number()? {
             removed.push(UnitRange { author, from: from.number()?, length: from.number()? });
         }
@@ -105,10 +105,14 @@ impl<'a> From<'a> {
     }
 
     fn number(&mut self) -> Option<u32> {
-        let mut value = 0u32;
-        for shift in (0..32).step_by(7) {
+        u32::try_from(self.wide()?).ok()
+    }
+
+    fn wide(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
-            value |= u32::from(byte & 0x7F) << shift;
+            value |= u64::from(byte & 0x7F) << shift;
             if byte < 0x80 {
                 return Some(value);
             }
@@ -116,8 +120,12 @@ impl<'a> From<'a> {
         None
     }
 
+    fn author(&mut self) -> Option<Author> {
+        self.wide().map(Author)
+    }
+
     fn unit(&mut self) -> Option<Unit> {
-        Some(Unit::new(Author(self.number()?), self.number()?))
+        Some(Unit::new(self.author()?, self.number()?))
     }
 
     fn string(&mut self) -> Option<&'a str> {

@@ -12,7 +12,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(author: u32) -> Writer {
+    fn new(author: u64) -> Writer {
         Writer { text: Text::default(), document: Yata::new(Author(author)), heard: 0 }
     }
 

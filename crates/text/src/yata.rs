@@ -19,7 +19,7 @@ pub struct Yata {
 
 impl Document for Yata {
     fn new(author: Author) -> Yata {
-        let mut options = Options::with_guid_and_client_id("".into(), ClientID::new(author.0.into()));
+        let mut options = Options::with_guid_and_client_id("".into(), ClientID::new(author.0));
         options.offset_kind = OffsetKind::Utf16;
         let document = Doc::with_options(options);
         let text = document.get_or_insert_text(NAME);

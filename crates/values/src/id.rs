@@ -74,6 +74,16 @@ impl TryFrom<String> for Id {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ClientId(pub Id);
 
+/// What a device draws ids of rows and authors of texts from: 128 random bits, drawn once, which never leave its user's tabs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct DeviceSecret(pub [u8; 16]);
+
+impl fmt::Debug for DeviceSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DeviceSecret(..)")
+    }
+}
+
 /// One life of a server's store. A restore makes a new one, so that no client resumes on another history.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct StoreIncarnation(pub Id);

@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(*Level::ReadCommitted.guarded(&reads, &[edit]), [author(7)]);
     }
 
-    fn insertion(author: u32) -> Insertion {
+    fn insertion(author: u64) -> Insertion {
         Insertion { first: Unit::new(Author(author), 0), left: None, right: None, text: "a".into() }
     }
 

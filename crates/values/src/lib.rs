@@ -34,7 +34,8 @@ pub use digest::{Digest, DigestHasher};
 pub use domain::Domain;
 pub use footprint::{apply_and_count, row_footprint};
 pub use id::{
-    Attempt, ClientId, CoordinatorId, Counter, Id, LaneNumber, ParseIdError, StoreIncarnation, TransactionId,
+    Attempt, ClientId, CoordinatorId, Counter, DeviceSecret, Id, LaneNumber, ParseIdError, StoreIncarnation,
+    TransactionId,
 };
 pub use index_key::{IndexKey, IndexRange};
 pub use interests::Interests;

@@ -48,7 +48,7 @@ fn operations(part: u32) -> Vec<(&'static str, Operation)> {
 
 /// The part of a text that an edit concerns is who inserts.
 fn edit(part: u32) -> Edit {
-    let first = Unit::new(Author(part + 1), 0);
+    let first = Unit::new(Author(u64::from(part) + 1), 0);
     Edit { inserted: Some(Insertion { first, left: None, right: None, text: "x".into() }), removed: Vec::new() }
 }
 

@@ -1,8 +1,8 @@
 //! What records promise beyond reading back.
 
 use iolite_values::{
-    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, Id, Level, Operation, RowKey, SchemaHash, TableId,
-    Timestamp, TransactionId, Value, Write,
+    Attempt, Cell, ClientId, ColumnId, CoordinatorId, Counter, DeviceSecret, Id, Level, Operation, RowKey, SchemaHash,
+    TableId, Timestamp, TransactionId, Value, Write,
 };
 use iolite_wire::client_storage::{FORMAT_VERSION, StoredMeta};
 use iolite_wire::journal::{
@@ -32,6 +32,8 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
         acknowledged: Counter(0),
         user: "ada".into(),
         schema: SchemaHash([0; 16]),
+        secret: Some(DeviceSecret([1; 16])),
+        others_know_client: true,
     };
     let stored = stored.encode().expect("small");
 
@@ -43,6 +45,9 @@ fn records_of_a_newer_release_are_told_apart_from_damaged_ones() {
     for known in 1..=FORMAT_VERSION {
         assert_eq!(StoredMeta::decode(&of_version(stored.clone(), known)), StoredMeta::decode(&stored));
     }
+    let fresh = StoredMeta { others_know_client: false, ..StoredMeta::decode(&stored).expect("own") };
+    let before = StoredMeta::decode(&of_version(fresh.encode().expect("small"), 3)).expect("older ones are read");
+    assert!(before.others_know_client, "an older version drew ids from the client's own");
     let none = JournalRecord::decode(&of_version(record.clone(), 0));
     assert!(matches!(none, Err(DecodeError::Malformed { .. })), "{none:?}");
     assert_eq!(JournalRecord::decode(&record[..record.len() - 1]), Err(DecodeError::Truncated));

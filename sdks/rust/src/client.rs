@@ -8,7 +8,7 @@ use iolite_client::{
     CallError, Client as Core, Config, Connection, LogError, MutationStatus, PendingMutation, Refused, Splice, View,
 };
 use iolite_host::{Clock, JournalNews, random_id, random_seed};
-use iolite_values::{Cell, ClientId, Counter, Id, Schema, Timestamp, Value};
+use iolite_values::{Cell, ClientId, Counter, DeviceSecret, Id, Schema, Timestamp, Value};
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -86,6 +86,7 @@ impl Client {
         let config = Config {
             schema: Arc::new(schema),
             fresh_client: ClientId(Id::from_u128(random_id())),
+            fresh_secret: DeviceSecret(random_id().to_be_bytes()),
             token: token.to_owned(),
             user: options.user,
             gateways,

@@ -219,7 +219,7 @@ mod tests {
     use std::time::Duration;
 
     use iolite_client::{Client as Core, Config, Gateway, Limits};
-    use iolite_values::{ClientId, Schema};
+    use iolite_values::{ClientId, DeviceSecret, Schema};
 
     use super::*;
     use crate::mutators::Mutators;
@@ -230,9 +230,20 @@ mod tests {
         let clock = Clock::start();
         let (token, user, limits) = ("token".into(), "ann".into(), Limits::default());
         let schema = Arc::new(Schema::from_json(r#"{"tables":{}}"#).expect("no tables"));
-        let (fresh_client, gateways, batch) = (ClientId::default(), NonZeroU16::MIN, Duration::ZERO);
-        let config =
-            Config { schema, fresh_client, token, user, gateways, batch, stores_cache: false, seed: 1, limits };
+        let (fresh_client, fresh_secret) = (ClientId::default(), DeviceSecret([1; 16]));
+        let (gateways, batch) = (NonZeroU16::MIN, Duration::ZERO);
+        let config = Config {
+            schema,
+            fresh_client,
+            fresh_secret,
+            token,
+            user,
+            gateways,
+            batch,
+            stores_cache: false,
+            seed: 1,
+            limits,
+        };
         let core = Core::open(config, [], clock.now()).expect("nothing is stored");
         let inner = Inner::new(core, Mutators::default(), Closures::Once, StorageWriter::Memory);
         Shared::new(inner, clock, Arc::new(Notify::new()))

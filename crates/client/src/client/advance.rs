@@ -4,7 +4,7 @@
 //! nothing has changed.
 
 use iolite_machine::Now;
-use iolite_values::{CellState, ColumnId, ColumnType, OperationError, Write};
+use iolite_values::{CellState, ColumnId, ColumnType, Counter, OperationError, Write};
 use iolite_wire::message::{Advance, FromClient, FromGateway, Outcome, Rejection, RowSnapshot, Verdict};
 
 use super::Client;
@@ -105,7 +105,7 @@ impl Client {
         }
         let summary = AdvanceSummary::of(&advance);
         let delivered = self.await_delivery(&advance);
-        let foreseen = self.queue.foresee(&advance.outcomes, &self.cache);
+        let foreseen = self.queue.foresee(&advance.outcomes, advance.to, &self.cache);
         let mut rows = self.cache.apply(&advance.changes);
         rows.extend(self.cache.enter(advance.entered));
         let loaded = !advance.snapshots.is_empty();
@@ -116,7 +116,8 @@ impl Client {
             self.on_outcome(now, outcome);
         }
         let contained = self.queue.contained(self.cache.at());
-        let foreseen = foreseen.filter(|foreseen| contained.iter().any(|(counter, _)| *counter == foreseen.of));
+        let is_contained = |counter: &Counter| contained.iter().any(|(own, _)| own == counter);
+        let foreseen = foreseen.filter(|foreseen| foreseen.of.iter().all(is_contained));
         self.confirm(&contained, foreseen.as_ref());
         let expected = |id: &RowId| foreseen.as_ref().is_some_and(|own| own.is_as_foreseen(id, &self.cache));
         let others: Vec<RowId> = rows.iter().filter(|id| !expected(id)).cloned().collect();

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an end that a restart could still undo is told only when it is stored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolite_machine::PersistId;
 use iolite_values::{Attempt, Counter, Timestamp};
@@ -42,13 +42,10 @@ impl Client {
 
     /// The confirmed state contains these, the first of which may have been foreseen.
     pub(super) fn confirm(&mut self, contained: &[(Counter, Timestamp)], foreseen: Option<&Foreseen>) {
+        let sunk = foreseen.map(|foreseen| self.queue.sink(foreseen, &self.cache)).unwrap_or_default();
+        let mut sunk: BTreeMap<Counter, Entry> = sunk.into_iter().map(|entry| (entry.counter(), entry)).collect();
         for (counter, at) in contained {
-            let foreseen = foreseen.filter(|foreseen| foreseen.of == *counter);
-            let entry = match foreseen {
-                Some(foreseen) => self.queue.sink(foreseen, &self.cache),
-                None => self.queue.remove(*counter),
-            };
-            if let Some(entry) = entry {
+            if let Some(entry) = sunk.remove(counter).or_else(|| self.queue.remove(*counter)) {
                 self.note_ended(entry, MutationStatus::Confirmed { at: *at });
             }
         }

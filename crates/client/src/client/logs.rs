@@ -282,7 +282,7 @@ impl Client {
 
     /// The log part of a call. The operation draws from a digest, as others read it.
     pub(super) fn log_call(&self, log: LogId, counter: Counter) -> LogCall {
-        LogCall { log, seed: seed_of(self.identity, counter) }
+        LogCall { log, seed: seed_of(self.identity.client, counter) }
     }
 
     /// The lane of an operation's log, which is joined by it.
@@ -418,7 +418,7 @@ impl Client {
     /// The own call that an entry is of.
     fn own_of(&self, log: &LogId, entry: &LogEntry) -> Option<Counter> {
         let own = self.queue.entry(entry.counter)?;
-        let is_own = entry.origin == Some(origin_of(self.identity));
+        let is_own = entry.origin == Some(origin_of(self.identity.client));
         let of_log = own.mutation.log.as_ref().is_some_and(|call| call.log == *log);
         (is_own && of_log).then_some(entry.counter)
     }

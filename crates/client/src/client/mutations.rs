@@ -185,8 +185,8 @@ impl Client {
 
     pub(super) fn save_mutation(&mut self, counter: Counter) {
         let next = self.disk.last.next();
-        let Some(entry) = self.queue.entry_mut(counter) else { return };
-        entry.stage = Stage::Saving(next);
+        self.queue.note_saving(counter, next);
+        let Some(entry) = self.queue.entry(counter) else { return };
         if let MutationKind::Named { name, arguments } = &entry.mutation.kind {
             self.disk.changes.mutation(&waiting(&entry.mutation, name, arguments));
         }

@@ -26,7 +26,7 @@ impl Client {
     /// Begins a peek; `None` while a closure runs.
     pub fn begin_peek(&self, view: View) -> Option<Peek> {
         let durable = || self.fresh_durable(view);
-        self.running.is_none().then(|| Peek::new(view, self.identity, durable()))
+        self.running.is_none().then(|| Peek::new(view, self.identity.secret, durable()))
     }
 
     /// The handle for one or more calls of a peek.

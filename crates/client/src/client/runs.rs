@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, Offline, TableId, TransactionId};
+use iolite_values::{Counter, Offline, TableId};
 
 use super::Client;
 use crate::cache::Demand;
@@ -28,7 +28,7 @@ impl Client {
     /// When it was not asked for: the host's mistake.
     pub fn begin(&mut self, of: RunOf) -> Run {
         assert_eq!(self.running, Some(of), "a host begins the run that it was asked for");
-        let random = |counter| Random::of(TransactionId { client: self.identity, counter });
+        let random = |counter| Random::of(self.identity.secret, counter);
         match of {
             RunOf::Mutation(counter) => {
                 let (called_at, lives, call) = match self.queue.entry(counter) {

@@ -57,7 +57,7 @@ impl Client {
             oldest_version: ProtocolVersion::OLDEST_SUPPORTED,
             newest_version: ProtocolVersion::CURRENT,
             token: self.token.clone(),
-            client: self.identity,
+            client: self.identity.client,
             schema: SchemaHash(schema),
             resume,
             acknowledged: self.acknowledgement.noted,

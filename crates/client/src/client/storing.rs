@@ -14,7 +14,6 @@ use iolite_wire::client_storage::StoredMeta;
 use super::{Client, Disk};
 use crate::cache::RowId;
 use crate::interface::Output;
-use crate::queue::Stage;
 use crate::storage::PendingChanges;
 
 impl Disk {
@@ -159,18 +158,20 @@ impl Client {
 
     fn meta(&self) -> StoredMeta {
         StoredMeta {
-            client: self.identity,
+            client: self.identity.client,
             next_counter: self.counters.reserved,
             store: self.store.filter(|_| self.disk.stores_cache),
             at: self.cache.at(),
             acknowledged: self.ended_through(),
             user: self.user.clone(),
             schema: self.schema_hash,
+            secret: Some(self.identity.secret),
+            others_know_client: self.identity.others_know_client(),
         }
     }
 
     /// Every mutation up to here has ended.
-    fn ended_through(&self) -> Counter {
+    pub(super) fn ended_through(&self) -> Counter {
         let first = self.queue.first_open().map(|entry| Counter(entry.counter().0 - 1));
         first.unwrap_or(self.counters.last)
     }
@@ -203,20 +204,5 @@ impl Client {
             self.report(counter);
             self.compare_due = true;
         }
-    }
-}
-
-impl crate::queue::Queue {
-    /// The mutations that were on their way to the disk and are there now.
-    fn save_through(&mut self, done: PersistId) -> Vec<Counter> {
-        let saving = self.entries().filter(|entry| matches!(entry.stage, Stage::Saving(position) if position <= done));
-        let saved: Vec<Counter> = saving.map(|entry| entry.counter()).collect();
-        for counter in &saved {
-            if let Some(entry) = self.entry_mut(*counter) {
-                entry.stage = Stage::Saved;
-            }
-            self.touch(*counter);
-        }
-        saved
     }
 }

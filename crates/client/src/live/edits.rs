@@ -46,7 +46,7 @@ fn neighbour(json: &Json) -> Option<Option<Unit>> {
 }
 
 fn unit(json: &Json) -> Option<Unit> {
-    Some(Unit::new(Author(number(&json[0])?), number(&json[1])?))
+    Some(Unit::new(Author(json[0].as_u64()?), number(&json[1])?))
 }
 
 fn number(json: &Json) -> Option<u32> {

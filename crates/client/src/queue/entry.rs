@@ -247,9 +247,13 @@ impl Entry {
         Pending { waits_for_data, durable: self.is_durable(), sent: !self.is_unsent(), would_reject }
     }
 
+    pub(super) fn is_committed(&self) -> bool {
+        matches!(self.stage, Stage::Committed { .. })
+    }
+
     /// Whether it is an operation of a log whose entry is committed.
     pub(crate) fn waits_to_be_replayed(&self) -> bool {
-        self.mutation.log.is_some() && matches!(self.stage, Stage::Committed { .. })
+        self.mutation.log.is_some() && self.is_committed()
     }
 
     /// Nothing of it was ever sent, so it can be taken back.

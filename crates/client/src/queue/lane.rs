@@ -14,7 +14,7 @@ use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
 use crate::Client;
 use crate::cache::RowId;
-use crate::view::Changed;
+use crate::interface::Broken;
 
 use super::{Entry, GivenUp, Queue, Ran, RunResult, RunState, Stage, Trail};
 
@@ -86,8 +86,8 @@ impl Queue {
     /// Counts the submissions of a mutation's lane before it that have no outcome yet.
     fn ahead_of(&self, entry: &Entry) -> Ahead {
         let mut ahead = Ahead::default();
-        let before = self.entries.range(..entry.counter()).map(|(_, before)| before);
-        for before in before.filter(|before| before.lane == entry.lane) {
+        let own = self.lanes.of(entry.lane).take_while(|counter| *counter < entry.counter());
+        for before in own.filter_map(|counter| self.entries.get(&counter)) {
             let Stage::Submitted(submit) = &before.stage else { continue };
             ahead.last = Some(before.counter());
             ahead.count += 1;
@@ -121,9 +121,9 @@ impl Queue {
             // What is sent is the call. Only that it gives up rests on what is pending.
             Domain::Log(_) => return matches!(ran.result, RunResult::Writes(_)) || self.is_first_of_lane(entry),
         }
-        let before = self.entries.range(..entry.counter()).flat_map(|(_, before)| before.rows());
-        let pending = Changed::Rows(before.collect());
-        pending.is_nothing() || !ran.reads.iter().any(|(read, _)| pending.concerns(read))
+        let counter = entry.counter();
+        self.broken == Broken::SendWhatReadPending
+            || !ran.reads.iter().any(|(read, _)| self.index.is_written_before(counter, read))
     }
 
     fn is_first_of_lane(&self, entry: &Entry) -> bool {
@@ -177,6 +177,9 @@ impl Queue {
         match (&outcome.verdict, entry.open_attempt()) {
             (Verdict::Committed(at), _) if entry.may_be_committed() => {
                 entry.stage = Stage::Committed { at: *at, attempt: outcome.attempt };
+                if entry.domain == Domain::Strong {
+                    self.committed.insert(outcome.counter);
+                }
                 Some(Decided::Committed(*at))
             }
             (Verdict::Aborted, Some(_)) => Some(Decided::GivenUp(entry.why_given_up(outcome.attempt))),
@@ -184,7 +187,10 @@ impl Queue {
                 entry.stage = Stage::Saved;
                 entry.wait_for = *at_least;
                 let rows: Vec<RowId> = entry.rows().collect();
-                if entry.doubts_lives() {
+                self.index.remove(entry);
+                let doubts = entry.doubts_lives();
+                self.index.add(entry);
+                if doubts {
                     self.touched.extend(rows.iter().cloned());
                     self.unsettle(rows);
                 }
@@ -214,8 +220,8 @@ impl Queue {
 
     /// The mutations that the confirmed state contains: perhaps behind one that has ended as well, whose end an earlier life of the app did not get to store.
     pub(crate) fn contained(&self, at: Timestamp) -> Vec<(Counter, Timestamp)> {
-        let strong = self.entries.values().filter(|entry| entry.domain == Domain::Strong);
-        let committed = strong.filter_map(|entry| match entry.stage {
+        let committed = self.committed.iter().filter_map(|counter| self.entries.get(counter));
+        let committed = committed.filter_map(|entry| match entry.stage {
             Stage::Committed { at, .. } => Some((entry.counter(), at)),
             Stage::Called | Stage::Saving(_) | Stage::Saved | Stage::Submitted(_) | Stage::Unanswered(_) => None,
         });
@@ -230,6 +236,7 @@ impl Queue {
                 entry.stage = Stage::Saved;
             }
         }
+        self.committed.clear();
         self.unsettle_all();
     }
 

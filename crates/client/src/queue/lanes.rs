@@ -12,18 +12,20 @@ pub(super) struct Lanes(Vec<(LaneNumber, VecDeque<Counter>)>);
 
 /// How many mutations of a lane may be sent and not be in the confirmed state yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Windows {
-    pub(super) strong: usize,
-    pub(super) log: usize,
+pub(crate) struct Windows {
+    pub(crate) strong: usize,
+    pub(crate) log: usize,
 }
 
 impl Default for Windows {
     fn default() -> Windows {
-        Windows { strong: 1, log: Windows::LOG }
+        Windows { strong: Windows::STRONG, log: Windows::LOG }
     }
 }
 
 impl Windows {
+    /// Strong mutations that are sent ahead.
+    pub(crate) const STRONG: usize = 32;
     /// Operations of a log that are sent ahead.
     const LOG: usize = 64;
 
@@ -53,6 +55,11 @@ impl Lanes {
             own.remove(place);
         }
         self.0.retain(|(_, own)| !own.is_empty());
+    }
+
+    /// The mutations of a lane, in order.
+    pub(super) fn of(&self, lane: LaneNumber) -> impl Iterator<Item = Counter> {
+        self.0.iter().filter(move |(number, _)| *number == lane).flat_map(|(_, own)| own.iter().copied())
     }
 
     pub(super) fn len(&self) -> usize {

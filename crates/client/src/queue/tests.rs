@@ -97,15 +97,39 @@ impl Bench {
 }
 
 #[test]
-fn a_strong_lane_has_one_on_its_way_until_the_confirmed_state_contains_it() {
+fn a_strong_lane_has_so_many_on_their_way_until_the_confirmed_state_contains_the_first() {
     let mut bench = Bench::with_window(Windows::default().strong);
-    bench.call([(1, 0), (2, 0)]);
-    assert_eq!(bench.submit_all(), [1]);
+    bench.call((1..=40).map(|counter| (counter, 0)));
+    assert_eq!(bench.submit_all(), (1..=32).collect::<Vec<_>>());
     let later = Timestamp::from_u64(10);
     assert_eq!(bench.hear(1, Verdict::Committed(later)), Some(Decided::Committed(later)));
     assert!(bench.submit_all().is_empty(), "it is not in the confirmed state");
     bench.queue.remove(Counter(1));
-    assert_eq!(bench.submit_all(), [2]);
+    assert_eq!(bench.submit_all(), [33]);
+}
+
+#[test]
+fn each_says_which_unanswered_one_it_follows() {
+    let mut bench = Bench::with_window(3);
+    bench.call([(1, 0), (2, 0), (3, 0), (4, 0)]);
+    let follows =
+        |submits: Vec<Submit>| submits.into_iter().map(|own| own.follows.map(|one| one.0)).collect::<Vec<_>>();
+    assert_eq!(follows(std::iter::from_fn(|| bench.submit()).collect()), [None, Some(1), Some(2)]);
+    bench.confirm(1);
+    bench.confirm(2);
+    bench.confirm(3);
+    assert_eq!(follows(std::iter::from_fn(|| bench.submit()).collect()), [None], "all before it have committed");
+}
+
+#[test]
+fn what_read_a_pending_write_waits_and_holds_up_those_behind_it() {
+    let mut bench = Bench::with_window(10);
+    let read = |row| vec![Read::Cell { cell: cell(row, "text"), element: Element::Whole }];
+    bench.queue.push(saved(1, 0, Vec::new(), vec![put(7, "a")]));
+    bench.queue.push(saved(2, 0, read(6), vec![put(8, "b")]));
+    bench.queue.push(saved(3, 0, read(7), vec![put(9, "c")]));
+    bench.queue.push(saved(4, 0, Vec::new(), vec![put(10, "d")]));
+    assert_eq!(bench.submit_all(), [1, 2]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use iolite_machine::{Instant, Machine, Now, PersistId};
-use iolite_values::{ClientId, Counter, Schema, Timestamp};
+use iolite_values::{ClientId, Counter, DeviceSecret, Schema, Timestamp};
 use iolite_wire::message::SubscriptionId;
 use iolite_wire::tabs::{JoinNumber, TabUpdate};
 
@@ -79,8 +79,9 @@ pub enum FollowerOutput {
 pub struct Follower {
     schema: Arc<Schema>,
     limits: Limits,
-    /// The client that all tabs share.
+    /// The client that all tabs share, and the device's secret.
     identity: ClientId,
+    secret: DeviceSecret,
     cache: Cache,
     mirror: Mirror,
     refused: BTreeMap<Counter, Refused>,
@@ -119,6 +120,7 @@ impl Follower {
             schema: config.schema,
             limits: config.limits,
             identity: ClientId::default(),
+            secret: DeviceSecret([0; 16]),
             cache: Cache::default(),
             mirror: Mirror::default(),
             refused: BTreeMap::new(),

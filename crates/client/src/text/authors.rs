@@ -6,16 +6,18 @@
 //!
 //! An edit outside of a closure is made once. Those of one text have one author for as long as they all are in it, which makes what is typed one run of
 //! units. A mutator runs again, and its author is drawn from its call and from what it inserts: what was typed on its units fits after a run that does the
-//! same, and no other.
+//! same, and no other. If two draw one author all the same, and use it in one text, the store commits only one of their first edits: see
+//! [`iolite_values::Element::Author`].
 
 use std::collections::VecDeque;
 
-use iolite_values::{Author, Cell, Edit, Text};
+use iolite_values::{Author, Cell, DeviceSecret, Edit, Text};
 
-use crate::transaction::{Random, mix};
+use crate::transaction::{Random, live_author, mix};
 
 /// The authors of one life of a client, or of a tab, for edits outside of closures.
 pub(crate) struct Authors {
+    secret: DeviceSecret,
     numbers: [u64; 4],
     drawn: u64,
     /// The last one first.
@@ -34,9 +36,9 @@ impl Authors {
     /// Texts whose author is known again.
     const TEXTS: usize = 64;
 
-    /// From numbers that no two lives have together.
-    pub(crate) fn of(numbers: [u64; 4]) -> Authors {
-        Authors { numbers, drawn: 0, typed: VecDeque::new() }
+    /// From numbers that no two lives of a device have together.
+    pub(crate) fn of(secret: DeviceSecret, numbers: [u64; 4]) -> Authors {
+        Authors { secret, numbers, drawn: 0, typed: VecDeque::new() }
     }
 
     /// Who inserts into this text next.
@@ -46,7 +48,7 @@ impl Authors {
             Some(typed) => typed.author,
             None => {
                 self.drawn += 1;
-                author_of(self.numbers.into_iter().chain([self.drawn]))
+                live_author(self.secret, self.numbers.into_iter().chain([self.drawn]))
             }
         }
     }
@@ -64,30 +66,32 @@ impl Authors {
 /// The authors of one run of a mutator: one for each text that it inserts.
 #[derive(Debug)]
 pub(crate) struct RunAuthors {
-    /// The mutation's.
-    call: u64,
+    /// The mutation's, of which nothing else is drawn.
+    random: Random,
     inserted: u64,
 }
 
 impl RunAuthors {
-    pub(crate) fn of(mut random: Random) -> RunAuthors {
-        RunAuthors { call: random.next_bits(), inserted: 0 }
+    pub(crate) fn of(random: Random) -> RunAuthors {
+        RunAuthors { random, inserted: 0 }
     }
 
     /// Who inserts this text next.
     pub(crate) fn next(&mut self, text: &str) -> Author {
         self.inserted += 1;
-        let words =
-            text.as_bytes().chunks(8).map(|chunk| chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
-        author_of([self.call, self.inserted, text.len() as u64].into_iter().chain(words))
+        match self.random {
+            Random::OfDevice(keyed) => keyed.author(self.inserted, text),
+            Random::OfEntry(mut seeded) => author_of_entry(seeded.next_bits(), self.inserted, text),
+        }
     }
 }
 
-/// An author of these numbers. If two draw one all the same, and use it in one text, the store commits only one of their first edits: see
-/// [`iolite_values::Element::Author`].
-fn author_of(numbers: impl IntoIterator<Item = u64>) -> Author {
-    let mixed = numbers.into_iter().fold(0u64, |mixed, number| mix(mixed ^ number));
-    Author((mixed as u32).max(1))
+/// An author of an operation of a log: of 32 bits, as every version makes it that replays the operation.
+fn author_of_entry(call: u64, inserted: u64, text: &str) -> Author {
+    let words = text.as_bytes().chunks(8).map(|chunk| chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+    let numbers = [call, inserted, text.len() as u64].into_iter().chain(words);
+    let mixed = numbers.fold(0u64, |mixed, number| mix(mixed ^ number));
+    Author(u64::from(mixed as u32).max(1))
 }
 
 #[cfg(test)]
@@ -113,7 +117,7 @@ mod tests {
 
     #[test]
     fn who_is_forgotten_among_many_texts_is_another_author_afterwards() {
-        let mut authors = Authors::of([1, 2, 3, 4]);
+        let mut authors = Authors::of(DeviceSecret([1; 16]), [1, 2, 3, 4]);
         let mut text = Text::default();
         let first = type_into(&mut authors, &cell(0), &mut text);
         assert_eq!(type_into(&mut authors, &cell(0), &mut text), first);

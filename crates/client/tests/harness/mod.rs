@@ -15,7 +15,7 @@ use iolite_client::{
 };
 use iolite_machine::{Instant, Machine, Now, WallTime};
 use iolite_values::{
-    Cell, ClientId, Counter, Id, Interest, LogId, Row, RowKey, Schema, StoreIncarnation, TableId, Write,
+    Cell, ClientId, Counter, DeviceSecret, Id, Interest, LogId, Row, RowKey, Schema, StoreIncarnation, TableId, Write,
 };
 use iolite_wire::message::{
     Advance, FromClient, FromGateway, Outcome, ProtocolVersion, RowSnapshot, Snapshot, Submit, SubscriptionId, Verdict,
@@ -395,6 +395,7 @@ pub fn config(user: &str) -> Config {
     Config {
         schema: Arc::new(Schema::from_json(SCHEMA).expect("a good schema")),
         fresh_client: ClientId(Id::from_u128(77)),
+        fresh_secret: DeviceSecret([7; 16]),
         token: "token".into(),
         user: user.into(),
         gateways: NonZeroU16::MIN,

@@ -186,6 +186,6 @@ fn rows_in(message: &[u8]) -> Vec<RowSnapshot> {
             let snapshots = update.snapshots.into_iter().flat_map(|snapshot| snapshot.rows);
             snapshots.chain(update.rows).collect()
         }
-        TabNotice::Welcome(_) | TabNotice::Ping | TabNotice::Goodbye(_) => Vec::new(),
+        TabNotice::Welcome(..) | TabNotice::Ping | TabNotice::Goodbye(_) => Vec::new(),
     }
 }

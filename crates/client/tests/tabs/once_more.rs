@@ -120,9 +120,11 @@ fn a_call_that_ended_without_effect_is_not_made_again_by_the_tab_that_leads_now(
     let (mut leader, mut tabs) = followed(1);
     let tickets = [1, 2, 3].map(|ticket| tabs[0].mutate(leader.now, ticket, "hit"));
     store_unheard(&mut tabs[0], &mut leader);
+    leader.disconnect();
     look(&mut leader);
     let counters: Vec<Counter> = leader.client.pending().map(|pending| pending.counter).collect();
-    assert!(leader.client.cancel(counters[2]));
+    assert!(leader.client.cancel(counters[2]), "nothing of it was sent");
+    leader.connect();
     for counter in &counters[..2] {
         leader.decide(*counter, 1, 20, vec![], Verdict::Rejected(Rejection::Invalid("bad".into())));
     }

@@ -116,6 +116,7 @@ impl Gateway {
         self.clients.insert(client, id);
         self.say(id, FromGateway::Welcome(Welcome { version, store, resumed: held_from.is_some() }));
         self.on_acknowledge(id, acknowledged);
+        self.ask_last_outcome(id);
         self.welcome_member(now, id);
         self.await_own_outcomes(id, acknowledged);
         self.read_own_outcomes(id);

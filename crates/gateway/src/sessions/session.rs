@@ -13,6 +13,7 @@ use crate::following::load::{AnswerSize, Load, LoadId};
 use crate::following::reading::Amount;
 use crate::limits::{GREETING_TIME_MAX, Limits};
 use crate::size;
+use crate::submissions::acknowledging::Acknowledged;
 use crate::submissions::order::SessionLanes;
 use crate::submissions::own_outcomes::OwnOutcomes;
 use crate::telling::batch::Batch;
@@ -66,7 +67,7 @@ pub struct Open {
     pub outcomes: VecDeque<(Timestamp, Outcome)>,
     pub own_outcomes: OwnOutcomes,
     pub lanes: SessionLanes,
-    pub acknowledged: Counter,
+    pub acknowledged: Acknowledged,
     pub batch: Batch,
     pub untold: Untold,
     /// Whether its client may have commits that were made before the session.
@@ -149,7 +150,7 @@ impl Open {
             abandoned: BTreeSet::new(),
             outcomes: VecDeque::new(),
             own_outcomes: OwnOutcomes::Known,
-            acknowledged: Counter::default(),
+            acknowledged: Acknowledged::default(),
             batch: Batch::new(guest.hello.batch),
             untold: Untold::default(),
             has_past: held_from.is_some() || guest.hello.acknowledged > Counter::default(),

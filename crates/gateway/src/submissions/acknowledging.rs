@@ -1,14 +1,17 @@
 //! What clients acknowledge, on its way to the store.
 //!
-//! Invariant: the store is asked one thing of a client at a time, however often that comes back while the store is away. What it says meanwhile is asked next.
+//! Invariants: the store is asked one thing of a client at a time, however often that comes back while the store is away. What it says meanwhile is asked
+//! next. A client acknowledges no further than the store knows an outcome: else whoever can speak as it would have all that it does later refused. Honest
+//! clients name counters that were never sent, so that is no fault of theirs.
 
 use std::collections::BTreeMap;
 
 use iolite_store::Request;
 use iolite_values::{ClientId, Counter};
 
-use crate::Gateway;
+use crate::interface::Broken;
 use crate::store::Purpose;
+use crate::{Gateway, SessionId};
 
 /// The clients of which the store has not answered an acknowledgement.
 pub type Acknowledging = BTreeMap<ClientId, Acknowledgement>;
@@ -20,7 +23,44 @@ pub struct Acknowledgement {
     said: Counter,
 }
 
+/// What a session has said that it knows, and what of it the store may forget.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acknowledged {
+    pub said: Counter,
+    /// The store has an outcome with this counter, or had one.
+    known: Counter,
+    told: Counter,
+}
+
 impl Gateway {
+    /// Asks up to where the store knows outcomes of the client, if it has acknowledged some in an earlier session.
+    pub(crate) fn ask_last_outcome(&mut self, id: SessionId) {
+        let at = self.position();
+        let Some(client) = self.open(id).filter(|open| open.acknowledged.said > Counter(0)).map(|open| open.client)
+        else {
+            return;
+        };
+        self.ask(Purpose::LastOutcome(id), Request::LastOutcome { client, at });
+    }
+
+    /// An outcome of the client is known, as far as one is.
+    pub(crate) fn on_last_outcome(&mut self, id: SessionId, known: Option<Counter>) {
+        let (Some(open), Some(known)) = (self.open_mut(id), known) else { return };
+        open.acknowledged.known = open.acknowledged.known.max(known);
+        self.acknowledge_what_is_known(id);
+    }
+
+    pub(crate) fn acknowledge_what_is_known(&mut self, id: SessionId) {
+        let trusts = self.settings.broken == Broken::AcknowledgeAnything;
+        let Some(open) = self.open_mut(id) else { return };
+        let (client, own) = (open.client, &mut open.acknowledged);
+        let through = if trusts { own.said } else { own.said.min(own.known) };
+        if through > own.told {
+            own.told = through;
+            self.acknowledge(client, through);
+        }
+    }
+
     /// Has the store forget the outcomes of a client up to a counter.
     pub(crate) fn acknowledge(&mut self, client: ClientId, through: Counter) {
         if let Some(own) = self.acknowledging.get_mut(&client) {

@@ -25,7 +25,7 @@ pub struct Waiting {
     /// Why it can never be accepted. Then the transaction is an abort in its place, which is recorded as its outcome: an earlier attempt
     /// that is still on its way cannot take effect after the client was told.
     pub refused: Option<String>,
-    /// The mutation of its lane that has to be committed for this one to be tried.
+    /// The mutation of its lane that has to have its end for this one to be tried.
     pub follows: Option<Counter>,
 }
 

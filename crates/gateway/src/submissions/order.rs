@@ -1,7 +1,7 @@
-//! The lanes of a session: what each is of, and which mutations do not go to the store because one before them did not commit.
+//! The lanes of a session: what each is of, and which mutations do not go to the store because one before them has to be tried again.
 //!
-//! Invariants: a lane is of one domain for as long as a session; a mutation is with the store only if the one that it follows has committed, so a client's
-//! calls of one lane commit in the order in which it made them, through whatever gateways.
+//! Invariants: a lane is of one domain for as long as a session; a mutation is with the store only if the one that it follows has its end, and it commits
+//! above those of its lane that have committed. So a client's calls of one lane commit in the order in which it made them, through whatever gateways.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,26 @@ use iolite_wire::message::Verdict;
 
 use crate::limits;
 
-/// The lanes that a session has used, but for the strong one.
+/// The lanes that a session has used.
 #[derive(Debug, Default)]
-pub struct SessionLanes(BTreeMap<LaneNumber, SessionLane>);
+pub struct SessionLanes {
+    strong: Order,
+    others: BTreeMap<LaneNumber, SessionLane>,
+}
 
 #[derive(Debug)]
 struct SessionLane {
     domain: Domain,
-    /// Mutations that did not commit when they were last tried, and what their client needs to have seen before it tries again.
+    order: Order,
+}
+
+/// How the mutations of a lane ended.
+#[derive(Debug, Default)]
+struct Order {
+    /// Mutations that conflicted when they were last tried, and what their client needs to have seen before it tries again.
     failed: BTreeMap<Counter, Timestamp>,
+    /// The last one to commit.
+    committed: Timestamp,
 }
 
 /// Lanes that a session may use.
@@ -56,41 +67,65 @@ impl SessionLanes {
                 Some(Domain::Log(_)) => Err(OutOfLane::OtherDomain),
             };
         }
-        match (self.0.get(&lane), written) {
+        match (self.others.get(&lane), written) {
             (Some(own), Some(written)) if own.domain != written => Err(OutOfLane::OtherDomain),
             (Some(own), _) => Ok(own.domain.clone()),
             (None, Some(Domain::Strong)) => Err(OutOfLane::OtherDomain),
             // An abort in a lane that was not used yet: nothing is to be said of its domain.
             (None, None) => Ok(Domain::Strong),
-            (None, Some(_)) if self.0.len() >= LANES_MAX => Err(OutOfLane::TooMany),
+            (None, Some(_)) if self.others.len() >= LANES_MAX => Err(OutOfLane::TooMany),
             (None, Some(domain)) => {
-                self.0.insert(lane, SessionLane { domain: domain.clone(), failed: BTreeMap::new() });
+                self.others.insert(lane, SessionLane { domain: domain.clone(), order: Order::default() });
                 Ok(domain)
             }
         }
     }
 
-    /// Notes how a mutation ended.
+    /// Notes how an attempt of a mutation ended. One that was given up, or can never be accepted, holds up nothing: the store has recorded its end.
     pub fn ended(&mut self, lane: LaneNumber, counter: Counter, at: Timestamp, verdict: &Verdict) {
-        let Some(own) = self.0.get_mut(&lane) else { return };
+        let Some(own) = self.order_mut(lane) else { return };
         match verdict {
-            Verdict::Committed(_) => drop(own.failed.remove(&counter)),
-            Verdict::Conflict(_) | Verdict::Aborted | Verdict::Rejected(_) => drop(own.failed.insert(counter, at)),
+            Verdict::Committed(at) => {
+                own.committed = own.committed.max(*at);
+                own.failed.remove(&counter);
+            }
+            Verdict::Aborted | Verdict::Rejected(_) => drop(own.failed.remove(&counter)),
+            Verdict::Conflict(_) => drop(own.failed.insert(counter, at)),
         }
         if own.failed.len() > FAILED_KEPT {
             own.failed.pop_first();
         }
     }
 
-    /// The timestamp that a mutation has to wait for that follows one that did not commit.
+    /// The timestamp that a mutation has to wait for that follows one that conflicted.
     pub fn held_up(&self, lane: LaneNumber, follows: Option<Counter>) -> Option<Timestamp> {
-        self.0.get(&lane)?.failed.get(&follows?).copied()
+        self.order(lane)?.failed.get(&follows?).copied()
+    }
+
+    /// A mutation of the lane commits above this.
+    pub fn committed(&self, lane: LaneNumber) -> Timestamp {
+        self.order(lane).map_or(Timestamp::ZERO, |own| own.committed)
+    }
+
+    fn order(&self, lane: LaneNumber) -> Option<&Order> {
+        match lane {
+            LaneNumber::STRONG => Some(&self.strong),
+            other => self.others.get(&other).map(|own| &own.order),
+        }
+    }
+
+    fn order_mut(&mut self, lane: LaneNumber) -> Option<&mut Order> {
+        match lane {
+            LaneNumber::STRONG => Some(&mut self.strong),
+            other => self.others.get_mut(&other).map(|own| &mut own.order),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use iolite_values::{LogId, Value};
+    use iolite_wire::message::Rejection;
 
     use super::*;
 
@@ -115,10 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn only_what_follows_one_that_did_not_commit_is_held_up() {
-        let (mut lanes, lane) = (SessionLanes::default(), LaneNumber(1));
-        let at = Timestamp::from_u64(7);
+    fn only_what_follows_one_that_conflicted_is_held_up() {
+        for lane in [LaneNumber::STRONG, LaneNumber(1)] {
+            holds_up_until_it_has_its_end(lane);
+        }
+        let (mut lanes, lane, at) = (SessionLanes::default(), LaneNumber(1), Timestamp::from_u64(7));
         lanes.enter(lane, log(1)).expect("it is new");
+        for counter in 10..1000 {
+            lanes.ended(lane, Counter(counter), at, &Verdict::Conflict(at));
+        }
+        assert_eq!(lanes.others[&lane].order.failed.len(), FAILED_KEPT);
+        assert_eq!(lanes.held_up(lane, Some(Counter(999))), Some(at));
+    }
+
+    fn holds_up_until_it_has_its_end(lane: LaneNumber) {
+        let (mut lanes, at) = (SessionLanes::default(), Timestamp::from_u64(7));
+        lanes.enter(lane, log(1).filter(|_| lane != LaneNumber::STRONG)).expect("it is new");
         lanes.ended(lane, Counter(4), at, &Verdict::Conflict(at));
         assert_eq!(lanes.held_up(lane, Some(Counter(4))), Some(at));
         assert_eq!(lanes.held_up(lane, Some(Counter(3))), None);
@@ -128,10 +175,13 @@ mod tests {
         assert_eq!(lanes.held_up(lane, Some(Counter(4))), Some(at));
         lanes.ended(lane, Counter(4), at, &Verdict::Committed(at));
         assert_eq!(lanes.held_up(lane, Some(Counter(4))), None);
-        for counter in 10..1000 {
-            lanes.ended(lane, Counter(counter), at, &Verdict::Aborted);
+        for end in [Verdict::Aborted, Verdict::Rejected(Rejection::Forgotten)] {
+            lanes.ended(lane, Counter(5), at, &Verdict::Conflict(at));
+            lanes.ended(lane, Counter(5), at, &end);
+            assert_eq!(lanes.held_up(lane, Some(Counter(5))), None, "{end:?}");
         }
-        assert_eq!(lanes.0[&lane].failed.len(), FAILED_KEPT);
-        assert_eq!(lanes.held_up(lane, Some(Counter(999))), Some(at));
+        lanes.ended(lane, Counter(6), Timestamp::ZERO, &Verdict::Committed(Timestamp::from_u64(9)));
+        lanes.ended(lane, Counter(7), at, &Verdict::Committed(at));
+        assert_eq!(lanes.committed(lane), Timestamp::from_u64(9), "what follows commits above both");
     }
 }

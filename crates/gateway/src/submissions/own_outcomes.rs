@@ -72,7 +72,9 @@ impl Gateway {
         match reply {
             Ok(completions) => {
                 open.own_outcomes = OwnOutcomes::Known;
+                let last = completions.last().map(|(counter, _)| *counter);
                 open.add_commits(completions);
+                self.on_last_outcome(id, last);
                 self.tell_held_back(now, id);
                 self.finish_loads(now, id);
             }
@@ -119,7 +121,7 @@ impl Open {
     /// Whether it is told, or about to be, that the mutation took effect, or its client needs no telling.
     fn knows(&self, counter: Counter) -> bool {
         let told = |outcome: &Outcome| outcome.counter == counter && matches!(outcome.verdict, Verdict::Committed(_));
-        counter <= self.acknowledged || self.outcomes.iter().any(|(_, outcome)| told(outcome))
+        counter <= self.acknowledged.said || self.outcomes.iter().any(|(_, outcome)| told(outcome))
     }
 
     fn add_commits(&mut self, completions: Vec<(Counter, Completion)>) {

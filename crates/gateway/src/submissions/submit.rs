@@ -8,7 +8,7 @@ use iolite_access::MayWrite;
 use iolite_machine::Now;
 use iolite_store::{Commit, CommitReply, Refusal};
 use iolite_values::{Attempt, ClientId, Counter, Domain, LaneNumber, LogCheckpoint, Schema, Timestamp, Transaction};
-use iolite_wire::message::{Outcome, Submit, Verdict};
+use iolite_wire::message::{Outcome, Rejection, Submit, Verdict};
 
 use crate::interface::Broken;
 use crate::limits;
@@ -76,11 +76,10 @@ impl Gateway {
 
     pub(crate) fn on_acknowledge(&mut self, id: SessionId, through: Counter) {
         let Some(open) = self.open_mut(id) else { return };
-        if through > open.acknowledged {
-            open.acknowledged = through;
+        if through > open.acknowledged.said {
+            open.acknowledged.said = through;
             open.outcomes.retain(|(_, outcome)| outcome.counter > through);
-            let client = open.client;
-            self.acknowledge(client, through);
+            self.acknowledge_what_is_known(id);
         }
     }
 
@@ -160,8 +159,10 @@ impl Gateway {
     }
 
     fn note_end(&mut self, id: SessionId, lane: LaneNumber, counter: Counter, at: Timestamp, verdict: &Verdict) {
-        if let Some(open) = self.open_mut(id) {
-            open.lanes.ended(lane, counter, at, verdict);
+        let Some(open) = self.open_mut(id) else { return };
+        open.lanes.ended(lane, counter, at, verdict);
+        if has_outcome(verdict) {
+            self.on_last_outcome(id, Some(counter));
         }
     }
 
@@ -180,7 +181,8 @@ impl Gateway {
     fn hand_over(&mut self, now: Now, client: ClientId, lane: LaneNumber) {
         let Some(session) = self.clients.get(&client).copied() else { return };
         self.refuse_held_up(now, client, lane, session);
-        let Some((floor, identity)) = self.open(session).map(|open| (open.seen, open.identity)) else { return };
+        let known = self.open(session).map(|open| (open.seen.max(open.lanes.committed(lane)), open.identity));
+        let Some((floor, identity)) = known else { return };
         let Some(waiting) = self.lanes.begin(client, lane, session) else { return };
         let (domain, transaction) = (waiting.domain.clone(), waiting.transaction.clone());
         let counter = transaction.id.counter;
@@ -192,7 +194,7 @@ impl Gateway {
         self.ask(Purpose::Submit { client, lane, counter }, request);
     }
 
-    /// Answers what follows a mutation that did not commit: it conflicts as well, and the store is not asked.
+    /// Answers what follows a mutation that conflicted: it conflicts as well, and the store is not asked.
     fn refuse_held_up(&mut self, now: Now, client: ClientId, lane: LaneNumber, session: SessionId) {
         while let Some((follows, counter, attempt)) = self.lanes.next(client, lane)
             && self.settings.broken != Broken::PassHeldUp
@@ -235,6 +237,14 @@ impl Gateway {
         if let Some(open) = self.open_mut(in_flight.session) {
             open.seen = open.seen.max(*at);
         }
+    }
+}
+
+/// Whether the store has recorded how a mutation ended.
+fn has_outcome(verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Committed(_) | Verdict::Aborted | Verdict::Rejected(Rejection::Invalid(_)) => true,
+        Verdict::Conflict(_) | Verdict::Rejected(Rejection::Forgotten) => false,
     }
 }
 

@@ -8,7 +8,7 @@ use iolite_store::{
     Segment, TooOld,
 };
 use iolite_values::{
-    ClientId, Counter, Decision, Direction, Id, Interest, Row, RowKey, StoreIncarnation, TableId, Timestamp,
+    Attempt, ClientId, Counter, Decision, Direction, Id, Interest, Row, RowKey, StoreIncarnation, TableId, Timestamp,
     Transaction, TransactionId, Write,
 };
 
@@ -24,6 +24,15 @@ pub struct FakeStore {
 }
 
 impl FakeStore {
+    /// Has outcomes of a client up to a counter.
+    pub fn complete(&mut self, client: ClientId, through: u64) {
+        for counter in (1..=through).map(Counter) {
+            let completion =
+                Completion { attempt: Attempt(1), at: Timestamp::ZERO, decision: CompletionDecision::Aborted };
+            self.completions.insert(TransactionId { client, counter }, completion);
+        }
+    }
+
     pub fn ready(&self) -> Event {
         Event::Ready { store: STORE, resolved: self.resolved }
     }
@@ -56,6 +65,11 @@ impl FakeStore {
                 let own = own.filter(|(_, completion)| completion.at <= at);
                 let own = own.map(|(id, completion)| (id.counter, completion.clone())).take(most).collect();
                 Reply::Completions(self.if_kept(at).map(|()| own))
+            }
+            Request::LastOutcome { client, at } => {
+                let own = self.completions.iter().filter(|(id, own)| id.client == client && own.at <= at);
+                let last = own.map(|(id, _)| id.counter).chain(self.forgotten.get(&client).copied()).max();
+                Reply::LastOutcome(self.if_kept(at).map(|()| last.unwrap_or_default()))
             }
             Request::Acknowledge { client, through } => {
                 self.forgotten.insert(client, through);

@@ -136,9 +136,21 @@ fn a_client_from_a_far_future_is_sent_away_and_disturbs_nobody() {
 
 #[test]
 fn what_the_hello_acknowledges_is_forgotten_by_the_store() {
+    assert_eq!(forgotten_at_hello(6, 4), [Request::Acknowledge { client: client(1), through: Counter(4) }]);
+}
+
+/// Honest clients name counters that they have not sent. Others would have all that somebody does later refused as forgotten.
+#[test]
+fn no_more_is_forgotten_than_the_store_knows_outcomes_of() {
+    assert_eq!(forgotten_at_hello(2, 1 << 60), [Request::Acknowledge { client: client(1), through: Counter(2) }]);
+    assert_eq!(forgotten_at_hello(0, 1 << 60), []);
+}
+
+/// Requests to a store that has outcomes through a counter, of a hello that acknowledges through another.
+fn forgotten_at_hello(known: u64, said: u64) -> Vec<Request> {
     let mut world = World::new();
+    world.store.complete(client(1), known);
     world.open(1);
-    world.say(1, FromClient::Hello(Hello { acknowledged: Counter(4), ..hello(1) }));
-    let asked: Vec<Request> = world.asked.iter().map(|(_, request)| request.clone()).collect();
-    assert_eq!(asked, vec![Request::Acknowledge { client: client(1), through: Counter(4) }]);
+    world.say(1, FromClient::Hello(Hello { acknowledged: Counter(said), ..hello(1) }));
+    world.asked.iter().map(|(_, request)| request.clone()).collect()
 }

@@ -2,7 +2,7 @@
 
 use iolite_store::{CommitReply, Event, Refusal, Reply, Request};
 use iolite_values::{Attempt, Counter, Decision, Element, Operation, Read, TableId, Timestamp, Value, Write};
-use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Rejection, Submit, Verdict};
+use iolite_wire::message::{Advance, FromClient, FromGateway, GoodbyeReason, Hello, Rejection, Submit, Verdict};
 
 use super::world::*;
 use crate::{Broken, Input, SessionId, limits};
@@ -289,9 +289,11 @@ fn a_snapshot_of_the_future_conflicts_without_asking_the_store() {
 #[test]
 fn a_forgotten_mutation_is_rejected_as_such() {
     let mut world = World::new();
-    world.join(1);
-    world.say(1, FromClient::Acknowledge(Counter(3)));
+    world.store.complete(client(1), 3);
+    world.open(1);
+    world.say(1, FromClient::Hello(Hello { acknowledged: Counter(3), ..hello(1) }));
     world.answer_all();
+    world.take();
     world.say(1, submit(2, vec![add(7, 1)]));
     world.answer_all();
     let forgotten = outcome(2, Verdict::Rejected(Rejection::Forgotten));
@@ -303,11 +305,20 @@ fn a_forgotten_mutation_is_rejected_as_such() {
 fn an_acknowledgement_is_passed_on_once_alone_or_with_a_mutation() {
     let mut world = World::new();
     world.join(1);
+    world.say(1, submit(3, vec![add(7, 1)]));
+    world.answer_all();
     world.say(1, FromClient::Submit(Submit { acknowledged: Some(Counter(3)), ..blind(4, vec![add(7, 1)]) }));
     assert_eq!(world.asked[0].1, Request::Acknowledge { client: client(1), through: Counter(3) });
     world.answer_all();
     world.say(1, FromClient::Acknowledge(Counter(3)));
     assert!(world.asked.is_empty());
+    // What it names above the last outcome counts once there is one.
+    world.say(1, FromClient::Acknowledge(Counter(100)));
+    world.answer_all();
+    world.say(1, submit(7, vec![add(7, 1)]));
+    world.answer(0);
+    let asked = world.asked.pop_front().map(|(_, request)| request);
+    assert_eq!(asked, Some(Request::Acknowledge { client: client(1), through: Counter(7) }));
 }
 
 fn refuse(world: &mut World, refusal: Refusal) {

@@ -17,6 +17,7 @@ fn open_reads(world: &World) -> Vec<ReadLimit> {
         | Request::Validate { .. }
         | Request::Changes { .. }
         | Request::Completions { .. }
+        | Request::LastOutcome { .. }
         | Request::Acknowledge { .. } => None,
     };
     world.asked.iter().filter_map(|(_, request)| limit(request)).collect()

@@ -243,7 +243,9 @@ impl World {
                     taken.push(session);
                 }
                 Output::Close(SessionId(session)) => self.said.push(Said::Closed(session)),
-                Output::Store(id, request @ Request::Completions { .. }) if self.knows_outcomes => {
+                Output::Store(id, request @ (Request::Completions { .. } | Request::LastOutcome { .. }))
+                    if self.knows_outcomes =>
+                {
                     known.push(Event::Reply(id, self.store.answer(request)));
                 }
                 Output::Store(id, request) => self.asked.push_back((id, request)),

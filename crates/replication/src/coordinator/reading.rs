@@ -24,7 +24,7 @@ use super::members::Work;
 use super::questions::{Purpose, Target};
 use super::timers::Timer;
 use super::{Coordinator, Session};
-use crate::completions::{completions_table, outcomes_after};
+use crate::completions::{completions_table, of_client, outcomes_after};
 use crate::node::{Answer, Ask, MessageId, ShardId, Split};
 use crate::shards::ShardMap;
 
@@ -66,6 +66,10 @@ pub(super) enum Kind {
         at: Timestamp,
         limit: ReadLimit,
     },
+    /// The last row of a client there.
+    LastOutcome {
+        at: Timestamp,
+    },
     Changes {
         through: Timestamp,
         /// Of all commits.
@@ -73,11 +77,14 @@ pub(super) enum Kind {
     },
 }
 
+/// The row that passes the limit is read, too.
+const LAST_ROW: ReadLimit = ReadLimit { rows: 0, direction: Direction::Descending, ..ReadLimit::NONE };
+
 impl Kind {
     /// What has to be settled.
     fn at(self) -> Timestamp {
         match self {
-            Kind::Rows { at, limit: _ } | Kind::Completions { at, limit: _ } => at,
+            Kind::Rows { at, limit: _ } | Kind::Completions { at, limit: _ } | Kind::LastOutcome { at } => at,
             Kind::Changes { through, bytes_max: _ } => through,
         }
     }
@@ -86,6 +93,7 @@ impl Kind {
     fn limit(self) -> Option<ReadLimit> {
         match self {
             Kind::Rows { at: _, limit } | Kind::Completions { at: _, limit } => Some(limit),
+            Kind::LastOutcome { at: _ } => Some(LAST_ROW),
             Kind::Changes { .. } => None,
         }
     }
@@ -138,6 +146,11 @@ impl Coordinator {
         let limit = ReadLimit { rows: most.saturating_sub(1), ..ReadLimit::NONE };
         let interest = Interest::Range { table: completions_table(), range: outcomes_after(client, after) };
         self.begin_rows(now, request, &interest, Kind::Completions { at, limit }, limit);
+    }
+
+    pub(super) fn begin_last_outcome(&mut self, now: Now, request: RequestId, client: ClientId, at: Timestamp) {
+        let interest = Interest::Range { table: completions_table(), range: of_client(client) };
+        self.begin_rows(now, request, &interest, Kind::LastOutcome { at }, LAST_ROW);
     }
 
     pub(super) fn begin_changes(
@@ -328,7 +341,7 @@ impl Reading {
     /// Whether more commits have come than are wanted.
     fn is_too_much(&self) -> bool {
         match self.kind {
-            Kind::Rows { .. } | Kind::Completions { .. } => false,
+            Kind::Rows { .. } | Kind::Completions { .. } | Kind::LastOutcome { .. } => false,
             Kind::Changes { through: _, bytes_max } => {
                 self.parts.iter().map(|part| part.commits_bytes).sum::<usize>() > bytes_max
             }
@@ -341,6 +354,9 @@ impl Reading {
             Kind::Rows { at, limit } => Reply::ReadAt(merging::rows(at, limit, self.query.as_deref(), found)),
             Kind::Completions { at, limit } => {
                 Reply::Completions(merging::rows(at, limit, None, found).map(merging::completions))
+            }
+            Kind::LastOutcome { at } => {
+                Reply::LastOutcome(merging::rows(at, LAST_ROW, None, found).map(|reply| merging::last_outcome(&reply)))
             }
             Kind::Changes { .. } => Reply::Changes(merging::changes(found).map_err(ChangesError::from)),
         }

@@ -60,6 +60,7 @@ impl Coordinator {
             Request::Completions { client, after, at, most } => {
                 self.begin_completions(now, id, (client, after), at, most);
             }
+            Request::LastOutcome { client, at } => self.begin_last_outcome(now, id, client, at),
             Request::Acknowledge { client, through } => {
                 let shard = self.settings.shards.of_client(client);
                 self.acknowledge_at(now, shard, id, &Ask::Acknowledge { client, through });

@@ -304,6 +304,7 @@ impl Client {
                 Reply::Acknowledged
                 | Reply::Changes(_)
                 | Reply::Completions(_)
+                | Reply::LastOutcome(_)
                 | Reply::Commit(_)
                 | Reply::Validated(_),
                 _,

@@ -326,6 +326,7 @@ impl Cluster {
             Request::ReadAt { .. }
             | Request::Changes { .. }
             | Request::Completions { .. }
+            | Request::LastOutcome { .. }
             | Request::Acknowledge { .. } => None,
         };
         gateway.requests.insert(id, (client, transaction));

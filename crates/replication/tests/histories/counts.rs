@@ -71,6 +71,7 @@ impl Counts {
             | Reply::ReadAt(_)
             | Reply::Changes(_)
             | Reply::Completions(_)
+            | Reply::LastOutcome(_)
             | Reply::Acknowledged
             | Reply::Refused(_) => {}
         }

@@ -107,11 +107,11 @@ struct Step {
     key: Vec<i64>,
     column: String,
     text: Option<String>,
-    at: Option<(u32, u32)>,
-    left: Option<(u32, u32)>,
-    right: Option<(u32, u32)>,
+    at: Option<(u64, u32)>,
+    left: Option<(u64, u32)>,
+    right: Option<(u64, u32)>,
     #[serde(default)]
-    removed: Vec<(u32, u32, u32)>,
+    removed: Vec<(u64, u32, u32)>,
 }
 
 impl Typing {
@@ -123,13 +123,13 @@ impl Typing {
         let [step]: [Step; 1] = serde_json::from_str(&self.arguments).expect("an edit is one operation");
         assert_eq!((&*step.what, &*step.table, &*step.column), ("edit", "pages", "body"), "{self:?}");
         assert_eq!(step.key, [self.key], "{self:?}");
-        let unit = |(author, number): (u32, u32)| Unit::new(Author(author), number);
+        let unit = |(author, number): (u64, u32)| Unit::new(Author(author), number);
         let (left, right) = (step.left.map(unit), step.right.map(unit));
         let inserted = step.text.map(|text| {
             let first = step.at.map(unit).expect("what is inserted has a name");
             Insertion { first, left, right, text: text.into() }
         });
-        let range = |(author, from, length): (u32, u32, u32)| UnitRange { author: Author(author), from, length };
+        let range = |(author, from, length): (u64, u32, u32)| UnitRange { author: Author(author), from, length };
         Edit { inserted, removed: step.removed.into_iter().map(range).collect() }
     }
 

@@ -154,16 +154,16 @@ mod tests {
 
     use super::*;
 
-    fn unit(author: u32, number: u32) -> Option<Unit> {
+    fn unit(author: u64, number: u32) -> Option<Unit> {
         Some(Unit::new(Author(author), number))
     }
 
-    fn insert(author: u32, number: u32, left: Option<Unit>, right: Option<Unit>, text: &str) -> Edit {
+    fn insert(author: u64, number: u32, left: Option<Unit>, right: Option<Unit>, text: &str) -> Edit {
         let first = Unit::new(Author(author), number);
         Edit { inserted: Some(Insertion { first, left, right, text: text.into() }), removed: Vec::new() }
     }
 
-    fn remove(author: u32, from: u32, length: u32) -> Edit {
+    fn remove(author: u64, from: u32, length: u32) -> Edit {
         Edit { inserted: None, removed: vec![UnitRange { author: Author(author), from, length }] }
     }
 

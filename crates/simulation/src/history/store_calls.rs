@@ -44,6 +44,7 @@ impl OpenCalls {
             | Reply::ReadAt(_)
             | Reply::Changes(_)
             | Reply::Completions(_)
+            | Reply::LastOutcome(_)
             | Reply::Acknowledged
             | Reply::Refused(_) => None,
         }

@@ -9,7 +9,7 @@ use iolite_client::{
     TabId, Ticket, View,
 };
 use iolite_machine::{Instant, Now};
-use iolite_values::{ClientId, Counter, Id, StoreIncarnation};
+use iolite_values::{ClientId, Counter, DeviceSecret, Id, StoreIncarnation};
 
 use super::checked::Checked;
 use super::client_process::ClientProcess;
@@ -475,9 +475,11 @@ fn open(
     broken: Broken,
     random: &mut Random,
 ) -> Checked<Client> {
+    let fresh = random.id();
     let config = Config {
         schema: version.schema(),
-        fresh_client: ClientId(Id::from_u128(random.id())),
+        fresh_client: ClientId(Id::from_u128(fresh)),
+        fresh_secret: DeviceSecret((!fresh).to_be_bytes()),
         token: super::front_node::TOKEN.into(),
         user: "simulated".into(),
         gateways: settings.gateways,

@@ -18,7 +18,7 @@ use iolite_machine::{Instant, Machine, Now, PersistId, WallTime};
 use iolite_node::{Front, JournalInput, JournalOutput, Node, NodeInput, NodeOutput, Store};
 use iolite_replication::node::{Boot, Life};
 use iolite_replication::{Coordinator, CoordinatorSettings, Replica, ReplicaSettings, Retention, ShardMap};
-use iolite_values::{ClientId, CoordinatorId, Counter, Id, LogId, Schema, StoreIncarnation, Value};
+use iolite_values::{ClientId, CoordinatorId, Counter, DeviceSecret, Id, LogId, Schema, StoreIncarnation, Value};
 use iolite_wire::message::{FromClient, FromGateway};
 use iolite_wire::{SessionDecoder, SessionEncoder};
 use rand_chacha::ChaCha8Rng;
@@ -123,6 +123,7 @@ fn open(storage: &BTreeMap<Vec<u8>, Vec<u8>>, place: usize, life: u64, now: Now,
     let config = Config {
         schema: Arc::new(Schema::from_json(SCHEMA).expect("a good schema")),
         fresh_client: ClientId(Id::from_u128(0x100 + place as u128)),
+        fresh_secret: DeviceSecret([place as u8; 16]),
         token: "token".into(),
         user: "ann".into(),
         gateways: NonZeroU16::MIN,

@@ -184,6 +184,15 @@ fn read_back(driver: &mut Driver) {
         let question = Request::Completions { client, after, at, most };
         assert_eq!(driver.ask(question.clone()), Reply::Completions(Ok(expected)), "{question:?}");
     }
+    let (unknown, through) = (ClientId(Id::from_u128(2)), last.0);
+    let last_of = |driver: &mut Driver, client, at| driver.ask(Request::LastOutcome { client, at });
+    for (client, at, expected) in [(CLIENT, at, through), (CLIENT, first_at, first.0), (unknown, at, none)] {
+        assert_eq!(last_of(driver, client, at), Reply::LastOutcome(Ok(expected)), "{client:?} {at:?}");
+    }
+    assert_eq!(driver.ask(Request::Acknowledge { client: CLIENT, through }), Reply::Acknowledged);
+    assert_eq!(last_of(driver, CLIENT, at), Reply::LastOutcome(Ok(through)), "what is acknowledged is known");
+    let reply = last_of(driver, CLIENT, Timestamp::MAX);
+    assert!(matches!(reply, Reply::Refused(Refusal::NotResolved { .. })), "{reply:?}");
     let question = Request::Completions { client: CLIENT, after: none, at: Timestamp::MAX, most: 3 };
     let reply = driver.ask(question);
     assert!(matches!(reply, Reply::Refused(Refusal::NotResolved { .. })), "{reply:?}");

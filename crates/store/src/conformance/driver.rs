@@ -223,7 +223,7 @@ pub fn cell(row: i64) -> Cell {
     Cell { table: TABLE, row: key(row), column: COLUMN }
 }
 
-pub fn typed(author: u32, number: u32, text: &str) -> Operation {
+pub fn typed(author: u64, number: u32, text: &str) -> Operation {
     let inserted = Insertion { first: Unit::new(Author(author), number), left: None, right: None, text: text.into() };
     Operation::Edit(Edit { inserted: Some(inserted), removed: Vec::new() }.into())
 }

@@ -38,7 +38,7 @@ fn operations_of(family: u8) -> BoxedStrategy<Operation> {
 
 /// Of few authors, so that they meet; most fit only some texts.
 fn edits() -> impl Strategy<Value = Operation> {
-    let unit = || (1u32..4, 0u32..4).prop_map(|(author, number)| Unit::new(Author(author), number));
+    let unit = || (1u64..4, 0u32..4).prop_map(|(author, number)| Unit::new(Author(author), number));
     let neighbour = || proptest::option::of(unit());
     let inserted = (unit(), neighbour(), neighbour(), "[ab\u{1fa91}]{1,2}")
         .prop_map(|(first, left, right, text)| Insertion { first, left, right, text: text.into() });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Who inserts units: a number that a replica claims for itself in a text, by being the only one to insert under it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Author(pub u32);
+pub struct Author(pub u64);
 
 /// A UTF-16 unit of a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -74,6 +74,13 @@ impl Unit {
 impl Author {
     /// No author.
     pub const NOBODY: Author = Author(0);
+    /// The last author: the library of documents has numbers of 53 bits, as JavaScript has.
+    pub const LAST: Author = Author((1 << 53) - 1);
+
+    /// Whether somebody can have this number.
+    pub(super) fn is_one(self) -> bool {
+        (Author(1)..=Author::LAST).contains(&self)
+    }
 }
 
 impl UnitRange {
@@ -130,7 +137,7 @@ impl Edit {
         if inserted.is_none() && removed.is_empty() {
             return Err(MalformedEdit::Nothing);
         }
-        let fits = |author: Author, end: u32| author != Author::NOBODY && end <= Edit::UNITS_MAX;
+        let fits = |author: Author, end: u32| author.is_one() && end <= Edit::UNITS_MAX;
         if let Some(own) = inserted {
             if own.text.is_empty() {
                 return Err(MalformedEdit::Nothing);
@@ -153,6 +160,12 @@ impl Edit {
         };
         let ordered = removed.windows(2).all(apart) && removed.iter().all(|range| range.length > 0);
         if ordered { Ok(()) } else { Err(MalformedEdit::Ranges) }
+    }
+
+    /// The authors that it names, each as often as it does.
+    pub fn authors(&self) -> impl Iterator<Item = Author> {
+        let units = self.inserted.iter().flat_map(|own| [Some(own.first), own.left, own.right]).flatten();
+        units.map(|unit| unit.author).chain(self.removed.iter().map(|range| range.author))
     }
 
     /// What it inserts, and each range that it removes.

@@ -63,7 +63,7 @@ impl Runs {
                 let length = run.text.as_ref().map_or(run.length, |text| length_of(text));
                 let end = u64::from(run.from) + u64::from(run.length);
                 let numbers = run.from == expected && run.length == length && length > 0;
-                if !numbers || *author == Author::NOBODY || end > u64::from(Edit::UNITS_MAX) {
+                if !numbers || !author.is_one() || end > u64::from(Edit::UNITS_MAX) {
                     return Err(MalformedEdit::Number);
                 }
                 expected = run.end();

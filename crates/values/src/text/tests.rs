@@ -4,13 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn typed(author: u32, number: u32, left: Option<(u32, u32)>, text: &str) -> Arc<Edit> {
+fn typed(author: u64, number: u32, left: Option<(u64, u32)>, text: &str) -> Arc<Edit> {
     let unit = |(author, number)| Unit::new(Author(author), number);
     let inserted = Insertion { first: unit((author, number)), left: left.map(unit), right: None, text: text.into() };
     Arc::new(Edit { inserted: Some(inserted), removed: Vec::new() })
 }
 
-fn removal(author: u32, from: u32, length: u32) -> Arc<Edit> {
+fn removal(author: u64, from: u32, length: u32) -> Arc<Edit> {
     Arc::new(Edit { inserted: None, removed: vec![UnitRange { author: Author(author), from, length }] })
 }
 
@@ -83,7 +83,7 @@ fn an_edit_has_one_form() {
 fn runs_that_no_edits_lead_to_are_no_text() {
     let run =
         |from, length, left, text: Option<&str>| Run { from, length, left, right: None, text: text.map(str::to_owned) };
-    let text = |runs: Vec<(u32, Vec<Run>)>| {
+    let text = |runs: Vec<(u64, Vec<Run>)>| {
         Text::from_runs(runs.into_iter().map(|(author, runs)| (Author(author), runs)).collect()).map(drop)
     };
     let unit = |author, number| Some(Unit::new(Author(author), number));
@@ -155,7 +155,7 @@ fn an_edit_that_removes_many_ranges_costs_what_it_is_long_and_not_its_square() {
         let before = looks::so_far();
         for (number, first) in [0, 3, 0].into_iter().enumerate() {
             // So that there is a tail to look at.
-            (0..20).for_each(|letter| text.apply(&typed(2 + number as u32, letter, None, "x")));
+            (0..20).for_each(|letter| text.apply(&typed(2 + number as u64, letter, None, "x")));
             let edit = every_other(first);
             assert_eq!(text.check(&edit), Ok(()));
             text.apply(&edit);
@@ -188,17 +188,17 @@ proptest! {
     /// Random edits, of which those that fit are applied: how many of them are folded in makes no difference, nor how many ranges go in one of them.
     #[test]
     fn what_a_text_is_does_not_depend_on_what_is_folded(
-        steps in prop::collection::vec((1u32..4, any::<u32>(), any::<u32>(), (0u32..3, 1u32..20), "[a\u{1fa91}]{0,2}"), 1..200),
+        steps in prop::collection::vec((1u64..4, any::<u32>(), any::<u32>(), (0u32..3, 1u32..20), "[a\u{1fa91}]{0,2}"), 1..200),
         at in any::<prop::sample::Index>(),
     ) {
         let (mut text, mut one_by_one, mut log) = (Text::default(), Text::default(), Vec::new());
         for (author, left, other, (removed, ranges), inserted) in steps {
-            let from = Author(other % 3 + 1);
+            let from = Author(u64::from(other % 3) + 1);
             let length = removed.min(text.count(from));
             let start = left % (text.count(from) - length + 1);
             let places = (0..ranges).map(|place| start + place * (length + 1)).take_while(|at| length > 0 && at + length <= text.count(from));
             let removed: Vec<UnitRange> = places.map(|at| UnitRange { author: from, from: at, length }).collect();
-            let beside = Author(left % 3 + 1);
+            let beside = Author(u64::from(left % 3) + 1);
             let left = text.count(beside).checked_sub(1).map(|last| Unit::new(beside, other % (last + 1)));
             let first = Unit::new(Author(author), text.count(Author(author)));
             let inserted = (!inserted.is_empty()).then(|| Insertion { first, left, right: None, text: inserted.into() });

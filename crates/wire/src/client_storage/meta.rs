@@ -1,6 +1,6 @@
 //! What a client knows of itself and of its cache.
 
-use iolite_values::{ClientId, Counter, SchemaHash, StoreIncarnation, Timestamp};
+use iolite_values::{ClientId, Counter, DeviceSecret, Id, SchemaHash, StoreIncarnation, Timestamp};
 
 use crate::encoding::{Reader, Writer, identity};
 use crate::generated::{proto, shapes};
@@ -8,7 +8,10 @@ use crate::limits::{CLIENT_STORAGE, NAME};
 use crate::{DecodeError, EncodeError, frame};
 
 /// The version of a client's storage that is written here. All versions from 1 to this one are read.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
+
+/// The version since which a device has a secret.
+const SECRETS: u32 = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredMeta {
@@ -23,6 +26,10 @@ pub struct StoredMeta {
     /// Whose queue this is.
     pub user: String,
     pub schema: SchemaHash,
+    /// What ids and authors are drawn from. None before version 4: they were made of `client`, which is therefore no secret.
+    pub secret: Option<DeviceSecret>,
+    /// Whether others may have computed `client` from ids of its rows: it was drawn before version 4, and is to be drawn again.
+    pub others_know_client: bool,
 }
 
 impl StoredMeta {
@@ -39,6 +46,8 @@ impl StoredMeta {
             acknowledged: self.acknowledged.0,
             user: writer.text(&self.user, NAME),
             schema: self.schema.0.to_vec(),
+            secret: self.secret.map(|DeviceSecret(secret)| secret.to_vec()).unwrap_or_default(),
+            others_know_client: self.others_know_client,
         };
         writer.check()?;
         frame::encode(&stored, shapes::STORED_META, CLIENT_STORAGE)
@@ -53,6 +62,7 @@ impl StoredMeta {
             0 => return Err(DecodeError::malformed("a storage without a version")),
             version => return Err(DecodeError::UnknownVersion { version }),
         }
+        let secret = if stored.secret.is_empty() { None } else { Some(identity(&stored.secret)?) };
         let store = if stored.store.is_empty() { None } else { Some(StoreIncarnation(identity(&stored.store)?)) };
         Ok(StoredMeta {
             client: ClientId(identity(&stored.client)?),
@@ -62,6 +72,8 @@ impl StoredMeta {
             acknowledged: Counter(stored.acknowledged),
             user: Reader::default().text(stored.user, NAME)?,
             schema: SchemaHash(identity(&stored.schema)?.to_bytes()),
+            others_know_client: stored.others_know_client || stored.format_version < SECRETS,
+            secret: secret.map(|secret: Id| DeviceSecret(secret.to_bytes())),
         })
     }
 }

@@ -23,7 +23,10 @@ impl Writer {
                     Element::Member(value) => Some(Part::Member(value::write(value))),
                     Element::Entry(key) => Some(Part::Entry(self.text(key, MAP_KEY))),
                     Element::Index(index) => Some(Part::Index(*index)),
-                    Element::Author(author) => Some(Part::Author(author.0)),
+                    Element::Author(author) => Some(match super::text::by_width(author.0) {
+                        (narrow, 0) => Part::Author(narrow),
+                        (_, wide) => Part::WideAuthor(wide),
+                    }),
                     Element::UpTo(value) => Some(Part::UpTo(value::write(value))),
                     Element::Slice { from, to } => {
                         Some(Part::Slice(proto::ListSlice { from: *from, count: to.saturating_sub(*from) }))
@@ -52,7 +55,11 @@ impl Reader {
             Some(Part::Member(value)) => Element::Member(value::read(value)?),
             Some(Part::Entry(key)) => Element::Entry(self.map_key(key)?),
             Some(Part::Index(index)) => Element::Index(index),
-            Some(Part::Author(author)) => Element::Author(Author(author)),
+            Some(Part::Author(author)) => Element::Author(Author(author.into())),
+            Some(Part::WideAuthor(author)) if author <= u32::MAX.into() => {
+                return Err(DecodeError::malformed("an author in the field of wider ones"));
+            }
+            Some(Part::WideAuthor(author)) => Element::Author(Author(author)),
             Some(Part::UpTo(value)) => Element::UpTo(value::read(value)?),
             Some(Part::Slice(proto::ListSlice { from, count })) => {
                 let to = from.checked_add(count).ok_or(DecodeError::malformed("a slice past every list"))?;

@@ -19,21 +19,24 @@ pub(crate) fn write_edit(edit: &Edit) -> proto::TextEdit {
     if let Some(own) = &edit.inserted {
         last = own.first.author;
         message.text = own.text.to_string();
-        (message.author, message.number) = (own.first.author.0, own.first.number);
-        (message.left_author, message.left) = neighbour(own.left, last);
-        (message.right_author, message.right) = neighbour(own.right, last);
+        message.number = own.first.number;
+        (message.author, message.wide_author) = by_width(own.first.author.0);
+        let (left, right) = (neighbour(own.left, last), neighbour(own.right, last));
+        (message.left, message.right) = (left.1, right.1);
+        (message.left_author, message.wide_left_author) = by_width(left.0);
+        (message.right_author, message.wide_right_author) = by_width(right.0);
     }
     for range in &edit.removed {
-        message.removed.extend([unless_same(range.author, last), range.from, range.length]);
+        message.removed.extend([unless_same(range.author, last), range.from.into(), range.length.into()]);
         last = range.author;
     }
     message
 }
 
 pub(crate) fn read_edit(message: proto::TextEdit) -> Result<Edit, DecodeError> {
-    let author = Author(message.author);
-    let left = read_neighbour(message.left_author, message.left, author)?;
-    let right = read_neighbour(message.right_author, message.right, author)?;
+    let author = Author(of_width(message.author, message.wide_author)?);
+    let left = read_neighbour(of_width(message.left_author, message.wide_left_author)?, message.left, author)?;
+    let right = read_neighbour(of_width(message.right_author, message.wide_right_author)?, message.right, author)?;
     if message.text.is_empty() && (author, message.number, left, right) != (Author(0), 0, None, None) {
         return Err(DecodeError::malformed("a unit's place without a unit"));
     }
@@ -47,7 +50,7 @@ pub(crate) fn read_edit(message: proto::TextEdit) -> Result<Edit, DecodeError> {
     let mut removed = Vec::with_capacity(ranges.len());
     for [author, from, length] in ranges {
         last = read_author(*author, last)?;
-        removed.push(UnitRange { author: last, from: *from, length: *length });
+        removed.push(UnitRange { author: last, from: narrow(*from)?, length: narrow(*length)? });
     }
     let edit = Edit { inserted, removed };
     edit.check().map_err(malformed)?;
@@ -61,7 +64,8 @@ pub(crate) fn write(text: &Text) -> proto::TextState {
         for run in runs {
             let (left_author, left) = neighbour(run.left, author);
             let (right_author, right) = neighbour(run.right, author);
-            let length = run.length << 1 | u32::from(run.text.is_some());
+            let length = u64::from(run.length) << 1 | u64::from(run.text.is_some());
+            let (left, right) = (left.into(), right.into());
             message.runs.extend([unless_same(author, last), length, left_author, left, right_author, right]);
             message.text.push_str(run.text.as_deref().unwrap_or_default());
             last = author;
@@ -83,10 +87,10 @@ pub(crate) fn read(message: proto::TextState) -> Result<Text, DecodeError> {
             return Err(DecodeError::malformed("a text's runs are in the order of their authors"));
         }
         from = if author == last { from } else { 0 };
-        let (there, length) = (length & 1 == 1, length >> 1);
+        let (there, length) = (length & 1 == 1, narrow(length >> 1)?);
         let text = if there { Some(take_units(&mut remaining, length)?) } else { None };
-        let left = read_neighbour(*left_author, *left, author)?;
-        let right = read_neighbour(*right_author, *right, author)?;
+        let left = read_neighbour(*left_author, narrow(*left)?, author)?;
+        let right = read_neighbour(*right_author, narrow(*right)?, author)?;
         runs.entry(author).or_default().push(TextRun { from, length, left, right, text });
         (last, from) = (author, from.saturating_add(length));
     }
@@ -108,11 +112,11 @@ fn take_units(remaining: &mut &str, length: u32) -> Result<String, DecodeError> 
     Ok(own.to_owned())
 }
 
-fn neighbour(unit: Option<Unit>, of: Author) -> (u32, u32) {
+fn neighbour(unit: Option<Unit>, of: Author) -> (u64, u32) {
     unit.map_or((0, 0), |unit| (unless_same(unit.author, of), unit.number + 1))
 }
 
-fn read_neighbour(author: u32, number: u32, of: Author) -> Result<Option<Unit>, DecodeError> {
+fn read_neighbour(author: u64, number: u32, of: Author) -> Result<Option<Unit>, DecodeError> {
     match (author, number.checked_sub(1)) {
         (0, None) => Ok(None),
         (_, None) => Err(DecodeError::malformed("an author of no unit")),
@@ -120,16 +124,33 @@ fn read_neighbour(author: u32, number: u32, of: Author) -> Result<Option<Unit>, 
     }
 }
 
-fn unless_same(author: Author, other: Author) -> u32 {
+fn unless_same(author: Author, other: Author) -> u64 {
     if author == other { 0 } else { author.0 }
 }
 
-fn read_author(author: u32, otherwise: Author) -> Result<Author, DecodeError> {
+fn read_author(author: u64, otherwise: Author) -> Result<Author, DecodeError> {
     match author {
         0 => Ok(otherwise),
         same if same == otherwise.0 => Err(DecodeError::malformed("an author that is left out where it is known")),
         other => Ok(Author(other)),
     }
+}
+
+/// An author in the narrow field, and in the wide one.
+pub(super) fn by_width(author: u64) -> (u32, u64) {
+    u32::try_from(author).map_or((0, author), |narrow| (narrow, 0))
+}
+
+fn of_width(narrow: u32, wide: u64) -> Result<u64, DecodeError> {
+    match (narrow, wide) {
+        (narrow, 0) => Ok(narrow.into()),
+        (0, wide) if wide > u32::MAX.into() => Ok(wide),
+        (_, _) => Err(DecodeError::malformed("an author in the field of wider ones")),
+    }
+}
+
+fn narrow(number: u64) -> Result<u32, DecodeError> {
+    u32::try_from(number).map_err(|_| malformed(MalformedEdit::Number))
 }
 
 fn malformed(error: MalformedEdit) -> DecodeError {

@@ -11,7 +11,7 @@ use crate::limits::CHECKPOINT_CHUNK;
 use crate::session::{attempt, earlier_attempts};
 use crate::{DecodeError, EncodeError, frame};
 
-use super::since::{of_commit, of_operation, of_writes};
+use super::since::{of_commit, of_operation, of_state, of_writes};
 use super::{
     CheckpointChunk, CheckpointClient, CheckpointCommit, CheckpointMeta, CheckpointRow, Completion, HistoryEntry,
     JournalRecord, Settled, check_version,
@@ -53,8 +53,8 @@ impl CheckpointChunk {
         match self {
             CheckpointChunk::Clients(_) | CheckpointChunk::Meta(_) => 1,
             CheckpointChunk::Rows(rows) => {
-                let history = rows.iter().flat_map(|row| &row.history);
-                history.map(|entry| of_operation(&entry.operation)).max().unwrap_or(1)
+                let history = rows.iter().flat_map(|row| &row.history).map(|entry| of_operation(&entry.operation));
+                history.chain(rows.iter().map(|row| of_state(&row.base))).max().unwrap_or(1)
             }
             CheckpointChunk::Commits(commits) => commits.iter().map(of_checkpoint_commit).max().unwrap_or(1),
             CheckpointChunk::Records(records) => records.iter().map(JournalRecord::version).max().unwrap_or(2).max(2),

@@ -1,6 +1,6 @@
 //! The first version of the journal's format that has what a record or a chunk says.
 
-use iolite_values::{Element, Level, Operation, Read, Write};
+use iolite_values::{Author, CellState, Element, Level, Operation, Read, Row, Write};
 
 use crate::node::RecordedEntry;
 
@@ -38,8 +38,43 @@ pub(super) fn of_operation(operation: &Operation) -> u32 {
         | Operation::SetAt { .. }
         | Operation::PutEntry { .. }
         | Operation::RemoveEntry { .. } => 1,
-        Operation::PutTotal(_) | Operation::Edit(_) => 3,
+        Operation::PutTotal(_) => 3,
+        Operation::Edit(edit) => {
+            if edit.authors().any(is_wide) {
+                WIDE_AUTHORS
+            } else {
+                3
+            }
+        }
     }
+}
+
+/// Of the state of a row.
+pub(super) fn of_state(row: &Row) -> u32 {
+    let of_cell = |state: &CellState| match state {
+        CellState::Text(text) => {
+            if text.runs().keys().any(|author| is_wide(*author)) {
+                WIDE_AUTHORS
+            } else {
+                3
+            }
+        }
+        CellState::Row(_)
+        | CellState::Scalar(_)
+        | CellState::Register(_)
+        | CellState::Counter(_)
+        | CellState::Set(_)
+        | CellState::List(_)
+        | CellState::Map(_) => 1,
+    };
+    row.cells().map(|(_, state)| of_cell(state)).max().unwrap_or(1)
+}
+
+/// The version since which authors have more than 32 bits.
+const WIDE_AUTHORS: u32 = 4;
+
+fn is_wide(author: Author) -> bool {
+    author.0 > u32::MAX.into()
 }
 
 fn of_reads(reads: &[Read]) -> u32 {
@@ -48,7 +83,14 @@ fn of_reads(reads: &[Read]) -> u32 {
         Read::Query(_) => 3,
         Read::Cell { cell: _, element } => match element {
             Element::Whole | Element::Member(_) | Element::Entry(_) | Element::Index(_) => 1,
-            Element::UpTo(_) | Element::Slice { .. } | Element::Author(_) => 3,
+            Element::UpTo(_) | Element::Slice { .. } => 3,
+            Element::Author(author) => {
+                if is_wide(*author) {
+                    WIDE_AUTHORS
+                } else {
+                    3
+                }
+            }
         },
     };
     reads.iter().map(of_read).max().unwrap_or(1)

@@ -1,6 +1,6 @@
 //! Messages of the tab that leads.
 
-use iolite_values::ClientId;
+use iolite_values::{ClientId, DeviceSecret};
 
 use super::{JoinNumber, TabUpdate, update};
 use crate::encoding::{Reader, Writer, identity, required};
@@ -20,8 +20,8 @@ pub struct ToTab {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TabNotice {
-    /// The tab is taken, and the first update follows. The client is the one that all tabs share.
-    Welcome(ClientId),
+    /// The tab is taken, and the first update follows. All tabs share the client and the device's secret.
+    Welcome(ClientId, DeviceSecret),
     Update(Box<TabUpdate>),
     /// Acknowledge, so that it is known that the tab lives.
     Ping,
@@ -35,7 +35,7 @@ impl ToTab {
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut writer = Writer::default();
         let notice = match &self.notice {
-            TabNotice::Welcome(client) => Notice::Welcome(client.0.to_bytes().to_vec()),
+            TabNotice::Welcome(client, secret) => Notice::Welcome([client.0.to_bytes(), secret.0].concat()),
             TabNotice::Update(update) => Notice::Update(update::write(update, &mut writer)),
             TabNotice::Ping => Notice::Ping(true),
             TabNotice::Goodbye(goodbye) => Notice::Goodbye(write_goodbye(goodbye, &mut writer)),
@@ -50,7 +50,7 @@ impl ToTab {
         let frame: proto::ToTabFrame = frame::decode(bytes, shapes::TO_TAB_FRAME, TO_TAB)?;
         let mut reader = Reader::default();
         let notice = match required(frame.notice, "no notice that is known here")? {
-            Notice::Welcome(client) => TabNotice::Welcome(ClientId(identity(&client)?)),
+            Notice::Welcome(both) => read_welcome(&both)?,
             Notice::Update(update) => TabNotice::Update(Box::new(update::read(update, &mut reader)?)),
             Notice::Ping(true) => TabNotice::Ping,
             Notice::Ping(false) => return Err(DecodeError::malformed("a ping that is none")),
@@ -58,4 +58,9 @@ impl ToTab {
         };
         Ok(ToTab { join: JoinNumber(frame.join), notice })
     }
+}
+
+fn read_welcome(both: &[u8]) -> Result<TabNotice, DecodeError> {
+    let (client, secret) = both.split_at_checked(16).ok_or(DecodeError::malformed("a welcome without a secret"))?;
+    Ok(TabNotice::Welcome(ClientId(identity(client)?), DeviceSecret(identity(secret)?.to_bytes())))
 }

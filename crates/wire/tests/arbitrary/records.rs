@@ -1,6 +1,6 @@
 //! Any record of the journal, of a checkpoint and of a client's storage.
 
-use iolite_values::{ClientId, Counter, SchemaHash, StoreIncarnation, TransactionId};
+use iolite_values::{ClientId, Counter, DeviceSecret, SchemaHash, StoreIncarnation, TransactionId};
 use iolite_wire::client_storage::{
     EndedAs, MutationStatus, StoredEnd, StoredInterest, StoredLog, StoredLogCall, StoredMeta, StoredMutation, StoredRow,
 };
@@ -162,15 +162,20 @@ pub fn stored_interest() -> BoxedStrategy<StoredInterest> {
 
 pub fn stored_meta() -> BoxedStrategy<StoredMeta> {
     let parts = (client(), counter(), option::of(id()), timestamp(), counter(), ".{0,8}", any::<[u8; 16]>());
-    parts
-        .prop_map(|(client, next_counter, store, at, acknowledged, user, schema)| StoredMeta {
-            client,
-            next_counter,
-            store: store.map(StoreIncarnation),
-            at,
-            acknowledged,
-            user,
-            schema: SchemaHash(schema),
+    let known = (option::of(any::<[u8; 16]>()), any::<bool>());
+    (parts, known)
+        .prop_map(|((client, next_counter, store, at, acknowledged, user, schema), (secret, others_know_client))| {
+            StoredMeta {
+                client,
+                next_counter,
+                store: store.map(StoreIncarnation),
+                at,
+                acknowledged,
+                user,
+                schema: SchemaHash(schema),
+                secret: secret.map(DeviceSecret),
+                others_know_client,
+            }
         })
         .boxed()
 }

@@ -99,7 +99,7 @@ fn update() -> impl Strategy<Value = TabUpdate> {
 
 pub fn to_tab() -> BoxedStrategy<ToTab> {
     let notice = prop_oneof![
-        1 => id().prop_map(|id| TabNotice::Welcome(iolite_values::ClientId(id))),
+        1 => (id(), any::<[u8; 16]>()).prop_map(|(id, secret)| TabNotice::Welcome(iolite_values::ClientId(id), iolite_values::DeviceSecret(secret))),
         6 => update().prop_map(|update| TabNotice::Update(Box::new(update))),
         1 => Just(TabNotice::Ping),
         1 => goodbye().prop_map(TabNotice::Goodbye),

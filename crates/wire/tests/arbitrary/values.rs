@@ -79,8 +79,8 @@ pub fn operation() -> BoxedStrategy<Operation> {
 }
 
 fn unit() -> impl Strategy<Value = Unit> {
-    let few = (1u32..4, 0u32..300);
-    let any = (1u32.., 0..Edit::UNITS_MAX);
+    let few = (1u64..4, 0u32..300);
+    let any = (1..=Author::LAST.0, 0..Edit::UNITS_MAX);
     prop_oneof![few, any].prop_map(|(author, number)| Unit::new(Author(author), number))
 }
 
@@ -139,7 +139,7 @@ pub fn read() -> impl Strategy<Value = Read> {
         text().prop_map(Element::Entry),
         any::<u32>().prop_map(Element::Index),
         value().prop_map(Element::UpTo),
-        any::<u32>().prop_map(|author| Element::Author(Author(author))),
+        (0..=Author::LAST.0).prop_map(|author| Element::Author(Author(author))),
         (0..u32::MAX / 2, 0..u32::MAX / 2).prop_map(|(from, count)| Element::Slice { from, to: from + count }),
     ];
     let range = (table(), range()).prop_map(|(table, range)| Read::Range { table, range });

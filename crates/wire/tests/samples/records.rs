@@ -73,6 +73,8 @@ fn meta(store: Option<iolite_values::StoreIncarnation>) -> StoredMeta {
         acknowledged: Counter(41),
         user: "ada".into(),
         schema: schema(),
+        secret: store.map(|_| iolite_values::DeviceSecret([5; 16])),
+        others_know_client: store.is_none(),
     }
 }
 

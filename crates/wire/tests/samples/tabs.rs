@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use iolite_values::{Counter, Direction, Id, Interest, KeyRange, Operation, Query, Row};
+use iolite_values::{Counter, DeviceSecret, Direction, Id, Interest, KeyRange, Operation, Query, Row};
 use iolite_wire::client_storage::{EndedAs, MutationStatus, StoredEnd};
 use iolite_wire::message::{First, Goodbye, GoodbyeReason, RowSnapshot, Snapshot, SubscriptionId};
 use iolite_wire::tabs::{
@@ -134,7 +134,7 @@ pub fn all() -> Vec<(&'static str, &'static str, Content)> {
     let connections = [TabConnection::Offline, TabConnection::Connecting, TabConnection::Refused(goodbye())];
     let connections = connections.into_iter().map(|connection| update(empty(1, connection)));
     let pending = TabUpdate { pending: mutations(), ..empty(2, TabConnection::Online) };
-    let small = [TabNotice::Welcome(client()), TabNotice::Ping, TabNotice::Goodbye(goodbye())];
+    let small = [TabNotice::Welcome(client(), DeviceSecret([5; 16])), TabNotice::Ping, TabNotice::Goodbye(goodbye())];
     vec![
         ("stored_end", "every kind of end", Content::End(ends())),
         ("from_tab_frame", "every request but joining and asking", Content::FromTab(every_request())),

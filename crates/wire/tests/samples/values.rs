@@ -91,7 +91,7 @@ pub fn every_operation() -> Vec<Operation> {
 
 /// Units come in behind one of their author and before one of another, and units of both go.
 pub fn edit() -> Edit {
-    let (own, other) = (Author(70_000), Author(3));
+    let (own, other) = (Author(1 << 52), Author(3));
     let (left, right) = (Some(Unit::new(own, 8)), Some(Unit::new(other, 0)));
     let inserted = Insertion { first: Unit::new(own, 9), left, right, text: "h\u{1fa91}".into() };
     let range = |author, from, length| UnitRange { author, from, length };
@@ -100,7 +100,7 @@ pub fn edit() -> Edit {
 
 /// A text of two authors, of which one has lost units.
 pub fn text() -> Text {
-    let (one, other) = (Author(3), Author(70_000));
+    let (one, other) = (Author(3), Author(1 << 52));
     let run = |from, length, left, text: Option<&str>| TextRun {
         from,
         length,
@@ -153,7 +153,12 @@ fn every_read() -> Vec<Read> {
 
 /// Those that came after the first release.
 fn later_reads() -> Vec<Read> {
-    vec![read(Element::UpTo(Value::Int(1))), read(Element::Slice { from: 0, to: 3 }), read(Element::Author(Author(7)))]
+    vec![
+        read(Element::UpTo(Value::Int(1))),
+        read(Element::Slice { from: 0, to: 3 }),
+        read(Element::Author(Author(7))),
+        read(Element::Author(Author::LAST)),
+    ]
 }
 
 fn read(element: Element) -> Read {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use iolite_client::{Client, Config, Input, TabId};
 use iolite_machine::Machine;
-use iolite_values::{ClientId, Id, Schema};
+use iolite_values::{ClientId, DeviceSecret, Id, Schema};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 
@@ -26,6 +26,7 @@ impl Core {
     pub fn open(
         schema_json: &str,
         fresh_client: &str,
+        fresh_secret: &str,
         token: &str,
         user: &str,
         gateways: u16,
@@ -38,9 +39,11 @@ impl Core {
     ) -> Result<Core, JsValue> {
         let schema = Schema::from_json(schema_json).map_err(Failure::from)?;
         let fresh: Id = fresh_client.parse().map_err(|_| Failure::of_transaction("a client is named by an id"))?;
+        let secret: Id = fresh_secret.parse().map_err(|_| Failure::of_transaction("a secret is an id"))?;
         let config = Config {
             schema: Arc::new(schema),
             fresh_client: ClientId(fresh),
+            fresh_secret: DeviceSecret(secret.to_bytes()),
             token: token.to_owned(),
             user: user.to_owned(),
             gateways: NonZeroU16::new(gateways).ok_or_else(|| Failure::of_transaction("a client needs an address"))?,

@@ -129,7 +129,8 @@ impl Follower {
     pub fn live_edit(&mut self, ticket: Ticket, cell: &Cell, splice: &Splice<'_>) -> Result<String, EditError> {
         let text = self.written_text(cell)?;
         let bits = ticket.0.as_u128();
-        let authors = self.authors.get_or_insert_with(|| Authors::of([bits as u64, (bits >> 64) as u64, 0, 0]));
+        let authors =
+            self.authors.get_or_insert_with(|| Authors::of(self.secret, [bits as u64, (bits >> 64) as u64, 0, 0]));
         self.documents.borrow_mut().live_edit(&self.schema, cell, &text, splice, authors)
     }
 

@@ -92,8 +92,8 @@ impl Follower {
         }
         self.heard = now;
         match notice {
-            TabNotice::Welcome(identity) => {
-                self.identity = identity;
+            TabNotice::Welcome(identity, secret) => {
+                (self.identity, self.secret) = (identity, secret);
                 self.partial = None;
                 self.link = Link::Welcomed;
                 self.doubt_calls();

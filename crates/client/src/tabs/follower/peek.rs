@@ -10,7 +10,7 @@ use crate::view::{Comparison, Difference, Side, View};
 impl Follower {
     /// As [`crate::Client::begin_peek`].
     pub fn begin_peek(&self, view: View) -> Option<Peek> {
-        self.running.is_none().then(|| Peek::new(view, self.identity, None))
+        self.running.is_none().then(|| Peek::new(view, self.secret, None))
     }
 
     /// As [`crate::Client::peek_transaction`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use iolite_machine::WallTime;
-use iolite_values::{Counter, TransactionId};
+use iolite_values::Counter;
 use iolite_wire::message::SubscriptionId;
 
 use super::joining::Link;
@@ -44,7 +44,7 @@ impl Follower {
             RunOf::Reaction(id) => self.reactions.get(id).map(|reaction| reaction.view).unwrap_or_default(),
             RunOf::Mutation(_) | RunOf::Replay(_) => unreachable!("mutations and logs run at the leader"),
         };
-        let random = Random::of(TransactionId { client: self.identity, counter: Counter(0) });
+        let random = Random::of(self.secret, Counter(0));
         Run::new(of, view, WallTime::default(), random)
     }
 

@@ -47,6 +47,15 @@ pub(super) fn completions(reply: ReadReply) -> Vec<(Counter, Completion)> {
     reply.rows.iter().filter_map(outcome).collect()
 }
 
+/// The counter of the last row of a client.
+pub(super) fn last_outcome(reply: &ReadReply) -> Counter {
+    match reply.rows.first().and_then(CompletionRow::of) {
+        Some(CompletionRow::Outcome { client: _, counter, completion: _ }) => counter,
+        Some(CompletionRow::Client { client: _, acknowledged }) => acknowledged,
+        None => Counter::default(),
+    }
+}
+
 /// The commits of all shards, the parts of each put together.
 pub(super) fn changes(found: impl Iterator<Item = Found>) -> Result<Vec<Commit>, TooOld> {
     let mut commits: BTreeMap<(Timestamp, TransactionId), Commit> = BTreeMap::new();

@@ -37,7 +37,7 @@ export class LeaderHost extends CoreHost {
     let core;
     try {
       const outlives = storage.kind !== "memory";
-      core = Core.open(schema.json, newId(), token, user, urls.length, batchMs, outlives, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
+      core = Core.open(schema.json, newId(), newId(), token, user, urls.length, batchMs, outlives, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
     } catch (thrown) {
       throw errorOf(thrown);
     }
