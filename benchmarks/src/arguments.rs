@@ -8,6 +8,7 @@ use crate::fanout::FanoutOptions;
 use crate::game::GameOptions;
 use crate::memory::MemoryOptions;
 use crate::queries::QueryOptions;
+use crate::queue::QueueOptions;
 use crate::rebase::RebaseOptions;
 use crate::text::TextOptions;
 use crate::transactions::{TransactionOptions, TransactionWorkload};
@@ -57,6 +58,8 @@ pub struct Arguments {
     pub views: ViewsOptions,
     #[command(flatten)]
     pub rebase: RebaseOptions,
+    #[command(flatten)]
+    pub queue: QueueOptions,
 }
 
 /// Everything that can be measured, by one name.
@@ -88,6 +91,8 @@ pub enum AppWorkload {
     Views,
     /// The cost of others' operations at a member of a log
     Rebase,
+    /// How fast a client drains what it called offline, and what another one waits for meanwhile
+    Queue,
 }
 
 /// What the parent tells a client's process.
@@ -159,6 +164,7 @@ impl ValueEnum for AnyWorkload {
                 AnyWorkload::OfApps(AppWorkload::Query),
                 AnyWorkload::OfApps(AppWorkload::Views),
                 AnyWorkload::OfApps(AppWorkload::Rebase),
+                AnyWorkload::OfApps(AppWorkload::Queue),
             ]
         }
     }

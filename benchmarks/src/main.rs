@@ -31,6 +31,7 @@ mod peer;
 mod probe;
 mod propagate;
 mod queries;
+mod queue;
 mod rebase;
 mod redis;
 mod report;

@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use crate::arguments::{AnyWorkload, AppWorkload, Arguments, Workload};
 use crate::peer::Peer;
-use crate::{diamond, fanout, game, measure, memory, queries, rebase, text, transactions, views};
+use crate::{diamond, fanout, game, measure, memory, queries, queue, rebase, text, transactions, views};
 
 /// Measures a workload and prints the report.
 ///
@@ -41,6 +41,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 AppWorkload::Query => queries::run(arguments),
                 AppWorkload::Views => views::run(arguments),
                 AppWorkload::Rebase => rebase::run(arguments),
+                AppWorkload::Queue => queue::run(arguments),
             }
         }
         AnyWorkload::OfClients(workload) => {
@@ -73,9 +74,9 @@ fn of_any_app(arguments: &Arguments) -> Option<&'static str> {
 
 /// What was asked for that only other apps have.
 fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'static str> {
-    use AppWorkload::{Fanout, Game, Query, Rebase, RetwisDiamond, Views};
-    let Arguments { game, diamond, fanout, queries, views, rebase, .. } = arguments;
-    let all: [(&[AppWorkload], Option<&'static str>); 8] = [
+    use AppWorkload::{Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Views};
+    let Arguments { game, diamond, fanout, queries, views, rebase, queue, .. } = arguments;
+    let all: [(&[AppWorkload], Option<&'static str>); 9] = [
         (&[Game], game.name_of_any()),
         (&[Game, Views], game.name_of_kill()),
         (&[RetwisDiamond], diamond.name_of_any()),
@@ -84,13 +85,14 @@ fn of_apps_but(arguments: &Arguments, own: Option<AppWorkload>) -> Option<&'stat
         (&[Views], views.name_of_any()),
         (&[Views, Rebase], views.name_of_members()),
         (&[Rebase], rebase.name_of_any()),
+        (&[Queue], queue.name_of_any()),
     ];
     all.into_iter().find_map(|(apps, name)| name.filter(|_| own.is_none_or(|own| !apps.contains(&own))))
 }
 
 /// What was asked for that this app does not have.
 fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'static str> {
-    use AppWorkload::{Fanout, Game, Query, Rebase, RetwisDiamond, Views};
+    use AppWorkload::{Fanout, Game, Query, Queue, Rebase, RetwisDiamond, Views};
     // Views starts a server of its own, so it may be told to.
     let of_servers =
         [("--embedded", arguments.embedded && workload != Views), ("--target", arguments.target.is_some())];
@@ -98,7 +100,7 @@ fn of_another_app(arguments: &Arguments, workload: AppWorkload) -> Option<&'stat
     let of_transactions: &[&str] = match workload {
         Game | Fanout | Views => &["--beside"],
         RetwisDiamond => &["--beside", "--keys", "--zipf"],
-        Query | Rebase => &[],
+        Query | Rebase | Queue => &[],
     };
     let of_apps = of_servers.or(of_apps_but(arguments, Some(workload)));
     of_apps.or(arguments.transactions.name_of_any_but(of_transactions))

@@ -63,6 +63,11 @@ impl Server {
         Address { url: format!("ws://{address}/sync"), token: self.token.clone() }
     }
 
+    /// Where those connect to who are next to it.
+    pub fn near_address(&self) -> Address {
+        Address { url: format!("ws://{}/sync", self.address), token: self.token.clone() }
+    }
+
     /// Of a server that this run has started.
     pub fn pid(&self) -> Option<Pid> {
         match &self.kind {
