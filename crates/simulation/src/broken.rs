@@ -28,6 +28,9 @@ pub enum Broken {
     ForgetConfirmed,
     AcknowledgeBeforeApplying,
     DeliverToMost,
+    AcknowledgeAnything,
+    SendWhatReadPending,
+    PassAConflict,
     PublishPastResolved,
     TellOwnLater,
     ValidateAsFigure9,
@@ -69,7 +72,7 @@ struct Variant {
 }
 
 /// All that can be taken out, in the order in which they are listed.
-const VARIANTS: [Variant; 23] = [
+const VARIANTS: [Variant; 26] = [
     Variant {
         broken: Broken::SkipReadValidation,
         name: "skip-read-validation",
@@ -147,6 +150,30 @@ const VARIANTS: [Variant; 23] = [
         name: "deliver-to-most",
         rule: "a change is told as delivered without waiting for one of those that follow it",
         place: Where::Gateway(BrokenGateway::DeliverToMost),
+        needs: Needs::Anything,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::AcknowledgeAnything,
+        name: "acknowledge-anything",
+        rule: "the store is told to forget whatever a client says that it knows, also what has no outcome yet",
+        place: Where::Gateway(BrokenGateway::AcknowledgeAnything),
+        needs: Needs::Anything,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::SendWhatReadPending,
+        name: "send-what-read-pending",
+        rule: "a mutation is sent although it has read what one before it writes, whose outcome is not known",
+        place: Where::Client(BrokenClient::SendWhatReadPending),
+        needs: Needs::Anything,
+        seeds: Some(1..=60),
+    },
+    Variant {
+        broken: Broken::PassAConflict,
+        name: "pass-a-conflict",
+        rule: "a mutation goes to the store although the one that it follows conflicted",
+        place: Where::Gateway(BrokenGateway::PassHeldUp),
         needs: Needs::Anything,
         seeds: Some(1..=60),
     },

@@ -110,6 +110,7 @@ fn client_limits(random: &mut Random) -> iolite_client::Limits {
         idle_interests_max: random.below(6) as usize,
         subscribe_part: random.between(1, 6) as usize,
         tab_part_bytes: random.between(1, 2_000) as usize,
+        strong_ahead: random.between(1, 32) as usize,
         ping_after: Duration::from_millis(random.between(300, 5_000)),
         answer_within: Duration::from_millis(random.between(500, 15_000)),
         probe_after: Duration::from_millis(random.between(100, 1_000)),

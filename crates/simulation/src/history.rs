@@ -45,6 +45,8 @@ pub struct History {
     pub versions: BTreeMap<ClientIndex, SchemaVersion>,
     /// What gateways asked of the store that each history is of.
     pub calls_of_stores: BTreeMap<StoreIncarnation, StoreCalls>,
+    /// The last mutation of each client that a store was given.
+    pub last_given: BTreeMap<ClientId, Counter>,
     /// The telling of the table with the delivered view.
     pub delivery: DeliveryLog,
     pub timeline: Timeline,
@@ -280,11 +282,27 @@ impl History {
         assert_eq!(self.stores.keys().next_back(), Some(&store), "an earlier history goes on");
     }
 
-    /// A gateway gave its coordinator something to commit.
-    pub fn note_submission(&mut self, now: Now, gateway: CoordinatorId, request: &Request) {
-        if let Request::Commit { transaction, .. } = request {
-            self.calls_going_on().note_submission(now.instant.as_nanos(), transaction);
-            self.timeline.note_submission(gateway, transaction, Timestamp::new(now.wall.as_micros(), gateway));
+    /// A gateway gave its coordinator something to do.
+    ///
+    /// # Panics
+    /// When it acknowledges for a client what no store can have an outcome of.
+    pub fn note_request(&mut self, now: Now, gateway: CoordinatorId, request: &Request) {
+        match request {
+            Request::Commit { transaction, .. } => {
+                let last = self.last_given.entry(transaction.id.client).or_default();
+                *last = transaction.id.counter.max(*last);
+                self.calls_going_on().note_submission(now.instant.as_nanos(), transaction);
+                self.timeline.note_submission(gateway, transaction, Timestamp::new(now.wall.as_micros(), gateway));
+            }
+            Request::Acknowledge { client, through } => {
+                let last = self.last_given.get(client).copied().unwrap_or_default();
+                assert!(*through <= last, "{through:?} is acknowledged for {client:?}, who has come to {last:?}");
+            }
+            Request::Validate { .. }
+            | Request::ReadAt { .. }
+            | Request::Changes { .. }
+            | Request::Completions { .. }
+            | Request::LastOutcome { .. } => {}
         }
     }
 

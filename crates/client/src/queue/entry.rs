@@ -73,6 +73,8 @@ pub(crate) struct Entry {
     pub(crate) wait_for: Timestamp,
     /// Why it was given up, of each attempt that was submitted as given up.
     pub(crate) given_up: BTreeMap<Attempt, GivenUp>,
+    /// Whether an attempt was sent whose run had read what a pending mutation before it writes. Never, but in a broken client.
+    pub(crate) has_read_pending: bool,
     /// Runs in a row that missed something, each when what the one before it missed had come.
     pub(crate) misses: u32,
     /// For its next runs.
@@ -207,6 +209,7 @@ impl Entry {
             attempts,
             wait_for,
             given_up,
+            has_read_pending: false,
             misses,
             lives,
         }

@@ -63,13 +63,15 @@ impl Queue {
             let entry = self.entries.get(next);
             entry.is_some_and(|entry| may_send(entry, &self.ahead_of(entry)))
         };
-        let next = self.lanes.each().filter_map(|lane| self.next_of(lane, at)).filter(may_send).min()?;
+        let next = self.lanes.each().filter_map(|lane| self.next_of(lane, at, schema)).filter(may_send).min()?;
         let sent = self.sent();
         if sent.count + 1 + lanes.max(self.lanes.len()) > limits::SUBMITS_OPEN.most {
             return None;
         }
         let ahead = self.ahead_of(self.entries.get(&next)?);
+        let has_read_pending = self.entries.get(&next).is_some_and(|entry| self.has_read_pending(entry));
         let entry = self.entries.get_mut(&next)?;
+        entry.has_read_pending |= has_read_pending && matches!(entry.stage, Stage::Saved);
         let submit = match &entry.stage {
             Stage::Unanswered(submit) => submit.clone(),
             Stage::Saved => entry.attempt(at, schema, &ahead, append)?,
@@ -98,7 +100,7 @@ impl Queue {
     }
 
     /// The next mutation of a lane, if it is ready to be sent and the lane's window has a place for it.
-    fn next_of(&self, lane: &VecDeque<Counter>, at: Timestamp) -> Option<Counter> {
+    fn next_of(&self, lane: &VecDeque<Counter>, at: Timestamp, schema: &Schema) -> Option<Counter> {
         let window = self.windows.of(&self.entries.get(lane.front()?)?.domain);
         let mut first = lane.iter().take(window).filter_map(|counter| self.entries.get(counter));
         let next = first.find(|entry| match &entry.stage {
@@ -107,7 +109,12 @@ impl Queue {
         })?;
         let is_ready = match &next.stage {
             Stage::Unanswered(_) => true,
-            Stage::Saved => at >= next.wait_for && next.counter() <= self.settled && self.stands_on_its_own(next),
+            Stage::Saved => {
+                let is_due = at >= next.wait_for && next.counter() <= self.settled;
+                is_due
+                    && self.stands_on_its_own(next)
+                    && (self.is_first_of_lane(next) || !rests_on_its_snapshot(next, schema))
+            }
             Stage::Called | Stage::Saving(_) | Stage::Submitted(_) | Stage::Committed { .. } => false,
         };
         (is_ready && self.may_be_acknowledged_soon(next)).then(|| next.counter())
@@ -121,9 +128,13 @@ impl Queue {
             // What is sent is the call. Only that it gives up rests on what is pending.
             Domain::Log(_) => return matches!(ran.result, RunResult::Writes(_)) || self.is_first_of_lane(entry),
         }
-        let counter = entry.counter();
-        self.broken == Broken::SendWhatReadPending
-            || !ran.reads.iter().any(|(read, _)| self.index.is_written_before(counter, read))
+        self.broken == Broken::SendWhatReadPending || !self.has_read_pending(entry)
+    }
+
+    /// Whether a strong mutation has read what a pending one before it writes.
+    fn has_read_pending(&self, entry: &Entry) -> bool {
+        let is_pending = |read: &Read| self.index.is_written_before(entry.counter(), read);
+        entry.domain == Domain::Strong && entry.reads().any(is_pending)
     }
 
     fn is_first_of_lane(&self, entry: &Entry) -> bool {
@@ -155,6 +166,7 @@ impl Queue {
             let window = own().next().map_or(0, |first| self.windows.of(&first.domain));
             let sent = own().skip(window).filter(|entry| entry.open_attempt().is_some()).count();
             assert_eq!(sent, 0, "a lane submits its first mutations, so many as its window says");
+            assert!(own().all(|entry| !entry.has_read_pending), "what was sent has read committed versions only");
         }
     }
 
@@ -248,6 +260,14 @@ impl Queue {
             }
         }
     }
+}
+
+/// Whether it has read what its level does not guard. That is promised to be of no moment before its client's last commit, so it waits for that.
+fn rests_on_its_snapshot(entry: &Entry, schema: &Schema) -> bool {
+    let RunState::Done(ran) = &entry.state else { return false };
+    let reads: Vec<Read> = ran.reads.iter().map(|(read, _)| read.clone()).collect();
+    let level = schema.level(&reads, ran.writes());
+    entry.domain == Domain::Strong && level.guarded(&reads, ran.writes()).len() < reads.len()
 }
 
 fn is_more_than_an_entry(writes: &[Write]) -> bool {

@@ -117,7 +117,7 @@ impl FrontNode {
         self.last_command += 1;
         let command = self.asking.begin(Asker::Operator(self.last_command));
         self.open_calls.note_request(command, &request);
-        history.note_submission(now, self.id, &request);
+        history.note_request(now, self.id, &request);
         self.coordinator.handle(now, CoordinatorInput::Request(command, request));
         true
     }
@@ -209,7 +209,7 @@ impl FrontNode {
                     Output::Store(id, request) => {
                         let number = self.asking.begin(Asker::Gateway(id));
                         self.open_calls.note_request(number, &request);
-                        history.note_submission(now, self.id, &request);
+                        history.note_request(now, self.id, &request);
                         self.coordinator.handle(now, CoordinatorInput::Request(number, request));
                     }
                     Output::GiveUp(id) => {
