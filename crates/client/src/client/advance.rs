@@ -135,6 +135,8 @@ impl Client {
         let decided = self.queue.decide(outcome);
         match &decided {
             None => {}
+            // What follows one that conflicted was not tried.
+            Some(Decided::Again) if !self.queue.is_first_undecided(outcome.counter) => {}
             Some(Decided::Again) => self.rest.conflicted(now.instant),
             Some(Decided::Committed(_) | Decided::GivenUp(_) | Decided::Rejected(_)) => self.rest.end(),
         }

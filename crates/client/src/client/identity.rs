@@ -45,6 +45,7 @@ impl Client {
         self.disk.due = true;
         self.restart_tabs();
         self.drop_link();
+        self.session.lost(now, None);
         self.session.retry_now(now);
     }
 }

@@ -141,6 +141,13 @@ impl Queue {
         self.lanes.each().any(|lane| lane.front() == Some(&entry.counter()))
     }
 
+    /// Whether every mutation of its lane before it is committed.
+    pub(crate) fn is_first_undecided(&self, counter: Counter) -> bool {
+        let Some(lane) = self.entries.get(&counter).map(|entry| entry.lane) else { return false };
+        let is_undecided = |own: &Counter| self.entries.get(own).is_some_and(|entry| !entry.is_committed());
+        self.lanes.of(lane).find(is_undecided) == Some(counter)
+    }
+
     /// Outcomes are acknowledged up to the first pending mutation, so what is far above it waits: the store keeps outcomes until they are acknowledged.
     fn may_be_acknowledged_soon(&self, entry: &Entry) -> bool {
         let first = self.first_open().map_or(entry.counter(), Entry::counter);
