@@ -77,10 +77,15 @@ impl Foreseen {
         if self.queries.get(id).is_some_and(|own| !own.is_subset(&queries)) {
             return false;
         }
-        if cache.interests.holds_row(id) && !self.whole.contains(id) {
+        let (is_whole, is_held) = (self.whole.contains(id), cache.interests.holds_row(id));
+        if is_held && !is_whole {
             return false;
         }
         let held = cache.row(id.0, &id.1);
+        // Nobody here knows the row, before and after: nobody can have read it, and once it is held the queue is put on it anew.
+        if held.is_none() && queries.is_empty() && !is_held && !is_whole {
+            return true;
+        }
         // An empty row is held as none.
         self.rows.get(id).is_some_and(|row| held.map_or(row.is_empty(), |held| held == row))
     }
@@ -195,6 +200,12 @@ impl Queue {
             self.changed.add(rows);
             self.begin_anew();
         }
+    }
+
+    /// Data came that was not held before: the mutations are put on top of it anew.
+    pub(crate) fn look_again(&mut self, rows: impl IntoIterator<Item = RowId>) {
+        self.changed.add(rows);
+        self.begin_anew();
     }
 
     /// Anything may have changed, and what was held may be held no more.

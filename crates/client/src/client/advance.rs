@@ -121,7 +121,9 @@ impl Client {
         self.confirm(&contained, foreseen.as_ref());
         let expected = |id: &RowId| foreseen.as_ref().is_some_and(|own| own.is_as_foreseen(id, &self.cache));
         let others: Vec<RowId> = rows.iter().filter(|id| !expected(id)).cloned().collect();
-        if loaded || !others.is_empty() {
+        if loaded {
+            self.queue.look_again(others);
+        } else {
             self.queue.unsettle(others);
         }
         self.note_rows(rows);

@@ -278,3 +278,39 @@ fn a_lane_is_in_the_order_of_calls_whenever_its_mutations_come_to_it() {
     }
     assert_eq!(lanes.each().collect::<Vec<_>>(), [&[1, 3].map(Counter), &[2, 4].map(Counter)]);
 }
+
+/// What is confirmed as it was foreseen costs nothing to those behind it: they are not put on the confirmed state once more.
+#[test]
+fn a_long_queue_that_nobody_disturbs_stays_where_it_is() {
+    let add = || Write { cell: cell(7, "n"), operation: Operation::Add(1) };
+    for writes in [(|counter| put(counter, "x")) as fn(i64) -> Write, |_| Write {
+        cell: cell(7, "n"),
+        operation: Operation::Add(1),
+    }] {
+        let mut bench = Bench::with_window(32);
+        for counter in 1..=100 {
+            bench.queue.push(saved(counter, 0, Vec::new(), vec![writes(counter as i64)]));
+        }
+        bench.submit_all();
+        for first in (1..=100).step_by(2) {
+            let to = Timestamp::from_u64(first);
+            let outcome =
+                |counter| Outcome { counter: Counter(counter), attempt: Attempt(1), verdict: Verdict::Committed(to) };
+            let outcomes = [outcome(first), outcome(first + 1)];
+            let foreseen = bench.queue.foresee(&outcomes, to, &bench.cache).expect("both are settled");
+            bench.cache.advance(to);
+            outcomes.iter().for_each(|outcome| drop(bench.queue.decide(outcome)));
+            assert_eq!(bench.queue.sink(&foreseen, &bench.cache).len(), 2);
+            assert!(bench.queue.settled >= Counter(100), "nothing is put anew");
+            bench.submit_all();
+        }
+        assert_eq!(bench.queue.len(), 0);
+    }
+    let mut disturbed = Bench::with_window(1);
+    disturbed.queue.push(saved(1, 0, Vec::new(), vec![add()]));
+    disturbed.submit_all();
+    disturbed.queue.unsettle([(cell(8, "n").table, cell(8, "n").row)]);
+    assert_eq!(disturbed.queue.settled, Counter(1), "nobody stands on this row");
+    disturbed.queue.unsettle([(cell(7, "n").table, cell(7, "n").row)]);
+    assert_eq!(disturbed.queue.settled, Counter(0));
+}
