@@ -17,7 +17,7 @@ use super::RowId;
 pub(super) struct LiveQueries {
     queries: BTreeMap<SubscriptionId, LiveQuery>,
     by_table: BTreeMap<TableId, BTreeSet<SubscriptionId>>,
-    /// Those that have every row of their primary keys.
+    /// The queries that have every row of their primary keys.
     of_all_rows: BTreeMap<TableId, BTreeSet<SubscriptionId>>,
     /// Of each row the queries that it is an answer of.
     of_row: BTreeMap<RowId, BTreeSet<SubscriptionId>>,
@@ -224,7 +224,7 @@ impl LiveQueries {
         Some((&own.query, own.within(&query.range)))
     }
 
-    /// Those that have every row of their primary keys.
+    /// The queries that have every row of their primary keys.
     pub(super) fn of_all_rows(&self, table: TableId) -> impl Iterator<Item = &Arc<Query>> {
         self.of_all_rows.get(&table).into_iter().flatten().map(|own| &self.queries[own].query)
     }
