@@ -8,6 +8,7 @@ mod error;
 mod logs;
 mod queries;
 mod random;
+mod ranges;
 mod reads;
 mod run;
 mod texts;

@@ -31,6 +31,12 @@ const KEYS: &str = "
 UNION (SELECT DISTINCT key FROM touches WHERE tbl = $1 AND key >= $2 AND key < $3 ORDER BY key LIMIT $4)
 ORDER BY key LIMIT $4";
 
+/// The same against that order.
+const KEYS_BACKWARDS: &str = "
+(SELECT DISTINCT key FROM states WHERE tbl = $1 AND key >= $2 AND key < $3 ORDER BY key DESC LIMIT $4)
+UNION (SELECT DISTINCT key FROM touches WHERE tbl = $1 AND key >= $2 AND key < $3 ORDER BY key DESC LIMIT $4)
+ORDER BY key DESC LIMIT $4";
+
 const CHANGES: &str = "
 SELECT at, record FROM commits WHERE at IN (
   SELECT t.at FROM unnest($1::int8[], $2::bytea[], $3::bytea[]) AS r(tbl, lower, upper)
@@ -58,6 +64,7 @@ pub(crate) struct Reader {
     rows: Rows,
     low_watermark: Statement,
     keys: Statement,
+    keys_backwards: Statement,
     changes: Statement,
     completions: Statement,
     last_outcome: Statement,
@@ -69,6 +76,7 @@ impl Reader {
             rows: Rows::prepare(&client).await?,
             low_watermark: client.prepare(LOW_WATERMARK).await?,
             keys: client.prepare(KEYS).await?,
+            keys_backwards: client.prepare(KEYS_BACKWARDS).await?,
             changes: client.prepare(CHANGES).await?,
             completions: client.prepare(COMPLETIONS).await?,
             last_outcome: client.prepare(LAST_OUTCOME).await?,
@@ -176,16 +184,11 @@ impl Reader {
         at: Timestamp,
         limit: ReadLimit,
     ) -> Result<ReadReply, WorkError> {
-        match limit.direction {
-            Direction::Ascending => self.scan(shared, table, range, at, limit, |_| true).await,
-            Direction::Descending => {
-                let rows = self.scan(shared, table, range, at, ReadLimit::NONE, |_| true).await?.rows;
-                Ok(ReadReply::through_limit(at, rows.into_iter().rev(), limit))
-            }
-        }
+        self.scan(shared, table, range, at, limit, |_| true).await
     }
 
-    /// Every row whose key may be one of its answers is looked at: the database has no indexes of our columns.
+    /// Every row whose key may be one of its answers is looked at, as the database has no indexes of our columns. In the order of primary keys that ends
+    /// with the limit.
     async fn query(
         &self,
         shared: &Shared,
@@ -195,6 +198,9 @@ impl Reader {
     ) -> Result<ReadReply, WorkError> {
         let selects = |row: &RowAt| query.selects(&row.key, &row.row);
         let stretches = query.key_stretches();
+        if let ([keys], true) = (&stretches[..], query.index.is_empty()) {
+            return self.scan(shared, query.table, keys, at, limit, selects).await;
+        }
         // All at once, so that many take no more round trips than one.
         let scans = stretches.iter().map(|keys| self.scan(shared, query.table, keys, at, ReadLimit::NONE, selects));
         let found = try_join_all(scans).await?;
@@ -206,7 +212,7 @@ impl Reader {
         Ok(ReadReply::through_limit(at, rows, limit))
     }
 
-    /// The rows of a range that are wanted, page by page, through the one that passes the limit.
+    /// The rows of a range that are wanted, page by page in the direction of the limit, through the one that passes it.
     async fn scan(
         &self,
         shared: &Shared,
@@ -217,18 +223,18 @@ impl Reader {
         is_wanted: impl Fn(&RowAt) -> bool,
     ) -> Result<ReadReply, WorkError> {
         let (mut found, mut left) = (ReadReply { at, rows: Vec::new(), is_cut: false }, limit);
-        let upper = range.upper.as_deref().unwrap_or(AFTER_ALL);
-        let mut lower = range.lower.to_vec();
+        let (mut lower, mut upper) = (range.lower.to_vec(), range.upper.as_deref().unwrap_or(AFTER_ALL).to_vec());
         let mut page = PAGE;
         loop {
-            let answer = self.client.query(&self.keys, &[&i64::from(table.0), &&lower[..], &upper, &page]).await?;
-            let keys: Result<Vec<RowKey>, _> = answer.iter().map(|row| RowKey::from_bytes(row.get(0))).collect();
-            let keys = keys.map_err(|_| Malformed::Unexpected("a key that is none"))?;
+            let keys = self.keys(table, (&lower, &upper), limit.direction, page).await?;
             let wanted: Vec<_> = keys.iter().map(|key| ((table, key.clone()), Timestamp::MAX)).collect();
             let rows = self.rows.fetch(&self.client, &wanted, at).await?;
             shared.note_long(&rows);
             let rows = rows.into_iter().filter_map(|(id, facts)| row_at(id, facts.latest)).filter(&is_wanted);
-            let more = ReadReply::through_limit(at, rows, left);
+            let more = match limit.direction {
+                Direction::Ascending => ReadReply::through_limit(at, rows, left),
+                Direction::Descending => ReadReply::through_limit(at, rows.rev(), left),
+            };
             left = left.behind(&more.rows);
             found.rows.extend(more.rows);
             if more.is_cut {
@@ -236,9 +242,29 @@ impl Reader {
             }
             let full = i64::try_from(keys.len()).is_ok_and(|count| count == page);
             let Some(last) = keys.last().filter(|_| full) else { return Ok(found) };
-            lower = last.as_bytes().iter().copied().chain([0]).collect();
+            match limit.direction {
+                Direction::Ascending => lower = last.as_bytes().iter().copied().chain([0]).collect(),
+                Direction::Descending => upper = last.as_bytes().to_vec(),
+            }
             page = (page * 2).min(PAGE_LAST);
         }
+    }
+
+    /// The first keys between two bounds, in a direction.
+    async fn keys(
+        &self,
+        table: TableId,
+        (lower, upper): (&[u8], &[u8]),
+        direction: Direction,
+        most: i64,
+    ) -> Result<Vec<RowKey>, WorkError> {
+        let statement = match direction {
+            Direction::Ascending => &self.keys,
+            Direction::Descending => &self.keys_backwards,
+        };
+        let answer = self.client.query(statement, &[&i64::from(table.0), &lower, &upper, &most]).await?;
+        let keys: Result<Vec<RowKey>, _> = answer.iter().map(|row| RowKey::from_bytes(row.get(0))).collect();
+        Ok(keys.map_err(|_| Malformed::Unexpected("a key that is none"))?)
     }
 
     async fn changes_between(

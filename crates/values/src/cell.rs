@@ -143,8 +143,11 @@ impl Interest {
                 *table == query.table && range.covers(&query.keys)
             }
             (Interest::Query(own), Interest::Query(query)) => own.covers(query),
+            (Interest::Query(own), Interest::Range { table, range }) => {
+                own.table == *table && own.has_all_rows() && own.row_keys().covers(range)
+            }
             (Interest::Cell(_), Interest::Range { .. } | Interest::Query(_))
-            | (Interest::Query(_), Interest::Cell(_) | Interest::Range { .. }) => false,
+            | (Interest::Query(_), Interest::Cell(_)) => false,
         }
     }
 

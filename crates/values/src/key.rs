@@ -193,6 +193,26 @@ impl KeyRange {
         KeyRange { lower: (&self.lower).max(&other.lower).clone(), upper }
     }
 
+    /// The part of another range, from one end of it on, that lies in this one.
+    pub fn beginning_of(&self, other: &KeyRange, direction: Direction) -> Option<KeyRange> {
+        let part = self.within(other);
+        let begins = match direction {
+            Direction::Ascending => part.lower == other.lower,
+            Direction::Descending => part.upper == other.upper,
+        };
+        (begins && !part.is_empty()).then_some(part)
+    }
+
+    /// The rest behind such a part of it.
+    #[must_use]
+    pub fn behind_part(&self, part: &KeyRange, direction: Direction) -> KeyRange {
+        match (direction, &part.upper) {
+            (Direction::Ascending, None) => KeyRange::none(),
+            (Direction::Ascending, Some(end)) => KeyRange { lower: end.clone(), upper: self.upper.clone() },
+            (Direction::Descending, _) => KeyRange { lower: self.lower.clone(), upper: Some(part.lower.clone()) },
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.upper.as_ref().is_some_and(|upper| **upper <= *self.lower)
     }

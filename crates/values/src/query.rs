@@ -61,6 +61,16 @@ impl Query {
         Query { table, live, index, range: all(), keys: all(), conditions, any_of }
     }
 
+    /// The rows with these primary keys, in their order.
+    pub fn of_keys(table: TableId, live: bool, keys: &KeyRange) -> Query {
+        Query { range: keys.clone(), keys: keys.clone(), ..Query::all(table, live) }
+    }
+
+    /// Whether every row with one of its [`Query::row_keys`] is an answer.
+    pub fn has_all_rows(&self) -> bool {
+        self.index.is_empty() && self.conditions.is_empty() && self.any_of.is_empty()
+    }
+
     /// Whether a row is among the answers.
     pub fn selects(&self, key: &RowKey, row: &Row) -> bool {
         self.selects_in_range(key, row) && self.range.contains_bytes(self.index_key(key, row).as_bytes())
@@ -117,13 +127,8 @@ impl Query {
 
     /// The part of another query, from one end of its range on, of which every answer is one of this.
     pub fn part_of(&self, other: &Query, direction: Direction) -> Option<Query> {
-        let range = self.range.within(&other.range);
-        let begins = match direction {
-            Direction::Ascending => range.lower == other.range.lower,
-            Direction::Descending => range.upper == other.range.upper,
-        };
-        let part = other.with_range(range);
-        (begins && !part.range.is_empty() && self.covers(&part)).then_some(part)
+        let part = other.with_range(self.range.beginning_of(&other.range, direction)?);
+        self.covers(&part).then_some(part)
     }
 
     /// About as many bytes as it takes to name it.

@@ -65,8 +65,8 @@ impl<'a> Transaction<'a> {
         self.records(table, rows)
     }
 
-    /// The first rows whose key begins with these values, or the last ones, from the end: `limit` at most. What conflicts with this read ends at the
-    /// last of them.
+    /// The first rows whose key begins with these values, or the last ones, from the end: `limit` at most. No more are fetched, but for some to spare.
+    /// What conflicts with this read ends at the last of them.
     ///
     /// # Errors
     /// As [`Transaction::row`].

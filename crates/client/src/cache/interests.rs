@@ -9,6 +9,7 @@ mod bounds;
 mod holding;
 mod local;
 mod narrowing;
+mod pieces;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -494,29 +495,30 @@ fn more(one: Option<First>, other: Option<First>) -> Option<First> {
 
 fn covers_one_of(own: &Interest, others: &BTreeSet<Interest>) -> bool {
     let (table, range) = match own {
-        Interest::Range { table, range } => (table, range),
+        Interest::Range { table, range } => (*table, range.clone()),
         // With any cell comes the life of its row.
         Interest::Cell(cell) => {
             let life = Interest::Cell(Cell::row(cell.table, cell.row.clone()));
             return others.contains(own) || others.contains(&life);
         }
+        Interest::Query(query) if query.has_all_rows() => (query.table, query.row_keys()),
         Interest::Query(_) => {
             let mut queries = others.iter().rev().take_while(|other| matches!(other, Interest::Query(_)));
             return queries.any(|other| own.covers(other));
         }
     };
-    let first_cell = Cell { table: *table, row: RowKey::bound(&range.lower), column: ColumnId(0) };
+    let first_cell = Cell { table, row: RowKey::bound(&range.lower), column: ColumnId(0) };
     let first_range = KeyRange { lower: range.lower.clone(), upper: None };
     let begins_in = |other: &&Interest| match other {
-        Interest::Cell(cell) => cell.table == *table && range.contains(&cell.row),
+        Interest::Cell(cell) => cell.table == table && range.contains(&cell.row),
         // An empty range begins nowhere, and covers at most itself.
         Interest::Range { table: other, range: inner } => {
-            other == table && range.upper.as_ref().is_none_or(|upper| inner.lower < *upper)
+            *other == table && range.upper.as_ref().is_none_or(|upper| inner.lower < *upper)
         }
         Interest::Query(_) => false,
     };
     let cells = others.range(Interest::Cell(first_cell)..).take_while(begins_in);
-    let ranges = others.range(Interest::Range { table: *table, range: first_range }..).take_while(begins_in);
+    let ranges = others.range(Interest::Range { table, range: first_range }..).take_while(begins_in);
     let queries = others.iter().rev().take_while(|other| matches!(other, Interest::Query(_)));
     others.contains(own) || cells.chain(ranges).chain(queries).any(|other| own.covers(other))
 }

@@ -17,6 +17,8 @@ use super::RowId;
 pub(super) struct LiveQueries {
     queries: BTreeMap<SubscriptionId, LiveQuery>,
     by_table: BTreeMap<TableId, BTreeSet<SubscriptionId>>,
+    /// The queries that have every row of their primary keys.
+    of_all_rows: BTreeMap<TableId, BTreeSet<SubscriptionId>>,
     /// Of each row the queries that it is an answer of.
     of_row: BTreeMap<RowId, BTreeSet<SubscriptionId>>,
     /// Rows that lost their last query with a query that ended, until the cache has looked at them.
@@ -49,14 +51,19 @@ impl LiveQueries {
         let new = LiveQuery { query: query.clone(), order: BTreeSet::new(), places: BTreeMap::new(), members: 0 };
         self.queries.insert(id, new);
         self.by_table.entry(query.table).or_default().insert(id);
+        if query.has_all_rows() {
+            self.of_all_rows.entry(query.table).or_default().insert(id);
+        }
     }
 
     pub(super) fn remove(&mut self, id: SubscriptionId) {
         self.clear_members(id);
         self.grown.remove(&id);
         let Some(gone) = self.queries.remove(&id) else { return };
-        if let Some(of_table) = self.by_table.get_mut(&gone.query.table) {
-            of_table.remove(&id);
+        for by_table in [&mut self.by_table, &mut self.of_all_rows] {
+            if let Some(of_table) = by_table.get_mut(&gone.query.table) {
+                of_table.remove(&id);
+            }
         }
     }
 
@@ -141,9 +148,19 @@ impl LiveQueries {
         }
     }
 
-    /// The part of a query's range that is one row, if this interest is in a row that is a member.
-    pub(super) fn range_of_row(&self, id: SubscriptionId, interest: &Interest) -> Option<KeyRange> {
+    /// The part of a query's range that an interest is, if all of it comes with the query: a row that is a member, or of a query that has all rows a range.
+    pub(super) fn range_of(&self, id: SubscriptionId, interest: &Interest) -> Option<KeyRange> {
         let own = self.queries.get(&id)?;
+        self.range_of_row(own, interest).or_else(|| match interest {
+            Interest::Range { table, range } => {
+                let has_all = *table == own.query.table && own.query.has_all_rows();
+                (has_all && own.query.row_keys().covers(range)).then(|| range.clone())
+            }
+            Interest::Cell(_) | Interest::Query(_) => None,
+        })
+    }
+
+    fn range_of_row(&self, own: &LiveQuery, interest: &Interest) -> Option<KeyRange> {
         let (table, key) = match interest {
             Interest::Cell(cell) => (cell.table, cell.row.clone()),
             Interest::Range { table, range } => (*table, one_row(range)?),
@@ -169,7 +186,7 @@ impl LiveQueries {
         of_table.map(|own| &self.queries[own]).any(|own| own.query.selects(&id.1, row))
     }
 
-    /// The queries that hold all of an interest: one row, a cell, or all answers of another query.
+    /// The queries that hold all of an interest: one row, a cell, a range, or all answers of another query.
     pub(super) fn covering<'a>(&'a self, interest: &Interest) -> Box<dyn Iterator<Item = &'a Arc<Query>> + 'a> {
         let of_row = |id: RowId| {
             let all = self.of_row.get(&id).into_iter().flatten();
@@ -177,10 +194,12 @@ impl LiveQueries {
         };
         match interest {
             Interest::Cell(cell) => of_row((cell.table, cell.row.clone())),
-            Interest::Range { table, range } => match one_row(range) {
-                Some(key) => of_row((*table, key)),
-                None => Box::new(std::iter::empty()),
-            },
+            Interest::Range { table, range } => {
+                let (table, own) = (*table, range.clone());
+                let with_all = self.of_all_rows(table).filter(move |query| query.row_keys().covers(&own));
+                let with_row = one_row(range).map(|key| of_row((table, key)));
+                Box::new(with_row.into_iter().flatten().chain(with_all))
+            }
             Interest::Query(query) => {
                 let query = query.clone();
                 Box::new(self.of_table(query.table).map(|own| &own.query).filter(move |own| own.covers(&query)))
@@ -203,6 +222,11 @@ impl LiveQueries {
             self.of_table(query.table).filter(|own| own.query.covers(query)).min_by_key(|own| own.order.len());
         let own = narrowest?;
         Some((&own.query, own.within(&query.range)))
+    }
+
+    /// The queries that have every row of their primary keys.
+    pub(super) fn of_all_rows(&self, table: TableId) -> impl Iterator<Item = &Arc<Query>> {
+        self.of_all_rows.get(&table).into_iter().flatten().map(|own| &self.queries[own].query)
     }
 
     fn of_table(&self, table: TableId) -> impl Iterator<Item = &LiveQuery> {

@@ -4,9 +4,10 @@
 //! upper bounds, so of all that begin early enough, the last one reaches farthest: it alone has to be looked at.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
-use iolite_values::{Interest, KeyRange, TableId};
+use iolite_values::{Direction, Interest, KeyRange, TableId};
 
 use super::RowId;
 
@@ -29,6 +30,29 @@ impl LiveRanges {
         let range = KeyRange { lower: lower.clone(), upper: upper.clone() };
         let candidate = Interest::Range { table: *found, range };
         candidate.covers(interest).then_some(candidate)
+    }
+
+    /// The range that has the beginning of this one, seen from one end, and reaches farthest from there.
+    pub(super) fn at_beginning(&self, table: TableId, range: &KeyRange, direction: Direction) -> Option<KeyRange> {
+        let first = (table, Arc::from([]));
+        let found = match direction {
+            Direction::Ascending => self.by_lower.range(first..=(table, range.lower.clone())).next_back(),
+            Direction::Descending => {
+                let end = match (&range.upper, table.0.checked_add(1)) {
+                    (Some(upper), _) => Bound::Excluded((table, upper.clone())),
+                    (None, Some(next)) => Bound::Excluded((TableId(next), Arc::from([]))),
+                    (None, None) => Bound::Unbounded,
+                };
+                let reaches = |own: &Upper| match (own, &range.upper) {
+                    (None, _) => true,
+                    (Some(_), None) => false,
+                    (Some(own), Some(upper)) => upper <= own,
+                };
+                let from_end = self.by_lower.range((Bound::Included(first), end)).rev();
+                from_end.take_while(|(_, upper)| reaches(upper)).last()
+            }
+        };
+        found.map(|((_, lower), upper)| KeyRange { lower: lower.clone(), upper: upper.clone() })
     }
 
     /// Whether one of them has this row.

@@ -17,7 +17,12 @@ impl Cache {
     /// The answers of a query that is held whole, in its order: from the query that holds it, or else from the rows of the range that does.
     pub(crate) fn answers<'a>(&'a self, query: &Query) -> Box<dyn DoubleEndedIterator<Item = Answer<'a>> + 'a> {
         let Some((held, places)) = self.interests.live_queries.members(query) else {
-            let rows = self.range(query.table, &query.keys).filter(|(key, row)| query.selects(key, row));
+            let asked = query.clone();
+            let rows = self.range(query.table, &query.row_keys());
+            let rows = rows.filter(move |(key, row)| asked.selects(key, row));
+            if query.index.is_empty() {
+                return Box::new(rows.map(|(key, row)| (IndexKey::new([], key), key, row)));
+            }
             let sorted: BTreeMap<IndexKey, (&RowKey, &Row)> =
                 rows.map(|(key, row)| (query.index_key(key, row), (key, row))).collect();
             return Box::new(sorted.into_iter().map(|(place, (key, row))| (place, key, row)));

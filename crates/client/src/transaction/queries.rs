@@ -84,7 +84,8 @@ impl Transaction<'_> {
         Some((seen, answers.into_iter().map(owned).collect()))
     }
 
-    fn missed(&self, query: &Query, direction: Direction, limit: usize) -> Missed {
+    /// The first rows of a query, which are to be asked for.
+    pub(super) fn missed(&self, query: &Query, direction: Direction, limit: usize) -> Missed {
         let interest = Interest::Query(Arc::new(query.clone()));
         if limit == usize::MAX {
             return Missed { interest, first: None };

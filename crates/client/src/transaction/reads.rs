@@ -130,38 +130,6 @@ impl Transaction<'_> {
         }
     }
 
-    /// The rows of a range, in key order or against it. What is noted as read ends at the last row that is returned.
-    ///
-    /// # Errors
-    /// As [`Transaction::row`].
-    pub fn range(
-        &mut self,
-        table: TableId,
-        range: &KeyRange,
-        limit: Option<usize>,
-        reverse: bool,
-    ) -> Result<Vec<(RowKey, Row)>, RunError> {
-        let (_, definition) = self.schema.find(table)?;
-        let bound = range.lower.len().max(range.upper.as_ref().map_or(0, |upper| upper.len()));
-        if bound > limits::RANGE_BOUND.most {
-            return Err(RunError::TooLong { what: "a bound of a range", limit: limits::RANGE_BOUND.most });
-        }
-        self.note_held(&Read::Range { table, range: range.clone() })?;
-        let present = |row: &Row| definition.live || row.exists();
-        let rows = self.layered();
-        let rows = rows.range(table, range, reverse).filter(|(_, row)| present(row));
-        let found: Vec<(RowKey, Row)> =
-            rows.take(limit.unwrap_or(usize::MAX)).map(|(key, row)| (key.clone(), row.clone())).collect();
-        let cut = limit.is_some_and(|limit| found.len() == limit).then(|| found.last()).flatten();
-        let seen = match cut {
-            Some((last, _)) if reverse => range.from(last),
-            Some((last, _)) => range.through(last),
-            None => range.clone(),
-        };
-        self.note(Read::Range { table, range: seen })?;
-        Ok(found)
-    }
-
     /// Stops the run if the read cannot be answered here. A run that was stopped already notes what else it misses, so that a closure which
     /// goes on has all of it fetched at once.
     pub(super) fn note_held(&mut self, read: &Read) -> Result<(), RunError> {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolite_values::{Direction, IndexKey, Interest, Query, Row, RowKey};
+use iolite_values::{Direction, IndexKey, Interest, KeyRange, Query, Row, RowKey, TableId};
 
 use super::Reader;
 use crate::cache::Answer;
@@ -31,6 +31,20 @@ impl<'a> Reader<'a> {
             return None;
         }
         self.cache.interests.part_of(query, direction)
+    }
+
+    /// A range of primary keys as far as it is held from one end on, in pieces that are each held by one interest, `most` of them at most.
+    pub(crate) fn pieces_of(
+        &self,
+        table: TableId,
+        range: &KeyRange,
+        direction: Direction,
+        most: usize,
+    ) -> Vec<KeyRange> {
+        if self.cannot_tell_of(table) {
+            return Vec::new();
+        }
+        self.cache.interests.pieces_of(table, range, direction, most)
     }
 
     /// How many confirmed answers of a query layers change.

@@ -7,6 +7,7 @@ mod asking;
 mod narrowing;
 mod optimistic;
 mod random;
+mod ranges;
 mod reading;
 mod restoring;
 mod tab_limits;
@@ -180,7 +181,7 @@ impl Gateway {
             }
             Interest::Range { .. } | Interest::Query(_) => row,
         };
-        RowSnapshot { table: tasks(), key, row }
+        RowSnapshot { table: interest.table(), key, row }
     }
 
     /// Commits writes, and tells the client what it subscribed to: writes to what it had, and rows that became answers.
@@ -215,8 +216,9 @@ impl Gateway {
             })
         };
         let entered = touched.iter().filter(enters);
+        let table = writes.first().map_or(tasks(), |write| write.cell.table);
         let entered: Vec<RowSnapshot> =
-            entered.map(|key| RowSnapshot { table: tasks(), key: key.clone(), row: self.rows[key].clone() }).collect();
+            entered.map(|key| RowSnapshot { table, key: key.clone(), row: self.rows[key].clone() }).collect();
         Advance { changes, entered, ..Advance::default() }
     }
 }

@@ -84,6 +84,26 @@ fn a_tabs_limit_is_asked_of_the_gateway_and_no_more_is_held_or_given() {
 }
 
 #[test]
+fn a_tabs_range_with_a_limit_is_asked_of_the_gateway_up_to_that_and_then_for_what_is_missing() {
+    let mut desk = Desk::with(100, 1);
+    let (limit, seen) = (Rc::new(std::cell::Cell::new(4)), Seen::default());
+    let (most, log) = (limit.clone(), seen.clone());
+    desk.tabs[0].react(View::Optimistic, move |tx| {
+        let rows = tx.range(tasks(), &KeyRange::all(), Some(most.get()), false).map_err(stopped)?;
+        log.borrow_mut().push(rows.iter().map(|(key, _)| id_of(key)).collect());
+        Ok(())
+    });
+    let all = Query::of_keys(tasks(), false, &KeyRange::all());
+    assert_eq!(desk.settle(), [first_of(all, FOUR)]);
+    assert_eq!((last(&seen), desk.gateway.sent_rows, desk.given(0).len()), (vec![0, 1, 2, 3], FOUR, FOUR));
+    limit.set(FOUR + 4);
+    desk.commit(vec![put(0, "stars", Value::Int(-1))]);
+    assert_eq!((last(&seen).len(), desk.gateway.sent_rows), (FOUR + 4, FOUR + FOUR));
+    assert!(desk.commit(vec![put(90, "stars", Value::Int(91))]).is_empty());
+    assert_eq!(desk.given(0).len(), FOUR + 1, "the second piece, and the row that changed in the first one");
+}
+
+#[test]
 fn what_its_leader_has_farther_a_tab_is_given_up_to_its_limit_and_told_of_no_farther() {
     let mut desk = Desk::with(100, 1);
     watch(&mut desk.leader, View::Confirmed, of_owner("ann"), ASCENDING, None);

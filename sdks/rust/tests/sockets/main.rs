@@ -16,6 +16,7 @@ mod offline;
 mod pressure;
 mod queries;
 mod queries_served;
+mod ranges_served;
 mod raw_session;
 mod refusals;
 mod scripted_gateway;

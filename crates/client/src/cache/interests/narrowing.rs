@@ -152,7 +152,7 @@ impl Interests {
             let interest = need.interest();
             let range = match &interest {
                 Interest::Query(own) => query.covers(own).then(|| own.range.clone()),
-                Interest::Cell(_) | Interest::Range { .. } => self.live_queries.range_of_row(id, &interest),
+                Interest::Cell(_) | Interest::Range { .. } => self.live_queries.range_of(id, &interest),
             };
             let Some(range) = range.filter(|range| !range.is_empty()) else { continue };
             if let Need::Read(_) = need {

@@ -27,7 +27,7 @@ export interface RangeOptions<T> {
   readonly after?: KeyPrefixOf<T>;
   /** Rows up to here, not included. */
   readonly to?: KeyPrefixOf<T>;
-  /** At most this many. */
+  /** At most this many: no more are fetched, but for some to spare. A limit that grows fetches what is missing. */
   readonly limit?: number;
   /** From the end to the beginning. */
   readonly reverse?: boolean;
