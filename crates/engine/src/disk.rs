@@ -41,6 +41,12 @@ pub trait Disk {
 
     /// Removes a file. Durable only after [`Disk::sync_directory`].
     fn remove(&mut self, name: &str) -> io::Result<()>;
+
+    /// Whether the next opening at the same path would find this file as it was written. Fails once the file, or the directory that it is in, was
+    /// removed, renamed or replaced by somebody else. Costs no sync. A disk that nobody else can reach has nothing to look at.
+    fn expect_in_place(&self, _name: &str) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 macro_rules! forward_disk {
@@ -72,6 +78,9 @@ macro_rules! forward_disk {
             }
             fn remove(&mut self, name: &str) -> io::Result<()> {
                 (**self).remove(name)
+            }
+            fn expect_in_place(&self, name: &str) -> io::Result<()> {
+                (**self).expect_in_place(name)
             }
         }
     };

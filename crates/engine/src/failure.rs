@@ -16,6 +16,24 @@ pub struct DiskFailure {
     pub cause: Arc<io::Error>,
 }
 
+/// The failure that ended a journal, and what to do.
+fn last_words(failure: &DiskFailure) -> String {
+    match failure.operation {
+        DiskOperation::Find => format!(
+            "{}: a restart would not find what is written now, so nothing more is acknowledged. Put the data directory back and restart the process",
+            failure.cause
+        ),
+        DiskOperation::List
+        | DiskOperation::Read
+        | DiskOperation::Append
+        | DiskOperation::Truncate
+        | DiskOperation::Sync
+        | DiskOperation::Remove => {
+            format!("the journal has failed and takes no more calls ({failure}); mend the disk and restart the process")
+        }
+    }
+}
+
 /// What was asked of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskOperation {
@@ -25,6 +43,8 @@ pub enum DiskOperation {
     Truncate,
     Sync,
     Remove,
+    /// Whether it is where it was.
+    Find,
 }
 
 impl fmt::Display for DiskOperation {
@@ -36,6 +56,7 @@ impl fmt::Display for DiskOperation {
             DiskOperation::Truncate => "cut",
             DiskOperation::Sync => "sync",
             DiskOperation::Remove => "remove",
+            DiskOperation::Find => "find",
         })
     }
 }
@@ -91,14 +112,14 @@ impl fmt::Display for Damage {
 pub enum AppendError {
     #[error("a record of {bytes} bytes is over the limit of {RECORD_BYTES_MAX}; split it")]
     RecordTooLarge { bytes: usize },
-    #[error("the journal has failed and takes no more calls ({0}); mend the disk and restart the process")]
+    #[error("{}", last_words(.0))]
     Failed(#[from] DiskFailure),
 }
 
 /// Why records could not be written or made durable.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SyncError {
-    #[error("the journal has failed and takes no more calls ({0}); mend the disk and restart the process")]
+    #[error("{}", last_words(.0))]
     Failed(#[from] DiskFailure),
 }
 
@@ -111,6 +132,6 @@ pub enum CheckpointError {
     NotBegun,
     #[error("a chunk of {bytes} bytes is over the limit of {RECORD_BYTES_MAX}; split it")]
     ChunkTooLarge { bytes: usize },
-    #[error("the journal has failed and takes no more calls ({0}); mend the disk and restart the process")]
+    #[error("{}", last_words(.0))]
     Failed(#[from] DiskFailure),
 }

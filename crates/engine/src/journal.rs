@@ -1,6 +1,7 @@
 //! The journal: append, sync, checkpoint.
 //!
 //! Invariant: `durable` never passes what a sync covered.
+//! Invariant: nor does it pass what a restart would find: the directory, its lock and the segment are looked at after each sync.
 //! Invariant: after the first failure of the disk no call touches it again. A failed sync leaves unknown what is on disk,
 //! and a second one that succeeds proves nothing.
 
@@ -219,9 +220,31 @@ impl<D: Disk> Journal<D> {
             let number = writer.number();
             let reflects = journal.position_of(journal.durable);
             writer.finish(&mut journal.disk, reflects)?;
+            // Nothing is removed from a directory that somebody else has put there.
+            journal.disk.expect_in_place(&FileKind::Checkpoint.file_name(number))?;
             journal.remove_older_than(number)
         })?;
         Ok(self.durable)
+    }
+
+    /// Looks whether a restart would find everything that it needs. After a sync only the segment is looked at; a host calls this about once a second,
+    /// also when nothing is written.
+    ///
+    /// # Errors
+    /// Somebody removed, renamed or replaced the directory or a file in it. The failure is final, as in [`Journal::sync`].
+    pub fn look(&mut self) -> Result<(), SyncError> {
+        self.attempt(|journal| {
+            journal.segment.expect_in_place(&journal.disk)?;
+            for (number, bytes) in &journal.closed {
+                journal.disk.expect_length(&FileKind::Segment.file_name(*number), *bytes)?;
+            }
+            let writing = journal.checkpoint.as_ref().map(CheckpointWriter::number);
+            for number in journal.last_checkpoint.into_iter().chain(writing) {
+                journal.disk.expect_in_place(&FileKind::Checkpoint.file_name(number))?;
+            }
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// How many bytes of records a recovery would read now. The host decides by it when a checkpoint is due.
@@ -293,6 +316,7 @@ impl<D: Disk> Journal<D> {
             return Ok(());
         }
         self.segment.sync(&mut self.disk)?;
+        self.segment.expect_in_place(&self.disk)?;
         self.durable = self.appended;
         if self.segment.bytes() >= self.segment_bytes_max {
             return self.rotate();
@@ -305,6 +329,8 @@ impl<D: Disk> Journal<D> {
     /// a mark: recovery forgives a torn end only in the last segment.
     fn rotate(&mut self) -> Result<(), DiskFailure> {
         self.segment.sync(&mut self.disk)?;
+        // Nothing is made in a directory that somebody else has put there.
+        self.segment.expect_in_place(&self.disk)?;
         self.closed.push((self.segment.number(), self.segment.bytes()));
         let first = self.position_of(self.appended.next());
         let header = segment_header(self.incarnation, self.segment.number().next(), first);

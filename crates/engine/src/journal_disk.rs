@@ -78,6 +78,24 @@ impl<D: Disk> JournalDisk<D> {
         }
     }
 
+    /// In both classes: what the operating system has is not found again either, once the directory is another one.
+    pub fn expect_in_place(&self, name: &str) -> Result<(), DiskFailure> {
+        self.disk.expect_in_place(name).map_err(failed(DiskOperation::Find, name))
+    }
+
+    /// The same of a file that is not written any more.
+    pub fn expect_length(&self, name: &str, bytes: u64) -> Result<(), DiskFailure> {
+        let expected = || {
+            let problem = |told: String| io::Error::other(format!("the file {name} of the data directory {told}"));
+            match self.disk.length(name) {
+                Ok(found) if found == bytes => Ok(()),
+                Ok(found) => Err(problem(format!("has {found} bytes, and {bytes} were written"))),
+                Err(error) => Err(problem(format!("was removed or renamed, or cannot be reached ({error})"))),
+            }
+        };
+        expected().map_err(failed(DiskOperation::Find, name))
+    }
+
     pub fn sync_directory(&mut self) -> Result<(), DiskFailure> {
         match self.durability {
             Durability::Fsync => self.disk.sync_directory().map_err(failed(DiskOperation::Sync, DIRECTORY)),

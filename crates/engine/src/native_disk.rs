@@ -4,6 +4,9 @@
 //! system drops the lock when the process ends, however it ends.
 //! Invariant: a file that was written stays open until it is synced, because Linux reports a failed write-back only to
 //! those who had the file open when it failed.
+//! Invariant: a file that is being written stays open, so one that takes its place at its path is never taken for it.
+
+mod place;
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,22 +14,33 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Disk;
+use place::{Held, find};
 
 const LOCK_FILE: &str = "LOCK";
+
+/// Files that stay open though they are synced: the segment, the checkpoint that is written beside it, and the segment before.
+const KEPT_OPEN: usize = 3;
 
 /// Files in one directory, locked against other processes.
 #[derive(Debug)]
 pub struct NativeDisk {
     directory: PathBuf,
     open: BTreeMap<String, OpenFile>,
-    /// Held, never read: closing it would let another process in.
-    _lock: File,
+    /// How often a file was written, cut or synced.
+    uses: u64,
+    /// Closing it would let another process in.
+    lock: Held,
+    /// The directory itself. Windows opens none.
+    #[cfg(unix)]
+    itself: Held,
 }
 
 #[derive(Debug)]
 struct OpenFile {
-    file: File,
+    held: Held,
     state: WriteState,
+    /// By the count of uses.
+    last_use: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,11 +71,22 @@ impl NativeDisk {
     /// [`NativeDiskError`]: another process has it, or the operating system does not let this one.
     pub fn open(directory: impl Into<PathBuf>) -> Result<NativeDisk, NativeDiskError> {
         let directory = directory.into();
-        match open_and_lock(&directory) {
-            Ok(lock) => Ok(NativeDisk { directory, open: BTreeMap::new(), _lock: lock }),
+        match open_and_lock(&directory).and_then(|lock| NativeDisk::of(&directory, lock).map_err(TryLockError::Error)) {
+            Ok(disk) => Ok(disk),
             Err(TryLockError::WouldBlock) => Err(NativeDiskError::InUse { directory }),
             Err(TryLockError::Error(source)) => Err(NativeDiskError::Io { directory, source }),
         }
+    }
+
+    fn of(directory: &Path, lock: File) -> io::Result<NativeDisk> {
+        Ok(NativeDisk {
+            directory: directory.to_owned(),
+            open: BTreeMap::new(),
+            uses: 0,
+            lock: Held::new(lock)?,
+            #[cfg(unix)]
+            itself: Held::new(File::open(directory)?)?,
+        })
     }
 
     pub fn directory(&self) -> &Path {
@@ -74,11 +99,26 @@ impl NativeDisk {
 
     fn writable(&mut self, name: &str) -> io::Result<&mut OpenFile> {
         if !self.open.contains_key(name) {
-            self.open.retain(|_, open| open.state == WriteState::Unsynced);
+            self.close_all_but(KEPT_OPEN - 1);
             let file = OpenOptions::new().append(true).create(true).open(self.path(name))?;
-            self.open.insert(name.to_owned(), OpenFile { file, state: WriteState::Synced });
+            let open = OpenFile { held: Held::new(file)?, state: WriteState::Synced, last_use: 0 };
+            self.open.insert(name.to_owned(), open);
         }
-        Ok(self.open.get_mut(name).expect("it was there or has just been inserted"))
+        self.uses += 1;
+        let open = self.open.get_mut(name).expect("it was there or has just been inserted");
+        open.last_use = self.uses;
+        Ok(open)
+    }
+
+    /// Closes files that are synced, those first that were not used for the longest time.
+    fn close_all_but(&mut self, kept: usize) {
+        while self.open.len() > kept {
+            let synced = self.open.iter().filter(|(_, open)| open.state == WriteState::Synced);
+            let Some(oldest) = synced.min_by_key(|(_, open)| open.last_use).map(|(name, _)| name.clone()) else {
+                return;
+            };
+            self.open.remove(&oldest);
+        }
     }
 }
 
@@ -120,18 +160,18 @@ impl Disk for NativeDisk {
     fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let open = self.writable(name)?;
         open.state = WriteState::Unsynced;
-        open.file.write_all(bytes)
+        open.held.file.write_all(bytes)
     }
 
     fn truncate(&mut self, name: &str, length: u64) -> io::Result<()> {
         let open = self.writable(name)?;
         open.state = WriteState::Unsynced;
-        open.file.set_len(length)
+        open.held.file.set_len(length)
     }
 
     fn sync(&mut self, name: &str) -> io::Result<()> {
         let open = self.writable(name)?;
-        open.file.sync_data()?;
+        open.held.file.sync_data()?;
         open.state = WriteState::Synced;
         Ok(())
     }
@@ -143,6 +183,16 @@ impl Disk for NativeDisk {
     fn remove(&mut self, name: &str) -> io::Result<()> {
         self.open.remove(name);
         std::fs::remove_file(self.path(name))
+    }
+
+    fn expect_in_place(&self, name: &str) -> io::Result<()> {
+        #[cfg(unix)]
+        self.itself.expect_at(&self.directory, "the data directory")?;
+        self.lock.expect_at(&self.path(LOCK_FILE), "the file")?;
+        match self.open.get(name) {
+            Some(open) => open.held.expect_at(&self.path(name), "the file"),
+            None => find(&self.path(name), "the file").map(drop),
+        }
     }
 }
 

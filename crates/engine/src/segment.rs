@@ -72,6 +72,11 @@ impl Segment {
         Ok(())
     }
 
+    /// Fails when a restart would not find the file.
+    pub fn expect_in_place<D: Disk>(&self, disk: &JournalDisk<D>) -> Result<(), DiskFailure> {
+        disk.expect_in_place(&self.name)
+    }
+
     /// Makes everything durable, the last mark too.
     pub fn sync<D: Disk>(&mut self, disk: &mut JournalDisk<D>) -> Result<(), DiskFailure> {
         self.flush(disk)?;

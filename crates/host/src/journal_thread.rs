@@ -4,7 +4,7 @@
 //! waits for are synced with the others, or a little later.
 //!
 //! Invariants: records are appended in the order in which they were sent; `Synced` is told only of what the journal calls durable; after a
-//! failure the disk is not touched again.
+//! failure the disk is not touched again; that a restart would find the directory is looked at after each sync, and once a second by a journal that is idle.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -17,6 +17,9 @@ use crate::Summary;
 
 /// A record that nobody waits for is synced within this time.
 pub const SYNC_WITHIN: Duration = Duration::from_millis(100);
+
+/// How often all files that a restart needs are looked at, whether something is written or not.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Sends to the thread. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -144,6 +147,8 @@ pub(crate) struct Worker<D: Disk, T: FnMut(JournalNews)> {
     tell: T,
     /// Of the oldest record that is not durable, when that was seen.
     unsynced_since: Option<Instant>,
+    /// When all files were looked at.
+    looked: Instant,
 }
 
 /// After a panic nobody would hear from the journal any more, and everybody would wait for it.
@@ -163,7 +168,7 @@ pub(crate) enum After {
 
 impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
     pub fn new(journal: Journal<D>, syncs: Summary, tell: T) -> Worker<D, T> {
-        Worker { journal, syncs, tell, unsynced_since: None }
+        Worker { journal, syncs, tell, unsynced_since: None, looked: Instant::now() }
     }
 
     fn run(&mut self, inbox: &Receiver<Vec<Command>>) {
@@ -173,7 +178,7 @@ impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
                 Err(RecvTimeoutError::Timeout) => self.sync().map(|()| After::GoOn),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            match done {
+            match done.and_then(|after| self.look_if_due().map(|()| after)) {
                 Ok(After::GoOn) => {}
                 Ok(After::End) => return,
                 Err(failure) => return self.fail(&failure),
@@ -185,12 +190,20 @@ impl<D: Disk, T: FnMut(JournalNews)> Worker<D, T> {
         (self.tell)(JournalNews::Failed(failure.to_string()));
     }
 
-    /// Waits for the next commands, or until a record has waited for its sync long enough.
+    /// Waits for the next commands, or until a record has waited for its sync long enough, or the files are to be looked at.
     fn next(&self, inbox: &Receiver<Vec<Command>>) -> Result<Vec<Command>, RecvTimeoutError> {
-        match self.unsynced_since {
-            None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(since) => inbox.recv_timeout(SYNC_WITHIN.saturating_sub(since.elapsed())),
+        let until_look = LOOK_EVERY.saturating_sub(self.looked.elapsed());
+        let until_sync = self.unsynced_since.map(|since| SYNC_WITHIN.saturating_sub(since.elapsed()));
+        inbox.recv_timeout(until_sync.map_or(until_look, |until_sync| until_sync.min(until_look)))
+    }
+
+    /// Fails when a restart would not find everything.
+    pub fn look_if_due(&mut self) -> Result<(), Failure> {
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.journal.look()?;
+            self.looked = Instant::now();
         }
+        Ok(())
     }
 
     pub fn take(&mut self, batch: impl Iterator<Item = Command>) -> Result<After, Failure> {

@@ -7,6 +7,7 @@
 //! - what waits for a machine or for a socket is bounded in bytes;
 //! - a journal's records are durable before anyone is told so.
 
+mod app_files;
 mod certificates;
 mod clock;
 mod connections;
@@ -29,6 +30,7 @@ mod shutdown;
 mod site;
 mod standard_streams;
 
+pub use app_files::{AppFiles, Hosts};
 pub use certificates::{Authority, AuthorityError, TlsFiles, TlsFilesError};
 pub use clock::{Clock, monotonic_nanos};
 pub use delay_proxy::DelayProxy;

@@ -25,13 +25,20 @@ enum Runs {
 trait Here: Send {
     /// Leaves nothing that is not with the disk.
     fn take_all(&mut self, commands: Vec<Command>) -> Result<(), Failure>;
+    /// Now and then: that a restart would find everything.
+    fn look_if_due(&mut self) -> Result<(), Failure>;
     fn fail(&mut self, failure: &Failure);
 }
 
 impl<D: Disk + Send, T: FnMut(JournalNews) + Send> Here for Worker<D, T> {
     fn take_all(&mut self, commands: Vec<Command>) -> Result<(), Failure> {
         self.take(commands.into_iter())?;
-        self.sync()
+        self.sync()?;
+        self.look_if_due()
+    }
+
+    fn look_if_due(&mut self) -> Result<(), Failure> {
+        Worker::look_if_due(self)
     }
 
     fn fail(&mut self, failure: &Failure) {
@@ -81,14 +88,13 @@ impl MachineJournal {
 
     /// The machine has nothing more to say for now.
     pub fn settled(&mut self) {
-        if self.commands.is_empty() {
-            return;
-        }
         let commands = std::mem::take(&mut self.commands);
         match &mut self.runs {
+            Runs::Thread(_) if commands.is_empty() => {}
             Runs::Thread(thread) => thread.writer().send_all(commands),
             Runs::Here(worker) => {
-                if let Err(failure) = worker.take_all(commands) {
+                let done = if commands.is_empty() { worker.look_if_due() } else { worker.take_all(commands) };
+                if let Err(failure) = done {
                     worker.fail(&failure);
                     self.runs = Runs::Ended;
                 }

@@ -4,19 +4,18 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Extension;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use tokio::net::TcpListener;
-use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
+use crate::app_files::AppFiles;
 use crate::connections::Peer;
 use crate::origin::{Origins, is_addressed_to_loopback, is_foreign};
 use crate::session::{Endpoint, SessionHandler};
@@ -80,20 +79,14 @@ impl Site {
         self
     }
 
-    /// The files of a folder. Other paths get its `index.html`, so that pages can have addresses of their own; but for those that look like a
-    /// file's, which an outdated page asks for.
-    pub fn with_files(mut self, folder: PathBuf) -> Site {
-        let index = folder.join("index.html");
-        let page = Router::new().fallback(get(move |uri: Uri| async move { page_of(&uri, &index).await }));
-        let files = ServeDir::new(folder).fallback(page);
-        // A page asks again at every load, which is one short answer, so that a new build is seen at once, also by its service worker.
-        let cache = SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        self.router = self.router.merge(Router::new().fallback_service(files).layer(cache));
+    /// The files of an app.
+    pub fn with_files(mut self, files: AppFiles) -> Site {
+        self.router = self.router.merge(files.router());
         self
     }
 
     /// A page of HTML at `/`, where there are no files.
-    pub fn with_page(mut self, html: &'static str) -> Site {
+    pub fn with_page(mut self, html: String) -> Site {
         self.router = self.router.route("/", get(move || async move { Html(html) }));
         self
     }
@@ -109,14 +102,6 @@ impl Site {
         let sniff = HeaderName::from_static("x-content-type-options");
         let router = self.router.layer(SetResponseHeaderLayer::overriding(sniff, HeaderValue::from_static("nosniff")));
         connections::serve(listener, router, stop).await;
-    }
-}
-
-async fn page_of(uri: &Uri, index: &Path) -> Response {
-    let last = uri.path().rsplit('/').next().unwrap_or_default();
-    match tokio::fs::read(index).await {
-        Ok(page) if !last.contains('.') => ([(header::CONTENT_TYPE, "text/html")], page).into_response(),
-        Ok(_) | Err(_) => (StatusCode::NOT_FOUND, "there is no such file\n").into_response(),
     }
 }
 

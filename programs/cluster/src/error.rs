@@ -4,11 +4,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use iolite_catalog::CatalogError;
 use iolite_host::{AuthorityError, LinksError, PidFileError, SecretError};
 use iolite_node::config::{ConfigError, ConfigProblem};
 use iolite_node::{ReplicaDirectoryError, StoreClientEnd};
 use iolite_replication::node::{ConfigurationError, ReplicaId};
 
+use crate::PlaceProblem;
 use crate::operator::numbers;
 
 /// Each message says what to do.
@@ -75,6 +77,10 @@ pub enum OperatorError {
     AnotherOperator { number: u16 },
     #[error("the cluster has no shard {shard}")]
     NoShard { shard: u32 },
+    #[error(transparent)]
+    Place(#[from] PlaceProblem),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
     #[error("{0}")]
     Group(#[from] ConfigurationError),
     #[error(

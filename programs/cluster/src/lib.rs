@@ -18,6 +18,8 @@ mod ports;
 mod readiness;
 mod reports;
 mod shape;
+mod split_places;
+mod store_schema;
 mod taking_part;
 mod wiring;
 
@@ -29,3 +31,4 @@ pub use ports::free_ports;
 pub use reports::{Observer, Reports, observer_id};
 pub use rustix::process::Signal;
 pub use shape::{ClusterShape, Ports, Split};
+pub use split_places::{PlaceCheck, PlaceProblem};

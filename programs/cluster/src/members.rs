@@ -24,7 +24,8 @@ use crate::joining::Joining;
 use crate::local::AUTHORITY;
 use crate::node_files::{NodeFiles, make_folder};
 use crate::operator::{Operator, operator_id};
-use crate::{ClusterError, LocalCluster, LocalNode, OperatorError, Ports, free_ports};
+use crate::split_places::described;
+use crate::{ClusterError, LocalCluster, LocalNode, OperatorError, PlaceCheck, PlaceProblem, Ports, free_ports};
 
 const OPERATOR_FOLDER: &str = "operator";
 /// The certificate that is issued for one command. A link warns of what ends within a month.
@@ -42,7 +43,7 @@ pub enum Change {
     /// New replicas take the places of all, which are these. They are told so that a move that is asked for again is not made again.
     Move { shard: u32, from: BTreeSet<u64> },
     /// The shard that has this place becomes two, with new replicas.
-    Split { at: Begins },
+    Split { at: Begins, check: PlaceCheck },
 }
 
 /// What was done.
@@ -77,8 +78,8 @@ impl LocalCluster {
         let operator = Operator::open(&self.file(), self.command_security(operator_id())?, within)?;
         let file = operator.refresh().await?;
         let mut changed = Changed::default();
-        if let Change::Split { at } = change {
-            changed.joined = self.split(at, &operator, program).await?;
+        if let Change::Split { at, check } = change {
+            changed.joined = self.split((at, *check), &operator, program).await?;
         }
         for plan in self.plans(change, &file)? {
             let (joining, mut started) = self.join(&plan, program)?;
@@ -199,6 +200,9 @@ impl LocalCluster {
         let cluster = Cluster::of(file).map_err(OperatorError::Problem)?;
         let place = place_of(ShardId(0), Some(at)).map_err(OperatorError::Problem)?;
         let parent = cluster.shards.of_row(place.table, &place.key);
+        if cluster.shards.extent(parent).is_some_and(|extent| extent.from == place) {
+            return Err(OperatorError::from(PlaceProblem::Begun { place: described(at) }).into());
+        }
         let shard = file.shard(parent.0).ok_or(OperatorError::NoShard { shard: parent.0 })?.clone();
         let replicas = shard.replicas.iter().map(|replica| replica.number).collect();
         let group = GroupPlace { number: shard.number, epoch: shard.epoch, replicas };
@@ -224,9 +228,17 @@ impl LocalCluster {
         Ok(GroupPlace { number, epoch: 0, replicas: numbers })
     }
 
-    async fn split(&self, at: &Begins, operator: &Operator, program: &Path) -> Result<Vec<NodeRole>, ClusterError> {
+    async fn split(
+        &self,
+        (at, check): (&Begins, PlaceCheck),
+        operator: &Operator,
+        program: &Path,
+    ) -> Result<Vec<NodeRole>, ClusterError> {
         let mut file = operator.file().await?;
-        let shard = self.plan_split(at, &mut file)?;
+        // One that is planned was checked. While it is made, the store may not answer.
+        let is_planned = file.splits.iter().any(|split| split.at == *at);
+        let at = if is_planned { at.clone() } else { operator.place(at, check).await? };
+        let shard = self.plan_split(&at, &mut file)?;
         self.write(&file)?;
         let split = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();
         let parts = [split.lower.replicas, split.upper.replicas].concat();
@@ -236,7 +248,7 @@ impl LocalCluster {
             false if operator.has_chosen_split(shard).await? => self.make_and_start(&self.made(&parts), program)?,
             false => self.make_and_start(&parts, program)?,
         };
-        joining.beside(operator.split(shard)).await?;
+        joining.beside(operator.split(shard, check)).await?;
         Ok(if split.done { Vec::new() } else { parts.into_iter().map(|id| NodeRole::Store(ReplicaId(id))).collect() })
     }
 

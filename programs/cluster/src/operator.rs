@@ -15,20 +15,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iolite_host::{Clock, LinkSecurity, Metrics, random_id};
-use iolite_node::config::{ClusterFile, ShardPlace, split_of};
+use iolite_node::config::{Begins, ClusterFile, ShardPlace, split_of};
 use iolite_node::{ClusterSource, Directory, StoreClient, StoreClientSettings};
 use iolite_replication::node::{Configuration, Group, ReplicaId, Report, Split};
 use iolite_replication::{configuration_write, split_write};
 use iolite_store::{CommitReply, Reply, Request};
 use iolite_values::{
-    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Timestamp, Transaction, TransactionId, Write,
+    Attempt, ClientId, CoordinatorId, Counter, Decision, Id, Level, Schema, Timestamp, Transaction, TransactionId,
+    Write,
 };
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::OperatorError;
 use crate::ability::{Ability, Inability};
 use crate::reports::{Reports, replicas_of, reports_of};
+use crate::split_places::{Written, typed};
+use crate::store_schema::read_schema;
 use crate::taking_part::waited_for;
+use crate::{OperatorError, PlaceCheck};
 
 /// Who changes groups is a coordinator, like a gateway: its number is the last one, and `gateway-4095` the name in its certificate.
 pub fn operator_id() -> CoordinatorId {
@@ -234,7 +237,7 @@ impl Operator {
     /// [`OperatorError`]. Once the split was chosen it cannot be taken back: the shard waits for its parts.
     ///
     /// Cancelling it is as of [`Operator::change`].
-    pub async fn split(&self, shard: u32) -> Result<ClusterFile, OperatorError> {
+    pub async fn split(&self, shard: u32, check: PlaceCheck) -> Result<ClusterFile, OperatorError> {
         let mut file = self.refresh().await?;
         let place = file.split_mut(shard).ok_or(OperatorError::NoSplit { shard })?.clone();
         let split = split_of(&place).map_err(OperatorError::Problem)?;
@@ -246,6 +249,7 @@ impl Operator {
                 if parent != *split.parent() {
                     return Err(OperatorError::OtherParent { shard });
                 }
+                typed(&place.at, &self.schema().await?, Written::InFile, check)?;
                 self.expect_answers(&parts).await?;
                 if !self.choose(split_write(&split)).await? {
                     self.expect_split(&split).await?;
@@ -264,6 +268,18 @@ impl Operator {
                 .await?;
         }
         Ok(file)
+    }
+
+    /// A place as it is written on the command line, with values of the types that the table's key has.
+    ///
+    /// # Errors
+    /// [`OperatorError::Place`], when no shard can begin there.
+    pub async fn place(&self, at: &Begins, check: PlaceCheck) -> Result<Begins, OperatorError> {
+        Ok(typed(at, &self.schema().await?, Written::OnCommandLine, check)?)
+    }
+
+    async fn schema(&self) -> Result<Schema, OperatorError> {
+        read_schema(&self.client, self.within).await
     }
 
     /// Whether a replica says that the split of the cluster's file was chosen. All replicas of its parts were made before.

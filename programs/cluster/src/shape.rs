@@ -7,6 +7,9 @@ use std::str::FromStr;
 use iolite_node::config::{Begins, DELAY_MS_MAX, DurabilityWord, KeyPart};
 use serde::{Deserialize, Serialize};
 
+use crate::PlaceProblem;
+use crate::split_places::untyped;
+
 /// What is chosen once, when a cluster is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -124,11 +127,11 @@ impl FromStr for Split {
     }
 }
 
-/// A number is a number, and everything else text.
+/// A number that is written as it is shown is a number, and everything else text. Which of them is meant is for the schema to say.
 fn part(text: &str) -> KeyPart {
-    match text.parse() {
-        Ok(number) => KeyPart::Int(number),
-        Err(_) => KeyPart::Text(text.to_owned()),
+    match text.parse::<i64>() {
+        Ok(number) if number.to_string() == text => KeyPart::Int(number),
+        Ok(_) | Err(_) => KeyPart::Text(text.to_owned()),
     }
 }
 
@@ -143,6 +146,19 @@ impl TryFrom<String> for Split {
 impl From<Split> for String {
     fn from(split: Split) -> String {
         split.to_string()
+    }
+}
+
+impl Split {
+    /// The place as it is taken where no schema is known: what looks like a number is one.
+    ///
+    /// # Errors
+    /// [`PlaceProblem::Number`].
+    pub fn unchecked(&self) -> Result<Split, PlaceProblem> {
+        match untyped(&self.clone().into())? {
+            Begins::Table { table, key } => Ok(Split { table, key }),
+            Begins::TableHash { .. } => Ok(self.clone()),
+        }
     }
 }
 

@@ -1,13 +1,12 @@
 //! What a server has for clients, embedded or as a gateway of a cluster: the gateway machine, and the site on its port.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iolite_access::{Access, DevelopmentToken};
 use iolite_catalog::SchemaPolicy;
 use iolite_gateway::{Broken, Gateway, Limits, Settings, Without};
-use iolite_host::{Endpoint, Metrics, Origins, Probes, SessionHandler, Site, random_id};
+use iolite_host::{AppFiles, Endpoint, Metrics, Origins, Probes, SessionHandler, Site, random_id};
 use iolite_values::{ClientId, Id};
 
 /// Whether sessions are served, for `/readyz`.
@@ -37,6 +36,34 @@ pub(crate) fn gateway(token: &str, schemas: SchemaPolicy, without: Without) -> G
     })
 }
 
+/// The kind of server, for the page of one without an app: the page says how that kind gets one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Welcome {
+    Dev,
+    Gateway,
+}
+
+impl Welcome {
+    /// HTML: why there is no app, and how there would be one.
+    fn page(self) -> String {
+        let [why, how, command] = match self {
+            Welcome::Dev => [
+                "<code>iolite dev</code> was started without <code>--app</code>",
+                "End the server with Ctrl-C, and name the folder that your bundler built.",
+                "npx iolite dev --app dist",
+            ],
+            Welcome::Gateway => [
+                "the file of this gateway, <code>node.toml</code>, names no <code>app</code>",
+                "Name the folder that your bundler built under <code>[gateway]</code> in that file, and start the gateway again. \
+                 A new cluster of <code>iolite cluster up</code> is told it by <code>--app</code>.",
+                "app = \"/home/me/my-app/dist\"",
+            ],
+        };
+        let page = include_str!("welcome.html");
+        page.replace("@WHY@", why).replace("@HOW@", how).replace("@COMMAND@", command)
+    }
+}
+
 /// Sessions, probes, metrics and the page; and for pages and programs of this machine, if they are told a token, what they need to connect.
 pub(crate) fn site<H: SessionHandler>(
     endpoint: Endpoint<H>,
@@ -44,7 +71,8 @@ pub(crate) fn site<H: SessionHandler>(
     metrics: Metrics,
     ready: Arc<Ready>,
     told_token: Option<&str>,
-    app: Option<&Path>,
+    app: Option<AppFiles>,
+    welcome: Welcome,
 ) -> Site {
     let mut site = Site::new(metrics, ready).with_sessions(endpoint, origins);
     if let Some(token) = told_token {
@@ -52,9 +80,12 @@ pub(crate) fn site<H: SessionHandler>(
         site = site.with_own_json("/iolite.json", own.to_string());
     }
     match (app, told_token) {
-        (Some(app), _) => site.with_files(app.to_owned()),
+        (Some(app), _) => site.with_files(app),
         // A developer looks at this address, and wants to know what to do next.
-        (None, Some(_)) => site.with_page(include_str!("welcome.html")),
-        (None, None) => site.with_greeting("Iolite is running, without an app: name its folder by `app`.\n".into()),
+        (None, Some(_)) => site.with_page(welcome.page()),
+        (None, None) => site.with_greeting(
+            "Iolite is running, without an app: name its folder by `app`, under [gateway] in this gateway's file.\n"
+                .into(),
+        ),
     }
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use iolite_engine::{Durability, Incarnation, Journal, NativeDisk, NativeDiskError, Options, Recovery};
 use iolite_host::{SecretError, random_id, read_or_create_secret};
 
+use crate::replica_directory::OWNER_FILE;
+
 /// Why a data directory cannot be used. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirectoryError {
@@ -37,11 +39,17 @@ pub(crate) struct DataDirectory {
 
 const TOKEN_FILE: &str = "token";
 
-/// The file that is made first, in each directory that was ever opened.
+/// The file that is made first, in each directory that was ever opened, of a server or of a replica.
 const LOCK_FILE: &str = "LOCK";
 
 /// The endings of the journal's files.
 const JOURNAL_ENDINGS: [&str; 2] = ["segment", "checkpoint"];
+
+/// Whether a folder is one, of a server or of a replica. Nobody serves files of it.
+pub(crate) fn is_data_directory(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).is_file();
+    has(LOCK_FILE) && (has(TOKEN_FILE) || has(OWNER_FILE))
+}
 
 impl DataDirectory {
     pub(crate) fn open(directory: &Path, durability: Durability) -> Result<DataDirectory, DataDirectoryError> {

@@ -14,7 +14,7 @@ use iolite_replication::{Coordinator, CoordinatorSettings};
 use tokio::sync::watch;
 
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Ready, gateway, site};
+use crate::clients::{Ready, Welcome, gateway, site};
 use crate::config::GatewayConfig;
 use crate::directory::Directory;
 use crate::gateway_links::{GatewayLinks, dial_replicas, follow};
@@ -105,8 +105,9 @@ impl GatewayServer {
         let ready = Arc::new(Ready::default());
         let metrics = GatewayMetrics::new(&self.metrics);
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
-        let (origins, app) = (self.config.origins.clone(), self.config.app.as_deref());
-        let site = site(endpoint.clone(), origins, self.metrics, ready.clone(), told_token, app);
+        let (origins, app) = (self.config.origins.clone(), self.config.app_files());
+        let (all_metrics, welcome) = (self.metrics, Welcome::Gateway);
+        let site = site(endpoint.clone(), origins, all_metrics, ready.clone(), told_token, app, welcome);
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (superseded, mut other) = watch::channel(None);
         let mut world = World { endpoint, links: self.links, names: NodeNames::default(), ready, metrics, superseded };

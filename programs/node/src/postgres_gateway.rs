@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::client_port::{ClientPort, ClientPortError};
-use crate::clients::{Ready, gateway, site};
+use crate::clients::{Ready, Welcome, gateway, site};
 use crate::config::{GatewayConfig, PostgresConfig, PostgresGatewayConfig, Protection};
 use crate::password::{PasswordError, read_password};
 use crate::server::{INBOX_BYTES_MAX, LAST_REQUESTS_WITHIN};
@@ -82,8 +82,9 @@ impl PostgresGateway {
         let endpoint = Endpoint::new(sessions, self.mailbox.clone(), &self.metrics, self.shutdown.listen());
         let ready = Arc::new(Ready::default());
         let told_token = self.config.tells_token.then_some(self.clients.token.as_str());
-        let (origins, app) = (self.config.origins.clone(), self.config.app.as_deref());
-        let site = site(endpoint.clone(), origins, self.metrics.clone(), ready.clone(), told_token, app);
+        let (origins, app) = (self.config.origins.clone(), self.config.app_files());
+        let (metrics, welcome) = (self.metrics.clone(), Welcome::Gateway);
+        let site = site(endpoint.clone(), origins, metrics, ready.clone(), told_token, app, welcome);
         let http = tokio::spawn(site.serve(self.clients.listener, self.shutdown.listen()));
         let (requests, asked) = mpsc::unbounded_channel();
         let mut world = World { endpoint, requests, ready };

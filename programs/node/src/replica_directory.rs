@@ -83,7 +83,7 @@ pub enum ReplicaDirectoryError {
 /// The operating system's, or one that loses on purpose.
 pub type ReplicaDisk = Box<dyn Disk + Send>;
 
-const OWNER_FILE: &str = "replica.toml";
+pub(crate) const OWNER_FILE: &str = "replica.toml";
 
 /// The file, as it is written.
 #[derive(Serialize, Deserialize)]

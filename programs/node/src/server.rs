@@ -9,8 +9,8 @@ use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
 use iolite_gateway::Without;
 use iolite_host::{
-    BindError, Clock, Endpoint, Inbox, MachineJournal, Mailbox, Metrics, Origins, Performer, Shutdown, bind, drive,
-    mailbox, random_seed,
+    AppFiles, BindError, Clock, Endpoint, Hosts, Inbox, MachineJournal, Mailbox, Metrics, Origins, Performer, Shutdown,
+    bind, drive, mailbox, random_seed,
 };
 use iolite_machine::Now;
 use iolite_replication::node::Life;
@@ -18,8 +18,8 @@ use iolite_replication::{Coordinator, CoordinatorSettings, RecoverError, ShardMa
 use iolite_values::CoordinatorId;
 use tokio::net::TcpListener;
 
-use crate::clients::{Ready, gateway, site};
-use crate::data_directory::{DataDirectory, DataDirectoryError};
+use crate::clients::{Ready, Welcome, gateway, site};
+use crate::data_directory::{DataDirectory, DataDirectoryError, is_data_directory};
 use crate::gateway_metrics::GatewayMetrics;
 use crate::journal::{self, Failure};
 use crate::recovery::recover_alone;
@@ -89,7 +89,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     token: String,
-    app: Option<PathBuf>,
+    app: Option<AppFiles>,
     metrics: Metrics,
     clock: Clock,
     mailbox: Mailbox<NodeInput>,
@@ -131,7 +131,9 @@ impl Server {
         let (mailbox, inbox) = mailbox(INBOX_BYTES_MAX);
         let (tell, failure) = journal::tell(mailbox.clone(), NodeInput::Journal);
         let journal = MachineJournal::start(data.journal, syncs, tell).map_err(ServerError::Thread)?;
-        let (token, app) = (data.token, settings.app);
+        let (token, hosts) = (data.token, if address.ip().is_loopback() { Hosts::Loopback } else { Hosts::Any });
+        let secrets = vec![settings.data];
+        let app = settings.app.map(|folder| AppFiles { folder, secrets, is_secret: is_data_directory, hosts });
         Ok(Server { node, journal, listener, address, token, app, metrics, clock, mailbox, inbox, failure })
     }
 
@@ -173,7 +175,8 @@ impl Server {
             self.metrics.clone(),
             ready.clone(),
             Some(&self.token),
-            self.app.as_deref(),
+            self.app,
+            Welcome::Dev,
         );
         let http = tokio::spawn(site.serve(self.listener, shutdown.listen()));
         let (gateway, store) = (GatewayMetrics::new(&self.metrics), StoreMetrics::new(&self.metrics));

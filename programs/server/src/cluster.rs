@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use iolite_cluster::{ClusterError, ClusterShape, LocalCluster, LocalNode, NodeState, Ports, Split};
+use iolite_cluster::{
+    ClusterError, ClusterShape, LocalCluster, LocalNode, NodeState, OperatorError, PlaceCheck, PlaceProblem, Ports,
+    Split,
+};
 use iolite_node::NodeRole;
 use serde_json::json;
 
@@ -72,6 +75,8 @@ pub struct Up {
     /// Where a shard begins, instead of --shards: a table, or a key in it. Once for each shard but the first
     #[arg(long = "split", value_name = "TABLE[:KEY]")]
     splits: Vec<Split>,
+    #[command(flatten)]
+    unchecked: members::Unchecked,
     /// The port of the first gateway, on 127.0.0.1; replicas are from 100 above on; 0 takes free ones [default: 7777]
     #[arg(long)]
     port: Option<u16>,
@@ -126,7 +131,11 @@ fn up(arguments: &Up) -> anyhow::Result<()> {
 fn find_or_make(arguments: &Up) -> Result<LocalCluster, ClusterError> {
     let folder = &arguments.place.data;
     match LocalCluster::open(folder) {
-        Err(ClusterError::None { .. }) => LocalCluster::create(folder, &arguments.over(ClusterShape::default())),
+        Err(ClusterError::None { .. }) => {
+            let shape = arguments.over(ClusterShape::default());
+            arguments.expect_places(&shape)?;
+            LocalCluster::create(folder, &shape)
+        }
         Err(error) => Err(error),
         Ok(cluster) => {
             let was = cluster.shape()?;
@@ -141,6 +150,25 @@ fn find_or_make(arguments: &Up) -> Result<LocalCluster, ClusterError> {
 }
 
 impl Up {
+    /// A cluster that is to be made has no schema by which a place could be checked.
+    fn expect_places(&self, shape: &ClusterShape) -> Result<(), ClusterError> {
+        match (self.unchecked.check(), shape.splits.first()) {
+            (PlaceCheck::IfKnown, _) => {
+                self.splits.iter().try_for_each(|split| Ok(split.unchecked().map(drop).map_err(OperatorError::from)?))
+            }
+            (PlaceCheck::Schema, None) => Ok(()),
+            (PlaceCheck::Schema, Some(split)) => {
+                let (place, table) = (split.to_string(), split.table.clone());
+                Err(OperatorError::from(PlaceProblem::NoSchema { place, table }).into())
+            }
+        }
+    }
+
+    /// As they are taken without a schema; what cannot be is refused before it is used.
+    fn places(&self) -> Vec<Split> {
+        self.splits.iter().map(|split| split.unchecked().unwrap_or_else(|_| split.clone())).collect()
+    }
+
     fn over(&self, shape: ClusterShape) -> ClusterShape {
         // Nodes are started elsewhere; a path that cannot be made whole is told of by the gateway.
         let absolute = |folder: &Path| std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -148,7 +176,7 @@ impl Up {
             shards: self.shards.unwrap_or(shape.shards),
             replicas: self.replicas.unwrap_or(shape.replicas),
             gateways: self.gateways.unwrap_or(shape.gateways),
-            splits: if self.splits.is_empty() { shape.splits } else { self.splits.clone() },
+            splits: if self.splits.is_empty() { shape.splits } else { self.places() },
             ports: match self.port {
                 None => shape.ports,
                 Some(0) => Ports::Free,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use iolite_cluster::{Change, LocalCluster, Split};
+use iolite_cluster::{Change, LocalCluster, PlaceCheck, Split};
 use iolite_host::NodeName;
 use iolite_node::NodeRole;
 
@@ -63,10 +63,25 @@ pub struct SplitShard {
     /// Where the upper part begins: a table, or a key in it
     #[arg(long, value_name = "TABLE[:KEY]")]
     at: Split,
+    #[command(flatten)]
+    unchecked: Unchecked,
+}
+
+#[derive(Args)]
+pub struct Unchecked {
+    /// Take a table that the store's schema lacks, or of which nobody knows as there is no schema yet. A split cannot be taken back
+    #[arg(long)]
+    unchecked: bool,
+}
+
+impl Unchecked {
+    pub fn check(&self) -> PlaceCheck {
+        if self.unchecked { PlaceCheck::IfKnown } else { PlaceCheck::Schema }
+    }
 }
 
 pub fn split(arguments: &SplitShard) -> anyhow::Result<()> {
-    change(&arguments.place, &Change::Split { at: arguments.at.clone().into() })
+    change(&arguments.place, &Change::Split { at: arguments.at.clone().into(), check: arguments.unchecked.check() })
 }
 
 pub fn replace(arguments: &Replace) -> anyhow::Result<()> {
@@ -117,6 +132,9 @@ fn change(place: &Place, change: &Change) -> anyhow::Result<()> {
         text += &format!("{role} is stopped; its folder is in {}\n", place.data.join("retired").display());
     }
     if text.is_empty() {
+        if let Change::Split { .. } = change {
+            text += "the shard was split there already: ";
+        }
         text += "nothing was to be done\n";
     }
     iolite_host::print(&text)?;

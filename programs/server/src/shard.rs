@@ -11,6 +11,7 @@ use iolite_replication::node::{ReplicaId, Report};
 
 use crate::description;
 use crate::logs::{KeptWarnings, unless_interrupted};
+use crate::members::Unchecked;
 use crate::operator::Connection;
 use crate::seconds::seconds;
 
@@ -56,6 +57,8 @@ pub struct Split {
     /// Its number in the cluster's file
     #[arg(long)]
     shard: u32,
+    #[command(flatten)]
+    unchecked: Unchecked,
 }
 
 impl Place {
@@ -139,7 +142,7 @@ async fn change(arguments: &Change) -> anyhow::Result<()> {
 
 async fn split(arguments: &Split) -> anyhow::Result<()> {
     let operator = arguments.place.open()?;
-    let file = operator.split(arguments.shard).await?;
+    let file = operator.split(arguments.shard, arguments.unchecked.check()).await?;
     let leaving = file.shard(arguments.shard).map(|shard| shard.leaving.as_slice()).unwrap_or_default();
     let leaving: Vec<String> = leaving.iter().map(|place| place.number.to_string()).collect();
     iolite_host::print(&format!(

@@ -81,7 +81,11 @@ pub struct ShardPlace {
 
 /// A place between rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, untagged)]
+#[serde(
+    deny_unknown_fields,
+    untagged,
+    expecting = "a place is { table = NAME }, with a `key` of whole numbers of 64 bits, texts and booleans if it is inside of the table, or { table_hash = NUMBER }"
+)]
 pub enum Begins {
     /// Tables are in the order of hashes of their names.
     TableHash { table_hash: u32 },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use iolite_catalog::SchemaPolicy;
 use iolite_engine::Durability;
 use iolite_gateway::Without;
-use iolite_host::{LinkSecurity, Origins, TlsFiles};
+use iolite_host::{AppFiles, Hosts, LinkSecurity, Origins, TlsFiles};
 use iolite_replication::node::ReplicaId;
 use iolite_values::CoordinatorId;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster::Cluster;
 use super::error::{ConfigError, ConfigProblem, read};
 use crate::Directory;
+use crate::data_directory::is_data_directory;
 use crate::names::{FIRST_NUMBER_OF_COMMANDS, NodeRole};
 
 /// Milliseconds of a round trip that are added to each: no cluster works with more.
@@ -73,6 +74,8 @@ pub struct GatewayConfig {
     pub tells_token: bool,
     /// The folder of the app's page.
     pub app: Option<PathBuf>,
+    /// The node's own files, and the folders that they are in: none of them is the app's.
+    pub secrets: Vec<PathBuf>,
     /// Whose pages may connect beside that one.
     pub origins: Origins,
     pub schemas: Schemas,
@@ -181,7 +184,12 @@ impl NodeConfig {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let node: NodeFile = read(file)?;
         let directory = Directory::open(&folder.join(&node.cluster))?;
-        NodeConfig::of(node, directory, &folder).map_err(|problem| problem.of(file))
+        let own = [Some(node.cluster.clone()), node.certificates.clone(), node.pid_file.clone()];
+        let mut config = NodeConfig::of(node, directory, &folder).map_err(|problem| problem.of(file))?;
+        if let RoleConfig::Gateway(gateway) = &mut config.role {
+            gateway.keep_secret(file, own.into_iter().flatten().map(|own| folder.join(own)));
+        }
+        Ok(config)
     }
 
     pub fn node(&self) -> NodeRole {
@@ -272,7 +280,23 @@ impl GatewayConfig {
         let (token, app) = (folder.join(table.token), table.app.map(|app| folder.join(app)));
         let origins = Origins::new(&table.origins)?;
         let GatewayTable { listen, tells_token, schemas, .. } = table;
-        Ok(GatewayConfig { id, listen, token, tells_token, app, origins, schemas })
+        Ok(GatewayConfig { id, listen, token, tells_token, app, secrets: Vec::new(), origins, schemas })
+    }
+
+    /// This file, the token and these, each with the folder that it is in.
+    pub(super) fn keep_secret(&mut self, file: &Path, more: impl Iterator<Item = PathBuf>) {
+        for secret in more.chain([file.to_owned(), self.token.clone()]) {
+            let folder = secret.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            self.secrets.extend([folder.to_owned(), secret.clone()]);
+        }
+    }
+
+    /// The app's folder, if there is one, without what is secret. A gateway that tells its token is for this machine, and so are its files then.
+    pub(crate) fn app_files(&self) -> Option<AppFiles> {
+        let is_for_this_machine = self.tells_token && self.listen.ip().is_loopback();
+        let hosts = if is_for_this_machine { Hosts::Loopback } else { Hosts::Any };
+        let files = |folder| AppFiles { folder, secrets: self.secrets.clone(), is_secret: is_data_directory, hosts };
+        self.app.clone().map(files)
     }
 }
 

@@ -108,8 +108,14 @@ impl Served {
             return NodeConfig::read(file).map(|config| Served::Node(Box::new(config)));
         }
         let folder = file.parent().unwrap_or(Path::new(""));
-        let config = PostgresGatewayConfig::of(read(file)?, folder);
-        config.map(|config| Served::PostgresGateway(Box::new(config))).map_err(|problem| problem.of(file))
+        let mut config = PostgresGatewayConfig::of(read(file)?, folder).map_err(|problem| problem.of(file))?;
+        let password = match &config.postgres.password {
+            PasswordPlace::File(file) => Some(file.clone()),
+            PasswordPlace::None | PasswordPlace::Variable(_) => None,
+        };
+        let own = config.pid_file.clone().into_iter().chain(password);
+        config.gateway.keep_secret(file, own);
+        Ok(Served::PostgresGateway(Box::new(config)))
     }
 
     pub fn node(&self) -> NodeRole {

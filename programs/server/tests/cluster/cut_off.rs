@@ -111,14 +111,14 @@ async fn go_on(clients: &[Client]) {
 #[test]
 fn a_split_of_which_a_new_replica_is_lost_is_completed_once_that_is_replaced() {
     let up = Up::start("part-lost", &[]);
-    let split = ["split", "--at", "marks:1.", "--within", "30"];
+    let split = ["split", "--at", "marks:1.", "--unchecked", "--within", "30"];
     kill_at(&up, Step::Chosen, &split);
     let planned = last_split(&up, 0).expect("it was chosen");
     let lost = planned.upper.replicas[2];
     let node = store(&up, lost).expect("it was made");
     up.kill(&node);
     std::fs::remove_dir_all(node.data()).expect("it is there");
-    let unfinished = up.try_to(&["split", "--at", "marks:1.", "--within", "5"]);
+    let unfinished = up.try_to(&["split", "--at", "marks:1.", "--unchecked", "--within", "5"]);
     assert!(store(&up, lost).is_none(), "it has forgotten what it promised");
     if let Err(said) = unfinished {
         assert!(said.contains("replace those that are lost"), "{said}");

@@ -8,4 +8,5 @@ mod cut_off;
 mod members;
 mod moving;
 mod nodes;
+mod places;
 mod torture;

@@ -224,7 +224,9 @@ fn what_a_clumsy_operator_does_is_told() {
         (&["--replicas", "2"][..], "1, 3, 5 or 7"),
         (&["--gateways", "0"], "at least one shard and one gateway"),
         (&["--split", ":5"], "names no table"),
-        (&["--split", "a", "--split", "a"], "begins twice"),
+        (&["--split", "a", "--split", "a", "--unchecked"], "begins twice"),
+        (&["--split", "orders:5"], "has no schema"),
+        (&["--split", "orders:99999999999999999999", "--unchecked"], "not a whole number of 64 bits"),
         (&["--delay-ms=-1"], "zero or more milliseconds"),
         (&["--delay-ms=1e19"], "at most 60000"),
     ] {

@@ -3,7 +3,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod app_files;
 mod attack;
+mod data_folder;
 mod durable_files;
 mod limits_page;
 mod operations;

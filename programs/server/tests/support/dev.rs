@@ -70,6 +70,13 @@ impl Dev {
         Dev { child, data: data.to_owned(), port, token }
     }
 
+    /// A server whose words about errors go to the file `errors`.
+    pub fn start_with_errors(data: &Path, more: &[&str], errors: &Path) -> Dev {
+        let mut command = command(data, free_port(), more);
+        let (child, port, token) = wait_for(command.stderr(std::fs::File::create(errors).expect("it can be written")));
+        Dev { child, data: data.to_owned(), port, token }
+    }
+
     /// How it ended by itself.
     pub fn wait_for_end(&mut self) -> ExitStatus {
         self.child.wait().expect("it ends")
