@@ -6,24 +6,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+import { linked } from "./linked.mjs";
+
 const TEXT = /^(licen[cs]e|copying|notice|copyright|unlicense)/i;
-
-const { packages, resolve } = JSON.parse(readFileSync(0, "utf8"));
-const byId = new Map(packages.map((one) => [one.id, one]));
-const nodes = new Map(resolve.nodes.map((node) => [node.id, node]));
-
-/** All that is linked into the program: normal dependencies, and theirs. */
-function linked(root) {
-  const found = new Set([root]);
-  for (const id of found) {
-    for (const { pkg, dep_kinds } of nodes.get(id).deps) {
-      if (dep_kinds.some(({ kind }) => kind === null)) {
-        found.add(pkg);
-      }
-    }
-  }
-  return [...found].map((id) => byId.get(id)).filter(({ source }) => source !== null);
-}
 
 function textsOf({ manifest_path }) {
   const folder = dirname(manifest_path);
@@ -31,11 +16,7 @@ function textsOf({ manifest_path }) {
   return files.map(({ name }) => readFileSync(join(folder, name), "utf8").trim());
 }
 
-const root = packages.find(({ name }) => name === process.argv[2]);
-if (root === undefined) {
-  throw new Error(`there is no package ${process.argv[2]}`);
-}
-const crates = linked(root.id).sort((one, other) => one.name.localeCompare(other.name) || one.version.localeCompare(other.version));
+const crates = linked(process.argv[2]).all.filter(({ source }) => source !== null);
 const users = new Map();
 const without = [];
 for (const crate of crates) {

@@ -8,13 +8,14 @@ import { commandLinePage } from "./commandLine.js";
 import { MADE } from "./contents.js";
 import { deadLinks } from "./links.js";
 import { stageSdks } from "./sdks.js";
-import { BUILT, builder, repositoryPath } from "./settings.js";
-import { stagePages, writePage } from "./stage.js";
+import { BUILT, builder, repositoryPath, SITE } from "./settings.js";
+import { stageBuilder, stagePages, writePage } from "./stage.js";
 
+stageBuilder();
 stagePages();
 writePage(MADE.commandLine, commandLinePage());
 stageSdks();
-execFileSync(process.execPath, [builder("vitepress/bin/vitepress.js"), "build", repositoryPath("docs/site")], { stdio: "inherit" });
+execFileSync(process.execPath, [builder("vitepress/bin/vitepress.js"), "build", SITE], { stdio: "inherit" });
 const rustdoc = repositoryPath("target/doc");
 const withRust = existsSync(join(rustdoc, "iolite"));
 if (withRust) {

@@ -23,6 +23,7 @@ export function builder(file: string): string {
   return repositoryPath(`docs/site/builder/node_modules/${file}`);
 }
 
-/** All that is made: pages as Markdown, then the site. */
+/** All that is made: pages as Markdown, then the site. VitePress works in the folder of both, outside the sources. */
+export const SITE = repositoryPath("target/site");
 export const STAGED = repositoryPath("target/site/pages");
 export const BUILT = repositoryPath("target/site/html");

@@ -1,16 +1,25 @@
 /** Brings the pages of the repository to where VitePress makes a site of them. */
 
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 import { PAGES } from "./contents.js";
 import { onSite } from "./markdown.js";
-import { REPOSITORY, repositoryPath, STAGED, TITLE } from "./settings.js";
+import { builder, REPOSITORY, repositoryPath, SITE, STAGED, TITLE } from "./settings.js";
 
 export function writePage(path: string, text: string): void {
   const file = join(STAGED, `${path}.md`);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
+}
+
+/** VitePress finds its settings here. Pages become modules that import Vue from where they lie, so the packages that build the site are linked beside them. */
+export function stageBuilder(): void {
+  mkdirSync(join(SITE, ".vitepress"), { recursive: true });
+  writeFileSync(join(SITE, ".vitepress/config.mjs"), `export { config as default } from ${JSON.stringify(repositoryPath("docs/site/dist/config.js"))};\n`);
+  const link = join(SITE, "node_modules");
+  rmSync(link, { recursive: true, force: true });
+  symlinkSync(builder(""), link);
 }
 
 export function stagePages(): void {
