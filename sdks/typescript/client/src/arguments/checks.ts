@@ -130,22 +130,25 @@ export function wordOf<W extends string>(given: unknown, words: readonly W[], co
 }
 
 /** More than any text or value may have, and few enough for the core's memory. */
-const TEXT_UNITS = 2 ** 24;
+const TEXT_UNITS_MAX = 2 ** 24;
 
 export function textArgument(given: unknown, code: RefusalCode, name: string): string {
   if (typeof given !== "string") {
     throw refusal(code, `${name} is a string, not ${shown(given)}`);
   }
-  if (given.length > TEXT_UNITS) {
-    throw refusal(code, `${name} has ${given.length} characters, more than ${TEXT_UNITS}`);
+  if (given.length > TEXT_UNITS_MAX) {
+    throw refusal(code, `${name} has ${given.length} characters, more than ${TEXT_UNITS_MAX}`);
   }
   return given;
 }
 
+/** The core counts rows and places in 32 bits. */
+const INDEX_MAX = 2 ** 32 - 1;
+
 /** A whole number of 32 bits from 0, as a place in a list. */
 export function indexArgument(given: unknown, code: RefusalCode, name: string): number {
-  if (typeof given !== "number" || !Number.isInteger(given) || given < 0 || given >= 2 ** 32) {
-    throw refusal(code, `${name} is a whole number from 0 to ${2 ** 32 - 1}, not ${shown(given)}`);
+  if (typeof given !== "number" || !Number.isInteger(given) || given < 0 || given > INDEX_MAX) {
+    throw refusal(code, `${name} is a whole number from 0 to ${INDEX_MAX}, not ${shown(given)}`);
   }
   return given;
 }

@@ -11,7 +11,7 @@ const SOME_OBJECT = Object.freeze({});
 const SOME_FUNCTION = (() => () => undefined)();
 
 /** More values than any key has. */
-const KEY_VALUES = 1000;
+const KEY_VALUES_MAX = 1000;
 
 const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype) as object, Symbol.toStringTag)?.get;
 
@@ -68,7 +68,7 @@ export function boundValues(bound: unknown, code: RefusalCode = "transaction", n
     throw refusal(code, `${name} is an array with the first values of a key, not ${shown(bound)}`);
   }
   const length = copied(code, name, () => bound.length);
-  if (length > KEY_VALUES) {
+  if (length > KEY_VALUES_MAX) {
     throw refusal(code, `${name} has ${length} values, more than any key`);
   }
   return elementsOf(bound, code, name).map((value) => cellValue(value, code, name));
