@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { asId, createClient, defineMutators, defineSchema, mutator, s, table } from "../index.js";
+import { asId, createClient, defineMutators, defineSchema, live, mutator, s, table } from "../index.js";
 import { schema, mutators } from "../testing/notesApp.js";
 import { until } from "../testing/until.js";
 
@@ -75,6 +75,7 @@ test("a schema and mutators name what was not made by their functions", () => {
   const define = defineSchema as (tables: object) => unknown;
   assert.throws(() => define({ notes: { id: s.id() } }), /table "notes": make it with table/);
   assert.throws(() => define({ notes: table({ id: s.id } as never) }), /table "notes", column "id": make it with a type of s/);
+  assert.throws(() => live(s.counter(), { isolaton: "snapshot" } as never), { code: "schema", message: /no option "isolaton"/ });
   assert.throws(() => defineMutators(schema, { go: (() => 1) as never }), /mutator "go": wrap its function/);
 });
 
