@@ -355,6 +355,7 @@ impl Machine for Client {
         self.queue.validate(&self.cache);
         self.delivery.validate(&self.cache, self.logs.lanes());
         self.validate_logs();
+        self.reactions.validate();
         self.leader.validate();
         self.validate_stored();
         assert!(self.counters.last <= self.counters.reserved, "a counter is used only when reserved");

@@ -1,8 +1,10 @@
 //! Reactive transactions: they read only, on one snapshot, and run again when an answer that they had is another now.
 //!
-//! Invariants: a run sees one snapshot of its view; the read set is that of the latest run; when nothing is left to do, every reaction has run
+//! Invariants: the sets `due`, `missing` and `were_crowded`, the number `durable` and the index `readers` say what the reactions say; a run sees one snapshot of its view; the read set is that of the latest run; when nothing is left to do, every reaction has run
 //! on the last state of what it reads, or waits for data that is on its way.
 //! Source: Diamond's reactive transactions (Zhang 2017, sections 3.2.3 and 3.3.3).
+
+mod readers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +13,8 @@ use iolite_values::{Digest, Interest, Read, TableId};
 use crate::cache::{Demand, Need, Needs, TooManyInterests};
 use crate::transaction::{Closed, Missed, Run, Stopped};
 use crate::view::{Changed, Reader, View};
+
+use readers::Readers;
 
 /// A registered reactive transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -57,24 +61,25 @@ impl Reaction {
     pub(crate) fn makes_room(&self) -> bool {
         !matches!(self.state, ReactionState::Crowded | ReactionState::Failed)
     }
-
-    /// Another one needs nothing any more.
-    fn get_room(&mut self) {
-        match self.state {
-            ReactionState::Crowded if self.crowded <= crate::Client::CROWDED_MAX => self.state = ReactionState::Due,
-            // It had room for a while.
-            ReactionState::Done => self.crowded = 0,
-            ReactionState::Crowded | ReactionState::Due | ReactionState::Missing(_) | ReactionState::Failed => {}
-        }
-    }
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Reactions {
     reactions: BTreeMap<ReactionId, Reaction>,
+    due: BTreeSet<ReactionId>,
+    /// The reactions that wait for data.
+    missing: BTreeSet<ReactionId>,
+    /// The reactions for which there was no room, the last time or some times in a row before.
+    were_crowded: BTreeSet<ReactionId>,
+    /// The reads of the reactions that are done.
+    readers: Readers,
+    /// How many look at the durable view.
+    durable: usize,
     last: u64,
     /// How often they were compared with what changed.
     compared: u64,
+    /// How many were looked at for that.
+    looked_at: u64,
 }
 
 impl Reactions {
@@ -83,33 +88,77 @@ impl Reactions {
         let id = ReactionId(self.last);
         let (state, read) = (ReactionState::Due, Vec::new());
         self.reactions.insert(id, Reaction { view, state, read, misses: 0, crowded: 0 });
+        self.due.insert(id);
+        self.durable += usize::from(view == View::Durable);
         id
     }
 
     /// Makes a reaction run again although nothing changed: its closure is another one now, or data that failed to come is asked for again.
     pub(crate) fn renew(&mut self, id: ReactionId) {
         if let Some(reaction) = self.reactions.get_mut(&id) {
-            reaction.state = ReactionState::Due;
             reaction.misses = 0;
+            self.turn(id, ReactionState::Due);
         }
     }
 
     /// Makes all run again that have run, whatever they would answer.
     pub(crate) fn run_again(&mut self) {
-        for reaction in self.reactions.values_mut() {
-            if let ReactionState::Done = reaction.state {
-                reaction.state = ReactionState::Due;
-            }
+        let done = self.reactions.iter().filter(|(_, reaction)| matches!(reaction.state, ReactionState::Done));
+        for id in done.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.turn(id, ReactionState::Due);
         }
     }
 
     pub(crate) fn stop(&mut self, id: ReactionId) -> Option<Reaction> {
-        self.reactions.remove(&id)
+        let stopped = self.reactions.remove(&id)?;
+        self.forget_state(id, &stopped);
+        self.were_crowded.remove(&id);
+        self.durable -= usize::from(stopped.view == View::Durable);
+        Some(stopped)
     }
 
-    /// There may be room for those that failed for want of it.
+    /// Gives a reaction another state.
+    fn turn(&mut self, id: ReactionId, state: ReactionState) {
+        let Some(mut reaction) = self.reactions.remove(&id) else { return };
+        self.forget_state(id, &reaction);
+        reaction.state = state;
+        match &reaction.state {
+            ReactionState::Due => drop(self.due.insert(id)),
+            ReactionState::Missing(_) => drop(self.missing.insert(id)),
+            ReactionState::Done => self.readers.add(id, &reaction.read),
+            ReactionState::Crowded | ReactionState::Failed => {}
+        }
+        if reaction.crowded > 0 {
+            self.were_crowded.insert(id);
+        }
+        self.reactions.insert(id, reaction);
+    }
+
+    fn forget_state(&mut self, id: ReactionId, reaction: &Reaction) {
+        match reaction.state {
+            ReactionState::Due => drop(self.due.remove(&id)),
+            ReactionState::Missing(_) => drop(self.missing.remove(&id)),
+            ReactionState::Done => self.readers.remove(id, &reaction.read),
+            ReactionState::Crowded | ReactionState::Failed => {}
+        }
+    }
+
+    /// There may be room for those that failed for want of it: another one needs nothing any more.
     pub(crate) fn get_room(&mut self) {
-        self.reactions.values_mut().for_each(Reaction::get_room);
+        for id in self.were_crowded.clone() {
+            let Some(reaction) = self.reactions.get_mut(&id) else { continue };
+            match reaction.state {
+                ReactionState::Crowded if reaction.crowded <= crate::Client::CROWDED_MAX => {
+                    self.turn(id, ReactionState::Due);
+                }
+                // It had room for a while.
+                ReactionState::Done => {
+                    reaction.crowded = 0;
+                    self.were_crowded.remove(&id);
+                }
+                ReactionState::Crowded | ReactionState::Due | ReactionState::Missing(_) | ReactionState::Failed => {}
+            }
+        }
     }
 
     pub(crate) fn get(&self, id: ReactionId) -> Option<&Reaction> {
@@ -135,7 +184,7 @@ impl Reactions {
             (Ok(_), _) if too_many => (ReactionState::Failed, Finished::Failed(crate::Client::MISSES_TOO_MANY.into())),
             (Ok(missed), _) if run.is_stopped() => {
                 let stopped = Stopped { missed, reads: run.reads.into_iter().collect() };
-                reaction.state = ReactionState::Missing(stopped);
+                self.turn(id, ReactionState::Missing(stopped));
                 return Finished::Waits;
             }
             (Ok(_), Closed::Returned) => (ReactionState::Done, Finished::Done),
@@ -146,10 +195,20 @@ impl Reactions {
             (Ok(_), Closed::Unknown) => (ReactionState::Failed, Finished::Failed("there is no such closure".into())),
         };
         if let ReactionState::Done = state {
-            reaction.read = run.reads.into_iter().collect();
+            self.note_read(id, run.reads.into_iter().collect());
         }
-        reaction.state = state;
+        self.turn(id, state);
         finished
+    }
+
+    /// Notes what the last run read that was not stopped.
+    fn note_read(&mut self, id: ReactionId, read: Vec<(Read, Digest)>) {
+        let Some(reaction) = self.reactions.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut reaction.read, read);
+        if let ReactionState::Done = reaction.state {
+            self.readers.remove(id, &before);
+            self.readers.add(id, &reaction.read);
+        }
     }
 
     /// The reactions that wait for an interest.
@@ -158,7 +217,7 @@ impl Reactions {
             ReactionState::Missing(stopped) => stopped.missed.iter().any(|missed| interest.covers(&missed.interest)),
             ReactionState::Due | ReactionState::Done | ReactionState::Crowded | ReactionState::Failed => false,
         };
-        self.reactions.iter().filter(|(_, reaction)| waits(reaction)).map(|(id, _)| *id).collect()
+        self.missing.iter().filter(|id| self.reactions.get(id).is_some_and(waits)).copied().collect()
     }
 
     /// Whether this reaction waits for data.
@@ -168,16 +227,19 @@ impl Reactions {
 
     /// What this reaction waits for cannot be had. False when it waits for nothing.
     pub(crate) fn give_up(&mut self, id: ReactionId) -> bool {
-        let waiting = self.reactions.get_mut(&id).filter(|own| matches!(own.state, ReactionState::Missing(_)));
-        waiting.map(|reaction| reaction.state = ReactionState::Failed).is_some()
+        let waits = self.waits(id);
+        if waits {
+            self.turn(id, ReactionState::Failed);
+        }
+        waits
     }
 
     /// There is no room for what this reaction reads. False when it has failed already.
     pub(crate) fn crowd_out(&mut self, id: ReactionId) -> bool {
         let is_going = |own: &&mut Reaction| !matches!(own.state, ReactionState::Crowded | ReactionState::Failed);
         let Some(reaction) = self.reactions.get_mut(&id).filter(is_going) else { return false };
-        reaction.state = ReactionState::Crowded;
         reaction.crowded += 1;
+        self.turn(id, ReactionState::Crowded);
         true
     }
 
@@ -197,46 +259,71 @@ impl Reactions {
         left.map(|read| read.interest().table()).collect()
     }
 
-    /// Those that wait for data.
+    /// The reactions that wait for data.
     pub(crate) fn missing(&self) -> impl Iterator<Item = ReactionId> {
-        let missing = |reaction: &Reaction| matches!(reaction.state, ReactionState::Missing(_));
-        self.reactions.iter().filter(move |(_, reaction)| missing(reaction)).map(|(id, _)| *id)
+        self.missing.iter().copied()
     }
 
     pub(crate) fn uses_durable_view(&self) -> bool {
-        self.reactions.values().any(|reaction| reaction.view == View::Durable)
+        self.durable > 0
     }
 
     /// Marks those as due that read something which changed and would get another answer now, and those whose data has come.
     pub(crate) fn note_changes<'a>(&mut self, changed: &Changed, reader: impl Fn(View) -> Reader<'a>) {
         self.compared += 1;
-        for (id, reaction) in &mut self.reactions {
+        for id in self.concerned(changed) {
+            self.looked_at += 1;
+            let Some(reaction) = self.reactions.get_mut(&id) else { continue };
             let reader = reader(reaction.view);
             let due = match &reaction.state {
                 ReactionState::Due | ReactionState::Crowded | ReactionState::Failed => false,
                 ReactionState::Missing(stopped) if reader.has_come(stopped) => true,
                 ReactionState::Missing(stopped) => {
-                    let is_other = reader.is_another_state(Demand::Reaction(*id), stopped, changed);
+                    let is_other = reader.is_another_state(Demand::Reaction(id), stopped, changed);
                     reaction.misses = if is_other { 0 } else { reaction.misses };
                     is_other
                 }
                 ReactionState::Done => {
                     let concerned = reaction.read.iter().any(|(read, _)| changed.concerns(read));
-                    concerned && !reader.would_repeat(Demand::Reaction(*id), &reaction.read)
+                    concerned && !reader.would_repeat(Demand::Reaction(id), &reaction.read)
                 }
             };
             if due {
-                reaction.state = ReactionState::Due;
+                self.turn(id, ReactionState::Due);
             }
         }
+    }
+
+    /// The reactions that wait, and those that a change may concern.
+    fn concerned(&self, changed: &Changed) -> BTreeSet<ReactionId> {
+        let mut found = self.missing.clone();
+        match changed {
+            Changed::Everything => found.extend(self.reactions.keys()),
+            Changed::Rows(rows) => rows.iter().for_each(|row| self.readers.collect(row, &mut found)),
+        }
+        found
     }
 
     pub(crate) fn compared(&self) -> u64 {
         self.compared
     }
 
+    /// How many reactions were looked at because something changed.
+    pub(crate) fn looked_at(&self) -> u64 {
+        self.looked_at
+    }
+
     pub(crate) fn next_due(&self) -> Option<ReactionId> {
-        let due = |reaction: &Reaction| matches!(reaction.state, ReactionState::Due);
-        self.reactions.iter().find(|(_, reaction)| due(reaction)).map(|(id, _)| *id)
+        self.due.first().copied()
+    }
+
+    pub(crate) fn validate(&self) {
+        for (id, reaction) in &self.reactions {
+            assert_eq!(self.due.contains(id), matches!(reaction.state, ReactionState::Due));
+            assert_eq!(self.missing.contains(id), matches!(reaction.state, ReactionState::Missing(_)));
+            assert!(reaction.crowded == 0 || self.were_crowded.contains(id), "who lacked room gets some");
+        }
+        let durable = self.reactions.values().filter(|reaction| reaction.view == View::Durable).count();
+        assert_eq!(self.durable, durable, "the durable view is kept while somebody looks at it");
     }
 }

@@ -350,3 +350,52 @@ fn who_waits_may_come_to_wait_for_something_else_any_number_of_times() {
     let failed = |output: &Output| matches!(output, Output::ReactionFailed { reaction, .. } if *reaction == id);
     assert!(!harness.other.iter().any(failed), "each of them is asked for by what is there");
 }
+
+#[test]
+fn beginning_many_reactions_looks_at_none_of_the_others_and_a_change_looks_at_whom_it_concerns() {
+    const MANY: i64 = 500;
+    let mut harness = Harness::new();
+    harness.connect();
+    harness.react(View::Confirmed, |tx| {
+        tx.range(hits(0).table, &KeyRange::all(), None, false)?;
+        Ok(())
+    });
+    harness.load(10, &[]);
+    let before = harness.client.reactions_looked_at();
+    for page in 0..MANY {
+        harness.react(View::Optimistic, move |tx| {
+            tx.cell(&hits(page))?;
+            Ok(())
+        });
+    }
+    let begun = harness.client.reactions_looked_at() - before;
+    assert_eq!(begun, 0, "whose data is held runs at once");
+    harness.advance(Advance { to: at(20), changes: vec![hit(7, 1)], ..Advance::default() });
+    let looked_at = harness.client.reactions_looked_at() - before;
+    assert_eq!(looked_at, 2, "the one of the page, and the one of all pages");
+}
+
+#[test]
+fn a_change_looks_at_all_who_read_one_cell_and_at_nobody_else() {
+    const MANY: u64 = 100;
+    let mut harness = Harness::new();
+    harness.connect();
+    harness.react(View::Confirmed, |tx| {
+        tx.range(hits(0).table, &KeyRange::all(), None, false)?;
+        Ok(())
+    });
+    harness.load(10, &[]);
+    for _ in 0..MANY {
+        harness.react(View::Durable, |tx| {
+            tx.cell(&hits(1))?;
+            Ok(())
+        });
+        harness.react(View::Durable, |tx| {
+            tx.cell(&hits(2))?;
+            Ok(())
+        });
+    }
+    let before = harness.client.reactions_looked_at();
+    harness.advance(Advance { to: at(20), changes: vec![hit(1, 1)], ..Advance::default() });
+    assert_eq!(harness.client.reactions_looked_at() - before, MANY + 1);
+}

@@ -12,9 +12,16 @@ use crate::view::View;
 impl Client {
     /// Registers a reactive transaction, which the app keeps under the id. Its closure is asked for with the next polls.
     pub fn register(&mut self, view: View) -> ReactionId {
-        // The durable view is kept only while somebody looks at it.
-        self.compare_due = true;
+        if view == View::Durable && !self.reactions.uses_durable_view() {
+            // It is kept only while somebody looks at it.
+            self.compare_due = true;
+        }
         self.reactions.register(view)
+    }
+
+    /// How many reactions were compared with what changed: a change looks at those that it may concern, and at those that wait for data.
+    pub fn reactions_looked_at(&self) -> u64 {
+        self.reactions.looked_at()
     }
 
     /// Makes a reaction run again: its closure is another one now.

@@ -239,6 +239,7 @@ impl Machine for Follower {
 
     fn validate(&self) {
         self.cache.validate();
+        self.reactions.validate();
         let ended = self.calls.iter().any(OwnCall::has_ended);
         assert!(!ended, "a call that has ended is not kept");
     }

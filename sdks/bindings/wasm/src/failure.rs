@@ -12,6 +12,7 @@ pub(crate) struct Failure {
 }
 
 const STOPPED: &str = "stopped";
+const INTEGER_RANGE: &str = "integer-range";
 
 impl Failure {
     /// A read or write that does not fit.
@@ -30,9 +31,14 @@ impl Failure {
         Failure { code: "call", message: message.into() }
     }
 
+    /// Whether a value is there and cannot be shown as its column says.
+    pub(crate) fn is_of_showing(&self) -> bool {
+        self.code == INTEGER_RANGE
+    }
+
     /// An integer that a JavaScript number cannot hold.
     pub(crate) fn integer_range(message: impl Into<String>) -> Failure {
-        Failure { code: "integer-range", message: message.into() }
+        Failure { code: INTEGER_RANGE, message: message.into() }
     }
 }
 

@@ -116,10 +116,11 @@ impl Layout {
         slot.ok_or_else(|| Failure::of_transaction(format!("table {:?} has no column {column}", self.name)))
     }
 
-    /// A row as an array in the order of the columns.
+    /// A row as an array in the order of the columns. A cell that cannot be shown is the text of its failure there, and behind the cells an array lists the
+    /// places of these.
     ///
     /// # Errors
-    /// An integer that does not fit a number.
+    /// A required column without a value.
     pub(crate) fn row_to_js(
         &self,
         transaction: &Transaction<'_>,
@@ -128,12 +129,22 @@ impl Layout {
     ) -> Result<Array, Failure> {
         let key = row_key.values()?;
         let array = Array::new_with_length(self.slots.len() as u32);
+        let hidden = Array::new();
         for (index, slot) in (0u32..).zip(&self.slots) {
             let value = match slot.key_place {
-                Some(place) => to_js(&key[place], slot.wide, &self.place(slot))?,
-                None => self.state_to_js(transaction, row_key, slot, row.cell(slot.id))?,
+                Some(place) => to_js(&key[place], slot.wide, &self.place(slot)),
+                None => self.state_to_js(transaction, row_key, slot, row.cell(slot.id)),
             };
-            array.set(index, value);
+            match value {
+                Err(failure) if failure.is_of_showing() => {
+                    hidden.push(&JsValue::from(index));
+                    array.set(index, failure.into());
+                }
+                value => array.set(index, value?),
+            }
+        }
+        if hidden.length() > 0 {
+            array.push(&hidden);
         }
         Ok(array)
     }

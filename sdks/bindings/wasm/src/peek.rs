@@ -31,7 +31,8 @@ impl Core {
         Ok(self.role.end_peek(peek).map_err(Failure::from)?)
     }
 
-    /// The values that differ between two views, of all tables or of one: for each the table's number, the values of the key, and the column's name.
+    /// The values that differ between two views, of all tables or of one: for each the table's number, the values of the key, or the text of a failure
+    /// if they cannot be shown, and the column's name.
     ///
     /// # Errors
     /// Codes `not-held` and `transaction`.
@@ -41,7 +42,10 @@ impl Core {
         for Difference { table, key, column } in found {
             let place = self.layouts.iter().position(|layout| layout.name() == table);
             let Some(place) = place else { continue };
-            let key = self.layouts[place].key_to_js(&key)?;
+            let key = match self.layouts[place].key_to_js(&key) {
+                Err(failure) if failure.is_of_showing() => JsValue::from(failure),
+                key => key?.into(),
+            };
             array.push(&Array::of3(&JsValue::from_f64(place as f64), &key, &JsValue::from_str(&column)));
         }
         Ok(array)

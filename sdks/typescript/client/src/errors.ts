@@ -45,8 +45,17 @@ export class SchemaError extends IoliteError {
 export class TransactionError extends IoliteError {
   override readonly name = "TransactionError";
 
-  constructor(message: string, code: ErrorCode = "transaction") {
-    super(code, message);
+  constructor(message: string, code: ErrorCode = "transaction", options?: ErrorOptions) {
+    super(code, message, options);
+  }
+}
+
+/** Thrown through a closure whose data is not here. It is no error: the closure runs again once the data is. Apps do not see the class. */
+export class Stopped extends Error {
+  override readonly name = "Stopped";
+
+  constructor() {
+    super("the data is being fetched: let this error pass, and the closure will run again");
   }
 }
 

@@ -19,6 +19,11 @@ impl Follower {
         self.reactions.register(view)
     }
 
+    /// As [`crate::Client::reactions_looked_at`].
+    pub fn reactions_looked_at(&self) -> u64 {
+        self.reactions.looked_at()
+    }
+
     /// As [`crate::Client::renew`].
     pub fn renew(&mut self, id: ReactionId) {
         self.reactions.renew(id);

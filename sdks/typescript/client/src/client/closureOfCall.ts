@@ -2,7 +2,7 @@
 
 import type { Mutator } from "../mutators.js";
 import type { Closure } from "../transaction/runClosure.js";
-import { decodeArguments } from "./arguments.js";
+import { decodeArguments } from "../arguments/stored.js";
 
 /** `args`: in JSON. */
 export function closureOfCall({ parser, run }: Mutator, args = "null"): Closure {

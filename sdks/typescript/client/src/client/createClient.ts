@@ -3,6 +3,7 @@
 import { platform } from "#platform";
 
 import { assistDevelopment } from "../development/tellRefusals.js";
+import { copied, hasHalfCharacter, optionsOf, shown, textArgument } from "../arguments/checks.js";
 import { IoliteError } from "../errors.js";
 import { Mutators } from "../mutators.js";
 import { Schema } from "../schema/schema.js";
@@ -18,16 +19,17 @@ import type { Client, ClientOptions } from "./types.js";
  * loaded. A server that is not there, or that refuses, is none: `connection` says so.
  */
 export async function createClient<S extends Schema, M>(options: ClientOptions<S, M>): Promise<Client<S, M>> {
-  checkAddresses(options.url);
-  checkOptions(options);
-  const development = options.development ?? isDevelopment();
-  const client = await openClient({ ...options, development }, platform);
+  const given = copied("call", "the options of createClient", () => ({ ...options }));
+  const url = addressesOf(given.url);
+  checkAddresses(url);
+  checkOptions(given);
+  const development = given.development ?? isDevelopment();
+  const client = await openClient({ ...given, url, development }, platform);
   assistDevelopment(client, development);
   return client as unknown as Client<S, M>;
 }
 
-function checkAddresses(url: string | readonly string[]): void {
-  const all = addressesOf(url);
+function checkAddresses(all: readonly string[]): void {
   if (all.length === 0) {
     throw new IoliteError("call", "createClient needs the address of a server, or several");
   }
@@ -48,11 +50,16 @@ function checkAddress(url: string): void {
 const BATCH_MS_MAX = 10_000;
 
 /** What the compiler says too, for those who have none. */
-function checkOptions({ token, name, user, schema, mutators, storage, cacheBytes, batch }: ClientOptions<Schema, unknown>): void {
+function checkOptions({ token, name, user, schema, mutators, storage, cacheBytes, batch, paused, development }: ClientOptions<Schema, unknown>): void {
   const texts = Object.entries({ token, name, user }).filter(([, value]) => typeof value !== "string");
   if (texts.length > 0) {
     throw new IoliteError("call", `createClient needs a string for ${texts.map(([option]) => option).join(", ")}`);
   }
+  textArgument(token, "call", "token");
+  checkName("name", name);
+  checkName("user", user);
+  checkFlag("paused", paused);
+  checkFlag("development", development);
   if (!(schema instanceof Schema)) {
     throw new IoliteError("call", "createClient needs the schema that defineSchema returned");
   }
@@ -62,15 +69,32 @@ function checkOptions({ token, name, user, schema, mutators, storage, cacheBytes
   if (mutators.schema.json !== schema.json) {
     throw new IoliteError("call", "the mutators are for another schema: pass the one that defineMutators got");
   }
-  const ms = batch?.ms ?? 0;
-  if (!Number.isInteger(ms) || ms < 0 || ms > BATCH_MS_MAX) {
-    throw new IoliteError("call", `changes are told every 0 to ${BATCH_MS_MAX} whole milliseconds, not every ${ms}`);
+  const { ms } = batch === undefined ? { ms: 0 } : (optionsOf(batch, ["ms"], "call", "batch") as { ms?: unknown });
+  if (typeof ms !== "number" || !Number.isInteger(ms) || ms < 0 || ms > BATCH_MS_MAX) {
+    throw new IoliteError("call", `changes are told every 0 to ${BATCH_MS_MAX} whole milliseconds, not every ${shown(ms)}: set batch.ms`);
   }
   if (storage !== undefined && storage !== "indexeddb" && storage !== "memory") {
-    throw new IoliteError("call", `the storage is indexeddb or memory, not ${JSON.stringify(storage)}`);
+    throw new IoliteError("call", `the storage is indexeddb or memory, not ${shown(storage)}`);
   }
   if (cacheBytes !== undefined && !(Number.isSafeInteger(cacheBytes) && cacheBytes > 0)) {
-    throw new IoliteError("call", `cacheBytes is a number of bytes, not ${JSON.stringify(cacheBytes)}`);
+    throw new IoliteError("call", `cacheBytes is a number of bytes, not ${shown(cacheBytes)}`);
+  }
+}
+
+/** The name of the app and the user's are parts of the name of a storage. An empty one would be the same for everybody who has none yet. */
+function checkName(option: string, given: string): void {
+  textArgument(given, "call", option);
+  if (given === "") {
+    throw new IoliteError("call", `createClient needs a string that is not empty for ${option}: everybody without one would share a storage`);
+  }
+  if (hasHalfCharacter(given)) {
+    throw new IoliteError("call", `${option} has half of a character, a surrogate without the other one`);
+  }
+}
+
+function checkFlag(option: string, given: unknown): void {
+  if (given !== undefined && typeof given !== "boolean") {
+    throw new IoliteError("call", `${option} is true or false, not ${shown(given)}`);
   }
 }
 

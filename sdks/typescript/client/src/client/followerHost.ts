@@ -1,9 +1,10 @@
 /** Drives the core of a tab that follows: its messages to and from the tab that leads, and the calls that it stores. */
 
+import { followCore } from "../arguments/module.js";
 import type { Storage } from "../storage/storage.js";
 import { newTabId, type TabChannel, type TabMessage } from "../tabs/tabChannel.js";
 import { errorOf } from "../transaction/scope.js";
-import { Core, OutputKind } from "../wasm/iolite_wasm.js";
+import { type Core, OutputKind } from "../wasm/iolite_wasm.js";
 import { CoreHost, type CoreHostEvents, type CoreHostOptions } from "./coreHost.js";
 import type { OwnOutput } from "./outputs.js";
 
@@ -22,7 +23,7 @@ export class FollowerHost extends CoreHost {
     const { schema, cacheBytes, platform } = options;
     let core;
     try {
-      core = Core.follow(schema.json, cacheBytes, platform.monotonicMs(), platform.wallMs());
+      core = followCore(schema.json, cacheBytes, platform.monotonicMs(), platform.wallMs());
     } catch (thrown) {
       throw errorOf(thrown);
     }

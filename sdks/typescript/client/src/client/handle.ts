@@ -1,9 +1,12 @@
 /** One call of a mutator. */
 
+import { wordOf } from "../arguments/checks.js";
 import { IoliteError, MutationError } from "../errors.js";
 import type { Notifier } from "./notifier.js";
 import type { MutationHandle, MutationId, MutationStatus, SettledStatus, Stop } from "./types.js";
 import { Watched } from "./watched.js";
+
+const STAGES = ["durable", "confirmed", "delivered"] as const;
 
 interface Waiting {
   readonly stage: "durable" | "confirmed" | "delivered";
@@ -38,6 +41,7 @@ export class Handle implements MutationHandle {
 
   until(stage: "durable" | "confirmed" | "delivered"): Promise<void> {
     const promise = new Promise<void>((resolve, reject) => {
+      wordOf(stage, STAGES, "call", "the stage");
       this.#waiting.push({ stage, resolve, reject });
     });
     // Nobody has to handle it: what was refused is listed by the client too.

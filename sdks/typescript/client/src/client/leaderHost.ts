@@ -1,11 +1,12 @@
 /** Drives the core of the tab that leads: the link to the server, the storage, and the tabs that follow. */
 
+import { openCore } from "../arguments/module.js";
 import { newId } from "../id.js";
 import type { Link } from "../platform/platform.js";
 import type { Storage } from "../storage/storage.js";
 import type { SharedState, TabChannel, TabMessage } from "../tabs/tabChannel.js";
 import { errorOf } from "../transaction/scope.js";
-import { Core, OutputKind } from "../wasm/iolite_wasm.js";
+import { type Core, OutputKind } from "../wasm/iolite_wasm.js";
 import { CoreHost, type CoreHostEvents, type CoreHostOptions } from "./coreHost.js";
 import type { OwnOutput } from "./outputs.js";
 
@@ -37,7 +38,7 @@ export class LeaderHost extends CoreHost {
     let core;
     try {
       const outlives = storage.kind !== "memory";
-      core = Core.open(schema.json, newId(), newId(), token, user, urls.length, batchMs, outlives, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
+      core = openCore(schema.json, newId(), newId(), token, user, urls.length, batchMs, outlives, stored, cacheBytes, platform.monotonicMs(), platform.wallMs());
     } catch (thrown) {
       throw errorOf(thrown);
     }

@@ -8,10 +8,11 @@ import { IoliteError } from "../errors.js";
 import type { Mutator } from "../mutators.js";
 import { fullName, LogDefinition, logsOf, operationsOf } from "../schema/log.js";
 import type { Closure } from "../transaction/runClosure.js";
-import { encodeArguments } from "./arguments.js";
+import { isInstance } from "../arguments/checks.js";
+import { encodeArguments } from "../arguments/stored.js";
 import { closureOfCall } from "./closureOfCall.js";
 import type { LeaderHost } from "./leaderHost.js";
-import { callBack } from "./notifier.js";
+import { Listeners } from "./listeners.js";
 import type { Seat } from "./seat.js";
 import type { Log, LogMember, MutationHandle, Stop } from "./types.js";
 
@@ -31,7 +32,7 @@ export class Logs {
   }
 
   join(definition: LogDefinition, instance: unknown): OneLog {
-    if (!(definition instanceof LogDefinition)) {
+    if (!isInstance(definition, LogDefinition)) {
       throw new IoliteError("call", "log(definition, instance) needs the log that defineLog returned");
     }
     const name = JSON.stringify(definition.name);
@@ -87,8 +88,8 @@ class OneLog implements Log<Operations> {
   readonly name: string;
   readonly #seat: Seat;
   readonly #number: number;
-  readonly #callbacks = new Set<(reason: string) => void>();
-  readonly #memberCallbacks = new Set<(members: readonly LogMember[]) => void>();
+  readonly #ends = new Listeners<string>();
+  readonly #memberships = new Listeners<readonly LogMember[]>();
   #lastMembers: readonly LogMember[] = [];
   #last: State = [0, undefined, undefined];
 
@@ -132,21 +133,16 @@ class OneLog implements Log<Operations> {
   }
 
   onMembers(callback: (members: readonly LogMember[]) => void): Stop {
-    const own = (members: readonly LogMember[]): void => callback(members);
-    this.#memberCallbacks.add(own);
-    return () => void this.#memberCallbacks.delete(own);
+    return this.#memberships.add(callback);
   }
 
   callBackMembers(): void {
     const { members } = this;
-    this.#memberCallbacks.forEach((callback) => callBack(callback, members));
+    this.#memberships.deliver(() => members);
   }
 
   onStopped(callback: (reason: string) => void): Stop {
-    // Its own function, so that one callback may be given twice.
-    const own = (reason: string): void => callback(reason);
-    this.#callbacks.add(own);
-    return () => void this.#callbacks.delete(own);
+    return this.#ends.add(callback);
   }
 
   leave(): void {
@@ -157,7 +153,7 @@ class OneLog implements Log<Operations> {
   }
 
   callBack(reason: string): void {
-    this.#callbacks.forEach((callback) => callBack(callback, reason));
+    this.#ends.deliver(() => reason);
   }
 
   /** How far it is replayed, and why no further. Once the client is closed: as it was known last. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { asId, createClient, defineMutators, defineSchema, mutator, s, table } from "../index.js";
+import { asId, createClient, defineMutators, defineSchema, live, mutator, s, table } from "../index.js";
 import { schema, mutators } from "../testing/notesApp.js";
 import { until } from "../testing/until.js";
 
@@ -20,9 +20,47 @@ test("createClient names the option that is missing or wrong", async () => {
   await assert.rejects(open({ schema: undefined }), call(/defineSchema/));
   await assert.rejects(open({ mutators: {} }), call(/defineMutators/));
   await assert.rejects(open({ storage: "sqlite" }), call(/"sqlite"/));
+  for (const url of [null, undefined, 5, {}, [null], ["ws://127.0.0.1:1/sync", 5], () => 1, Symbol("a")]) {
+    await assert.rejects(open({ url }), call(/^url is the address of a server/));
+  }
+  for (const user of ["", "a\ud800", null, {}, 5n]) {
+    await assert.rejects(open({ user }), call(/user/));
+    await assert.rejects(open({ name: user }), call(/name/));
+  }
+  for (const wrong of ["no", 0, 1, null, {}]) {
+    await assert.rejects(open({ paused: wrong }), call(/^paused is true or false/));
+    await assert.rejects(open({ development: wrong }), call(/^development is true or false/));
+  }
+  for (const batch of [5, null, [], "50", { ms: undefined }, { msec: 50 }, {}]) {
+    await assert.rejects(open({ batch }), call(/batch/));
+  }
   await assert.rejects(open({ cacheBytes: -1 }), call(/cacheBytes .* not -1/));
   const others = defineSchema({ others: table({ id: s.id() }) });
   await assert.rejects(open({ mutators: defineMutators(others, {}) }), call(/another schema/));
+});
+
+test("an address may be a URL", async () => {
+  const client = await open({ url: new URL(options.url) });
+  await client.close();
+  const other = await open({ url: [new URL(options.url), options.url] });
+  await other.close();
+});
+
+test("words that only types check are checked", async () => {
+  const client = await open({});
+  const handle = client.mutate.hit({ page: "words" });
+  for (const stage of ["Confirmed", "sent", "", undefined, null, 5, {}]) {
+    await assert.rejects(handle.until(stage as never), { code: "call", message: /the stage is one of "durable", "confirmed", "delivered"/ });
+  }
+  for (const view of ["Confirmed", "", null, 5, ["confirmed"]]) {
+    assert.throws(() => client.observe(() => 1, { view } as never), { code: "call", message: /view is one of "optimistic"/ });
+    assert.throws(() => client.peek(() => 1, { view } as never), { code: "call", message: /view is one of/ });
+    assert.throws(() => client.live.hits("a", { view } as never), { code: "call", message: /view is one of/ });
+    assert.throws(() => client.difference(view as never, "confirmed"), { code: "call", message: /the first view is one of/ });
+    await assert.rejects(client.read(() => 1, { view } as never), { code: "call", message: /view is one of/ });
+  }
+  assert.throws(() => client.observe(() => 1, { veiw: "confirmed" } as never), { code: "call", message: /no option "veiw"/ });
+  await client.close();
 });
 
 test("a client asks for batches that a server grants, or not at all", async () => {
@@ -37,6 +75,7 @@ test("a schema and mutators name what was not made by their functions", () => {
   const define = defineSchema as (tables: object) => unknown;
   assert.throws(() => define({ notes: { id: s.id() } }), /table "notes": make it with table/);
   assert.throws(() => define({ notes: table({ id: s.id } as never) }), /table "notes", column "id": make it with a type of s/);
+  assert.throws(() => live(s.counter(), { isolaton: "snapshot" } as never), { code: "schema", message: /no option "isolaton"/ });
   assert.throws(() => defineMutators(schema, { go: (() => 1) as never }), /mutator "go": wrap its function/);
 });
 

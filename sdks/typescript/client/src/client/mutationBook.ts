@@ -7,7 +7,7 @@
 
 import type { Closure, RunResult } from "../transaction/runClosure.js";
 import type { Core } from "../wasm/iolite_wasm.js";
-import { decodeArguments } from "./arguments.js";
+import { decodeArguments } from "../arguments/stored.js";
 import { errorOf, Handle } from "./handle.js";
 import type { KnownMutation, OwnCall } from "./knownMutation.js";
 import type { Notifier } from "./notifier.js";

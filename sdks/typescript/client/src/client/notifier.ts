@@ -1,8 +1,4 @@
-/**
- * Calls back the app, never while the core works or a closure runs.
- *
- * Invariant: a callback that throws does not keep others from being called, and its error is reported as uncaught.
- */
+/** Calls back the app, never while the core works or a closure runs. Who is called, listeners.ts knows. */
 
 export class Notifier {
   readonly #due = new Set<() => void>();
@@ -27,15 +23,5 @@ export class Notifier {
     } finally {
       this.#flushing = false;
     }
-  }
-}
-
-export function callBack<T>(callback: (value: T) => void, value: T): void {
-  try {
-    callback(value);
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
   }
 }

@@ -16,9 +16,10 @@ import { ConnectionWatch } from "./connectionWatch.js";
 import type { CoreHostEvents } from "./coreHost.js";
 import { FollowerHost } from "./followerHost.js";
 import { LeaderHost } from "./leaderHost.js";
+import { Listeners } from "./listeners.js";
 import { Logs } from "./logs.js";
 import { MutationBook } from "./mutationBook.js";
-import { callBack, Notifier } from "./notifier.js";
+import { Notifier } from "./notifier.js";
 import { Observations } from "./observations.js";
 import type { OneObservation } from "./observation.js";
 import type { News } from "./outputs.js";
@@ -39,7 +40,7 @@ export class Seat implements CoreHostEvents {
   readonly logs: Logs;
   readonly pending: Watched<readonly PendingMutation[]>;
   readonly refused: Watched<readonly RefusedMutation[]>;
-  readonly settledCallbacks = new Set<(mutation: SettledMutation) => void>();
+  readonly settled = new Listeners<SettledMutation>();
   readonly #mutators: Readonly<Record<string, Mutator>>;
   readonly #channel: TabChannel | undefined;
   readonly #tokens: Tokens;
@@ -65,8 +66,7 @@ export class Seat implements CoreHostEvents {
     if (chosen.storage.kind === "indexeddb" && platform.openChannel !== undefined) {
       this.#channel = new TabChannel(platform.openChannel, name, (message) => this.#hear(message));
     }
-    const settled = (mutation: SettledMutation): void =>
-      this.settledCallbacks.forEach((callback) => callBack(callback, mutation));
+    const settled = (mutation: SettledMutation): void => this.settled.deliver(() => mutation);
     const follows = Object.values(options.schema.tables).some(({ policy }) => policy.delivered || policy.log !== undefined);
     this.book = new MutationBook({ notifier: this.notifier, development: options.development, follows, settled });
     this.pending = new Watched(this.notifier, () => this.book.pending());

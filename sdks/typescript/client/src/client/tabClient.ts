@@ -1,5 +1,7 @@
 /** The client of one tab as its app has it. */
 
+import { functionOf, optionsOf, textArgument, wordOf } from "../arguments/checks.js";
+import { encodeArguments } from "../arguments/stored.js";
 import { IoliteError } from "../errors.js";
 import { newId } from "../id.js";
 import type { LiveCellName } from "../live/binding.js";
@@ -10,12 +12,12 @@ import type { LogDefinition } from "../schema/log.js";
 import type { Schema } from "../schema/schema.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { liveName } from "../wasm/iolite_wasm.js";
-import { encodeArguments } from "./arguments.js";
 import type { FollowerHost } from "./followerHost.js";
 import type { OwnCall } from "./knownMutation.js";
 import type { LeaderHost } from "./leaderHost.js";
 import type { Seat } from "./seat.js";
 import { TAKEN_BACK, tellDismissed } from "./takeOver.js";
+import { VIEWS, viewOf } from "./viewOption.js";
 import type {
   Client,
   ConnectionState,
@@ -68,16 +70,15 @@ export class TabClient implements Client {
 
   observe(closure: Closure, options: ReactOptions = {}): Observation<never> {
     this.#seat.checkOpen();
-    const observation = this.#seat.observations.begin(closure, options.view ?? "optimistic");
+    functionOf(closure, "call", "the closure");
+    const observation = this.#seat.observations.begin(closure, viewOf(options));
     // An app may observe while it renders, when nobody else wants to be called.
     queueMicrotask(() => this.#seat.notifier.flush());
     return observation as Observation<never>;
   }
 
   react<T>(closure: Closure, options: ReactOptions, callback: (state: Reactive<T>) => void): Stop {
-    if (typeof callback !== "function") {
-      throw new TypeError("react(closure, options, callback) needs a callback: without one, observe(closure, options)");
-    }
+    functionOf(callback, "call", "react needs a callback, or use observe(closure, options): the callback");
     const observation: Observation<T> = this.observe(closure, options);
     observation.onChange(callback);
     this.#seat.notifier.flush();
@@ -105,11 +106,14 @@ export class TabClient implements Client {
   }
 
   peek<T>(closure: Closure, options: ReactOptions = {}): T {
-    return this.#held.peek(options.view ?? "optimistic", closure) as T;
+    functionOf(closure, "call", "the closure");
+    return this.#held.peek(viewOf(options), closure) as T;
   }
 
   difference(a: View, b: View, options: DifferenceOptions = {}): readonly Difference<never, never>[] {
-    return this.#held.difference(a, b, options.table) as readonly Difference<never, never>[];
+    const { table } = optionsOf(options, ["table"], "call", "the options of difference");
+    const views = [wordOf(a, VIEWS, "call", "the first view"), wordOf(b, VIEWS, "call", "the second view")] as const;
+    return this.#held.difference(...views, table as string | undefined) as readonly Difference<never, never>[];
   }
 
   get viewsNumber(): number {
@@ -121,6 +125,7 @@ export class TabClient implements Client {
   }
 
   pin(closure: Closure, callback: (state: Reactive<void>) => void = () => undefined): Stop {
+    functionOf(closure, "call", "the closure");
     return this.react(
       (tx) => {
         closure(tx);
@@ -136,6 +141,7 @@ export class TabClient implements Client {
 
   async #transact<T>(closure: Closure): Promise<T> {
     this.#seat.checkUsable();
+    functionOf(closure, "call", "the closure");
     const host = this.#seat.host;
     if (host?.role !== "leader") {
       throw new IoliteError(
@@ -175,10 +181,7 @@ export class TabClient implements Client {
   }
 
   onMutationSettled(callback: (mutation: SettledMutation) => void): Stop {
-    // Its own function, so that one callback may be given twice.
-    const own = (mutation: SettledMutation): void => callback(mutation);
-    this.#seat.settledCallbacks.add(own);
-    return () => void this.#seat.settledCallbacks.delete(own);
+    return this.#seat.settled.add(callback);
   }
 
   dismiss(id: MutationId): void {
@@ -209,7 +212,7 @@ export class TabClient implements Client {
 
   setToken(token: string): void {
     this.#seat.checkOpen();
-    this.#seat.setToken(token);
+    this.#seat.setToken(textArgument(token, "call", "token"));
   }
 
   close(): Promise<void> {

@@ -211,8 +211,8 @@ export interface Client<S extends Schema = Schema, M = unknown> {
   /**
    * The app's mutators. A call returns at once; its effect is visible in the view `optimistic`.
    *
-   * @throws what the mutator's parser throws, and `TypeError` for arguments that cannot be stored; code `call` where they are too large, too many calls are
-   * pending, or a closure runs; `not-ready` in a tab that waits for another version of the app, `closed`, and `storage` or `failed` once this tab can work no more.
+   * @throws what the mutator's parser throws; code `call` where the arguments cannot be stored or are too large, too many calls are pending, or a closure
+   * runs; `not-ready` in a tab that waits for another version of the app, `closed`, and `storage` or `failed` once this tab can work no more.
    * What becomes of the call the handle says.
    */
   readonly mutate: Mutate<M>;
@@ -313,7 +313,7 @@ export interface ClientOptions<S extends Schema, M> {
    * The address of the server's `/sync`, such as `ws://127.0.0.1:7777/sync`; or those of several gateways of one server. The client stays with one that
    * works, and goes on at another when that is gone.
    */
-  readonly url: string | readonly string[];
+  readonly url: string | URL | readonly (string | URL)[];
   readonly token: string;
   readonly schema: S;
   readonly mutators: { readonly schema: S; readonly byName: M };

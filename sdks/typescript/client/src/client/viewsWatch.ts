@@ -1,5 +1,6 @@
 /** Tells the app that a view may show something else: that `peek` and `difference` may give another answer. */
 
+import { functionOf } from "../arguments/checks.js";
 import type { Notifier } from "./notifier.js";
 import type { Stop } from "./types.js";
 import { Watched } from "./watched.js";
@@ -23,6 +24,7 @@ export class ViewsWatch {
   }
 
   onChange(callback: () => void): Stop {
+    functionOf(callback, "call", "the callback");
     return this.#watched.onChange(() => callback());
   }
 }

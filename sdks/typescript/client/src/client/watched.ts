@@ -1,12 +1,13 @@
 /** A value that the app may watch. It is computed when it is asked for after a change, and stays the same object until the next. */
 
-import { callBack, type Notifier } from "./notifier.js";
+import { Listeners } from "./listeners.js";
+import type { Notifier } from "./notifier.js";
 import type { Stop } from "./types.js";
 
 export class Watched<T> {
   readonly #notifier: Notifier;
   readonly #compute: () => T;
-  readonly #callbacks = new Set<(value: T) => void>();
+  readonly #listeners = new Listeners<T>();
   #current: { readonly value: T } | undefined;
 
   constructor(notifier: Notifier, compute: () => T) {
@@ -26,20 +27,15 @@ export class Watched<T> {
   }
 
   onChange(callback: (value: T) => void): Stop {
-    // Its own function, so that one callback may be given twice.
-    const own = (value: T): void => callback(value);
-    this.#callbacks.add(own);
-    return () => void this.#callbacks.delete(own);
+    return this.#listeners.add(callback);
   }
 
   /** Nobody is called any more, whatever is on its way. */
   end(): void {
-    this.#callbacks.clear();
+    this.#listeners.clear();
   }
 
   readonly #deliver = (): void => {
-    for (const callback of this.#callbacks) {
-      callBack(callback, this.value);
-    }
+    this.#listeners.deliver(() => this.value);
   };
 }

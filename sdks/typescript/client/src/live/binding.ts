@@ -57,8 +57,8 @@ export class LiveReading<T> implements Live<T> {
   }
 
   onChange(callback: (state: Reactive<T>) => void): Stop {
-    this.#listeners += 1;
     const stop = this.#running().onChange(callback);
+    this.#listeners += 1;
     let listens = true;
     return () => {
       if (listens) {

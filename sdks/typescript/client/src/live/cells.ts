@@ -1,7 +1,7 @@
 /** Bindings of single cells, by the types of their columns. */
 
 import type { MutationHandle, ReactOptions } from "../client/types.js";
-import { SchemaError } from "../errors.js";
+import { SchemaError, TransactionError } from "../errors.js";
 import { newId } from "../id.js";
 import {
   type Column,
@@ -14,7 +14,7 @@ import {
 } from "../schema/column.js";
 import type { Schema } from "../schema/schema.js";
 import { LIVE_KEY, LiveTable, type Table } from "../schema/table.js";
-import { checkedIndex } from "../transaction/refs.js";
+import { checkedIndex, checkSlice } from "../transaction/refs.js";
 import type { Closure } from "../transaction/runClosure.js";
 import { type LiveCellName, type LiveHost, LiveReading } from "./binding.js";
 
@@ -108,6 +108,7 @@ class ListBinding extends CellBinding {
   }
 
   slice(from?: number, to?: number): RangeBinding {
+    checkSlice(from ?? 0, to);
     return new RangeBinding(this.options, from, to);
   }
 }
@@ -115,7 +116,7 @@ class ListBinding extends CellBinding {
 class MapBinding extends CellBinding {
   set(key: string, value: unknown): MutationHandle {
     if (value === undefined) {
-      throw new TypeError("undefined is no value of a map: use delete to remove an entry");
+      throw new TransactionError("undefined is no value of a map: use delete to remove an entry");
     }
     return this.write("setEntry", key, value);
   }
@@ -143,11 +144,11 @@ class RangeBinding extends CellBinding {
   rows(table: Table | LiveTable): LiveReading<readonly unknown[]> {
     const { host, schema, place, react } = this.options;
     const name = Object.keys(schema.tables).find((each) => schema.tables[each] === table);
-    const key = keyTypeOf(table);
-    const element = elementTypeOf(schema, place);
     if (name === undefined) {
       throw new SchemaError("these are rows of a table of another schema");
     }
+    const key = keyTypeOf(table);
+    const element = elementTypeOf(schema, place);
     if (key === undefined || key !== element) {
       throw new SchemaError(`the elements of this list are of type ${element}, and no keys of table ${JSON.stringify(name)}`);
     }

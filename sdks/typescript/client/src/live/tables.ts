@@ -1,6 +1,10 @@
 /** `db.live`: the bindings of an app's tables. */
 
 import type { MutationHandle, Observation, ReactOptions } from "../client/types.js";
+import { membersOf } from "../arguments/checks.js";
+import { openWriter } from "../arguments/module.js";
+import { keyValues } from "../arguments/values.js";
+import { viewOf } from "../client/viewOption.js";
 import { TransactionError } from "../errors.js";
 import { type Column, RegisterColumn, ScalarColumn } from "../schema/column.js";
 import type { Schema } from "../schema/schema.js";
@@ -8,7 +12,7 @@ import type { Closure } from "../transaction/runClosure.js";
 import { bindTables, LIVE_VALUE_PLACE, type TableBinding } from "../transaction/binding.js";
 import { withKnownNames } from "../transaction/knownNames.js";
 import { errorOf } from "../transaction/scope.js";
-import { LiveWriter } from "../wasm/iolite_wasm.js";
+import type { LiveWriter } from "../wasm/iolite_wasm.js";
 import { type LiveCellName, type LiveHost, LiveReading, type LiveWrites } from "./binding.js";
 import { bindingOf } from "./cells.js";
 
@@ -30,7 +34,7 @@ interface TableHost extends LiveHost {
 type Bind = (key: unknown, options?: ReactOptions) => unknown;
 
 export function liveOf(schema: Schema, client: LiveClient): Record<string, Bind> {
-  const writer = new LiveWriter(schema.json);
+  const writer = openWriter(schema.json);
   const write = (writes: LiveWrites): MutationHandle => client.call(checked(() => argumentsOf(writer, writes)));
   const observe: LiveHost["observe"] = (closure, options) => client.observe(closure, options);
   const edit: LiveHost["edit"] = (...edit) => client.edit(...edit);
@@ -63,9 +67,11 @@ function checked<T>(call: () => T): T {
   }
 }
 
-function bind(host: TableHost, table: TableBinding, key: unknown, react: ReactOptions): unknown {
-  const values = Array.isArray(key) ? key : [key];
+function bind(host: TableHost, table: TableBinding, given: unknown, options: ReactOptions): unknown {
+  const react = { view: viewOf(options) };
+  const values = keyValues(given, "transaction", `the key of table ${JSON.stringify(table.name)}`);
   checked(() => host.writer.checkKey(table.number, values));
+  const key = values.length === 1 ? values[0] : values;
   const cell = (columnNumber: number, column?: string): unknown => {
     const place = { table: table.name, key, column, number: table.number, values, columnNumber };
     return bindingOf(table.definitions[columnNumber] as Column, { host, schema: host.schema, place, react });
@@ -98,7 +104,7 @@ class RowBinding extends LiveReading<unknown> {
 
   update(changes: Record<string, unknown>): MutationHandle {
     const { columns, definitions, key, name, number } = this.table;
-    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const given = membersOf(changes, "transaction", `update of table ${JSON.stringify(name)}: what is given`);
     return this.host.write(
       given.map(([column, value]) => {
         const index = columns.indexOf(column);
@@ -106,6 +112,9 @@ class RowBinding extends LiveReading<unknown> {
         const puttable = definition instanceof ScalarColumn || definition instanceof RegisterColumn;
         if (!puttable || key.includes(column)) {
           throw new TransactionError(`table ${JSON.stringify(name)}: column ${JSON.stringify(column)} is none that update can put`);
+        }
+        if (value === undefined) {
+          throw new TransactionError(`table ${JSON.stringify(name)}: column ${JSON.stringify(column)} is undefined: leave out what stays`);
         }
         return { call: "put", table: number, key: this.values, column: index, rest: [value] };
       }),

@@ -125,7 +125,7 @@ describe("texts", () => {
     await page.insert(0, "\u{1fa91}").until("confirmed");
     assert.throws(() => page.remove(0, 1), /halves of one character/);
     assert.throws(() => page.insert(3, "x"), /has 2 UTF-16 units/);
-    assert.throws(() => page.insert(-1, "x"), RangeError);
+    assert.throws(() => page.insert(-1, "x"), { code: "transaction", message: /the index is a whole number/ });
     assert.equal(page.value, "\u{1fa91}");
     stop();
   });

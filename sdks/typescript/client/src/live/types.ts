@@ -63,7 +63,7 @@ export interface LiveRange<T> extends Live<readonly T[]> {
   rows<R extends Table | LiveTable>(table: R): Live<readonly (RowOf<R> | undefined)[]>;
 }
 export interface LiveMap<T> extends Live<ReadonlyMap<string, T>> {
-  /** @throws as `LiveScalar.set`, and `TypeError` for undefined. */
+  /** @throws as `LiveScalar.set`, also for undefined. */
   set(key: string, value: T): MutationHandle;
   /** @throws as `LiveScalar.set`. */
   delete(key: string): MutationHandle;

@@ -125,8 +125,14 @@ export function live<C extends LiveColumn, K>(
 ): LiveTable<C, K>;
 export function live(value: Column, options: Partial<TablePolicy> & { readonly key?: ScalarColumn<unknown, "required"> } = {}): LiveTable {
   const { key = s.string(), ...policy } = options;
+  const unknown = Object.keys(policy).find((name) => !LIVE_OPTIONS.includes(name));
+  if (unknown !== undefined) {
+    throw new SchemaError(`live has no option ${JSON.stringify(unknown)}: there are key, ${LIVE_OPTIONS.join(", ")}`);
+  }
   return new LiveTable(value, key, { ...STRICT, ...policy });
 }
+
+const LIVE_OPTIONS = ["isolation", "offline", "delivered", "log"];
 
 /** The names of a live table's two columns, on the server and in other languages. */
 export const LIVE_KEY = "key";

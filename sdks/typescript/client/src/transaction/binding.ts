@@ -22,8 +22,7 @@ export interface TableBinding {
   readonly key: readonly string[];
 }
 
-/** Where a live table's two columns stand in its rows. */
-export const LIVE_KEY_PLACE = 0;
+/** Where the value of a live table stands in its rows, behind the key. */
 export const LIVE_VALUE_PLACE = 1;
 
 /** Tells the core about the tables of a schema. */

@@ -1,5 +1,7 @@
 /** Deep comparison of plain data: what closures return and what they ask for. */
 
+import { hasHidden, membersWithFailures } from "./hidden.js";
+
 export function isPlain(value: object): value is Record<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
@@ -19,6 +21,9 @@ function areEqualArrays(a: readonly unknown[], b: readonly unknown[], others: Ot
 }
 
 function areEqualObjects(a: object, b: object, others: Others): boolean {
+  if (hasHidden(a) || hasHidden(b)) {
+    return hasHidden(a) && hasHidden(b) && areEqualObjects(membersWithFailures(a), membersWithFailures(b), others);
+  }
   if (Array.isArray(a) && Array.isArray(b)) {
     return areEqualArrays(a, b, others);
   }
@@ -65,6 +70,9 @@ function sharing(previous: unknown, next: unknown, stand: Stand): unknown {
 }
 
 function sharingParts(previous: object, next: object, stand: Stand): unknown {
+  if (hasHidden(previous) || hasHidden(next)) {
+    return areEqualObjects(previous, next, never) ? previous : next;
+  }
   if (Array.isArray(previous) && Array.isArray(next)) {
     const parts = next.map((value: unknown, index) => sharing(previous[index], value, stand));
     return isSame(previous, parts) ? previous : isSame(next, parts) ? next : asFrozenAs(next, parts);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { defineSchema, s, table } from "../index.js";
+import { openWriter } from "../arguments/module.js";
 import { platform } from "../platform/node.js";
-import { LiveWriter } from "../wasm/iolite_wasm.js";
 
 before(() => platform.loadCore());
 
@@ -11,7 +11,7 @@ const columns = { id: s.string(), title: s.string(), tags: s.set(s.string()), ma
 
 test("half of a character is written nowhere: not as a value, a member, or an entry, and no key has it", () => {
   const names = Object.keys(columns);
-  const writer = new LiveWriter(defineSchema({ notes: table(columns).key("id") }).json);
+  const writer = openWriter(defineSchema({ notes: table(columns).key("id") }).json);
   const number = writer.addTable("notes", names, names.map(() => false));
   const write = (call: string, key: string, column: string, ...given: [unknown, unknown?]): void =>
     writer.write(call, number, [key], names.indexOf(column), given[0], given[1]);

@@ -44,7 +44,7 @@ type Orderable<C> = {
   [N in keyof C]: C[N] extends ScalarColumn | RegisterColumn | CounterColumn ? N : never;
 }[keyof C];
 
-/** Conditions on columns, which all have to hold. A value asks for itself. A column, or a comparison beside others, that is undefined asks nothing. */
+/** Conditions on columns, which all have to hold. A value asks for itself. Leave out a column, or a comparison, to ask nothing of it. */
 export type Where<T> = T extends Table<infer C, readonly string[]> ? { readonly [N in Queryable<C>]?: ConditionOf<C[N]> } : never;
 
 /** The columns by which rows can be put in order. */
@@ -59,9 +59,9 @@ export type PlaceOf<T> =
 /**
  * A query that is being put together: each step makes another one. Nothing is read before `all`, `first` or `count`.
  *
- * @throws code `transaction`, at the step or when it is read: for a column that is not there, a value or a comparison that does not fit one, a column of
- * which every comparison is with undefined, a string with half of a character (a surrogate without the other one), and for an order with a limit, or a row
- * to come after, where no index has that order.
+ * @throws code `transaction`, at the step or when it is read: for a column that is not there, a value or a comparison that does not fit one, undefined,
+ * a string with half of a character (a surrogate without the other one), and for an order with a limit, or a row to come after, where no index has that
+ * order.
  */
 export interface Query<T> {
   /** Only rows of which this holds, and what was asked before. */
@@ -78,7 +78,7 @@ export interface Query<T> {
   /**
    * At most this many rows.
    *
-   * @throws `RangeError` for what is no whole number from 0, or more than the core can count.
+   * @throws code `transaction`, for what is no whole number from 0, or more than the core can count.
    */
   limit(rows: number): Query<T>;
   /**

@@ -1,5 +1,7 @@
 /** References to single cells. Nothing is read before one of their methods is called. */
 
+import { indexArgument, placeArgument } from "../arguments/checks.js";
+import { TransactionError } from "../errors.js";
 import {
   type Column,
   CounterColumn,
@@ -71,7 +73,7 @@ class SetRef {
   }
 
   at(index: number): unknown {
-    if (index < 0) {
+    if (placeArgument(index, "transaction", "the index") < 0) {
       return Array.from(this.get()).at(index);
     }
     return this.scope.call("memberAt", ...this.name, checkedIndex(index));
@@ -102,13 +104,14 @@ class ListRef {
   }
 
   at(index: number): unknown {
-    if (index < 0) {
+    if (placeArgument(index, "transaction", "the index") < 0) {
       return this.get().at(index);
     }
     return this.scope.call("element", ...this.name, checkedIndex(index));
   }
 
   slice(from = 0, to?: number): readonly unknown[] {
+    checkSlice(from, to);
     if (to === undefined || to < 0 || from < 0) {
       return this.get().slice(from, to);
     }
@@ -137,7 +140,7 @@ class MapRef {
 
   set(key: string, value: unknown): void {
     if (value === undefined) {
-      throw new TypeError("undefined is no value of a map: use delete to remove an entry");
+      throw new TransactionError("undefined is no value of a map: use delete to remove an entry");
     }
     this.scope.call("setEntry", ...this.name, key, value);
   }
@@ -196,11 +199,13 @@ export function refTo(column: Column, scope: Scope, name: CellName): unknown {
   throw new TypeError("this is no column of @iolite/client");
 }
 
-const INDEX_MAX = 2 ** 32 - 1;
-
+/** @throws code `transaction`, for what is no index. */
 export function checkedIndex(index: number): number {
-  if (!Number.isInteger(index) || index < 0 || index > INDEX_MAX) {
-    throw new RangeError(`an index is a whole number from 0, not ${index}`);
-  }
-  return index;
+  return indexArgument(index, "transaction", "the index");
+}
+
+/** @throws code `transaction`, for bounds of a slice that are none. */
+export function checkSlice(from: unknown, to: unknown): void {
+  placeArgument(from, "transaction", "the first index");
+  placeArgument(to ?? 0, "transaction", "the index behind the last");
 }

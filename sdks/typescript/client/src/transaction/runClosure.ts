@@ -5,6 +5,7 @@
  * The first one counts.
  */
 
+import { isInstance, textOf } from "../arguments/checks.js";
 import { Abort, IoliteError } from "../errors.js";
 import type { Core } from "../wasm/iolite_wasm.js";
 import type { TableBinding } from "./binding.js";
@@ -88,17 +89,21 @@ function outcomeOf(run: () => unknown): RunResult {
     const message = "a closure returned a promise: it has to be synchronous, since reads never wait (leave out async and await)";
     return { ended: "failed", error: new IoliteError("not-synchronous", message) };
   } catch (thrown) {
-    if (thrown instanceof Abort) {
+    // What is thrown may be a proxy.
+    if (isInstance(thrown, Abort)) {
       return { ended: "aborted", error: thrown };
     }
-    return { ended: "failed", error: thrown instanceof Error ? thrown : new Error(textOf(thrown)) };
+    return { ended: "failed", error: isInstance(thrown, Error) ? thrown : new Error(textOf(thrown)) };
   }
 }
 
-/** Apps may throw what has no text, and errors whose message is none. */
-function textOf(thrown: unknown): string {
+/** More than the core keeps of a reason. */
+const MESSAGE_UNITS = 4096;
+
+/** A part of an error as text. It may have a getter that throws, and be longer than the core's memory. */
+function partOf<E>(error: E, part: keyof E): string {
   try {
-    return String(thrown);
+    return textOf(error[part]).slice(0, MESSAGE_UNITS);
   } catch {
     return "something that has no text was thrown";
   }
@@ -115,7 +120,7 @@ function runAgain(stage: Stage, closure: Closure, first: TracedResult): TracedRe
 }
 
 function plain(result: RunResult): unknown {
-  return result.ended === "aborted" ? { ended: result.ended, reason: result.error.reason } : result;
+  return result.ended === "aborted" ? { ended: result.ended, reason: partOf(result.error, "reason") } : result;
 }
 
 function notRepeatable(first: TracedResult, second: TracedResult): Error {
@@ -136,10 +141,10 @@ function finish(core: Core, result: RunResult): RunResult {
       core.finish("returned", "");
       return result;
     case "aborted":
-      core.finish("aborted", textOf(result.error.reason));
+      core.finish("aborted", partOf(result.error, "reason"));
       return result;
     case "failed":
-      core.finish("failed", textOf(result.error.message));
+      core.finish("failed", partOf(result.error, "message"));
       return result;
   }
 }

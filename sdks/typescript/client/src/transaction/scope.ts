@@ -4,7 +4,7 @@
  * Invariant: after the closure has ended nothing it kept can reach the core, so a late call never lands in another run.
  */
 
-import { IntegerRangeError, IoliteError, SchemaError, TransactionError } from "../errors.js";
+import { IntegerRangeError, IoliteError, SchemaError, Stopped, TransactionError } from "../errors.js";
 import type { Core } from "../wasm/iolite_wasm.js";
 
 /** The calls of the core that are part of a transaction. */
@@ -35,15 +35,6 @@ type CallName =
   | "setMember"
   | "splice"
   | "textLength";
-
-/** Thrown through a closure whose data is not here. It is no error: the closure runs again once the data is. */
-class Stopped extends Error {
-  override readonly name = "Stopped";
-
-  constructor() {
-    super("the data is being fetched: let this error pass, and the closure will run again");
-  }
-}
 
 /** What a closure asked of the core, to compare two runs. */
 export type Trace = readonly (readonly unknown[])[];

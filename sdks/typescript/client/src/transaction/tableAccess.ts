@@ -1,15 +1,20 @@
 /** One table within one run. */
 
 import { ListColumn, MapColumn, RegisterColumn, ScalarColumn, SetColumn } from "../schema/column.js";
+import { copied, indexArgument, isPlainObject, membersOf, optionsOf, refusal, shown } from "../arguments/checks.js";
+import { boundValues, cellValue, isArray, iteratedValues, keyValues } from "../arguments/values.js";
 import { TransactionError } from "../errors.js";
-import { LIVE_KEY_PLACE, LIVE_VALUE_PLACE, type TableBinding } from "./binding.js";
+import { LIVE_VALUE_PLACE, type TableBinding } from "./binding.js";
+import { failureAt, hide, hideIn } from "./hidden.js";
 import { withKnownNames } from "./knownNames.js";
 import { refTo } from "./refs.js";
-import type { Scope } from "./scope.js";
-import { checkedLimit, TableQuery } from "./tableQuery.js";
+import { errorOf, type Scope } from "./scope.js";
+import { TableQuery } from "./tableQuery.js";
 import type { RangeOptions } from "./types.js";
 
 type Row = Readonly<Record<string, unknown>>;
+
+const RANGE_OPTIONS = ["prefix", "from", "after", "to", "limit", "reverse"];
 
 /**
  * Reads and writes of one table. In a reactive transaction the core refuses the writes. In an operation of a log, the instance is the first value of each key
@@ -32,8 +37,17 @@ export class TableAccess {
   }
 
   getAll(keys: Iterable<unknown>): readonly unknown[] {
-    const values = Array.from(keys, (key) => this.#key(key));
-    return this.#scope.call("rows", this.#table.number, values).map((row) => this.#found(row as unknown[] | undefined));
+    const values = iteratedValues(keys, "transaction", "the keys").map((key) => this.#key(key));
+    const rows = this.#scope.call("rows", this.#table.number, values) as (unknown[] | undefined)[];
+    const found: unknown[] = [];
+    rows.forEach((row, place) => {
+      const failure = this.#failure(row);
+      found[place] = failure === undefined ? this.#found(row) : undefined;
+      if (failure !== undefined) {
+        hide(found, String(place), failure);
+      }
+    });
+    return found;
   }
 
   has(key: unknown): boolean {
@@ -41,19 +55,20 @@ export class TableAccess {
   }
 
   range(options: RangeOptions<never> = {}): readonly unknown[] {
-    const { prefix, from, after, to, limit, reverse = false } = options as {
-      prefix?: unknown[];
-      from?: unknown[];
-      after?: unknown[];
-      to?: unknown[];
-      limit?: number;
-      reverse?: boolean;
+    const place = `range of table ${JSON.stringify(this.#table.name)}`;
+    const given = optionsOf(options, RANGE_OPTIONS, "transaction", place);
+    const bound = (name: string): unknown[] | undefined => {
+      const values = name in given ? boundValues(given[name], "transaction", `${place}: ${name}`) : undefined;
+      return values && [...this.#ofInstance(), ...values];
     };
-    const most = limit === undefined ? undefined : checkedLimit(limit);
-    const within = (bound: unknown[] | undefined): unknown[] | undefined => bound && [...this.#ofInstance(), ...bound];
-    const own = this.#ofInstance().length > 0 ? within(prefix ?? []) : prefix;
-    const rows = this.#scope.call("range", this.#table.number, own, within(from), within(after), within(to), most, reverse);
-    return rows.map((row: unknown[]) => (this.#table.live ? { key: row[LIVE_KEY_PLACE], value: row[LIVE_VALUE_PLACE] } : this.#row(row)));
+    const most = "limit" in given ? indexArgument(given["limit"], "transaction", `${place}: limit`) : undefined;
+    const { reverse = false } = given;
+    if (typeof reverse !== "boolean") {
+      throw refusal("transaction", `${place}: reverse is true or false, not ${shown(reverse)}`);
+    }
+    const prefix = bound("prefix") ?? (this.#ofInstance().length > 0 ? [...this.#ofInstance()] : undefined);
+    const rows = this.#scope.call("range", this.#table.number, prefix, bound("from"), bound("after"), bound("to"), most, reverse);
+    return rows.map((row: unknown[]) => this.#row(row));
   }
 
   /** A query with conditions. */
@@ -101,7 +116,8 @@ export class TableAccess {
     return withKnownNames(refs, (name) => this.#noColumn(name));
   }
 
-  insert(row: Row): void {
+  insert(given: Row): void {
+    const row = this.#members(given, "insert");
     const key = this.#keyOf(row);
     const columns: number[] = [];
     const values: unknown[] = [];
@@ -116,7 +132,8 @@ export class TableAccess {
   }
 
   /** Makes the row, or puts what is said of it into the one that is there. Only an operation has it. */
-  put(row: Row): void {
+  put(given: Row): void {
+    const row = this.#members(given, "put");
     const key = this.#keyOf(row);
     if (this.#ofInstance().length === 0) {
       throw new TransactionError(`table ${JSON.stringify(this.#table.name)}: put is for operations of a log; use insert or update`);
@@ -130,18 +147,19 @@ export class TableAccess {
 
   update(key: unknown, changes: Row): void {
     const values = this.#key(key);
-    for (const [name, value] of Object.entries(changes)) {
+    for (const [name, value] of Object.entries(this.#members(changes, "update"))) {
       if (this.#table.key.includes(name)) {
         throw this.#wrongColumn(name, "is in the primary key, which stays");
       }
-      if (value !== undefined) {
-        const index = this.#column(name);
-        const column = this.#table.definitions[index];
-        if (!(column instanceof ScalarColumn || column instanceof RegisterColumn)) {
-          throw this.#wrongColumn(name, `is a ${column?.json.type}: change it through ref(key).${name}`);
-        }
-        this.#scope.call("put", this.#table.number, values, index, value);
+      const index = this.#column(name);
+      const column = this.#table.definitions[index];
+      if (!(column instanceof ScalarColumn || column instanceof RegisterColumn)) {
+        throw this.#wrongColumn(name, `is a ${column?.json.type}: change it through ref(key).${name}`);
       }
+      if (value === undefined) {
+        throw this.#wrongColumn(name, "is undefined: leave out what stays, and say null to empty an optional column");
+      }
+      this.#scope.call("put", this.#table.number, values, index, cellValue(value, "transaction", this.#place(index)));
     }
   }
 
@@ -154,7 +172,7 @@ export class TableAccess {
   }
 
   #key(key: unknown): unknown[] {
-    const values: unknown[] = Array.isArray(key) ? key : [key];
+    const values = keyValues(key, "transaction", `the key of table ${JSON.stringify(this.#table.name)}`);
     return values.length === this.#table.key.length - 1 ? [...this.#ofInstance(), ...values] : values;
   }
 
@@ -191,7 +209,16 @@ export class TableAccess {
     if (row === undefined) {
       return undefined;
     }
+    const failure = this.#failure(row);
+    if (failure !== undefined) {
+      throw errorOf(failure);
+    }
     return this.#table.live ? row[LIVE_VALUE_PLACE] : this.#row(row);
+  }
+
+  /** Why the value of a live table cannot be shown. */
+  #failure(row: readonly unknown[] | undefined): string | undefined {
+    return this.#table.live && row !== undefined ? failureAt(row, this.#table.columns.length, LIVE_VALUE_PLACE) : undefined;
   }
 
   #row(values: readonly unknown[]): Row {
@@ -199,6 +226,7 @@ export class TableAccess {
     this.#table.columns.forEach((name, index) => {
       row[name] = values[index];
     });
+    hideIn(row, this.#table.columns, values);
     // Whoever writes into a row means `update`, and would wonder that nothing happens.
     return this.#scope.isChecked ? Object.freeze(row) : row;
   }
@@ -207,11 +235,29 @@ export class TableAccess {
   #content(index: number, value: unknown): unknown {
     const column = this.#table.definitions[index];
     if (column instanceof SetColumn || column instanceof ListColumn) {
-      return Array.from(value as Iterable<unknown>);
+      return iteratedValues(value, "transaction", this.#place(index));
     }
     if (column instanceof MapColumn) {
-      return value instanceof Map ? Array.from(value) : Object.entries(value as object);
+      const isPlain = copied("transaction", this.#place(index), () => isPlainObject(value));
+      return isPlain ? membersOf(value, "transaction", this.#place(index)) : this.#entries(index, value);
     }
-    return value;
+    return cellValue(value, "transaction", this.#place(index));
+  }
+
+  /** The entries of a map. What can be iterated and has no pairs is refused by the core. */
+  #entries(index: number, value: unknown): unknown[] {
+    if (typeof value === "string" || isArray(value)) {
+      throw refusal("transaction", `${this.#place(index)} is a map or a plain object, not ${shown(value)}`);
+    }
+    return iteratedValues(value, "transaction", this.#place(index));
+  }
+
+  /** A copy of a row, or of changes. */
+  #members(given: unknown, method: string): Row {
+    return Object.fromEntries(membersOf(given, "transaction", `${method} of table ${JSON.stringify(this.#table.name)}: what is given`));
+  }
+
+  #place(index: number): string {
+    return `table ${JSON.stringify(this.#table.name)}, column ${JSON.stringify(this.#table.columns[index])}`;
   }
 }

@@ -7,7 +7,7 @@ import type { TableBinding } from "./binding.js";
 import { Scope } from "./scope.js";
 import { TableAccess } from "./tableAccess.js";
 
-const columns = { id: s.id(), title: s.string(), big: s.int64(), ratio: s.float(), raw: s.bytes(), tags: s.set(s.string()) };
+const columns = { id: s.id(), title: s.string(), big: s.int64(), ratio: s.float().optional(), raw: s.bytes(), tags: s.set(s.string()) };
 const table: TableBinding = {
   name: "notes",
   number: 3,
@@ -47,7 +47,7 @@ test("a query says what is asked, and gives rows by column names", () => {
 test("alternatives are each asked with all of their conditions, beside what else is asked", () => {
   const { notes, asked } = asking();
   const query = notes.whereAny({ title: { startsWith: "a", not: "ab" }, big: 5n }, { tags: { contains: "x" } });
-  query.where({ ratio: null }).whereAny({ title: "b", big: undefined }).whereAny().all();
+  query.where({ ratio: null }).whereAny({ title: "b" }).whereAny().all();
   query.all();
   notes.where({ ratio: null }).whereAny({ big: 1n }, { big: 2n }).all();
   const first = [
@@ -65,9 +65,9 @@ test("alternatives are each asked with all of their conditions, beside what else
   ]);
 });
 
-test("values of every type go as the core reads them, and undefined asks for nothing", () => {
+test("values of every type go as the core reads them", () => {
   const { notes, asked } = asking();
-  notes.where({ big: 1n << 62n, ratio: { lt: Infinity, in: [0.1, null] }, raw: Uint8Array.of(1, 255), title: undefined, id: { eq: undefined, in: ["a"] } }).all();
+  notes.where({ big: 1n << 62n, ratio: { lt: Infinity, in: [0.1, null] }, raw: Uint8Array.of(1, 255), id: { in: ["a"] } }).all();
   const where = [
     ["big", { eq: "4611686018427387904" }],
     ["ratio", { lt: "Infinity" }],
@@ -94,16 +94,75 @@ test("bytes are asked for by what they are, whatever class of bytes they have", 
   assert.deepEqual(asked, raw.map(() => [3, { where, orderBy: [["raw", "asc"]], after: { id: "1", raw: "01ff" } }]));
 });
 
-test("a column of which every comparison is with undefined is refused: it would ask nothing, and every row answer", () => {
+test("undefined is refused wherever it would ask less than was meant, and the message names the column", () => {
   const { notes, asked } = asking();
-  const refused = { name: "TransactionError", message: /column "ratio": every comparison is with undefined/ };
-  for (const ratio of [{ gt: undefined }, { gte: undefined, lt: undefined }]) {
+  const refused = { name: "TransactionError", code: "transaction", message: /column "ratio" is (asked for|compared by "[a-z]+" with) undefined/ };
+  for (const ratio of [undefined, { gt: undefined }, { gte: undefined, lt: undefined }, { gt: 1, lt: undefined }, { gt: undefined, lt: 1 }]) {
     assert.throws(() => notes.where({ ratio }), refused);
     assert.throws(() => notes.where({ title: "a", ratio }), refused);
     assert.throws(() => notes.whereAny({ title: "a", ratio }), refused);
   }
-  notes.where({ ratio: undefined }).where({ ratio: { gt: 1, lt: undefined } }).all();
-  assert.deepEqual(asked, [[3, { where: [["ratio", { gt: "1" }]], orderBy: [] }]]);
+  assert.throws(() => notes.where({ nowhere: undefined }), /has no column "nowhere"/);
+  // Who means all of them leaves it out.
+  notes.where({}).all();
+  assert.deepEqual(asked, [[3, { where: [], orderBy: [] }]]);
+});
+
+test("conditions are a plain object: of anything else nothing would be asked", () => {
+  const { notes } = asking();
+  for (const conditions of [undefined, null, 5, "a", [], new Map([["title", "a"]]), new Date(), () => 1, Symbol("a")]) {
+    const refused = { code: "transaction", message: /of table "notes": what is asked is a plain object/ };
+    assert.throws(() => notes.where(conditions as never), refused);
+    assert.throws(() => notes.whereAny(conditions as never), refused);
+  }
+});
+
+test("a value of another type than its column is refused, and the message names the column", () => {
+  const { notes } = asking();
+  const wrong: Record<string, unknown[]> = {
+    title: [5, 5n, true, null, Symbol("a")],
+    big: ["1", 0.5, true, null, NaN, Infinity],
+    ratio: ["0.5", 1n, NaN, false],
+    raw: ["00", [1], null],
+    id: [1, null],
+  };
+  for (const [column, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const refused = { code: "transaction", message: new RegExp(`table "notes", column "${column}" .*is asked for`) };
+      assert.throws(() => notes.where({ [column]: value }), refused, String(value));
+      assert.throws(() => notes.where({ [column]: { lt: value } }), refused, String(value));
+      assert.throws(() => notes.where({ [column]: { in: [value] } }), refused, String(value));
+    }
+  }
+  assert.throws(() => notes.where({ tags: { contains: 1 } }), /column "tags" is a string: 1 is asked for/);
+  assert.throws(() => notes.where({ big: 2 ** 53 }), { code: "integer-range", message: /column "big"/ });
+  assert.throws(() => notes.where({ title: { in: ["a", , "b"] } } as never), /column "title"\[1\] is a hole/);
+});
+
+test("options of a range that are misspelt, undefined or no bounds are refused, and the message names them", () => {
+  const { notes } = asking();
+  assert.throws(() => notes.range({ prefx: ["a"] } as never), { code: "transaction", message: /range of table "notes" has no option "prefx"/ });
+  for (const option of ["prefix", "from", "after", "to"]) {
+    for (const bound of [null, 2, "a", { 0: "a", length: 1 }, new Set(["a"]), Uint8Array.of(1)]) {
+      assert.throws(() => notes.range({ [option]: bound } as never), { code: "transaction", message: new RegExp(`: ${option} is an array`) });
+    }
+  }
+  for (const option of ["prefix", "from", "after", "to", "limit", "reverse"]) {
+    assert.throws(() => notes.range({ [option]: undefined } as never), { code: "transaction", message: new RegExp(`the option "${option}" is undefined`) });
+  }
+  assert.throws(() => notes.range({ from: ["a", , "b"] } as never), /from\[1\] is a hole/);
+  assert.throws(() => notes.range({ reverse: 1 } as never), /reverse is true or false, not 1/);
+  for (const options of [null, 5, [], "a"]) {
+    assert.throws(() => notes.range(options as never), { code: "transaction", message: /range of table "notes" is a plain object/ });
+  }
+});
+
+test("an update of a column to undefined is refused, and the message names the column", () => {
+  const { notes } = asking();
+  assert.throws(() => notes.update("1", { title: undefined }), { code: "transaction", message: /column "title" is undefined/ });
+  for (const changes of [undefined, null, 5, new Map()]) {
+    assert.throws(() => notes.update("1", changes as never), { code: "transaction", message: /update of table "notes": what is given/ });
+  }
 });
 
 test("half of a character is refused where it is asked for, and whole ones are not", () => {
@@ -147,8 +206,9 @@ test("after a row asks for what comes after its place, and after none for everyt
 test("a limit is as many rows as the core can count", () => {
   const { notes } = asking();
   for (const limit of [-1, 0.5, NaN, 2 ** 32]) {
-    assert.throws(() => notes.orderBy("title").limit(limit), RangeError);
-    assert.throws(() => notes.range({ limit }), RangeError);
+    const refused = { code: "transaction", message: /limit.* is a whole number/ };
+    assert.throws(() => notes.orderBy("title").limit(limit), refused);
+    assert.throws(() => notes.range({ limit }), refused);
   }
   notes.orderBy("title").limit(2 ** 32 - 1);
 });
@@ -166,9 +226,7 @@ test("mistakes are errors at once", () => {
   for (const asked of [new Date(), new Set(["a"]), new Map([["eq", "a"]]), ["a"], [], {}, { undefined }, ...within]) {
     assert.throws(() => notes.where({ title: asked }), { name: "TransactionError", message: /column "title"/ }, JSON.stringify(asked));
   }
-  for (const nothing of [{}, { title: undefined }]) {
-    assert.throws(() => notes.whereAny({ title: "a" }, nothing), { name: "TransactionError", message: /"notes" asks nothing/ });
-  }
+  assert.throws(() => notes.whereAny({ title: "a" }, {}), { name: "TransactionError", message: /"notes" asks nothing/ });
   assert.throws(() => notes.whereAny({ title: "a" }, { titel: "a" }), TransactionError);
   const live = new TableAccess({} as Scope, { ...table, live: true });
   assert.throws(() => live.where({}), TransactionError);

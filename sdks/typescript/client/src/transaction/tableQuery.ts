@@ -4,10 +4,12 @@
  * Invariant: a query is not changed by its methods, so a part of one can be used twice.
  */
 
-import { TransactionError } from "../errors.js";
+import { copied, hasHalfCharacter, indexArgument, isPlainObject, plainMembersOf, shown, textArgument } from "../arguments/checks.js";
+import { bytesOf, elementsOf, isArray, isBytes } from "../arguments/values.js";
+import { IntegerRangeError, TransactionError } from "../errors.js";
 import { type Column, CounterColumn, RegisterColumn, ScalarColumn } from "../schema/column.js";
 import type { TableBinding } from "./binding.js";
-import { isPlain } from "./equality.js";
+import { isHidden } from "./hidden.js";
 import type { Scope } from "./scope.js";
 
 type Condition = readonly [column: string, test: string, value: unknown];
@@ -23,8 +25,6 @@ interface Question {
 }
 
 const TESTS = new Set(["eq", "not", "lt", "lte", "gt", "gte", "in", "startsWith", "contains"]);
-
-const LIMIT_MAX = 2 ** 32 - 1;
 
 export class TableQuery {
   readonly #scope: Scope;
@@ -45,11 +45,11 @@ export class TableQuery {
   }
 
   where(conditions: Readonly<Record<string, unknown>>): TableQuery {
-    return this.#with({ conditions: [...this.#question.conditions, ...this.#all(conditions)] });
+    return this.#with({ conditions: [...this.#question.conditions, ...this.#all(conditions, "where")] });
   }
 
   whereAny(...alternatives: readonly Readonly<Record<string, unknown>>[]): TableQuery {
-    const asked = alternatives.map((conditions) => this.#all(conditions));
+    const asked = alternatives.map((conditions) => this.#all(conditions, "whereAny"));
     if (asked.some((conditions) => conditions.length === 0)) {
       // Every row would answer.
       throw new TransactionError(`whereAny: one of the alternatives for table ${JSON.stringify(this.#table.name)} asks nothing`);
@@ -58,28 +58,29 @@ export class TableQuery {
   }
 
   orderBy(column: string, direction: "asc" | "desc" = "asc"): TableQuery {
-    this.#column(column);
+    this.#column(textArgument(column, "transaction", `the column that orders table ${JSON.stringify(this.#table.name)}`));
     if (direction !== "asc" && direction !== "desc") {
-      throw new TransactionError(`an order is "asc" or "desc", not ${String(direction)}`);
+      throw new TransactionError(`an order is "asc" or "desc", not ${shown(direction)}`);
     }
     return this.#with({ orderBy: [...this.#question.orderBy, [column, direction]] });
   }
 
   limit(rows: number): TableQuery {
-    return this.#with({ limit: checkedLimit(rows) });
+    return this.#with({ limit: indexArgument(rows, "transaction", `limit of table ${JSON.stringify(this.#table.name)}`) });
   }
 
   after(row: Readonly<Record<string, unknown>> | undefined): TableQuery {
     if (row === undefined) {
       return this.#with({ after: undefined });
     }
-    if (typeof row !== "object" || row === null || !this.#table.key.some((name) => name in row)) {
-      const table = JSON.stringify(this.#table.name);
-      throw new TransactionError(`after: give it a row of table ${table} as a query returned it, which has ${this.#table.key.join(", ")}`);
-    }
-    const said = this.#table.columns.filter((name) => row[name] !== undefined && hasOneValue(this.#column(name)));
-    const values = said.map((name) => [name, written(name, this.#column(name), row[name])]);
-    return this.#with({ after: Object.fromEntries(values) });
+    const table = JSON.stringify(this.#table.name);
+    return copied("transaction", `after of table ${table}`, () => {
+      if (typeof row !== "object" || row === null || !this.#table.key.some((name) => name in row)) {
+        throw new TransactionError(`after: give it a row of table ${table} as a query returned it, which has ${this.#table.key.join(", ")}`);
+      }
+      const said = this.#table.columns.filter((name) => hasOneValue(this.#column(name)) && !isHidden(row, name) && row[name] !== undefined);
+      return this.#with({ after: Object.fromEntries(said.map((name) => [name, this.#written(name, row[name])])) });
+    });
   }
 
   all(): readonly unknown[] {
@@ -102,34 +103,80 @@ export class TableQuery {
     return new TableQuery(this.#scope, this.#table, this.#rowOf, { ...this.#question, ...part });
   }
 
-  #all(conditions: Readonly<Record<string, unknown>>): Condition[] {
-    return Object.entries(conditions).flatMap(([column, asked]) => this.#conditions(column, asked));
+  #all(conditions: unknown, step: string): Condition[] {
+    const members = plainMembersOf(conditions, "transaction", `${step} of table ${JSON.stringify(this.#table.name)}: what is asked`);
+    return members.flatMap(([column, asked]) => this.#conditions(column, asked));
   }
 
   #conditions(column: string, asked: unknown): Condition[] {
+    // It has to be there, whatever is asked of it.
+    this.#column(column);
     if (asked === undefined) {
-      return [];
+      // Every row would answer.
+      throw this.#wrong(column, "is asked for undefined: leave the column out to ask nothing of it");
     }
-    const definition = this.#column(column);
-    if (typeof asked !== "object" || asked === null || asked instanceof Uint8Array) {
-      return [[column, "eq", written(column, definition, asked)]];
+    if (typeof asked !== "object" || asked === null || isBytes(asked)) {
+      return [[column, "eq", this.#written(column, asked)]];
     }
-    const tests = Object.entries(asked);
-    if (!isPlain(asked) || tests.length === 0) {
+    const tests = copied("transaction", this.#place(column), () => (isPlainObject(asked) ? Object.entries(asked) : []));
+    if (tests.length === 0) {
       // Nothing would be asked, and every row would answer.
-      const shown = Object.prototype.toString.call(asked);
-      throw new TransactionError(`column ${JSON.stringify(column)}: ${shown} is neither a value nor comparisons, such as { gt: 1 }`);
+      throw this.#wrong(column, `is asked for ${shown(asked)}, which is neither a value nor comparisons, such as { gt: 1 }`);
     }
-    const unknown = tests.find(([test]) => !TESTS.has(test));
-    if (unknown !== undefined) {
-      throw new TransactionError(`column ${JSON.stringify(column)}: there is no comparison ${JSON.stringify(unknown[0])}`);
+    return tests.map(([test, value]) => [column, test, this.#compared(column, test, value)]);
+  }
+
+  #compared(column: string, test: string, value: unknown): unknown {
+    if (!TESTS.has(test)) {
+      throw this.#wrong(column, `has no comparison ${JSON.stringify(test)}`);
     }
-    const said = tests.filter(([, value]) => value !== undefined);
-    if (said.length === 0) {
-      // As above. Whoever means that leaves the column out, or says undefined of it.
-      throw new TransactionError(`column ${JSON.stringify(column)}: every comparison is with undefined, so nothing would be asked of it`);
+    if (value === undefined) {
+      throw this.#wrong(column, `is compared by ${JSON.stringify(test)} with undefined: leave the comparison out to ask nothing`);
     }
-    return said.map(([test, value]) => [column, test, written(column, definition, value)]);
+    if (test !== "in") {
+      return this.#written(column, value);
+    }
+    if (!isArray(value)) {
+      throw this.#wrong(column, `is compared by "in" with ${shown(value)}: give it an array of values`);
+    }
+    return elementsOf(value, "transaction", this.#place(column)).map((each) => this.#written(column, each));
+  }
+
+  /**
+   * A value as the core reads it in JSON. This is done at the step, so that a mistake is an error where it was made, and whatever ways of their own the
+   * values have to become JSON, as a Buffer has, are not taken.
+   */
+  #written(column: string, value: unknown): unknown {
+    const { json } = this.#column(column);
+    const type = json.of ?? json.type;
+    const fits = value === null ? json.optional === true : fitsType(type, value);
+    if (!fits) {
+      throw this.#wrong(column, `is ${/^[aeiou]/.test(type) ? "an" : "a"} ${type}: ${shown(value)} is asked for`);
+    }
+    if (typeof value === "number") {
+      if (type !== "float" && !Number.isSafeInteger(value)) {
+        throw new IntegerRangeError(`${this.#place(column)}: ${value} is not exact as a number: ask for a bigint`);
+      }
+      // Floats go as text, of which the core reads every digit; of numbers in JSON it may not read the last ones, and infinities JSON has not.
+      return type === "float" ? String(value) : value;
+    }
+    if (typeof value === "bigint") {
+      return value.toString();
+    }
+    if (typeof value === "string" && hasHalfCharacter(textArgument(value, "transaction", this.#place(column)))) {
+      // No column holds it, so nothing would be found, and the core reads no JSON with it.
+      const half = "half of a character, a surrogate without the other one: cut strings between characters";
+      throw this.#wrong(column, `is asked for ${JSON.stringify(value)}, which has ${half}`);
+    }
+    return isBytes(value) ? hexOf(bytesOf(value, "transaction", this.#place(column))) : value;
+  }
+
+  #place(column: string): string {
+    return `table ${JSON.stringify(this.#table.name)}, column ${JSON.stringify(column)}`;
+  }
+
+  #wrong(column: string, problem: string): TransactionError {
+    return new TransactionError(`${this.#place(column)} ${problem}`);
   }
 
   #column(column: string): Column {
@@ -145,48 +192,25 @@ function hasOneValue(column: Column): boolean {
   return column instanceof ScalarColumn || column instanceof RegisterColumn || column instanceof CounterColumn;
 }
 
-/**
- * A value, or several, as the core reads it in JSON. This is done at the step, so that a mistake is an error where it was made, and whatever ways of their own
- * the values have to become JSON, as a Buffer has, are not taken.
- */
-function written(column: string, definition: Column, value: unknown): unknown {
-  if (Array.isArray(value)) {
-    return value.map((each) => written(column, definition, each));
+/** Whether a value is of a column's type. Integers may be bigints whatever the column's rows show. */
+function fitsType(type: string, value: unknown): boolean {
+  switch (type) {
+    case "bool":
+      return typeof value === "boolean";
+    case "int":
+    case "counter":
+      return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
+    case "float":
+      return typeof value === "number" && !Number.isNaN(value);
+    case "bytes":
+      return isBytes(value);
+    default:
+      return typeof value === "string";
   }
-  if (value === null || typeof value === "boolean") {
-    return value;
-  }
-  if (typeof value === "number") {
-    // Floats go as text, of which the core reads every digit; of numbers in JSON it may not read the last ones, and infinities JSON has not.
-    return (definition.json.of ?? definition.json.type) === "float" || !Number.isFinite(value) ? String(value) : value;
-  }
-  if (typeof value === "bigint") {
-    return value.toString();
-  }
-  if (typeof value === "string") {
-    return wellFormed(column, value);
-  }
-  if (value instanceof Uint8Array) {
-    return Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  }
-  throw new TransactionError(`column ${JSON.stringify(column)}: ${Object.prototype.toString.call(value)} is no value`);
 }
 
-/** No column holds half of a character, so nothing would be found, and the core reads no JSON with one. */
-function wellFormed(column: string, text: string): string {
-  if (/\p{Surrogate}/u.test(text)) {
-    const half = "half of a character, a surrogate without the other one: cut strings between characters";
-    throw new TransactionError(`column ${JSON.stringify(column)}: ${JSON.stringify(text)} has ${half}`);
-  }
-  return text;
-}
-
-/** The core counts rows in 32 bits. */
-export function checkedLimit(rows: number): number {
-  if (!Number.isInteger(rows) || rows < 0 || rows > LIMIT_MAX) {
-    throw new RangeError(`a limit is a whole number from 0 to ${LIMIT_MAX}, not ${rows}`);
-  }
-  return rows;
+function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Each condition by itself, so that a column can have several of one kind. */

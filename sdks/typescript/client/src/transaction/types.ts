@@ -17,7 +17,10 @@ import type { Schema, Tables } from "../schema/schema.js";
 import type { KeyInLogOf, KeyOf, KeyPrefixOf, LiveTable, PrefixInLogOf, Table } from "../schema/table.js";
 import type { Query } from "./query.js";
 
-/** Which rows to read, in the order of their keys: those that are within all bounds. A bound is the first values of a key, in an array. */
+/**
+ * Which rows to read, in the order of their keys: those that are within all bounds. A bound is the first values of a key, in an array. An option that is
+ * undefined or misspelt is refused.
+ */
 export interface RangeOptions<T> {
   /** Rows whose key begins with these values. */
   readonly prefix?: KeyPrefixOf<T>;

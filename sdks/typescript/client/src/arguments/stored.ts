@@ -2,21 +2,28 @@
  * Arguments of mutations as JSON, since they are stored. Besides plain data they may hold bigints and bytes, which JSON lacks:
  * `{"$bigint": "1"}` and `{"$bytes": "AQ=="}`; a name of the caller's own that begins with `$` gets another one in front. No arguments
  * are stored as `null`, so a `null` that is the only argument is `{"$null": true}`.
+ *
+ * Invariant: nothing of what was given is left out. A member that is undefined, or a hole of an array, is refused.
  */
+
+import { copied, isPlainObject, refusal, shown } from "./checks.js";
+import { bytesOf, elementsOf, isArray, isBytes } from "./values.js";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** @throws TypeError for what cannot be stored, such as a Date, a class or a function. */
+/** @throws code `call` for what cannot be stored, such as a Date, a class, a function or a member that is undefined. */
 export function encodeArguments(args: unknown): string {
   if (args === null) {
     return JSON.stringify(NULL);
   }
-  try {
-    return JSON.stringify(args === undefined ? null : encode(args, "the arguments"));
-  } catch (thrown) {
-    // The stack was too short for them.
-    throw thrown instanceof RangeError ? new TypeError("the arguments hold themselves, or are nested too deeply") : thrown;
-  }
+  return copied("call", "the arguments", () => {
+    try {
+      return JSON.stringify(args === undefined ? null : encode(args, "the arguments"));
+    } catch (thrown) {
+      // The stack was too short for them, or the text is too long.
+      throw thrown instanceof RangeError ? refusal("call", "the arguments hold themselves, are nested too deeply or are too long") : thrown;
+    }
+  });
 }
 
 export function decodeArguments(json: string): unknown {
@@ -38,32 +45,31 @@ function encode(value: unknown, place: string): Json {
       if (Number.isFinite(value)) {
         return value;
       }
-      throw new TypeError(`${place}: ${value} cannot be stored`);
+      throw refusal("call", `${place}: ${value} cannot be stored`);
     case "bigint":
       return { $bigint: value.toString() };
     case "object":
       return value === null ? null : encodeObject(value, place);
     case "undefined":
+      throw refusal("call", `${place}: undefined cannot be stored: leave it out, or say null`);
     case "function":
     case "symbol":
-      throw new TypeError(`${place}: ${typeof value} cannot be stored`);
+      throw refusal("call", `${place}: ${shown(value)} cannot be stored`);
   }
 }
 
 function encodeObject(value: object, place: string): Json {
-  if (value instanceof Uint8Array) {
-    return { $bytes: btoa(Array.from(value, (byte) => String.fromCharCode(byte)).join("")) };
+  if (isBytes(value)) {
+    return { $bytes: btoa(Array.from(bytesOf(value, "call", place), (byte) => String.fromCharCode(byte)).join("")) };
   }
-  if (Array.isArray(value)) {
-    return value.map((element, index) => encode(element, `${place}[${index}]`));
+  if (isArray(value)) {
+    return elementsOf(value, "call", place).map((element, index) => encode(element, `${place}[${index}]`));
   }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw new TypeError(`${place}: only plain objects, arrays, bigints and Uint8Arrays can be stored`);
+  if (!isPlainObject(value)) {
+    throw refusal("call", `${place}: only plain objects, arrays, bigints and Uint8Arrays can be stored`);
   }
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(
-    entries.map(([name, each]) => [name.startsWith("$") ? `$${name}` : name, encode(each, `${place}.${name}`)]),
+    Object.entries(value).map(([name, each]) => [name.startsWith("$") ? `$${name}` : name, encode(each, `${place}.${name}`)]),
   );
 }
 
