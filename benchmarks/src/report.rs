@@ -49,13 +49,14 @@ impl Report {
         self.lost_updates == 0 && self.violations == 0 && self.committed > 0 && known
     }
 
-    /// One line of JSON, or a line for each field.
+    /// One line of JSON, or a line for each field but the tenths.
     pub fn text(&self, json: bool) -> anyhow::Result<String> {
         let value = serde_json::to_value(self)?;
         if json {
             return Ok(format!("{value}\n"));
         }
-        let fields = value.as_object().into_iter().flatten();
+        // The tenths are for programs: ten lines of them would hide the rest.
+        let fields = value.as_object().into_iter().flatten().filter(|(name, _)| *name != "by_interval");
         Ok(fields.map(|(name, value)| format!("{name:<20} {value}\n")).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! States on the way through a long history, so that neither a read of the past nor an operation that comes late begins at the base.
 //!
-//! Landmarks lie close together near the end of the history, and farther apart the farther back they lie. The table of a row without a long history is empty.
+//! Landmarks lie close together near the end of the history, and farther apart the farther back they lie. A row without a long history has none.
 //! A late operation that passes everything after it is applied to the landmarks above it. Another one folds them anew on its way.
 //!
 //! Invariant: a landmark is the row after all versions through its timestamp, and above the base.
@@ -10,7 +10,7 @@ use iolite_values::{Row, Timestamp};
 /// The number of versions between a landmark and the next. Each landmark costs a copy of the row.
 const EVERY: usize = 256;
 
-/// After so many late versions a landmark is made where the last of them stands. So versions that come before the newest landmark cannot pile up there,
+/// After so many times `EVERY` late versions a landmark is made where the last of them stands. So versions before the newest landmark cannot pile up,
 /// for example when one coordinator's clock is ahead of the others'.
 const LATE_EVERY: usize = 2;
 
@@ -77,11 +77,11 @@ impl Landmarks {
     }
 
     /// Those that a version at `at` belongs to, the oldest first.
-    pub fn from(&self, at: Timestamp) -> impl Iterator<Item = &Landmark> {
+    pub fn reaching(&self, at: Timestamp) -> impl Iterator<Item = &Landmark> {
         self.all.iter().filter(move |landmark| landmark.at >= at)
     }
 
-    pub fn from_mut(&mut self, at: Timestamp) -> impl Iterator<Item = &mut Landmark> {
+    pub fn reaching_mut(&mut self, at: Timestamp) -> impl Iterator<Item = &mut Landmark> {
         self.all.iter_mut().filter(move |landmark| landmark.at >= at)
     }
 

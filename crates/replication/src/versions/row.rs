@@ -168,7 +168,7 @@ impl VersionedRow {
         let sorted = past.history.iter().is_sorted_by(|a, b| a.place() < b.place());
         assert!(sorted, "the history is out of order");
         assert_eq!(fold(&past.base, &past.history).as_ref(), Ok(&self.latest), "the latest state is another one");
-        for landmark in past.landmarks.from(Timestamp::ZERO) {
+        for landmark in past.landmarks.reaching(Timestamp::ZERO) {
             let before = past.history.range(..past.count_through(landmark.at));
             assert_eq!(fold(&past.base, before).as_ref(), Ok(&landmark.row), "a landmark is another state");
             assert!(landmark.at > self.base_at, "a landmark below the base");
@@ -211,7 +211,7 @@ impl Past {
             Effect::Until(covered_at) => Some(covered_at),
             Effect::OfOrder => return self.fold_late(latest, index, version, None),
         };
-        let above = self.landmarks.from_mut(version.at);
+        let above = self.landmarks.reaching_mut(version.at);
         for landmark in above.take_while(|landmark| covered_at.is_none_or(|covered_at| landmark.at < covered_at)) {
             apply(&mut landmark.row, version).expect("the cell has the same type here as later");
         }
@@ -228,12 +228,12 @@ impl Past {
     ) -> Result<(), TypeMismatch> {
         let start_at = self.landmarks.below(version.at).map(|landmark| landmark.at);
         let new_at = new_at.filter(|at| Some(*at) > start_at);
-        let above = self.landmarks.from(version.at).map(|landmark| landmark.at);
+        let above = self.landmarks.reaching(version.at).map(|landmark| landmark.at);
         let stops: Vec<Timestamp> = new_at.into_iter().chain(above).collect();
         let (rows, end) = self.fold_through_stops(index, version, &stops)?;
         let mut rows = rows.into_iter();
         let new = new_at.and_then(|at| Some((at, rows.next()?)));
-        for (landmark, row) in self.landmarks.from_mut(version.at).zip(rows) {
+        for (landmark, row) in self.landmarks.reaching_mut(version.at).zip(rows) {
             landmark.row = row;
         }
         if let Some((at, row)) = new {

@@ -8,24 +8,35 @@ use super::super::row::applied;
 use super::super::{Version, VersionedRow};
 use super::*;
 
-/// One column for each data type, and the row's life.
-fn operation() -> impl Strategy<Value = (ColumnId, Operation)> {
+/// Operations of a column: one has the row's life, and each other one a data type of its own.
+fn operation_of(column: u32) -> BoxedStrategy<(ColumnId, Operation)> {
     let value = || (0i64..3).prop_map(Value::Int);
     let entry = || prop_oneof![Just("a"), Just("b"), Just("c")];
-    prop_oneof![
-        1 => prop_oneof![Just(Operation::Create), Just(Operation::Delete)].prop_map(|operation| (ColumnId::ROW, operation)),
-        4 => value().prop_map(|value| (ColumnId(1), Operation::Put(value))),
-        8 => (1i64..9).prop_map(|amount| (ColumnId(2), Operation::Add(amount))),
-        2 => (1i64..9).prop_map(|total| (ColumnId(2), Operation::PutTotal(total))),
-        4 => value().prop_map(|value| (ColumnId(3), Operation::Assign(value))),
-        5 => value().prop_map(|value| (ColumnId(4), Operation::Insert(value))),
-        5 => value().prop_map(|value| (ColumnId(4), Operation::Remove(value))),
-        4 => value().prop_map(|value| (ColumnId(5), Operation::Append { value, order: ListOrder::Commit })),
-        4 => (0u32..4, value()).prop_map(|(index, value)| (ColumnId(5), Operation::SetAt { index, value })),
-        5 => (entry(), value()).prop_map(|(key, value)| (ColumnId(6), Operation::PutEntry { key: key.into(), value })),
-        5 => entry().prop_map(|key| (ColumnId(6), Operation::RemoveEntry { key: key.into() })),
-        8 => edit().prop_map(|edit| (ColumnId(7), Operation::Edit(edit.into()))),
-    ]
+    let append = |value| Operation::Append { value, order: ListOrder::Commit };
+    let operation = match column {
+        0 => prop_oneof![Just(Operation::Create), Just(Operation::Delete)].boxed(),
+        1 => value().prop_map(Operation::Put).boxed(),
+        2 => prop_oneof![
+            4 => (1i64..9).prop_map(Operation::Add),
+            1 => (1i64..9).prop_map(Operation::PutTotal),
+        ]
+        .boxed(),
+        3 => value().prop_map(Operation::Assign).boxed(),
+        4 => prop_oneof![value().prop_map(Operation::Insert), value().prop_map(Operation::Remove)].boxed(),
+        5 => prop_oneof![
+            value().prop_map(append),
+            (0u32..4, value()).prop_map(|(index, value)| Operation::SetAt { index, value }),
+        ]
+        .boxed(),
+        6 => prop_oneof![
+            (entry(), value()).prop_map(|(key, value)| Operation::PutEntry { key: key.into(), value }),
+            entry().prop_map(|key| Operation::RemoveEntry { key: key.into() }),
+        ]
+        .boxed(),
+        _ => edit().prop_map(|edit| Operation::Edit(edit.into())).boxed(),
+    };
+    let column = if column == 0 { ColumnId::ROW } else { ColumnId(column) };
+    operation.prop_map(move |operation| (column, operation)).boxed()
 }
 
 /// Most fit only some texts, so that what comes late changes whether a later one fits.
@@ -43,9 +54,9 @@ fn edit() -> impl Strategy<Value = Edit> {
 /// One data type alone, or all of them in one row.
 fn operations() -> impl Strategy<Value = Vec<Vec<(ColumnId, Operation)>>> {
     (0u32..16).prop_flat_map(|column| {
-        let of_column = move |(own, _): &(ColumnId, Operation)| column > 7 || own.0 == column;
-        let transaction = proptest::collection::vec(operation().prop_filter("its column", of_column), 1..3);
-        proptest::collection::vec(transaction, 1..60)
+        let mixed = || prop_oneof![1 => operation_of(0), 20 => (1u32..8).prop_flat_map(operation_of)].boxed();
+        let one = if column < 8 { operation_of(column) } else { mixed() };
+        proptest::collection::vec(proptest::collection::vec(one, 1..3), 1..60)
     })
 }
 
