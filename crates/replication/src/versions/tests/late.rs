@@ -41,7 +41,7 @@ fn operation_of(column: u32) -> BoxedStrategy<(ColumnId, Operation)> {
 
 /// Most fit only some texts, so that what comes late changes whether a later one fits.
 fn edit() -> impl Strategy<Value = Edit> {
-    let unit = || (1u32..3, 0u32..4).prop_map(|(author, number)| Unit::new(Author(author), number));
+    let unit = || (1..3, 0u32..4).prop_map(|(author, number)| Unit::new(Author(author), number));
     let inserted = (unit(), proptest::option::of(unit()), "[ab]{1,2}");
     let inserted = inserted.prop_map(|(first, left, text)| Insertion { first, left, right: None, text: text.into() });
     let removed = proptest::collection::vec(unit().prop_map(UnitRange::one), 0..2);
@@ -176,7 +176,7 @@ fn operations_that_pass_others_cost_at_most_three_times_as_much_late_as_in_order
 fn operations_that_stand_in_their_order_fold_from_a_landmark_when_they_come_late() {
     let append = |number| Operation::Append { value: Value::Int(scattered(number)), order: ListOrder::Commit };
     let edit = |number: u64| {
-        let first = Unit::new(Author(number as u32), 0);
+        let first = Unit::new(Author(number as _), 0);
         let inserted = Some(Insertion { first, left: None, right: None, text: "x".into() });
         Operation::Edit(Edit { inserted, removed: Vec::new() }.into())
     };
