@@ -9,6 +9,7 @@ use iolite::{Client, MutationEnd, Options, TransactError, View};
 use iolite_host::monotonic_nanos;
 
 use crate::arguments::{ClientArguments, Role, Workload};
+use crate::intervals::Intervals;
 use crate::latency::Latencies;
 use crate::part::{hear, hear_now, say};
 use crate::schema::schema;
@@ -49,10 +50,16 @@ async fn load(client: &Client, arguments: &ClientArguments) -> anyhow::Result<()
     warm_up(client, arguments.workload).await?;
     say(&FromClient::Ready)?;
     let ToClient::Run { seconds } = hear().await? else { bail!("a run was expected") };
-    let mut run =
-        Run { result: RunResult::default(), latencies: Latencies::default(), random: Random::of(arguments.number) };
     let (before, attempts) = (client.traffic(), client.attempts());
     let begun = monotonic_nanos();
+    let mut run = Run {
+        result: RunResult::default(),
+        begun,
+        whole: Duration::from_secs(u64::from(seconds)),
+        latencies: Latencies::default(),
+        intervals: Intervals::default(),
+        random: Random::of(arguments.number),
+    };
     let end = begun + u64::from(seconds) * 1_000_000_000;
     while monotonic_nanos() < end {
         run.once(client, arguments).await?;
@@ -65,6 +72,7 @@ async fn load(client: &Client, arguments: &ClientArguments) -> anyhow::Result<()
     result.nanos = monotonic_nanos() - begun;
     result.attempts = client.attempts() - attempts;
     result.commit_latency = run.latencies.counts();
+    result.intervals = run.intervals.counts();
     result.bytes_up = after.bytes_up - before.bytes_up;
     result.bytes_down = after.bytes_down - before.bytes_down;
     result.violations += violations.load(Ordering::Relaxed);
@@ -73,6 +81,9 @@ async fn load(client: &Client, arguments: &ClientArguments) -> anyhow::Result<()
 
 struct Run {
     result: RunResult,
+    begun: u64,
+    whole: Duration,
+    intervals: Intervals,
     latencies: Latencies,
     random: Random,
 }
@@ -89,7 +100,9 @@ impl Run {
         match outcome.await {
             Err(_) => self.result.unknown += 1,
             Ok(Ok(append)) => {
-                self.latencies.record(monotonic_nanos() - called);
+                let now = monotonic_nanos();
+                self.latencies.record(now - called);
+                self.intervals.record(Duration::from_nanos(now - self.begun), self.whole, now - called);
                 self.result.committed += 1;
                 self.result.appends.extend(append);
             }

@@ -16,7 +16,7 @@ use crate::arguments::{Arguments, Role, Workload};
 use crate::beside::{Beside, Line, Record};
 use crate::child::ClientProcess;
 use crate::hocuspocus::Hocuspocus;
-use crate::latency::Latencies;
+use crate::intervals::Intervals;
 use crate::measure::Measured;
 use crate::metrics;
 use crate::peer::Peer;
@@ -154,19 +154,23 @@ impl Fan {
         read_state: impl FnOnce() -> anyhow::Result<State>,
     ) -> anyhow::Result<Fanned> {
         for _ in 0..WARM_UP {
-            self.once(None)?;
+            self.once()?;
         }
-        let mut measured = Measured::default();
+        let mut measured = Measured { asked_seconds: arguments.seconds, ..Measured::default() };
+        let mut intervals = Intervals::default();
         let begun = Instant::now();
-        let mut commits = Latencies::default();
         let pids = [&self.writer].into_iter().chain(&self.readers).map(ClientProcess::pid);
         let sides = Sides::of(self.server, pids.collect());
-        while begun.elapsed() < Duration::from_secs(u64::from(arguments.seconds)) {
-            self.once(Some((&mut measured.latency, &mut commits)))?;
+        let whole = Duration::from_secs(u64::from(arguments.seconds));
+        while begun.elapsed() < whole {
+            let (seen_nanos, confirmed_nanos) = self.once()?;
+            measured.latency.record(seen_nanos);
+            measured.commit_latency.record(confirmed_nanos);
+            intervals.record(begun.elapsed(), whole, seen_nanos);
         }
         measured.seconds = begun.elapsed().as_secs_f64();
         let cpu = sides.by_operation(measured.latency.counts().count());
-        measured.commit_latency = commits;
+        measured.intervals = intervals.counts();
         let found = read_state()?;
         for client in [&mut self.writer].into_iter().chain(&mut self.readers) {
             client.tell(&ToClient::End)?;
@@ -176,8 +180,8 @@ impl Fan {
         Ok(Fanned { measured, found, cpu, memory_bytes_per_session: self.memory_bytes_per_session })
     }
 
-    /// One call, which everybody sees.
-    fn once(&mut self, latencies: Option<(&mut Latencies, &mut Latencies)>) -> anyhow::Result<()> {
+    /// One call, which everybody sees: the time until the last one saw it, and until the caller knew that it was committed.
+    fn once(&mut self) -> anyhow::Result<(u64, u64)> {
         self.writer.tell(&ToClient::Call)?;
         let mut last = 0;
         for reader in &mut self.readers {
@@ -185,11 +189,7 @@ impl Fan {
             last = last.max(at_nanos);
         }
         let FromClient::Called(called) = self.writer.hear()? else { bail!("the writer did not say when it called") };
-        if let Some((latency, commits)) = latencies {
-            latency.record(last.saturating_sub(called.called_nanos));
-            commits.record(called.confirmed_nanos - called.called_nanos);
-        }
-        Ok(())
+        Ok((last.saturating_sub(called.called_nanos), called.confirmed_nanos - called.called_nanos))
     }
 }
 

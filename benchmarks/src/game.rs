@@ -22,6 +22,7 @@ use serde_json::{Map, json};
 use crate::arguments::Arguments;
 use crate::beside::{Beside, Line, Record};
 use crate::front::{FrontCluster, FrontSetup};
+use crate::intervals::IntervalCounts;
 use crate::latency::{Latencies, LatencyCounts};
 use crate::part::PartProcess;
 use crate::peer::Peer;
@@ -117,6 +118,8 @@ struct Played {
     rounds: LatencyCounts,
     /// From the call of a move until it was known to be made.
     commits: LatencyCounts,
+    /// Its moves, with the time since its move before in the same game.
+    intervals: IntervalCounts,
     bytes_up: u64,
     bytes_down: u64,
 }
@@ -242,6 +245,8 @@ fn record(arguments: &Arguments, measured: Measured) -> anyhow::Result<Record> {
     // As in the paper, of one player.
     rounds.add(&played[0].rounds);
     played.iter().for_each(|one| commits.add(&one.commits));
+    let mut intervals = IntervalCounts::default();
+    played.iter().for_each(|one| intervals.add(&one.intervals));
     let total = |of: fn(&Played) -> u64| played.iter().map(of).sum::<u64>();
     let moves = total(|one| one.moves.iter().sum());
     let per_move = |bytes: u64| if moves == 0 { 0.0 } else { bytes as f64 / moves as f64 };
@@ -250,6 +255,7 @@ fn record(arguments: &Arguments, measured: Measured) -> anyhow::Result<Record> {
         workload: "game".to_owned(),
         seconds,
         throughput_per_s: moves as f64 / seconds,
+        by_interval: intervals.report(seconds),
         latency_ms: rounds.percentiles(),
         commit_latency_ms: commits.percentiles(),
         committed: moves,

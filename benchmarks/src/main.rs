@@ -21,6 +21,7 @@ mod fanout;
 mod front;
 mod game;
 mod hocuspocus;
+mod intervals;
 mod latency;
 mod measure;
 mod memory;

@@ -9,6 +9,7 @@ use crate::accounting::CpuPerOp;
 use crate::arguments::{Arguments, Role, Workload};
 use crate::beside::{Beside, Record};
 use crate::child::ClientProcess;
+use crate::intervals::IntervalCounts;
 use crate::latency::Latencies;
 use crate::metrics;
 use crate::probe;
@@ -24,6 +25,9 @@ pub struct Measured {
     pub results: Vec<RunResult>,
     pub latency: Latencies,
     pub commit_latency: Latencies,
+    /// Of the run as long as it was asked for.
+    pub intervals: IntervalCounts,
+    pub asked_seconds: u32,
     /// The longest client's.
     pub seconds: f64,
     /// Of `propagate` on a server that was started here.
@@ -107,12 +111,13 @@ fn run_load(server: &Server, arguments: &Arguments, workload: Workload) -> anyho
     for client in &mut clients {
         client.tell(&ToClient::Run { seconds: arguments.seconds })?;
     }
-    let mut measured = Measured::default();
+    let mut measured = Measured { asked_seconds: arguments.seconds, ..Measured::default() };
     for client in &mut clients {
         let FromClient::Result(result) = client.hear()? else { bail!("a client did not say what its run came to") };
         measured.seconds = measured.seconds.max(result.nanos as f64 / 1e9);
         measured.latency.add(&result.commit_latency);
         measured.commit_latency.add(&result.commit_latency);
+        measured.intervals.add(&result.intervals);
         measured.results.push(*result);
     }
     Ok(measured)
@@ -129,6 +134,7 @@ impl Measured {
             workload: workload.name(),
             seconds: self.seconds,
             throughput_per_s: if self.seconds > 0.0 { committed as f64 / self.seconds } else { 0.0 },
+            by_interval: self.intervals.report(f64::from(self.asked_seconds)),
             latency_ms: self.latency.percentiles(),
             commit_latency_ms: self.commit_latency.percentiles(),
             committed,

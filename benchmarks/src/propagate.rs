@@ -12,6 +12,7 @@ use crate::arguments::{Arguments, Role, Workload};
 use crate::beside::{Line, Record};
 use crate::child::ClientProcess;
 use crate::hocuspocus::Hocuspocus;
+use crate::intervals::Intervals;
 use crate::measure::Measured;
 use crate::peer::Peer;
 use crate::probe;
@@ -72,18 +73,23 @@ fn between(
 ) -> anyhow::Result<Measured> {
     writer.expect_ready()?;
     reader.expect_ready()?;
-    let mut measured = Measured::default();
+    let mut measured = Measured { asked_seconds: arguments.seconds, ..Measured::default() };
+    let mut intervals = Intervals::default();
     for _ in 0..WARM_UP {
         once(&mut writer, &mut reader)?;
     }
     let sides = server.map(|server| Sides::of(server, vec![writer.pid(), reader.pid()]));
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(u64::from(arguments.seconds)) {
+    let whole = Duration::from_secs(u64::from(arguments.seconds));
+    while begun.elapsed() < whole {
         let (called, ran_nanos) = once(&mut writer, &mut reader)?;
-        measured.latency.record(ran_nanos.saturating_sub(called.called_nanos));
+        let nanos = ran_nanos.saturating_sub(called.called_nanos);
+        measured.latency.record(nanos);
+        intervals.record(begun.elapsed(), whole, nanos);
         measured.commit_latency.record(called.confirmed_nanos - called.called_nanos);
     }
     measured.seconds = begun.elapsed().as_secs_f64();
+    measured.intervals = intervals.counts();
     measured.cpu = sides.map(|sides| sides.by_operation(measured.latency.counts().count()));
     look()?;
     for client in [&mut writer, &mut reader] {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::intervals::Interval;
 use crate::latency::Percentiles;
 
 #[derive(Clone, Debug, Serialize)]
@@ -9,6 +10,8 @@ pub struct Report {
     pub workload: String,
     pub seconds: f64,
     pub throughput_per_s: f64,
+    /// Of each tenth of the run, the first one first.
+    pub by_interval: Vec<Interval>,
     /// Of the workload: for `propagate` from the call to the reader's run, for others the same as `commit_latency_ms`.
     pub latency_ms: Percentiles,
     /// From the call until the caller's confirmed view contains it, repeated attempts included.
@@ -46,23 +49,25 @@ impl Report {
         self.lost_updates == 0 && self.violations == 0 && self.committed > 0 && known
     }
 
-    /// One line of JSON, or a line for each field.
+    /// One line of JSON, or a line for each field but the tenths.
     pub fn text(&self, json: bool) -> anyhow::Result<String> {
         let value = serde_json::to_value(self)?;
         if json {
             return Ok(format!("{value}\n"));
         }
-        let fields = value.as_object().into_iter().flatten();
+        // The tenths are for programs: ten lines of them would hide the rest.
+        let fields = value.as_object().into_iter().flatten().filter(|(name, _)| *name != "by_interval");
         Ok(fields.map(|(name, value)| format!("{name:<20} {value}\n")).collect())
     }
 }
 
 /// What scripts know, of every workload.
 #[cfg(test)]
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 16] = [
     "workload",
     "seconds",
     "throughput_per_s",
+    "by_interval",
     "latency_ms",
     "commit_latency_ms",
     "committed",
@@ -80,12 +85,14 @@ pub const KEYS: [&str; 15] = [
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::intervals::IntervalCounts;
 
     pub fn report() -> Report {
         Report {
             workload: "counter".into(),
             seconds: 1.0,
             throughput_per_s: 100.0,
+            by_interval: IntervalCounts::default().report(1.0),
             latency_ms: Percentiles::default(),
             commit_latency_ms: Percentiles::default(),
             committed: 100,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::intervals::IntervalCounts;
 use crate::latency::LatencyCounts;
 
 /// To a client's process.
@@ -53,6 +54,7 @@ pub struct RunResult {
     pub violations: u64,
     pub nanos: u64,
     pub commit_latency: LatencyCounts,
+    pub intervals: IntervalCounts,
     pub bytes_up: u64,
     pub bytes_down: u64,
     pub appends: Vec<Append>,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::plan::{Kind, Plan, Plans};
+use crate::intervals::{IntervalCounts, Intervals};
 use crate::latency::{Latencies, LatencyCounts};
 use crate::verify::Findings;
 
@@ -42,6 +43,7 @@ pub struct Tally {
     pub kinds: BTreeMap<Kind, KindTally>,
     pub bytes_up: u64,
     pub bytes_down: u64,
+    pub intervals: IntervalCounts,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -73,6 +75,7 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
     let end = begin + course.seconds;
     let mut tally = Tally::default();
     let mut latencies: BTreeMap<Kind, Latencies> = BTreeMap::new();
+    let mut intervals = Intervals::default();
     let mut traffic = None;
     let attempts = person.attempts();
     while Instant::now() < end {
@@ -92,6 +95,7 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
                 if (begin..end).contains(&now) {
                     kind.committed += 1;
                     latencies.entry(plan.kind()).or_default().record(nanos(now - called));
+                    intervals.record(now - begin, course.seconds, nanos(now - called));
                 }
             }
         }
@@ -102,6 +106,7 @@ pub async fn live<P: Person>(mut person: P, mut plans: Plans, course: Course) ->
     let after = person.traffic();
     let before = traffic.unwrap_or(after);
     (tally.bytes_up, tally.bytes_down) = (after.0 - before.0, after.1 - before.1);
+    tally.intervals = intervals.counts();
     for (kind, latencies) in latencies {
         tally.kinds.entry(kind).or_default().latency = latencies.counts();
     }
@@ -151,6 +156,7 @@ impl Tally {
     pub fn add(&mut self, other: &Tally) {
         self.bytes_up += other.bytes_up;
         self.bytes_down += other.bytes_down;
+        self.intervals.add(&other.intervals);
         for (kind, more) in &other.kinds {
             let own = self.kinds.entry(*kind).or_default();
             own.committed += more.committed;

@@ -67,6 +67,7 @@ impl Measured {
             workload: "retwis-diamond".to_owned(),
             seconds,
             throughput_per_s: committed as f64 / seconds,
+            by_interval: tally.intervals.report(seconds),
             latency_ms: latencies.percentiles(),
             commit_latency_ms: latencies.percentiles(),
             committed,

@@ -8,6 +8,7 @@ use super::check::GOAL;
 use super::iolite::IoliteSeat;
 use super::redis::{Moves, RedisSeat};
 use super::{FromPlayer, Kept, Played, PlayerArguments, ToPlayer};
+use crate::intervals::Intervals;
 use crate::latency::Latencies;
 use crate::part::{hear, say};
 
@@ -73,16 +74,23 @@ async fn play<S: Seat>(seat: &mut S, me: &str) -> anyhow::Result<()> {
     ready.await??;
     say(&FromPlayer::Ready)?;
     let ToPlayer::Play { seconds } = hear().await?;
-    let end = Instant::now() + Duration::from_secs(u64::from(seconds));
+    let (begun, whole) = (Instant::now(), Duration::from_secs(u64::from(seconds)));
+    let end = begun + whole;
     let (up, down) = seat.traffic();
     let mut game = Game { me, played: Played { moves: vec![0], ..Played::default() }, moved: None, rounds: 0 };
-    let mut latencies = Latencies::default();
+    let (mut latencies, mut intervals) = (Latencies::default(), Intervals::default());
     // What was seen last may be what was waited for.
     seat.join(0).await?;
     while let Ok(seen) = tokio::time::timeout_at(end.into(), seat.see()).await {
+        let before = game.moved;
         match game.step(&seen?, &mut latencies) {
             Step::Wait => {}
-            Step::Move => seat.make_move().await?,
+            Step::Move => {
+                // The first move of a game has none before it.
+                let nanos = before.map_or(0, |(called, _)| monotonic_nanos() - called);
+                intervals.record(begun.elapsed(), whole, nanos);
+                seat.make_move().await?;
+            }
             Step::Join(next) => seat.join(next).await?,
         }
     }
@@ -91,6 +99,7 @@ async fn play<S: Seat>(seat: &mut S, me: &str) -> anyhow::Result<()> {
     let Game { mut played, .. } = game;
     played.rounds = latencies.counts();
     played.commits = settled.commits.counts();
+    played.intervals = intervals.counts();
     (played.repeated, played.unknown) = (settled.repeated, settled.unknown);
     (played.bytes_up, played.bytes_down) = (after.0 - up, after.1 - down);
     say(&FromPlayer::Played(played))

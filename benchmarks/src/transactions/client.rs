@@ -184,6 +184,8 @@ impl<S: System> Client<S> {
             tally.counts.committed += 1;
             tally.latency.record(nanos(now - begun));
             tally.commit_latency.record(nanos(now - commit_began));
+            let Window { from, to } = self.shared.window;
+            tally.intervals.record(now - from, to - from, nanos(now - begun));
         }
         match mode {
             Mode::ReadOnly => {}

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::durable::{Enough, Verdict};
 use super::ledger::NodeCost;
 use super::measure::{Course, Measured};
+use crate::intervals::Interval;
 use crate::latency::Percentiles;
 use crate::report::SyncTime;
 
@@ -20,6 +21,8 @@ pub struct Report {
     pub workload: String,
     pub seconds: f64,
     pub throughput_per_s: f64,
+    /// Of each tenth of the run, the first one first.
+    pub by_interval: Vec<Interval>,
     /// From the beginning of a transaction to its commit, with all attempts.
     pub latency_ms: Percentiles,
     /// From the call of the commit that succeeded to its outcome.
@@ -79,6 +82,7 @@ impl Report {
             workload: course.workload.name(),
             seconds: seconds.as_secs_f64(),
             throughput_per_s: counts.committed as f64 / seconds.as_secs_f64(),
+            by_interval: tally.intervals.counts().report(course.seconds.as_secs_f64()),
             latency_ms: tally.latency.percentiles(),
             commit_latency_ms: tally.commit_latency.percentiles(),
             write_commit_latency_ms: tally.write_commit_latency.percentiles(),
@@ -154,6 +158,7 @@ pub mod tests {
             workload: "ycsb-t".into(),
             seconds: 1.0,
             throughput_per_s: 100.0,
+            by_interval: Vec::new(),
             latency_ms: Percentiles::default(),
             commit_latency_ms: Percentiles::default(),
             write_commit_latency_ms: Percentiles::default(),

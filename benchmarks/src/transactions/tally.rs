@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::intervals::Intervals;
 use crate::latency::Latencies;
 use crate::transactions::history::Write;
 
@@ -10,6 +11,7 @@ pub struct Tally {
     /// In the measured stretch.
     pub latency: Latencies,
     pub commit_latency: Latencies,
+    pub intervals: Intervals,
     /// Of transactions that write: those that only read may commit without a message.
     pub write_commit_latency: Latencies,
     pub counts: Counts,

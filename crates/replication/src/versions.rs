@@ -13,6 +13,7 @@ mod checkpoint;
 mod collect;
 mod indexes;
 mod landmarks;
+mod late;
 mod log;
 mod logged;
 mod read;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use iolite_values::{Row, Timestamp, TypeMismatch, Write};
 
-use super::landmarks::Landmarks;
+use super::landmarks::{Landmark, Landmarks};
+use super::late::{Effect, effect_of};
 use crate::journal::{ROW_BYTES_MAX, growth_bytes, row_bytes};
 
 /// One operation of a row's history: a write of a commit, shared with the log.
@@ -119,9 +120,7 @@ impl VersionedRow {
             }
             apply(&mut self.latest, &version)?;
         } else {
-            past.landmarks.drop_from(version.at);
-            let (before, after) = (past.history.range(..index), past.history.range(index..));
-            self.latest = fold(&past.base, before.chain([&version]).chain(after))?;
+            past.apply_late(&mut self.latest, index, &version)?;
         }
         past.history.insert(index, version.clone());
         self.count_growth(version.write());
@@ -169,7 +168,7 @@ impl VersionedRow {
         let sorted = past.history.iter().is_sorted_by(|a, b| a.place() < b.place());
         assert!(sorted, "the history is out of order");
         assert_eq!(fold(&past.base, &past.history).as_ref(), Ok(&self.latest), "the latest state is another one");
-        for landmark in past.landmarks.all() {
+        for landmark in past.landmarks.reaching(Timestamp::ZERO) {
             let before = past.history.range(..past.count_through(landmark.at));
             assert_eq!(fold(&past.base, before).as_ref(), Ok(&landmark.row), "a landmark is another state");
             assert!(landmark.at > self.base_at, "a landmark below the base");
@@ -189,10 +188,79 @@ impl Past {
 
     /// The row after the first `count` versions, which are those through `at`.
     fn first(&self, count: usize, at: Timestamp) -> Result<Row, TypeMismatch> {
-        match self.landmarks.before(at) {
-            Some(landmark) => fold(&landmark.row, self.history.range(self.count_through(landmark.at)..count)),
-            None => fold(&self.base, self.history.range(..count)),
+        let (row, from) = self.state_of(self.landmarks.through(at));
+        fold(row, self.history.range(from..count))
+    }
+
+    /// A landmark's state and the count of its versions, or those of the base.
+    fn state_of<'a>(&'a self, landmark: Option<&'a Landmark>) -> (&'a Row, usize) {
+        landmark.map_or((&self.base, 0), |landmark| (&landmark.row, self.count_through(landmark.at)))
+    }
+
+    /// Applies a version that belongs at `index`, below others, to the latest state and to the landmarks above it.
+    fn apply_late(&mut self, latest: &mut Row, index: usize, version: &Version) -> Result<(), TypeMismatch> {
+        if self.landmarks.count_late() {
+            let below = self.history.range(..index).rev().find(|other| other.at < version.at).map(|other| other.at);
+            return self.fold_late(latest, index, version, below);
         }
+        let covered_at = match effect_of(version.write(), self.history.range(index..)) {
+            Effect::ToTheEnd => {
+                apply(latest, version)?;
+                None
+            }
+            Effect::Until(covered_at) => Some(covered_at),
+            Effect::OfOrder => return self.fold_late(latest, index, version, None),
+        };
+        let above = self.landmarks.reaching_mut(version.at);
+        for landmark in above.take_while(|landmark| covered_at.is_none_or(|covered_at| landmark.at < covered_at)) {
+            apply(&mut landmark.row, version).expect("the cell has the same type here as later");
+        }
+        Ok(())
+    }
+
+    /// Folds from the newest landmark below the version, mends the landmarks above it on the way, and makes one at `new_at` right below the version.
+    fn fold_late(
+        &mut self,
+        latest: &mut Row,
+        index: usize,
+        version: &Version,
+        new_at: Option<Timestamp>,
+    ) -> Result<(), TypeMismatch> {
+        let start_at = self.landmarks.below(version.at).map(|landmark| landmark.at);
+        let new_at = new_at.filter(|at| Some(*at) > start_at);
+        let above = self.landmarks.reaching(version.at).map(|landmark| landmark.at);
+        let stops: Vec<Timestamp> = new_at.into_iter().chain(above).collect();
+        let (rows, end) = self.fold_through_stops(index, version, &stops)?;
+        let mut rows = rows.into_iter();
+        let new = new_at.and_then(|at| Some((at, rows.next()?)));
+        for (landmark, row) in self.landmarks.reaching_mut(version.at).zip(rows) {
+            landmark.row = row;
+        }
+        if let Some((at, row)) = new {
+            self.landmarks.put(at, row);
+        }
+        *latest = end;
+        Ok(())
+    }
+
+    /// The rows as of some timestamps from the newest landmark below the version on, and at the end, all with the version.
+    fn fold_through_stops(
+        &self,
+        index: usize,
+        version: &Version,
+        stops: &[Timestamp],
+    ) -> Result<(Vec<Row>, Row), TypeMismatch> {
+        let (start, from) = self.state_of(self.landmarks.below(version.at));
+        let (mut row, mut rows) = (start.clone(), Vec::with_capacity(stops.len()));
+        let before = self.history.range(from..index);
+        for next in before.chain([version]).chain(self.history.range(index..)) {
+            while stops.get(rows.len()).is_some_and(|stop| *stop < next.at) {
+                rows.push(row.clone());
+            }
+            apply(&mut row, next)?;
+        }
+        rows.resize_with(stops.len(), || row.clone());
+        Ok((rows, row))
     }
 }
 
@@ -214,6 +282,24 @@ fn fold<'a>(base: &Row, versions: impl IntoIterator<Item = &'a Version>) -> Resu
 }
 
 fn apply(row: &mut Row, version: &Version) -> Result<(), TypeMismatch> {
+    #[cfg(test)]
+    applied::count();
     let write = version.write();
     row.apply(write.cell.column, &write.operation)
+}
+
+/// How many operations were applied to states, which tests hold to a bound.
+#[cfg(test)]
+pub mod applied {
+    use std::cell::Cell;
+
+    thread_local! { static APPLIED: Cell<usize> = const { Cell::new(0) } }
+
+    pub fn count() {
+        APPLIED.set(APPLIED.get() + 1);
+    }
+
+    pub fn take() -> usize {
+        APPLIED.take()
+    }
 }

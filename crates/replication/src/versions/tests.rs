@@ -210,3 +210,4 @@ fn what_was_written_since_is_compared_with_scans_so_often_and_the_next_is_a_conf
 }
 
 mod answers;
+mod late;
