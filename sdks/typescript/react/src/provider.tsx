@@ -4,10 +4,12 @@ import { createContext, type ReactElement, type ReactNode, useContext } from "re
 
 import type { RegisteredClient } from "./register.js";
 
-const ClientContext = createContext<RegisteredClient | undefined>(undefined);
+/** Null: there is no provider. */
+const ClientContext = createContext<RegisteredClient | undefined | null>(null);
 
 export interface IoliteProviderProps {
-  readonly client: RegisteredClient;
+  /** Undefined on a server that renders the page, and in the page until the client is opened: the hooks then say that data is on its way. */
+  readonly client: RegisteredClient | undefined;
   readonly children?: ReactNode;
 }
 
@@ -16,11 +18,24 @@ export function IoliteProvider({ client, children }: IoliteProviderProps): React
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
 }
 
-/** The client of the nearest `IoliteProvider`. */
+/** The client of the nearest `IoliteProvider`. It throws where that has none. */
 export function useClient(): RegisteredClient {
-  const client = useContext(ClientContext);
+  const client = useClientIfAny();
   if (client === undefined) {
+    throw noClient();
+  }
+  return client;
+}
+
+/** The same, or undefined where the nearest `IoliteProvider` has none. */
+export function useClientIfAny(): RegisteredClient | undefined {
+  const client = useContext(ClientContext);
+  if (client === null) {
     throw new Error("there is no IoliteProvider above this component");
   }
   return client;
+}
+
+export function noClient(): Error {
+  return new Error("the IoliteProvider above this component has no client: there is none on a server, nor in a page before createClient has resolved");
 }
