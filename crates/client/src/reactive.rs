@@ -1,7 +1,8 @@
 //! Reactive transactions: they read only, on one snapshot, and run again when an answer that they had is another now.
 //!
 //! Invariants: a run sees one snapshot of its view; the read set is that of the latest run; when nothing is left to do, every reaction has run
-//! on the last state of what it reads, or waits for data that is on its way.
+//! on the last state of what it reads, or waits for data that is on its way. Where the host holds reactions back, that is so after each turn that it
+//! gives them.
 //! Source: Diamond's reactive transactions (Zhang 2017, sections 3.2.3 and 3.3.3).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,22 @@ pub(crate) struct Reaction {
     pub(crate) misses: u32,
     /// How often in a row there was no room for what it reads.
     crowded: u32,
+    /// It has no result since it was registered, or waits for data.
+    awaited: bool,
+}
+
+/// Which reactions may run now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReactionTurn {
+    /// All, whenever something changed.
+    #[default]
+    Always,
+    /// None before the host gives them a turn.
+    Waits,
+    /// Those whose first result or whose data is awaited, until none is due. Then they wait again.
+    Awaited,
+    /// All, until none is due. Then they wait again.
+    All,
 }
 
 #[derive(Debug)]
@@ -73,16 +90,34 @@ impl Reaction {
 pub(crate) struct Reactions {
     reactions: BTreeMap<ReactionId, Reaction>,
     last: u64,
-    /// How often they were compared with what changed.
-    compared: u64,
+    /// How often something changed, or may have.
+    changes: u64,
+    turn: ReactionTurn,
+    /// What changed since they were last compared with it.
+    unseen: Changed,
+    is_unseen: bool,
 }
 
 impl Reactions {
+    /// Says which may run from now on. A turn of all goes on when those whose data is awaited get theirs.
+    pub(crate) fn set_turn(&mut self, turn: ReactionTurn) {
+        if (self.turn, turn) != (ReactionTurn::All, ReactionTurn::Awaited) {
+            self.turn = turn;
+        }
+    }
+
+    /// Whether the host is to give them a turn.
+    pub(crate) fn wait_for_turn(&self) -> bool {
+        let is_due = |reaction: &Reaction| matches!(reaction.state, ReactionState::Due);
+        let is_unseen = self.is_unseen && !self.reactions.is_empty();
+        self.turn != ReactionTurn::Always && (is_unseen || self.reactions.values().any(is_due))
+    }
+
     pub(crate) fn register(&mut self, view: View) -> ReactionId {
         self.last += 1;
         let id = ReactionId(self.last);
         let (state, read) = (ReactionState::Due, Vec::new());
-        self.reactions.insert(id, Reaction { view, state, read, misses: 0, crowded: 0 });
+        self.reactions.insert(id, Reaction { view, state, read, misses: 0, crowded: 0, awaited: true });
         id
     }
 
@@ -91,6 +126,7 @@ impl Reactions {
         if let Some(reaction) = self.reactions.get_mut(&id) {
             reaction.state = ReactionState::Due;
             reaction.misses = 0;
+            reaction.awaited = true;
         }
     }
 
@@ -126,6 +162,7 @@ impl Reactions {
     ) -> Finished {
         let Some(reaction) = self.reactions.get_mut(&id) else { return Finished::Gone };
         reaction.misses = if run.is_stopped() { reaction.misses + 1 } else { 0 };
+        reaction.awaited = run.is_stopped();
         let too_many = reaction.misses > crate::Client::MISSES_MAX;
         let (state, finished) = match (missed, closed) {
             (Err(error), _) => {
@@ -207,21 +244,36 @@ impl Reactions {
         self.reactions.values().any(|reaction| reaction.view == View::Durable)
     }
 
-    /// Marks those as due that read something which changed and would get another answer now, and those whose data has come.
-    pub(crate) fn note_changes<'a>(&mut self, changed: &Changed, reader: impl Fn(View) -> Reader<'a>) {
-        self.compared += 1;
+    /// Something changed, or may have.
+    pub(crate) fn note_changes(&mut self, changed: Changed) {
+        self.changes += 1;
+        if !self.reactions.is_empty() {
+            self.unseen.merge(changed);
+            self.is_unseen = true;
+        }
+    }
+
+    /// Whether some may run now that were not compared with what changed.
+    pub(crate) fn are_to_compare(&self) -> bool {
+        self.is_unseen && self.turn != ReactionTurn::Waits
+    }
+
+    /// Of those that may run now, marks as due what read something that changed and would get another answer now, and what waited for data that has come.
+    pub(crate) fn compare<'a>(&mut self, reader: impl Fn(View) -> Reader<'a>) {
+        let changed = std::mem::take(&mut self.unseen);
+        let all = matches!(self.turn, ReactionTurn::Always | ReactionTurn::All);
         for (id, reaction) in &mut self.reactions {
             let reader = reader(reaction.view);
             let due = match &reaction.state {
                 ReactionState::Due | ReactionState::Crowded | ReactionState::Failed => false,
                 ReactionState::Missing(stopped) if reader.has_come(stopped) => true,
                 ReactionState::Missing(stopped) => {
-                    let is_other = reader.is_another_state(Demand::Reaction(*id), stopped, changed);
+                    let is_other = reader.is_another_state(Demand::Reaction(*id), stopped, &changed);
                     reaction.misses = if is_other { 0 } else { reaction.misses };
                     is_other
                 }
                 ReactionState::Done => {
-                    let concerned = reaction.read.iter().any(|(read, _)| changed.concerns(read));
+                    let concerned = all && reaction.read.iter().any(|(read, _)| changed.concerns(read));
                     concerned && !reader.would_repeat(Demand::Reaction(*id), &reaction.read)
                 }
             };
@@ -229,14 +281,31 @@ impl Reactions {
                 reaction.state = ReactionState::Due;
             }
         }
+        if all {
+            self.is_unseen = false;
+        } else {
+            self.unseen = changed;
+        }
     }
 
-    pub(crate) fn compared(&self) -> u64 {
-        self.compared
+    /// Another number whenever something changed, or may have.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
-    pub(crate) fn next_due(&self) -> Option<ReactionId> {
-        let due = |reaction: &Reaction| matches!(reaction.state, ReactionState::Due);
-        self.reactions.iter().find(|(_, reaction)| due(reaction)).map(|(id, _)| *id)
+    /// One that may run now. Without one, the turn is over.
+    pub(crate) fn next_due(&mut self) -> Option<ReactionId> {
+        let awaited_only = match self.turn {
+            ReactionTurn::Waits => return None,
+            ReactionTurn::Awaited => true,
+            ReactionTurn::Always | ReactionTurn::All => false,
+        };
+        let runs =
+            |reaction: &Reaction| matches!(reaction.state, ReactionState::Due) && (reaction.awaited || !awaited_only);
+        let next = self.reactions.iter().find(|(_, reaction)| runs(reaction)).map(|(id, _)| *id);
+        if next.is_none() && self.turn != ReactionTurn::Always {
+            self.turn = ReactionTurn::Waits;
+        }
+        next
     }
 }

@@ -104,6 +104,10 @@ export class TabClient implements Client {
     return handled(reading);
   }
 
+  settled(): Promise<void> {
+    return handled(this.#seat.settling.settled());
+  }
+
   peek<T>(closure: Closure, options: ReactOptions = {}): T {
     return this.#held.peek(options.view ?? "optimistic", closure) as T;
   }

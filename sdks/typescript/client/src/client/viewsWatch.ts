@@ -6,6 +6,7 @@ import { Watched } from "./watched.js";
 
 export class ViewsWatch {
   #number = 0;
+  #told = 0;
   readonly #watched: Watched<number>;
 
   constructor(notifier: Notifier) {
@@ -19,7 +20,14 @@ export class ViewsWatch {
 
   changed(): void {
     this.#number += 1;
-    this.#watched.invalidate();
+  }
+
+  /** Those who listen are to hear of it. */
+  tell(): void {
+    if (this.#told !== this.#number) {
+      this.#told = this.#number;
+      this.#watched.invalidate();
+    }
   }
 
   onChange(callback: () => void): Stop {
